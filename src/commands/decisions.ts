@@ -2,13 +2,17 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
+import { type Selectable, sql } from 'kysely'
 import { type AppContext, openAppContext } from '../app/app-context.js'
 import { giveUpJournal, shipJournal } from '../app/journal/ship-journal.js'
 import { formatInstant } from '../domain/time/dates.js'
 import { DataFileError } from '../errors.js'
+import { databaseNow } from '../gate/journal/projection/decision-store.js'
 import { nodeRuntime } from '../runtime/runtime.js'
 import { findEdgeAccount } from '../storage/cluster/edge-origins.js'
+import { readConnectedSchemas } from '../storage/postgres/schema-locks.js'
 import { lockServing } from '../storage/sqlite.js'
+import type { JournalRow } from '../storage/tables.js'
 import {
   CommandFailure,
   formatTable,
@@ -22,25 +26,14 @@ export const registerDecisions: RegisterCommand = (program, terminal) => {
     .description('decisions of all servers in PostgreSQL')
   decisions
     .command('list')
-    .description(
-      'the journals of all servers: until where they are copied, and when their server was last seen',
-    )
+    .description('the journals of all servers: when each was last seen, and how far it is copied')
     .action((_options, command: Command) =>
       withShared(command, async ({ storage: { db } }) => {
         const rows = await db.selectFrom('journals').selectAll().orderBy('seen_at').execute()
         terminal.out(
           formatTable(
-            ['journal', 'of', 'last seen', 'records', 'waited for'],
-            rows.map(({ origin, next_seq, seen_at, shipped }) => {
-              const account = findEdgeAccount(origin)
-              return [
-                origin.slice(-64).slice(0, shownLength),
-                account === undefined ? 'a server' : `an edge of account ${account}`,
-                seen_at === null ? '-' : formatInstant(seen_at),
-                String(next_seq - 1),
-                account === undefined && shipped === 0 ? 'by erasures' : 'no',
-              ]
-            }),
+            ['journal', 'kind', 'last seen', 'records', 'blocks erasures'],
+            rows.map(toCells),
           ),
         )
       }),
@@ -84,15 +77,15 @@ export const registerDecisions: RegisterCommand = (program, terminal) => {
         const journal = await findGone(context, given)
         const seen = journal.seen_at === null ? 'unknown' : formatInstant(journal.seen_at)
         terminal.note(
-          `journal ${given}: its server was last seen ${seen}; records after number ${journal.next_seq - 1} are not ` +
-            'copied. If its folder is found, run callgate decisions ship instead.\n',
+          `journal ${given}: its server was last seen ${seen}; what it recorded after number ${journal.next_seq - 1} is not ` +
+            'copied, and if its folder is found later, what is copied then still has the numbers that are erased now\n',
         )
         if (!yes) {
           terminal.note('nothing was changed; --yes gives it up\n')
           throw new CommandFailure('', 2)
         }
         const erasures = await giveUpJournal(journal.origin, context)
-        terminal.out(`given up; erasures that no longer wait for it: ${erasures}\n`)
+        terminal.out(`given up; erasures that were in progress: ${erasures}\n`)
       }),
     )
 }
@@ -100,14 +93,34 @@ export const registerDecisions: RegisterCommand = (program, terminal) => {
 /** Of the name of a journal; enough to tell a few hundred apart. */
 const shownLength = 12
 
-/** A server that runs copies within seconds, unless it has nothing to copy. */
-const goneAfterMs = 600_000
+function toCells({
+  origin,
+  next_seq,
+  seen_at,
+  shipped,
+}: Selectable<JournalRow>): readonly string[] {
+  const account = findEdgeAccount(origin)
+  return [
+    nameOf(origin),
+    account === undefined ? 'server' : `edge of account ${account}`,
+    seen_at === null ? '-' : formatInstant(seen_at),
+    String(next_seq - 1),
+    account === undefined && shipped === 0 ? 'yes' : 'no',
+  ]
+}
 
-async function findGone({ storage: { db }, runtime }: AppContext, given: string) {
-  const rows = await db.selectFrom('journals').selectAll().execute()
-  const [journal, ...others] = rows.filter(
-    ({ origin }) => given.length >= shownLength && origin.slice(-64).startsWith(given),
-  )
+/** The origin of an edge's journal begins with its account. */
+const nameOf = (origin: string) => origin.slice(-64).slice(0, shownLength)
+
+/** By the clock of the database; a server is seen once a minute. */
+const goneAfterMs = 600_000
+/** Of the first version whose servers say when they are there. */
+const seeingSchema = 19
+
+async function findGone({ storage: { db } }: AppContext, given: string) {
+  const isGone = sql<boolean>`coalesce(seen_at, 0) <= ${databaseNow} - ${sql.lit(goneAfterMs)}`
+  const rows = await db.selectFrom('journals').selectAll().select(isGone.as('isGone')).execute()
+  const [journal, ...others] = rows.filter(({ origin }) => nameOf(origin) === given)
   if (journal === undefined || others.length > 0) {
     throw new CommandFailure(
       `<journal> '${given}': must be one that callgate decisions list shows`,
@@ -117,10 +130,16 @@ async function findGone({ storage: { db }, runtime }: AppContext, given: string)
   if (findEdgeAccount(journal.origin) !== undefined) {
     throw new CommandFailure(`<journal> '${given}': is of an edge, for which no erasure waits`, 2)
   }
-  const seenAt = journal.seen_at ?? 0
-  if (runtime.clock.now() - seenAt >= goneAfterMs) return journal
+  if (!journal.isGone) {
+    const seen = formatInstant(journal.seen_at ?? 0)
+    throw new CommandFailure(
+      `<journal> '${given}': its server was seen at ${seen}; stop it, and try again ten minutes later`,
+    )
+  }
+  const schemas = await readConnectedSchemas(db)
+  if (journal.seen_at !== null || schemas.every((schema) => schema >= seeingSchema)) return journal
   throw new CommandFailure(
-    `<journal> '${given}': its server was seen at ${formatInstant(seenAt)}; stop it, and try again ten minutes later`,
+    `<journal> '${given}': may be of one of the servers of an older version that are running; upgrade them first`,
   )
 }
 

@@ -148,7 +148,8 @@ async function finishErasure(
   }
   throw new CommandFailure(
     `erasure ${id}: the database is done, but not the journals of all servers. It ends by itself once each server has ` +
-      'run for a while (callgate erase list). For a server that is gone, run: callgate decisions ship <its data folder>; without the folder, callgate decisions give-up',
+      'run for a while (callgate erase list). For a server that is gone, run: callgate decisions ship <its data folder>. If ' +
+      'its folder is lost: callgate decisions list, then callgate decisions give-up <journal>',
   )
 }
 

@@ -8,7 +8,7 @@ import {
   readPreviewNumber,
 } from '../api/gate/preview.js'
 import { createRoute, type Route } from '../api/route.js'
-import type { CallRequest } from '../domain/decision.js'
+import type { CallRequest, ReasonCode } from '../domain/decision.js'
 import type { Clock } from '../domain/time/clock.js'
 import { mapConcurrently } from '../runtime/yield-to-event-loop.js'
 import { type DecisionDocument, toDecisionDocument } from './decision-document.js'
@@ -49,7 +49,7 @@ export function createPreviewRoute(gate: Gate, clock: Clock): Route {
       counts.add(document)
       const { dialed, number, postalCode, decision, reason, message, nextAllowedAt } = document
       const hours = document.findings.find(({ check }) => check === 'calling-hours')
-      const callingHours = hours?.detail
+      const callingHours = hours && hoursReasons.has(hours.reason) ? hours.detail : undefined
       rows.push({
         dialed,
         number,
@@ -64,6 +64,13 @@ export function createPreviewRoute(gate: Gate, clock: Clock): Route {
     return { allowed: counts.allowed, blocked: counts.blocked, reasons: counts.byReason(), rows }
   })
 }
+
+/** Of findings whose detail is the rule for the hours, not why there is none. */
+const hoursReasons: ReadonlySet<string> = new Set([
+  'permitted',
+  'outside-calling-hours',
+  'restricted-day',
+] satisfies ReasonCode[])
 
 export class DecisionCounts {
   allowed = 0

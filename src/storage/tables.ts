@@ -410,7 +410,7 @@ export interface ErasureRow {
 }
 
 /** A journal whose records are copied to PostgreSQL. */
-interface JournalRow {
+export interface JournalRow {
   /** SHA-256 of its name, in hex. */
   origin: string
   /** Number of the first record that is not copied. */
@@ -419,7 +419,7 @@ interface JournalRow {
   removed_before: number
   /** 1 if its server is gone and all of it was copied, or was given up, so that no erasure waits for its folder. */
   shipped: number
-  /** When it was last started on or copied from; null if that was by an older version. */
+  /** When its server was last there, to a minute; null if that was one of an older version. */
   seen_at: number | null
 }
 

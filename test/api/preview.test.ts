@@ -50,7 +50,8 @@ function toRow(document: DecisionDocument): Row {
   const { dialed, number, postalCode, decision, reason, message, nextAllowedAt } = document
   const hours = document.findings.find(({ check }) => check === 'calling-hours')
   const judged = { dialed, number, postalCode, decision, reason, message, nextAllowedAt }
-  const row = { ...judged, callingHours: hours?.detail }
+  const hasRule = /^(?:permitted|outside-calling-hours|restricted-day)$/.test(hours?.reason ?? '')
+  const row = { ...judged, callingHours: hasRule ? hours?.detail : undefined }
   return Object.fromEntries(
     Object.entries(row).filter(([, value]) => value !== undefined),
   ) as unknown as Row

@@ -472,21 +472,30 @@ describe('a real gate that gives permits', () => {
       return 'accept'
     })
     const alone = await callTool(accepting, 'request_permit', call)
-    expect(alone.structuredContent).toMatchObject({ status: 'refused', reason: 'approval-needed' })
+    const { approvalId } = outputOf(alone)
+    expect(alone.structuredContent).toMatchObject({ status: 'approval_needed' })
     expect(asked).toEqual([
       expect.stringMatching(
-        /^A person must approve the call to 2125550107 until \S+Z\. .*callgate approvals approve \S+ --account sandbox`.*Accept once it is approved; accepting does not approve it\.$/,
+        /^A person must approve the call to 2125550107 by \S+Z\. .*callgate approvals approve \S+ --account sandbox`.*Accept once it is approved; accepting does not approve it\.$/,
       ),
     ])
+    expect(asked[0]).toContain(approvalId)
     const approving = await connectWith(async (message) => {
       await approve(/approvals approve (\S+)/.exec(message)?.[1])
       return 'accept'
     })
     const granted = await callTool(approving, 'request_permit', call)
     expect(granted.structuredContent).toMatchObject({ status: 'granted', dial: call.number })
-    const declining = await connectWith(async () => 'decline')
+    // What was said is no, whatever has been approved meanwhile.
+    const declining = await connectWith(async (message) => {
+      await approve(/approvals approve (\S+)/.exec(message)?.[1])
+      return 'decline'
+    })
     const declined = await callTool(declining, 'request_permit', call)
-    expect(declined.structuredContent).toMatchObject({ status: 'approval_needed' })
+    expect(declined.isError).toBe(true)
+    expect(textOf(declined)).toMatch(
+      /^Do not dial: the user did not say that approval \S+ is given$/,
+    )
   })
 })
 

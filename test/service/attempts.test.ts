@@ -217,7 +217,8 @@ describe('an approval', () => {
     expect(asked).toMatchObject({ approval: { id }, refused: { reason: 'approval-needed' } })
     expect(await take(limits, start + 1)).toMatchObject({ approval: { id } })
     expect(await take(limits, start + 1, { approvalId: id })).toMatchObject({
-      refused: { detail: `approval ${id} has not been given yet` },
+      approval: { id },
+      refused: { detail: expect.stringContaining(`approval ${id} is waiting until `) },
     })
     await decide('approve')
     const used = await take(limits, start + 2, { approvalId: id })

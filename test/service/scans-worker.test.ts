@@ -5,11 +5,13 @@ import type { Complaint, NumberLabels } from '../../src/domain/spam-labels.js'
 import { computePause } from '../../src/service/scans/scan-passes.js'
 import { maxComplaints } from '../../src/service/scans/scan-result.js'
 import type { Scans } from '../../src/service/scans/scans.js'
+import type { OpenDatabase } from '../../src/storage/open-database.js'
 import { useDatabase } from '../support/database.js'
 import {
   clean,
   creditsOf,
   eventsOf,
+  fakeBooks,
   numbersFrom,
   runAll,
   scanParts,
@@ -194,6 +196,29 @@ describe('the end', () => {
     await time.advance(5_000)
     expect(await eventsOf(database.storage, jobId)).toHaveLength(1)
     expect(news).toEqual(['ended Complete 1'])
+    await recurring.close()
+  })
+
+  test('waits for results that could not be stored, which no source is asked for again', async () => {
+    const books = fakeBooks()
+    let failures = 3
+    const retryWhileLocked: OpenDatabase['retryWhileLocked'] = (work) => {
+      const isFull = books.asked.length > 0 && failures > 0
+      failures -= isFull ? 1 : 0
+      return isFull
+        ? Promise.reject(new Error('disk full'))
+        : database.storage.retryWhileLocked(work)
+    }
+    const storage = Object.create(database.storage, {
+      retryWhileLocked: { value: retryWhileLocked },
+    })
+    const { scans, recurring, time, news, errors } = await scanParts(storage, { books })
+    await submit(scans)
+    recurring.start()
+    await time.advance(3 * 5_000)
+    expect(errors).toHaveLength(3)
+    expect(news).toEqual(['ended Complete 1'])
+    expect(books.asked).toHaveLength(1)
     await recurring.close()
   })
 

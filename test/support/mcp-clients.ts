@@ -38,7 +38,8 @@ export async function connectMcp(
   const capabilities = answer ? { elicitation: {} } : {}
   const respond = async ({ params }: { params: { message: string } }) => {
     const action = (await answer?.(params.message)) ?? ('cancel' as const)
-    return { action, ...(action === 'accept' && { content: {} }) }
+    // The form has no fields, so some send no content.
+    return { action }
   }
   if (kind === '1.32') {
     const client = new OldClient(info, { capabilities })

@@ -37,8 +37,8 @@ export class Checker {
   #onlyOnce: ReadonlySet<string | undefined> = new Set()
   /** Those that have not been opted out in this round. */
   #once = new Set<string | undefined>()
-  /** Scans that were taken in this round. */
-  #jobs: string[] = []
+  /** The scans that were acknowledged in the latest round. */
+  scans: string[] = []
   readonly #cluster: Cluster
   readonly #receiver: ScanReceiver
   readonly #random: () => number
@@ -59,7 +59,7 @@ export class Checker {
     )
     for (const number of numbers) await this.#change(this.#pickCenter(), 'permit', number ?? '')
     for (const number of consentLines) await this.#change(this.#pickCenter(), 'forbid', number)
-    this.#jobs = []
+    this.scans = []
     this.#onlyOnce = new Set(numbers.slice(0, linesOptedOutOnce))
     this.#once = new Set(this.#onlyOnce)
     let isOver = false
@@ -153,7 +153,7 @@ export class Checker {
       const path = '/v1.5/Reputation/OneTimeScan'
       const response = await this.#send(this.#pickCenter().serving.url, path, scan)
       const { JobId } = (await response.json()) as { JobId?: string }
-      if (response.ok && JobId) this.#jobs.push(JobId)
+      if (response.ok && JobId) this.scans.push(JobId)
     } catch {
       // It may be done or not, but not twice.
     }
@@ -244,7 +244,7 @@ export class Checker {
   }
 
   async #verifyJobs(): Promise<void> {
-    for (const job of this.#jobs) {
+    for (const job of this.scans) {
       await until(`the results of scan ${job} arrive`, () => this.#receiver.has(job))
     }
     const twice = this.#receiver.findDoneTwice()
@@ -271,7 +271,8 @@ export class Checker {
   }
 }
 
-const needsConsent = (number: string) => number.endsWith('0101')
+/** The others are called by persons. */
+export const needsConsent = (number: string) => number.endsWith('0101')
 
 function buildConsentRequest(kind: 'forbid' | 'permit', number: string): readonly [string, object] {
   if (kind === 'forbid') return ['ebr/remove', { phoneList: number }]

@@ -156,7 +156,7 @@ export async function scanParts(
   return { time, queue, books, scans, worker, recurring, news, errors }
 }
 
-function fakeBooks(): FakeBooks {
+export function fakeBooks(): FakeBooks {
   return {
     labels: new Map(),
     complaints: new Map(),

@@ -86,7 +86,7 @@ const previewSchema = z.object({
             .string()
             .optional()
             .describe(
-              'The rule for the hours of that day where the number is, with its citation; absent if they were not looked at',
+              'The rule for the hours of that day where the number is, with its citation; absent if there is none for it',
             ),
         }),
     )

@@ -15,6 +15,8 @@ import type { AppContext } from '../app-context.js'
 import { readStorageSettings } from '../storage-settings.js'
 
 const pauseMs = 200
+/** A server without calls says so often that it is there; see `callgate decisions give-up`. */
+const presenceMs = 60_000
 
 export interface DecisionProjection {
   /** The journal must be open. */
@@ -56,16 +58,19 @@ export function createDecisionProjection(
   let thread: Thread<ProjectionRequest, ProjectionProgress> | undefined
   /** 0 until the first records were copied. */
   let nextSeq = 0
+  let seenAtMs = Number.NEGATIVE_INFINITY
   let isFailing = false
   let isClosing = false
   metrics.observeProjectionLag(() => journal.durableSeq + 1 - (nextSeq || journal.openedSeq))
   const run = async () => {
     const { durableSeq, openedSeq } = journal
-    if (nextSeq > durableSeq) return pauseMs
+    const now = timers.monotonicMs()
+    if (nextSeq > durableSeq && now < seenAtMs + presenceMs) return pauseMs
     thread ??= await start()
     const notStoredSeq = nextSeq === 0 ? openedSeq : undefined
     const progress = await thread.ask({ lastSeq: durableSeq, notStoredSeq })
     nextSeq = progress.nextSeq
+    seenAtMs = now
     if (isFailing) log.info('decisions are copied again')
     isFailing = false
     return nextSeq > durableSeq ? pauseMs : 0

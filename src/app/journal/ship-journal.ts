@@ -52,7 +52,7 @@ export async function shipJournal(
 
 /**
  * For a journal whose folder no longer exists: takes the numbers of erasures in progress out of what was copied of it, and lets none
- * wait for the rest. A server that starts with its folder is waited for again. Returns how many erasures had waited.
+ * wait for the rest. A server that starts with its folder is waited for again. Returns how many erasures are in progress.
  */
 export async function giveUpJournal(
   origin: string,
@@ -60,9 +60,10 @@ export async function giveUpJournal(
 ): Promise<number> {
   const { db } = context.storage
   const erasures = openErasures(context)
-  const unfinished = await erasures.findUnfinished(origin)
-  for (const { id } of unfinished) await eraseStoredRows(db, origin, id)
   await db.updateTable('journals').set({ shipped: 1 }).where('origin', '=', origin).execute()
+  // Also those that its own journal is done with: the server may have ended before that was copied.
+  const unfinished = await erasures.findUnfinished('')
+  for (const { id } of unfinished) await eraseStoredRows(db, origin, id)
   for (const { id } of unfinished) await erasures.finishShared(id)
   return unfinished.length
 }

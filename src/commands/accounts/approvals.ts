@@ -15,7 +15,7 @@ interface AccountOption {
 export const registerApprovals: RegisterCommand = (program, terminal) => {
   const group = program
     .command('approvals')
-    .description('calls that wait for a person, of keys created with --approval')
+    .description('calls that wait for a person, of keys with --approval always or first-contact')
 
   group
     .command('list')

@@ -1,11 +1,11 @@
 /** The tool that asks for the permit of a call, and has a person asked to approve one that needs it. */
 import {
-  acceptedContent,
   type CallToolResult,
   CLIENT_CAPABILITIES_META_KEY,
   type ClientCapabilities,
   type InputRequiredResult,
   inputRequired,
+  inputResponse,
   type McpServer,
   type ServerContext,
 } from '@modelcontextprotocol/server'
@@ -64,16 +64,18 @@ export function addRequestPermit(server: McpServer, { client }: McpSession): voi
       },
     },
     async (input, { mcpReq }) => {
-      const confirmed = findConfirmed(mcpReq)
+      const asked = readAnswer(mcpReq)
       const result = await answer('Do not dial', input, async (call) => {
+        if (asked?.isAccepted === false) {
+          throw new GateFailure(`the user did not say that approval ${asked.approvalId} is given`)
+        }
         const callKind = findCallKind(await client.readKey())
-        const request = { ...call, approvalId: call.approvalId ?? confirmed, callKind }
+        const request = { ...call, approvalId: call.approvalId ?? asked?.approvalId, callKind }
         const decision = await client.ask('/v1/permits', permitAnswer, request)
         requireAnswerTo({ ...request, whatIf: false }, decision)
         return toPermitOutput(decision)
       })
-      const isFirstRound = mcpReq.inputResponses === undefined
-      return isFirstRound && canAskPerson(server, mcpReq) ? askForApproval(result) : result
+      return asked === undefined && canAskPerson(mcpReq) ? askForApproval(result) : result
     },
   )
 }
@@ -82,18 +84,25 @@ type McpRequest = ServerContext['mcpReq']
 
 const approvalQuestion = 'approval'
 
-/** Also of a client that changed it: it could send any as approvalId, and the gate judges it. */
-function findConfirmed({ inputResponses, requestState }: McpRequest): string | undefined {
-  if (acceptedContent(inputResponses, approvalQuestion) === undefined) return undefined
-  return short(64).safeParse(requestState()).data
+/**
+ * `undefined` if nobody was asked. The id comes back from the client, which may have changed it: it could send any as approvalId, and
+ * the gate judges it.
+ */
+function readAnswer({ inputResponses, requestState }: McpRequest) {
+  if (inputResponses === undefined) return undefined
+  const approvalId = boundText(short(64).catch('').parse(requestState()))
+  const response = inputResponse(inputResponses, approvalQuestion)
+  const isAccepted = response.kind === 'elicit' && response.action === 'accept'
+  return { approvalId, isAccepted: isAccepted && approvalId !== '' }
 }
 
-/** Of the earlier revision, over HTTP, no request says what the client can do. */
-function canAskPerson({ server }: McpServer, { envelope = {} }: McpRequest): boolean {
-  const ofRequest: Readonly<Record<string, ClientCapabilities>> = envelope
-  const stated = ofRequest[CLIENT_CAPABILITIES_META_KEY] ?? server.getClientCapabilities()
-  const elicitation = stated?.elicitation
-  // Without either, clients of the earlier revision mean a form.
+/**
+ * Clients of the earlier revision cannot be asked over HTTP, and over standard streams they give up on the call while the person
+ * is asked.
+ */
+function canAskPerson({ envelope = {} }: McpRequest): boolean {
+  const stated: Readonly<Record<string, ClientCapabilities>> = envelope
+  const elicitation = stated[CLIENT_CAPABILITIES_META_KEY]?.elicitation
   return !!elicitation && (elicitation.form !== undefined || elicitation.url === undefined)
 }
 
@@ -102,9 +111,10 @@ function askForApproval(result: CallToolResult): CallToolResult | InputRequiredR
   const waiting = approvalNeeded.safeParse(result.structuredContent).data
   if (waiting === undefined) return result
   const { number: called, approvalId, expiresAt, howToApprove } = waiting
-  const message =
-    `A person must approve the call to ${called} until ${expiresAt}. ${howToApprove} ` +
-    'Accept once it is approved; accepting does not approve it.'
+  const message = boundText(
+    `A person must approve the call to ${called} by ${expiresAt}. ${howToApprove} ` +
+      'Accept once it is approved; accepting does not approve it.',
+  )
   const ask = inputRequired.elicit({ message, requestedSchema: { type: 'object', properties: {} } })
   return inputRequired({ requestState: approvalId, inputRequests: { [approvalQuestion]: ask } })
 }
@@ -139,8 +149,8 @@ function toPermitOutput(decision: z.output<typeof permitAnswer>) {
   if (approval === undefined) return { status: 'refused', ...output }
   const { id, expiresAt } = approval
   const command = `callgate approvals approve ${id} --account ${decision.accountId}`
-  const howToApprove =
-    'A Supervisor or Administrator decides, not this key: ' +
-    `\`${boundText(command)}\`, or POST /v1/approvals/{id}.`
+  // It is for a shell.
+  const isPlain = /^[\w -]{1,200}$/.test(command)
+  const howToApprove = `A Supervisor or Administrator decides, not this key: ${isPlain ? `\`${command}\`, or ` : ''}POST /v1/approvals/{id}.`
   return { status: 'approval_needed', ...output, approvalId: id, expiresAt, howToApprove }
 }

@@ -85,6 +85,7 @@ export async function useApproval(
     .where('key_id', '=', keyId)
     .executeTakeFirst()
   const why = findUnusable(row, hash('sha256', JSON.stringify(normalizeSubject(attempt))), at)
+  if (row && why === 'waiting') return waitFor(row.id, row.expires_at)
   if (row === undefined || why !== undefined) {
     return { refused: { reason: 'approval-needed', detail: `approval ${approvalId} ${why}` } }
   }
@@ -105,8 +106,8 @@ function findUnusable(
   if (row === undefined) return 'is not one of the key'
   if (row.subject_hash !== subjectHash) return 'is for another call'
   const state = stateOf(row, at)
-  if (state === 'waiting') return 'has not been given yet'
-  return state === 'approved' ? undefined : `is ${state}`
+  if (state === 'approved') return undefined
+  return state === 'waiting' ? state : `is ${state}`
 }
 
 /** The same call that is asked for again waits for the same approval. */

@@ -43,7 +43,7 @@ export class BackgroundTask {
     if (this.#state === 'new') this.#startRun()
   }
 
-  /** Starts a run now, or right after the one in progress, which rests first if it fails. */
+  /** Starts a run now, or right after the one in progress; if that fails, after {@link BackgroundTaskOptions.retryMs}. */
   wake(): void {
     this.#wakeRequested = true
     if (this.#state === 'resting') this.#startRun()

@@ -4,6 +4,7 @@
  */
 import { computeBackoffMs } from '../../runtime/backoff.js'
 import { RoundRobin } from '../background/round-robin.js'
+import type { NumberResult, OpenNumber } from './scan-rows.js'
 
 /** One pass through the numbers of a job without results. */
 export interface ScanPass {
@@ -11,6 +12,14 @@ export interface ScanPass {
   after: number
   /** Whether at least one number got its result. */
   progressed: boolean
+  /** What was found but not stored, since the database failed: a source may charge for each answer. */
+  found?: FoundResults | undefined
+}
+
+export interface FoundResults {
+  /** That were asked about. */
+  readonly numbers: readonly OpenNumber[]
+  readonly results: readonly NumberResult[]
 }
 
 export class ScanPasses {

@@ -14,7 +14,7 @@ import type { OpenDatabase } from '../../storage/open-database.js'
 import { HourlyCleanup } from '../background/hourly-cleanup.js'
 import type { WebhookQueue } from '../webhooks/webhook-queue.js'
 import { completeJob, deleteOldJobs, type ScanCompletion } from './scan-completion.js'
-import { computePause, ScanPasses, type ScanRetryPolicy } from './scan-passes.js'
+import { computePause, type FoundResults, ScanPasses, type ScanRetryPolicy } from './scan-passes.js'
 import { hasAllAnswers, listScanSources, toScanResult } from './scan-result.js'
 import {
   findAccountsWithOpenJobs,
@@ -159,24 +159,31 @@ export class ScanWorker {
     const { storage, batchSize } = this.#options
     const pass = this.#passes.passFor(job.id)
     if (job.status === 'Submitted') await startJob(storage, job)
-    const after = pass.after
-    const numbers = await findOpenNumbers(storage.db, job.id, { after, limit: batchSize })
-    let found: readonly NumberResult[]
-    try {
-      found = await this.#findResults(job, numbers)
-    } catch (cause) {
-      if (cause !== this.#stopping.signal.reason) await this.#endPass(job, cause)
-      return
-    }
+    pass.found ??= await this.#askSources(job, pass.after)
+    if (pass.found === undefined) return
+    const { numbers, results: found } = pass.found
     const processed =
       found.length === 0 ? job.processedCount : await storeResults(storage, job, found)
+    pass.found = undefined
     pass.progressed ||= found.length > 0
-    pass.after = numbers.at(-1)?.position ?? after
+    pass.after = numbers.at(-1)?.position ?? pass.after
     if (processed === job.phoneCount) {
       const results = await readResults(storage.db, job.id)
       await this.#end(job, { status: 'Complete', results })
       this.#passes.end(job.id)
     } else if (numbers.length < batchSize) await this.#endPass(job, undefined)
+  }
+
+  /** `undefined` if a source failed, which ends the pass. */
+  async #askSources(job: OpenJob, after: number): Promise<FoundResults | undefined> {
+    const { storage, batchSize } = this.#options
+    const numbers = await findOpenNumbers(storage.db, job.id, { after, limit: batchSize })
+    try {
+      return { numbers, results: await this.#findResults(job, numbers) }
+    } catch (cause) {
+      if (cause !== this.#stopping.signal.reason) await this.#endPass(job, cause)
+      return undefined
+    }
   }
 
   /** The results of the numbers for which every source has answered. */

@@ -7,7 +7,7 @@
 import { expect, it } from 'vitest'
 import { openCluster } from '../../support/cluster.js'
 import { shortOrLong } from '../../support/long.js'
-import { Checker, randomFrom } from '../../support/opt-out-checker.js'
+import { Checker, needsConsent, randomFrom } from '../../support/opt-out-checker.js'
 import { findForbiddenAllows } from '../../support/opt-out-history.js'
 import { plantProgram } from '../../support/planted-program.js'
 import { openScanReceiver } from '../../support/scan-receiver.js'
@@ -17,7 +17,7 @@ const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
 interface Checked {
   /** What breaks the promise; `undefined` if nothing did. */
   readonly broken: string | undefined
-  readonly allows: number
+  readonly counts: { readonly allows: number; readonly byConsent: number; readonly scans: number }
 }
 
 async function check(rounds: number, program?: string): Promise<Checked> {
@@ -28,7 +28,7 @@ async function check(rounds: number, program?: string): Promise<Checked> {
   })
   const receiver = await openScanReceiver()
   const checker = new Checker(cluster, receiver, randomFrom(seed))
-  const counts = { decisions: 0, allows: 0, forbidding: 0, permitting: 0 }
+  const counts = { decisions: 0, allows: 0, byConsent: 0, forbidding: 0, permitting: 0, scans: 0 }
   let broken: string | undefined
   let round = 0
   try {
@@ -39,9 +39,12 @@ async function check(rounds: number, program?: string): Promise<Checked> {
       for (const one of checker.history) {
         if (one.kind === 'decision') counts.decisions += 1
         if (one.kind === 'decision' && one.isAllowed) counts.allows += 1
+        if (one.kind === 'decision' && one.isAllowed && needsConsent(one.number))
+          counts.byConsent += 1
         if (one.kind === 'forbid') counts.forbidding += 1
         if (one.kind === 'permit') counts.permitting += 1
       }
+      counts.scans += checker.scans.length
       round += 1
       if (broken !== undefined) process.stdout.write(`checker: round ${round}: ${broken}\n`)
     }
@@ -53,15 +56,17 @@ async function check(rounds: number, program?: string): Promise<Checked> {
   process.stdout.write(
     `checker: seed ${seed}, ${round} rounds, ${JSON.stringify(counts)}, last: ${lastFaults}; ${broken ?? 'nothing broken'}\n`,
   )
-  return { broken, allows: counts.allows }
+  return { broken, counts }
 }
 
 it('no server gives an allow that an opt-out acknowledged by another a second ago forbids, and none is lost', {
   timeout: shortOrLong(600_000, 10_800_000),
 }, async () => {
-  const { broken, allows } = await check(shortOrLong(20, 1_000))
+  const { broken, counts } = await check(shortOrLong(20, 1_000))
   expect(broken).toBeUndefined()
-  expect(allows).toBeGreaterThan(100)
+  expect(counts.allows).toBeGreaterThan(100)
+  expect(counts.byConsent).toBeGreaterThan(10)
+  expect(counts.scans).toBeGreaterThan(5)
 })
 
 /** Each of them would break the promise. */

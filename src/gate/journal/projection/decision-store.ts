@@ -50,7 +50,7 @@ interface BatchRow {
 
 const table = 'recorded_decisions'
 /** In milliseconds, the same for all servers. */
-const databaseNow = sql<Instant>`(extract(epoch from clock_timestamp()) * 1000)::bigint`
+export const databaseNow = sql<Instant>`(extract(epoch from clock_timestamp()) * 1000)::bigint`
 /** Held by whoever makes months. */
 const monthsLock = 5_550_101
 

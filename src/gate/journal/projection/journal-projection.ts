@@ -54,7 +54,7 @@ export class JournalProjection {
     this.#origin = readOrigin(options.folder, systemClock.now()).toString('hex')
   }
 
-  /** Copies the next records, about two megabytes of them. */
+  /** Copies the next records, about two megabytes of them. Without any, it says that the server is there. */
   async handle({ lastSeq, notStoredSeq }: ProjectionRequest): Promise<ProjectionProgress> {
     try {
       this.#store ??= await this.#openStore()
@@ -62,6 +62,7 @@ export class JournalProjection {
       this.#reader ??= await this.#openReader(store, notStoredSeq)
       const records = this.#reader.read(lastSeq)
       if (records.length > 0) await store.store({ origin: this.#origin, records })
+      else await store.claim(this.#origin, this.#reader.nextSeq)
       await this.#removeExpired(store)
       return { nextSeq: this.#reader.nextSeq }
     } catch (cause) {
