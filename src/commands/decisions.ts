@@ -2,12 +2,11 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { type Selectable, sql } from 'kysely'
 import { type AppContext, openAppContext } from '../app/app-context.js'
 import { giveUpJournal, shipJournal } from '../app/journal/ship-journal.js'
 import { formatInstant } from '../domain/time/dates.js'
 import { DataFileError } from '../errors.js'
-import { databaseNow } from '../gate/journal/projection/decision-store.js'
+import { DecisionStore } from '../gate/journal/projection/decision-store.js'
 import { nodeRuntime } from '../runtime/runtime.js'
 import { findEdgeAccount } from '../storage/cluster/edge-origins.js'
 import { readConnectedSchemas } from '../storage/postgres/schema-locks.js'
@@ -29,7 +28,7 @@ export const registerDecisions: RegisterCommand = (program, terminal) => {
     .description('the journals of all servers: when each was last seen, and how far it is copied')
     .action((_options, command: Command) =>
       withShared(command, async ({ storage: { db } }) => {
-        const rows = await db.selectFrom('journals').selectAll().orderBy('seen_at').execute()
+        const rows = await new DecisionStore(db).listJournals()
         terminal.out(
           formatTable(
             ['journal', 'kind', 'last seen', 'records', 'blocks erasures'],
@@ -93,12 +92,7 @@ export const registerDecisions: RegisterCommand = (program, terminal) => {
 /** Of the name of a journal; enough to tell a few hundred apart. */
 const shownLength = 12
 
-function toCells({
-  origin,
-  next_seq,
-  seen_at,
-  shipped,
-}: Selectable<JournalRow>): readonly string[] {
+function toCells({ origin, next_seq, seen_at, shipped }: JournalRow): readonly string[] {
   const account = findEdgeAccount(origin)
   return [
     nameOf(origin),
@@ -112,14 +106,11 @@ function toCells({
 /** The origin of an edge's journal begins with its account. */
 const nameOf = (origin: string) => origin.slice(-64).slice(0, shownLength)
 
-/** By the clock of the database; a server is seen once a minute. */
-const goneAfterMs = 600_000
 /** Of the first version whose servers say when they are there. */
 const seeingSchema = 19
 
 async function findGone({ storage: { db } }: AppContext, given: string) {
-  const isGone = sql<boolean>`coalesce(seen_at, 0) <= ${databaseNow} - ${sql.lit(goneAfterMs)}`
-  const rows = await db.selectFrom('journals').selectAll().select(isGone.as('isGone')).execute()
+  const rows = await new DecisionStore(db).listJournals()
   const [journal, ...others] = rows.filter(({ origin }) => nameOf(origin) === given)
   if (journal === undefined || others.length > 0) {
     throw new CommandFailure(

@@ -7,7 +7,7 @@ import type { CallOutcome } from '../../../domain/call-outcome.js'
 import type { Instant } from '../../../domain/time/clock.js'
 import { getErrorCode } from '../../../errors.js'
 import { edgeOriginMark, findEdgeAccount } from '../../../storage/cluster/edge-origins.js'
-import type { Db, RecordedDecisionRow, Tables } from '../../../storage/tables.js'
+import type { Db, JournalRow, RecordedDecisionRow, Tables } from '../../../storage/tables.js'
 import { type DecisionDocument, withOutcome } from '../../decision-document.js'
 import { type ErasureNote, type OutcomeNote, readHead } from '../decision-index.js'
 import { mergeOutcome } from '../merge-outcome.js'
@@ -48,9 +48,16 @@ interface BatchRow {
   outcome: Partial<CallOutcome> | undefined
 }
 
+interface ListedJournal extends JournalRow {
+  /** Its server, which says once a minute that it is there, has not for ten. */
+  readonly isGone: boolean
+}
+
+const goneAfterMs = 600_000
+
 const table = 'recorded_decisions'
 /** In milliseconds, the same for all servers. */
-export const databaseNow = sql<Instant>`(extract(epoch from clock_timestamp()) * 1000)::bigint`
+const databaseNow = sql<Instant>`(extract(epoch from clock_timestamp()) * 1000)::bigint`
 /** Held by whoever makes months. */
 const monthsLock = 5_550_101
 
@@ -143,6 +150,13 @@ export class DecisionStore {
       this.#months.clear()
       throw cause
     }
+  }
+
+  /** The one whose server was not seen for longest comes first. */
+  async listJournals(): Promise<readonly ListedJournal[]> {
+    const isGone = sql<boolean>`coalesce(seen_at, 0) <= ${databaseNow} - ${goneAfterMs}`
+    const query = this.#db.selectFrom('journals').selectAll().select(isGone.as('isGone'))
+    return await query.orderBy('seen_at').execute()
   }
 
   /** `undefined` when the account has none of that id. */
