@@ -98,7 +98,8 @@ it('the journal goes on without PostgreSQL, and what it has is there afterwards'
       await decide(first)
       first.line.pause()
       const decided = await Promise.all(Array.from({ length: 20 }, () => decide(first, '911')))
-      ids = decided.flatMap(({ id }) => id ?? [])
+      // Without a key that can be read, an emergency call is allowed without a record.
+      ids = decided.flatMap(({ id }) => (id === undefined || id === '-' ? [] : id))
       return ids.length > 0
     })
     await until(
@@ -108,8 +109,13 @@ it('the journal goes on without PostgreSQL, and what it has is there afterwards'
       },
       { withinMs: 10_000 },
     )
-    // What others have noted is left out.
-    expect((await read(first, own)).body).toMatchObject({ id: own })
+    // What others have noted is left out. A slow machine may read the key anew here, too.
+    await until('its own decision is read', async () => {
+      first.line.resume()
+      await decide(first)
+      first.line.pause()
+      return (await read(first, own)).body.id === own
+    })
   } finally {
     first.line.resume()
   }
