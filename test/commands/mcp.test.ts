@@ -543,7 +543,9 @@ describe('a gate with permits and opt-outs', () => {
       status: 'approval_needed',
       approvalId: 'ap-1',
       expiresAt: approval.expiresAt,
-      howToApprove: expect.stringContaining('callgate approvals approve ap-1'),
+      howToApprove: expect.stringMatching(
+        /`callgate approvals approve ap-1 --account \S+`, or POST http:\S+\/v1\/approvals\/ap-1$/,
+      ),
     })
   })
 

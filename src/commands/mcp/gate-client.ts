@@ -33,6 +33,11 @@ export class GateClient {
     this.#key = key
   }
 
+  /** Of the gate, without a slash at the end. */
+  get url(): string {
+    return this.#address.url
+  }
+
   /** What the key may do, and the time of its account. */
   readKey(): Promise<AccessCheckResult> {
     return this.ask('/v1.5/Auth/Validate', accessCheckEndpoint.response)

@@ -73,7 +73,7 @@ export function addRequestPermit(server: McpServer, { client }: McpSession): voi
         const request = { ...call, approvalId: call.approvalId ?? asked?.approvalId, callKind }
         const decision = await client.ask('/v1/permits', permitAnswer, request)
         requireAnswerTo({ ...request, whatIf: false }, decision)
-        return toPermitOutput(decision)
+        return toPermitOutput(decision, client.url)
       })
       return asked === undefined && canAskPerson(mcpReq) ? askForApproval(result) : result
     },
@@ -112,7 +112,7 @@ function askForApproval(result: CallToolResult): CallToolResult | InputRequiredR
   if (waiting === undefined) return result
   const { number: called, approvalId, expiresAt, howToApprove } = waiting
   const message = boundText(
-    `A person must approve the call to ${called} by ${expiresAt}. ${howToApprove} ` +
+    `A person must approve the call to ${called} by ${expiresAt}. ${howToApprove}. ` +
       'Accept once it is approved; accepting does not approve it.',
   )
   const ask = inputRequired.elicit({ message, requestedSchema: { type: 'object', properties: {} } })
@@ -133,7 +133,7 @@ const permitAnswer = decisionSchema.extend({
     .optional(),
 })
 
-function toPermitOutput(decision: z.output<typeof permitAnswer>) {
+function toPermitOutput(decision: z.output<typeof permitAnswer>, url: string) {
   const output = toDecisionOutput(decision)
   const { permit, mandate, dial } = decision
   if (decision.decision === 'allow') {
@@ -151,6 +151,8 @@ function toPermitOutput(decision: z.output<typeof permitAnswer>) {
   const command = `callgate approvals approve ${id} --account ${decision.accountId}`
   // It is for a shell.
   const isPlain = /^[\w -]{1,200}$/.test(command)
-  const howToApprove = `A Supervisor or Administrator decides, not this key: ${isPlain ? `\`${command}\`, or ` : ''}POST /v1/approvals/{id}.`
+  const link = `POST ${url}/v1/approvals/${encodeURIComponent(id)}`
+  const ways = isPlain ? `\`${command}\`, or ${link}` : link
+  const howToApprove = boundText(`A Supervisor or Administrator decides, not this key: ${ways}`)
   return { status: 'approval_needed', ...output, approvalId: id, expiresAt, howToApprove }
 }
