@@ -2,16 +2,16 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { type AppContext, openAppContext } from '../app/app-context.js'
+import type { AppContext } from '../app/app-context.js'
 import { giveUpJournal, shipJournal } from '../app/journal/ship-journal.js'
 import { formatInstant } from '../domain/time/dates.js'
 import { DataFileError } from '../errors.js'
 import { DecisionStore } from '../gate/journal/projection/decision-store.js'
-import { nodeRuntime } from '../runtime/runtime.js'
 import { findEdgeAccount } from '../storage/cluster/edge-origins.js'
 import { readConnectedSchemas } from '../storage/postgres/schema-locks.js'
 import { lockServing } from '../storage/sqlite.js'
 import type { JournalRow } from '../storage/tables.js'
+import { withAppContext } from './account-command.js'
 import {
   CommandFailure,
   formatTable,
@@ -44,25 +44,27 @@ export const registerDecisions: RegisterCommand = (program, terminal) => {
         'servers run',
     )
     .argument('<folder>', 'its data folder, or the folder journal of it')
-    .action((given: string, _options, command: Command) => {
-      requireShared(command)
-      const folder = findJournal(given)
-      // A copy of the folder alone has no server.
-      const lock = basename(folder) === 'journal' ? lockServing(dirname(folder)) : undefined
-      const ship = async (context: AppContext) => {
-        const { origin, decisions: copied, outcomes, nextSeq } = await shipJournal(folder, context)
-        await context.storage.db
-          .updateTable('journals')
-          .set({ shipped: 1 })
-          .where('origin', '=', origin)
-          .execute()
-        terminal.out(
-          `${copied} decisions and ${outcomes} outcomes of calls were copied; all records up to number ` +
-            `${nextSeq - 1} are there\n`,
-        )
-      }
-      return withShared(command, ship).finally(() => lock?.close())
-    })
+    .action((given: string, _options, command: Command) =>
+      withShared(command, async (context) => {
+        const folder = findJournal(given)
+        // A copy of the folder alone has no server.
+        const lock = basename(folder) === 'journal' ? lockServing(dirname(folder)) : undefined
+        try {
+          const shipped = await shipJournal(folder, context)
+          await context.storage.db
+            .updateTable('journals')
+            .set({ shipped: 1 })
+            .where('origin', '=', shipped.origin)
+            .execute()
+          terminal.out(
+            `${shipped.decisions} decisions and ${shipped.outcomes} outcomes of calls were copied; all records up to number ` +
+              `${shipped.nextSeq - 1} are there\n`,
+          )
+        } finally {
+          lock?.close()
+        }
+      }),
+    )
   decisions
     .command('give-up')
     .description(
@@ -134,25 +136,18 @@ async function findGone({ storage: { db } }: AppContext, given: string) {
   )
 }
 
-async function withShared<Result>(
+/** Refuses SQLite before a data folder is made for it. */
+async function withShared(
   command: Command,
-  work: (context: AppContext) => Promise<Result>,
-): Promise<Result> {
-  const context = await openAppContext(requireShared(command), nodeRuntime)
-  try {
-    return await work(context)
-  } finally {
-    await context.close()
+  work: (context: AppContext) => Promise<void>,
+): Promise<void> {
+  if (loadCommandSettings(command).storage.engine !== 'postgres') {
+    throw new CommandFailure(
+      'storage.engine: is sqlite, which has the decisions of one server; set it to postgres, with storage.url',
+      2,
+    )
   }
-}
-
-function requireShared(command: Command) {
-  const settings = loadCommandSettings(command)
-  if (settings.storage.engine === 'postgres') return settings
-  throw new CommandFailure(
-    'storage.engine: is sqlite, which has the decisions of one server; set it to postgres, with storage.url',
-    2,
-  )
+  await withAppContext(command, work)
 }
 
 function findJournal(given: string): string {

@@ -106,7 +106,7 @@ function canAskPerson({ envelope = {} }: McpRequest): boolean {
   return !!elicitation && (elicitation.form !== undefined || elicitation.url === undefined)
 }
 
-/** The person who sits before the client is told what to do, and says when it is done. That approves nothing. */
+/** Asks the user of the client to have the call approved. The answer of the user approves nothing. */
 function askForApproval(result: CallToolResult): CallToolResult | InputRequiredResult {
   const waiting = approvalNeeded.safeParse(result.structuredContent).data
   if (waiting === undefined) return result

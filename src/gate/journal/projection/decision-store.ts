@@ -152,7 +152,7 @@ export class DecisionStore {
     }
   }
 
-  /** The one whose server was not seen for longest comes first. */
+  /** The one whose server was not seen for longest comes first; those of older versions, which do not say it, come last. */
   async listJournals(): Promise<readonly ListedJournal[]> {
     const isGone = sql<boolean>`coalesce(seen_at, 0) <= ${databaseNow} - ${goneAfterMs}`
     const query = this.#db.selectFrom('journals').selectAll().select(isGone.as('isGone'))
