@@ -8,6 +8,7 @@ import { version } from '../config/version.js'
 import type { CallingRules } from '../data/calling-rules/calling-rules.js'
 import type { Compliance } from '../domain/compliance.js'
 import { callKinds } from '../domain/decision.js'
+import { withoutCounting } from '../gate/attempts.js'
 import { buildPolicy } from '../gate/build-policy.js'
 import { allChecks } from '../gate/checks.js'
 import { Gate } from '../gate/gate.js'
@@ -394,7 +395,7 @@ function createDryRunGate(deps: GateDeps): Gate {
     ...deps,
     ...toDryRunRules(deps),
     asksInBackground: true,
-    attempts: undefined,
+    attempts: deps.attempts && withoutCounting(deps.attempts),
     ...unrecorded,
   })
 }

@@ -13,6 +13,10 @@ export interface Call {
   readonly campaignId?: string | undefined
   readonly postalCode?: string | undefined
   readonly callerId?: string | undefined
+  /** What the call is about, one of those that the service knows: some laws count only calls on the same subject. */
+  readonly subject?: string | undefined
+  /** Your name for the person called: the calls to all numbers of a person count together. */
+  readonly personId?: string | undefined
   readonly reference?: string | undefined
   /** The approval of exactly this call by a person, named by {@link Blocked.approval} before. */
   readonly approvalId?: string | undefined

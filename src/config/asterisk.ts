@@ -1,7 +1,7 @@
 /** The settings of the Asterisk servers, their trunks and the facts of their calls. */
 
 import { z } from 'zod'
-import { callKinds } from '../domain/decision.js'
+import { callKinds, maxIdLength } from '../domain/decision.js'
 import { parseUrl } from '../runtime/parse-url.js'
 import { addProblem, milliseconds, shortName, text } from './values.js'
 
@@ -20,6 +20,10 @@ const ariUrl = z
 const callFacts = {
   project: text.optional().describe('Project of calls that do not give one'),
   campaign: text.optional().describe('Campaign of calls that do not give one'),
+  subject: text
+    .max(maxIdLength)
+    .optional()
+    .describe('Subject of calls that do not give one, of those in gate.subjects'),
   postal: text.optional().describe('Postal code of calls that do not give one'),
   callerid: text.optional().describe('Caller id of calls that do not give one'),
 }
@@ -108,6 +112,8 @@ export const asteriskSchema = z
         campaign: variableName('campaign'),
         postal: variableName('postal code'),
         callerid: variableName('caller id'),
+        subject: variableName('subject'),
+        person: variableName('name of the person called'),
         ref: variableName('reference'),
       })
       .prefault({}),
@@ -127,7 +133,7 @@ export const asteriskSchema = z
       .default([])
       .describe(
         'Trunks: name, channel (such as PJSIP/carrier-a), dialPrefix (put before the number), watch, ' +
-          'enforce, defaults (kind, project, campaign, postal, callerid)',
+          'enforce, defaults (kind, project, campaign, postal, callerid, subject)',
       ),
     enforce: z
       .boolean()

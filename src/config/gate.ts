@@ -1,5 +1,7 @@
 /** The settings of the gate: its deadlines, what it allows, how long its answers are valid. */
 import { z } from 'zod'
+import { maxIdLength } from '../domain/decision.js'
+import { maxFrequencyHours } from '../domain/mandate.js'
 import { milliseconds, reloadable, text, wholeNumber } from './values.js'
 
 /** There is one setting per call kind, so each description names its kind. */
@@ -73,6 +75,38 @@ export const gateSchema = z.strictObject({
         ),
     })
     .prefault({}),
+  houseLimits: z
+    .array(
+      z.strictObject({
+        account: text.optional().describe('Only for calls of this account'),
+        project: text.optional().describe('Only for calls of this project'),
+        calls: wholeNumber(1, 1_000).describe('Calls to a person in the time'),
+        seconds: wholeNumber(1, maxFrequencyHours * 3_600).describe('Elapsed time before the call'),
+      }),
+    )
+    .default([])
+    .meta(reloadable)
+    .describe(
+      'Own limits on how often a person is called, besides those of the law: a call is allowed if fewer ' +
+        'were made in the seconds before it',
+    ),
+  subjects: z
+    .array(
+      z.strictObject({
+        account: text.optional().describe('Only for calls of this account'),
+        project: text.optional().describe('Only for calls of this project'),
+        subjects: z
+          .array(text.max(maxIdLength))
+          .min(1, 'must not be empty')
+          .describe('Words that calls may give as their subject'),
+      }),
+    )
+    .default([])
+    .meta(reloadable)
+    .describe(
+      'What calls may be about: some laws count only calls on the same subject. Another word is refused; calls ' +
+        'without one count with all others',
+    ),
   recordedVoiceWindows: z
     .boolean()
     .default(true)

@@ -2,47 +2,61 @@
 import { z } from 'zod'
 import { addProblem, instant, milliseconds, reloadable } from './values.js'
 
+const checkFields = (check: string) => ({
+  mode: z
+    .enum(['enforce', 'shadow'])
+    .default('enforce')
+    .meta(reloadable)
+    .describe(`In shadow mode the ${check} check is recorded and counted but blocks nothing`),
+  onUnknown: z
+    .enum(['block', 'allow'])
+    .default('block')
+    .meta(reloadable)
+    .describe('Verdict for a call when this check cannot be answered'),
+  reason: z
+    .string()
+    .trim()
+    .min(1)
+    .max(200)
+    .optional()
+    .meta(reloadable)
+    .describe(
+      'Why unknown is allowed; required for onUnknown allow, and recorded in every such decision',
+    ),
+  until: instant('2026-12-01T00:00:00Z')
+    .optional()
+    .meta(reloadable)
+    .describe('When unknown blocks again; required for onUnknown allow'),
+})
+
+const staleForMs = milliseconds(0, 604_800_000)
+  .default(0)
+  .describe(
+    'How long after its maximum age a cached answer may still permit while its source does not ' +
+      'answer, but never past the end of its own validity. One that forbids is used for as long as it is cached',
+  )
+
+interface UnknownSettings {
+  readonly onUnknown: 'block' | 'allow'
+  readonly reason?: string | undefined
+  readonly until?: number | undefined
+}
+
+function requireException(
+  { onUnknown, ...exception }: UnknownSettings,
+  context: z.RefinementCtx,
+): void {
+  if (onUnknown === 'block') return
+  for (const name of ['reason', 'until'] as const) {
+    if (exception[name] !== undefined) continue
+    addProblem(context, [name], 'is required to allow unknown')
+  }
+}
+
 const checkPolicy = (check: string) =>
   z
-    .strictObject({
-      mode: z
-        .enum(['enforce', 'shadow'])
-        .default('enforce')
-        .meta(reloadable)
-        .describe(`In shadow mode the ${check} check is recorded and counted but blocks nothing`),
-      onUnknown: z
-        .enum(['block', 'allow'])
-        .default('block')
-        .meta(reloadable)
-        .describe('Verdict for a call when this check cannot be answered'),
-      reason: z
-        .string()
-        .trim()
-        .min(1)
-        .max(200)
-        .optional()
-        .meta(reloadable)
-        .describe(
-          'Why unknown is allowed; required for onUnknown allow, and recorded in every such decision',
-        ),
-      until: instant('2026-12-01T00:00:00Z')
-        .optional()
-        .meta(reloadable)
-        .describe('When unknown blocks again; required for onUnknown allow'),
-      staleForMs: milliseconds(0, 604_800_000)
-        .default(0)
-        .describe(
-          'How long after its maximum age a cached answer may still permit while its source does not ' +
-            'answer, but never past the end of its own validity. One that forbids is used for as long as it is cached',
-        ),
-    })
-    .superRefine(({ onUnknown, ...exception }, context) => {
-      if (onUnknown === 'block') return
-      for (const name of ['reason', 'until'] as const) {
-        if (exception[name] !== undefined) continue
-        addProblem(context, [name], 'is required to allow unknown')
-      }
-    })
+    .strictObject({ ...checkFields(check), staleForMs })
+    .superRefine(requireException)
     .prefault({})
 
 export const policySchema = z.strictObject({
@@ -50,4 +64,6 @@ export const policySchema = z.strictObject({
   internalDnc: checkPolicy('internal list'),
   permission: checkPolicy('permission'),
   callingHours: checkPolicy('calling hours'),
+  // Never answered from a cache.
+  attempts: z.strictObject(checkFields('attempts')).superRefine(requireException).prefault({}),
 })

@@ -299,7 +299,8 @@ export const settingsSchema = settingsShape.superRefine((settings, context) => {
   }
   requireCluster(settings, problem)
   const keepsStale = source.kind === 'remote' && gate.cache.maxEntries > 0
-  for (const [check, { staleForMs }] of Object.entries(settings.policy)) {
+  const { attempts: _, ...cached } = settings.policy
+  for (const [check, { staleForMs }] of Object.entries(cached)) {
     if (staleForMs === 0 || keepsStale) continue
     const rule = 'has no effect without source.kind remote and gate.cache.maxEntries'
     problem(['policy', check, 'staleForMs'], rule)

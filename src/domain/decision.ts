@@ -9,7 +9,14 @@ import type { TraceContext } from './trace/trace-context.js'
 
 export { type CallKind, callKinds } from './mandate.js'
 
-export const checkNames = ['litigator', 'internal-dnc', 'permission', 'calling-hours'] as const
+/** `attempts` is of the calls that a frequency limit counts; the others are of every call. */
+export const checkNames = [
+  'litigator',
+  'internal-dnc',
+  'permission',
+  'calling-hours',
+  'attempts',
+] as const
 export type CheckName = (typeof checkNames)[number]
 
 /** What a caller may have to say, in the order in which it is said. The caller chooses the words. */
@@ -79,6 +86,8 @@ export const reasonTexts = {
   'unknown-project': 'the account has no such project or campaign',
   'restricted-day': 'calls are prohibited on this local date',
   'outside-calling-hours': 'the local time is outside the lawful calling hours',
+  'too-many-attempts': 'the person has been called as often as the law or an own limit allows',
+  'unknown-subject': 'the subject of the call is not one of the account',
   'list-missing': 'a list this check needs has not been imported',
   'check-unanswered': 'a check could not be answered, so the call is blocked',
   overloaded: 'the gate is overloaded',
@@ -98,6 +107,7 @@ const temporaryReasons: ReadonlySet<ReasonCode> = new Set([
   'key-cool-down',
   'restricted-day',
   'outside-calling-hours',
+  'too-many-attempts',
 ])
 
 /** A channel of one of the configured Asterisk servers. */
@@ -120,6 +130,10 @@ export interface CallRequest {
   readonly postalCode?: string | undefined
   readonly callerId?: string | undefined
   readonly reference?: string | undefined
+  /** What the call is about, in a word of the account: calls on other subjects do not count towards some limits. */
+  readonly subject?: string | undefined
+  /** The caller's name for the person called, whose numbers count together. */
+  readonly personId?: string | undefined
   /** The approval of a person that the call is to use. */
   readonly approvalId?: string | undefined
   /** A what-if: decided as of this instant, never counted as an attempt. */
@@ -180,10 +194,10 @@ export interface CheckPolicy {
 
 export type Policy = Readonly<Record<CheckName, CheckPolicy>>
 
-/** The same policy with every check in shadow mode. */
-export function toShadowPolicy(policy: Policy): Policy {
-  const entries = checkNames.map((check) => [check, { ...policy[check], mode: 'shadow' }])
-  return Object.fromEntries(entries) as Policy
+/** The same policy with these checks in shadow mode; every check, if none is named. */
+export function toShadowPolicy(policy: Policy, checks: readonly CheckName[] = checkNames): Policy {
+  const entries = checks.map((check) => [check, { ...policy[check], mode: 'shadow' }])
+  return { ...policy, ...(Object.fromEntries(entries) as Partial<Policy>) }
 }
 
 /**

@@ -1,4 +1,4 @@
-/** What limits the calls that a key may ask for, and the pauses that an operator may order. */
+/** What limits calls beyond the checks: keys, the number of attempts to one person, and the pauses that an operator may order. */
 import type { Instant } from './time/clock.js'
 
 /** A person dials; a machine dials (ATDS, predictive, prerecorded); an AI agent speaks. */
@@ -92,12 +92,51 @@ interface UsedApproval {
   readonly approvedAt?: string | undefined
 }
 
-/** A call that a key asks for, to be counted. */
+/** Attempts are kept as long; a limit for a longer period would forget some. */
+export const maxFrequencyHours = 31 * 24
+
+/** At most so many calls in a period before a call, by law or by an own rule. Only allows count, and no what-ifs. */
+export interface FrequencyLimit {
+  readonly id: string
+  readonly calls: number
+  readonly periodMs: number
+  /** Whose calls count together: those to all numbers of a person, if the requests name one, or those to one number. */
+  readonly per: 'person' | 'number'
+  /** Calls about another subject are not counted; those without a subject may be about any. */
+  readonly isPerSubject: boolean
+  /** `connected`: calls that are known not to have been answered are not counted. */
+  readonly counts: 'all' | 'connected'
+  readonly citation: string
+}
+
+/** The calls that a frequency limit counted. */
+export interface FrequencyCount {
+  readonly limit: FrequencyLimit
+  /** The decisions that allowed them, or the references of imported ones; the newest first, at most as many as the limit. */
+  readonly attempts: readonly string[]
+  /** When there is room; absent if there is. */
+  readonly opensAt?: Instant | undefined
+}
+
+/** What limits one attempt. */
+export interface LimitsOfAttempt {
+  readonly key?: AttemptLimits | undefined
+  readonly frequency: readonly FrequencyLimit[]
+  /** A full frequency limit does not refuse the call; it is counted all the same. */
+  readonly isShadowed: boolean
+}
+
+/** A call to be counted. */
 export interface Attempt {
   readonly decisionId: string
+  /** Empty for calls without a key. */
   readonly keyId: string
   readonly accountId: string
-  readonly subject: ApprovalSubject
+  readonly call: ApprovalSubject
+  /** What the call is about, in a word of the account. */
+  readonly subject?: string | undefined
+  /** The caller's name for the person called. */
+  readonly personId?: string | undefined
   /** That the request names. */
   readonly approvalId?: string | undefined
   readonly at: Instant
@@ -111,6 +150,12 @@ export interface CountedCall {
 
 export type AttemptResult = CountedCall & { readonly refused?: AttemptRefusal | undefined }
 
+export type CountedAttempt = AttemptResult & {
+  readonly isCounted: boolean
+  /** Of each frequency limit. */
+  readonly counts: readonly FrequencyCount[]
+}
+
 export interface AttemptRefusal {
   readonly reason: 'key-attempts' | 'key-cool-down' | 'key-concurrent' | 'approval-needed'
   readonly detail: string
@@ -118,16 +163,24 @@ export interface AttemptRefusal {
   readonly opensAt?: Instant | undefined
 }
 
-/** Counts the attempts of keys, for all servers of a database. */
+/** Counts attempts, for all servers of a database. */
 export interface AttemptCounter {
   /** Counts the attempt unless a limit is reached. Rejects if it cannot be counted. */
-  take(attempt: Attempt, limits: AttemptLimits): Promise<AttemptResult>
+  take(attempt: Attempt, limits: LimitsOfAttempt): Promise<CountedAttempt>
+  /** Those that count at the instant of the attempt, which is not counted itself. */
+  readCounts(
+    attempt: Attempt,
+    limits: readonly FrequencyLimit[],
+  ): Promise<readonly FrequencyCount[]>
   /** Takes an attempt back whose allow did not leave, or was not used. */
   release(decisionId: string): Promise<void>
 }
 
-/** What is paused: one key, all keys of an account that may ask for AI calls alone, or all AI calls. */
-export type PauseSubject = `key:${string}` | `agents:${string}` | 'ai'
+/**
+ * What is paused: one key, all keys of an account that may ask for AI calls alone, all AI calls, or one check for the calls
+ * of an account, which is in shadow then.
+ */
+export type PauseSubject = `key:${string}` | `agents:${string}` | 'ai' | `check:${string}:${string}`
 
 export interface Pause {
   readonly pausedAt: Instant

@@ -25,6 +25,7 @@ export interface PolicySettings {
   readonly internalDnc: CheckPolicySettings
   readonly permission: CheckPolicySettings
   readonly callingHours: CheckPolicySettings
+  readonly attempts: CheckPolicySettings
 }
 
 /** The settings that say what a finding does to a call. */
@@ -47,6 +48,7 @@ export function buildPolicy({ policy: settings, gate }: AllPolicySettings): Poli
     'internal-dnc': buildCheckPolicy(settings.internalDnc),
     permission: buildCheckPolicy(settings.permission),
     'calling-hours': buildCheckPolicy(settings.callingHours),
+    attempts: buildCheckPolicy(settings.attempts),
   }
   return gate.shadow.all ? toShadowPolicy(policy) : policy
 }
@@ -62,6 +64,7 @@ const settingNames: Readonly<Record<CheckName, keyof PolicySettings>> = {
   'internal-dnc': 'internalDnc',
   permission: 'permission',
   'calling-hours': 'callingHours',
+  attempts: 'attempts',
 }
 
 /** An exception that ends later is probably meant to be permanent. */

@@ -112,6 +112,8 @@ export interface DecisionDocument {
   readonly campaignId?: string | undefined
   readonly postalCode?: string | undefined
   readonly callerId?: string | undefined
+  readonly subject?: string | undefined
+  readonly personId?: string | undefined
   readonly reference?: string | undefined
   /** See {@link recordVersion}; absent in records from before the findings had facts. */
   readonly recordVersion?: number | undefined
@@ -172,6 +174,8 @@ function formatDecision(decision: Decision): string {
     formatMember('campaignId', request.campaignId) +
     formatMember('postalCode', request.postalCode) +
     formatMember('callerId', request.callerId) +
+    formatMember('subject', request.subject) +
+    formatMember('personId', request.personId) +
     formatMember('reference', request.reference) +
     `,"recordVersion":${recordVersion}}`
   )

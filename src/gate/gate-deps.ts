@@ -1,7 +1,7 @@
 /** What the gate is made of: its settings, and the ports through which it asks, records and counts. */
 import type { Compliance, MaybePromise } from '../domain/compliance.js'
 import type { CallKind, Disclosure, Policy } from '../domain/decision.js'
-import type { AttemptCounter, Pauses } from '../domain/mandate.js'
+import type { AttemptCounter, FrequencyLimit, Pauses } from '../domain/mandate.js'
 import type { Clock, ClockReading, Instant, Timers } from '../domain/time/clock.js'
 import type { Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
@@ -10,6 +10,23 @@ import type { Journal } from './journal/journal.js'
 import type { LegalTimeSettings } from './legal-time-options.js'
 import type { StalenessRules } from './staleness.js'
 
+/** Of an account and of a project, or of any. */
+interface CallScope {
+  readonly account?: string | undefined
+  readonly project?: string | undefined
+}
+
+/** An own limit on the calls to a number. */
+export interface HouseLimit extends CallScope {
+  readonly calls: number
+  readonly seconds: number
+}
+
+/** The words that calls may give as their subject. */
+export interface SubjectSettings extends CallScope {
+  readonly subjects: readonly string[]
+}
+
 export interface GateSettings extends LegalTimeSettings, StalenessRules {
   readonly deadlineMs: number
   readonly maxPending: number
@@ -17,6 +34,8 @@ export interface GateSettings extends LegalTimeSettings, StalenessRules {
   readonly serviceCodes: ReadonlySet<string>
   /** Accounts and trunks for whose calls every check is in shadow mode. */
   readonly shadow: { readonly accounts: readonly string[]; readonly trunks: readonly string[] }
+  readonly houseLimits: readonly HouseLimit[]
+  readonly subjects: readonly SubjectSettings[]
   readonly allowValidMs: number
   readonly blockValidMs: number
 }
@@ -56,6 +75,14 @@ export interface GateRules {
   readonly callingRules: {
     /** What must be said in an allowed call, in order; `findRegions` gives all where the called person may be. */
     listDisclosures(callKind: CallKind, findRegions: () => readonly string[]): readonly Disclosure[]
+    readonly frequency: {
+      /** The laws on the number of calls that count one to this number, whose person may be in any of the regions. */
+      find(
+        callKind: CallKind,
+        called: { readonly number: string; readonly regions: readonly string[] },
+        at: Instant,
+      ): readonly FrequencyLimit[]
+    }
   }
 }
 

@@ -2,19 +2,10 @@
 import { canUseScope } from '../domain/caller.js'
 import type { MaybePromise } from '../domain/compliance.js'
 import type { CallRequest, Finding, ReasonCode, Verdict } from '../domain/decision.js'
-import type {
-  Attempt,
-  AttemptCounter,
-  AttemptLimits,
-  CountedCall,
-  Mandate,
-  Pause,
-  Pauses,
-} from '../domain/mandate.js'
+import type { Mandate, Pause, Pauses } from '../domain/mandate.js'
 import { isPossibleNumber, parseDialString } from '../domain/phone-number.js'
 import type { Instant, Timers } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'
-import { getErrorMessage } from '../errors.js'
 import { withTimeout } from '../runtime/runtime.js'
 
 type Judgment = Pick<Finding, 'verdict' | 'reason' | 'detail' | 'opensAt'>
@@ -28,7 +19,7 @@ export function refuseByMandate(request: CallRequest, at: Instant): Finding | un
   if (mandate === undefined) return undefined
   const judgment =
     judgeKind(request, mandate) ?? judgeScope(request, mandate) ?? judgeCallerId(request, mandate)
-  return judgment && createFinding(judgment, at)
+  return judgment && createMandateFinding(judgment, at)
 }
 
 /** Never rejects; pauses that are not known in `ms` are unknown, which blocks. */
@@ -52,53 +43,10 @@ export function judgeMandate(
   { pauses, at }: { readonly pauses: Pauses | undefined; readonly at: Instant },
 ): Finding | undefined {
   const judgment = judgePauses(request, pauses) ?? judgeRest(request, findings)
-  return judgment && createFinding(judgment, at)
+  return judgment && createMandateFinding(judgment, at)
 }
 
-export function createAttempt(
-  { accountId, keyId = '', approvalId, callKind, projectId, campaignId, callerId }: CallRequest,
-  { number, ...rest }: Pick<Attempt, 'decisionId' | 'at'> & Pick<Attempt['subject'], 'number'>,
-): Attempt {
-  const subject = { number, callKind, projectId, campaignId, callerId }
-  return { ...rest, keyId, accountId, subject, approvalId }
-}
-
-/** What came of counting an attempt, with the finding if it blocks the call. */
-export type CountedAttempt = CountedCall & { readonly finding?: Finding | undefined }
-
-export interface AttemptToCount {
-  readonly attempt: Attempt
-  readonly limits: AttemptLimits
-  readonly counter: AttemptCounter
-}
-
-/** Never rejects. An attempt that is counted later than in `ms` is taken back. */
-export async function countAttempt(
-  { attempt, limits, counter }: AttemptToCount,
-  { ms, timers }: { readonly ms: number; readonly timers: Timers },
-): Promise<CountedAttempt> {
-  const { at } = attempt
-  const taking = counter.take(attempt, limits)
-  try {
-    const taken = await withTimeout(
-      taking,
-      ms,
-      () => Promise.reject(new Error('no answer in time')),
-      { timers },
-    )
-    const { refused, ...counted } = taken
-    if (refused === undefined) return counted
-    return { ...counted, finding: createFinding({ verdict: 'deny', ...refused }, at) }
-  } catch (cause) {
-    taking.then(() => counter.release(attempt.decisionId)).catch(() => undefined)
-    const detail = `the attempts of the key could not be counted: ${getErrorMessage(cause)}`
-    return {
-      finding: createFinding({ verdict: 'unknown', reason: 'check-unanswered', detail }, at),
-    }
-  }
-}
-
-function createFinding(judgment: Judgment, at: Instant): Finding {
+export function createMandateFinding(judgment: Judgment, at: Instant): Finding {
   const holdsUntil = Number.POSITIVE_INFINITY
   return { check: 'mandate', source: 'keys', asOf: at, holdsUntil, ...judgment }
 }
@@ -172,14 +120,22 @@ function judgeRegions(findings: readonly Finding[], { regions }: Mandate): Judgm
   return deny('key-region', `${other} is not one of ${[...regions].join(', ')}`)
 }
 
+/** Of findings that many calls share. */
+const regionsOf = new WeakMap<Finding, readonly string[]>()
+
 /** As the facts of the finding on calling hours have them; those of a postal code, too. */
 export function findRegions(findings: readonly Finding[]): readonly string[] {
   const hours = findings.find(({ check }) => check === 'calling-hours')
-  const texts = [hours, ...(hours?.parts ?? [])].flatMap((one) => one?.facts ?? [])
-  return texts.flatMap((text) => {
-    const { places = [], postal }: RecordedPlaces = JSON.parse(text)
+  if (hours === undefined) return []
+  const known = regionsOf.get(hours)
+  if (known !== undefined) return known
+  const regions = [hours, ...(hours.parts ?? [])].flatMap(({ facts }) => {
+    if (facts === undefined) return []
+    const { places = [], postal }: RecordedPlaces = JSON.parse(facts)
     return [...places, ...(postal?.places ?? [])].map((place) => place.split(' ', 1)[0] ?? '')
   })
+  regionsOf.set(hours, regions)
+  return regions
 }
 
 /** Each place is a region and a time zone. */

@@ -148,13 +148,21 @@ export interface ApprovalRow {
   decision_id: string | null
 }
 
-/** An allow that a key with limits on attempts was given. */
+/** A call that was allowed and that a limit on calls counts. */
 interface AttemptRow {
+  /** Of an imported one, the account and its reference. */
   decision_id: string
+  /** Empty without a key. */
   key_id: string
   account_id: string
   number: string
+  /** Null if the request said nothing of it. */
+  subject: string | null
+  person: string | null
+  /** When it was allowed, or dialed. */
   at: number
+  /** Null while it is not known. */
+  answered: number | null
 }
 
 export interface ProjectRow {

@@ -92,6 +92,8 @@ it('never reads anything that the schema reads differently, or refuses', async (
         campaignId: undefined,
         postalCode: undefined,
         callerId: undefined,
+        subject: undefined,
+        personId: undefined,
         reference: undefined,
         at: undefined,
         ...parsed,

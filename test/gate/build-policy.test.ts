@@ -26,6 +26,7 @@ const settings = (more: Partial<PolicySettings> = {}): PolicySettings => ({
   internalDnc: enforced,
   permission: enforced,
   callingHours: enforced,
+  attempts: enforced,
   ...more,
 })
 
@@ -64,7 +65,7 @@ describe('policy from settings', () => {
   it('has every check in shadow with gate.shadow.all, exceptions for unknowns included', () => {
     const given = settings({ litigator: allowing(now + day) })
     const policy = buildPolicy(withShadow(given, { all: true }))
-    expect(Object.values(policy).map(({ mode }) => mode)).toEqual(Array(4).fill('shadow'))
+    expect(Object.values(policy).map(({ mode }) => mode)).toEqual(Array(5).fill('shadow'))
     expect(policy.litigator.allowUnknown?.until).toBe(now + day)
   })
 
@@ -94,6 +95,7 @@ describe('warnings of the start', () => {
     internalDnc: one,
     permission: one,
     callingHours: one,
+    attempts: one,
   })
   const cases: readonly (readonly [string, PolicySettings, readonly string[]])[] = [
     ['the strictest', settings(), []],
@@ -132,7 +134,7 @@ describe('warnings of the start', () => {
       'all in shadow',
       all(shadowed),
       [
-        ...['litigator', 'internalDnc', 'permission', 'callingHours'].map(
+        ...['litigator', 'internalDnc', 'permission', 'callingHours', 'attempts'].map(
           (name) => `policy.${name}: in shadow; its findings block nothing`,
         ),
         'policy: every check is in shadow; no number of the plan is blocked',

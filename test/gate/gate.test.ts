@@ -15,7 +15,7 @@ import {
   unanswered,
 } from '../support/fake-compliance.js'
 import { strictPolicy } from '../support/strict-policy.js'
-import { aCall, gateSettings, testGate } from '../support/test-gate.js'
+import { aCall, gateSettings, testGate, withoutRules } from '../support/test-gate.js'
 
 const never = <T>(): Promise<Answer<T>> => new Promise(() => undefined)
 const throws = () => {
@@ -454,7 +454,7 @@ describe('a decision that waits for an answer while the rules are replaced', () 
     gate.replaceRules({
       policy,
       settings: gateSettings,
-      callingRules: { listDisclosures: () => [] },
+      callingRules: withoutRules,
     })
     answer(listed)
     expect(await deciding).toMatchObject({ decision: 'block', reason: 'outside-calling-hours' })

@@ -305,8 +305,13 @@ describe('the attempts of a key', () => {
       events,
       take: ({ decisionId }: { decisionId: string }) => {
         events.push(`take ${decisionId}`)
-        return answer()
+        return answer().then((result) => ({
+          counts: [],
+          isCounted: result.refused === undefined,
+          ...result,
+        }))
       },
+      readCounts: async () => [],
       release: async (id: string) => void events.push(`release ${id}`),
     }
   }

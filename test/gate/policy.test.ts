@@ -37,6 +37,7 @@ const allInShadow: Policy = {
   'internal-dnc': shadow,
   permission: shadow,
   'calling-hours': shadow,
+  attempts: shadow,
 }
 
 const listed = () => answered({ isLitigator: true })
@@ -121,6 +122,7 @@ describe('an unknown that whoever asks has caused', () => {
     'internal-dnc': everywhere,
     permission: everywhere,
     'calling-hours': everywhere,
+    attempts: everywhere,
   }
 
   it.each(['bad-question', 'not-askable'] as const)(

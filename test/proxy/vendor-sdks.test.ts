@@ -14,7 +14,7 @@ const upstream = await openFakePlatform()
 const gate = { url: callgate.url, key: callgate.keys.sandbox }
 
 const allowed = '+12125550106'
-const alsoAllowed = '+13055550106'
+const alsoAllowed = '+13155550106'
 const noConsent = '+12125550100'
 const optedOut = '+13035550106'
 const from = '+12125550199'

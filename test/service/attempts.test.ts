@@ -71,22 +71,24 @@ interface TakeOptions {
   readonly campaignId?: string
 }
 
-function take(
+async function take(
   limits: AttemptLimits,
   at: number,
   { to = number, on = database.storage, approvalId, ...more }: TakeOptions = {},
 ) {
   ids += 1
-  const subject = { number: to, callKind: 'ai' as const, ...more }
+  const call = { number: to, callKind: 'ai' as const, ...more }
   const attempt = {
     decisionId: `d${ids}`,
     keyId: 'key-1',
     accountId: 'main',
-    subject,
+    call,
     approvalId,
     at,
   }
-  return attemptsOn(on).take(attempt, limits)
+  const all = { key: limits, frequency: [], isShadowed: false }
+  const { counts: _, isCounted: __, ...taken } = await attemptsOn(on).take(attempt, all)
+  return taken
 }
 
 describe('a limit on attempts', () => {
@@ -164,13 +166,13 @@ describe('a limit on attempts', () => {
   const takeOn = (days: readonly number[]) =>
     Promise.all(days.map((index) => take({}, start + index * day, { to: '2125550101' })))
 
-  it('is forgotten after the longest cool-down, by the earliest of the last eight days with attempts', async () => {
+  it('is forgotten after the longest period of a limit, by the earliest of the last eight days with attempts', async () => {
     await take(coolDown, start)
-    await takeOn([7, 8, 9, 10, 11, 12, 13])
-    await deleteOld(start + 20 * day)
+    await takeOn([31, 32, 33, 34, 35, 36, 37])
+    await deleteOld(start + 44 * day)
     expect(await take(coolDown, start + 1)).toMatchObject({ refused: {} })
-    await takeOn([14, 15])
-    await deleteOld(start + 20 * day)
+    await takeOn([38, 39])
+    await deleteOld(start + 44 * day)
     expect(await take(coolDown, start + 1)).toMatchObject({ remaining: {} })
   })
 

@@ -6,4 +6,5 @@ export const strictPolicy: Policy = {
   'internal-dnc': { mode: 'enforce' },
   permission: { mode: 'enforce' },
   'calling-hours': { mode: 'enforce' },
+  attempts: { mode: 'enforce' },
 }

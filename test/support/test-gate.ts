@@ -18,11 +18,19 @@ export const gateSettings: GateSettings = {
   nonNanp: 'block',
   serviceCodes: new Set(),
   shadow: { accounts: [], trunks: [] },
+  houseLimits: [],
+  subjects: [],
   allowValidMs: 60_000,
   blockValidMs: 600_000,
   recordedVoiceWindows: true,
   projectMayWiden: false,
   strictestPlace: { manual: false, autodialed: true, ai: true },
+}
+
+/** No law on disclosures or on how often somebody is called. */
+export const withoutRules: GateDeps['callingRules'] = {
+  listDisclosures: () => [],
+  frequency: { find: () => [] },
 }
 
 export interface TestGate {
@@ -49,7 +57,7 @@ export function testGate(
     accounts: { real: account, sandbox: account },
     checks: allChecks,
     policy: strictPolicy,
-    callingRules: { listDisclosures: () => [] },
+    callingRules: withoutRules,
     journal: {
       append: (decision, onWritten) => {
         recorded.push(decision)

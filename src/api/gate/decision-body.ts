@@ -218,6 +218,8 @@ export const decisionSchema = z.object({
   campaignId: z.string().optional(),
   postalCode: z.string().optional(),
   callerId: z.string().optional(),
+  subject: z.string().optional(),
+  personId: z.string().optional(),
   reference: z.string().optional(),
   recordVersion: z
     .number()

@@ -67,6 +67,12 @@ export const callFields = {
   campaignId: optionalId,
   postalCode,
   callerId: optionalText(maxCallerIdLength),
+  subject: optionalText(maxIdLength).describe(
+    'What the call is about, one of gate.subjects: some laws count only calls on the same subject',
+  ),
+  personId: optionalText(maxIdLength).describe(
+    'Your name for the person called: the calls to all numbers of a person count together',
+  ),
   reference: optionalText(maxReferenceLength),
   at,
 }
@@ -109,6 +115,8 @@ const plainValues = {
   campaignId: plainId,
   postalCode: postalCodePattern,
   callerId: plainText(maxCallerIdLength),
+  subject: plainId,
+  personId: plainId,
   reference: plainText(maxReferenceLength),
 } as const
 type PlainField = keyof typeof plainValues
@@ -146,6 +154,7 @@ function addPlainField(found: PlainFields, field: PlainField | undefined, value:
 
 function toPlainRequest(found: PlainFields): DecisionRequest | undefined {
   const { number, callKind, projectId, campaignId, postalCode, callerId, reference } = found
+  const { subject, personId } = found
   if (number === undefined || callKind === undefined) return undefined
   return {
     number,
@@ -154,6 +163,8 @@ function toPlainRequest(found: PlainFields): DecisionRequest | undefined {
     campaignId,
     postalCode,
     callerId,
+    subject,
+    personId,
     reference,
     at: undefined,
   }
@@ -173,16 +184,31 @@ const predialRequest = fields({
   campaign: optionalId,
   postal: postalCode,
   callerid: optionalText(maxCallerIdLength),
+  subject: optionalText(maxIdLength),
+  person: optionalText(maxIdLength),
   ref: optionalText(maxReferenceLength),
   format: z.enum(['judged', 'sent'], 'must be judged or sent').optional(),
 }).transform(
-  ({ number, kind, project, campaign, postal, callerid, ref, format }): DecisionRequest => ({
+  ({
+    number,
+    kind,
+    project,
+    campaign,
+    postal,
+    callerid,
+    subject,
+    person,
+    ref,
+    format,
+  }): DecisionRequest => ({
     number,
     callKind: kind,
     projectId: project,
     campaignId: campaign,
     postalCode: postal,
     callerId: callerid,
+    subject,
+    personId: person,
     reference: ref,
     at: undefined,
     keepSentNumber: format === 'sent',
@@ -196,6 +222,8 @@ const plainPredialNames: ReadonlyMap<string, PlainField> = new Map([
   ['campaign', 'campaignId'],
   ['postal', 'postalCode'],
   ['callerid', 'callerId'],
+  ['subject', 'subject'],
+  ['person', 'personId'],
   ['ref', 'reference'],
 ])
 

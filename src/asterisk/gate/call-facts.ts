@@ -23,6 +23,8 @@ export type CallFacts = Pick<
   | 'campaignId'
   | 'postalCode'
   | 'callerId'
+  | 'subject'
+  | 'personId'
   | 'reference'
   | 'trunk'
   | 'trace'
@@ -134,6 +136,8 @@ export class CallFactsReader {
       campaignId: texts.campaign ?? trunk.campaign ?? defaults.campaign,
       postalCode: texts.postal ?? trunk.postal ?? defaults.postal,
       callerId: texts.callerid ?? trunk.callerid ?? defaults.callerid,
+      subject: texts.subject ?? trunk.subject ?? defaults.subject,
+      personId: texts.person,
       reference: texts.ref,
       trunk: name,
     }
@@ -170,7 +174,7 @@ function checkDefaults(
   defaults: CallFactsSettings['trunks'][number]['defaults'],
 ): FactTexts {
   const texts: FactTexts = {}
-  const values = { ...defaults, ref: undefined }
+  const values = { ...defaults, person: undefined, ref: undefined }
   for (const name of factNames) {
     const field = `${setting}.${name}`
     const problem = addFact(texts, name, { text: values[name] ?? '', field })

@@ -15,7 +15,16 @@ import {
 import { parseTraceparent, type TraceContext } from '../../domain/trace/trace-context.js'
 import { describeProblem } from '../../errors.js'
 
-export const factNames = ['kind', 'project', 'campaign', 'postal', 'callerid', 'ref'] as const
+export const factNames = [
+  'kind',
+  'project',
+  'campaign',
+  'postal',
+  'callerid',
+  'subject',
+  'person',
+  'ref',
+] as const
 export type FactName = (typeof factNames)[number]
 
 /** Validated texts; facts that are not given are absent. */
@@ -40,6 +49,8 @@ const factRules: Readonly<Record<FactName, FactRule>> = {
   campaign: maxLengthRule(maxIdLength),
   postal: { isValid: (text) => postalCodePattern.test(text), rule: postalCodeRule },
   callerid: maxLengthRule(maxCallerIdLength),
+  subject: maxLengthRule(maxIdLength),
+  person: maxLengthRule(maxIdLength),
   ref: maxLengthRule(maxReferenceLength),
 }
 

@@ -128,6 +128,8 @@ export class GatedCall {
       campaignId: facts.campaignId,
       postalCode: facts.postalCode,
       callerId: facts.callerId,
+      subject: facts.subject,
+      personId: facts.personId,
       reference: facts.reference,
       trunk: facts.trunk,
       trace: facts.trace,

@@ -45,6 +45,8 @@ const hangupCauses: Readonly<Record<ReasonCode, HangupCause>> = {
   'unknown-project': '21',
   'restricted-day': '21',
   'outside-calling-hours': '21',
+  'too-many-attempts': '21',
+  'unknown-subject': '21',
   'list-missing': '42',
   'check-unanswered': '42',
   overloaded: '42',

@@ -1,6 +1,7 @@
 /** `callgate accounts ...`: lists accounts and changes their permissions. */
 import { type Command, Option } from 'commander'
 import { defaultMaxScrubNumbers, maxScrubNumbers } from '../../domain/caller.js'
+import type { Pauses } from '../../domain/mandate.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import {
   type Account,
@@ -9,7 +10,7 @@ import {
 } from '../../service/accounts/accounts.js'
 import { requireAccount, requireOwnAccounts, withAppContext } from '../account-command.js'
 import { CommandFailure, formatTable, type RegisterCommand, type Terminal } from '../command.js'
-import { createYesNoOption } from '../option-values.js'
+import { createYesNoOption, findUser } from '../option-values.js'
 
 const scrubNumbersRule = `${defaultMaxScrubNumbers} (as published) to ${maxScrubNumbers}`
 
@@ -33,12 +34,13 @@ export const registerAccounts: RegisterCommand = (program, terminal) => {
     .command('list')
     .description('list the accounts')
     .action((_options, command: Command) =>
-      withAppContext(command, async ({ accounts }) => {
-        terminal.out(describeAccounts(await accounts.list()))
+      withAppContext(command, async ({ accounts, pauses }) => {
+        terminal.out(describeAccounts(await accounts.list(), await pauses.read()))
       }),
     )
   registerCreate(group, terminal)
   registerSet(group, terminal)
+  registerChecks(group, terminal)
   registerWebhookSecret(group, terminal)
 }
 
@@ -112,6 +114,49 @@ function registerSet(group: Command, terminal: Terminal): void {
     )
 }
 
+/** The checks that not every installation has had from its start. */
+const laterChecks = ['attempts'] as const
+
+interface CheckOptions {
+  readonly check: (typeof laterChecks)[number]
+  readonly because: string
+}
+
+function registerChecks(group: Command, terminal: Terminal): void {
+  const withCheck = (command: Command) =>
+    command
+      .argument('<id>', 'the id shown by accounts list')
+      .addOption(
+        new Option('--check <name>', 'the check').choices(laterChecks).makeOptionMandatory(),
+      )
+
+  withCheck(group.command('shadow'))
+    .description('have a check only report for the calls of the account; see report shadow')
+    .requiredOption('--because <text>', 'why, for those who read the doctor’s report')
+    .action((id: string, { check, because }: CheckOptions, command: Command) =>
+      withAppContext(command, async (context) => {
+        requireOwnAccounts(context)
+        await requireAccount(context, id)
+        const subject = `check:${check}:${id}` as const
+        const isNew = await context.pauses.pause({ subject, because, pausedBy: findUser() })
+        const state = isNew ? 'in shadow' : 'in shadow already, nothing was changed'
+        terminal.note(`${id}: ${check} is ${state}\n`)
+      }),
+    )
+
+  withCheck(group.command('enforce'))
+    .description('have the check block calls of the account again')
+    .action((id: string, { check }: CheckOptions, command: Command) =>
+      withAppContext(command, async (context) => {
+        requireOwnAccounts(context)
+        await requireAccount(context, id)
+        const isChanged = await context.pauses.resume(`check:${check}:${id}`)
+        const state = isChanged ? 'enforced' : 'enforced already, nothing was changed'
+        terminal.note(`${id}: ${check} is ${state}\n`)
+      }),
+    )
+}
+
 function registerWebhookSecret(group: Command, terminal: Terminal): void {
   group
     .command('webhook-secret')
@@ -151,13 +196,14 @@ function formatValue(value: Account[keyof AccountSettings]): string {
   return typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value)
 }
 
-function describeAccounts(accounts: readonly Account[]): string {
+function describeAccounts(accounts: readonly Account[], pauses: Pauses): string {
   return formatTable(
-    ['id', 'kind', ...settingNames.map((name) => labels[name]), 'created', 'name'],
+    ['id', 'kind', ...settingNames.map((name) => labels[name]), 'in shadow', 'created', 'name'],
     accounts.map((account) => [
       account.id,
       account.kind,
       ...settingNames.map((name) => formatValue(account[name])),
+      laterChecks.filter((check) => pauses.has(`check:${check}:${account.id}`)).join(',') || '-',
       formatInstant(account.createdAt),
       account.name,
     ]),

@@ -219,7 +219,7 @@ function describeKeys(keys: readonly ApiKeyInfo[], pauses: Pauses, now: Instant)
       key.label,
     ]),
   )
-  const wide = [...pauses].filter(([subject]) => !subject.startsWith('key:'))
+  const wide = [...pauses].filter(([subject]) => !/^(?:key|check):/.test(subject))
   const lines = wide.map(([subject, { pausedAt, pausedBy, because }]) => {
     const name = describeSubject(subject as PauseSubject)
     return `${name}: paused ${formatInstant(pausedAt)} by ${pausedBy}: ${because}\n`

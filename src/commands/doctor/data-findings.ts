@@ -176,6 +176,7 @@ async function findStoredFindings(
         : []),
       ...(await findCalls(db)),
       ...(await findKeyFindings(db, clock)),
+      ...(await findShadowFindings(db)),
       ...(await findClockFindings(database, clock)),
     ]
   } finally {
@@ -251,6 +252,22 @@ async function findKeyFindings(db: Db, clock: Clock): Promise<readonly HealthFin
     const create = `callgate keys create --account ${account}`
     const fix = `${create}, then: callgate keys revoke ${id}`
     return { level: isExpired ? 'now' : 'soon', subject: 'keys', account, problem, fix }
+  })
+}
+
+/** Checks that only report for an account, as those that are newer than it do after an upgrade. */
+async function findShadowFindings(db: Db): Promise<readonly HealthFinding[]> {
+  const rows = await db
+    .selectFrom('pauses')
+    .selectAll()
+    .where('subject', 'like', 'check:%')
+    .orderBy('subject')
+    .execute()
+  return rows.map(({ subject, account_id: account, paused_by: by, reason }) => {
+    const [, check = ''] = subject.split(':')
+    const problem = `account ${account}: the check ${check} is in shadow and blocks nothing (${by}: ${reason})`
+    const fix = `look at callgate report shadow, then: callgate accounts enforce ${account} --check ${check}`
+    return { level: 'note', subject: 'policy', account, problem, fix }
   })
 }
 

@@ -201,6 +201,8 @@ function restoreFinding(recorded: FindingDocument, accountTime: Instant): Findin
     isRequestError: recorded.requestError,
     staleReason: recorded.staleReason,
     lists: lists?.map(toListVersion),
+    // Only those of checks that our own rules are applied to again.
+    facts: check === 'attempts' && recorded.facts ? JSON.stringify(recorded.facts) : undefined,
   }
 }
 
@@ -219,7 +221,7 @@ function accountTimeOf({ whatIf, decidedAt, judgedAt }: DecisionDocument): Insta
 
 function toRequest(document: DecisionDocument): CallRequest {
   const { accountId, keyId, dialed, projectId, campaignId, postalCode, callerId } = document
-  const { reference, trunk, channel, whatIf, judgedAt } = document
+  const { subject, personId, reference, trunk, channel, whatIf, judgedAt } = document
   return {
     accountId,
     keyId,
@@ -229,6 +231,8 @@ function toRequest(document: DecisionDocument): CallRequest {
     campaignId,
     postalCode,
     callerId,
+    subject,
+    personId,
     reference,
     at: whatIf ? instantOf(judgedAt) : undefined,
     trunk,

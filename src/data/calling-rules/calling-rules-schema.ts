@@ -9,6 +9,7 @@ import { parseDay, toLocalDay } from '../../domain/time/dates.js'
 import { type DayWindow, parseDayWindow } from '../../domain/time/week-windows.js'
 import type { FieldProblem } from '../../errors.js'
 import { listDocumentProblems } from '../files/document-problems.js'
+import { frequencyRuleSchema } from './frequency-rules.js'
 
 /** `none`, or `HH:MM-HH:MM` as seconds of the day. */
 const dayWindowSchema = z.string().transform((value, context): DayWindow | undefined => {
@@ -222,14 +223,6 @@ const emergencySchema = z.strictObject({
   pending: text.optional(),
 })
 
-const frequencyCap = z.strictObject({
-  calls: count,
-  periodHours: count,
-  per: text,
-  citation: text,
-  liftedBy: text.optional(),
-})
-
 const wirelessProhibited = z.strictObject({
   when: z.enum(['always', 'conditional']),
   citation: text,
@@ -254,7 +247,6 @@ function regionSchema(known: DefinedNames) {
       observedPolicy: reference(known.policies, 'observedPolicies').optional(),
       proclaimedDays: z.boolean().default(false),
       emergency: emergencySchema.optional(),
-      frequencyCap: frequencyCap.optional(),
       ebr: ebrSchema.optional(),
       wirelessProhibited: wirelessProhibited.optional(),
       automated: automatedSchema(known).optional(),
@@ -322,6 +314,16 @@ function documentSchema(known: DefinedNames) {
             .min(1, 'must not be empty')
             .optional(),
           citation: text,
+          confidence,
+        }),
+      )
+      .default([]),
+    frequencyRules: z
+      .array(
+        frequencyRuleSchema({
+          region: reference(known.regions, 'regions'),
+          day: daySchema,
+          text,
           confidence,
         }),
       )

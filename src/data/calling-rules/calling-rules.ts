@@ -20,6 +20,7 @@ import {
   checkCallingRules,
   type RegionEntry,
 } from './calling-rules-schema.js'
+import { FrequencyRules } from './frequency-rules.js'
 import { HolidayCalendar, type RegionHoliday } from './holidays.js'
 
 /** Sale and inquiry: the relationship records that expire after a number of months. */
@@ -87,6 +88,7 @@ export class CallingRules {
   /** The day as of which the rules were collected. */
   readonly asOf: LocalDay
   readonly regions: readonly RegionRules[]
+  readonly frequency: FrequencyRules
   readonly #baselines: Readonly<Record<Country, CountryBaseline>>
   readonly #regions: ReadonlyMap<string, PreparedRegion>
   /** Only the kinds that have any, since each decision asks. */
@@ -95,6 +97,7 @@ export class CallingRules {
   constructor(document: CallingRulesDocument) {
     this.document = document
     this.asOf = document.about.asOf
+    this.frequency = new FrequencyRules(document.frequencyRules)
     this.#baselines = document.baselines
     this.#regions = new Map(
       Object.entries(document.regions).map(([code, entry]) => [

@@ -49,8 +49,8 @@ export interface ApprovalVerdict {
 }
 
 /** What is stored, shown and hashed: the same text for the same call, however a request writes it. */
-function normalizeSubject({ accountId, subject }: Attempt): ApprovalSubject {
-  const { number, callKind, projectId = '', campaignId = '', callerId = '' } = subject
+function normalizeSubject({ accountId, call }: Attempt): ApprovalSubject {
+  const { number, callKind, projectId = '', campaignId = '', callerId = '' } = call
   const campaign = parseCampaignId(campaignId) ?? campaignId.trim()
   return {
     number,

@@ -1,14 +1,19 @@
 /**
- * Counts the calls that keys were given. The database counts, so that two questions at the same time, on one server or on
- * several, cannot both take the last one.
+ * Counts the calls that were allowed: those of keys with limits, and those to people whom a law or an own rule lets be called only
+ * so often. The database counts, so that two questions at the same time, on one server or on several, cannot both take the last one.
  */
 import { type SqlBool, sql } from 'kysely'
-import type {
-  Attempt,
-  AttemptCounter,
-  AttemptLimits,
-  AttemptRefusal,
-  AttemptResult,
+import {
+  type Attempt,
+  type AttemptCounter,
+  type AttemptLimits,
+  type AttemptRefusal,
+  type AttemptResult,
+  type CountedAttempt,
+  type FrequencyCount,
+  type FrequencyLimit,
+  type LimitsOfAttempt,
+  maxFrequencyHours,
 } from '../../domain/mandate.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { msPerDay, msPerHour, toUtcDay } from '../../domain/time/dates.js'
@@ -17,16 +22,20 @@ import type { EngineTraits, OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
 import type { WebhookQueue } from '../webhooks/webhook-queue.js'
 import { useApproval } from './approvals.js'
+import { readFrequencyCounts } from './frequency-counts.js'
 
 /** How long a call is taken to be in progress, since nobody reports its end. */
 const callMs = 2 * msPerHour
 
+/** For how long a call to a number makes the next one none of first contact. */
+const contactMs = 7 * msPerDay
+
+export const maxCoolDownSeconds = contactMs / 1000
+
 /** How long attempts are kept at least. */
-const keptMs = 7 * msPerDay
+const keptMs = maxFrequencyHours * msPerHour
 
-export const maxCoolDownSeconds = keptMs / 1000
-
-export type AttemptStorage = Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
+export type AttemptStorage = Pick<OpenDatabase, 'db' | 'reads' | 'traits' | 'retryWhileLocked'>
 
 export class Attempts implements AttemptCounter {
   readonly #storage: AttemptStorage
@@ -38,18 +47,42 @@ export class Attempts implements AttemptCounter {
     this.#webhooks = webhooks
   }
 
-  async take(attempt: Attempt, limits: AttemptLimits): Promise<AttemptResult> {
+  async take(attempt: Attempt, limits: LimitsOfAttempt): Promise<CountedAttempt> {
     const { db, traits, retryWhileLocked } = this.#storage
     if (traits.isCopy) throw new Error('an edge does not count attempts; ask one of edge.centers')
-    const webhooks = this.#webhooks
     const result = await retryWhileLocked(() =>
       db.transaction().execute(async (transaction) => {
-        await lockKey(transaction, attempt.keyId, traits)
-        return await takeLocked(transaction, attempt, { limits, webhooks })
+        await lock(transaction, attempt, traits)
+        return await this.#takeLocked(transaction, attempt, limits)
       }),
     )
-    if (result.refused && result.approval) webhooks.wake()
+    if (result.refused && result.approval) this.#webhooks.wake()
     return result
+  }
+
+  /** No other attempt of the key, or to the person, is counted meanwhile. */
+  async #takeLocked(
+    db: Db,
+    attempt: Attempt,
+    { key, frequency, isShadowed }: LimitsOfAttempt,
+  ): Promise<CountedAttempt> {
+    const counts = await readFrequencyCounts(db, attempt, frequency)
+    if (!isShadowed && counts.some(({ opensAt }) => opensAt !== undefined)) {
+      return { counts, isCounted: false }
+    }
+    const taken = key && (await takeOfKey(db, attempt, { limits: key, webhooks: this.#webhooks }))
+    const isCounted = taken?.refused === undefined
+    if (isCounted) await insert(db, attempt)
+    return { ...taken, counts, isCounted }
+  }
+
+  async readCounts(
+    attempt: Attempt,
+    limits: readonly FrequencyLimit[],
+  ): Promise<readonly FrequencyCount[]> {
+    const { reads, traits } = this.#storage
+    if (traits.isCopy) throw new Error('an edge does not count attempts; ask one of edge.centers')
+    return await readFrequencyCounts(reads, attempt, limits)
   }
 
   async release(decisionId: string): Promise<void> {
@@ -78,7 +111,7 @@ export class Attempts implements AttemptCounter {
     // Those that were used are in the records of the decisions. Without one, nothing is approved.
     await db
       .deleteFrom('approvals')
-      .where('expires_at', '<', now - keptMs)
+      .where('expires_at', '<', now - contactMs)
       .execute()
   }
 }
@@ -103,19 +136,45 @@ async function findToday(db: Db): Promise<Instant | undefined> {
   return beginning
 }
 
-/** In SQLite a write, since a transaction that begins with a read could not write if another process has written meanwhile. */
-async function lockKey(db: Db, keyId: string, { isShared }: EngineTraits): Promise<void> {
-  if (isShared) {
-    const key = db.selectFrom('api_keys').select('id').where('id', '=', keyId)
-    await key.forNoKeyUpdate().execute()
-  } else {
+/**
+ * In SQLite a write, since a transaction that begins with a read could not write if another process has written meanwhile; it
+ * waits for every other one, whether there is such a key or not.
+ */
+async function lock(db: Db, attempt: Attempt, { isShared }: EngineTraits): Promise<void> {
+  const { keyId, accountId, personId, call } = attempt
+  if (!isShared) {
     const update = db.updateTable('api_keys').set((row) => ({ version: row.ref('version') }))
     await update.where('id', '=', keyId).execute()
+    return
+  }
+  if (keyId !== '') {
+    const key = db.selectFrom('api_keys').select('id').where('id', '=', keyId)
+    await key.forNoKeyUpdate().execute()
+  }
+  // In one order, so that two cannot wait for each other.
+  for (const called of [call.number, ...(personId === undefined ? [] : [personId])].sort()) {
+    const name = `attempts ${accountId} ${called}`
+    await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(db)
   }
 }
 
-/** No other attempt of the key is counted meanwhile. */
-async function takeLocked(
+async function insert(db: Db, attempt: Attempt): Promise<void> {
+  const { decisionId, keyId, accountId, subject = null, personId = null, call, at } = attempt
+  await db
+    .insertInto('attempts')
+    .values({
+      decision_id: decisionId,
+      key_id: keyId,
+      account_id: accountId,
+      number: call.number,
+      subject,
+      person: personId,
+      at,
+    })
+    .execute()
+}
+
+async function takeOfKey(
   db: Db,
   attempt: Attempt,
   {
@@ -123,8 +182,7 @@ async function takeLocked(
     webhooks,
   }: { readonly limits: AttemptLimits; readonly webhooks: Pick<WebhookQueue, 'add'> },
 ): Promise<AttemptResult> {
-  const { decisionId, keyId, accountId, subject, at } = attempt
-  const { number } = subject
+  const { at } = attempt
   const counts = await readCounts(db, attempt)
   const refused =
     findCoolDown(counts, at, limits) ??
@@ -138,10 +196,6 @@ async function takeLocked(
   if (!(await takeOfToken(db, limits))) {
     return { refused: { reason: 'key-attempts', detail: 'all that the access token was given' } }
   }
-  await db
-    .insertInto('attempts')
-    .values({ decision_id: decisionId, key_id: keyId, account_id: accountId, number, at })
-    .execute()
   const { attemptsPerHour, attemptsPerDay } = limits
   const hour = attemptsPerHour && attemptsPerHour - counts.hour - 1
   const day = attemptsPerDay && attemptsPerDay - counts.day - 1
@@ -165,7 +219,7 @@ interface Counts {
   readonly latest: Instant | null
 }
 
-async function readCounts(db: Db, { keyId, subject: { number }, at }: Attempt): Promise<Counts> {
+async function readCounts(db: Db, { keyId, call: { number }, at }: Attempt): Promise<Counts> {
   const countIf = (condition: ReturnType<typeof sql<SqlBool>>) =>
     sql<number>`coalesce(sum(case when ${condition} then 1 else 0 end), 0)`
   const ofKey = await db
@@ -213,7 +267,7 @@ function findCoolDown(
 
 function needsApproval({ latest }: Counts, at: Instant, { approval }: AttemptLimits): boolean {
   if (approval !== 'first-contact') return approval !== undefined
-  return latest === null || latest <= at - keptMs
+  return latest === null || latest <= at - contactMs
 }
 
 function findFullNumber(

@@ -85,7 +85,8 @@ export class PauseStore {
   async #findAccount(subject: PauseSubject): Promise<string> {
     if (subject === 'ai') return ''
     const { db } = this.#options.storage
-    const [kind = '', id = ''] = subject.split(/:(.*)/s)
+    const [kind = '', ...rest] = subject.split(':')
+    const id = rest.at(-1) ?? ''
     const account =
       kind === 'key'
         ? db.selectFrom('api_keys').select('account_id').where('id', '=', id)

@@ -168,16 +168,16 @@ const eraseWebhooks: EraseKind = async (db, { number, accountId }) => {
   ]
 }
 
-/** They are still counted, so that a key is given no more calls than before. */
+/** They still count for a key, which is given no more calls than before. */
 const eraseAttempts: EraseKind = async (db, { number, accountId }) => {
   const { numUpdatedRows } = await db
     .updateTable('attempts')
-    .set({ number: '' })
+    .set({ number: '', person: null })
     .where('number', '=', number)
     .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
     .executeTakeFirstOrThrow()
   const why = 'without the number; deleted when no limit counts them any more'
-  return [{ what: 'attempts of keys', count: Number(numUpdatedRows), result: 'reduced', why }]
+  return [{ what: 'attempts', count: Number(numUpdatedRows), result: 'reduced', why }]
 }
 
 const deleteApprovals: EraseKind = async (db, { number, accountId }) => {

@@ -69,6 +69,7 @@ function allChecks(policy: CheckPolicy): Policy {
     'internal-dnc': policy,
     permission: policy,
     'calling-hours': policy,
+    attempts: policy,
   }
 }
 

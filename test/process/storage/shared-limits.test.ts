@@ -41,7 +41,7 @@ async function send({ serving: { url } }: ClusterNode, path: string, body?: stri
   return response.status
 }
 
-const countOf = (statuses: readonly number[], wanted: number) =>
+const countOf = <Value>(statuses: readonly Value[], wanted: Value) =>
   statuses.filter((status) => status === wanted).length
 
 const minuteNow = () => Math.floor(Date.now() / 60_000)
@@ -72,6 +72,49 @@ it('together they admit what the limit permits, and no more', async () => {
   expect(unanswered).toBeLessThan(limit / 2)
   expect(admitted + unanswered).toBeGreaterThanOrEqual(limit)
   expect(admitted).toBeLessThanOrEqual(limit * (1 + minuteNow() - startedIn))
+})
+
+it('together they allow three calls to a person in Florida, also when one of them is killed', async () => {
+  const decide = async ({ serving: { url } }: ClusterNode, number: string) => {
+    const response = await fetch(`${url}/v1/decisions`, {
+      method: 'POST',
+      headers: { loginId: cluster.key, 'content-type': 'application/json' },
+      body: JSON.stringify({ number, callKind: 'manual' }),
+    })
+    return (await response.json()) as { readonly reason: string }
+  }
+  const numbers = ['305', '321', '352', '386', '407', '561'].map((code) => `${code}5550100`)
+  const reasonsOf = new Map<string, string[]>(numbers.map((number) => [number, []]))
+  const [, second] = cluster.nodes
+  const asking = numbers.map(async (number, index) => {
+    const reasons = reasonsOf.get(number) ?? []
+    await Promise.all(
+      cluster.nodes.flatMap((node) =>
+        Array.from({ length: 10 }, async () => {
+          const answer = await decide(node, number).catch(() => ({ reason: 'no answer' }))
+          reasons.push(answer.reason)
+        }),
+      ),
+    )
+    if (index === 0) second?.serving.signal('SIGKILL')
+  })
+  await Promise.all(asking)
+  await second?.restart()
+  for (const number of numbers) {
+    const reasons = reasonsOf.get(number) ?? []
+    const allowed = countOf(reasons, 'permitted')
+    const unanswered = reasons.filter(
+      (reason) => !['permitted', 'too-many-attempts'].includes(reason),
+    )
+    expect(allowed, number).toBeLessThanOrEqual(3)
+    // Whoever got no answer may have been given one of the three, and an allow that was withheld is given back.
+    if (unanswered.length === 0) expect(allowed, number).toBe(3)
+    const rows = await cluster.query(
+      `select count(*) as n from attempts where number = '${number}'`,
+    )
+    expect(Number(rows[0]?.n)).toBeLessThanOrEqual(3)
+    expect(Number(rows[0]?.n)).toBeGreaterThanOrEqual(allowed)
+  }
 })
 
 it('a server without the database admits what it has taken ahead, and then nothing', async () => {

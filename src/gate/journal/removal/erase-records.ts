@@ -90,7 +90,7 @@ function numberPattern(number: string): RegExp {
 
 /** What was dialed may have more digits than the number. White space at the end is no part of the JSON. */
 function withoutCalledPerson(document: DecisionDocument, length: number): Buffer {
-  const { dial, reference, postalCode, ...more } = document
+  const { dial, reference, personId, postalCode, ...more } = document
   const kept = { ...more, findings: document.findings.map(withoutFacts) }
   const body = Buffer.alloc(length, ' ')
   const marked = Buffer.from(JSON.stringify({ ...kept, number: '', dialed: '', erased: true }))

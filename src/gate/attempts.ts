@@ -1,0 +1,224 @@
+/** Counts the attempts of a call that nothing else blocks, and finds when a blocked one may be placed. */
+import type { CallRequest, Finding, Policy, Ruling } from '../domain/decision.js'
+import type {
+  Attempt,
+  AttemptCounter,
+  CountedAttempt,
+  CountedCall,
+  FrequencyCount,
+  FrequencyLimit,
+  LimitsOfAttempt,
+} from '../domain/mandate.js'
+import type { Instant, Timers } from '../domain/time/clock.js'
+import { formatInstant, msPerHour } from '../domain/time/dates.js'
+import { getErrorMessage } from '../errors.js'
+import { withTimeout } from '../runtime/runtime.js'
+import type { GateRules, GateSettings, HouseLimit, SubjectSettings } from './gate-deps.js'
+import { createMandateFinding, findRegions } from './mandate.js'
+import type { CallRuling } from './pre-check-ruling.js'
+
+export function createAttempt(
+  request: CallRequest,
+  { number, ...rest }: Pick<Attempt, 'decisionId' | 'at'> & Pick<Attempt['call'], 'number'>,
+): Attempt {
+  const { accountId, keyId = '', approvalId, subject, personId } = request
+  const { callKind, projectId, campaignId, callerId } = request
+  const call = { number, callKind, projectId, campaignId, callerId }
+  return { ...rest, keyId, accountId, call, subject, personId, approvalId }
+}
+
+/** Whether the subject that a call names is one of its account. */
+export function judgeSubject(
+  request: CallRequest,
+  { subjects }: Pick<GateSettings, 'subjects'>,
+  at: Instant,
+): readonly Finding[] {
+  const { subject = '' } = request
+  const own = subjects.filter((scope) => isInScope(request, scope))
+  if (own.some((row) => row.subjects.includes(subject))) return []
+  const known = own.flatMap((row) => row.subjects)
+  const detail =
+    known.length === 0
+      ? `'${subject}': gate.subjects has none for this account and project`
+      : `'${subject}' is not one of ${known.join(', ')}`
+  return [createFinding({ verdict: 'deny', reason: 'unknown-subject', detail }, at)]
+}
+
+/** What counts the call; `undefined` if nothing does, or a call that is blocked for good. */
+export function findLimits(
+  request: CallRequest,
+  { number, findings, ruling }: Pick<CallRuling, 'number' | 'findings' | 'ruling'>,
+  {
+    rules: { settings, callingRules },
+    policy,
+    now,
+  }: { readonly rules: GateRules; readonly policy: Policy; readonly now: Instant },
+): LimitsOfAttempt | undefined {
+  const { callKind, mandate, at } = request
+  const isAllowed = ruling.decision === 'allow'
+  if (!isAllowed && ruling.nextAllowedAt === undefined) return undefined
+  const key = isAllowed && at === undefined ? mandate?.attempts : undefined
+  const called = { number, regions: findRegions(findings) }
+  const lawful = callingRules.frequency.find(callKind, called, at ?? now)
+  const own = settings.houseLimits.filter((limit) => isInScope(request, limit))
+  const frequency = own.length === 0 ? lawful : [...lawful, ...own.map(toFrequencyLimit)]
+  if (key === undefined && frequency.length === 0) return undefined
+  return { key, frequency, isShadowed: policy.attempts.mode === 'shadow' }
+}
+
+function toFrequencyLimit({ calls, seconds }: HouseLimit): FrequencyLimit {
+  return {
+    id: 'house',
+    calls,
+    periodMs: seconds * 1000,
+    per: 'person',
+    isPerSubject: false,
+    counts: 'all',
+    citation: 'gate.houseLimits',
+  }
+}
+
+function isInScope(
+  { accountId, projectId = accountId }: CallRequest,
+  { account = accountId, project = projectId }: HouseLimit | SubjectSettings,
+): boolean {
+  return account === accountId && project === projectId
+}
+
+interface Deadline {
+  readonly ms: number
+  readonly timers: Timers
+}
+
+/** Never rejects; `undefined` if the attempts could not be counted. One that is counted later than in `ms` is taken back. */
+export async function takeAttempt(
+  counter: AttemptCounter,
+  { attempt, limits }: { readonly attempt: Attempt; readonly limits: LimitsOfAttempt },
+  { ms, timers }: Deadline,
+): Promise<CountedAttempt | { readonly failure: string }> {
+  const taking = counter.take(attempt, limits)
+  try {
+    return await withTimeout(taking, ms, rejectLate, { timers })
+  } catch (cause) {
+    taking.then(() => counter.release(attempt.decisionId)).catch(() => undefined)
+    return { failure: getErrorMessage(cause) }
+  }
+}
+
+/** Never rejects; what the limits count, without counting the attempt. */
+export async function readAttempts(
+  counter: AttemptCounter,
+  attempt: Attempt,
+  limits: readonly FrequencyLimit[],
+  { ms, timers }: Deadline,
+): Promise<CountedAttempt | { readonly failure: string }> {
+  try {
+    const counts = counter.readCounts(attempt, limits)
+    return { counts: await withTimeout(counts, ms, rejectLate, { timers }), isCounted: false }
+  } catch (cause) {
+    return { failure: getErrorMessage(cause) }
+  }
+}
+
+/** Says what counts, and does not count the call. */
+export function withoutCounting(attempts: AttemptCounter): AttemptCounter {
+  const readCounts = attempts.readCounts.bind(attempts)
+  return {
+    readCounts,
+    take: async (attempt, { frequency }) => {
+      return { counts: await readCounts(attempt, frequency), isCounted: false }
+    },
+    release: async () => undefined,
+  }
+}
+
+const rejectLate = () => Promise.reject(new Error('no answer in time'))
+
+/** The findings of the counting: of the limits of the key, and of the frequency limits. */
+export function judgeAttempt(
+  taken: CountedAttempt | { readonly failure: string },
+  limits: LimitsOfAttempt,
+  at: Instant,
+): readonly Finding[] {
+  if ('failure' in taken) {
+    const detail = `the attempts could not be counted: ${taken.failure}`
+    const unknown = { verdict: 'unknown', reason: 'check-unanswered', detail } as const
+    const attempts = limits.frequency.length > 0 ? [createFinding(unknown, at)] : []
+    return limits.key ? [...attempts, createMandateFinding(unknown, at)] : attempts
+  }
+  const refused = taken.refused
+    ? [createMandateFinding({ verdict: 'deny', ...taken.refused }, at)]
+    : []
+  return taken.counts.length === 0 ? refused : [judgeCounts(taken.counts, at), ...refused]
+}
+
+function judgeCounts(counts: readonly FrequencyCount[], at: Instant): Finding {
+  const full = counts.filter(({ opensAt }) => opensAt !== undefined)
+  const detail = (full.length > 0 ? full : counts).map(describeCount).join('; ')
+  const facts = JSON.stringify({
+    limits: counts.map(({ limit: { id, citation, calls, periodMs }, attempts }) => {
+      return { id, citation, calls, hours: periodMs / msPerHour, attempts }
+    }),
+  })
+  return full.length === 0
+    ? createFinding({ verdict: 'pass', reason: 'permitted', detail, facts }, at)
+    : createFinding(
+        {
+          verdict: 'deny',
+          reason: 'too-many-attempts',
+          detail,
+          facts,
+          opensAt: findOpening(counts),
+        },
+        at,
+      )
+}
+
+/** When all limits have room; `undefined` if they have. */
+function findOpening(counts: readonly FrequencyCount[]): Instant | undefined {
+  const openings = counts.flatMap(({ opensAt }) => opensAt ?? [])
+  return openings.length === 0 ? undefined : Math.max(...openings)
+}
+
+function describeCount({ limit, attempts, opensAt }: FrequencyCount): string {
+  const { calls, periodMs, citation } = limit
+  const period =
+    periodMs % msPerHour === 0 ? `${periodMs / msPerHour} hours` : `${periodMs / 1000} s`
+  const until = opensAt === undefined ? '' : `, until ${formatInstant(opensAt)}`
+  return `${attempts.length} of ${calls} calls in ${period} (${citation})${until}`
+}
+
+/** What the decision says of a key's attempts. */
+export function toCountedCall(taken: CountedAttempt | { readonly failure: string }): CountedCall {
+  if ('failure' in taken) return {}
+  const { remaining, approval } = taken
+  return { remaining, approval }
+}
+
+type Judgment = Pick<Finding, 'verdict' | 'reason' | 'detail' | 'opensAt' | 'facts'>
+
+function createFinding(judgment: Judgment, at: Instant): Finding {
+  const holdsUntil = Number.POSITIVE_INFINITY
+  return { check: 'attempts', source: 'attempts', asOf: at, holdsUntil, ...judgment }
+}
+
+/** Two openings of one rule follow each other by a night or a holiday; the checks agree after a few. */
+const maxOpenings = 10
+
+/**
+ * The first instant, from `at` on, at which every check passes; `undefined` if there is none soon. `ruleAt` is how the call
+ * would be ruled at an instant.
+ */
+export async function findNextAllowedAt(
+  at: Instant,
+  ruleAt: (at: Instant) => Promise<Ruling>,
+): Promise<Instant | undefined> {
+  let next = at
+  for (let opening = 0; opening < maxOpenings; opening += 1) {
+    const { decision, nextAllowedAt } = await ruleAt(next)
+    if (decision === 'allow') return next
+    if (nextAllowedAt === undefined || nextAllowedAt <= next) return undefined
+    next = nextAllowedAt
+  }
+  return undefined
+}

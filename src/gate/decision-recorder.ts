@@ -1,0 +1,217 @@
+/**
+ * Puts what was decided on record. An allow leaves only after its record is on disk and before its deadline, counted from
+ * the arrival of the request; otherwise it becomes a block.
+ */
+
+import type { MaybePromise } from '../domain/compliance.js'
+import type { CallRequest, Decision, DecisionFinalizer, ReasonCode } from '../domain/decision.js'
+import type { ClockReading, Instant } from '../domain/time/clock.js'
+import { createSampledLine } from '../observability/log.js'
+import { type MeasuredDecision, toLogFields } from './decision-document.js'
+import type { GateAccount, GateDeps } from './gate-deps.js'
+import { findRegions } from './mandate.js'
+import {
+  type AlsoRecord,
+  blockInstead,
+  type CallRuling,
+  findBlockReason,
+  recordNext,
+} from './pre-check-ruling.js'
+import { computeAgeMs } from './staleness.js'
+
+/** Writing more lines would take a tenth of the time of a decision; the journal has all of them. */
+const maxLogLinesPerSecond = 1_000
+
+/** One reading of two clocks. */
+export interface Instants {
+  /** By the machine's clock. */
+  readonly now: Instant
+  /** By the account's. */
+  readonly accountNow: Instant
+}
+
+/** A call on its way through the gate. */
+export interface PendingCall {
+  readonly request: CallRequest
+  readonly account: GateAccount
+  /** On the monotonic clock of the timers. */
+  readonly arrivedAtMs: number
+  /** What was stored until then is in what the call was judged by. */
+  readonly currentAt: ClockReading | undefined
+  readonly alsoRecord?: AlsoRecord | undefined
+}
+
+export class DecisionRecorder {
+  #deps: GateDeps
+  readonly #logDecision: (measured: MeasuredDecision) => void
+  #pending = 0
+
+  constructor(deps: GateDeps) {
+    this.#deps = deps
+    this.#logDecision = createSampledLine(deps.log, {
+      level: 'info',
+      message: 'decision',
+      fields: toLogFields,
+      max: maxLogLinesPerSecond,
+      per: 'second',
+    })
+  }
+
+  /** Records by these from now on. */
+  replaceDeps(deps: GateDeps): void {
+    this.#deps = deps
+  }
+
+  /** Allows that wait for the disk. */
+  get pendingCount(): number {
+    return this.#pending
+  }
+
+  readInstants({ clock: accountClock }: GateAccount): Instants {
+    const { clock } = this.#deps
+    const now = clock.now()
+    return { now, accountNow: accountClock === clock ? now : accountClock.now() }
+  }
+
+  /** Emergency calls, and blocks without checks, do not wait for the disk. */
+  recordNow(call: PendingCall, judgment: CallRuling): Decision {
+    const decision = this.createDecision(call, judgment)
+    this.#deps.journal.append(decision)
+    this.#measure(decision, this.#deps.timers.monotonicMs() - call.arrivedAtMs)
+    return decision
+  }
+
+  createDecision(
+    { request, account }: Pick<PendingCall, 'request' | 'account'>,
+    { number, ruling, findings, detail, id, counted }: CallRuling,
+    { now: decidedAt, accountNow: accountTime } = this.readInstants(account),
+  ): Decision {
+    const { newId, settings, callingRules } = this.#deps
+    const disclosures =
+      ruling.reason === 'permitted'
+        ? callingRules.listDisclosures(request.callKind, () => findRegions(findings))
+        : undefined
+    const judgedAt = request.at ?? accountTime
+    const maxValidMs = ruling.decision === 'allow' ? settings.allowValidMs : settings.blockValidMs
+    return {
+      id: id ?? newId(decidedAt),
+      accountId: request.accountId,
+      request,
+      number,
+      findings,
+      decidedAt,
+      judgedAt,
+      accountTime,
+      counted,
+      disclosures,
+      detail,
+      validUntil: Math.max(judgedAt, Math.min(judgedAt + maxValidMs, ruling.holdsUntil)),
+      encoded: undefined,
+      decision: ruling.decision,
+      reason: ruling.reason,
+      effects: ruling.effects,
+      holdsUntil: ruling.holdsUntil,
+      nextAllowedAt: ruling.nextAllowedAt,
+    }
+  }
+
+  /**
+   * An allow must be on disk by the deadline; if it is not, the journal keeps trying. A block does not
+   * wait for the disk.
+   */
+  record(
+    call: PendingCall,
+    judgment: CallRuling,
+    instants = this.readInstants(call.account),
+  ): MaybePromise<DecisionFinalizer> {
+    const { journal, timers } = this.#deps
+    const judged = this.createDecision(call, judgment, instants)
+    const decision = this.#blockWhenClockIsWrong(judged, instants.now)
+    if (decision.decision !== 'allow') {
+      journal.append(decision)
+      return this.#createFinalizer(call, decision)
+    }
+    return new Promise((resolve) => {
+      let isWaiting = true
+      let cancel: (() => void) | undefined
+      const end = (failure?: unknown, blockReason?: ReasonCode) => {
+        if (!isWaiting) return
+        isWaiting = false
+        this.#pending -= 1
+        cancel?.()
+        const reason = failure === undefined ? blockReason : 'not-recorded'
+        resolve(this.#createFinalizer(call, decision, reason))
+      }
+      this.#pending += 1
+      journal.append(decision, call.alsoRecord ? recordNext(call.alsoRecord, decision, end) : end)
+      // What is not recorded has ended by now.
+      if (!isWaiting) return
+      const remainingMs = Math.max(0, this.remainingMs(call.arrivedAtMs, timers.monotonicMs()))
+      cancel = timers.after(remainingMs, () => end('late'))
+    })
+  }
+
+  #createFinalizer(call: PendingCall, decision: Decision, failed?: ReasonCode): DecisionFinalizer {
+    return (isDelayed = false) => {
+      const instants = this.readInstants(call.account)
+      const monotonicMs = this.#deps.timers.monotonicMs()
+      const isLate = this.remainingMs(call.arrivedAtMs, monotonicMs) <= 0
+      const reason = isDelayed
+        ? 'overloaded'
+        : findBlockReason(decision, instants.accountNow, {
+            failed,
+            isLate,
+            isCurrent: this.#isCurrent(call, decision, { now: instants.now, monotonicMs }),
+          })
+      const isWithheld = decision.decision === 'allow' && reason !== undefined
+      const final = isWithheld
+        ? blockInstead(decision, reason)
+        : this.#blockWhenClockIsWrong(decision, instants.now)
+      if (final !== decision) this.#deps.journal.amend(final)
+      this.#measure(final, monotonicMs - call.arrivedAtMs)
+      return final
+    }
+  }
+
+  /** What is left of the deadline; 0 or less when it has passed. */
+  remainingMs(arrivedAtMs: number, monotonicMs: number): number {
+    return this.#deps.settings.deadlineMs - (monotonicMs - arrivedAtMs)
+  }
+
+  /**
+   * The age counts from before the call was judged, so what was stored longer ago cannot have been missed. A
+   * decision with a detail is recorded as an exception.
+   */
+  #isCurrent({ currentAt }: PendingCall, { detail }: Decision, reading: ClockReading): boolean {
+    if (currentAt === undefined) return true
+    const { maxStalenessMs, whileCutOff } = this.#deps.settings
+    const maxAgeMs = detail === undefined ? maxStalenessMs : (whileCutOff?.maxAgeMs ?? 0)
+    return computeAgeMs(currentAt, reading) <= maxAgeMs
+  }
+
+  /** Calling hours and the age of facts cannot be judged by a clock that is known to be wrong. */
+  #blockWhenClockIsWrong(decision: Decision, now: Instant): Decision {
+    if (decision.decision !== 'allow') return decision
+    const lagMs = this.#deps.watermark.getLagMs(now)
+    if (lagMs === 0) return decision
+    const detail = `by ${Math.ceil(Math.abs(lagMs) / 1000)} s`
+    return { ...blockInstead(decision, lagMs > 0 ? 'clock-behind' : 'clock-ahead'), detail }
+  }
+
+  #measure(final: Decision, tookMs: number): void {
+    const { decision, reason, request, findings, effects, accountId } = final
+    const seconds = tookMs / 1000
+    const via = request.at === undefined ? request.via : 'what-if'
+    this.#deps.metrics.recordDecision({
+      accountId,
+      decision,
+      reason,
+      kind: request.callKind,
+      via,
+      seconds,
+      findings,
+      effects: decision === 'allow' && request.at === undefined ? effects : [],
+    })
+    this.#logDecision({ final, via, seconds })
+  }
+}
