@@ -31,7 +31,12 @@ const child = startChild(
   {
     cwd: root,
     stdio: 'inherit',
-    env: { ...process.env, TMPDIR: temporary, TEST_LONG: long ? '1' : '' },
+    env: {
+      ...process.env,
+      TMPDIR: temporary,
+      TEST_FOLDER: temporary,
+      TEST_LONG: long ? '1' : '',
+    },
   },
 )
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => child.kill(signal))
