@@ -11,7 +11,7 @@ import { startChild } from './children.mjs'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const tiers = {
   first: ['--project', 'first'],
-  process: ['--project', 'process', '--project', 'imports'],
+  process: ['process', 'heap', 'imports'].flatMap((name) => ['--project', name]),
   postgres: ['--project', 'postgres'],
   e2e: ['--config', join(root, 'vitest.e2e.config.ts')],
 }
