@@ -173,7 +173,7 @@ export interface AttemptCounter {
     limits: readonly FrequencyLimit[],
   ): Promise<readonly FrequencyCount[]>
   /** Takes an attempt back whose allow did not leave, or was not used. */
-  release(decisionId: string): Promise<void>
+  release(attempt: Pick<Attempt, 'decisionId' | 'accountId'>): Promise<void>
 }
 
 /**

@@ -100,7 +100,7 @@ export async function takeAttempt(
   try {
     return await withTimeout(taking, ms, rejectLate, { timers })
   } catch (cause) {
-    taking.then(() => counter.release(attempt.decisionId)).catch(() => undefined)
+    taking.then(() => counter.release(attempt)).catch(() => undefined)
     return { failure: getErrorMessage(cause) }
   }
 }

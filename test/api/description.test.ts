@@ -40,7 +40,10 @@ function everyEndpoint() {
     ...[
       ...createServiceRoutes(service, { wrappedRows: false }),
       ...journalRoutes({ journal, optOuts: service.internalDnc }),
-      ...edgeRoutes(new Center({ storage, timers: systemTimers, listAccountId: 'main' })),
+      ...edgeRoutes(
+        new Center({ storage, timers: systemTimers, listAccountId: 'main' }),
+        running.callgate,
+      ),
       createEdgeDecisionsRoute(storage),
       ...permitRoutes(permits),
       ...warmupRoutes(warmup, { serviceCodes: new Set() }),

@@ -37,19 +37,30 @@ const keptMs = maxFrequencyHours * msPerHour
 
 export type AttemptStorage = Pick<OpenDatabase, 'db' | 'reads' | 'traits' | 'retryWhileLocked'>
 
+/** Who counts the calls of an account in place of this database: at an edge, its center. */
+type CounterElsewhere = (accountId: string) => AttemptCounter | undefined
+
 export class Attempts implements AttemptCounter {
   readonly #storage: AttemptStorage
   /** For approvals that are asked for. */
   readonly #webhooks: Pick<WebhookQueue, 'add' | 'wake'>
 
-  constructor(storage: AttemptStorage, webhooks: Pick<WebhookQueue, 'add' | 'wake'>) {
+  readonly #counterElsewhere: CounterElsewhere
+
+  constructor(
+    storage: AttemptStorage,
+    webhooks: Pick<WebhookQueue, 'add' | 'wake'>,
+    counterElsewhere: CounterElsewhere = () => undefined,
+  ) {
     this.#storage = storage
     this.#webhooks = webhooks
+    this.#counterElsewhere = counterElsewhere
   }
 
   async take(attempt: Attempt, limits: LimitsOfAttempt): Promise<CountedAttempt> {
     const { db, traits, retryWhileLocked } = this.#storage
-    if (traits.isCopy) throw new Error('an edge does not count attempts; ask one of edge.centers')
+    const elsewhere = this.#counterElsewhere(attempt.accountId)
+    if (elsewhere) return await elsewhere.take(attempt, limits)
     const result = await retryWhileLocked(() =>
       db.transaction().execute(async (transaction) => {
         await lock(transaction, attempt, traits)
@@ -80,18 +91,26 @@ export class Attempts implements AttemptCounter {
     attempt: Attempt,
     limits: readonly FrequencyLimit[],
   ): Promise<readonly FrequencyCount[]> {
-    const { reads, traits } = this.#storage
-    if (traits.isCopy) throw new Error('an edge does not count attempts; ask one of edge.centers')
-    return await readFrequencyCounts(reads, attempt, limits)
+    const elsewhere = this.#counterElsewhere(attempt.accountId)
+    if (elsewhere) return await elsewhere.readCounts(attempt, limits)
+    return await readFrequencyCounts(this.#storage.reads, attempt, limits)
   }
 
-  async release(decisionId: string): Promise<void> {
+  async release(attempt: Pick<Attempt, 'decisionId' | 'accountId'>): Promise<void> {
+    const { decisionId, accountId } = attempt
+    const elsewhere = this.#counterElsewhere(accountId)
+    if (elsewhere) return await elsewhere.release(attempt)
     const { db } = this.#storage
-    await db.deleteFrom('attempts').where('decision_id', '=', decisionId).execute()
+    await db
+      .deleteFrom('attempts')
+      .where('decision_id', '=', decisionId)
+      .where('account_id', '=', accountId)
+      .execute()
     await db
       .updateTable('approvals')
       .set({ state: 'approved', decision_id: null })
       .where('decision_id', '=', decisionId)
+      .where('account_id', '=', accountId)
       .execute()
   }
 
