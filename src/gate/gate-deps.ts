@@ -2,6 +2,7 @@
 import type { Compliance, MaybePromise } from '../domain/compliance.js'
 import type { CallKind, Disclosure, Policy } from '../domain/decision.js'
 import type { AttemptCounter, Pauses } from '../domain/mandate.js'
+import type { CandidatePlace } from '../domain/place.js'
 import type { Clock, ClockReading, Instant, Timers } from '../domain/time/clock.js'
 import type { Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
@@ -54,8 +55,12 @@ export interface GateRules {
   readonly policy: Policy
   readonly settings: GateSettings
   readonly callingRules: {
-    /** What must be said in an allowed call, in order; `findRegions` gives all where the called person may be. */
-    listDisclosures(callKind: CallKind, findRegions: () => readonly string[]): readonly Disclosure[]
+    /** What must be said in a call allowed at `at`, in order; `findPlaces` gives all where the called person may be. */
+    listDisclosures(
+      callKind: CallKind,
+      at: Instant,
+      findPlaces: () => readonly CandidatePlace[],
+    ): readonly Disclosure[]
   }
 }
 

@@ -31,7 +31,7 @@ import {
   awaitPauses,
   countAttempt,
   createAttempt,
-  findRegions,
+  findPlaces,
   judgeMandate,
   refuseByMandate,
 } from './mandate.js'
@@ -329,11 +329,11 @@ export class Gate {
     { now: decidedAt, accountNow: accountTime } = this.#readInstants(account),
   ): Decision {
     const { newId, settings, callingRules } = this.#deps
+    const judgedAt = request.at ?? accountTime
     const disclosures =
       ruling.reason === 'permitted'
-        ? callingRules.listDisclosures(request.callKind, () => findRegions(findings))
+        ? callingRules.listDisclosures(request.callKind, judgedAt, () => findPlaces(findings))
         : undefined
-    const judgedAt = request.at ?? accountTime
     const maxValidMs = ruling.decision === 'allow' ? settings.allowValidMs : settings.blockValidMs
     return {
       id: id ?? newId(decidedAt),

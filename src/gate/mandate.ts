@@ -12,6 +12,7 @@ import type {
   Pauses,
 } from '../domain/mandate.js'
 import { isPossibleNumber, parseDialString } from '../domain/phone-number.js'
+import type { CandidatePlace } from '../domain/place.js'
 import type { Instant, Timers } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'
 import { getErrorMessage } from '../errors.js'
@@ -165,7 +166,7 @@ function judgeCallerId({ callerId }: CallRequest, mandate: Mandate): Judgment | 
 /** Every place where the called person may be must be in one of the regions. */
 function judgeRegions(findings: readonly Finding[], { regions }: Mandate): Judgment | undefined {
   if (regions === 'any') return undefined
-  const found = findRegions(findings)
+  const found = findPlaces(findings).map(({ region }) => region)
   if (found.length === 0) return deny('key-region', 'the region of the number is not known')
   const other = found.find((region) => !regions.has(region))
   if (other === undefined) return undefined
@@ -173,12 +174,15 @@ function judgeRegions(findings: readonly Finding[], { regions }: Mandate): Judgm
 }
 
 /** As the facts of the finding on calling hours have them; those of a postal code, too. */
-export function findRegions(findings: readonly Finding[]): readonly string[] {
+export function findPlaces(findings: readonly Finding[]): readonly CandidatePlace[] {
   const hours = findings.find(({ check }) => check === 'calling-hours')
   const texts = [hours, ...(hours?.parts ?? [])].flatMap((one) => one?.facts ?? [])
   return texts.flatMap((text) => {
     const { places = [], postal }: RecordedPlaces = JSON.parse(text)
-    return [...places, ...(postal?.places ?? [])].map((place) => place.split(' ', 1)[0] ?? '')
+    return [...places, ...(postal?.places ?? [])].map((place) => {
+      const [region = '', zone = ''] = place.split(' ')
+      return { region, zone }
+    })
   })
 }
 

@@ -22,6 +22,7 @@ import {
   computeRegionalExpiry,
   type EbrLaw,
   isExemptOn,
+  neverExpires,
 } from '../consent/ebr-expiry.js'
 import type { EbrRecord } from '../consent/ebr-record.js'
 import { decodeDateOnly } from '../internal-dnc/date-only-opt-out.js'
@@ -43,6 +44,8 @@ export interface RelationshipFinding
   readonly ebrType: EbrType | ''
   /** First local day on which the record is expired; absent if it never expires or there is none. */
   readonly expiresOn: LocalDay | undefined
+  /** The region and citation of the rule that sets the end of a sale or an inquiry. */
+  readonly endsBy?: string | undefined
   /** Set if an opt-out is the reason that the record has no effect. */
   readonly optOut?: OptOutEffect | undefined
 }
@@ -80,7 +83,7 @@ export function evaluateRelationship(question: RelationshipInput): RelationshipF
     return { internalList, relationship: 'none', ebrType: '', expiresOn: undefined }
   }
   const optOut = findOptOutEffect(record, entry, places)
-  const lawful = computeExpiry(record, question)
+  const { expiry: lawful, endsBy } = computeExpiry(record, question)
   const expiry = optOut?.effect === 'ended' ? Math.min(lawful, toUtcDay(optOut.optedOutAt)) : lawful
   const current =
     optOut?.effect !== 'ended' &&
@@ -91,6 +94,7 @@ export function evaluateRelationship(question: RelationshipInput): RelationshipF
     relationship: current ? 'current' : 'expired',
     ebrType: record.type,
     expiresOn: Number.isFinite(expiry) ? expiry : undefined,
+    endsBy,
     optOut,
   }
 }
@@ -111,9 +115,22 @@ export function findOptOutEffect(
   return mayLift ? undefined : { effect: 'not-lifted', optedOutAt }
 }
 
-function computeExpiry(record: EbrRecord, { law, places }: RelationshipInput): LocalDay {
-  if (record.isFixed) return computeFederalExpiry(record)
-  return Math.min(...places.map(({ region }) => computeRegionalExpiry(record, region, law)))
+function computeExpiry(
+  record: EbrRecord,
+  { law, places }: RelationshipInput,
+): { readonly expiry: LocalDay; readonly endsBy?: string } {
+  if (record.isFixed) return { expiry: computeFederalExpiry(record) }
+  let expiry = neverExpires
+  let strictest: string | undefined
+  for (const { region } of places) {
+    const inRegion = computeRegionalExpiry(record, region, law)
+    if (inRegion >= expiry) continue
+    expiry = inRegion
+    strictest = region
+  }
+  // A permission has no end, and no known rule gives a trial one.
+  if (strictest === undefined || record.type === 'T') return { expiry }
+  return { expiry, endsBy: `${strictest}, ${law.ebrCitation(strictest) ?? 'no rule is known'}` }
 }
 
 /**

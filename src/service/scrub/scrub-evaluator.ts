@@ -41,11 +41,11 @@ import {
   computeCallFlags,
   computeLetter,
   evaluateRelationship,
-  formatOptOutEffect,
   formatReason,
   malformedReason,
   type RelationshipFinding,
 } from './result-letter.js'
+import { buildDetail } from './verdict-detail.js'
 
 export interface ScrubEvaluatorDeps {
   readonly projects: ScopeResolver
@@ -69,7 +69,8 @@ export interface EvaluatedAccount
 }
 
 interface ScrubLaw extends EbrLaw {
-  isWirelessProhibited(region: string): boolean
+  /** The citation of the ban on sales calls to mobile numbers on a local day, if there is one. */
+  findWirelessBan(region: string, day: LocalDay): string | undefined
 }
 
 /** A number with the account's list entry and record for it. */
@@ -109,17 +110,18 @@ export interface ScrubEvaluation {
   readonly located: LocatedNumber | undefined
 }
 
-type InServiceFacts = NumberFacts & { readonly status: 'ok' }
+export type InServiceFacts = NumberFacts & { readonly status: 'ok' }
 
 /** The findings of lists, records and law for one number. */
-interface Findings {
+export interface Findings {
   readonly records: RelationshipFinding
   readonly national: ListFinding
   readonly state: StateFinding
   readonly litigator: ListFinding
   /** The ported-number lists that determine the line class, in addition to the numbering plan. */
   readonly ported: ListEvidence
-  readonly wirelessProhibited: boolean
+  /** The region and citation of a ban on sales calls to mobile numbers. */
+  readonly wirelessBan: string | undefined
 }
 
 export class ScrubEvaluator {
@@ -220,7 +222,7 @@ export class ScrubEvaluator {
       internalList: records.internalList,
       relationship: records.relationship,
       lineClass: facts.lineClass,
-      wirelessProhibited: found.wirelessProhibited,
+      wirelessProhibited: found.wirelessBan !== undefined,
       voipRestricted: scope.voipRestricted,
       industryExemption: scope.industryExemption,
     })
@@ -239,7 +241,11 @@ export class ScrubEvaluator {
     const { ebrType, expiresOn, optOut } = records
     const midnight = findNextMidnight(everywhere, at)
     const timeAllows = insideWindow && !doNotCallToday
-    const { detail, isListStale } = buildDetail(found, facts)
+    const { detail, isListStale } = buildDetail(
+      found,
+      facts,
+      query.isForDecision ? letter : undefined,
+    )
     // One literal: built from parts, an object takes many times as long.
     return {
       verdict: {
@@ -294,7 +300,7 @@ export class ScrubEvaluator {
       state: lists.checkState(number, regions),
       litigator: lists.checkLitigator(number),
       ported,
-      wirelessProhibited: regions.some((region) => law.isWirelessProhibited(region)),
+      wirelessBan: findWirelessBan(law, everywhere, query.at),
     }
   }
 
@@ -395,26 +401,16 @@ function findListedDay(found: ListFinding): LocalDay | undefined {
   return found.listedOn ?? toUtcDay(found.asOf)
 }
 
-/**
- * An unusable do-not-call list that the letter depends on comes first. The litigator list is left out,
- * since the gate checks it separately (spec, "Litigator check").
- */
-function buildDetail(
-  { national, state, records: { ebrType, optOut } }: Findings,
-  { lineClass, originalClass }: InServiceFacts,
-): Pick<ScrubVerdict, 'detail' | 'isListStale'> {
-  for (const list of [national, state]) {
-    if (list.status !== 'not-covered') continue
-    return { detail: list.detail, isListStale: list.isStale === true }
+function findWirelessBan(
+  law: ScrubLaw,
+  places: readonly CandidatePlace[],
+  at: Instant,
+): string | undefined {
+  for (const { region, zone } of places) {
+    const citation = law.findWirelessBan(region, toLocalTime(zone, at).day)
+    if (citation !== undefined) return `${region}, ${citation}`
   }
-  const details: string[] = []
-  if (optOut && ebrType !== '') details.push(formatOptOutEffect(ebrType, optOut))
-  if (lineClass === 'unknown') {
-    const isInDoubt = originalClass !== 'unknown'
-    const why = isInDoubt ? ': a list of ported numbers is too old or cannot be read' : ''
-    details.push(`line class unknown, treated as wireless${why}`)
-  }
-  return { detail: details.length === 0 ? undefined : details.join('; ') }
+  return undefined
 }
 
 export const malformedEvaluation = createRefusal(
