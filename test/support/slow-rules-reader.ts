@@ -75,7 +75,7 @@ const easterSundays = [
 ]
 
 /** The years that the reader can read, apart from the first and the last, which only reach over. */
-export const readableYears = { from: 2022, to: 2030 }
+const readableYears = { from: 2022, to: 2030 }
 
 type CallKind = 'manual' | 'autodialed' | 'ai'
 
