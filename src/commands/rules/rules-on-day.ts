@@ -285,7 +285,7 @@ function formatMonths(months: number): string {
 }
 
 /** `every day 08:00-21:00`, or `Mon-Fri 09:00-19:00, Sat 09:00-12:00, Sun none`. */
-export function formatWeekText({ monFri, sat, sun }: WeekWindows): string {
+function formatWeekText({ monFri, sat, sun }: WeekWindows): string {
   const [first, second, third] = [monFri, sat, sun].map(formatWindow)
   if (first === second && second === third) return `every day ${first}`
   return `Mon-Fri ${first}, Sat ${second}, Sun ${third}`

@@ -8,7 +8,7 @@ import type { ScopeChoice } from '../../domain/caller.js'
 import type { MaybePromise, ResultLetter, ScrubVerdict } from '../../domain/compliance.js'
 import type { ListVersion } from '../../domain/number-set.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
-import type { CandidatePlace, NumberFacts, Place, PostalCodes } from '../../domain/place.js'
+import type { CandidatePlace, Place, PostalCodes } from '../../domain/place.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { toUtcDay } from '../../domain/time/dates.js'
 import { toInstant, toLocalTime } from '../../domain/time/time-zones.js'
@@ -24,12 +24,7 @@ import type {
   InternalDncEntry,
   InternalDncEntrySource,
 } from '../internal-dnc/internal-dnc-entry.js'
-import {
-  findSubscriptionGap,
-  type ListEvidence,
-  type ListFinding,
-  type StateFinding,
-} from '../lists/list-facts.js'
+import { findSubscriptionGap, type ListEvidence, type ListFinding } from '../lists/list-facts.js'
 import { type ProjectScope, requireScope, type ScopeResolver } from '../projects/project-scope.js'
 import {
   selectHours,
@@ -45,7 +40,7 @@ import {
   malformedReason,
   type RelationshipFinding,
 } from './result-letter.js'
-import { buildDetail } from './verdict-detail.js'
+import { buildDetail, type Findings, type InServiceFacts } from './verdict-detail.js'
 
 export interface ScrubEvaluatorDeps {
   readonly projects: ScopeResolver
@@ -108,20 +103,6 @@ export interface ScrubEvaluation {
   readonly evaluatedAt?: Instant
   /** Absent for letters `M` and `I`. */
   readonly located: LocatedNumber | undefined
-}
-
-export type InServiceFacts = NumberFacts & { readonly status: 'ok' }
-
-/** The findings of lists, records and law for one number. */
-export interface Findings {
-  readonly records: RelationshipFinding
-  readonly national: ListFinding
-  readonly state: StateFinding
-  readonly litigator: ListFinding
-  /** The ported-number lists that determine the line class, in addition to the numbering plan. */
-  readonly ported: ListEvidence
-  /** The region and citation of a ban on sales calls to mobile numbers. */
-  readonly wirelessBan: string | undefined
 }
 
 export class ScrubEvaluator {

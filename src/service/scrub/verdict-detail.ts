@@ -1,8 +1,23 @@
 /** What a verdict says in words: a list that cannot be used, and the rules and records that decided. */
 import type { ResultLetter, ScrubVerdict } from '../../domain/compliance.js'
+import type { NumberFacts } from '../../domain/place.js'
 import { formatDay } from '../../domain/time/dates.js'
+import type { ListEvidence, ListFinding, StateFinding } from '../lists/list-facts.js'
 import { formatOptOutEffect, type RelationshipFinding, recordNames } from './result-letter.js'
-import type { Findings, InServiceFacts } from './scrub-evaluator.js'
+
+export type InServiceFacts = NumberFacts & { readonly status: 'ok' }
+
+/** The findings of lists, records and law for one number. */
+export interface Findings {
+  readonly records: RelationshipFinding
+  readonly national: ListFinding
+  readonly state: StateFinding
+  readonly litigator: ListFinding
+  /** The ported-number lists that determine the line class, in addition to the numbering plan. */
+  readonly ported: ListEvidence
+  /** The region and citation of a ban on sales calls to mobile numbers. */
+  readonly wirelessBan: string | undefined
+}
 
 const bannedLetters: ReadonlySet<ResultLetter> = new Set(['L', 'F', 'V'])
 
