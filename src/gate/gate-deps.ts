@@ -2,13 +2,13 @@
 import type { Compliance, MaybePromise } from '../domain/compliance.js'
 import type { CallKind, Disclosure, Policy } from '../domain/decision.js'
 import type { AttemptCounter, Pauses } from '../domain/mandate.js'
-import type { CandidatePlace } from '../domain/place.js'
 import type { Clock, ClockReading, Instant, Timers } from '../domain/time/clock.js'
 import type { Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
 import type { Check } from './checks.js'
 import type { Journal } from './journal/journal.js'
 import type { LegalTimeSettings } from './legal-time-options.js'
+import type { RegionDay } from './mandate.js'
 import type { StalenessRules } from './staleness.js'
 
 export interface GateSettings extends LegalTimeSettings, StalenessRules {
@@ -59,7 +59,7 @@ export interface GateRules {
     listDisclosures(
       callKind: CallKind,
       at: Instant,
-      findPlaces: () => readonly CandidatePlace[],
+      findPlaces: () => readonly RegionDay[],
     ): readonly Disclosure[]
   }
 }

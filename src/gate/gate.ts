@@ -31,7 +31,7 @@ import {
   awaitPauses,
   countAttempt,
   createAttempt,
-  findPlaces,
+  findRegionDays,
   judgeMandate,
   refuseByMandate,
 } from './mandate.js'
@@ -329,10 +329,10 @@ export class Gate {
     { now: decidedAt, accountNow: accountTime } = this.#readInstants(account),
   ): Decision {
     const { newId, settings, callingRules } = this.#deps
-    const judgedAt = request.at ?? accountTime
+    const { callKind, at: judgedAt = accountTime } = request
     const disclosures =
       ruling.reason === 'permitted'
-        ? callingRules.listDisclosures(request.callKind, judgedAt, () => findPlaces(findings))
+        ? callingRules.listDisclosures(callKind, judgedAt, () => findRegionDays(findings, judgedAt))
         : undefined
     const maxValidMs = ruling.decision === 'allow' ? settings.allowValidMs : settings.blockValidMs
     return {

@@ -13,8 +13,9 @@ import type {
 } from '../domain/mandate.js'
 import { isPossibleNumber, parseDialString } from '../domain/phone-number.js'
 import type { CandidatePlace } from '../domain/place.js'
-import type { Instant, Timers } from '../domain/time/clock.js'
+import type { Instant, LocalDay, Timers } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'
+import { toLocalTime } from '../domain/time/time-zones.js'
 import { getErrorMessage } from '../errors.js'
 import { withTimeout } from '../runtime/runtime.js'
 
@@ -173,8 +174,21 @@ function judgeRegions(findings: readonly Finding[], { regions }: Mandate): Judgm
   return deny('key-region', `${other} is not one of ${[...regions].join(', ')}`)
 }
 
+/** A region where the called person may be, and the local day there. */
+export interface RegionDay {
+  readonly region: string
+  readonly day: LocalDay
+}
+
+export function findRegionDays(findings: readonly Finding[], at: Instant): readonly RegionDay[] {
+  return findPlaces(findings).map(({ region, zone }) => ({
+    region,
+    day: toLocalTime(zone, at).day,
+  }))
+}
+
 /** As the facts of the finding on calling hours have them; those of a postal code, too. */
-export function findPlaces(findings: readonly Finding[]): readonly CandidatePlace[] {
+function findPlaces(findings: readonly Finding[]): readonly CandidatePlace[] {
   const hours = findings.find(({ check }) => check === 'calling-hours')
   const texts = [hours, ...(hours?.parts ?? [])].flatMap((one) => one?.facts ?? [])
   return texts.flatMap((text) => {

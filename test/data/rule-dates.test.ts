@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
 import { parseDay } from '../../src/domain/time/dates.js'
+import { toLocalTime } from '../../src/domain/time/time-zones.js'
 import { formatWeek } from '../../src/domain/time/week-windows.js'
 import { DataFileError } from '../../src/errors.js'
 import type { EbrRecord } from '../../src/service/consent/ebr-record.js'
@@ -44,7 +45,7 @@ describe('a row with dates holds on its first and its last local day and not bes
     ['2027-02-28', true],
     ['2027-03-01', false],
   ])('%s: %s', (date, holds) => {
-    expect(rules.findWirelessBan('AZ', day(date)) !== undefined).toBe(holds)
+    expect(rules.findWirelessBan('AZ', () => day(date)) !== undefined).toBe(holds)
     const week = rules.findRecordedHours('KY', day(date))
     expect(week && formatWeek(week)).toBe(holds ? '10:00-21:00;10:00-21:00;10:00-21:00' : undefined)
     expect(rules.listDisclosureRows('NY', day(date))).toHaveLength(holds ? 1 : 0)
@@ -66,7 +67,7 @@ describe('a row with dates holds on its first and its last local day and not bes
   ])('an AI agent at %s in %s must say who it is: %s', (at, where, isSaid) => {
     const places = where.split(' + ').flatMap((place) => {
       const [region = '', zone = ''] = place.split(' ')
-      return place === '' ? [] : [{ region, zone }]
+      return place === '' ? [] : [{ region, day: toLocalTime(zone, instant(at)).day }]
     })
     const said = rules.listDisclosures('ai', instant(at), () => places)
     expect(said).toEqual(isSaid ? [{ key: 'identity', rules: ['of February'] }] : [])

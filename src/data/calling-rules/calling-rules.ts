@@ -5,10 +5,9 @@
  */
 
 import { type CallKind, callKinds, type Disclosure, disclosureKeys } from '../../domain/decision.js'
-import type { CandidatePlace, Country } from '../../domain/place.js'
+import type { Country } from '../../domain/place.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { type DayRange, isWithinDays, msPerHour, toUtcDay } from '../../domain/time/dates.js'
-import { toLocalTime } from '../../domain/time/time-zones.js'
 import {
   type DayWindow,
   intersectWindows,
@@ -48,6 +47,12 @@ export interface RegionRules {
   readonly emergencyCitation: string | undefined
   /** Citation of the window for recorded, artificial or AI voices. */
   readonly recordedCitation: string | undefined
+}
+
+/** A region where the called person may be, and the local day there. */
+interface RegionDay {
+  readonly region: string
+  readonly day: LocalDay
 }
 
 /** The weekly windows of a region that hold on the days of a range. */
@@ -147,7 +152,7 @@ export class CallingRules {
   listDisclosures(
     callKind: CallKind,
     at: Instant,
-    findPlaces: () => readonly CandidatePlace[],
+    findPlaces: () => readonly RegionDay[],
   ): readonly Disclosure[] {
     const rows = this.#disclosures.get(callKind)
     if (rows === undefined) return noDisclosures
@@ -156,8 +161,7 @@ export class CallingRules {
       places.length === 0
         ? holdsSomewhere(row, at)
         : places.some(
-            ({ region, zone }) =>
-              this.#isForRegion(row, region) && isWithinDays(row, toLocalTime(zone, at).day),
+            ({ region, day }) => this.#isForRegion(row, region) && isWithinDays(row, day),
           ),
     )
     return disclosureKeys.flatMap((key) => {
@@ -193,11 +197,11 @@ export class CallingRules {
    * The citation, if sales calls to mobile numbers are banned on a local day, even under a condition. In an
    * unknown region they are banned too.
    */
-  findWirelessBan(code: string, day: LocalDay): string | undefined {
+  findWirelessBan(code: string, findDay: () => LocalDay): string | undefined {
     const region = this.#regions.get(code)
     if (region === undefined) return `no calling rules are known for region '${code}'`
     const { wirelessBan } = region
-    return wirelessBan && isWithinDays(wirelessBan, day) ? wirelessBan.citation : undefined
+    return wirelessBan && isWithinDays(wirelessBan, findDay()) ? wirelessBan.citation : undefined
   }
 }
 

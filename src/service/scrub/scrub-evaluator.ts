@@ -33,14 +33,16 @@ import {
   type UnusualFacts,
 } from '../recorded-facts.js'
 import {
+  buildDetail,
   computeCallFlags,
   computeLetter,
   evaluateRelationship,
+  type Findings,
   formatReason,
+  type InServiceFacts,
   malformedReason,
   type RelationshipFinding,
 } from './result-letter.js'
-import { buildDetail, type Findings, type InServiceFacts } from './verdict-detail.js'
 
 export interface ScrubEvaluatorDeps {
   readonly projects: ScopeResolver
@@ -65,7 +67,7 @@ export interface EvaluatedAccount
 
 interface ScrubLaw extends EbrLaw {
   /** The citation of the ban on sales calls to mobile numbers on a local day, if there is one. */
-  findWirelessBan(region: string, day: LocalDay): string | undefined
+  findWirelessBan(region: string, findDay: () => LocalDay): string | undefined
 }
 
 /** A number with the account's list entry and record for it. */
@@ -275,13 +277,18 @@ export class ScrubEvaluator {
     const { number, scope } = query
     const { lists, law } = query.account
     const regions = [...new Set(everywhere.map(({ region }) => region))]
+    let wirelessBan: string | undefined
+    for (const { region, zone } of everywhere) {
+      const citation = law.findWirelessBan(region, () => toLocalTime(zone, query.at).day)
+      if (citation !== undefined) wirelessBan ??= `${region}, ${citation}`
+    }
     return {
       records: this.#evaluateRecords(query, everywhere, query.at),
       national: findSubscriptionGap(scope, number, country) ?? lists.checkNational(number, country),
       state: lists.checkState(number, regions),
       litigator: lists.checkLitigator(number),
       ported,
-      wirelessBan: findWirelessBan(law, everywhere, query.at),
+      wirelessBan,
     }
   }
 
@@ -380,18 +387,6 @@ function listUnusualFacts(
 function findListedDay(found: ListFinding): LocalDay | undefined {
   if (found.status !== 'listed') return undefined
   return found.listedOn ?? toUtcDay(found.asOf)
-}
-
-function findWirelessBan(
-  law: ScrubLaw,
-  places: readonly CandidatePlace[],
-  at: Instant,
-): string | undefined {
-  for (const { region, zone } of places) {
-    const citation = law.findWirelessBan(region, toLocalTime(zone, at).day)
-    if (citation !== undefined) return `${region}, ${citation}`
-  }
-  return undefined
 }
 
 export const malformedEvaluation = createRefusal(
