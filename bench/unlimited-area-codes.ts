@@ -6,6 +6,6 @@ import { callKinds } from '../src/domain/mandate.js'
 const { frequency } = loadCallingRules('config/calling-rules.yaml')
 
 export const unlimitedAreaCodes = listAreaCodes().filter((areaCode) => {
-  const called = { number: `${areaCode}5550100`, regions: [] }
+  const called = { number: `${areaCode}5550100`, places: [] }
   return callKinds.every((kind) => frequency.find(kind, called, Date.now()).length === 0)
 })

@@ -64,21 +64,26 @@ export class FrequencyRules {
   }
 
   /**
-   * Those that count a call of this kind at an instant, to a person who may be in any of the regions, or in one of the area
+   * Those that count a call of this kind at an instant, to a person who may be in any of the places, or in one of the area
    * code. All, if neither is known.
    */
   find(
     callKind: CallKind,
-    { number, regions }: { readonly number: string; readonly regions: readonly string[] },
+    {
+      number,
+      places,
+    }: { readonly number: string; readonly places: readonly { readonly region: string }[] },
     at: Instant,
   ): readonly FrequencyLimit[] {
     const ofAreaCode = this.#byAreaCode.get(number.slice(0, 3))
-    const isUnknown = regions.length === 0 && ofAreaCode === undefined
+    const isUnknown = places.length === 0 && ofAreaCode === undefined
     let found: FrequencyLimit[] | undefined
     for (const one of this.#rules) {
       const { rule, limit, from, until } = one
       const isOfPlace =
-        isUnknown || regions.includes(rule.region) || ofAreaCode?.includes(one) === true
+        isUnknown ||
+        ofAreaCode?.includes(one) === true ||
+        places.some(({ region }) => region === rule.region)
       if (!isOfPlace || rule.callKinds?.includes(callKind) === false) continue
       if (at < from || at >= until) continue
       found ??= []
