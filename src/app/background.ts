@@ -8,6 +8,7 @@ import type { Clock } from '../domain/time/clock.js'
 import { msPerHour } from '../domain/time/dates.js'
 import type { Metrics } from '../observability/metrics.js'
 import { deleteOldPermits } from '../permits/permit-rows.js'
+import { deleteOldRequests } from '../service/accounts/repeated-requests.js'
 import { BackgroundTask } from '../service/background/background-task.js'
 import { HourlyCleanup } from '../service/background/hourly-cleanup.js'
 import { LabelChecks } from '../service/reputation/label-checks.js'
@@ -65,6 +66,7 @@ export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps):
   const expiry = recurring('expiring registrations', () => projects.registrations.expireDue())
   const cleanup = new HourlyCleanup(async (now) => {
     await attempts.deleteOld(now)
+    await deleteOldRequests(storage.db, now)
     const hasMoreLimits = await deleteExpiredLimits(storage.db, now)
     return (await deleteOldPermits(storage.db, now)) || hasMoreLimits
   })

@@ -3,13 +3,15 @@
  * 200; emergency and service codes pass whatever else the request holds or lacks.
  */
 
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { type Endpoint, getMaxBodyBytes, type Reply, type TextReply } from '../api/endpoint.js'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Endpoint, Reply, TextReply } from '../api/endpoint.js'
 import {
   type DecisionRequest,
   decideEndpoint,
   encodePredialReply,
   formatPredialLine,
+  idempotencyKeyPattern,
+  idempotencyKeyRule,
   type PermitChoice,
   predialGet,
   predialPost,
@@ -27,19 +29,27 @@ import {
   type DecisionFinalizer,
   listDegradedChecks,
 } from '../domain/decision.js'
-import { parseDialString } from '../domain/phone-number.js'
 import type { Clock } from '../domain/time/clock.js'
 import { parseTraceparent } from '../domain/trace/trace-context.js'
-import { getErrorMessage } from '../errors.js'
+import { getErrorMessage, invalidRequest } from '../errors.js'
 import { createSampledLine } from '../observability/log.js'
 import { withTimeout } from '../runtime/runtime.js'
-import { extractKey, findKey, identify, identifyBeforeBody, type Sender } from './authenticate.js'
+import { findKey, identify, identifyBeforeBody, type Sender } from './authenticate.js'
 import { createErrorReply } from './error-reply.js'
 import { type AnswerPlain, type ThrottledSocket, throttledSocketOf } from './limits/connections.js'
+import {
+  findServiceCode,
+  type Pairs,
+  type ReceivedBody,
+  readFields,
+  readFieldsOf,
+  receiveBody,
+  withCallKind,
+} from './request/call-fields.js'
 import type { PlainRequest } from './request/plain-request.js'
-import { type BodyFields, discardBody, parseBodyFields, readBody } from './request/read-body.js'
-import { mergeFields, queryPairs, type RawFields, readQuery } from './request/read-fields.js'
-import { type RequestHandler, type RouteHandlerDeps, refuseQueryFields } from './route-handler.js'
+import { discardBody } from './request/read-body.js'
+import { queryPairs, type RawFields } from './request/read-fields.js'
+import type { RequestHandler, RouteHandlerDeps } from './route-handler.js'
 import type { HttpRoute } from './router.js'
 import { formatWholeReply, sendReply } from './send-reply.js'
 
@@ -58,10 +68,36 @@ export interface DecisionRoutesOptions
   readonly permits: {
     prepare(caller: Caller, call: DecisionRequest, choice: PermitChoice): Promise<PendingPermit>
   }
+  readonly repeats: RepeatedRequests
   /** The decision as the HTTP caller reads it, in JSON. */
   readonly encode: (decision: Decision) => string
   readonly serviceCodes: ReadonlySet<string>
   readonly clock: Clock
+}
+
+/** A decision that was made before, as its record has it. */
+interface EarlierDecision {
+  readonly id: string
+  readonly decision: 'allow' | 'block'
+  readonly reason: string
+  readonly number: string
+  readonly dialed: string
+  readonly degraded: readonly string[]
+  /** All of it, in JSON. */
+  readonly json: string
+}
+
+interface IdempotentRequest {
+  readonly idempotencyKey: string
+  /** All that it asks. */
+  readonly content: string
+}
+
+/** Requests that are sent again have the decision of the first one. */
+interface RepeatedRequests {
+  /** The decision of an earlier request; without one, the decision of this one is to be {@link finish}ed. */
+  begin(caller: Caller, request: IdempotentRequest): Promise<EarlierDecision | undefined>
+  finish(caller: Caller, request: IdempotentRequest, decisionId: string): Promise<void>
 }
 
 /** Those answered here. */
@@ -87,8 +123,6 @@ interface UnrecordedPass {
   readonly because: string
 }
 
-type Pairs = readonly (readonly [name: string, value: unknown])[]
-
 export function createDecisionRoutes(options: DecisionRoutesOptions): readonly HttpRoute[] {
   // Strangers may send any number of them.
   const warnUnrecorded = createSampledLine(options.logger, {
@@ -109,41 +143,6 @@ export function createDecisionRoutes(options: DecisionRoutesOptions): readonly H
     handle: createDecisionHandler(call),
     answerPlain: createPlainAnswer(call),
   }))
-}
-
-/** What the server asks first, since a dialer waits for the answers. */
-export interface DecisionListener {
-  /** Passes all other requests to the router, also those that spell a path of these in another way. */
-  readonly answer: RequestListener
-  readonly answerPlain: AnswerPlain
-}
-
-export function createDecisionListener(
-  routes: readonly HttpRoute[],
-  router: RequestListener,
-): DecisionListener {
-  const byTarget = new Map<string, HttpRoute>()
-  for (const route of routes) {
-    const { method, paths } = route.endpoint
-    for (const path of paths) byTarget.set(`${method} ${path}`, route)
-  }
-  return {
-    answer(request, response) {
-      const [path = ''] = (request.url ?? '').split('?', 1)
-      const route = byTarget.get(`${request.method} ${path}`)
-      if (!route) return router(request, response)
-      const pending = throttledSocketOf(request).pending.get(response)
-      if (pending) pending.endpoint = route.endpoint.name
-      // A handler that rejects could not even write a refusal.
-      route.handle(request, response, { path, parameters: {} }).catch(() => response.destroy())
-    },
-    answerPlain(request, socket) {
-      const { target } = request.head
-      const queryStart = target.indexOf('?')
-      const name = queryStart === -1 ? target : target.slice(0, queryStart)
-      return byTarget.get(name)?.answerPlain?.(request, socket) ?? false
-    },
-  }
 }
 
 /** Answers the usual request of a known sender who may make any call. */
@@ -219,7 +218,7 @@ function createDecisionHandler(call: DecisionCall): RequestHandler {
     const known = identifyBeforeBody(request, sender, { endpoint, query, keysInAddress })
     known.catch(() => undefined)
     try {
-      const body = await receiveBody(request, call)
+      const body = await receiveBody(request, endpoint, maxBodyBytes)
       await answerAnyRequest({ request, response, sender, known, query, body, call, arrivedAtMs })
     } catch (error) {
       discardBody(request, sender, maxBodyBytes)
@@ -227,25 +226,6 @@ function createDecisionHandler(call: DecisionCall): RequestHandler {
       const context = { shape, jsonRequested: false, path, endpoint: name }
       sendReply(response, createErrorReply(error, context, logger))
     }
-  }
-}
-
-/** The body as sent, or why it could not be read. */
-interface ReceivedBody {
-  readonly bytes?: Buffer
-  readonly refusal?: unknown
-}
-
-async function receiveBody(
-  request: IncomingMessage,
-  { endpoint, options }: DecisionCall,
-): Promise<ReceivedBody> {
-  if (endpoint.method === 'GET') return {}
-  const maxBytes = getMaxBodyBytes(endpoint, options.maxBodyBytes)
-  try {
-    return { bytes: await readBody(request, { maxBytes }) }
-  } catch (refusal) {
-    return { refusal }
   }
 }
 
@@ -266,7 +246,7 @@ async function answerAnyRequest(received: AnyRequest): Promise<void> {
   const { endpoint, via, options } = call
   const { traceparent } = request.headers
   const { accepts, keyAlsoIn } = endpoint
-  const body = await readFieldsOf(request, received.body, call)
+  const body = await readFieldsOf(request, received.body, endpoint)
   const inBody = Object.entries(body.fields)
   const mayHoldKey = body.form !== undefined && keyAlsoIn.includes(body.form)
   const identified = known.then(
@@ -279,7 +259,8 @@ async function answerAnyRequest(received: AnyRequest): Promise<void> {
       const fields = readServiceCall(code, call, () => readFields(request, endpoint, body))
       const sent = { fields, via, traceparent }
       const decision = await passServiceCode(call, { sent, arrivedAtMs, identified })
-      return answer(response, () => decision, { call, fields })
+      answer(response, () => decision, { call, fields })
+      return
     }
   }
   const caller = await identified
@@ -288,13 +269,53 @@ async function answerAnyRequest(received: AnyRequest): Promise<void> {
   const given = withCallKind(readFields(request, endpoint, body), caller, via)
   const fields = await parseRequest(endpoint, given, caller)
   if (fields.at !== undefined) requireInstantInRange(fields.at, options.clock.now())
+  const sent = { fields, via, traceparent }
+  const idempotencyKey = readIdempotencyKey(request, call)
+  if (idempotencyKey !== undefined) {
+    const content = JSON.stringify([endpoint.name, Object.entries(fields).sort()])
+    const repeat = { idempotencyKey, content }
+    return await answerOnce(received, caller, { sent, repeat })
+  }
   const permit = fields.permit && (await options.permits.prepare(caller, fields, fields.permit))
-  const judged = await options.gate.judge(
-    toCallRequest(caller, { fields, via, traceparent }),
-    arrivedAtMs,
-    permit?.record,
-  )
+  const judged = await options.gate.judge(toCallRequest(caller, sent), arrivedAtMs, permit?.record)
   answer(response, judged, { call, fields, permit })
+}
+
+const idempotencyHeader = 'idempotency-key'
+
+/** Throws a refusal for one that is malformed, or where there is none. */
+function readIdempotencyKey(
+  { headers }: IncomingMessage,
+  { endpoint }: DecisionCall,
+): string | undefined {
+  const key = headers[idempotencyHeader]
+  if (key === undefined) return undefined
+  const rule = endpoint === permitEndpoint ? 'is not for permits; leave it out' : idempotencyKeyRule
+  if (endpoint !== permitEndpoint && idempotencyKeyPattern.test(String(key))) return String(key)
+  throw invalidRequest([{ field: 'Idempotency-Key', value: String(key), rule }])
+}
+
+/** An allow is remembered before it leaves. A block that is not is decided again. */
+async function answerOnce(
+  { response, call, arrivedAtMs }: AnyRequest,
+  caller: Caller,
+  { sent, repeat }: { readonly sent: SentCall; readonly repeat: IdempotentRequest },
+): Promise<void> {
+  const { gate, repeats } = call.options
+  const { fields } = sent
+  const earlier = await repeats.begin(caller, repeat)
+  if (earlier) {
+    const json = { text: earlier.json, contentType: jsonType }
+    const isLine = call.via === 'predial'
+    return sendReply(response, isLine ? createLineReply(earlier, fields.keepSentNumber) : json)
+  }
+  const finish = ({ id }: Decision) => repeats.finish(caller, repeat, id)
+  const judged = await gate.judge(toCallRequest(caller, sent), arrivedAtMs, async (allow) => {
+    await finish(allow)
+    return undefined
+  })
+  const decision = answer(response, judged, { call, fields })
+  if (decision.decision === 'block') await finish(decision).catch(() => undefined)
 }
 
 function answer(
@@ -308,11 +329,12 @@ function answer(
     readonly fields: DecisionRequest
     readonly permit?: PendingPermit | undefined
   },
-): void {
+): Decision {
   // An earlier answer on the same connection is not finished, so this one cannot leave yet.
   const isQueued = response.socket === null && !response.destroyed
   const decision = finalize(isQueued)
   sendReply(response, createReply(decision, call, fields, permit?.finish(decision)))
+  return decision
 }
 
 function createReply(
@@ -326,7 +348,16 @@ function createReply(
     const withPermit = permit === '' ? text : `${text.slice(0, -1)},"permit":${permit}}`
     return { text: withPermit, contentType: jsonType }
   }
+  const degraded = listDegradedChecks(decision)
   const { dialed } = decision.request
+  return createLineReply({ ...decision, dialed, degraded }, keepSentNumber)
+}
+
+function createLineReply(
+  decision: Omit<EarlierDecision, 'json'>,
+  keepSentNumber = false,
+): TextReply {
+  const { dialed, degraded } = decision
   // What else a URI or punctuation holds would not stay one part of the line.
   const number = keepSentNumber && /^\+?\d+$/.test(dialed) ? dialed : decision.number
   // In a dialplan, a decision that could not be made or kept is a failure by its status as well.
@@ -334,69 +365,8 @@ function createReply(
   return encodePredialReply({
     line: formatPredialLine({ ...decision, number }),
     status: failed ? 503 : 200,
-    degraded: listDegradedChecks(decision),
+    degraded,
   })
-}
-
-/** The fields of a body, or why it could not be read. */
-type CallBody = BodyFields & Pick<ReceivedBody, 'refusal'>
-
-async function readFieldsOf(
-  { headers }: IncomingMessage,
-  { bytes, refusal }: ReceivedBody,
-  { endpoint: { accepts } }: DecisionCall,
-): Promise<CallBody> {
-  const none = { form: undefined, fields: {} }
-  if (bytes === undefined) return { ...none, refusal }
-  try {
-    return await parseBodyFields(bytes, headers['content-type'] ?? '', { accepts })
-  } catch (unreadable) {
-    return { ...none, refusal: unreadable }
-  }
-}
-
-/**
- * The service code that every field `number` holds, blank ones aside; two different numbers are no
- * emergency. No field has a name with a digit of any script: that is what a dialed
- * `911&PJSIP/2125550105` leaves of its second number.
- */
-function findServiceCode(pairs: Pairs, serviceCodes: ReadonlySet<string>): string | undefined {
-  const codes = new Set<string | undefined>()
-  for (const [name, value] of pairs) {
-    if (/\p{N}/u.test(name)) return undefined
-    if (name.toLowerCase() !== 'number' || value === '' || value === null) continue
-    // JSON has numbers too. The point and the sign of one do not separate its digits as in text.
-    const isText = typeof value === 'string' || (Number.isSafeInteger(value) && Number(value) > 0)
-    const dialed = parseDialString(isText ? String(value) : '', serviceCodes)
-    codes.add(dialed.kind === 'service-code' ? dialed.code : undefined)
-  }
-  return codes.size === 1 ? [...codes][0] : undefined
-}
-
-/** The fields of body and address without the key. Throws a refusal for one that is given twice. */
-function readFields(
-  request: IncomingMessage,
-  { accepts, keyAlsoIn }: DecisionCall['endpoint'],
-  { form, fields }: CallBody,
-): RawFields {
-  const inBody = form !== undefined && keyAlsoIn.includes(form) ? extractKey(fields).rest : fields
-  if (!request.url?.includes('?')) return inBody
-  const query = readQuery(request)
-  const inAddress = keyAlsoIn.includes('query') ? extractKey(query).rest : query
-  if (!accepts.includes('query')) refuseQueryFields(inAddress)
-  return mergeFields([inAddress, inBody])
-}
-
-/** A key for one kind of call need not name it. */
-function withCallKind(
-  fields: RawFields,
-  { limits: { callKinds } }: Caller,
-  via: DecisionCall['via'],
-): RawFields {
-  const name = via === 'http' ? 'callKind' : 'kind'
-  if (callKinds === 'any' || callKinds.size !== 1 || fields[name] !== undefined) return fields
-  const [kind] = callKinds
-  return { ...fields, [name]: kind }
 }
 
 /** What the request says of its call. */

@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, Server as NetServer } from 'node:net'
 import type { EventLoopMonitor } from '../runtime/runtime.js'
-import { createDecisionListener } from './decision-routes.js'
+import { createDecisionListener } from './decision-listener.js'
 import { BodyBudget } from './limits/body-budget.js'
 import { ConnectionTracker, keepAliveMs, type RequestMetrics } from './limits/connections.js'
 import { createRouter, type RouterOptions } from './router.js'

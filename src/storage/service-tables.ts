@@ -188,3 +188,14 @@ export interface PermitKeyRow {
   /** It signs until the next one does. */
   signs_from: number
 }
+
+/** A request for a decision with an `Idempotency-Key`. */
+export interface RepeatedRequestRow {
+  account_id: string
+  key: string
+  /** SHA-256 of what it asks, in hex. */
+  fingerprint: string
+  /** Null while it is being decided. */
+  decision_id: string | null
+  at: number
+}

@@ -11,6 +11,7 @@ import type {
   MonitoredNumberRow,
   PermitKeyRow,
   PermitRow,
+  RepeatedRequestRow,
   ScanJobRow,
   ScanNumberRow,
   WebhookAttemptRow,
@@ -51,6 +52,7 @@ export interface Tables {
   scan_numbers: ScanNumberRow
   webhook_events: WebhookEventRow
   webhook_attempts: WebhookAttemptRow
+  repeated_requests: RepeatedRequestRow
   shared_limits: SharedLimitRow
   list_versions: ListVersionRow
   permits: PermitRow

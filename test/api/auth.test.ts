@@ -12,7 +12,7 @@ import { silentLogger } from '../../src/runtime/runtime.js'
 import { openAccessApp } from '../support/access-app.js'
 import { useDatabase } from '../support/database.js'
 import { fakeCompliance } from '../support/fake-compliance.js'
-import { noPermits } from '../support/no-permits.js'
+import { noPermits, noRepeats } from '../support/no-permits.js'
 import { caller } from '../support/service-subjects.js'
 import { testGate } from '../support/test-gate.js'
 
@@ -386,6 +386,7 @@ describe('a token that is no longer valid gets 401 in each error format', () => 
     const opened = await open()
     const decisionRoutes = createDecisionRoutes({
       permits: noPermits,
+      repeats: noRepeats,
       authenticate: opened.authenticate,
       logger: silentLogger,
       maxBodyBytes: 1000,

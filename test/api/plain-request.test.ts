@@ -18,7 +18,7 @@ import { readPlainRequest } from '../../src/http/request/plain-request.js'
 import { silentLogger } from '../../src/runtime/runtime.js'
 import { closeAtEnd } from '../support/close-at-end.js'
 import { fakeCompliance, noon } from '../support/fake-compliance.js'
-import { noPermits } from '../support/no-permits.js'
+import { noPermits, noRepeats } from '../support/no-permits.js'
 import { admin, adminKey, openTestApp } from '../support/test-app.js'
 import { testGate } from '../support/test-gate.js'
 
@@ -65,6 +65,7 @@ async function open({
   let parsed = 0
   const decisionRoutes = createDecisionRoutes({
     permits: noPermits,
+    repeats: noRepeats,
     authenticate,
     logger: silentLogger,
     maxBodyBytes: 10_000,

@@ -24,7 +24,7 @@ import {
 } from '../../src/http/limits/rate-limits.js'
 import { silentLogger } from '../../src/runtime/runtime.js'
 import { fakeCompliance } from '../support/fake-compliance.js'
-import { noPermits } from '../support/no-permits.js'
+import { noPermits, noRepeats } from '../support/no-permits.js'
 import { admin, adminKey, openTestApp } from '../support/test-app.js'
 import { openTestCallgate } from '../support/test-callgate.js'
 import { testGate } from '../support/test-gate.js'
@@ -435,6 +435,7 @@ async function open(perMinute: Partial<Record<RateClass, number>>, time: Virtual
   const tools = { authenticate, limitRate, logger: silentLogger, maxBodyBytes: 10_000 }
   const decisionRoutes = createDecisionRoutes({
     permits: noPermits,
+    repeats: noRepeats,
     ...tools,
     serviceCodes: new Set<string>(),
     clock: time,

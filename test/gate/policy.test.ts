@@ -22,7 +22,7 @@ import {
   openHours,
   unanswered,
 } from '../support/fake-compliance.js'
-import { noPermits } from '../support/no-permits.js'
+import { noPermits, noRepeats } from '../support/no-permits.js'
 import { strictPolicy } from '../support/strict-policy.js'
 import { admin, adminKey, openTestApp } from '../support/test-app.js'
 import { aCall, testGate } from '../support/test-gate.js'
@@ -464,6 +464,7 @@ describe('doors', () => {
       routes: [],
       decisionRoutes: createDecisionRoutes({
         permits: noPermits,
+        repeats: noRepeats,
         authenticate: (key) => (key === adminKey ? admin : undefined),
         gate: {
           judge: (call) => gateOf(of).gate.judge(call),

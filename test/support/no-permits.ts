@@ -2,3 +2,9 @@
 export const noPermits = {
   prepare: () => Promise.reject(new Error('there are no permits')),
 }
+
+/** For routes of decisions that remember none. */
+export const noRepeats = {
+  begin: async () => undefined,
+  finish: async () => undefined,
+}

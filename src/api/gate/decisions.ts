@@ -100,6 +100,9 @@ export type DecisionRequest = z.output<typeof decisionRequest> & {
   readonly permit?: PermitChoice
 }
 
+export const idempotencyKeyPattern = /^[!-~]{1,128}$/
+export const idempotencyKeyRule = 'must be 1 to 128 visible ASCII characters without spaces'
+
 /** A field as programs write it: an ASCII text without escapes, then a comma or the end. */
 const plainField = /[ \t\r\n]*"([a-zA-Z]+)"[ \t\r\n]*:[ \t\r\n]*"([ !#-[\]-~]+)"[ \t\r\n]*([,}])/y
 
@@ -326,7 +329,8 @@ export const decideEndpoint = defineEndpoint({
   name: 'decide',
   summary:
     'Decides whether a call may be placed now. Allow and block both have status 200. Emergency and ' +
-    'service codes are always allowed, whatever else the request contains, even without a key.',
+    'service codes are always allowed, whatever else the request contains, even without a key. With the header ' +
+    'Idempotency-Key, the same request sent again within 24 hours has the same decision.',
   spec: 'the gate',
   method: 'POST',
   paths: ['/v1/decisions'],

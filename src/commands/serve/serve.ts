@@ -18,11 +18,15 @@ import { createEdgeDecisionsRoute } from '../../edge/edge-decisions-route.js'
 import { edgeRoutes } from '../../edge/edge-routes.js'
 import { AppError, getErrorMessage } from '../../errors.js'
 import { encodeDecision } from '../../gate/decision-document.js'
-import { journalRoutes } from '../../gate/journal/journal-routes.js'
+import { findDecision, journalRoutes } from '../../gate/journal/journal-routes.js'
 import { createPreviewRoute } from '../../gate/preview.js'
 import { computeAgeMs } from '../../gate/staleness.js'
 import { createApiDocsPages } from '../../http/api-docs.js'
-import { createDecisionRoutes, decisionEndpoints } from '../../http/decision-routes.js'
+import {
+  createDecisionRoutes,
+  type DecisionRoutesOptions,
+  decisionEndpoints,
+} from '../../http/decision-routes.js'
 import type { ReadinessCheck } from '../../http/health.js'
 import { RateLimits } from '../../http/limits/rate-limits.js'
 import { SharedMinutes } from '../../http/limits/shared-minutes.js'
@@ -35,6 +39,7 @@ import { createPermitKeyPages, permitRoutes } from '../../permits/permit-routes.
 import { closeInOrder } from '../../runtime/close-in-order.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import { onHangup, waitForSignal } from '../../runtime/signals.js'
+import { RepeatedRequests } from '../../service/accounts/repeated-requests.js'
 import { createServiceRoutes } from '../../service/service-routes.js'
 import { warmupRoutes } from '../../sources/warming/warmup-routes.js'
 import { takeShared } from '../../storage/cluster/shared-limits.js'
@@ -292,11 +297,33 @@ export function openHttpServer(
       ...shared,
       gate,
       permits: callgate.permits,
+      repeats: createRepeatedRequests(callgate),
       encode: encodeDecision,
       serviceCodes,
       clock: runtime.clock,
     }),
   })
+}
+
+function createRepeatedRequests(callgate: Callgate): DecisionRoutesOptions['repeats'] {
+  const { storage, runtime, journal, sharedDecisions } = callgate
+  const requests = new RepeatedRequests(storage, runtime)
+  return {
+    begin: async (caller, request) => {
+      const id = await requests.begin(caller, request)
+      if (id === undefined) return undefined
+      const { accountId } = caller
+      const found = await findDecision(journal, sharedDecisions, { accountId, id })
+      if (found) {
+        const { outcome: _, erased: __, ...answered } = found
+        return { ...answered, json: JSON.stringify(answered) }
+      }
+      const { idempotencyKey } = request
+      const name = `Idempotency-Key '${idempotencyKey}'`
+      throw new AppError('conflict', `${name}: the record of its decision ${id} is not found`)
+    },
+    finish: requests.finish.bind(requests),
+  }
 }
 
 /** What others had stored `cluster.maxStalenessMs` before is known. Throws `not-available`. */

@@ -82,7 +82,8 @@ async function requireDecision(
   throw new AppError('not-found', `id '${id}': ${describeMissing(id, journal.index)}`)
 }
 
-async function findDecision(
+/** Of this server, or of the others that share the database. */
+export async function findDecision(
   journal: Pick<Journal, 'find' | 'origin'>,
   shared: SharedDecisions | undefined,
   { accountId, id }: { readonly accountId: string; readonly id: string },

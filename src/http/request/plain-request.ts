@@ -35,6 +35,7 @@ const headerLine =
 const unusualHeaders: ReadonlySet<string> = new Set([
   'content-encoding',
   'expect',
+  'idempotency-key',
   'proxy-connection',
   'te',
   'trailer',

@@ -250,6 +250,7 @@ const otherTables: ReadonlySet<string> = new Set([
   'permit_keys',
   'permits',
   'recorded_decisions',
+  'repeated_requests',
   'scan_jobs',
   'scan_numbers',
   'shared_limits',

@@ -1,0 +1,104 @@
+/**
+ * Which decision a request with an `Idempotency-Key` has. The database remembers it, so a request that is sent again to another
+ * server is not decided twice.
+ */
+import { hash } from 'node:crypto'
+import type { Caller } from '../../domain/caller.js'
+import type { Clock, Instant } from '../../domain/time/clock.js'
+import { msPerDay } from '../../domain/time/dates.js'
+import { AppError } from '../../errors.js'
+import type { OpenDatabase } from '../../storage/open-database.js'
+import type { Db } from '../../storage/tables.js'
+
+/** A request that has no decision by then has none: its server ended, or its answer was a block that was not remembered. */
+const maxDecidingMs = 60_000
+
+/** What was sent with an `Idempotency-Key`. */
+interface RepeatableRequest {
+  readonly idempotencyKey: string
+  /** All that it asks. */
+  readonly content: string
+}
+
+export class RepeatedRequests {
+  readonly #storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
+  readonly #clock: Clock
+
+  constructor(
+    storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>,
+    { clock }: { readonly clock: Clock },
+  ) {
+    this.#storage = storage
+    this.#clock = clock
+  }
+
+  /**
+   * The id of the decision that an earlier request with the key has; `undefined` if this one is to be decided. Throws
+   * `conflict` if the key was used for another request, or the earlier one is being decided.
+   */
+  async begin(caller: Caller, request: RepeatableRequest): Promise<string | undefined> {
+    const { db, retryWhileLocked } = this.#storage
+    const { accountId } = caller
+    const { idempotencyKey } = request
+    const fingerprint = fingerprintOf(caller, request)
+    const now = this.#clock.now()
+    const began = await retryWhileLocked(() =>
+      db
+        .insertInto('repeated_requests')
+        .values({ account_id: accountId, key: idempotencyKey, fingerprint, at: now })
+        .onConflict((conflict) =>
+          conflict
+            .columns(['account_id', 'key'])
+            .doUpdateSet({ at: now })
+            .where('repeated_requests.fingerprint', '=', fingerprint)
+            .where('repeated_requests.decision_id', 'is', null)
+            .where('repeated_requests.at', '<', now - maxDecidingMs),
+        )
+        .returning('at')
+        .executeTakeFirst(),
+    )
+    if (began) return undefined
+    const row = await db
+      .selectFrom('repeated_requests')
+      .select(['fingerprint', 'decision_id'])
+      .where('account_id', '=', accountId)
+      .where('key', '=', idempotencyKey)
+      .executeTakeFirst()
+    const name = `Idempotency-Key '${idempotencyKey}'`
+    if (row && row.fingerprint !== fingerprint) {
+      throw new AppError('conflict', `${name}: was used for another request; use a new one`)
+    }
+    if (row?.decision_id) return row.decision_id
+    const message = `${name}: the first request with it is being decided; send it again in a second`
+    throw new AppError('conflict', message, { retryAfterSeconds: 1 })
+  }
+
+  /** Rejects unless it is remembered. */
+  async finish(
+    { accountId }: Caller,
+    { idempotencyKey }: RepeatableRequest,
+    decisionId: string,
+  ): Promise<void> {
+    const { db, retryWhileLocked } = this.#storage
+    await retryWhileLocked(() =>
+      db
+        .updateTable('repeated_requests')
+        .set({ decision_id: decisionId })
+        .where('account_id', '=', accountId)
+        .where('key', '=', idempotencyKey)
+        .execute(),
+    )
+  }
+}
+
+/** Keys may have other limits, so what another key was answered is not for this one. */
+function fingerprintOf({ keyId }: Caller, { content }: RepeatableRequest): string {
+  return hash('sha256', JSON.stringify([keyId, content]))
+}
+
+export async function deleteOldRequests(db: Db, now: Instant): Promise<void> {
+  await db
+    .deleteFrom('repeated_requests')
+    .where('at', '<', now - msPerDay)
+    .execute()
+}
