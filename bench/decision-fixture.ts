@@ -19,6 +19,7 @@ import { createLogger, LineWriter } from '../src/observability/log.js'
 import { nodeRuntime, systemClock } from '../src/runtime/runtime.js'
 import { importNumberingIfPresent } from './numbering-data.js'
 import { randomNumbers } from './random.js'
+import { unlimitedAreaCodes } from './unlimited-area-codes.js'
 
 export interface DecisionFixture {
   readonly callgate: Callgate
@@ -72,7 +73,12 @@ export async function openDecisionFixture(asked: number): Promise<DecisionFixtur
   })
   await callgate.journal.open()
   const { plan } = callgate.data
-  const numbers = randomNumbers(asked * 2, 6, (number) => plan.lookup(number).status === 'ok')
+  const areaCodes = new Set(unlimitedAreaCodes)
+  const numbers = randomNumbers(
+    asked * 2,
+    6,
+    (number) => areaCodes.has(number.slice(0, 3)) && plan.lookup(number).status === 'ok',
+  )
   const stored = await storeRows(callgate, numbers)
   return {
     callgate,

@@ -3,6 +3,7 @@
  * every figure is shown with a baseline of the same run. docs/development.md says what each measures.
  */
 import { benchAsterisk } from './asterisk.js'
+import { benchAttempts } from './attempts.js'
 import { benchBulk } from './bulk.js'
 import { benchCerbos } from './cerbos.js'
 import { benchCluster } from './cluster.js'
@@ -25,6 +26,7 @@ const benches = {
   cerbos: benchCerbos,
   cluster: benchCluster,
   edges: benchEdges,
+  attempts: benchAttempts,
   bulk: benchBulk,
   holds: benchHolds,
   hostile: benchHostile,

@@ -37,6 +37,19 @@ const keptMs = maxFrequencyHours * msPerHour
 
 export type AttemptStorage = Pick<OpenDatabase, 'db' | 'reads' | 'traits' | 'retryWhileLocked'>
 
+interface WantedAttempt {
+  readonly attempt: Attempt
+  readonly limits: LimitsOfAttempt
+}
+
+interface WaitingAttempt extends WantedAttempt {
+  readonly resolve: (result: CountedAttempt) => void
+  readonly reject: (cause: unknown) => void
+}
+
+/** With more, the first would wait for the last. */
+const maxTogether = 100
+
 /** Who counts the calls of an account in place of this database: at an edge, its center. */
 type CounterElsewhere = (accountId: string) => AttemptCounter | undefined
 
@@ -46,6 +59,8 @@ export class Attempts implements AttemptCounter {
   readonly #webhooks: Pick<WebhookQueue, 'add' | 'wake'>
 
   readonly #counterElsewhere: CounterElsewhere
+  readonly #waiting: WaitingAttempt[] = []
+  #isTaking = false
 
   constructor(
     storage: AttemptStorage,
@@ -58,17 +73,52 @@ export class Attempts implements AttemptCounter {
   }
 
   async take(attempt: Attempt, limits: LimitsOfAttempt): Promise<CountedAttempt> {
-    const { db, traits, retryWhileLocked } = this.#storage
     const elsewhere = this.#counterElsewhere(attempt.accountId)
     if (elsewhere) return await elsewhere.take(attempt, limits)
-    const result = await retryWhileLocked(() =>
+    const result = this.#storage.traits.isShared
+      ? this.#takeTogether([{ attempt, limits }]).then(([one]) => one as CountedAttempt)
+      : this.#takeInTurn({ attempt, limits })
+    const { refused, approval } = await result
+    if (refused && approval) this.#webhooks.wake()
+    return await result
+  }
+
+  /** SQLite has one writer: what waits for it is counted in one transaction, and synced once. */
+  #takeInTurn(wanted: WantedAttempt): Promise<CountedAttempt> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ ...wanted, resolve, reject })
+      if (this.#waiting.length === 1 && !this.#isTaking) void this.#takeWaiting()
+    })
+  }
+
+  async #takeWaiting(): Promise<void> {
+    this.#isTaking = true
+    while (this.#waiting.length > 0) {
+      const together = this.#waiting.splice(0, maxTogether)
+      try {
+        const results = await this.#takeTogether(together)
+        for (const [index, { resolve }] of together.entries()) {
+          resolve(results[index] as CountedAttempt)
+        }
+      } catch (cause) {
+        for (const { reject } of together) reject(cause)
+      }
+    }
+    this.#isTaking = false
+  }
+
+  #takeTogether(wanted: readonly WantedAttempt[]): Promise<readonly CountedAttempt[]> {
+    const { db, traits, retryWhileLocked } = this.#storage
+    return retryWhileLocked(() =>
       db.transaction().execute(async (transaction) => {
-        await lock(transaction, attempt, traits)
-        return await this.#takeLocked(transaction, attempt, limits)
+        const results: CountedAttempt[] = []
+        for (const { attempt, limits } of wanted) {
+          await lock(transaction, attempt, traits)
+          results.push(await this.#takeLocked(transaction, attempt, limits))
+        }
+        return results
       }),
     )
-    if (result.refused && result.approval) this.#webhooks.wake()
-    return result
   }
 
   /** No other attempt of the key, or to the person, is counted meanwhile. */
