@@ -176,6 +176,30 @@ export interface AttemptCounter {
   release(decisionId: string): Promise<void>
 }
 
+/** A call that a decision allowed, as what was reported of it is counted. */
+export interface ReportedAttempt
+  extends Pick<Attempt, 'decisionId' | 'keyId' | 'accountId' | 'subject' | 'personId' | 'at'> {
+  /** Absent after an erasure. */
+  readonly number?: string | undefined
+}
+
+/** What is known of a call that left. */
+export interface PlacedCall {
+  readonly dialedAt?: Instant | undefined
+  readonly answered?: boolean | undefined
+}
+
+/** Counts attempts by what became of their calls. */
+export interface AttemptReports {
+  /**
+   * Takes the attempt back, unless its call is known to have left, or may still leave by a permit. Says `released` of one
+   * that is not counted, too.
+   */
+  noteNotPlaced(decisionId: string): Promise<'released' | 'placed' | 'has-permit'>
+  /** Counts a call that was taken back too. It counts from dialing, never earlier than before, and stays answered. */
+  notePlaced(attempt: ReportedAttempt, placed: PlacedCall): Promise<void>
+}
+
 /**
  * What is paused: one key, all keys of an account that may ask for AI calls alone, all AI calls, or one check for the calls
  * of an account, which is in shadow then.

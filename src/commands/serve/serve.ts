@@ -35,6 +35,7 @@ import { createPermitKeyPages, permitRoutes } from '../../permits/permit-routes.
 import { closeInOrder } from '../../runtime/close-in-order.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import { onHangup, waitForSignal } from '../../runtime/signals.js'
+import { AttemptOutcomes } from '../../service/accounts/attempt-outcomes.js'
 import { createServiceRoutes } from '../../service/service-routes.js'
 import { warmupRoutes } from '../../sources/warming/warmup-routes.js'
 import { takeShared } from '../../storage/cluster/shared-limits.js'
@@ -239,6 +240,8 @@ export function openHttpServer(
     ...journalRoutes({
       journal,
       shared: callgate.sharedDecisions,
+      attempts: new AttemptOutcomes(callgate.storage),
+      clock: runtime.clock,
       optOuts: service.internalDnc,
     }),
     ...edgeRoutes(

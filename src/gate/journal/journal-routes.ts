@@ -9,10 +9,13 @@ import { createRoute, type Route, requireScopeAllowed } from '../../api/route.js
 import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { Caller, ScopeChoice } from '../../domain/caller.js'
 import type { OptOutStatement } from '../../domain/consent-records.js'
+import type { AttemptReports } from '../../domain/mandate.js'
+import type { Clock } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { AppError, invalidRequest } from '../../errors.js'
 import type { DecisionDocument } from '../decision-document.js'
 import type { Journal } from './journal.js'
+import { applyReport } from './outcome-reports.js'
 import type { DecisionStore } from './projection/decision-store.js'
 
 type SharedDecisions = Pick<DecisionStore, 'find' | 'findNotes'>
@@ -21,6 +24,8 @@ export interface JournalRoutesDeps {
   readonly journal: Pick<Journal, 'find' | 'index' | 'origin' | 'record'>
   /** Has the decisions of all servers, if there may be several. */
   readonly shared?: SharedDecisions | undefined
+  readonly attempts: AttemptReports
+  readonly clock: Pick<Clock, 'now'>
   readonly optOuts: {
     add(
       caller: Caller,
@@ -34,11 +39,13 @@ export interface JournalRoutesDeps {
 }
 
 export function journalRoutes(deps: JournalRoutesDeps): readonly Route[] {
-  const { journal, optOuts } = deps
+  const { journal, optOuts, attempts } = deps
   return [
     createRoute(readDecisionEndpoint, (caller, { id }) => requireDecision(deps, caller, id)),
-    createRoute(outcomeEndpoint, async (caller, { id, ...outcome }) => {
-      await requireDecision(deps, caller, id)
+    createRoute(outcomeEndpoint, async (caller, { id, ...report }) => {
+      const document = await requireDecision(deps, caller, id)
+      const now = deps.clock.now()
+      const outcome = await applyReport(report, { document, caller, now, attempts })
       journal.record(id, outcome, journal.find(caller.accountId, id) !== undefined)
       return { recorded: true } as const
     }),

@@ -22,6 +22,7 @@ import type { EngineTraits, OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
 import type { WebhookQueue } from '../webhooks/webhook-queue.js'
 import { useApproval } from './approvals.js'
+import { releaseAttempt } from './attempt-outcomes.js'
 import { readFrequencyCounts } from './frequency-counts.js'
 
 /** How long a call is taken to be in progress, since nobody reports its end. */
@@ -86,13 +87,7 @@ export class Attempts implements AttemptCounter {
   }
 
   async release(decisionId: string): Promise<void> {
-    const { db } = this.#storage
-    await db.deleteFrom('attempts').where('decision_id', '=', decisionId).execute()
-    await db
-      .updateTable('approvals')
-      .set({ state: 'approved', decision_id: null })
-      .where('decision_id', '=', decisionId)
-      .execute()
+    await releaseAttempt(this.#storage.db, decisionId)
   }
 
   /**
