@@ -1,16 +1,20 @@
 import { configDefaults, defineConfig } from 'vitest/config'
+import { LongestFirst } from './test/support/longest-first.js'
 
 const processes = 'test/process/**/*.test.ts'
 /** Files of these folders keep a core busy, so they do not run beside those that wait for real time. */
 const busy = 'test/process/{data,clients,fake-vendor,monitoring}/**/*.test.ts'
+
+/** Looks at all of its heap, so it shares no worker. */
+const alone = 'test/process/sources/leaks.test.ts'
 
 /** Deadlines are real here, and a machine with other work may miss one. The reporter shows each retry. */
 const retry = process.env.CI ? 2 : 0
 
 /**
  * The two tiers that need no telephone system: `first` (`npm test`), which starts no process and
- * waits for no clock, and `process` with `imports` (`npm run test:process`), which run the built
- * program, kill it, import whole files and wait real time.
+ * waits for no clock, and `process` with `heap` and `imports` (`npm run test:process`), which run the
+ * built program, kill it, import whole files and wait real time.
  */
 export default defineConfig({
   test: {
@@ -18,6 +22,7 @@ export default defineConfig({
     // For a machine that is slow at the moment; nothing waits for it on a quiet one.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,
@@ -50,9 +55,22 @@ export default defineConfig({
         test: {
           name: 'process',
           include: [processes],
-          exclude: [...configDefaults.exclude, busy],
+          exclude: [...configDefaults.exclude, busy, alone],
           globalSetup: ['test/support/build.ts'],
+          // To start a worker and import the program for each file takes longer than many a file.
+          isolate: false,
           // They wait for other processes most of the time, but their deadlines are real.
+          maxWorkers: 3,
+          retry,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'heap',
+          include: [alone],
+          globalSetup: ['test/support/build.ts'],
           maxWorkers: 3,
           retry,
           sequence: { groupOrder: 1 },
@@ -64,6 +82,7 @@ export default defineConfig({
           name: 'imports',
           include: [busy],
           globalSetup: ['test/support/build.ts'],
+          isolate: false,
           maxWorkers: 2,
           retry,
           sequence: { groupOrder: 2 },

@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './test/support/longest-first.js'
 
 const all = 'test/e2e/**/*.test.ts'
 
@@ -11,6 +12,7 @@ export default defineConfig({
     globalSetup: ['test/support/build.ts', 'test/e2e/asterisk/provide.ts'],
     // Most of the time is waiting for telephones, so more than there are cores.
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true,

@@ -9,7 +9,6 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { listAreaCodes } from '../src/data/numbering/area-codes.js'
 import {
   type Load,
   type LoadOrder,
@@ -21,6 +20,7 @@ import {
 import { readCpuTime } from './machine.js'
 import { figure, printTable, range, spreadOf } from './rounds.js'
 import { type Serving, serveCallgate } from './serving.js'
+import { unlimitedAreaCodes } from './unlimited-area-codes.js'
 
 const full = { rounds: 7, seconds: 3 }
 const quick = { rounds: 2, seconds: 1 }
@@ -150,7 +150,7 @@ export async function sizeOfAllow({ url, sandboxKey }: Serving): Promise<number>
     const reply = await fetch(`${url}/v1/decisions`, {
       method: 'POST',
       headers: { loginId: sandboxKey, 'content-type': 'application/json' },
-      body: decisionBody(listAreaCodes()[0] ?? ''),
+      body: decisionBody(unlimitedAreaCodes[0] ?? ''),
     })
     const text = await reply.text()
     if (!reply.ok) throw new Error(`decisions: ${reply.status} ${text}`)
@@ -168,7 +168,7 @@ const withheldLine = { text: 'block:', status: 503 }
 
 /** The clean landline of some area codes; the server's sandbox time is a weekday noon. */
 export function decisionsOf(url: string, loginId: string, text: string): LoadOrder {
-  const requests = listAreaCodes()
+  const requests = unlimitedAreaCodes
     .slice(0, areaCodes)
     .map((code) => ({ method: 'POST', path: '/v1/decisions', body: decisionBody(code) }) as const)
   return {
@@ -182,7 +182,7 @@ export function decisionsOf(url: string, loginId: string, text: string): LoadOrd
 }
 
 export function predialsOf(url: string, loginId: string, text: string): LoadOrder {
-  const requests = listAreaCodes()
+  const requests = unlimitedAreaCodes
     .slice(0, areaCodes)
     .map(
       (code) => ({ method: 'GET', path: `/v1/predial?number=${code}5550100&kind=manual` }) as const,

@@ -2,10 +2,11 @@
  * Starts a PostgreSQL of Debian's package in a new folder, on a free port of 127.0.0.1, and prints its address;
  * user `callgate` needs no password. Ends with its standard input, and leaves nothing. With `--unsafe` it never
  * waits for the disk, which is fast enough for tests and loses everything with the power. Other arguments are its
- * settings, in the form name=value.
+ * settings, in the form name=value. In a run of tests the first start keeps its new data in the folder of the run, and
+ * later ones copy them.
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
@@ -39,20 +40,34 @@ function fail(message) {
 }
 
 const data = join(folder, 'data')
-const init = [
-  '-D',
-  data,
-  '-U',
-  'callgate',
-  '-A',
-  'trust',
-  '-E',
-  'UTF8',
-  '--locale=C.UTF-8',
-  '--no-sync',
-]
-const made = spawnSync(program('initdb'), init, { ...asUser, encoding: 'utf8' })
-if (made.status !== 0) fail(made.stderr)
+const ready = process.env.TEST_FOLDER && join(process.env.TEST_FOLDER, 'postgres-data')
+if (ready && existsSync(ready)) run('cp', ['-a', ready, data])
+else {
+  initialize()
+  if (ready) keep(ready)
+}
+
+function initialize() {
+  const login = ['-U', 'callgate', '-A', 'trust']
+  const texts = ['-E', 'UTF8', '--locale=C.UTF-8']
+  run(program('initdb'), ['-D', data, ...login, ...texts, '--no-sync'])
+}
+
+/** Another start may do the same at the moment; only complete data ever have the name. */
+function keep(path) {
+  const copy = `${path}-${process.pid}`
+  run('cp', ['-a', data, copy])
+  try {
+    renameSync(copy, path)
+  } catch {
+    rmSync(copy, { recursive: true })
+  }
+}
+
+function run(command, args, as = asUser) {
+  const { status, stderr } = spawnSync(command, args, { ...as, encoding: 'utf8' })
+  if (status !== 0) fail(stderr)
+}
 
 const port = await new Promise((resolve) => {
   const server = createServer().listen(0, '127.0.0.1', () => {

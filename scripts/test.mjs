@@ -11,7 +11,7 @@ import { startChild } from './children.mjs'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const tiers = {
   first: ['--project', 'first'],
-  process: ['--project', 'process', '--project', 'imports'],
+  process: ['process', 'heap', 'imports'].flatMap((name) => ['--project', name]),
   postgres: ['--project', 'postgres'],
   e2e: ['--config', join(root, 'vitest.e2e.config.ts')],
 }
@@ -31,7 +31,12 @@ const child = startChild(
   {
     cwd: root,
     stdio: 'inherit',
-    env: { ...process.env, TMPDIR: temporary, TEST_LONG: long ? '1' : '' },
+    env: {
+      ...process.env,
+      TMPDIR: temporary,
+      TEST_FOLDER: temporary,
+      TEST_LONG: long ? '1' : '',
+    },
   },
 )
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => child.kill(signal))

@@ -32,6 +32,11 @@ const commands: readonly (readonly [string, string, () => Promise<RegisterComman
     async () => (await import('./commands/check.js')).registerCheck,
   ],
   [
+    'rules',
+    'show the calling rules of a region on a day, and what differs',
+    async () => (await import('./commands/rules/rules.js')).registerRules,
+  ],
+  [
     'preview',
     'show what decisions about the numbers of a file would be',
     async () => (await import('./commands/preview/preview.js')).registerPreview,

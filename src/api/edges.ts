@@ -5,6 +5,15 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { z } from 'zod'
+import {
+  type Attempt,
+  type AttemptLimits,
+  approvalRules,
+  type CountedAttempt,
+  callKinds,
+  type FrequencyLimit,
+  type LimitsOfAttempt,
+} from '../domain/mandate.js'
 import { type BytesReply, defineEndpoint } from './endpoint.js'
 import { fields } from './fields.js'
 
@@ -184,6 +193,118 @@ export const edgeChangesEndpoint = defineEndpoint<ChangesRequest, ChangesCopy>({
     numbers: z.array(z.string()),
     rows: recordRows,
     knownAfterMs: z.number(),
+  }),
+})
+
+/** Counts an attempt, says what would count, or takes an attempt back. */
+export type EdgeAttemptRequest =
+  | { readonly action: 'take'; readonly attempt: Attempt; readonly limits: LimitsOfAttempt }
+  | {
+      readonly action: 'read'
+      readonly attempt: Attempt
+      readonly limits: readonly FrequencyLimit[]
+    }
+  | { readonly action: 'release'; readonly decisionId: string }
+
+const shortText = z.string().max(200, 'must not be longer than 200 characters')
+const wholeNumber = z.int('must be a whole number')
+
+const frequencyLimit: z.ZodType<FrequencyLimit> = z.strictObject({
+  id: shortText,
+  calls: wholeNumber.min(1, 'must be 1 or more').max(1_000, 'must be 1000 or less'),
+  periodMs: z.number(),
+  per: z.enum(['person', 'number']),
+  isPerSubject: z.boolean(),
+  counts: z.enum(['all', 'connected']),
+  citation: z.string(),
+})
+
+const frequencyLimits = z.array(frequencyLimit).max(100, 'must not be more than 100')
+
+const keyLimits: z.ZodType<AttemptLimits> = z.strictObject({
+  attemptsPerHour: wholeNumber.optional(),
+  attemptsPerDay: wholeNumber.optional(),
+  attemptsPerNumberPerDay: wholeNumber.optional(),
+  coolDownSeconds: wholeNumber.optional(),
+  concurrent: wholeNumber.optional(),
+  approval: z.enum(approvalRules).optional(),
+  inAll: z
+    .strictObject({ limit: wholeNumber, token: z.string(), expiresAt: z.number() })
+    .exactOptional(),
+})
+
+const attempt: z.ZodType<Attempt> = z.strictObject({
+  decisionId: shortText,
+  keyId: shortText,
+  accountId: shortText,
+  subject: shortText.optional(),
+  personId: shortText.optional(),
+  approvalId: shortText.optional(),
+  call: z.strictObject({
+    number: z.string().regex(/^\d{10}$/, 'must be ten digits'),
+    callKind: z.enum(callKinds),
+    projectId: shortText.optional(),
+    campaignId: shortText.optional(),
+    callerId: shortText.optional(),
+  }),
+  at: z.int('must be milliseconds since the epoch'),
+})
+
+const edgeAttempt = z.discriminatedUnion('action', [
+  z.strictObject({
+    action: z.literal('take'),
+    attempt,
+    limits: z.strictObject({
+      key: keyLimits.optional(),
+      frequency: frequencyLimits,
+      isShadowed: z.boolean(),
+    }),
+  }),
+  z.strictObject({ action: z.literal('read'), attempt, limits: frequencyLimits }),
+  z.strictObject({ action: z.literal('release'), decisionId: shortText }),
+])
+
+export const edgeAttemptsEndpoint = defineEndpoint<
+  { readonly of: EdgeAttemptRequest },
+  CountedAttempt
+>({
+  name: 'edge-attempts',
+  summary: 'Counts a call of the key’s account that an edge is about to allow.',
+  spec: 'none; callgate only',
+  method: 'POST',
+  paths: ['/v1/edge/attempts'],
+  accepts: ['json'],
+  keyAlsoIn: [],
+  rights: ['edge'],
+  scopes: 'none',
+  errors: 'problem',
+  otherStatuses: { 404: noEdges },
+  request: fields({ of: edgeAttempt }),
+  response: z.object({
+    isCounted: z.boolean(),
+    counts: z.array(
+      z.object({
+        limit: frequencyLimit,
+        attempts: z.array(z.string()),
+        opensAt: z.number().optional(),
+      }),
+    ),
+    refused: z
+      .object({
+        reason: z.enum(['key-attempts', 'key-cool-down', 'key-concurrent', 'approval-needed']),
+        detail: z.string(),
+        opensAt: z.number().optional(),
+      })
+      .optional(),
+    remaining: z.object({ hour: z.number().optional(), day: z.number().optional() }).optional(),
+    approval: z
+      .object({
+        id: z.string(),
+        expiresAt: z.string().optional(),
+        approvedBy: z.string().optional(),
+        approvedAt: z.string().optional(),
+      })
+      .optional(),
   }),
 })
 

@@ -102,7 +102,7 @@ export async function openAppContext(
       accounts,
       observer: webhookObserver,
     })
-    const attempts = new Attempts(storage, webhooks)
+    const attempts = new Attempts(storage, webhooks, edge?.counterOf.bind(edge))
     const approvals = new Approvals({ storage, clock })
     const projects = new Projects({ storage, clock, timers, changes, webhooks })
     const close = async () => {

@@ -173,7 +173,7 @@ export interface AttemptCounter {
     limits: readonly FrequencyLimit[],
   ): Promise<readonly FrequencyCount[]>
   /** Takes an attempt back whose allow did not leave, or was not used. */
-  release(decisionId: string): Promise<void>
+  release(attempt: Pick<Attempt, 'decisionId' | 'accountId'>): Promise<void>
 }
 
 /** A call that a decision allowed, as what was reported of it is counted. */
@@ -195,7 +195,9 @@ export interface AttemptReports {
    * Takes the attempt back, unless its call is known to have left, or may still leave by a permit. Says `released` of one
    * that is not counted, too.
    */
-  noteNotPlaced(decisionId: string): Promise<'released' | 'placed' | 'has-permit'>
+  noteNotPlaced(
+    attempt: Pick<ReportedAttempt, 'decisionId' | 'accountId'>,
+  ): Promise<'released' | 'placed' | 'has-permit'>
   /** Counts a call that was taken back too. It counts from dialing, never earlier than before, and stays answered. */
   notePlaced(attempt: ReportedAttempt, placed: PlacedCall): Promise<void>
 }

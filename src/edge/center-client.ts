@@ -3,9 +3,11 @@ import { readFile } from 'node:fs/promises'
 import {
   type AccountCopy,
   type ChangesCopy,
+  type EdgeAttemptRequest,
   type EdgeDecisionsRequest,
   type EdgeDecisionsResponse,
   edgeAccountEndpoint,
+  edgeAttemptsEndpoint,
   edgeChangesEndpoint,
   edgeDecisionsEndpoint,
   edgeRecordsEndpoint,
@@ -13,6 +15,7 @@ import {
   type RecordPage,
 } from '../api/edges.js'
 import type { Endpoint } from '../api/endpoint.js'
+import type { CountedAttempt } from '../domain/mandate.js'
 import { getErrorMessage, truncate } from '../errors.js'
 
 export interface CenterClientOptions {
@@ -65,6 +68,12 @@ export class CenterClient {
   async storeRecords(batch: EdgeDecisionsRequest): Promise<EdgeDecisionsResponse> {
     const { paths, response } = edgeDecisionsEndpoint
     const request = { method: 'POST', body: JSON.stringify(batch) }
+    return await this.#send(paths[0] ?? '', request, (text) => response.parse(JSON.parse(text)))
+  }
+
+  async attempt(of: EdgeAttemptRequest): Promise<CountedAttempt> {
+    const { paths, response } = edgeAttemptsEndpoint
+    const request = { method: 'POST', body: JSON.stringify({ of }) }
     return await this.#send(paths[0] ?? '', request, (text) => response.parse(JSON.parse(text)))
   }
 

@@ -3,6 +3,8 @@
  * given to the edge.
  */
 import type { ChangesCopy } from '../api/edges.js'
+import { sandboxAccountId } from '../domain/caller.js'
+import type { AttemptCounter } from '../domain/mandate.js'
 import type { PhoneNumber } from '../domain/phone-number.js'
 import type { ClockReading } from '../domain/time/clock.js'
 import { getErrorMessage } from '../errors.js'
@@ -12,6 +14,7 @@ import { sleep, systemClock, systemTimers } from '../runtime/runtime.js'
 import { schemaNumber } from '../storage/migrate.js'
 import type { ChangeFeed, FeedObserver } from '../storage/open-database.js'
 import { CenterClient, type CenterClientOptions } from './center-client.js'
+import { countAtCenter } from './edge-attempts.js'
 import { type CopyState, EdgeCopy, type OptOutRow } from './edge-copy.js'
 
 /** The center answers after so long, at the latest. */
@@ -33,6 +36,7 @@ export interface EdgeFeedDeps extends CenterClientOptions {
 
 export class EdgeFeed implements ChangeFeed {
   readonly #client: CenterClient
+  readonly #counter: AttemptCounter
   readonly #copy: EdgeCopy
   readonly #log: Logger
   readonly #random: () => number
@@ -49,9 +53,16 @@ export class EdgeFeed implements ChangeFeed {
 
   constructor({ storage, log, random, ...center }: EdgeFeedDeps) {
     this.#client = new CenterClient(center)
+    this.#counter = countAtCenter(this.#client)
     this.#copy = new EdgeCopy(storage)
     this.#log = log
     this.#random = random
+  }
+
+  /** Who counts the calls of an account; `undefined` for the sandbox that is the edge's own. */
+  counterOf(accountId: string): AttemptCounter | undefined {
+    const isOwnSandbox = accountId === sandboxAccountId && this.#state?.accountId !== accountId
+    return isOwnSandbox ? undefined : this.#counter
   }
 
   get currentAt(): ClockReading {

@@ -14,7 +14,7 @@ import { formatInstant, msPerHour } from '../domain/time/dates.js'
 import { getErrorMessage } from '../errors.js'
 import { withTimeout } from '../runtime/runtime.js'
 import type { GateRules, GateSettings, HouseLimit, SubjectSettings } from './gate-deps.js'
-import { createMandateFinding, findRegions } from './mandate.js'
+import { createMandateFinding, findPlaces } from './mandate.js'
 import type { CallRuling } from './pre-check-ruling.js'
 
 export function createAttempt(
@@ -58,7 +58,7 @@ export function findLimits(
   const isAllowed = ruling.decision === 'allow'
   if (!isAllowed && ruling.nextAllowedAt === undefined) return undefined
   const key = isAllowed && at === undefined ? mandate?.attempts : undefined
-  const called = { number, regions: findRegions(findings) }
+  const called = { number, places: findPlaces(findings) }
   const lawful = callingRules.frequency.find(callKind, called, at ?? now)
   const own = settings.houseLimits.filter((limit) => isInScope(request, limit))
   const frequency = own.length === 0 ? lawful : [...lawful, ...own.map(toFrequencyLimit)]
@@ -100,7 +100,7 @@ export async function takeAttempt(
   try {
     return await withTimeout(taking, ms, rejectLate, { timers })
   } catch (cause) {
-    taking.then(() => counter.release(attempt.decisionId)).catch(() => undefined)
+    taking.then(() => counter.release(attempt)).catch(() => undefined)
     return { failure: getErrorMessage(cause) }
   }
 }

@@ -9,7 +9,7 @@ import type { ClockReading, Instant } from '../domain/time/clock.js'
 import { createSampledLine } from '../observability/log.js'
 import { type MeasuredDecision, toLogFields } from './decision-document.js'
 import type { GateAccount, GateDeps } from './gate-deps.js'
-import { findRegions } from './mandate.js'
+import { findRegionDays } from './mandate.js'
 import {
   type AlsoRecord,
   blockInstead,
@@ -87,11 +87,11 @@ export class DecisionRecorder {
     { now: decidedAt, accountNow: accountTime } = this.readInstants(account),
   ): Decision {
     const { newId, settings, callingRules } = this.#deps
+    const { callKind, at: judgedAt = accountTime } = request
     const disclosures =
       ruling.reason === 'permitted'
-        ? callingRules.listDisclosures(request.callKind, () => findRegions(findings))
+        ? callingRules.listDisclosures(callKind, judgedAt, () => findRegionDays(findings, judgedAt))
         : undefined
-    const judgedAt = request.at ?? accountTime
     const maxValidMs = ruling.decision === 'allow' ? settings.allowValidMs : settings.blockValidMs
     return {
       id: id ?? newId(decidedAt),

@@ -8,6 +8,7 @@ import type { Metrics } from '../observability/metrics.js'
 import type { Check } from './checks.js'
 import type { Journal } from './journal/journal.js'
 import type { LegalTimeSettings } from './legal-time-options.js'
+import type { RegionDay } from './mandate.js'
 import type { StalenessRules } from './staleness.js'
 
 /** Of an account and of a project, or of any. */
@@ -73,13 +74,20 @@ export interface GateRules {
   readonly policy: Policy
   readonly settings: GateSettings
   readonly callingRules: {
-    /** What must be said in an allowed call, in order; `findRegions` gives all where the called person may be. */
-    listDisclosures(callKind: CallKind, findRegions: () => readonly string[]): readonly Disclosure[]
+    /** What must be said in a call allowed at `at`, in order; `findPlaces` gives all where the called person may be. */
+    listDisclosures(
+      callKind: CallKind,
+      at: Instant,
+      findPlaces: () => readonly RegionDay[],
+    ): readonly Disclosure[]
     readonly frequency: {
-      /** The laws on the number of calls that count one to this number, whose person may be in any of the regions. */
+      /** The laws on the number of calls that count one to this number, whose person may be in any of the places. */
       find(
         callKind: CallKind,
-        called: { readonly number: string; readonly regions: readonly string[] },
+        called: {
+          readonly number: string
+          readonly places: readonly { readonly region: string }[]
+        },
         at: Instant,
       ): readonly FrequencyLimit[]
     }

@@ -235,7 +235,7 @@ export class Gate {
     const finalize = await this.#recorder.record(call, recounted, instants)
     return (isDelayed) => {
       const final = finalize(isDelayed)
-      if (isCounted && final.decision === 'block') counter.release(id).catch(() => undefined)
+      if (isCounted && final.decision === 'block') counter.release(attempt).catch(() => undefined)
       return final
     }
   }

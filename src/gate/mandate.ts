@@ -4,8 +4,10 @@ import type { MaybePromise } from '../domain/compliance.js'
 import type { CallRequest, Finding, ReasonCode, Verdict } from '../domain/decision.js'
 import type { Mandate, Pause, Pauses } from '../domain/mandate.js'
 import { isPossibleNumber, parseDialString } from '../domain/phone-number.js'
-import type { Instant, Timers } from '../domain/time/clock.js'
+import type { CandidatePlace } from '../domain/place.js'
+import type { Instant, LocalDay, Timers } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'
+import { toLocalTime } from '../domain/time/time-zones.js'
 import { withTimeout } from '../runtime/runtime.js'
 
 type Judgment = Pick<Finding, 'verdict' | 'reason' | 'detail' | 'opensAt'>
@@ -113,29 +115,45 @@ function judgeCallerId({ callerId }: CallRequest, mandate: Mandate): Judgment | 
 /** Every place where the called person may be must be in one of the regions. */
 function judgeRegions(findings: readonly Finding[], { regions }: Mandate): Judgment | undefined {
   if (regions === 'any') return undefined
-  const found = findRegions(findings)
+  const found = findPlaces(findings).map(({ region }) => region)
   if (found.length === 0) return deny('key-region', 'the region of the number is not known')
   const other = found.find((region) => !regions.has(region))
   if (other === undefined) return undefined
   return deny('key-region', `${other} is not one of ${[...regions].join(', ')}`)
 }
 
+/** A region where the called person may be, and the local day there. */
+export interface RegionDay {
+  readonly region: string
+  readonly day: LocalDay
+}
+
+export function findRegionDays(findings: readonly Finding[], at: Instant): readonly RegionDay[] {
+  return findPlaces(findings).map(({ region, zone }) => ({
+    region,
+    day: toLocalTime(zone, at).day,
+  }))
+}
+
 /** Of findings that many calls share. */
-const regionsOf = new WeakMap<Finding, readonly string[]>()
+const placesOf = new WeakMap<Finding, readonly CandidatePlace[]>()
 
 /** As the facts of the finding on calling hours have them; those of a postal code, too. */
-export function findRegions(findings: readonly Finding[]): readonly string[] {
+export function findPlaces(findings: readonly Finding[]): readonly CandidatePlace[] {
   const hours = findings.find(({ check }) => check === 'calling-hours')
   if (hours === undefined) return []
-  const known = regionsOf.get(hours)
+  const known = placesOf.get(hours)
   if (known !== undefined) return known
-  const regions = [hours, ...(hours.parts ?? [])].flatMap(({ facts }) => {
+  const found = [hours, ...(hours.parts ?? [])].flatMap(({ facts }) => {
     if (facts === undefined) return []
     const { places = [], postal }: RecordedPlaces = JSON.parse(facts)
-    return [...places, ...(postal?.places ?? [])].map((place) => place.split(' ', 1)[0] ?? '')
+    return [...places, ...(postal?.places ?? [])].map((place) => {
+      const [region = '', zone = ''] = place.split(' ')
+      return { region, zone }
+    })
   })
-  regionsOf.set(hours, regions)
-  return regions
+  placesOf.set(hours, found)
+  return found
 }
 
 /** Each place is a region and a time zone. */

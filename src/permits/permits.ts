@@ -316,10 +316,11 @@ export class Permits {
   }
 
   /** An edge that checks permits by itself does not know of a release: otherwise one attempt would be any number of calls. */
-  async #giveBack({ edge, decision_id }: PermitRow): Promise<void> {
+  async #giveBack(row: PermitRow): Promise<void> {
     const { settings, storage, attempts } = this.#deps
-    if (!settings.edges[edge]?.asks) return
-    await storage.retryWhileLocked(() => attempts.release(decision_id))
+    if (!settings.edges[row.edge]?.asks) return
+    const attempt = { decisionId: row.decision_id, accountId: row.account_id }
+    await storage.retryWhileLocked(() => attempts.release(attempt))
   }
 
   /** The decision of a used permit, for the channel of an Asterisk that dials by it; see {@link claimPermit}. */

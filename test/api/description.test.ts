@@ -46,7 +46,10 @@ function everyEndpoint() {
         clock: systemClock,
         optOuts: service.internalDnc,
       }),
-      ...edgeRoutes(new Center({ storage, timers: systemTimers, listAccountId: 'main' })),
+      ...edgeRoutes(
+        new Center({ storage, timers: systemTimers, listAccountId: 'main' }),
+        running.callgate,
+      ),
       createEdgeDecisionsRoute(storage),
       ...permitRoutes(permits),
       ...warmupRoutes(warmup, { serviceCodes: new Set() }),

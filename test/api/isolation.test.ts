@@ -189,6 +189,14 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     theirs: status(404),
     mine: status(404),
   },
+  'edge-attempts': {
+    ask: () => ({
+      path: '/v1/edge/attempts',
+      json: { of: { action: 'release', decisionId: 'unknown' } },
+    }),
+    theirs: status(404),
+    mine: status(404),
+  },
   'edge-changes': ofEdges('/v1/edge/changes', { waitMs: '0' }),
   permit: {
     ask: () => ({

@@ -264,6 +264,14 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
       json: { origin: '0'.repeat(64), firstSeq: 1, records: [] },
     },
   },
+  'edge-attempts': {
+    needs: ['edge'],
+    status: isPostgres() ? 200 : 404,
+    ask: {
+      path: '/v1/edge/attempts',
+      json: { of: { action: 'release', decisionId: 'unknown' } },
+    },
+  },
   'edge-changes': {
     needs: ['edge'],
     status: 404,

@@ -312,7 +312,8 @@ describe('the attempts of a key', () => {
         }))
       },
       readCounts: async () => [],
-      release: async (id: string) => void events.push(`release ${id}`),
+      release: async ({ decisionId }: { decisionId: string }) =>
+        void events.push(`release ${decisionId}`),
     }
   }
   const some = async () => ({ remaining: { hour: 4 } })

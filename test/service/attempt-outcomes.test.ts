@@ -52,12 +52,12 @@ describe('an attempt', () => {
 
   it('is released once and again, until its call has left', async () => {
     const outcomes = await reserve()
-    expect(await outcomes.noteNotPlaced('d1')).toBe('released')
-    expect(await outcomes.noteNotPlaced('d1')).toBe('released')
+    expect(await outcomes.noteNotPlaced(attempt)).toBe('released')
+    expect(await outcomes.noteNotPlaced(attempt)).toBe('released')
     expect(await read()).toEqual([])
     await outcomes.notePlaced(attempt, { dialedAt: reservedAt + 1_000, answered: true })
     expect(await read()).toEqual([{ after: 1_000, answered: 1, placed: 1 }])
-    expect(await outcomes.noteNotPlaced('d1')).toBe('placed')
+    expect(await outcomes.noteNotPlaced(attempt)).toBe('placed')
     expect(await read()).toHaveLength(1)
   })
 
@@ -65,7 +65,11 @@ describe('an attempt', () => {
     const outcomes = await reserve()
     for (let again = 0; again < 20; again += 1) {
       const placed = () => outcomes.notePlaced(attempt, {})
-      await Promise.all([outcomes.noteNotPlaced('d1'), placed(), outcomes.noteNotPlaced('d1')])
+      await Promise.all([
+        outcomes.noteNotPlaced(attempt),
+        placed(),
+        outcomes.noteNotPlaced(attempt),
+      ])
       expect(await read()).toHaveLength(1)
       await database.storage.db.updateTable('attempts').set({ placed: null }).execute()
     }
@@ -92,7 +96,7 @@ describe('an attempt', () => {
         ...{ issued_at: reservedAt, expires_at: reservedAt + 60_000 },
       })
       .execute()
-    expect(await outcomes.noteNotPlaced('d1')).toBe('has-permit')
+    expect(await outcomes.noteNotPlaced(attempt)).toBe('has-permit')
     expect(await read()).toHaveLength(1)
   })
 })

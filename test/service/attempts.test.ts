@@ -151,7 +151,7 @@ describe('a limit on attempts', () => {
   it('gives back what is released', async () => {
     const limits = { attemptsPerHour: 1 }
     expect(await take(limits, start)).toMatchObject({ remaining: { hour: 0 } })
-    await attemptsOn(elsewhere).release(`d${ids}`)
+    await attemptsOn(elsewhere).release({ decisionId: `d${ids}`, accountId: 'main' })
     expect(await take(limits, start + 1)).toMatchObject({ remaining: { hour: 0 } })
   })
 
@@ -251,8 +251,8 @@ describe('an approval', () => {
     const first = { approval: 'first-contact' as const }
     await take({}, start)
     expect((await take(first, start + 1)).refused).toBeUndefined()
-    await attemptsOn(elsewhere).release(`d${ids}`)
-    await attemptsOn(elsewhere).release(`d${ids - 1}`)
+    await attemptsOn(elsewhere).release({ decisionId: `d${ids}`, accountId: 'main' })
+    await attemptsOn(elsewhere).release({ decisionId: `d${ids - 1}`, accountId: 'main' })
     expect(await take(first, start + 2)).toMatchObject({ refused: { reason: 'approval-needed' } })
   })
 
@@ -264,7 +264,10 @@ describe('an approval', () => {
     )
     expect(results.filter(({ refused }) => refused === undefined)).toHaveLength(1)
     const [used] = await approvals().list(person, 'used')
-    await attemptsOn(elsewhere).release(used?.decisionId ?? '')
+    await attemptsOn(elsewhere).release({
+      decisionId: used?.decisionId ?? '',
+      accountId: 'main',
+    })
     expect((await take(limits, start + 2, { approvalId })).refused).toBeUndefined()
   })
 

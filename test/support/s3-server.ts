@@ -24,7 +24,12 @@ export async function startS3Server(): Promise<S3Server> {
   const server = createServer((request, response) => void answer(request, response))
   const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk as Buffer)
+    try {
+      for await (const chunk of request) chunks.push(chunk as Buffer)
+    } catch {
+      // Its client gave up before it had sent all of it.
+      return
+    }
     const { method = '', url = '', headers } = request
     const range = headers.range ?? ''
     const isChunked = headers['transfer-encoding'] !== undefined

@@ -47,6 +47,7 @@ export const testLaw: EbrLaw = {
     return months[region]?.[type]
   },
   obligationExempts: (region) => region === 'NJ',
+  ebrCitation: (region) => `the law of ${region}`,
 }
 
 const placesByAreaCode: Readonly<Record<string, readonly string[]>> = {

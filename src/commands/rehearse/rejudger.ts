@@ -28,7 +28,7 @@ import {
   recordVersion,
 } from '../../gate/decision-document.js'
 import { selectLegalTimeOptions } from '../../gate/legal-time-options.js'
-import { findRegions } from '../../gate/mandate.js'
+import { findRegionDays } from '../../gate/mandate.js'
 import { type CallRuling, ruleBeforeChecks } from '../../gate/pre-check-ruling.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import {
@@ -131,7 +131,9 @@ export class Rejudger {
       accountTime: accountTimeOf(document),
       disclosures:
         ruling.reason === 'permitted'
-          ? this.#rules.listDisclosures(request.callKind, () => findRegions(findings))
+          ? this.#rules.listDisclosures(request.callKind, judgedAt, () =>
+              findRegionDays(findings, judgedAt),
+            )
           : undefined,
       detail,
       validUntil: Math.max(judgedAt, Math.min(judgedAt + maxValidMs, ruling.holdsUntil)),

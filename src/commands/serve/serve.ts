@@ -250,6 +250,7 @@ export function openHttpServer(
         timers: runtime.timers,
         listAccountId: mainAccountId,
       }),
+      callgate,
     ),
     createEdgeDecisionsRoute(callgate.storage),
     ...permitRoutes(callgate.permits),

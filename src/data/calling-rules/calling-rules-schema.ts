@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { callKinds, disclosureKeys } from '../../domain/decision.js'
 import type { LocalDay } from '../../domain/time/clock.js'
-import { parseDay, toLocalDay } from '../../domain/time/dates.js'
+import { type DayRange, parseDay, toLocalDay } from '../../domain/time/dates.js'
 import { type DayWindow, parseDayWindow } from '../../domain/time/week-windows.js'
 import type { FieldProblem } from '../../errors.js'
 import { listDocumentProblems } from '../files/document-problems.js'
@@ -34,6 +34,12 @@ const daySchema = z.string().transform((value, context): LocalDay => {
   context.addIssue('must be a date YYYY-MM-DD that exists')
   return z.NEVER
 })
+
+/** The local days on which a row holds. */
+const dates = { from: daySchema.optional(), until: daySchema.optional() }
+const hasDatesInOrder = ({ from, until }: DayRange) =>
+  from === undefined || until === undefined || from <= until
+const datesInOrder = { path: ['until'], error: 'must not be before from' }
 
 const weekdayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const
 const weekday = z.enum(weekdayNames).transform((name) => weekdayNames.indexOf(name))
@@ -131,15 +137,11 @@ function holidaysSchema(known: DefinedNames) {
   const entry = z
     .strictObject({
       key: reference(known.holidays, 'holidays'),
-      from: daySchema.optional(),
-      until: daySchema.optional(),
+      ...dates,
       why: text.optional(),
       area: text.optional(),
     })
-    .refine(
-      (kept) => kept.from === undefined || kept.until === undefined || kept.from <= kept.until,
-      { path: ['until'], error: 'must not be before from' },
-    )
+    .refine(hasDatesInOrder, datesInOrder)
   const short = (value: unknown) => (typeof value === 'string' ? { key: value } : value)
   return z.array(z.preprocess(short, entry))
 }
@@ -147,6 +149,7 @@ function holidaysSchema(known: DefinedNames) {
 const historyRowSchema = z.strictObject({
   until: daySchema,
   hours: weekSchema,
+  citation: text.optional(),
   note: text.optional(),
 })
 
@@ -192,6 +195,7 @@ function automatedSchema(known: DefinedNames) {
       holidays: holidaysSchema(known).optional(),
       observedPolicy: reference(known.policies, 'observedPolicies').optional(),
       cap: z.strictObject({ calls: count, periodHours: count, per: text }).optional(),
+      ...dates,
       citation: text,
       confidence,
       note: text.optional(),
@@ -203,12 +207,14 @@ function automatedSchema(known: DefinedNames) {
         ),
       { path: ['holidayHours'], error: 'goes with holidays and observedPolicy', ...alwaysRefine },
     )
+    .refine(hasDatesInOrder, datesInOrder)
 }
 
 const ebrSchema = z.strictObject({
   S: months,
   I: months,
   obligationExempts: z.boolean().default(false),
+  citation: text.optional(),
   note: text.optional(),
 })
 
@@ -223,13 +229,16 @@ const emergencySchema = z.strictObject({
   pending: text.optional(),
 })
 
-const wirelessProhibited = z.strictObject({
-  when: z.enum(['always', 'conditional']),
-  citation: text,
-  scope: text,
-  liftedBy: text,
-  confidence,
-})
+const wirelessProhibited = z
+  .strictObject({
+    when: z.enum(['always', 'conditional']),
+    ...dates,
+    citation: text,
+    scope: text,
+    liftedBy: text,
+    confidence,
+  })
+  .refine(hasDatesInOrder, datesInOrder)
 
 function regionSchema(known: DefinedNames) {
   const together = 'history and effectiveFrom go together'
@@ -281,7 +290,7 @@ function regionSchema(known: DefinedNames) {
 const baselineSchema = (known: DefinedNames) =>
   z.strictObject({
     hours: weekSchema,
-    ebr: z.strictObject({ S: months, I: months }),
+    ebr: z.strictObject({ S: months, I: months, citation: text.optional() }),
     citation: text,
     sources: z.array(reference(known.sources, 'sources')).min(1, 'must name a source'),
   })
@@ -305,17 +314,20 @@ function documentSchema(known: DefinedNames) {
     holidays: z.record(z.string(), z.strictObject({ name: text, rule: holidayRuleSchema })),
     disclosures: z
       .array(
-        z.strictObject({
-          key: z.enum(disclosureKeys, `must be one of ${disclosureKeys.join(', ')}`),
-          callKinds: z.array(z.enum(callKinds)).min(1, 'must not be empty'),
-          countries: z.array(country).min(1, 'must not be empty').optional(),
-          regions: z
-            .array(reference(known.regions, 'regions'))
-            .min(1, 'must not be empty')
-            .optional(),
-          citation: text,
-          confidence,
-        }),
+        z
+          .strictObject({
+            key: z.enum(disclosureKeys, `must be one of ${disclosureKeys.join(', ')}`),
+            callKinds: z.array(z.enum(callKinds)).min(1, 'must not be empty'),
+            countries: z.array(country).min(1, 'must not be empty').optional(),
+            regions: z
+              .array(reference(known.regions, 'regions'))
+              .min(1, 'must not be empty')
+              .optional(),
+            ...dates,
+            citation: text,
+            confidence,
+          })
+          .refine(hasDatesInOrder, datesInOrder),
       )
       .default([]),
     frequencyRules: z
@@ -336,6 +348,7 @@ function documentSchema(known: DefinedNames) {
 export type CallingRulesDocument = z.output<ReturnType<typeof documentSchema>>
 export type RegionEntry = CallingRulesDocument['regions'][string]
 export type AutomatedEntry = NonNullable<RegionEntry['automated']>
+export type DisclosureEntry = CallingRulesDocument['disclosures'][number]
 
 export type DocumentCheckResult =
   | { readonly ok: true; readonly document: CallingRulesDocument }

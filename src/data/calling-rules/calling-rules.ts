@@ -6,7 +6,8 @@
 
 import { type CallKind, callKinds, type Disclosure, disclosureKeys } from '../../domain/decision.js'
 import type { Country } from '../../domain/place.js'
-import type { LocalDay } from '../../domain/time/clock.js'
+import type { Instant, LocalDay } from '../../domain/time/clock.js'
+import { type DayRange, isWithinDays, msPerHour, toUtcDay } from '../../domain/time/dates.js'
 import {
   type DayWindow,
   intersectWindows,
@@ -18,6 +19,7 @@ import {
   type AutomatedEntry,
   type CallingRulesDocument,
   checkCallingRules,
+  type DisclosureEntry,
   type RegionEntry,
 } from './calling-rules-schema.js'
 import { FrequencyRules } from './frequency-rules.js'
@@ -28,35 +30,38 @@ type TimedEbrType = 'S' | 'I'
 
 const noDisclosures: readonly Disclosure[] = []
 
-/** The rules of a country, for regions without their own. */
-interface CountryBaseline {
-  readonly hours: WeekWindows
-  /** Months for which a sale or an inquiry exempts. */
-  readonly ebr: Readonly<Record<TimedEbrType, number>>
-  readonly citation: string
-}
-
 export interface RegionRules {
   /** Two-letter postal code. */
   readonly code: string
   readonly name: string
   readonly country: Country
-  /** Whether the window is the region's own or its country's. */
-  readonly basis: 'state' | 'federal'
-  /** Citation of the rule that sets the window. */
-  readonly hoursCitation: string
   /** Citation of the region's own law: holidays, emergencies, mobile numbers. */
   readonly citation: string
   readonly confidence: string
+  /** Months for which a sale or an inquiry exempts. */
   readonly ebr: Readonly<Record<TimedEbrType, number>>
   /** A record with the end date of an obligation exempts until that day, regardless of months. */
   readonly obligationExempts: boolean
-  /** Citation of the ban on sales calls to mobile numbers, if there is one. */
-  readonly wirelessProhibited: string | undefined
+  /** Citation of the months for which a sale or an inquiry exempts. */
+  readonly ebrCitation: string
   /** Citation of the rule that bans calls during a declared emergency. */
   readonly emergencyCitation: string | undefined
   /** Citation of the window for recorded, artificial or AI voices. */
   readonly recordedCitation: string | undefined
+}
+
+/** A region where the called person may be, and the local day there. */
+interface RegionDay {
+  readonly region: string
+  readonly day: LocalDay
+}
+
+/** The weekly windows of a region that hold on the days of a range. */
+export interface HoursRule extends DayRange {
+  readonly week: WeekWindows
+  /** Whether they are the region's own or its country's. */
+  readonly basis: 'state' | 'federal'
+  readonly citation: string
 }
 
 /** Throws a {@link DataFileError} that lists every mistake in the file. */
@@ -67,7 +72,7 @@ export function loadCallingRules(path: string): CallingRules {
   throw new DataFileError(path, `${checked.problems.length} mistake(s):${list}`)
 }
 
-interface RecordedVoice {
+interface RecordedVoice extends DayRange {
   readonly hours: WeekWindows
   readonly holidays: HolidayCalendar
   readonly holidayHours: WeekWindows
@@ -75,11 +80,11 @@ interface RecordedVoice {
 
 interface PreparedRegion {
   readonly rules: RegionRules
-  readonly hours: WeekWindows
-  /** Oldest first; `until` is the last day of a row. */
-  readonly history: readonly { readonly until: LocalDay; readonly hours: WeekWindows }[]
+  /** Oldest first; the last one has no end. */
+  readonly hours: readonly HoursRule[]
   readonly holidays: HolidayCalendar
   readonly recorded: RecordedVoice | undefined
+  readonly wirelessBan: RegionEntry['wirelessProhibited']
 }
 
 export class CallingRules {
@@ -89,16 +94,14 @@ export class CallingRules {
   readonly asOf: LocalDay
   readonly regions: readonly RegionRules[]
   readonly frequency: FrequencyRules
-  readonly #baselines: Readonly<Record<Country, CountryBaseline>>
   readonly #regions: ReadonlyMap<string, PreparedRegion>
   /** Only the kinds that have any, since each decision asks. */
-  readonly #disclosures: ReadonlyMap<CallKind, CallingRulesDocument['disclosures']>
+  readonly #disclosures: ReadonlyMap<CallKind, readonly DisclosureEntry[]>
 
   constructor(document: CallingRulesDocument) {
     this.document = document
     this.asOf = document.about.asOf
     this.frequency = new FrequencyRules(document.frequencyRules)
-    this.#baselines = document.baselines
     this.#regions = new Map(
       Object.entries(document.regions).map(([code, entry]) => [
         code,
@@ -118,20 +121,16 @@ export class CallingRules {
     return this.#regions.get(code)?.rules
   }
 
-  findBaseline(country: Country): CountryBaseline {
-    return this.#baselines[country]
-  }
-
   /** The statutory windows in force on a local day; `undefined` for an unknown region. */
-  findHours(code: string, day: LocalDay): WeekWindows | undefined {
-    const region = this.#regions.get(code)
-    return region?.history.find(({ until }) => day <= until)?.hours ?? region?.hours
+  findHours(code: string, day: LocalDay): HoursRule | undefined {
+    return this.#regions.get(code)?.hours.find(({ until }) => until === undefined || day <= until)
   }
 
   /** The narrower windows for a recorded voice on a local day; `undefined` if there are none. */
   findRecordedHours(code: string, day: LocalDay): WeekWindows | undefined {
     const recorded = this.#regions.get(code)?.recorded
-    return recorded?.holidays.findName(day) === undefined ? recorded?.hours : recorded.holidayHours
+    if (!recorded || !isWithinDays(recorded, day)) return undefined
+    return recorded.holidays.findName(day) === undefined ? recorded.hours : recorded.holidayHours
   }
 
   /** The name of the holiday, if the region allows no calls on that day. */
@@ -150,22 +149,23 @@ export class CallingRules {
   }
 
   /**
-   * What must be said in a call of this kind, in the order in which it is said. `findRegions` gives all where the called
-   * person may be; if none is known, every rule applies.
+   * What must be said in a call of this kind at an instant, in the order in which it is said. `findPlaces` gives all
+   * where the called person may be; if none is known, every rule applies.
    */
-  listDisclosures(callKind: CallKind, findRegions: () => readonly string[]): readonly Disclosure[] {
+  listDisclosures(
+    callKind: CallKind,
+    at: Instant,
+    findPlaces: () => readonly RegionDay[],
+  ): readonly Disclosure[] {
     const rows = this.#disclosures.get(callKind)
     if (rows === undefined) return noDisclosures
-    const regions = findRegions().map((code) => this.findRegion(code))
-    const fitting = rows.filter(
-      (row) =>
-        regions.length === 0 ||
-        regions.some(
-          (region) =>
-            region === undefined ||
-            ((row.countries?.includes(region.country) ?? true) &&
-              (row.regions?.includes(region.code) ?? true)),
-        ),
+    const places = findPlaces()
+    const fitting = rows.filter((row) =>
+      places.length === 0
+        ? holdsSomewhere(row, at)
+        : places.some(
+            ({ region, day }) => this.#isForRegion(row, region) && isWithinDays(row, day),
+          ),
     )
     return disclosureKeys.flatMap((key) => {
       const rules = fitting.filter((row) => row.key === key).map(({ citation }) => citation)
@@ -173,16 +173,47 @@ export class CallingRules {
     })
   }
 
+  /** The rows of what must be said in a region on a local day, as they are in the file. */
+  listDisclosureRows(code: string, day: LocalDay): readonly DisclosureEntry[] {
+    return this.document.disclosures.filter(
+      (row) => this.#isForRegion(row, code) && isWithinDays(row, day),
+    )
+  }
+
+  #isForRegion({ countries, regions }: DisclosureEntry, code: string): boolean {
+    const region = this.findRegion(code)
+    if (region === undefined) return true
+    return (countries?.includes(region.country) ?? true) && (regions?.includes(code) ?? true)
+  }
+
   /** See {@link RegionRules.obligationExempts}; false for an unknown region. */
   obligationExempts(code: string): boolean {
     return this.#regions.get(code)?.rules.obligationExempts ?? false
   }
 
-  /** Whether sales calls to mobile numbers are banned; also true for conditional bans and unknown regions. */
-  isWirelessProhibited(code: string): boolean {
-    const region = this.#regions.get(code)
-    return region === undefined || region.rules.wirelessProhibited !== undefined
+  /** Citation of the months for which a sale or inquiry exempts; `undefined` for an unknown region. */
+  ebrCitation(code: string): string | undefined {
+    return this.#regions.get(code)?.rules.ebrCitation
   }
+
+  /**
+   * The citation, if sales calls to mobile numbers are banned on a local day, even under a condition. In an
+   * unknown region they are banned too.
+   */
+  findWirelessBan(code: string, findDay: () => LocalDay): string | undefined {
+    const region = this.#regions.get(code)
+    if (region === undefined) return `no calling rules are known for region '${code}'`
+    const { wirelessBan } = region
+    return wirelessBan && isWithinDays(wirelessBan, findDay()) ? wirelessBan.citation : undefined
+  }
+}
+
+/** Whether a row holds at an instant on the local day of any place: clocks differ by less than 12 hours from UTC. */
+function holdsSomewhere(
+  { from = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY }: DayRange,
+  at: Instant,
+): boolean {
+  return from <= toUtcDay(at + 12 * msPerHour) && until >= toUtcDay(at - 12 * msPerHour)
 }
 
 const noDays: ReadonlyMap<LocalDay, string> = new Map()
@@ -202,11 +233,30 @@ function prepareRegion(document: CallingRulesDocument, coded: CodedEntry): Prepa
   ]
   return {
     rules: toRegionRules(document, coded),
-    hours: entry.hours ?? document.baselines[entry.country].hours,
-    history: entry.history ?? [],
+    hours: listHours(document, entry),
     holidays: createHolidayCalendar(document, { holidays, policy: entry.observedPolicy }),
     recorded: entry.automated && prepareRecordedVoice(document, entry.automated),
+    wirelessBan: entry.wirelessProhibited,
   }
+}
+
+function listHours(
+  { baselines }: CallingRulesDocument,
+  { country, hours, history = [], effectiveFrom, citation }: RegionEntry,
+): readonly HoursRule[] {
+  const baseline = baselines[country]
+  if (!hours) return [{ week: baseline.hours, basis: 'federal', citation: baseline.citation }]
+  const former = history.map((row, index): HoursRule => {
+    const before = history[index - 1]
+    return {
+      week: row.hours,
+      basis: 'state',
+      citation: row.citation ?? citation,
+      from: before && before.until + 1,
+      until: row.until,
+    }
+  })
+  return [...former, { week: hours, basis: 'state', citation, from: effectiveFrom }]
 }
 
 function toRegionRules(document: CallingRulesDocument, { code, entry }: CodedEntry): RegionRules {
@@ -218,11 +268,11 @@ function toRegionRules(document: CallingRulesDocument, { code, entry }: CodedEnt
     country,
     citation,
     confidence,
-    basis: entry.hours ? 'state' : 'federal',
-    hoursCitation: entry.hours ? citation : baseline.citation,
     ebr: entry.ebr ?? baseline.ebr,
     obligationExempts: entry.ebr?.obligationExempts ?? false,
-    wirelessProhibited: entry.wirelessProhibited?.citation,
+    ebrCitation: entry.ebr
+      ? (entry.ebr.citation ?? citation)
+      : (baseline.ebr.citation ?? baseline.citation),
     emergencyCitation: entry.emergency?.citation,
     recordedCitation: entry.automated?.citation,
   }
@@ -249,9 +299,11 @@ function prepareRecordedVoice(
   document: CallingRulesDocument,
   entry: AutomatedEntry,
 ): RecordedVoice {
-  const { hours, holidayHours, holidays = [], observedPolicy } = entry
+  const { hours, holidayHours, holidays = [], observedPolicy, from, until } = entry
   return {
     hours,
+    from,
+    until,
     holidays: createHolidayCalendar(document, { holidays, policy: observedPolicy }),
     holidayHours: intersectWeek(hours, holidayHours),
   }

@@ -2,10 +2,9 @@
 import { z } from 'zod'
 import { type CallKind, callKinds } from '../../domain/decision.js'
 import { type FrequencyLimit, maxFrequencyHours } from '../../domain/mandate.js'
-import type { CandidatePlace } from '../../domain/place.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { msPerDay, msPerHour } from '../../domain/time/dates.js'
-import { findAreaCodePlace } from '../numbering/area-codes.js'
+import { findAreaCodePlace, listAreaCodes } from '../numbering/area-codes.js'
 
 export interface FrequencyRuleFields {
   readonly region: z.ZodType<string, string>
@@ -36,58 +35,71 @@ export const frequencyRuleSchema = ({ region, day, text, confidence }: Frequency
 
 export type FrequencyRule = z.output<ReturnType<typeof frequencyRuleSchema>>
 
-const noPlaces: readonly CandidatePlace[] = []
+interface PreparedRule {
+  readonly rule: FrequencyRule
+  readonly limit: FrequencyLimit
+  readonly from: Instant
+  readonly until: Instant
+}
+
+const noRules: readonly PreparedRule[] = []
 const noLimits: readonly FrequencyLimit[] = []
 
 export class FrequencyRules {
-  readonly #rules: readonly {
-    readonly rule: FrequencyRule
-    readonly limit: FrequencyLimit
-    readonly from: Instant
-    readonly until: Instant
-  }[]
+  readonly #rules: readonly PreparedRule[]
+  /** Florida and Oklahoma presume that whoever has a number of theirs is there. */
+  readonly #byAreaCode: ReadonlyMap<string, readonly PreparedRule[]>
 
   constructor(rows: readonly FrequencyRule[]) {
-    this.#rules = rows.map((rule) => {
-      const { id, calls, hours, per, perSubject, counts, citation, from, until } = rule
-      return {
-        rule,
-        limit: {
-          id,
-          calls,
-          periodMs: hours * msPerHour,
-          per,
-          isPerSubject: perSubject,
-          counts,
-          citation,
-        },
-        // Whatever the local time is: the first day begins everywhere, and the last one has ended everywhere.
-        from: from === undefined ? Number.NEGATIVE_INFINITY : from * msPerDay,
-        until: until === undefined ? Number.POSITIVE_INFINITY : (until + 2) * msPerDay,
-      }
-    })
+    this.#rules = rows.map(prepareRule)
+    this.#byAreaCode = new Map(
+      listAreaCodes().map((code) => {
+        const places = findAreaCodePlace(code)?.candidates ?? []
+        const own = this.#rules.filter(({ rule }) =>
+          places.some(({ region }) => region === rule.region),
+        )
+        return [code, own.length === 0 ? noRules : own]
+      }),
+    )
   }
 
   /**
-   * Those that count a call of this kind at an instant, to a person who may be in any of the regions, or in one of the area
-   * code: Florida and Oklahoma presume that, wherever the person is. All, if neither is known.
+   * Those that count a call of this kind at an instant, to a person who may be in any of the places, or in one of the area
+   * code. All, if neither is known.
    */
   find(
     callKind: CallKind,
-    { number, regions }: { readonly number: string; readonly regions: readonly string[] },
+    {
+      number,
+      places,
+    }: { readonly number: string; readonly places: readonly { readonly region: string }[] },
     at: Instant,
   ): readonly FrequencyLimit[] {
-    const ofAreaCode = findAreaCodePlace(number.slice(0, 3))?.candidates ?? noPlaces
-    const isUnknown = regions.length === 0 && ofAreaCode.length === 0
+    const ofAreaCode = this.#byAreaCode.get(number.slice(0, 3))
+    const isUnknown = places.length === 0 && ofAreaCode === undefined
     let found: FrequencyLimit[] | undefined
-    for (const { rule, limit, from, until } of this.#rules) {
-      const { region, callKinds: kinds } = rule
+    for (const one of this.#rules) {
+      const { rule, limit, from, until } = one
       const isOfPlace =
-        isUnknown || regions.includes(region) || ofAreaCode.some((one) => one.region === region)
-      if (!isOfPlace || kinds?.includes(callKind) === false || at < from || at >= until) continue
+        isUnknown ||
+        ofAreaCode?.includes(one) === true ||
+        places.some(({ region }) => region === rule.region)
+      if (!isOfPlace || rule.callKinds?.includes(callKind) === false) continue
+      if (at < from || at >= until) continue
       found ??= []
       found.push(limit)
     }
     return found ?? noLimits
+  }
+}
+
+function prepareRule(rule: FrequencyRule): PreparedRule {
+  const { id, calls, hours, per, perSubject: isPerSubject, counts, citation, from, until } = rule
+  return {
+    rule,
+    limit: { id, calls, periodMs: hours * msPerHour, per, isPerSubject, counts, citation },
+    // Whatever the local time is: the first day begins everywhere, and the last one has ended everywhere.
+    from: from === undefined ? Number.NEGATIVE_INFINITY : from * msPerDay,
+    until: until === undefined ? Number.POSITIVE_INFINITY : (until + 2) * msPerDay,
   }
 }

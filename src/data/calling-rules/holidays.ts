@@ -3,7 +3,13 @@
  * they mean for a call, is decided elsewhere.
  */
 import type { LocalDay } from '../../domain/time/clock.js'
-import { getWeekday, toCalendarDate, toLocalDay } from '../../domain/time/dates.js'
+import {
+  type DayRange,
+  getWeekday,
+  isWithinDays,
+  toCalendarDate,
+  toLocalDay,
+} from '../../domain/time/dates.js'
 
 /** Sunday 0 to Saturday 6. */
 type Weekday = number
@@ -58,11 +64,9 @@ export interface ObservedPolicy {
 }
 
 /** A holiday as observed by one region; applies only to dates from `from` to `until`, inclusive. */
-export interface RegionHoliday {
+export interface RegionHoliday extends DayRange {
   readonly name: string
   readonly rule: HolidayRule
-  readonly from?: LocalDay | undefined
-  readonly until?: LocalDay | undefined
 }
 
 /** The closed days of one region. Each year is computed once. */
@@ -112,14 +116,9 @@ export class HolidayCalendar {
   }
 }
 
-function findRegionHolidayDate(
-  { rule, from, until }: RegionHoliday,
-  year: number,
-): LocalDay | undefined {
-  const day = findHolidayDate(rule, year)
-  if (day === undefined) return undefined
-  const kept = (from === undefined || day >= from) && (until === undefined || day <= until)
-  return kept ? day : undefined
+function findRegionHolidayDate(holiday: RegionHoliday, year: number): LocalDay | undefined {
+  const day = findHolidayDate(holiday.rule, year)
+  return day !== undefined && isWithinDays(holiday, day) ? day : undefined
 }
 
 /** The day of a holiday in a year; `undefined` when that year has none. */

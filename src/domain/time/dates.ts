@@ -84,6 +84,13 @@ export function formatDay(day: LocalDay): string {
   return new Date(day * msPerDay).toISOString().slice(0, 10)
 }
 
+const weekdays = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
+
+/** `Mon 2026-11-23`. */
+export function formatWithWeekday(day: LocalDay): string {
+  return `${weekdays[getWeekday(day)]} ${formatDay(day)}`
+}
+
 /** Parses `YYYY-MM-DD`, `MM/DD/YYYY` or `YYYYMMDD`; `undefined` for anything else. */
 export function parseDay(text: string): LocalDay | undefined {
   const iso = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text) ?? /^(\d{4})(\d{2})(\d{2})$/.exec(text)
@@ -92,6 +99,16 @@ export function parseDay(text: string): LocalDay | undefined {
   return american
     ? toLocalDay(Number(american[3]), Number(american[1]), Number(american[2]))
     : undefined
+}
+
+/** Local days, the first and last of which are included; an absent one is open. */
+export interface DayRange {
+  readonly from?: LocalDay | undefined
+  readonly until?: LocalDay | undefined
+}
+
+export function isWithinDays({ from, until }: DayRange, day: LocalDay): boolean {
+  return (from === undefined || from <= day) && (until === undefined || day <= until)
 }
 
 /** The year, month (1-12) and day of month of a local day. */

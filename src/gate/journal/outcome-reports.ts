@@ -75,7 +75,7 @@ async function releaseUnplaced(
   const left = 'the call has left, so it cannot be not-placed'
   if (isPlaced(document.outcome?.state)) throw conflict(document, left)
   if (!isCounted(document)) return
-  const result = await attempts.noteNotPlaced(document.id)
+  const result = await attempts.noteNotPlaced(toAttempt(document))
   if (result === 'placed') throw conflict(document, left)
   if (result === 'has-permit')
     throw conflict(document, 'its call has a permit; release that: POST /v1/permits/{id}/release')

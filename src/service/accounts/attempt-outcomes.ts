@@ -1,28 +1,32 @@
 /** What became of the calls of attempts. One that is not known to have stayed here counts, whatever is reported afterwards. */
 import { sql } from 'kysely'
 import type { AttemptReports, PlacedCall, ReportedAttempt } from '../../domain/mandate.js'
+import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
-import type { AttemptStorage } from './attempts.js'
+
+type OutcomeStorage = Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
 
 /** On an edge nothing changes: the attempts of its calls are at its center, and count there as ones of unknown outcome. */
 export class AttemptOutcomes implements AttemptReports {
-  readonly #storage: AttemptStorage
+  readonly #storage: OutcomeStorage
 
-  constructor(storage: AttemptStorage) {
+  constructor(storage: OutcomeStorage) {
     this.#storage = storage
   }
 
-  async noteNotPlaced(decisionId: string): Promise<'released' | 'placed' | 'has-permit'> {
+  async noteNotPlaced(
+    attempt: Pick<ReportedAttempt, 'decisionId' | 'accountId'>,
+  ): Promise<'released' | 'placed' | 'has-permit'> {
     const { db, traits, retryWhileLocked } = this.#storage
     if (traits.isCopy) return 'released'
     const permit = await db
       .selectFrom('permits')
       .select('id')
-      .where('decision_id', '=', decisionId)
+      .where('decision_id', '=', attempt.decisionId)
       .limit(1)
       .executeTakeFirst()
     if (permit) return 'has-permit'
-    const isReleased = await retryWhileLocked(() => releaseAttempt(db, decisionId))
+    const isReleased = await retryWhileLocked(() => releaseAttempt(db, attempt))
     return isReleased ? 'released' : 'placed'
   }
 
@@ -65,18 +69,27 @@ export class AttemptOutcomes implements AttemptReports {
 }
 
 /** False if its call is known to have left, so that it counts. */
-export async function releaseAttempt(db: Db, decisionId: string): Promise<boolean> {
-  const ofDecision = db.selectFrom('attempts').select('at').where('decision_id', '=', decisionId)
+export async function releaseAttempt(
+  db: Db,
+  { decisionId, accountId }: Pick<ReportedAttempt, 'decisionId' | 'accountId'>,
+): Promise<boolean> {
   await db
     .deleteFrom('attempts')
     .where('decision_id', '=', decisionId)
+    .where('account_id', '=', accountId)
     .where('placed', 'is', null)
     .execute()
-  if (await ofDecision.executeTakeFirst()) return false
+  const counted = await db
+    .selectFrom('attempts')
+    .select('at')
+    .where('decision_id', '=', decisionId)
+    .executeTakeFirst()
+  if (counted) return false
   await db
     .updateTable('approvals')
     .set({ state: 'approved', decision_id: null })
     .where('decision_id', '=', decisionId)
+    .where('account_id', '=', accountId)
     .execute()
   return true
 }

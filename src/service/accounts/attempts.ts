@@ -38,19 +38,30 @@ const keptMs = maxFrequencyHours * msPerHour
 
 export type AttemptStorage = Pick<OpenDatabase, 'db' | 'reads' | 'traits' | 'retryWhileLocked'>
 
+/** Who counts the calls of an account in place of this database: at an edge, its center. */
+type CounterElsewhere = (accountId: string) => AttemptCounter | undefined
+
 export class Attempts implements AttemptCounter {
   readonly #storage: AttemptStorage
   /** For approvals that are asked for. */
   readonly #webhooks: Pick<WebhookQueue, 'add' | 'wake'>
 
-  constructor(storage: AttemptStorage, webhooks: Pick<WebhookQueue, 'add' | 'wake'>) {
+  readonly #counterElsewhere: CounterElsewhere
+
+  constructor(
+    storage: AttemptStorage,
+    webhooks: Pick<WebhookQueue, 'add' | 'wake'>,
+    counterElsewhere: CounterElsewhere = () => undefined,
+  ) {
     this.#storage = storage
     this.#webhooks = webhooks
+    this.#counterElsewhere = counterElsewhere
   }
 
   async take(attempt: Attempt, limits: LimitsOfAttempt): Promise<CountedAttempt> {
     const { db, traits, retryWhileLocked } = this.#storage
-    if (traits.isCopy) throw new Error('an edge does not count attempts; ask one of edge.centers')
+    const elsewhere = this.#counterElsewhere(attempt.accountId)
+    if (elsewhere) return await elsewhere.take(attempt, limits)
     const result = await retryWhileLocked(() =>
       db.transaction().execute(async (transaction) => {
         await lock(transaction, attempt, traits)
@@ -81,13 +92,15 @@ export class Attempts implements AttemptCounter {
     attempt: Attempt,
     limits: readonly FrequencyLimit[],
   ): Promise<readonly FrequencyCount[]> {
-    const { reads, traits } = this.#storage
-    if (traits.isCopy) throw new Error('an edge does not count attempts; ask one of edge.centers')
-    return await readFrequencyCounts(reads, attempt, limits)
+    const elsewhere = this.#counterElsewhere(attempt.accountId)
+    if (elsewhere) return await elsewhere.readCounts(attempt, limits)
+    return await readFrequencyCounts(this.#storage.reads, attempt, limits)
   }
 
-  async release(decisionId: string): Promise<void> {
-    await releaseAttempt(this.#storage.db, decisionId)
+  async release(attempt: Pick<Attempt, 'decisionId' | 'accountId'>): Promise<void> {
+    const elsewhere = this.#counterElsewhere(attempt.accountId)
+    if (elsewhere) return await elsewhere.release(attempt)
+    await releaseAttempt(this.#storage.db, attempt)
   }
 
   /**

@@ -184,11 +184,10 @@ export class CallingHours {
    */
   formatCallingWindow({ candidates, at, overrides = noOverrides }: HoursQuestion): string {
     const weeks = candidates.map((place) => {
-      const region = this.#rules.findRegion(place.region)
-      if (!region) return closedWeek
       const { day } = toLocalTime(place.zone, at)
       const options = { overrides, requireStatutoryWindow: false }
-      return findEffectiveHours(this.#rules, { region, day }, options).week
+      const effective = findEffectiveHours(this.#rules, { region: place.region, day }, options)
+      return effective?.week ?? closedWeek
     })
     const [first = closedWeek, ...others] = weeks
     return formatWeek(others.reduce(intersectWeeks, first))

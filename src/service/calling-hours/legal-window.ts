@@ -3,10 +3,10 @@
  * country's (spec, "Calling hours"), narrowed for a recorded voice, closed on a restricted day and
  * interrupted by emergencies. Pure.
  */
-import type { CallingRules, RegionRules } from '../../data/calling-rules/calling-rules.js'
+import type { CallingRules } from '../../data/calling-rules/calling-rules.js'
 import type { CallingPeriod } from '../../domain/calling-hours.js'
 import type { LocalDay } from '../../domain/time/clock.js'
-import { formatDay, getWeekday } from '../../domain/time/dates.js'
+import { formatDay, formatWithWeekday } from '../../domain/time/dates.js'
 import { toInstant } from '../../domain/time/time-zones.js'
 import {
   type DayWindow,
@@ -46,11 +46,11 @@ interface EffectiveHours {
 }
 
 interface RegionDay {
-  readonly region: RegionRules
+  readonly region: string
   readonly day: LocalDay
 }
 
-/** Weekly windows by priority: project, state, federal. Holidays are not considered. */
+/** Weekly windows by priority: project, state, federal; `undefined` for an unknown region. Holidays are not considered. */
 export function findEffectiveHours(
   rules: CallingRules,
   { region, day }: RegionDay,
@@ -58,15 +58,15 @@ export function findEffectiveHours(
     overrides,
     requireStatutoryWindow,
   }: Pick<WindowOptions, 'overrides' | 'requireStatutoryWindow'>,
-): EffectiveHours {
-  const law = rules.findHours(region.code, day) ?? rules.findBaseline(region.country).hours
-  const lawBasis = `${region.basis} rule: ${region.hoursCitation}`
-  const override = overrides.find(
-    (hours) => hours.region === region.code && isEffectiveOn(hours, day),
-  )
-  if (!override) return { week: law, basis: lawBasis }
+): EffectiveHours | undefined {
+  const law = rules.findHours(region, day)
+  if (!law) return undefined
+  const end = law.until === undefined ? '' : ` (until ${formatDay(law.until)})`
+  const lawBasis = `${law.basis} rule: ${law.citation}${end}`
+  const override = overrides.find((hours) => hours.region === region && isEffectiveOn(hours, day))
+  if (!override) return { week: law.week, basis: lawBasis }
   if (!requireStatutoryWindow) return { week: override, basis: 'project hours' }
-  return { week: intersectWeeks(override, law), basis: `project hours within ${lawBasis}` }
+  return { week: intersectWeeks(override, law.week), basis: `project hours within ${lawBasis}` }
 }
 
 function isEffectiveOn({ effectiveFrom, effectiveUntil }: ProjectHours, day: LocalDay): boolean {
@@ -86,7 +86,13 @@ export interface LegalWindowRequest {
 
 export function computeLegalWindow(request: LegalWindowRequest): LegalWindow {
   const { closures, place, day } = request
-  const { window, restrictedDay, rule } = findDayRule(request)
+  const { rules } = request
+  const { window, restrictedDay, rule: holding } = findDayRule(request)
+  const region = rules.findRegion(place.region)
+  const where = region
+    ? `${region.name} (${region.code}), ${place.zone}, ${formatWithWeekday(day)}: `
+    : ''
+  const rule = `${where}${holding}`
   const { start, end } = window ?? { start: 0, end: 0 }
   const opensAt = toInstant(place.zone, day, start, 'later')
   const closesAt = window ? toInstant(place.zone, day, end, 'earlier') : opensAt
@@ -115,30 +121,36 @@ function isNotEmpty({ from, until }: CallingPeriod): boolean {
   return from < until
 }
 
+/** The rule of a day, its text without the place. */
 interface DayRule extends Pick<LegalWindow, 'restrictedDay' | 'rule'> {
   /** Absent on a day without calls. */
   readonly window: DayWindow | undefined
 }
 
+export interface DayRequest extends Pick<LegalWindowRequest, 'rules' | 'day' | 'options'> {
+  readonly closures: Pick<OperatorClosures, 'findProclaimedDay'>
+  readonly place: Pick<CalledPlace, 'region'>
+}
+
 /** A region without rules has no window: where the law is unknown, no call is allowed. */
-function findDayRule({ rules, closures, place, day, options }: LegalWindowRequest): DayRule {
+export function findDayRule({ rules, closures, place, day, options }: DayRequest): DayRule {
   const region = rules.findRegion(place.region)
-  if (!region) {
+  const hoursInForce = findEffectiveHours(rules, { region: place.region, day }, options)
+  if (!region || !hoursInForce) {
     const rule = `no calling rules are known for region '${place.region}'`
     return { window: undefined, restrictedDay: undefined, rule }
   }
-  const where = `${region.name} (${region.code}), ${place.zone}, ${formatWithWeekday(day)}`
   const proclaimedDay = closures.findProclaimedDay(place.region, day)
   if (proclaimedDay !== undefined) {
-    const rule = `${where}: no calls on ${proclaimedDay}; proclaimed day entered by the operator`
+    const rule = `no calls on ${proclaimedDay}; proclaimed day entered by the operator`
     return { window: undefined, restrictedDay: proclaimedDay, rule }
   }
   const restrictedDay = rules.findRestrictedDay(region.code, day)
   if (restrictedDay !== undefined) {
-    const rule = `${where}: no calls on ${restrictedDay}; state rule: ${region.citation}`
+    const rule = `no calls on ${restrictedDay}; state rule: ${region.citation}`
     return { window: undefined, restrictedDay, rule }
   }
-  const { week, basis } = findEffectiveHours(rules, { region, day }, options)
+  const { week, basis } = hoursInForce
   const recorded = options.recordedVoice ? rules.findRecordedHours(region.code, day) : undefined
   const forEveryVoice = findWindowForDay(week, day)
   const window = recorded
@@ -146,11 +158,5 @@ function findDayRule({ rules, closures, place, day, options }: LegalWindowReques
     : forEveryVoice
   const hours = window ? `calls ${formatDayWindow(window)}` : 'no calls on this day'
   const voice = recorded ? `; recorded voice: ${region.recordedCitation}` : ''
-  return { window, restrictedDay: undefined, rule: `${where}: ${hours}; ${basis}${voice}` }
-}
-
-const weekdays = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
-
-function formatWithWeekday(day: LocalDay): string {
-  return `${weekdays[getWeekday(day)]} ${formatDay(day)}`
+  return { window, restrictedDay: undefined, rule: `${hours}; ${basis}${voice}` }
 }

@@ -22,6 +22,8 @@ export interface EbrLaw {
   ebrMonths(region: string, type: 'S' | 'I'): number | undefined
   /** Whether a sale exempts until its written obligation ends (New Jersey's rule). */
   obligationExempts(region: string): boolean
+  /** Of the rule that gives the months. */
+  ebrCitation(region: string): string | undefined
 }
 
 /** Expiry of a permission, which is valid until it is revoked (spec, "EBR record"). */

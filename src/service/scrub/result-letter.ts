@@ -12,7 +12,13 @@
  */
 
 import type { EbrType, ResultLetter, ScrubVerdict } from '../../domain/compliance.js'
-import type { CandidatePlace, Country, LineClass, OriginalCarrier } from '../../domain/place.js'
+import type {
+  CandidatePlace,
+  Country,
+  LineClass,
+  NumberFacts,
+  OriginalCarrier,
+} from '../../domain/place.js'
 import type { ScrubVersion } from '../../domain/scrub-row.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { formatDay, formatInstant, msPerDay, toUtcDay } from '../../domain/time/dates.js'
@@ -22,10 +28,12 @@ import {
   computeRegionalExpiry,
   type EbrLaw,
   isExemptOn,
+  neverExpires,
 } from '../consent/ebr-expiry.js'
 import type { EbrRecord } from '../consent/ebr-record.js'
 import { decodeDateOnly } from '../internal-dnc/date-only-opt-out.js'
 import type { InternalDncEntry } from '../internal-dnc/internal-dnc-entry.js'
+import type { ListEvidence, ListFinding, StateFinding } from '../lists/list-facts.js'
 
 export interface RelationshipInput {
   readonly entry: InternalDncEntry | undefined
@@ -43,6 +51,8 @@ export interface RelationshipFinding
   readonly ebrType: EbrType | ''
   /** First local day on which the record is expired; absent if it never expires or there is none. */
   readonly expiresOn: LocalDay | undefined
+  /** The region and citation of the rule that sets the end of a sale or an inquiry. */
+  readonly endsBy?: string | undefined
   /** Set if an opt-out is the reason that the record has no effect. */
   readonly optOut?: OptOutEffect | undefined
 }
@@ -80,7 +90,7 @@ export function evaluateRelationship(question: RelationshipInput): RelationshipF
     return { internalList, relationship: 'none', ebrType: '', expiresOn: undefined }
   }
   const optOut = findOptOutEffect(record, entry, places)
-  const lawful = computeExpiry(record, question)
+  const { expiry: lawful, endsBy } = computeExpiry(record, question)
   const expiry = optOut?.effect === 'ended' ? Math.min(lawful, toUtcDay(optOut.optedOutAt)) : lawful
   const current =
     optOut?.effect !== 'ended' &&
@@ -91,6 +101,7 @@ export function evaluateRelationship(question: RelationshipInput): RelationshipF
     relationship: current ? 'current' : 'expired',
     ebrType: record.type,
     expiresOn: Number.isFinite(expiry) ? expiry : undefined,
+    endsBy,
     optOut,
   }
 }
@@ -111,9 +122,22 @@ export function findOptOutEffect(
   return mayLift ? undefined : { effect: 'not-lifted', optedOutAt }
 }
 
-function computeExpiry(record: EbrRecord, { law, places }: RelationshipInput): LocalDay {
-  if (record.isFixed) return computeFederalExpiry(record)
-  return Math.min(...places.map(({ region }) => computeRegionalExpiry(record, region, law)))
+function computeExpiry(
+  record: EbrRecord,
+  { law, places }: RelationshipInput,
+): { readonly expiry: LocalDay; readonly endsBy?: string } {
+  if (record.isFixed) return { expiry: computeFederalExpiry(record) }
+  let expiry = neverExpires
+  let strictest: string | undefined
+  for (const { region } of places) {
+    const inRegion = computeRegionalExpiry(record, region, law)
+    if (inRegion >= expiry) continue
+    expiry = inRegion
+    strictest = region
+  }
+  // A permission has no end, and no known rule gives a trial one.
+  if (strictest === undefined || record.type === 'T') return { expiry }
+  return { expiry, endsBy: `${strictest}, ${law.ebrCitation(strictest) ?? 'no rule is known'}` }
 }
 
 /**
@@ -338,4 +362,62 @@ export function formatCarrier(carrier: OriginalCarrier | undefined, lineClass: L
   if (!carrier) return ''
   const name = carrier.company.replaceAll(/[";]/g, ' ').trim()
   return `${carrier.ocn};${carrierTypes[lineClass]};"${name}:${name}"`
+}
+
+export type InServiceFacts = NumberFacts & { readonly status: 'ok' }
+
+/** The findings of lists, records and law for one number. */
+export interface Findings {
+  readonly records: RelationshipFinding
+  readonly national: ListFinding
+  readonly state: StateFinding
+  readonly litigator: ListFinding
+  /** The ported-number lists that determine the line class, in addition to the numbering plan. */
+  readonly ported: ListEvidence
+  /** The region and citation of a ban on sales calls to mobile numbers. */
+  readonly wirelessBan: string | undefined
+}
+
+const bannedLetters: ReadonlySet<ResultLetter> = new Set(['L', 'F', 'V'])
+
+/**
+ * An unusable do-not-call list that the letter depends on comes first. The litigator list is left out,
+ * since the gate checks it separately (spec, "Litigator check"). A `letter` adds the rules that it rests on.
+ */
+export function buildDetail(
+  { national, state, records, wirelessBan }: Findings,
+  { lineClass, originalClass }: InServiceFacts,
+  letter: ResultLetter | undefined,
+): Pick<ScrubVerdict, 'detail' | 'isListStale'> {
+  for (const list of [national, state]) {
+    if (list.status !== 'not-covered') continue
+    return { detail: list.detail, isListStale: list.isStale === true }
+  }
+  const details: string[] = []
+  const { ebrType, optOut } = records
+  if (letter !== undefined && bannedLetters.has(letter)) details.push(`ban: ${wirelessBan}`)
+  if (optOut && ebrType !== '') details.push(formatOptOutEffect(ebrType, optOut))
+  const end = letter === undefined ? undefined : formatRelationshipEnd(records)
+  if (end !== undefined) details.push(end)
+  if (lineClass === 'unknown') {
+    const isInDoubt = originalClass !== 'unknown'
+    const why = isInDoubt ? ': a list of ported numbers is too old or cannot be read' : ''
+    details.push(`line class unknown, treated as wireless${why}`)
+  }
+  return { detail: details.length === 0 ? undefined : details.join('; ') }
+}
+
+/** Until when a sale or an inquiry exempts and by which rule; `undefined` if no such rule decides. */
+function formatRelationshipEnd({
+  ebrType,
+  relationship,
+  expiresOn,
+  endsBy,
+  optOut,
+}: RelationshipFinding): string | undefined {
+  if (ebrType === '' || endsBy === undefined || optOut?.effect === 'ended') return undefined
+  const name = `the ${recordNames[ebrType]} record on file`
+  if (expiresOn === undefined) return `${name} never exempts: ${endsBy}`
+  const verb = relationship === 'current' ? 'exempts until' : 'no longer exempts since'
+  return `${name} ${verb} ${formatDay(expiresOn)}: ${endsBy}`
 }

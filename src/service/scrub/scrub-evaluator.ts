@@ -8,7 +8,7 @@ import type { ScopeChoice } from '../../domain/caller.js'
 import type { MaybePromise, ResultLetter, ScrubVerdict } from '../../domain/compliance.js'
 import type { ListVersion } from '../../domain/number-set.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
-import type { CandidatePlace, NumberFacts, Place, PostalCodes } from '../../domain/place.js'
+import type { CandidatePlace, Place, PostalCodes } from '../../domain/place.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { toUtcDay } from '../../domain/time/dates.js'
 import { toInstant, toLocalTime } from '../../domain/time/time-zones.js'
@@ -24,12 +24,7 @@ import type {
   InternalDncEntry,
   InternalDncEntrySource,
 } from '../internal-dnc/internal-dnc-entry.js'
-import {
-  findSubscriptionGap,
-  type ListEvidence,
-  type ListFinding,
-  type StateFinding,
-} from '../lists/list-facts.js'
+import { findSubscriptionGap, type ListEvidence, type ListFinding } from '../lists/list-facts.js'
 import { type ProjectScope, requireScope, type ScopeResolver } from '../projects/project-scope.js'
 import {
   selectHours,
@@ -38,11 +33,13 @@ import {
   type UnusualFacts,
 } from '../recorded-facts.js'
 import {
+  buildDetail,
   computeCallFlags,
   computeLetter,
   evaluateRelationship,
-  formatOptOutEffect,
+  type Findings,
   formatReason,
+  type InServiceFacts,
   malformedReason,
   type RelationshipFinding,
 } from './result-letter.js'
@@ -69,7 +66,8 @@ export interface EvaluatedAccount
 }
 
 interface ScrubLaw extends EbrLaw {
-  isWirelessProhibited(region: string): boolean
+  /** The citation of the ban on sales calls to mobile numbers on a local day, if there is one. */
+  findWirelessBan(region: string, findDay: () => LocalDay): string | undefined
 }
 
 /** A number with the account's list entry and record for it. */
@@ -107,19 +105,6 @@ export interface ScrubEvaluation {
   readonly evaluatedAt?: Instant
   /** Absent for letters `M` and `I`. */
   readonly located: LocatedNumber | undefined
-}
-
-type InServiceFacts = NumberFacts & { readonly status: 'ok' }
-
-/** The findings of lists, records and law for one number. */
-interface Findings {
-  readonly records: RelationshipFinding
-  readonly national: ListFinding
-  readonly state: StateFinding
-  readonly litigator: ListFinding
-  /** The ported-number lists that determine the line class, in addition to the numbering plan. */
-  readonly ported: ListEvidence
-  readonly wirelessProhibited: boolean
 }
 
 export class ScrubEvaluator {
@@ -220,7 +205,7 @@ export class ScrubEvaluator {
       internalList: records.internalList,
       relationship: records.relationship,
       lineClass: facts.lineClass,
-      wirelessProhibited: found.wirelessProhibited,
+      wirelessProhibited: found.wirelessBan !== undefined,
       voipRestricted: scope.voipRestricted,
       industryExemption: scope.industryExemption,
     })
@@ -239,7 +224,11 @@ export class ScrubEvaluator {
     const { ebrType, expiresOn, optOut } = records
     const midnight = findNextMidnight(everywhere, at)
     const timeAllows = insideWindow && !doNotCallToday
-    const { detail, isListStale } = buildDetail(found, facts)
+    const { detail, isListStale } = buildDetail(
+      found,
+      facts,
+      query.isForDecision ? letter : undefined,
+    )
     // One literal: built from parts, an object takes many times as long.
     return {
       verdict: {
@@ -288,13 +277,18 @@ export class ScrubEvaluator {
     const { number, scope } = query
     const { lists, law } = query.account
     const regions = [...new Set(everywhere.map(({ region }) => region))]
+    let wirelessBan: string | undefined
+    for (const { region, zone } of everywhere) {
+      const citation = law.findWirelessBan(region, () => toLocalTime(zone, query.at).day)
+      if (citation !== undefined) wirelessBan ??= `${region}, ${citation}`
+    }
     return {
       records: this.#evaluateRecords(query, everywhere, query.at),
       national: findSubscriptionGap(scope, number, country) ?? lists.checkNational(number, country),
       state: lists.checkState(number, regions),
       litigator: lists.checkLitigator(number),
       ported,
-      wirelessProhibited: regions.some((region) => law.isWirelessProhibited(region)),
+      wirelessBan,
     }
   }
 
@@ -393,28 +387,6 @@ function listUnusualFacts(
 function findListedDay(found: ListFinding): LocalDay | undefined {
   if (found.status !== 'listed') return undefined
   return found.listedOn ?? toUtcDay(found.asOf)
-}
-
-/**
- * An unusable do-not-call list that the letter depends on comes first. The litigator list is left out,
- * since the gate checks it separately (spec, "Litigator check").
- */
-function buildDetail(
-  { national, state, records: { ebrType, optOut } }: Findings,
-  { lineClass, originalClass }: InServiceFacts,
-): Pick<ScrubVerdict, 'detail' | 'isListStale'> {
-  for (const list of [national, state]) {
-    if (list.status !== 'not-covered') continue
-    return { detail: list.detail, isListStale: list.isStale === true }
-  }
-  const details: string[] = []
-  if (optOut && ebrType !== '') details.push(formatOptOutEffect(ebrType, optOut))
-  if (lineClass === 'unknown') {
-    const isInDoubt = originalClass !== 'unknown'
-    const why = isInDoubt ? ': a list of ported numbers is too old or cannot be read' : ''
-    details.push(`line class unknown, treated as wireless${why}`)
-  }
-  return { detail: details.length === 0 ? undefined : details.join('; ') }
 }
 
 export const malformedEvaluation = createRefusal(

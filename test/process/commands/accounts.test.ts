@@ -56,7 +56,7 @@ function newRow(
   id: string,
   { kind = 'real', created, name }: { kind?: string; created: unknown; name: string },
 ) {
-  const options = ['US', 'no', 'yes', 'unlimited', 'no', 'ends-consent', '10000', 'no']
+  const options = ['US', 'no', 'yes', 'unlimited', 'no', 'ends-consent', '10000', 'no', '-']
   return [id, kind, ...options, created, name]
 }
 
@@ -75,6 +75,7 @@ describe('callgate accounts list', () => {
         'repeated add',
         'numbers per scrub',
         'AI keeps voice windows',
+        'in shadow',
         'created',
         'name',
       ],

@@ -39,7 +39,8 @@ function writeSettings(more: object = {}): void {
 function writeRules(change: (rules: Rules) => void): void {
   const rules = parse(readFileSync('config/calling-rules.yaml', 'utf8')) as Rules
   change(rules)
-  writeFileSync(rulesFile, stringify(rules))
+  // JSON is YAML, and takes a hundredth of the time to write.
+  writeFileSync(rulesFile, JSON.stringify(rules))
 }
 
 const closeNewYork = () =>

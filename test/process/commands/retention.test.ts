@@ -1,18 +1,34 @@
 /** A server with decisions of many years removes the oldest, also when it is killed meanwhile. */
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { callgate, type Serving, serve } from '../../support/program.js'
 import { makeDecision, testJournal } from '../../support/test-journal.js'
 
 const msPerDay = 86_400_000
+/** To be copied. */
+let yearsDir: string
+let years: Years
 let dataDir: string
 let key = ''
 const environment = () => ({ CALLGATE_DATA_DIR: dataDir })
 
+interface Years {
+  readonly old: readonly number[]
+  readonly kept: readonly number[]
+}
+
+beforeAll(async () => {
+  yearsDir = mkdtempSync(join(tmpdir(), 'callgate-retention-'))
+  years = await writeYears(yearsDir)
+})
+
+afterAll(() => rmSync(yearsDir, { recursive: true, force: true }))
+
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'callgate-retention-'))
+  cpSync(yearsDir, dataDir, { recursive: true, preserveTimestamps: true })
 })
 
 afterEach(() => {
@@ -22,22 +38,19 @@ afterEach(() => {
 const idAt = (at: number) => `${at.toString(36).padStart(9, '0')}${'0'.repeat(20)}`
 
 /** What a server that has run for six years has, when nothing was removed yet: a decision in each week. */
-async function writeYears(): Promise<{
-  readonly old: readonly number[]
-  readonly kept: readonly number[]
-}> {
-  const first = await serve(environment())
+async function writeYears(folder: string): Promise<Years> {
+  const first = await serve({ CALLGATE_DATA_DIR: folder })
   key = first.keys.sandbox
   expect(await first.end('SIGTERM')).toBe(0)
-  rmSync(join(dataDir, 'journal'), { recursive: true })
-  rmSync(join(dataDir, 'index.sqlite'))
+  rmSync(join(folder, 'journal'), { recursive: true })
+  rmSync(join(folder, 'index.sqlite'))
   const today = Math.floor(Date.now() / msPerDay) * msPerDay
   const weeks = Array.from(
     { length: 6 * 52 },
     (_, index) => today - (6 * 52 - index) * 7 * msPerDay,
   )
   let now = weeks[0] ?? 0
-  const { journal, append } = testJournal(dataDir, () => now, { keepYears: 100 })
+  const { journal, append } = testJournal(folder, () => now, { keepYears: 100 })
   await journal.open()
   for (const at of weeks) {
     now = at
@@ -75,10 +88,8 @@ const segments = () => readdirSync(join(dataDir, 'journal')).filter((name) => /\
 
 const removedText = 'were removed after journal.keepYears'
 
-async function expectRemoved(
-  serving: Serving,
-  { old, kept }: Awaited<ReturnType<typeof writeYears>>,
-) {
+async function expectRemoved(serving: Serving) {
+  const { old, kept } = years
   const lastRemoved = async () => (await read(serving, old.at(-1) ?? 0)).body
   await expect.poll(lastRemoved, patient).toContain(removedText)
   for (const at of old) {
@@ -89,9 +100,8 @@ async function expectRemoved(
 }
 
 it('removes what is older than five years, and says so', async () => {
-  const years = await writeYears()
   const serving = await serve(environment())
-  await expectRemoved(serving, years)
+  await expectRemoved(serving)
   await expect.poll(() => serving.output(), patient).toContain(`decisions ${removedText}`)
   const metrics = await (await fetch(`${serving.url}/metrics`)).text()
   expect(metrics).toMatch(/callgate_decisions_removed_total\{by="retention"\} \d\d/)
@@ -101,7 +111,7 @@ it('removes what is older than five years, and says so', async () => {
   const again = await serve(environment())
   const newest = years.kept.at(-1) ?? 0
   await expect.poll(async () => (await read(again, newest)).status, patient).toBe(200)
-  await expectRemoved(again, years)
+  await expectRemoved(again)
   expect(await again.end('SIGTERM')).toBe(0)
 
   const begins: { readonly firstSeq: number } = JSON.parse(readFileSync(beginsFile(), 'utf8'))
@@ -116,7 +126,6 @@ it('removes what is older than five years, and says so', async () => {
 }, 120_000)
 
 it('removes the same when it is killed meanwhile', async () => {
-  const years = await writeYears()
   for (let kill = 0; kill < 3; kill += 1) {
     const before = segments().length
     const serving = await serve(environment())
@@ -125,7 +134,7 @@ it('removes the same when it is killed meanwhile', async () => {
     expect(await serving.end('SIGKILL')).toBe('SIGKILL')
   }
   const serving = await serve(environment())
-  await expectRemoved(serving, years)
+  await expectRemoved(serving)
   await decide(serving)
   const [oldest = ''] = segments().sort()
   const begins: { readonly firstSeq: number } = JSON.parse(readFileSync(beginsFile(), 'utf8'))

@@ -153,6 +153,8 @@ const shortLists: ReadonlySet<string> = new Set([
   ...['warm-start', 'rpc-project', 'rpc-project-get', 'legal-entities'],
   // At most a thousand rows; only over PostgreSQL. Long parts of a journal are parsed by a service thread.
   ...['edge-account', 'edge-records', 'edge-changes', 'edge-decisions'],
+  // One call, and at most a hundred limits.
+  'edge-attempts',
 ])
 
 const hasList = (schema: z.ZodType) =>

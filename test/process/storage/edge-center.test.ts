@@ -93,6 +93,35 @@ it.each([
   },
 )
 
+it('an edge and its center together allow three calls to a person in Florida', async () => {
+  const number = '3055550100'
+  const asked = [center, edge, edge, center, edge].map((on) => decide(on, number))
+  const decided = (await Promise.all(asked)).sort()
+  const refused = 'block too-many-attempts'
+  expect(decided).toEqual([...Array(3).fill('allow permitted'), ...Array(2).fill(refused)])
+  const count = `select count(*) as n from attempts where number = '${number}'`
+  expect(Number((await cluster.query(count))[0]?.n)).toBe(3)
+})
+
+it('an attempt of another account is not counted for an edge', async () => {
+  const attempt = {
+    decisionId: 'd1',
+    keyId: '',
+    accountId: 'main',
+    call: { number: '3055550101', callKind: 'manual' },
+    at: Date.now(),
+  }
+  const limits = { frequency: [], isShadowed: false }
+  const take = (more: object) =>
+    send(center, '/v1/edge/attempts', {
+      of: { action: 'take', attempt: { ...attempt, ...more }, limits },
+    })
+  expect((await take({})).status).toBe(403)
+  expect((await take({ accountId: 'sandbox', keyId: 'key-of-another' })).status).toBe(403)
+  expect((await take({ accountId: 'sandbox', call: { number: '911' } })).status).toBe(400)
+  expect((await take({ accountId: 'sandbox' })).status).toBe(200)
+})
+
 interface Changes {
   readonly cursor: string
   readonly isUnknown: boolean

@@ -1,0 +1,311 @@
+/** What the calling rules say of a region on a local day, row by row, and how that differs from another day or file. */
+import type { CallingRules } from '../../data/calling-rules/calling-rules.js'
+import type { RegionEntry } from '../../data/calling-rules/calling-rules-schema.js'
+import type { FrequencyRule } from '../../data/calling-rules/frequency-rules.js'
+import type { LocalDay } from '../../domain/time/clock.js'
+import {
+  type DayRange,
+  formatDay,
+  formatInstant,
+  isWithinDays,
+  msPerDay,
+  toCalendarDate,
+} from '../../domain/time/dates.js'
+import {
+  type DayWindow,
+  formatDayWindow,
+  type WeekWindows,
+} from '../../domain/time/week-windows.js'
+import { findDayRule } from '../../service/calling-hours/legal-window.js'
+import type { OperatorClosures } from '../../service/calling-hours/operator-closures.js'
+
+/** One row in force. Days are `YYYY-MM-DD`; an open end is `null`. */
+export interface RuleRow {
+  /** Where it is in the file, such as `hours` or `holidays.juneteenth`. */
+  readonly rule: string
+  readonly value: string
+  readonly from: string | null
+  readonly until: string | null
+  readonly citation: string
+  readonly confidence: string | null
+}
+
+/** The hours of one day and the text of the rule, as a finding has it. */
+interface DayAnswer {
+  /** `08:00-20:00`, or `none`. */
+  readonly window: string
+  readonly rule: string
+}
+
+export interface RulesOnDay {
+  readonly region: string
+  readonly name: string
+  readonly country: string
+  readonly date: string
+  readonly day: {
+    readonly calls: DayAnswer
+    readonly recordedVoice: DayAnswer
+    /** The holiday or the day proclaimed by the operator. */
+    readonly closedBy: string | null
+    /** Of the settings, if they are in force anywhere at some time of that day. */
+    readonly emergencies: readonly {
+      readonly name: string
+      readonly from: string
+      readonly until: string | null
+      readonly postalPrefixes: readonly string[]
+    }[]
+  }
+  readonly rules: readonly RuleRow[]
+  /** Holidays of the calendar year, observed days included. */
+  readonly closedDays: readonly { readonly date: string; readonly name: string }[]
+  /** The first later day on which other rows hold, as far as the file says. */
+  readonly next: { readonly date: string; readonly changes: readonly RuleChange[] } | null
+}
+
+/** A row that differs; `null` on the side that has none. */
+export interface RuleChange {
+  readonly region: string
+  readonly rule: string
+  readonly before: RuleRow | null
+  readonly after: RuleRow | null
+}
+
+/** Calling rules, and what the operator has closed. */
+export interface RuleSources {
+  readonly rules: CallingRules
+  readonly closures: OperatorClosures
+}
+
+/** `undefined` for a region that the rules do not have. */
+export function describeRegion(
+  { rules, closures }: RuleSources,
+  code: string,
+  day: LocalDay,
+): RulesOnDay | undefined {
+  const region = rules.findRegion(code)
+  if (region === undefined) return undefined
+  const dayRule = (recordedVoice: boolean) => {
+    const options = { overrides: [], recordedVoice, requireStatutoryWindow: false }
+    return findDayRule({ rules, closures, place: { region: code }, day, options })
+  }
+  const [calls, voice] = [dayRule(false), dayRule(true)]
+  const { year } = toCalendarDate(day)
+  return {
+    region: code,
+    name: region.name,
+    country: region.country,
+    date: formatDay(day),
+    day: {
+      calls: { window: formatWindow(calls.window), rule: calls.rule },
+      recordedVoice: { window: formatWindow(voice.window), rule: voice.rule },
+      closedBy: calls.restrictedDay ?? null,
+      emergencies: listEmergencies(closures, code, day),
+    },
+    rules: listRows(rules, code, day),
+    closedDays: [...rules.listRestrictedDays(code, year)]
+      .sort(([a], [b]) => a - b)
+      .map(([closed, name]) => ({ date: formatDay(closed), name })),
+    next: findNextChange(rules, code, day),
+  }
+}
+
+/** No clock of a region is 12 hours or more from UTC. */
+function listEmergencies(
+  { emergencies }: OperatorClosures,
+  code: string,
+  day: LocalDay,
+): RulesOnDay['day']['emergencies'] {
+  return (emergencies.get(code) ?? [])
+    .filter(
+      ({ from, until = Number.POSITIVE_INFINITY }) =>
+        from < (day + 1.5) * msPerDay && until > (day - 0.5) * msPerDay,
+    )
+    .map(({ name, from, until, postalPrefixes = [] }) => ({
+      name,
+      from: formatInstant(from),
+      until: until === undefined ? null : formatInstant(until),
+      postalPrefixes,
+    }))
+}
+
+/** What differs between two states of a region; one may lack it. */
+export function compareRegions(
+  before: RulesOnDay | undefined,
+  after: RulesOnDay | undefined,
+): readonly RuleChange[] {
+  const code = before?.region ?? after?.region ?? ''
+  // The dates of holidays differ from year to year without any change of a rule.
+  const isSameYear = before?.date.slice(0, 4) === after?.date.slice(0, 4)
+  const rowsOf = (state: RulesOnDay | undefined) =>
+    state ? [...listClosures(state, isSameYear), ...state.rules] : []
+  return compareRows(code, rowsOf(before), rowsOf(after))
+}
+
+function listClosures(
+  { day: { closedBy, calls }, closedDays, rules }: RulesOnDay,
+  withYear: boolean,
+): readonly RuleRow[] {
+  const open = { from: null, until: null, confidence: null }
+  const ofHolidays = rules.find(({ rule }) => rule.startsWith('holidays.'))?.citation ?? ''
+  const citation = calls.rule.slice(calls.rule.indexOf('; ') + 2)
+  return [
+    ...(closedBy === null ? [] : [{ ...open, rule: 'closed', value: closedBy, citation }]),
+    ...(withYear ? closedDays : []).map(({ date, name }) => {
+      return { ...open, rule: `closedDays.${date}`, value: name, citation: ofHolidays }
+    }),
+  ]
+}
+
+function compareRows(
+  region: string,
+  before: readonly RuleRow[],
+  after: readonly RuleRow[],
+): readonly RuleChange[] {
+  const [old, next] = [groupByRule(before), groupByRule(after)]
+  return [...new Set([...old.keys(), ...next.keys()])].flatMap((rule) => {
+    const [from = [], to = []] = [old.get(rule), next.get(rule)]
+    const count = Math.max(from.length, to.length)
+    return Array.from({ length: count }, (_, index): RuleChange => {
+      return { region, rule, before: from[index] ?? null, after: to[index] ?? null }
+    }).filter((change) => JSON.stringify(change.before) !== JSON.stringify(change.after))
+  })
+}
+
+function groupByRule(rows: readonly RuleRow[]): ReadonlyMap<string, readonly RuleRow[]> {
+  const groups = new Map<string, RuleRow[]>()
+  for (const row of rows) groups.set(row.rule, [...(groups.get(row.rule) ?? []), row])
+  return groups
+}
+
+function findNextChange(rules: CallingRules, code: string, day: LocalDay): RulesOnDay['next'] {
+  const now = listRows(rules, code, day)
+  const later = listTurns(rules, code)
+    .filter((turn) => turn > day)
+    .sort((a, b) => a - b)
+  for (const turn of later) {
+    const changes = compareRows(code, now, listRows(rules, code, turn))
+    if (changes.length > 0) return { date: formatDay(turn), changes }
+  }
+  return null
+}
+
+/** The local days on which a row of the region begins or no longer holds. */
+function listTurns(rules: CallingRules, code: string): readonly LocalDay[] {
+  const { regions, disclosures, frequencyRules } = rules.document
+  const region = regions[code]
+  const ranges: readonly (DayRange | undefined)[] = [
+    ...(region?.history ?? []),
+    region?.automated,
+    region?.wirelessProhibited,
+    ...(region ? listHolidays(rules, region) : []),
+    ...frequencyRules.filter((row) => row.region === code),
+    ...disclosures,
+  ]
+  return ranges.flatMap((range) => [
+    ...(range?.from === undefined ? [] : [range.from]),
+    ...(range?.until === undefined ? [] : [range.until + 1]),
+  ])
+}
+
+function listHolidays({ document: { defaults } }: CallingRules, region: RegionEntry) {
+  return [
+    ...region.holidays.map((row) => ({ ...row, doubt: '' })),
+    ...(defaults.disputedHolidays === 'ban' ? region.holidaysDisputed : []).map((row) => {
+      return { ...row, doubt: ' (disputed)' }
+    }),
+    ...(defaults.limitedHolidays === 'ban' ? region.holidaysLimited : []).map((row) => {
+      return { ...row, doubt: ` (only ${row.area ?? 'in a part of the region'})` }
+    }),
+  ]
+}
+
+/** The rows in force, in the order of the file. */
+function listRows(rules: CallingRules, code: string, day: LocalDay): readonly RuleRow[] {
+  const { regions, baselines, holidays, frequencyRules } = rules.document
+  const region = regions[code]
+  const hours = rules.findHours(code, day)
+  if (region === undefined || hours === undefined) return []
+  const { citation, confidence, automated, wirelessProhibited, emergency } = region
+  const { S, I } = region.ebr ?? baselines[region.country].ebr
+  const ebr = {
+    citation: rules.ebrCitation(code) ?? citation,
+    confidence: region.ebr ? confidence : 'baseline',
+  }
+  return [
+    createRow('hours', formatWeekText(hours.week), { confidence, ...hours }),
+    ...listHolidays(rules, region).map((row) =>
+      createRow(`holidays.${row.key}`, `${holidays[row.key]?.name}${row.doubt}`, {
+        ...row,
+        citation,
+        confidence,
+      }),
+    ),
+    ...(automated ? [createRow('automated', formatVoiceHours(automated), automated)] : []),
+    createRow('ebr.S', formatMonths(S), ebr),
+    createRow('ebr.I', formatMonths(I), ebr),
+    ...(region.ebr?.obligationExempts
+      ? [createRow('ebr.obligationExempts', 'until the obligation ends', ebr)]
+      : []),
+    ...(wirelessProhibited
+      ? [createRow('wirelessProhibited', formatBan(wirelessProhibited), wirelessProhibited)]
+      : []),
+    ...(emergency ? [createRow('emergency', emergency.scope, { confidence, ...emergency })] : []),
+    ...frequencyRules
+      .filter((row) => row.region === code)
+      .map((row) => createRow(`frequencyRules.${row.id}`, formatFrequency(row), row)),
+    ...rules
+      .listDisclosureRows(code, day)
+      .map((row) => createRow(`disclosures.${row.key}`, row.callKinds.join(', '), row)),
+  ].flatMap(({ range, row }) => (isWithinDays(range, day) ? [row] : []))
+}
+
+interface RowSource extends DayRange {
+  readonly citation: string
+  readonly confidence: string
+}
+
+function createRow(rule: string, value: string, source: RowSource) {
+  const { from, until, citation, confidence } = source
+  const dates = { from: formatEnd(from), until: formatEnd(until) }
+  const row: RuleRow = { rule, value, ...dates, citation, confidence }
+  return { range: { from, until }, row }
+}
+
+function formatEnd(day: LocalDay | undefined): string | null {
+  return day === undefined ? null : formatDay(day)
+}
+
+function formatVoiceHours({
+  hours,
+  holidays,
+  holidayHours,
+}: NonNullable<RegionEntry['automated']>) {
+  const onHolidays = holidays ? `, its holidays ${formatWindow(holidayHours)}` : ''
+  return `${formatWeekText(hours)}${onHolidays}`
+}
+
+function formatBan({ when, scope, liftedBy }: NonNullable<RegionEntry['wirelessProhibited']>) {
+  return `${when}: ${scope}; lifted by ${liftedBy}`
+}
+
+function formatFrequency(row: FrequencyRule): string {
+  const { callKinds, calls, hours, counts, per, perSubject } = row
+  const what = counts === 'connected' ? 'answered calls' : 'calls'
+  const kinds = callKinds ? `, ${callKinds.join(' and ')} calls` : ''
+  return `${calls} ${what} in ${hours} hours to a ${per}${perSubject ? ', on a subject' : ''}${kinds}`
+}
+
+function formatMonths(months: number): string {
+  return months === 0 ? 'no exemption' : `${months} month${months === 1 ? '' : 's'}`
+}
+
+/** `every day 08:00-21:00`, or `Mon-Fri 09:00-19:00, Sat 09:00-12:00, Sun none`. */
+function formatWeekText({ monFri, sat, sun }: WeekWindows): string {
+  const [first, second, third] = [monFri, sat, sun].map(formatWindow)
+  if (first === second && second === third) return `every day ${first}`
+  return `Mon-Fri ${first}, Sat ${second}, Sun ${third}`
+}
+
+function formatWindow(window: DayWindow | undefined): string {
+  return window ? formatDayWindow(window) : 'none'
+}

@@ -1,0 +1,132 @@
+/**
+ * Two readers of the calling rules, which have no code in common, agree on whether a call may be placed: the one that
+ * decides, and `SlowRulesReader`. One instant of each day by default; with `npm test -- --long` each quarter of an hour of three
+ * years, and the second before it, in every region and each of its zones.
+ */
+import { readFileSync } from 'node:fs'
+import moment from 'moment-timezone'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
+import { findRegionZones } from '../../src/data/numbering/area-codes.js'
+import { callKinds } from '../../src/domain/decision.js'
+import { msPerDay } from '../../src/domain/time/dates.js'
+import { prepareLegalTimeOptions } from '../../src/gate/legal-time-options.js'
+import { useTempFolder } from '../data/temp-folder.js'
+import { shortOrLong } from '../support/long.js'
+import { hoursOver, planWith } from '../support/scrub-parts.js'
+import { SlowRulesReader } from '../support/slow-rules-reader.js'
+import { seed } from './properties-support.js'
+
+const folder = useTempFolder()
+const shipped = readFileSync('config/calling-rules.yaml', 'utf8')
+const quarterMs = 15 * 60_000
+
+const kindOptions = prepareLegalTimeOptions({
+  recordedVoiceWindows: true,
+  projectMayWiden: false,
+  strictestPlace: { manual: false, autodialed: false, ai: false },
+})
+
+function openReaders(text: string) {
+  const slow = new SlowRulesReader(text)
+  const rules = loadCallingRules(folder.write('rules.yaml', text))
+  const hours = hoursOver(planWith({}), { rules })
+  const places = slow.regions.flatMap((region) =>
+    findRegionZones(region).map((zone) => ({ region, zone })),
+  )
+  const counts = { compared: 0, allowed: 0, differences: 0 }
+  const differences: string[] = []
+  const compare = (
+    place: { readonly region: string; readonly zone: string },
+    at: number,
+    [date = '', time = '']: readonly string[],
+  ) => {
+    for (const kind of callKinds) {
+      const decided = hours.evaluate({ candidates: [place], at, ...kindOptions[kind] }).permitted
+      const expected = slow.mayCall(place.region, kind, date, time)
+      counts.compared += 1
+      if (expected) counts.allowed += 1
+      if (decided === expected) continue
+      counts.differences += 1
+      const where = `${place.region} ${place.zone}, ${date} ${time}, ${kind}`
+      if (differences.length < 10) differences.push(`${where}: ${decided}, should be ${expected}`)
+    }
+  }
+  return { places, compare, counts, differences }
+}
+
+function readClock(zone: string, at: number): readonly string[] {
+  return moment.tz(at, zone).format('YYYY-MM-DD HH:mm:ss').split(' ')
+}
+
+/** Numbers from 0 up to 1, the same for the same seed (mulberry32). */
+function createRandom(from: number): () => number {
+  let state = from
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+/** The shipped rules with rows that they do not have: a window until midnight, spans, other defaults. */
+function changeRules(): string {
+  const file = parse(shipped)
+  const { FL, KY, NE, CA, RI } = file.regions
+  file.defaults = { disputedHolidays: 'allow', limitedHolidays: 'allow' }
+  FL.hours = { monFri: '00:00-24:00', sat: '12:15-24:00', sun: 'none' }
+  Object.assign(KY.automated, { from: '2024-02-29', until: '2027-06-30' })
+  Object.assign(NE.automated, { until: '2026-07-04', observedPolicy: 'sat-both-sun-mon' })
+  Object.assign(CA.automated, { from: '2025-12-31', hours: KY.automated.hours })
+  RI.holidays = RI.holidays.map((key: string) => ({ key, from: '2024-01-01', until: '2028-12-25' }))
+  return JSON.stringify(file)
+}
+
+/** Three years, with the turns of 2025-06-01, 2026-01-01 and 2026-10-18. */
+const sampled = { from: Date.UTC(2025, 4, 15), until: Date.UTC(2028, 4, 15) }
+
+describe('two readers of the calling rules agree', () => {
+  it.each([
+    ['the shipped rules', 1, () => shipped],
+    ['rules with other rows', 3, changeRules],
+  ])('at instants of %s, days apart: %i', (name, stepDays, read) => {
+    const { places, compare, counts, differences } = openReaders(read())
+    const random = createRandom(seed)
+    const pick = (count: number) => Math.floor(random() * count)
+    for (const region of new Set(places.map((place) => place.region))) {
+      const zones = findRegionZones(region)
+      for (let day = sampled.from; day < sampled.until; day += stepDays * msPerDay) {
+        const zone = zones[pick(zones.length)] ?? ''
+        // A quarter of an hour, or the second before or after it.
+        const at = day + pick(96) * quarterMs + (pick(3) - 1) * 1_000
+        compare({ region, zone }, at, readClock(zone, at))
+      }
+    }
+    console.log(`two readers, ${name}, seed ${seed}:`, JSON.stringify(counts))
+    expect(differences).toEqual([])
+    expect(counts.allowed).toBeGreaterThan(counts.compared / 4)
+  })
+
+  it.runIf(shortOrLong(0, 1) === 1)(
+    'on each quarter of an hour of three years',
+    () => {
+      const { places, compare, counts, differences } = openReaders(shipped)
+      const [start, end] = [Date.UTC(2025, 0, 1), Date.UTC(2028, 0, 1)]
+      for (const zone of new Set(places.map((place) => place.zone))) {
+        const inZone = places.filter((place) => place.zone === zone)
+        for (let quarter = start; quarter < end; quarter += quarterMs) {
+          for (const at of [quarter - 1_000, quarter]) {
+            const clock = readClock(zone, at)
+            for (const place of inZone) compare(place, at, clock)
+          }
+        }
+      }
+      console.log(`two readers, ${places.length} places, three years:`, JSON.stringify(counts))
+      expect(differences).toEqual([])
+      expect(counts.compared).toBe(places.length * ((end - start) / quarterMs) * 2 * 3)
+    },
+    3_600_000,
+  )
+})
