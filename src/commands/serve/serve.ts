@@ -17,6 +17,7 @@ import { Center } from '../../edge/center.js'
 import { createEdgeDecisionsRoute } from '../../edge/edge-decisions-route.js'
 import { edgeRoutes } from '../../edge/edge-routes.js'
 import { AppError, getErrorMessage } from '../../errors.js'
+import { CountedOutcomes } from '../../gate/counted-outcomes.js'
 import { encodeDecision } from '../../gate/decision-document.js'
 import { journalRoutes } from '../../gate/journal/journal-routes.js'
 import { createPreviewRoute } from '../../gate/preview.js'
@@ -190,7 +191,12 @@ export async function attachAsterisk(callgate: Callgate): Promise<Asterisk> {
     dataDir: settings.dataDir,
     claimUsedPermit: (claim) => callgate.permits.claim(accountId, claim),
     gate,
-    outcomes: journal,
+    outcomes: new CountedOutcomes({
+      journal,
+      attempts: callgate.attempts,
+      reports: new AttemptOutcomes(callgate.storage),
+      log: runtime.log,
+    }),
     metrics,
     clock: runtime.clock,
     eventLoop: runtime.eventLoop,

@@ -14,6 +14,7 @@ import {
   type FrequencyLimit,
   type LimitsOfAttempt,
   maxFrequencyHours,
+  type ReportedAttempt,
 } from '../../domain/mandate.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { msPerDay, msPerHour, toUtcDay } from '../../domain/time/dates.js'
@@ -33,6 +34,9 @@ const contactMs = 7 * msPerDay
 
 export const maxCoolDownSeconds = contactMs / 1000
 
+/** More than are on their way at a time, from the allow to the end of the call. */
+const maxRemembered = 10_000
+
 /** How long attempts are kept at least. */
 const keptMs = maxFrequencyHours * msPerHour
 
@@ -47,6 +51,7 @@ export class Attempts implements AttemptCounter {
   readonly #webhooks: Pick<WebhookQueue, 'add' | 'wake'>
 
   readonly #counterElsewhere: CounterElsewhere
+  readonly #counted = new Map<string, ReportedAttempt>()
 
   constructor(
     storage: AttemptStorage,
@@ -69,7 +74,22 @@ export class Attempts implements AttemptCounter {
       }),
     )
     if (result.refused && result.approval) this.#webhooks.wake()
+    if (result.isCounted) this.#remember(attempt)
     return result
+  }
+
+  /** One of the latest that this process has counted. */
+  findCounted(decisionId: string): ReportedAttempt | undefined {
+    return this.#counted.get(decisionId)
+  }
+
+  #remember({ call: { number }, ...rest }: Attempt): void {
+    this.#counted.set(rest.decisionId, { ...rest, number })
+    if (this.#counted.size <= maxRemembered) return
+    for (const oldest of this.#counted.keys()) {
+      this.#counted.delete(oldest)
+      break
+    }
   }
 
   /** No other attempt of the key, or to the person, is counted meanwhile. */
