@@ -1,4 +1,5 @@
 /** What limits calls beyond the checks: keys, the number of attempts to one person, and the pauses that an operator may order. */
+import type { PhoneNumber } from './phone-number.js'
 import type { Instant } from './time/clock.js'
 
 /** A person dials; a machine dials (ATDS, predictive, prerecorded); an AI agent speaks. */
@@ -181,6 +182,19 @@ export interface ReportedAttempt
   extends Pick<Attempt, 'decisionId' | 'keyId' | 'accountId' | 'subject' | 'personId' | 'at'> {
   /** Absent after an erasure. */
   readonly number?: string | undefined
+}
+
+/** A call or text of another system. */
+export interface ImportedAttempt {
+  readonly number: PhoneNumber
+  readonly at: Instant
+  /** Of the other system, for this one alone. */
+  readonly ref: string
+  /** Both count alike. */
+  readonly channel: 'call' | 'text'
+  readonly subject?: string | undefined
+  readonly personId?: string | undefined
+  readonly answered?: boolean | undefined
 }
 
 /** What is known of a call that left. */

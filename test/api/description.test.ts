@@ -43,6 +43,7 @@ function everyEndpoint() {
       ...journalRoutes({
         journal,
         attempts: new AttemptOutcomes(storage),
+        importedAttempts: { add: async () => undefined },
         clock: systemClock,
         optOuts: service.internalDnc,
       }),

@@ -37,6 +37,7 @@ import { closeInOrder } from '../../runtime/close-in-order.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import { onHangup, waitForSignal } from '../../runtime/signals.js'
 import { AttemptOutcomes } from '../../service/accounts/attempt-outcomes.js'
+import { ImportedAttempts } from '../../service/accounts/imported-attempts.js'
 import { createServiceRoutes } from '../../service/service-routes.js'
 import { warmupRoutes } from '../../sources/warming/warmup-routes.js'
 import { takeShared } from '../../storage/cluster/shared-limits.js'
@@ -247,6 +248,11 @@ export function openHttpServer(
       journal,
       shared: callgate.sharedDecisions,
       attempts: new AttemptOutcomes(callgate.storage),
+      importedAttempts: new ImportedAttempts({
+        storage: callgate.storage,
+        clock: runtime.clock,
+        subjects: settings.gate.subjects,
+      }),
       clock: runtime.clock,
       optOuts: service.internalDnc,
     }),

@@ -81,6 +81,7 @@ it('says of a removed decision that it was removed', async () => {
   const [route] = journalRoutes({
     journal,
     clock: { now: () => 0 },
+    importedAttempts: { add: async () => undefined },
     attempts: { noteNotPlaced: async () => 'released', notePlaced: async () => undefined },
     optOuts: { add: async () => undefined },
   })
