@@ -1,11 +1,13 @@
 /** Stores calls and texts of other systems as attempts of an account. No key is counted for them. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Selectable } from 'kysely'
 import type { Caller } from '../../domain/caller.js'
 import { type ImportedAttempt, maxFrequencyHours } from '../../domain/mandate.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
 import { formatInstant, msPerHour } from '../../domain/time/dates.js'
 import { AppError, describeProblem, type FieldProblem, invalidRequest } from '../../errors.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
-import type { Db } from '../../storage/tables.js'
+import type { Db, Tables } from '../../storage/tables.js'
 
 export interface ImportedAttemptsDeps {
   readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
@@ -17,6 +19,8 @@ export interface ImportedAttemptsDeps {
   }[]
 }
 
+/** Decisions are made between the statements. */
+const maxRowsAtOnce = 50
 const maxAgeMs = maxFrequencyHours * msPerHour
 /** The clock of the other system may be ahead by as much. */
 const toleranceMs = 60_000
@@ -101,17 +105,23 @@ async function store(
   const byId = new Map(rows.map((row) => [row.decision_id, row]))
   // In one order, so that two imports cannot wait for each other.
   const ordered = [...byId.keys()].sort().flatMap((id) => byId.get(id) ?? [])
-  await db
-    .insertInto('attempts')
-    .values(ordered)
-    .onConflict((conflict) => conflict.column('decision_id').doNothing())
-    .execute()
-  const stored = await db
-    .selectFrom('attempts')
-    .selectAll()
-    .where('decision_id', 'in', [...byId.keys()])
-    .execute()
-  const storedById = new Map(stored.map((row) => [row.decision_id, row]))
+  const storedById = new Map<string, Selectable<Tables['attempts']>>()
+  for (let start = 0; start < ordered.length; start += maxRowsAtOnce) {
+    const some = ordered.slice(start, start + maxRowsAtOnce)
+    await db
+      .insertInto('attempts')
+      .values(some)
+      .onConflict((conflict) => conflict.column('decision_id').doNothing())
+      .execute()
+    const ids = some.map((row) => row.decision_id)
+    const stored = await db
+      .selectFrom('attempts')
+      .selectAll()
+      .where('decision_id', 'in', ids)
+      .execute()
+    for (const row of stored) storedById.set(row.decision_id, row)
+    await nextTurn()
+  }
   const problems = rows.flatMap((row, index): FieldProblem[] => {
     const known = storedById.get(row.decision_id)
     const isSame =
