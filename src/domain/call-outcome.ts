@@ -14,6 +14,13 @@ export const handoverFailures = [
 ] as const
 export type HandoverFailure = (typeof handoverFailures)[number]
 
+/** `not-placed`: whoever asked reports that the call never left. */
+export const notCarriedOutReasons = [...handoverFailures, 'not-placed'] as const
+export type NotCarriedOutReason = (typeof notCarriedOutReasons)[number]
+
+export const answerers = ['person', 'machine', 'unknown'] as const
+export type Answerer = (typeof answerers)[number]
+
 /** `handed-over`: the dialplan has the verdict; later states come from events of the trunk leg. */
 export const outcomeStates = [
   'not-carried-out',
@@ -29,11 +36,12 @@ export interface CallOutcome {
   readonly state: OutcomeState
   readonly handedOverAt?: Instant | undefined
   readonly notCarriedOutAt?: Instant | undefined
-  readonly notCarriedOut?: HandoverFailure | undefined
+  readonly notCarriedOut?: NotCarriedOutReason | undefined
   /** The leg on the trunk, such as `PJSIP/carrier-a-0000001f`. */
   readonly leg?: string | undefined
   readonly dialledAt?: Instant | undefined
   readonly answeredAt?: Instant | undefined
+  readonly answeredBy?: Answerer | undefined
   readonly failedAt?: Instant | undefined
   readonly endedAt?: Instant | undefined
   /** As reported by Asterisk: ANSWER, BUSY, NOANSWER, CANCEL, CONGESTION, CHANUNAVAIL. */

@@ -1,4 +1,5 @@
 /** What limits calls beyond the checks: keys, the number of attempts to one person, and the pauses that an operator may order. */
+import type { PhoneNumber } from './phone-number.js'
 import type { Instant } from './time/clock.js'
 
 /** A person dials; a machine dials (ATDS, predictive, prerecorded); an AI agent speaks. */
@@ -174,6 +175,45 @@ export interface AttemptCounter {
   ): Promise<readonly FrequencyCount[]>
   /** Takes an attempt back whose allow did not leave, or was not used. */
   release(attempt: Pick<Attempt, 'decisionId' | 'accountId'>): Promise<void>
+}
+
+/** A call that a decision allowed, as what was reported of it is counted. */
+export interface ReportedAttempt
+  extends Pick<Attempt, 'decisionId' | 'keyId' | 'accountId' | 'subject' | 'personId' | 'at'> {
+  /** Absent after an erasure. */
+  readonly number?: string | undefined
+}
+
+/** A call or text of another system. */
+export interface ImportedAttempt {
+  readonly number: PhoneNumber
+  readonly at: Instant
+  /** Of the other system, for this one alone. */
+  readonly ref: string
+  /** Both count alike. */
+  readonly channel: 'call' | 'text'
+  readonly subject?: string | undefined
+  readonly personId?: string | undefined
+  readonly answered?: boolean | undefined
+}
+
+/** What is known of a call that left. */
+export interface PlacedCall {
+  readonly dialedAt?: Instant | undefined
+  readonly answered?: boolean | undefined
+}
+
+/** Counts attempts by what became of their calls. */
+export interface AttemptReports {
+  /**
+   * Takes the attempt back, unless its call is known to have left, or may still leave by a permit. Says `released` of one
+   * that is not counted, too.
+   */
+  noteNotPlaced(
+    attempt: Pick<ReportedAttempt, 'decisionId' | 'accountId'>,
+  ): Promise<'released' | 'placed' | 'has-permit'>
+  /** Counts a call that was taken back too. It counts from dialing, never earlier than before, and stays answered. */
+  notePlaced(attempt: ReportedAttempt, placed: PlacedCall): Promise<void>
 }
 
 /**

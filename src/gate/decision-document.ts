@@ -1,5 +1,10 @@
 /** A decision as people and programs read it: the reply to the HTTP call, the stored record, the log line. */
-import type { CallOutcome, HandoverFailure, OutcomeState } from '../domain/call-outcome.js'
+import type {
+  Answerer,
+  CallOutcome,
+  NotCarriedOutReason,
+  OutcomeState,
+} from '../domain/call-outcome.js'
 import {
   type CallChannel,
   type Decision,
@@ -64,10 +69,11 @@ interface OutcomeDocument {
   readonly state: OutcomeState
   readonly handedOverAt?: string | undefined
   readonly notCarriedOutAt?: string | undefined
-  readonly notCarriedOut?: HandoverFailure | undefined
+  readonly notCarriedOut?: NotCarriedOutReason | undefined
   readonly leg?: string | undefined
   readonly dialledAt?: string | undefined
   readonly answeredAt?: string | undefined
+  readonly answeredBy?: Answerer | undefined
   readonly failedAt?: string | undefined
   readonly endedAt?: string | undefined
   readonly dialStatus?: string | undefined
@@ -265,6 +271,7 @@ function toOutcomeDocument(outcome: CallOutcome): OutcomeDocument {
     leg: outcome.leg,
     dialledAt: formatFinite(outcome.dialledAt),
     answeredAt: formatFinite(outcome.answeredAt),
+    answeredBy: outcome.answeredBy,
     failedAt: formatFinite(outcome.failedAt),
     endedAt: formatFinite(outcome.endedAt),
     dialStatus: outcome.dialStatus,

@@ -165,6 +165,8 @@ interface AttemptRow {
   at: number
   /** Null while it is not known. */
   answered: number | null
+  /** 1 once the call is known to have left. */
+  placed: number | null
 }
 
 export interface ProjectRow {

@@ -46,7 +46,12 @@ describe('an outcome', () => {
   it.each([
     {},
     { state: 'handed-over' },
-    { state: 'dialed' },
+    { state: 'ringing' },
+    { state: 'failed', answeredBy: 'person' },
+    { state: 'answered', answeredBy: 'dog' },
+    { state: 'failed', at: '2026-11-23T17:00:00Z', failedAt: '2026-11-23T17:00:00Z' },
+    { state: 'failed', at: '2026-11-23T17:01:01Z' },
+    { state: 'answered', dialledAt: '2026-11-23T16:58:59Z' },
     { state: 'failed', cause: 300 },
     { state: 'failed', leg: 'a\nb' },
     { state: 'failed', answeredAt: 'yesterday' },
@@ -55,6 +60,87 @@ describe('an outcome', () => {
     const { id } = await decide('2125550106')
     expect((await note(id, body)).status).toBe(400)
     expect(await outcomeOf(id)).toBeUndefined()
+  })
+
+  it('says of a wrong time which field, which value and why', async () => {
+    const { id } = await decide('2125550106')
+    const body = {
+      state: 'answered',
+      at: '2027-01-01T00:00:00Z',
+      dialledAt: '2026-01-01T00:00:00Z',
+    }
+    const { detail } = (await (await note(id, body)).json()) as { detail: string }
+    expect(detail).toContain(
+      "at '2027-01-01T00:00:00Z': must not be in the future; it is 2026-11-23T17:0",
+    )
+    expect(detail).toContain("dialledAt '2026-01-01T00:00:00Z': must not be before the decision")
+  })
+
+  it('of a blocked call or a what-if is refused with 409', async () => {
+    const blocked = await decide('2125550101')
+    expect(blocked.decision).toBe('block')
+    expect((await note(blocked.id, { state: 'answered' })).status).toBe(409)
+    const whatIf = await decide('2125550106', { at: '2026-11-24T17:00:00Z' })
+    expect(whatIf.decision).toBe('allow')
+    expect((await note(whatIf.id, { state: 'not-placed' })).status).toBe(409)
+    expect(await outcomeOf(whatIf.id)).toBeUndefined()
+  })
+
+  it('may be dialed, and says who answered', async () => {
+    const { id } = await decide('2125550106')
+    const at = '2026-11-23T17:00:10Z'
+    await note(id, { state: 'dialed', at })
+    await note(id, { state: 'answered', at: '2026-11-23T17:00:20Z', answeredBy: 'machine' })
+    const outcome = {
+      ...{ state: 'answered', dialledAt: at, answeredAt: '2026-11-23T17:00:20Z' },
+      answeredBy: 'machine',
+    }
+    expect(await outcomeOf(id)).toEqual(outcome)
+  })
+
+  it('frees an attempt when the call was not placed, and counts it again when it was after all', async () => {
+    const number = '3055550107'
+    const ids: string[] = []
+    for (let call = 0; call < 3; call += 1) ids.push((await decide(number)).id)
+    const [first = '', second = '', third = ''] = ids
+    expect(await decide(number)).toMatchObject({ reason: 'too-many-attempts' })
+    for (let again = 0; again < 2; again += 1) {
+      expect((await note(first, { state: 'not-placed' })).status).toBe(200)
+      expect(await outcomeOf(first)).toEqual({
+        state: 'not-carried-out',
+        notCarriedOut: 'not-placed',
+      })
+    }
+    expect(await decide(number)).toMatchObject({ decision: 'allow' })
+    expect(await decide(number)).toMatchObject({ reason: 'too-many-attempts' })
+    await note(second, { state: 'not-placed' })
+    await note(second, { state: 'dialed' })
+    expect(await decide(number)).toMatchObject({ reason: 'too-many-attempts' })
+    await note(third, { state: 'failed', dialStatus: 'busy' })
+    for (const id of [second, third]) {
+      const refused = await note(id, { state: 'not-placed' })
+      expect(refused.status).toBe(409)
+      expect(await refused.text()).toContain('the call has left, so it cannot be not-placed')
+    }
+    expect(await decide(number)).toMatchObject({ reason: 'too-many-attempts' })
+  })
+
+  it('is not taken back by a key whose attempts are limited', async () => {
+    const { keys } = running.callgate
+    const of = { accountId: 'sandbox', role: 'Agent', label: '' } as const
+    const limited = await keys.create({ ...of, calls: { attemptsPerDay: 1 } })
+    const call = { number: '2125550108', callKind: 'ai' }
+    const made = await running.postJson('/v1/decisions', call, limited.key)
+    const { id, decision } = (await made.json()) as { id: string; decision: string }
+    expect(decision).toBe('allow')
+    const path = `/v1/decisions/${id}/outcome`
+    const refused = await running.postJson(path, { state: 'not-placed' }, limited.key)
+    expect(refused.status).toBe(403)
+    expect((await running.postJson(path, { state: 'not-placed' })).status).toBe(200)
+    const next = await running.postJson('/v1/decisions', call, limited.key)
+    expect(await next.json()).toMatchObject({ decision: 'allow' })
+    const dialed = await running.postJson(path, { state: 'dialed' }, limited.key)
+    expect(dialed.status).toBe(200)
   })
 
   it('of an unknown decision is refused with 404', async () => {

@@ -11,7 +11,8 @@ import { edgeRoutes } from '../../src/edge/edge-routes.js'
 import { journalRoutes } from '../../src/gate/journal/journal-routes.js'
 import { decisionEndpoints } from '../../src/http/decision-routes.js'
 import { permitRoutes } from '../../src/permits/permit-routes.js'
-import { systemTimers } from '../../src/runtime/runtime.js'
+import { systemClock, systemTimers } from '../../src/runtime/runtime.js'
+import { AttemptOutcomes } from '../../src/service/accounts/attempt-outcomes.js'
 import { createServiceRoutes } from '../../src/service/service-routes.js'
 import { warmupRoutes } from '../../src/sources/warming/warmup-routes.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
@@ -39,7 +40,13 @@ function everyEndpoint() {
     listFileEndpoint,
     ...[
       ...createServiceRoutes(service, { wrappedRows: false }),
-      ...journalRoutes({ journal, optOuts: service.internalDnc }),
+      ...journalRoutes({
+        journal,
+        attempts: new AttemptOutcomes(storage),
+        importedAttempts: { add: async () => undefined },
+        clock: systemClock,
+        optOuts: service.internalDnc,
+      }),
       ...edgeRoutes(
         new Center({ storage, timers: systemTimers, listAccountId: 'main' }),
         running.callgate,

@@ -587,6 +587,18 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     },
     mine: holding('recorded'),
   },
+  // Each account has its own of the same ref.
+  attempts: {
+    ask: (key) => {
+      const at = key === stranger ? '2026-11-23T15:00:00Z' : '2026-11-23T16:00:00Z'
+      return {
+        path: '/v1/attempts',
+        json: { attempts: [{ number: called, at, ref: 'one', channel: 'call' }] },
+      }
+    },
+    theirs: holding('recorded'),
+    mine: holding('recorded'),
+  },
   'opt-out': [
     {
       about: 'decision',

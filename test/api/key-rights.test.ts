@@ -228,6 +228,13 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
     status: 404,
     ask: { path: '/v1/decisions/unknown/outcome', json: { state: 'failed' } },
   },
+  attempts: {
+    needs: ['records'],
+    ask: {
+      path: '/v1/attempts',
+      json: { attempts: [{ number, at: '2026-11-23T16:00:00Z', ref: 'r1', channel: 'call' }] },
+    },
+  },
   'opt-out': { needs: ['records'], ask: { path: '/v1/opt-outs', json: { number } } },
   permit: {
     needs: decide,

@@ -113,7 +113,9 @@ describe('rules diff', () => {
     expect(out).toContain('2 differences in 1 region\n\nOR\n  hours\n')
     expect(out).toContain('    - every day 08:00-21:00; until 2025-12-31; ')
     expect(out).toContain('    + every day 08:00-20:00; from 2026-01-01; ')
-    expect(out).toContain('    + 3 calls in 24 hours to a person; from 2026-01-01; ORS 646.563(1)(b)')
+    expect(out).toContain(
+      '    + 3 calls in 24 hours to a person; from 2026-01-01; ORS 646.563(1)(b)',
+    )
     const all = await runJson<readonly RuleChange[]>('diff --all --from 2025-05-30 --to 2026-11-20')
     const found = all.map(({ region, rule }) => `${region} ${rule}`)
     expect(found).toEqual([

@@ -1,6 +1,8 @@
 /** What is heard of a call after its decision: its outcome, and an opt-out of the person called. */
 import { z } from 'zod'
-import { parseInstant } from '../../domain/time/dates.js'
+import { type Answerer, answerers } from '../../domain/call-outcome.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { formatInstant, parseInstant } from '../../domain/time/dates.js'
 import { defineEndpoint, maxSmallBodyBytes } from '../endpoint.js'
 import { fields, optionalId, optionalText } from '../fields.js'
 
@@ -26,11 +28,58 @@ const word = (maxLength: number) =>
     .max(maxLength, `must not be longer than ${maxLength} characters`)
     .optional()
 
+const reportedStates = ['not-placed', 'dialed', 'dialled', 'answered', 'failed'] as const
+
+export interface OutcomeReport {
+  readonly state: 'not-placed' | 'dialled' | 'answered' | 'failed'
+  /** Of the event that the state names. */
+  readonly at?: Instant | undefined
+  readonly leg?: string | undefined
+  readonly dialledAt?: Instant | undefined
+  readonly answeredAt?: Instant | undefined
+  readonly answeredBy?: Answerer | undefined
+  readonly failedAt?: Instant | undefined
+  readonly endedAt?: Instant | undefined
+  readonly dialStatus?: string | undefined
+  readonly cause?: number | undefined
+}
+
+export type OutcomeRequest = OutcomeReport & { readonly id: string }
+
 /** The fields are those of `outcome` in the record of a decision. */
-export const outcomeEndpoint = defineEndpoint({
+const outcomeRequest: z.ZodType<OutcomeRequest> = fields({
+  id: decisionId,
+  state: z
+    .enum(reportedStates, 'must be not-placed, dialed, answered or failed')
+    .transform((state) => (state === 'dialed' ? 'dialled' : state))
+    .describe('not-placed: it never left, and does not count; dialed and dialled are the same'),
+  at: instant.describe('When that was, now if absent; in place of the field of the state'),
+  leg: word(100).describe('The platform’s id of the call'),
+  dialledAt: instant,
+  answeredAt: instant,
+  answeredBy: z
+    .enum(answerers, 'must be person, machine or unknown')
+    .optional()
+    .describe('Of an answered call'),
+  failedAt: instant,
+  endedAt: instant,
+  dialStatus: word(100).describe('Why it ended, in the words of the platform'),
+  cause: z.int('must be a whole number').min(0).max(127, 'must be a Q.850 cause').optional(),
+}).superRefine(({ state, at, answeredBy, ...times }, context) => {
+  const complain = (path: string, message: string, input: unknown) =>
+    context.addIssue({ code: 'custom', path: [path], message, input })
+  if (answeredBy !== undefined && state !== 'answered')
+    complain('answeredBy', 'is only for state answered', answeredBy)
+  const twice = state === 'not-placed' ? undefined : (`${state}At` as const)
+  if (at !== undefined && twice && times[twice] !== undefined)
+    complain('at', `is the same as ${twice} of this state; send one of them`, formatInstant(at))
+})
+
+export const outcomeEndpoint = defineEndpoint<OutcomeRequest, { readonly recorded: true }>({
   name: 'outcome',
   summary:
-    'Notes what became of a call. The first of answered and failed stays; a later note adds what it has besides.',
+    'Notes what became of a call. The first of answered and failed stays; a later note adds what it has besides. ' +
+    'The attempt counts from dialing; one that was not placed does not count.',
   spec: 'the gate',
   method: 'POST',
   paths: ['/v1/decisions/:id/outcome'],
@@ -40,17 +89,7 @@ export const outcomeEndpoint = defineEndpoint({
   rights: ['decide'],
   // The handler checks the key's limits after it has found the record.
   scopes: 'none',
-  request: fields({
-    id: decisionId,
-    state: z.enum(['dialled', 'answered', 'failed'], 'must be dialled, answered or failed'),
-    leg: word(100).describe('The platform’s id of the call'),
-    dialledAt: instant,
-    answeredAt: instant,
-    failedAt: instant,
-    endedAt: instant,
-    dialStatus: word(100).describe('Why it ended, in the words of the platform'),
-    cause: z.int('must be a whole number').min(0).max(127, 'must be a Q.850 cause').optional(),
-  }),
+  request: outcomeRequest,
   response: z.object({ recorded: z.literal(true) }),
   errors: 'problem',
 })

@@ -1,6 +1,6 @@
 /** A decision in the API: the answer of the decision endpoint, and the record that can be read later. */
 import { z } from 'zod'
-import { handoverFailures, outcomeStates } from '../../domain/call-outcome.js'
+import { answerers, notCarriedOutReasons, outcomeStates } from '../../domain/call-outcome.js'
 import {
   callKinds,
   checkNames,
@@ -110,12 +110,15 @@ const outcomeSchema = z
     handedOverAt: instant.optional().describe('When the dialplan received the verdict'),
     notCarriedOutAt: instant.optional(),
     notCarriedOut: z
-      .enum(handoverFailures)
+      .enum(notCarriedOutReasons)
       .optional()
-      .describe('Why the verdict did not reach its channel'),
+      .describe(
+        'Why the verdict did not reach its channel; not-placed: reported, the call never left',
+      ),
     leg: z.string().optional().describe('Channel on the trunk'),
     dialledAt: instant.optional(),
     answeredAt: instant.optional(),
+    answeredBy: z.enum(answerers).optional().describe('As reported'),
     failedAt: instant.optional(),
     endedAt: instant.optional(),
     dialStatus: z.string().optional().describe('As reported by Asterisk, such as ANSWER or BUSY'),

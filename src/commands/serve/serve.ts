@@ -17,6 +17,7 @@ import { Center } from '../../edge/center.js'
 import { createEdgeDecisionsRoute } from '../../edge/edge-decisions-route.js'
 import { edgeRoutes } from '../../edge/edge-routes.js'
 import { AppError, getErrorMessage } from '../../errors.js'
+import { CountedOutcomes } from '../../gate/counted-outcomes.js'
 import { encodeDecision } from '../../gate/decision-document.js'
 import { findDecision, journalRoutes } from '../../gate/journal/journal-routes.js'
 import { createPreviewRoute } from '../../gate/preview.js'
@@ -39,6 +40,8 @@ import { createPermitKeyPages, permitRoutes } from '../../permits/permit-routes.
 import { closeInOrder } from '../../runtime/close-in-order.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import { onHangup, waitForSignal } from '../../runtime/signals.js'
+import { AttemptOutcomes } from '../../service/accounts/attempt-outcomes.js'
+import { ImportedAttempts } from '../../service/accounts/imported-attempts.js'
 import { RepeatedRequests } from '../../service/accounts/repeated-requests.js'
 import { createServiceRoutes } from '../../service/service-routes.js'
 import { warmupRoutes } from '../../sources/warming/warmup-routes.js'
@@ -194,7 +197,12 @@ export async function attachAsterisk(callgate: Callgate): Promise<Asterisk> {
     dataDir: settings.dataDir,
     claimUsedPermit: (claim) => callgate.permits.claim(accountId, claim),
     gate,
-    outcomes: journal,
+    outcomes: new CountedOutcomes({
+      journal,
+      attempts: callgate.attempts,
+      reports: new AttemptOutcomes(callgate.storage),
+      log: runtime.log,
+    }),
     metrics,
     clock: runtime.clock,
     eventLoop: runtime.eventLoop,
@@ -244,6 +252,13 @@ export function openHttpServer(
     ...journalRoutes({
       journal,
       shared: callgate.sharedDecisions,
+      attempts: new AttemptOutcomes(callgate.storage),
+      importedAttempts: new ImportedAttempts({
+        storage: callgate.storage,
+        clock: runtime.clock,
+        subjects: settings.gate.subjects,
+      }),
+      clock: runtime.clock,
       optOuts: service.internalDnc,
     }),
     ...edgeRoutes(

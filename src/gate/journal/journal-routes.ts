@@ -1,18 +1,22 @@
 /**
  * The routes about a decision that was made: its record, what became of the call, and an opt-out of the
- * person called. The routes that decide are in `http/decision-routes.ts`.
+ * person called; and about calls of other systems. The routes that decide are in `http/decision-routes.ts`.
  */
 
+import { importAttemptsEndpoint } from '../../api/gate/attempts.js'
 import { type OptOutRequest, optOutEndpoint, outcomeEndpoint } from '../../api/gate/call-events.js'
 import { readDecisionEndpoint } from '../../api/gate/decisions.js'
 import { createRoute, type Route, requireScopeAllowed } from '../../api/route.js'
 import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { Caller, ScopeChoice } from '../../domain/caller.js'
 import type { OptOutStatement } from '../../domain/consent-records.js'
+import type { AttemptReports, ImportedAttempt } from '../../domain/mandate.js'
+import type { Clock } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { AppError, invalidRequest } from '../../errors.js'
 import type { DecisionDocument } from '../decision-document.js'
 import type { Journal } from './journal.js'
+import { applyReport } from './outcome-reports.js'
 import type { DecisionStore } from './projection/decision-store.js'
 
 type SharedDecisions = Pick<DecisionStore, 'find' | 'findNotes'>
@@ -21,6 +25,11 @@ export interface JournalRoutesDeps {
   readonly journal: Pick<Journal, 'find' | 'index' | 'origin' | 'record'>
   /** Has the decisions of all servers, if there may be several. */
   readonly shared?: SharedDecisions | undefined
+  readonly attempts: AttemptReports
+  readonly importedAttempts: {
+    add(caller: Caller, attempts: readonly ImportedAttempt[]): Promise<void>
+  }
+  readonly clock: Pick<Clock, 'now'>
   readonly optOuts: {
     add(
       caller: Caller,
@@ -34,12 +43,18 @@ export interface JournalRoutesDeps {
 }
 
 export function journalRoutes(deps: JournalRoutesDeps): readonly Route[] {
-  const { journal, optOuts } = deps
+  const { journal, optOuts, attempts } = deps
   return [
     createRoute(readDecisionEndpoint, (caller, { id }) => requireDecision(deps, caller, id)),
-    createRoute(outcomeEndpoint, async (caller, { id, ...outcome }) => {
-      await requireDecision(deps, caller, id)
+    createRoute(outcomeEndpoint, async (caller, { id, ...report }) => {
+      const document = await requireDecision(deps, caller, id)
+      const now = deps.clock.now()
+      const outcome = await applyReport(report, { document, caller, now, attempts })
       journal.record(id, outcome, journal.find(caller.accountId, id) !== undefined)
+      return { recorded: true } as const
+    }),
+    createRoute(importAttemptsEndpoint, async (caller, { attempts: imported }) => {
+      await deps.importedAttempts.add(caller, imported)
       return { recorded: true } as const
     }),
     createRoute(optOutEndpoint, async (caller, request) => {

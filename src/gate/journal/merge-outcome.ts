@@ -42,6 +42,7 @@ function mergeLeg(known: Partial<CallOutcome>, note: Partial<CallOutcome>): Part
     leg: note.leg ?? known.leg,
     dialledAt: note.dialledAt ?? known.dialledAt,
     answeredAt: note.answeredAt ?? known.answeredAt,
+    answeredBy: note.answeredBy ?? known.answeredBy,
     failedAt: note.failedAt ?? known.failedAt,
     endedAt: note.endedAt ?? known.endedAt,
     dialStatus: note.dialStatus ?? known.dialStatus,

@@ -58,8 +58,8 @@ export class EventClient {
       throw new EventNotStored('the gate cannot be reached')
     }
     if (status === 200) return true
-    // 400: the decision is about a service code, or the like.
-    if (status === 404 || status === 400) return false
+    // 400: the decision is about a service code, or the like. 409: it is not about a call.
+    if (status === 404 || status === 400 || status === 409) return false
     throw new EventNotStored(`the gate answered ${path} with ${status}`)
   }
 }

@@ -14,6 +14,7 @@ import {
   type FrequencyLimit,
   type LimitsOfAttempt,
   maxFrequencyHours,
+  type ReportedAttempt,
 } from '../../domain/mandate.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { msPerDay, msPerHour, toUtcDay } from '../../domain/time/dates.js'
@@ -22,6 +23,7 @@ import type { EngineTraits, OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
 import type { WebhookQueue } from '../webhooks/webhook-queue.js'
 import { useApproval } from './approvals.js'
+import { releaseAttempt } from './attempt-outcomes.js'
 import { readFrequencyCounts } from './frequency-counts.js'
 
 /** How long a call is taken to be in progress, since nobody reports its end. */
@@ -31,6 +33,9 @@ const callMs = 2 * msPerHour
 const contactMs = 7 * msPerDay
 
 export const maxCoolDownSeconds = contactMs / 1000
+
+/** More than are on their way at a time, from the allow to the end of the call. */
+const maxRemembered = 10_000
 
 /** How long attempts are kept at least. */
 const keptMs = maxFrequencyHours * msPerHour
@@ -61,6 +66,7 @@ export class Attempts implements AttemptCounter {
   readonly #counterElsewhere: CounterElsewhere
   readonly #waiting: WaitingAttempt[] = []
   #isTaking = false
+  readonly #counted = new Map<string, ReportedAttempt>()
 
   constructor(
     storage: AttemptStorage,
@@ -78,8 +84,9 @@ export class Attempts implements AttemptCounter {
     const result = this.#storage.traits.isShared
       ? this.#takeTogether([{ attempt, limits }]).then(([one]) => one as CountedAttempt)
       : this.#takeInTurn({ attempt, limits })
-    const { refused, approval } = await result
+    const { refused, approval, isCounted } = await result
     if (refused && approval) this.#webhooks.wake()
+    if (isCounted) this.#remember(attempt)
     return await result
   }
 
@@ -121,6 +128,20 @@ export class Attempts implements AttemptCounter {
     )
   }
 
+  /** One of the latest that this process has counted. */
+  findCounted(decisionId: string): ReportedAttempt | undefined {
+    return this.#counted.get(decisionId)
+  }
+
+  #remember({ call: { number }, ...rest }: Attempt): void {
+    this.#counted.set(rest.decisionId, { ...rest, number })
+    if (this.#counted.size <= maxRemembered) return
+    for (const oldest of this.#counted.keys()) {
+      this.#counted.delete(oldest)
+      break
+    }
+  }
+
   /** No other attempt of the key, or to the person, is counted meanwhile. */
   async #takeLocked(
     db: Db,
@@ -147,21 +168,9 @@ export class Attempts implements AttemptCounter {
   }
 
   async release(attempt: Pick<Attempt, 'decisionId' | 'accountId'>): Promise<void> {
-    const { decisionId, accountId } = attempt
-    const elsewhere = this.#counterElsewhere(accountId)
+    const elsewhere = this.#counterElsewhere(attempt.accountId)
     if (elsewhere) return await elsewhere.release(attempt)
-    const { db } = this.#storage
-    await db
-      .deleteFrom('attempts')
-      .where('decision_id', '=', decisionId)
-      .where('account_id', '=', accountId)
-      .execute()
-    await db
-      .updateTable('approvals')
-      .set({ state: 'approved', decision_id: null })
-      .where('decision_id', '=', decisionId)
-      .where('account_id', '=', accountId)
-      .execute()
+    await releaseAttempt(this.#storage.db, attempt)
   }
 
   /**

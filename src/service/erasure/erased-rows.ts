@@ -170,6 +170,13 @@ const eraseWebhooks: EraseKind = async (db, { number, accountId }) => {
 
 /** They still count for a key, which is given no more calls than before. */
 const eraseAttempts: EraseKind = async (db, { number, accountId }) => {
+  // No key is counted for those of other systems, whose references may have the number.
+  const { numDeletedRows } = await db
+    .deleteFrom('attempts')
+    .where('number', '=', number)
+    .where('decision_id', 'like', '%/%')
+    .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
+    .executeTakeFirstOrThrow()
   const { numUpdatedRows } = await db
     .updateTable('attempts')
     .set({ number: '', person: null })
@@ -177,7 +184,10 @@ const eraseAttempts: EraseKind = async (db, { number, accountId }) => {
     .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
     .executeTakeFirstOrThrow()
   const why = 'without the number; deleted when no limit counts them any more'
-  return [{ what: 'attempts', count: Number(numUpdatedRows), result: 'reduced', why }]
+  return [
+    { what: 'attempts of other systems', count: Number(numDeletedRows), result: 'deleted' },
+    { what: 'attempts', count: Number(numUpdatedRows), result: 'reduced', why },
+  ]
 }
 
 const deleteApprovals: EraseKind = async (db, { number, accountId }) => {

@@ -78,7 +78,13 @@ it('removes the months that are older than keepYears, with their rows in the ind
 
 it('says of a removed decision that it was removed', async () => {
   const { journal } = await writeDays([...october, november, ...lastDays('2026-11-01')])
-  const [route] = journalRoutes({ journal, optOuts: { add: async () => undefined } })
+  const [route] = journalRoutes({
+    journal,
+    clock: { now: () => 0 },
+    importedAttempts: { add: async () => undefined },
+    attempts: { noteNotPlaced: async () => 'released', notePlaced: async () => undefined },
+    optOuts: { add: async () => undefined },
+  })
   const read = (id: string) => route?.handle({ id }, { caller, jsonRequested: true })
   const removed = 'Decisions from before 2021-11-01T00:00:00Z were removed after journal.keepYears'
   await expect(read(idAt(october[0] ?? 0))).rejects.toThrow(

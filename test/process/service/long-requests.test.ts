@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { getMaxBodyBytes } from '../../../src/api/endpoint.js'
+import { formatInstant } from '../../../src/domain/time/dates.js'
 import { environmentOf } from '../../support/program.js'
 import { type AnyEndpoint, endpoints } from '../../support/walk-endpoints.js'
 
@@ -81,6 +82,17 @@ const longest: Readonly<Record<string, readonly LongRequest[]>> = {
   'reputation-remove': [{ json: list(60_000).map((number) => number.replace('303', '404')) }],
   'scan-submit': [{ json: { ...scan, PhoneNumbers: list(10_000) } }],
   'scan-status': [{ query: { jobId: '11111111-1111-4111-8111-111111111111' } }],
+  attempts: [
+    {
+      json: {
+        attempts: list(1_000).map((number, index) => ({
+          ...{ number, at: formatInstant(Date.now()), ref: `reference ${index}`.replace(' ', '-') },
+          ...{ channel: 'call', personId: `person ${index}` },
+        })),
+      },
+      isShort: true,
+    },
+  ],
   // In slices of the main thread, which asks the sources.
   preview: [
     { json: { numbers: list(1_000), callKind: 'ai' }, isShort: true },

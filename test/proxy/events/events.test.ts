@@ -207,12 +207,24 @@ const areaCodes = [
   '718',
   '303',
   '415',
-  '617',
   '404',
   '312',
-  '206',
+  '716',
   '213',
   '702',
+  '646',
+  '917',
+  '347',
+  '929',
+  '614',
+  '513',
+  '419',
+  '330',
+  '440',
+  '937',
+  '740',
+  '516',
+  '914',
 ]
 
 /** An allowed call to a number that no other test uses. */
@@ -220,7 +232,11 @@ async function placeCall() {
   const area = areaCodes[areaCode++ % areaCodes.length]
   const number = `+1${area}5550106`
   const response = await callgate.postJson('/v1/decisions', { number, callKind: 'ai' })
-  const { id } = (await response.json()) as { id: string }
+  const { id, decision, reason } = (await response.json()) as Record<
+    'id' | 'decision' | 'reason',
+    string
+  >
+  expect([number, decision, reason]).toEqual([number, 'allow', 'permitted'])
   return { decision: id, number }
 }
 

@@ -1,0 +1,96 @@
+/** What an Asterisk reports of a call, as its attempt counts it. */
+import { expect, it } from 'vitest'
+import { LegOutcomeTracker } from '../../src/asterisk/watch/leg-outcomes.js'
+import type { AttemptReports } from '../../src/domain/mandate.js'
+import { CountedOutcomes } from '../../src/gate/counted-outcomes.js'
+import { createLogger } from '../../src/observability/log.js'
+import { AttemptOutcomes } from '../../src/service/accounts/attempt-outcomes.js'
+import { Attempts } from '../../src/service/accounts/attempts.js'
+import { useDatabase } from '../support/database.js'
+
+const database = useDatabase()
+const webhooks = { add: async () => '', wake: () => undefined }
+const at = Date.UTC(2026, 10, 23, 17)
+
+/** `ended` resolves when all that was begun so far has ended. */
+async function open(failing = false) {
+  const attempts = new Attempts(database.storage, webhooks)
+  const call = { number: '3055550100', callKind: 'manual' } as const
+  const reserved = { decisionId: 'd1', keyId: '', accountId: 'main', call, at }
+  await attempts.take(reserved, { frequency: [], isShadowed: false })
+  const begun: Promise<unknown>[] = []
+  const real = new AttemptOutcomes(database.storage)
+  const follow = <T>(work: () => Promise<T>) => {
+    const done = failing ? Promise.reject(new Error('no database')) : work()
+    begun.push(done.catch(() => undefined))
+    return done
+  }
+  const reports: AttemptReports = {
+    noteNotPlaced: (one) => follow(() => real.noteNotPlaced(one)),
+    notePlaced: (one, placed) => follow(() => real.notePlaced(one, placed)),
+  }
+  const lines: string[] = []
+  const recorded: string[] = []
+  const outcomes = new CountedOutcomes({
+    journal: { record: (id) => void recorded.push(id) },
+    reports,
+    attempts,
+    log: createLogger('warn', { write: (line) => void lines.push(line) }),
+  })
+  const read = async () => {
+    await Promise.all(begun)
+    const rows = await database.storage.db.selectFrom('attempts').selectAll().execute()
+    return rows.map((row) => [Number(row.at) - at, row.answered])
+  }
+  return { outcomes, recorded, begun, lines, read }
+}
+
+const notCarriedOut = 'not-carried-out' as const
+
+it.each([
+  ['channel-left', []],
+  ['action-failed', []],
+  ['timed-out', [[0, null]]],
+  ['disconnected', [[0, null]]],
+] as const)('a handover that failed with %s leaves %j', async (why, left) => {
+  const { outcomes, read } = await open()
+  outcomes.record('d1', { state: notCarriedOut, notCarriedOut: why }, true)
+  expect(await read()).toEqual(left)
+})
+
+it('a leg counts from dialing, and is answered or not', async () => {
+  const { outcomes, read, begun } = await open()
+  const legs = new LegOutcomeTracker({ outcomes })
+  legs.onLegDialed({ id: 'c1', name: 'PJSIP/a-1' }, 'd1', at + 2_000)
+  expect(await read()).toEqual([[2_000, null]])
+  legs.onLegProgressed({ peer: { id: 'c1' } as never, status: 'BUSY', at: at + 3_000 })
+  expect(await read()).toEqual([[2_000, 0]])
+  legs.onLegEnded('c1', 17, at + 3_001)
+  legs.onLegDialed({ id: 'c2', name: 'PJSIP/b-1' }, 'd1', at + 4_000)
+  legs.onLegProgressed({ peer: { id: 'c2' } as never, status: 'ANSWER', at: at + 5_000 })
+  expect(await read()).toEqual([[4_000, 1]])
+  const writes = begun.length
+  legs.onLegEnded('c2', 16, at + 60_000)
+  expect(begun).toHaveLength(writes)
+})
+
+it('a leg that dials after all counts again', async () => {
+  const { outcomes, read } = await open()
+  outcomes.record('d1', { state: notCarriedOut, notCarriedOut: 'action-failed' }, true)
+  expect(await read()).toEqual([])
+  outcomes.record('d1', { state: 'dialled', dialledAt: at + 1 }, false)
+  expect(await read()).toEqual([[1, null]])
+})
+
+it('writes nothing for a decision that was not counted', async () => {
+  const { outcomes, begun, recorded } = await open()
+  outcomes.record('d2', { state: 'dialled', dialledAt: at }, false)
+  expect([begun, recorded]).toEqual([[], ['d2']])
+})
+
+it('says in the log what could not be counted', async () => {
+  const { outcomes, read, lines } = await open(true)
+  outcomes.record('d1', { state: 'dialled', dialledAt: at + 1 }, false)
+  expect(await read()).toEqual([[0, null]])
+  await expect.poll(() => lines.join()).toContain('recorded but not counted')
+})
