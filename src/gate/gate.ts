@@ -8,10 +8,12 @@ import type { MaybePromise } from '../domain/compliance.js'
 import {
   type CallKind,
   type CallRequest,
+  type CheckName,
   type Decision,
   type DecisionFinalizer,
   decide,
   type Finding,
+  laterChecks,
   type Policy,
   type Ruling,
   toShadowPolicy,
@@ -29,6 +31,7 @@ import {
   takeAttempt,
   toCountedCall,
 } from './attempts.js'
+import { judgeCallerId } from './caller-id.js'
 import { runChecks } from './checks.js'
 import { DecisionRecorder, type Instants, type PendingCall } from './decision-recorder.js'
 import type { GateAccount, GateDeps, GateRules } from './gate-deps.js'
@@ -51,7 +54,7 @@ type Judging = MaybePromise<DecisionFinalizer>
 export class Gate {
   #deps: GateDeps
   #shadowPolicy: Policy
-  #attemptsShadowPolicy: Policy
+  #policies: ReadonlyMap<string, Policy>
   #legalTimeOptions: Readonly<Record<CallKind, LegalTimeOptions>>
   readonly #recorder: DecisionRecorder
   #pending = 0
@@ -60,7 +63,7 @@ export class Gate {
     this.#deps = deps
     this.#recorder = new DecisionRecorder(deps)
     this.#shadowPolicy = toShadowPolicy(deps.policy)
-    this.#attemptsShadowPolicy = toShadowPolicy(deps.policy, ['attempts'])
+    this.#policies = preparePolicies(deps.policy)
     this.#legalTimeOptions = prepareLegalTimeOptions(deps.settings)
   }
 
@@ -72,7 +75,7 @@ export class Gate {
     this.#deps = { ...this.#deps, ...rules }
     this.#recorder.replaceDeps(this.#deps)
     this.#shadowPolicy = toShadowPolicy(rules.policy)
-    this.#attemptsShadowPolicy = toShadowPolicy(rules.policy, ['attempts'])
+    this.#policies = preparePolicies(rules.policy)
     this.#legalTimeOptions = prepareLegalTimeOptions(rules.settings)
   }
 
@@ -182,6 +185,8 @@ export class Gate {
     if (request.subject !== undefined) {
       findings = [...findings, ...judgeSubject(request, settings, clock.now())]
     }
+    const shown = judgeCallerId(request, clock.now())
+    if (shown) findings = [...findings, shown]
     const instants = this.#recorder.readInstants(call.account)
     const policy = this.#choosePolicy(request, pauses)
     const ruling = rule(request, findings, policy, instants)
@@ -281,7 +286,9 @@ export class Gate {
     const isShadowed =
       accounts.includes(accountId) || (trunk !== undefined && trunks.includes(trunk))
     if (isShadowed) return this.#shadowPolicy
-    return pauses?.has(`check:attempts:${accountId}`) ? this.#attemptsShadowPolicy : policy
+    if (pauses === undefined || pauses.size === 0) return policy
+    const isInShadow = (check: CheckName) => pauses.has(`check:${check}:${accountId}`)
+    return this.#policies.get(laterChecks.filter(isInShadow).join()) ?? policy
   }
 
   /** Blocks and records, without checks, a call with invalid facts; `detail` says which and why. */
@@ -331,6 +338,15 @@ export class Gate {
     }
     return pauses instanceof Promise ? pauses.then(conclude) : conclude(pauses)
   }
+}
+
+/** By the checks that are in shadow for an account. */
+function preparePolicies(policy: Policy): ReadonlyMap<string, Policy> {
+  let shadowed: readonly CheckName[][] = [[]]
+  for (const check of laterChecks) {
+    shadowed = [...shadowed, ...shadowed.map((checks) => [...checks, check])]
+  }
+  return new Map(shadowed.map((checks) => [checks.join(), toShadowPolicy(policy, checks)]))
 }
 
 const isOfKey = ({ check }: Finding) => check === 'mandate'

@@ -3,10 +3,10 @@ import { canUseScope } from '../domain/caller.js'
 import type { MaybePromise } from '../domain/compliance.js'
 import type { CallRequest, Finding, ReasonCode, Verdict } from '../domain/decision.js'
 import type { Mandate, Pause, Pauses } from '../domain/mandate.js'
-import { isPossibleNumber, parseDialString } from '../domain/phone-number.js'
 import type { Instant, Timers } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'
 import { withTimeout } from '../runtime/runtime.js'
+import { parseCallerId } from './caller-id.js'
 
 type Judgment = Pick<Finding, 'verdict' | 'reason' | 'detail' | 'opensAt'>
 
@@ -96,17 +96,15 @@ function judgeScope(request: CallRequest, mandate: Mandate): Judgment | undefine
   return deny('key-project', `it is limited to the campaigns ${[...campaigns].join(', ')}`)
 }
 
-const noCodes: ReadonlySet<string> = new Set()
-
 function judgeCallerId({ callerId }: CallRequest, mandate: Mandate): Judgment | undefined {
   const { callerIds } = mandate
   if (callerIds === 'any') return undefined
   if (callerId === undefined) return deny('key-caller-id', 'it must name the caller ID')
-  const parsed = parseDialString(callerId, noCodes)
-  if (parsed.kind !== 'nanp' || !isPossibleNumber(parsed.number)) {
+  const number = parseCallerId(callerId)
+  if (number === undefined) {
     return deny('key-caller-id', 'the caller ID is not a number of the North American plan')
   }
-  if (callerIds === 'valid' || callerIds.has(parsed.number)) return undefined
+  if (callerIds === 'valid' || callerIds.has(number)) return undefined
   return deny('key-caller-id', 'the caller ID is not one of its own')
 }
 

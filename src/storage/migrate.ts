@@ -23,6 +23,7 @@ import * as permits from './migrations/0017-permits-expand.js'
 import * as optOutStatements from './migrations/0018-opt-out-statements-expand.js'
 import * as journalsSeen from './migrations/0019-journals-seen-expand.js'
 import * as frequency from './migrations/0020-frequency-expand.js'
+import * as callerIds from './migrations/0022-caller-ids-expand.js'
 import type { EngineTraits, OpenDatabase } from './open-database.js'
 import { limitLockWaits, lockMigration, readConnectedSchemas } from './postgres/schema-locks.js'
 import type { Db } from './tables.js'
@@ -48,6 +49,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0018-opt-out-statements-expand': optOutStatements,
   '0019-journals-seen-expand': journalsSeen,
   '0020-frequency-expand': frequency,
+  '0022-caller-ids-expand': callerIds,
 }
 
 /** In order. */

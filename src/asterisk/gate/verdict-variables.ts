@@ -43,6 +43,7 @@ const hangupCauses: Readonly<Record<ReasonCode, HangupCause>> = {
   'no-consent': '21',
   'not-permitted': '21',
   'unknown-project': '21',
+  'caller-id-invalid': '21',
   'restricted-day': '21',
   'outside-calling-hours': '21',
   'too-many-attempts': '21',

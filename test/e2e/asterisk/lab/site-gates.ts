@@ -42,13 +42,19 @@ const siteKind = 'SITE_KIND'
  */
 export const askings: readonly Asking[] = [
   {
-    arguments: ['kind=manual', 'project=sandbox', 'postal=10001', 'ref=lead-7', 'callerid=5551'],
+    arguments: [
+      'kind=manual',
+      'project=sandbox',
+      'postal=10001',
+      'ref=lead-7',
+      'callerid=3025550151',
+    ],
     record: {
       callKind: 'manual',
       projectId: 'sandbox',
       postalCode: '10001',
       reference: 'lead-7',
-      callerId: '5551',
+      callerId: '3025550151',
     },
   },
   { arguments: [' KIND = Manual ', 'project='], record: { callKind: 'manual' } },
@@ -65,7 +71,12 @@ export const askings: readonly Asking[] = [
   invalid('kind=manual,trunk=nowhere', "trunk 'nowhere': must be a trunk of the settings"),
   {
     arguments: ['trunk=trunk-manual'],
-    record: { callKind: 'manual', projectId: 'sandbox', postalCode: '10002', callerId: '5552' },
+    record: {
+      callKind: 'manual',
+      projectId: 'sandbox',
+      postalCode: '10002',
+      callerId: '3025550152',
+    },
   },
   {
     arguments: ['trunk=trunk-manual', 'kind=ai'],
@@ -89,5 +100,5 @@ export const siteSettings: Readonly<Record<string, string>> = {
   CALLGATE_ASTERISK_TRUNKS:
     '[{ name: trunk, channel: PJSIP/trunk }, { name: trunk-ai, channel: PJSIP/trunk-ai }, ' +
     '{ name: trunk-manual, channel: PJSIP/trunk-manual, ' +
-    'defaults: { kind: manual, project: sandbox, postal: "10002", callerid: "5552" } }]',
+    'defaults: { kind: manual, project: sandbox, postal: "10002", callerid: "3025550152" } }]',
 }
