@@ -16,6 +16,7 @@ export const accountTables = [
   'accounts',
   'api_keys',
   'pauses',
+  'caller_ids',
   'projects',
   'campaigns',
   'project_hours',
@@ -126,6 +127,7 @@ export const edgeAccountEndpoint = defineEndpoint<object, AccountCopy>({
       api_keys: rows,
       // A center of an earlier version has none.
       pauses: rows.default([]),
+      caller_ids: rows.default([]),
       projects: rows,
       campaigns: rows,
       project_hours: rows,

@@ -18,7 +18,12 @@ import {
   type Ruling,
   toShadowPolicy,
 } from '../domain/decision.js'
-import type { LimitsOfAttempt, Pauses } from '../domain/mandate.js'
+import {
+  type CallerIdRegister,
+  type LimitsOfAttempt,
+  noCallerIds,
+  type Pauses,
+} from '../domain/mandate.js'
 import { type PhoneNumber, parseDialString } from '../domain/phone-number.js'
 import type { Instant, Timers } from '../domain/time/clock.js'
 import {
@@ -31,12 +36,12 @@ import {
   takeAttempt,
   toCountedCall,
 } from './attempts.js'
-import { judgeCallerId } from './caller-id.js'
+import { judgeCallerId, needsRegister } from './caller-id.js'
 import { runChecks } from './checks.js'
 import { DecisionRecorder, type Instants, type PendingCall } from './decision-recorder.js'
 import type { GateAccount, GateDeps, GateRules } from './gate-deps.js'
 import { type LegalTimeOptions, prepareLegalTimeOptions } from './legal-time-options.js'
-import { awaitPauses, judgeMandate, refuseByMandate } from './mandate.js'
+import { awaitStored, judgeMandate, refuseByMandate } from './mandate.js'
 import {
   type AlsoRecord,
   type CallRuling,
@@ -50,6 +55,12 @@ import { describeException } from './staleness.js'
 const checkDeadlineShare = 0.9
 
 type Judging = MaybePromise<DecisionFinalizer>
+
+/** Both are `undefined` if they could not be read. */
+interface StoredLimits {
+  readonly pauses: Pauses | undefined
+  readonly own: CallerIdRegister | undefined
+}
 
 export class Gate {
   #deps: GateDeps
@@ -116,27 +127,35 @@ export class Gate {
     if (refused) return this.#concludeAgainst(call, number, refused)
     // Read beside the checks: one after the other, a database that does not answer would be waited for twice.
     const pauses = this.#deps.pauses.read()
+    const own = needsRegister(request) ? this.#deps.callerIds.read(request.accountId) : noCallerIds
     const findings = this.#check(call, number, { deadlineMs, at: request.at })
-    return findings instanceof Promise || pauses instanceof Promise
-      ? this.#awaitAnswers(call, number, [
-          findings,
-          awaitPauses(pauses, { ms: deadlineMs, timers }),
-        ])
-      : this.#conclude(call, number, findings, pauses)
+    if (!(findings instanceof Promise || pauses instanceof Promise || own instanceof Promise)) {
+      return this.#conclude(call, number, findings, { pauses, own })
+    }
+    const ms = { ms: deadlineMs, timers }
+    return this.#awaitAnswers(call, number, [
+      findings,
+      awaitStored(pauses, ms),
+      awaitStored(own, ms),
+    ])
   }
 
   async #awaitAnswers(
     call: PendingCall,
     number: PhoneNumber,
-    answering: readonly [MaybePromise<readonly Finding[]>, MaybePromise<Pauses | undefined>],
+    answering: readonly [
+      MaybePromise<readonly Finding[]>,
+      MaybePromise<Pauses | undefined>,
+      MaybePromise<CallerIdRegister | undefined>,
+    ],
   ): Promise<DecisionFinalizer> {
     const deps = this.#deps
     this.#pending += 1
-    const [findings, pauses] = await Promise.all(answering).finally(() => {
+    const [findings, pauses, own] = await Promise.all(answering).finally(() => {
       this.#pending -= 1
     })
     if (this.#deps !== deps) return this.judge(call.request, call.arrivedAtMs, call.alsoRecord)
-    return await this.#conclude(call, number, findings, pauses)
+    return await this.#conclude(call, number, findings, { pauses, own })
   }
 
   /** The findings of the checks; `at` in a what-if. */
@@ -173,7 +192,7 @@ export class Gate {
     call: PendingCall,
     number: PhoneNumber,
     checked: readonly Finding[],
-    pauses: Pauses | undefined,
+    { pauses, own }: StoredLimits,
   ): Judging {
     const { settings, timers, clock } = this.#deps
     const { request } = call
@@ -185,7 +204,7 @@ export class Gate {
     if (request.subject !== undefined) {
       findings = [...findings, ...judgeSubject(request, settings, clock.now())]
     }
-    const shown = judgeCallerId(request, clock.now())
+    const shown = judgeCallerId(request, { number, own, now: clock.now() })
     if (shown) findings = [...findings, shown]
     const instants = this.#recorder.readInstants(call.account)
     const policy = this.#choosePolicy(request, pauses)
@@ -328,7 +347,7 @@ export class Gate {
     }
     const { settings, clock, pauses: inForce, timers } = this.#deps
     const ms = settings.deadlineMs * checkDeadlineShare
-    const pauses = awaitPauses(inForce.read(), { ms, timers })
+    const pauses = awaitStored(inForce.read(), { ms, timers })
     const conclude = (read: Pauses | undefined) => {
       const paused = judgeMandate(call.request, [], { pauses: read, at: clock.now() })
       const { number } = judgment

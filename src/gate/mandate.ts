@@ -3,10 +3,10 @@ import { canUseScope } from '../domain/caller.js'
 import type { MaybePromise } from '../domain/compliance.js'
 import type { CallRequest, Finding, ReasonCode, Verdict } from '../domain/decision.js'
 import type { Mandate, Pause, Pauses } from '../domain/mandate.js'
+import { parseCallerId } from '../domain/phone-number.js'
 import type { Instant, Timers } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'
 import { withTimeout } from '../runtime/runtime.js'
-import { parseCallerId } from './caller-id.js'
 
 type Judgment = Pick<Finding, 'verdict' | 'reason' | 'detail' | 'opensAt'>
 
@@ -22,14 +22,14 @@ export function refuseByMandate(request: CallRequest, at: Instant): Finding | un
   return judgment && createMandateFinding(judgment, at)
 }
 
-/** Never rejects; pauses that are not known in `ms` are unknown, which blocks. */
-export function awaitPauses(
-  pauses: MaybePromise<Pauses>,
+/** Never rejects; what is not read in `ms` is unknown, which blocks. */
+export function awaitStored<Stored extends object>(
+  stored: MaybePromise<Stored>,
   { ms, timers }: { readonly ms: number; readonly timers: Timers },
-): MaybePromise<Pauses | undefined> {
-  if (!(pauses instanceof Promise)) return pauses
+): MaybePromise<Stored | undefined> {
+  if (!(stored instanceof Promise)) return stored
   const unknown = () => undefined
-  return withTimeout(pauses, ms, unknown, { timers }).catch(unknown)
+  return withTimeout(stored, ms, unknown, { timers }).catch(unknown)
 }
 
 /**
@@ -100,11 +100,9 @@ function judgeCallerId({ callerId }: CallRequest, mandate: Mandate): Judgment | 
   const { callerIds } = mandate
   if (callerIds === 'any') return undefined
   if (callerId === undefined) return deny('key-caller-id', 'it must name the caller ID')
-  const number = parseCallerId(callerId)
-  if (number === undefined) {
-    return deny('key-caller-id', 'the caller ID is not a number of the North American plan')
-  }
-  if (callerIds === 'valid' || callerIds.has(number)) return undefined
+  const parsed = parseCallerId(callerId)
+  if ('problem' in parsed) return deny('key-caller-id', `the caller ID ${parsed.problem}`)
+  if (callerIds === 'valid' || callerIds.has(parsed.number)) return undefined
   return deny('key-caller-id', 'the caller ID is not one of its own')
 }
 

@@ -1,6 +1,6 @@
 /**
  * Row types of what the service keeps beside deciding calls: tokens, legal entities, the reputation
- * monitor, scans, webhooks, permits. Values are stored as `tables.ts` says.
+ * monitor, scans, webhooks, permits, own numbers. Values are stored as `tables.ts` says.
  */
 import type { Generated } from 'kysely'
 import type { CallKind } from '../domain/decision.js'
@@ -187,4 +187,25 @@ export interface PermitKeyRow {
   private_key: string
   /** It signs until the next one does. */
   signs_from: number
+}
+
+/** An own number of an account. All that was ever said of it is kept, as evidence. */
+export interface CallerIdRow {
+  account_id: string
+  number: string
+  /** Code of the project whose calls may show it; empty for all. */
+  project: string
+  owner: string
+  proof: string
+  carrier: string | null
+  attestation: 'A' | 'B' | 'C' | null
+  /** Null is open. */
+  valid_from: number | null
+  valid_until: number | null
+  callback_tested_at: number | null
+  added_at: number
+  added_by: string
+  /** Null while it is in force; also when it was replaced. */
+  ended_at: number | null
+  ended_by: string | null
 }

@@ -5,6 +5,7 @@
 import type { Generated, Kysely } from 'kysely'
 import type {
   AccessTokenRow,
+  CallerIdRow,
   FlagRemovalRow,
   LabelObservationRow,
   LegalEntityRow,
@@ -25,6 +26,7 @@ export interface Tables {
   key_versions: KeyVersionRow
   pauses: PauseRow
   attempts: AttemptRow
+  caller_ids: CallerIdRow
   approvals: ApprovalRow
   projects: ProjectRow
   campaigns: CampaignRow

@@ -5,6 +5,24 @@
 import { type Kysely, PostgresAdapter, sql } from 'kysely'
 
 export async function up(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('caller_ids')
+    .addColumn('account_id', 'text', (column) => column.notNull().references('accounts.id'))
+    .addColumn('number', 'text', (column) => column.notNull())
+    .addColumn('project', 'text', (column) => column.notNull())
+    .addColumn('owner', 'text', (column) => column.notNull())
+    .addColumn('proof', 'text', (column) => column.notNull())
+    .addColumn('carrier', 'text')
+    .addColumn('attestation', 'text')
+    .addColumn('valid_from', 'bigint')
+    .addColumn('valid_until', 'bigint')
+    .addColumn('callback_tested_at', 'bigint')
+    .addColumn('added_at', 'bigint', (column) => column.notNull())
+    .addColumn('added_by', 'text', (column) => column.notNull())
+    .addColumn('ended_at', 'bigint')
+    .addColumn('ended_by', 'text')
+    .addPrimaryKeyConstraint('caller_ids_key', ['account_id', 'number', 'project', 'added_at'])
+    .execute()
   const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter
   const now = isPostgres
     ? sql`(extract(epoch from now()) * 1000)::bigint`
