@@ -67,6 +67,11 @@ const commands: readonly (readonly [string, string, () => Promise<RegisterComman
     async () => (await import('./commands/accounts/approvals.js')).registerApprovals,
   ],
   [
+    'caller-ids',
+    'manage the own numbers that calls may show',
+    async () => (await import('./commands/accounts/caller-ids.js')).registerCallerIds,
+  ],
+  [
     'permits',
     'keys of permits that SIP edges check',
     async () => (await import('./commands/accounts/permits.js')).registerPermits,

@@ -25,6 +25,7 @@ export const accountTables = [
   'accounts',
   'api_keys',
   'pauses',
+  'caller_ids',
   'projects',
   'campaigns',
   'project_hours',
@@ -135,6 +136,7 @@ export const edgeAccountEndpoint = defineEndpoint<object, AccountCopy>({
       api_keys: rows,
       // A center of an earlier version has none.
       pauses: rows.default([]),
+      caller_ids: rows.default([]),
       projects: rows,
       campaigns: rows,
       project_hours: rows,

@@ -13,6 +13,7 @@ import { Accounts } from '../service/accounts/accounts.js'
 import { ApiKeys } from '../service/accounts/api-keys.js'
 import { Approvals } from '../service/accounts/approvals.js'
 import { Attempts } from '../service/accounts/attempts.js'
+import { CallerIds } from '../service/accounts/caller-ids.js'
 import { PauseStore } from '../service/accounts/pauses.js'
 import { Projects } from '../service/projects/projects.js'
 import { GuardedSender } from '../service/webhooks/http-sender/guarded-sender.js'
@@ -40,6 +41,7 @@ export interface AppContext {
   readonly accounts: Accounts
   readonly keys: ApiKeys
   readonly pauses: PauseStore
+  readonly callerIds: CallerIds
   /** Counts the calls that keys were given. */
   readonly attempts: Attempts
   readonly approvals: Approvals
@@ -94,6 +96,7 @@ export async function openAppContext(
       randomBytes,
     })
     const pauses = new PauseStore({ storage, clock, timers })
+    const callerIds = new CallerIds({ storage, clock, timers })
     const webhookObserver = new WebhookObserverRelay()
     const webhooks = createWebhooks({
       settings,
@@ -125,6 +128,7 @@ export async function openAppContext(
       accounts,
       keys,
       pauses,
+      callerIds,
       attempts,
       approvals,
       projects,

@@ -8,6 +8,7 @@ import { version } from '../config/version.js'
 import type { CallingRules } from '../data/calling-rules/calling-rules.js'
 import type { Compliance } from '../domain/compliance.js'
 import { callKinds } from '../domain/decision.js'
+import { noCallerIds } from '../domain/mandate.js'
 import { withoutCounting } from '../gate/attempts.js'
 import { buildPolicy } from '../gate/build-policy.js'
 import { allChecks } from '../gate/checks.js'
@@ -395,6 +396,8 @@ function createDryRunGate(deps: GateDeps): Gate {
     ...deps,
     ...toDryRunRules(deps),
     asksInBackground: true,
+    // A preview does not say what its calls show.
+    callerIds: { read: () => noCallerIds },
     attempts: deps.attempts && withoutCounting(deps.attempts),
     ...unrecorded,
   })
@@ -434,7 +437,7 @@ function createPermits(
 }
 
 function createGateDeps(
-  { runtime, storage, changeHead, pauses, attempts }: AppContext,
+  { runtime, storage, changeHead, pauses, callerIds, attempts }: AppContext,
   deps: GateRules & Pick<GateDeps, 'accounts' | 'metrics' | 'journal'>,
 ): GateDeps {
   return {
@@ -444,6 +447,7 @@ function createGateDeps(
     watermark: changeHead,
     feed: storage.feed,
     pauses,
+    callerIds,
     attempts,
     timers: runtime.timers,
     newId: runtime.newDecisionId,

@@ -66,4 +66,5 @@ export const policySchema = z.strictObject({
   callingHours: checkPolicy('calling hours'),
   // Never answered from a cache.
   attempts: z.strictObject(checkFields('attempts')).superRefine(requireException).prefault({}),
+  callerId: z.strictObject(checkFields('caller ID')).superRefine(requireException).prefault({}),
 })

@@ -9,15 +9,22 @@ import type { TraceContext } from './trace/trace-context.js'
 
 export { type CallKind, callKinds } from './mandate.js'
 
-/** `attempts` is of the calls that a frequency limit counts; the others are of every call. */
+/**
+ * `attempts` is of the calls that a frequency limit counts, `caller-id` of those whose caller ID is judged; the others are of every
+ * call.
+ */
 export const checkNames = [
   'litigator',
   'internal-dnc',
   'permission',
   'calling-hours',
   'attempts',
+  'caller-id',
 ] as const
 export type CheckName = (typeof checkNames)[number]
+
+/** The checks that an account may have in shadow by itself, as those do that are older than the check. */
+export const laterChecks = ['attempts', 'caller-id'] as const satisfies readonly CheckName[]
 
 /** What a caller may have to say, in the order in which it is said. The caller chooses the words. */
 export const disclosureKeys = [
@@ -84,6 +91,11 @@ export const reasonTexts = {
   'no-consent': 'this kind of call requires a permission record, and there is no current one',
   'not-permitted': 'the scrub result does not permit this kind of call',
   'unknown-project': 'the account has no such project or campaign',
+  'caller-id-invalid': 'the caller ID is not a number that may be shown',
+  'caller-id-not-owned': 'the caller ID is not an own number of the account and project',
+  'caller-id-expired': 'the caller ID is an own number that may not be shown at this time',
+  'caller-id-missing':
+    'the call shows no caller ID, and calls of a machine must show an own number',
   'restricted-day': 'calls are prohibited on this local date',
   'outside-calling-hours': 'the local time is outside the lawful calling hours',
   'too-many-attempts': 'the person has been called as often as the law or an own limit allows',

@@ -1,4 +1,7 @@
-/** What limits calls beyond the checks: keys, the number of attempts to one person, and the pauses that an operator may order. */
+/**
+ * What limits calls beyond the checks: keys, the number of attempts to one person, the own numbers that are shown, and the pauses that an
+ * operator may order.
+ */
 import type { PhoneNumber } from './phone-number.js'
 import type { Instant } from './time/clock.js'
 
@@ -229,3 +232,22 @@ export interface Pause {
 }
 
 export type Pauses = ReadonlyMap<string, Pause>
+
+/** A number that an account has shown to be its own, in the time in which its calls may show it. */
+export interface OwnNumber {
+  readonly number: string
+  /** Code of the project whose calls may show it; empty for all. */
+  readonly project: string
+  readonly from: Instant
+  /** Not from this instant on; infinity if it is open. */
+  readonly until: Instant
+}
+
+/** The own numbers of an account, those that have ended too. */
+export interface CallerIdRegister {
+  readonly numbers: ReadonlyMap<string, readonly OwnNumber[]>
+  /** Of the numbers. */
+  readonly projects: ReadonlySet<string>
+}
+
+export const noCallerIds: CallerIdRegister = { numbers: new Map(), projects: new Set() }

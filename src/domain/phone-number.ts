@@ -160,6 +160,25 @@ export function isPossibleNumber(number: PhoneNumber): boolean {
   return possibleNumberPattern.test(number)
 }
 
+/** Reserved for an expansion of the plan (N9X, 37X, 96X), so that no area code has them yet. */
+const reservedAreaCode = /^(?:.9|37|96)/
+
+/** Premium services, for which the person who calls back would pay. */
+const premiumNumber = /^(?:900|\d{3}976)/
+
+/** The number of the North American plan that a caller ID is, or why it may not be shown, to follow the name of what is wrong. */
+export function parseCallerId(
+  text: string,
+): { readonly number: PhoneNumber } | { readonly problem: string } {
+  const parsed = parseDialString(text)
+  if (parsed.kind !== 'nanp' || !isPossibleNumber(parsed.number)) {
+    return { problem: 'is not a telephone number of the North American plan' }
+  }
+  const { number } = parsed
+  if (reservedAreaCode.test(number)) return { problem: 'has an area code that is not in use' }
+  return premiumNumber.test(number) ? { problem: 'is a premium number' } : { number }
+}
+
 export function areaCodeOf(number: PhoneNumber): string {
   return number.slice(0, 3)
 }

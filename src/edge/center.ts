@@ -73,6 +73,7 @@ export class Center {
         accounts: account ? [{ ...account, webhook_secret: null }] : [],
         api_keys: await read('api_keys'),
         pauses: await read('pauses'),
+        caller_ids: await read('caller_ids'),
         projects: await read('projects'),
         campaigns: await read('campaigns'),
         project_hours: await read('project_hours'),

@@ -26,6 +26,7 @@ export interface PolicySettings {
   readonly permission: CheckPolicySettings
   readonly callingHours: CheckPolicySettings
   readonly attempts: CheckPolicySettings
+  readonly callerId: CheckPolicySettings
 }
 
 /** The settings that say what a finding does to a call. */
@@ -49,6 +50,7 @@ export function buildPolicy({ policy: settings, gate }: AllPolicySettings): Poli
     permission: buildCheckPolicy(settings.permission),
     'calling-hours': buildCheckPolicy(settings.callingHours),
     attempts: buildCheckPolicy(settings.attempts),
+    'caller-id': buildCheckPolicy(settings.callerId),
   }
   return gate.shadow.all ? toShadowPolicy(policy) : policy
 }
@@ -65,6 +67,7 @@ const settingNames: Readonly<Record<CheckName, keyof PolicySettings>> = {
   permission: 'permission',
   'calling-hours': 'callingHours',
   attempts: 'attempts',
+  'caller-id': 'callerId',
 }
 
 /** An exception that ends later is probably meant to be permanent. */

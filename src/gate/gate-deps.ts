@@ -1,7 +1,7 @@
 /** What the gate is made of: its settings, and the ports through which it asks, records and counts. */
 import type { Compliance, MaybePromise } from '../domain/compliance.js'
 import type { CallKind, Disclosure, Policy } from '../domain/decision.js'
-import type { AttemptCounter, FrequencyLimit, Pauses } from '../domain/mandate.js'
+import type { AttemptCounter, CallerIdRegister, FrequencyLimit, Pauses } from '../domain/mandate.js'
 import type { Clock, ClockReading, Instant, Timers } from '../domain/time/clock.js'
 import type { Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
@@ -105,6 +105,8 @@ export interface GateDeps extends GateRules {
   readonly accounts: { readonly real: GateAccount; readonly sandbox: GateAccount }
   /** The pauses in force, at most a second old. */
   readonly pauses: { read(): MaybePromise<Pauses> }
+  /** The own numbers of an account, at most a second old. */
+  readonly callerIds: { read(accountId: string): MaybePromise<CallerIdRegister> }
   /** Absent for decisions that are no attempts. */
   readonly attempts?: AttemptCounter | undefined
   /** Whether a provider answers its questions after those of other gates. */

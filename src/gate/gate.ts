@@ -8,15 +8,22 @@ import type { MaybePromise } from '../domain/compliance.js'
 import {
   type CallKind,
   type CallRequest,
+  type CheckName,
   type Decision,
   type DecisionFinalizer,
   decide,
   type Finding,
+  laterChecks,
   type Policy,
   type Ruling,
   toShadowPolicy,
 } from '../domain/decision.js'
-import type { LimitsOfAttempt, Pauses } from '../domain/mandate.js'
+import {
+  type CallerIdRegister,
+  type LimitsOfAttempt,
+  noCallerIds,
+  type Pauses,
+} from '../domain/mandate.js'
 import { type PhoneNumber, parseDialString } from '../domain/phone-number.js'
 import type { Instant, Timers } from '../domain/time/clock.js'
 import {
@@ -29,11 +36,12 @@ import {
   takeAttempt,
   toCountedCall,
 } from './attempts.js'
+import { judgeCallerId, needsRegister } from './caller-id.js'
 import { runChecks } from './checks.js'
 import { DecisionRecorder, type Instants, type PendingCall } from './decision-recorder.js'
 import type { GateAccount, GateDeps, GateRules } from './gate-deps.js'
 import { type LegalTimeOptions, prepareLegalTimeOptions } from './legal-time-options.js'
-import { awaitPauses, judgeMandate, refuseByMandate } from './mandate.js'
+import { awaitStored, judgeMandate, refuseByMandate } from './mandate.js'
 import {
   type AlsoRecord,
   type CallRuling,
@@ -48,10 +56,16 @@ const checkDeadlineShare = 0.9
 
 type Judging = MaybePromise<DecisionFinalizer>
 
+/** Both are `undefined` if they could not be read. */
+interface StoredLimits {
+  readonly pauses: Pauses | undefined
+  readonly own: CallerIdRegister | undefined
+}
+
 export class Gate {
   #deps: GateDeps
   #shadowPolicy: Policy
-  #attemptsShadowPolicy: Policy
+  #policies: ReadonlyMap<string, Policy>
   #legalTimeOptions: Readonly<Record<CallKind, LegalTimeOptions>>
   readonly #recorder: DecisionRecorder
   #pending = 0
@@ -60,7 +74,7 @@ export class Gate {
     this.#deps = deps
     this.#recorder = new DecisionRecorder(deps)
     this.#shadowPolicy = toShadowPolicy(deps.policy)
-    this.#attemptsShadowPolicy = toShadowPolicy(deps.policy, ['attempts'])
+    this.#policies = preparePolicies(deps.policy)
     this.#legalTimeOptions = prepareLegalTimeOptions(deps.settings)
   }
 
@@ -72,7 +86,7 @@ export class Gate {
     this.#deps = { ...this.#deps, ...rules }
     this.#recorder.replaceDeps(this.#deps)
     this.#shadowPolicy = toShadowPolicy(rules.policy)
-    this.#attemptsShadowPolicy = toShadowPolicy(rules.policy, ['attempts'])
+    this.#policies = preparePolicies(rules.policy)
     this.#legalTimeOptions = prepareLegalTimeOptions(rules.settings)
   }
 
@@ -113,27 +127,35 @@ export class Gate {
     if (refused) return this.#concludeAgainst(call, number, refused)
     // Read beside the checks: one after the other, a database that does not answer would be waited for twice.
     const pauses = this.#deps.pauses.read()
+    const own = needsRegister(request) ? this.#deps.callerIds.read(request.accountId) : noCallerIds
     const findings = this.#check(call, number, { deadlineMs, at: request.at })
-    return findings instanceof Promise || pauses instanceof Promise
-      ? this.#awaitAnswers(call, number, [
-          findings,
-          awaitPauses(pauses, { ms: deadlineMs, timers }),
-        ])
-      : this.#conclude(call, number, findings, pauses)
+    if (!(findings instanceof Promise || pauses instanceof Promise || own instanceof Promise)) {
+      return this.#conclude(call, number, findings, { pauses, own })
+    }
+    const ms = { ms: deadlineMs, timers }
+    return this.#awaitAnswers(call, number, [
+      findings,
+      awaitStored(pauses, ms),
+      awaitStored(own, ms),
+    ])
   }
 
   async #awaitAnswers(
     call: PendingCall,
     number: PhoneNumber,
-    answering: readonly [MaybePromise<readonly Finding[]>, MaybePromise<Pauses | undefined>],
+    answering: readonly [
+      MaybePromise<readonly Finding[]>,
+      MaybePromise<Pauses | undefined>,
+      MaybePromise<CallerIdRegister | undefined>,
+    ],
   ): Promise<DecisionFinalizer> {
     const deps = this.#deps
     this.#pending += 1
-    const [findings, pauses] = await Promise.all(answering).finally(() => {
+    const [findings, pauses, own] = await Promise.all(answering).finally(() => {
       this.#pending -= 1
     })
     if (this.#deps !== deps) return this.judge(call.request, call.arrivedAtMs, call.alsoRecord)
-    return await this.#conclude(call, number, findings, pauses)
+    return await this.#conclude(call, number, findings, { pauses, own })
   }
 
   /** The findings of the checks; `at` in a what-if. */
@@ -170,7 +192,7 @@ export class Gate {
     call: PendingCall,
     number: PhoneNumber,
     checked: readonly Finding[],
-    pauses: Pauses | undefined,
+    { pauses, own }: StoredLimits,
   ): Judging {
     const { settings, timers, clock } = this.#deps
     const { request } = call
@@ -182,6 +204,8 @@ export class Gate {
     if (request.subject !== undefined) {
       findings = [...findings, ...judgeSubject(request, settings, clock.now())]
     }
+    const shown = judgeCallerId(request, { number, own, now: clock.now() })
+    if (shown) findings = [...findings, shown]
     const instants = this.#recorder.readInstants(call.account)
     const policy = this.#choosePolicy(request, pauses)
     const ruling = rule(request, findings, policy, instants)
@@ -281,7 +305,9 @@ export class Gate {
     const isShadowed =
       accounts.includes(accountId) || (trunk !== undefined && trunks.includes(trunk))
     if (isShadowed) return this.#shadowPolicy
-    return pauses?.has(`check:attempts:${accountId}`) ? this.#attemptsShadowPolicy : policy
+    if (pauses === undefined || pauses.size === 0) return policy
+    const isInShadow = (check: CheckName) => pauses.has(`check:${check}:${accountId}`)
+    return this.#policies.get(laterChecks.filter(isInShadow).join()) ?? policy
   }
 
   /** Blocks and records, without checks, a call with invalid facts; `detail` says which and why. */
@@ -321,7 +347,7 @@ export class Gate {
     }
     const { settings, clock, pauses: inForce, timers } = this.#deps
     const ms = settings.deadlineMs * checkDeadlineShare
-    const pauses = awaitPauses(inForce.read(), { ms, timers })
+    const pauses = awaitStored(inForce.read(), { ms, timers })
     const conclude = (read: Pauses | undefined) => {
       const paused = judgeMandate(call.request, [], { pauses: read, at: clock.now() })
       const { number } = judgment
@@ -331,6 +357,15 @@ export class Gate {
     }
     return pauses instanceof Promise ? pauses.then(conclude) : conclude(pauses)
   }
+}
+
+/** By the checks that are in shadow for an account. */
+function preparePolicies(policy: Policy): ReadonlyMap<string, Policy> {
+  let shadowed: readonly CheckName[][] = [[]]
+  for (const check of laterChecks) {
+    shadowed = [...shadowed, ...shadowed.map((checks) => [...checks, check])]
+  }
+  return new Map(shadowed.map((checks) => [checks.join(), toShadowPolicy(policy, checks)]))
 }
 
 const isOfKey = ({ check }: Finding) => check === 'mandate'

@@ -3,7 +3,7 @@ import { canUseScope } from '../domain/caller.js'
 import type { MaybePromise } from '../domain/compliance.js'
 import type { CallRequest, Finding, ReasonCode, Verdict } from '../domain/decision.js'
 import type { Mandate, Pause, Pauses } from '../domain/mandate.js'
-import { isPossibleNumber, parseDialString } from '../domain/phone-number.js'
+import { parseCallerId } from '../domain/phone-number.js'
 import type { CandidatePlace } from '../domain/place.js'
 import type { Instant, LocalDay, Timers } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'
@@ -24,14 +24,14 @@ export function refuseByMandate(request: CallRequest, at: Instant): Finding | un
   return judgment && createMandateFinding(judgment, at)
 }
 
-/** Never rejects; pauses that are not known in `ms` are unknown, which blocks. */
-export function awaitPauses(
-  pauses: MaybePromise<Pauses>,
+/** Never rejects; what is not read in `ms` is unknown, which blocks. */
+export function awaitStored<Stored extends object>(
+  stored: MaybePromise<Stored>,
   { ms, timers }: { readonly ms: number; readonly timers: Timers },
-): MaybePromise<Pauses | undefined> {
-  if (!(pauses instanceof Promise)) return pauses
+): MaybePromise<Stored | undefined> {
+  if (!(stored instanceof Promise)) return stored
   const unknown = () => undefined
-  return withTimeout(pauses, ms, unknown, { timers }).catch(unknown)
+  return withTimeout(stored, ms, unknown, { timers }).catch(unknown)
 }
 
 /**
@@ -98,16 +98,12 @@ function judgeScope(request: CallRequest, mandate: Mandate): Judgment | undefine
   return deny('key-project', `it is limited to the campaigns ${[...campaigns].join(', ')}`)
 }
 
-const noCodes: ReadonlySet<string> = new Set()
-
 function judgeCallerId({ callerId }: CallRequest, mandate: Mandate): Judgment | undefined {
   const { callerIds } = mandate
   if (callerIds === 'any') return undefined
   if (callerId === undefined) return deny('key-caller-id', 'it must name the caller ID')
-  const parsed = parseDialString(callerId, noCodes)
-  if (parsed.kind !== 'nanp' || !isPossibleNumber(parsed.number)) {
-    return deny('key-caller-id', 'the caller ID is not a number of the North American plan')
-  }
+  const parsed = parseCallerId(callerId)
+  if ('problem' in parsed) return deny('key-caller-id', `the caller ID ${parsed.problem}`)
   if (callerIds === 'valid' || callerIds.has(parsed.number)) return undefined
   return deny('key-caller-id', 'the caller ID is not one of its own')
 }

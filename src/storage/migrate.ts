@@ -24,6 +24,7 @@ import * as optOutStatements from './migrations/0018-opt-out-statements-expand.j
 import * as journalsSeen from './migrations/0019-journals-seen-expand.js'
 import * as frequency from './migrations/0020-frequency-expand.js'
 import * as placedAttempts from './migrations/0021-placed-attempts-expand.js'
+import * as callerIds from './migrations/0022-caller-ids-expand.js'
 import * as repeatedRequests from './migrations/0023-repeated-requests-expand.js'
 import type { EngineTraits, OpenDatabase } from './open-database.js'
 import { limitLockWaits, lockMigration, readConnectedSchemas } from './postgres/schema-locks.js'
@@ -51,6 +52,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0019-journals-seen-expand': journalsSeen,
   '0020-frequency-expand': frequency,
   '0021-placed-attempts-expand': placedAttempts,
+  '0022-caller-ids-expand': callerIds,
   '0023-repeated-requests-expand': repeatedRequests,
 }
 

@@ -1,6 +1,6 @@
 /**
  * Row types of what the service keeps beside deciding calls: tokens, legal entities, the reputation
- * monitor, scans, webhooks, permits. Values are stored as `tables.ts` says.
+ * monitor, scans, webhooks, permits, own numbers. Values are stored as `tables.ts` says.
  */
 import type { Generated } from 'kysely'
 import type { CallKind } from '../domain/decision.js'
@@ -198,4 +198,44 @@ export interface RepeatedRequestRow {
   /** Null while it is being decided. */
   decision_id: string | null
   at: number
+}
+
+/** An own number of an account. All that was ever said of it is kept, as evidence. */
+export interface CallerIdRow {
+  account_id: string
+  number: string
+  /** Code of the project whose calls may show it; empty for all. */
+  project: string
+  owner: string
+  proof: string
+  carrier: string | null
+  attestation: 'A' | 'B' | 'C' | null
+  /** Null is open. */
+  valid_from: number | null
+  valid_until: number | null
+  callback_tested_at: number | null
+  added_at: number
+  added_by: string
+  /** Null while it is in force; also when it was replaced. */
+  ended_at: number | null
+  ended_by: string | null
+}
+
+/** A call that was allowed and that a limit on calls counts. */
+export interface AttemptRow {
+  /** Of an imported one, the account and its reference. */
+  decision_id: string
+  /** Empty without a key. */
+  key_id: string
+  account_id: string
+  number: string
+  /** Null if the request said nothing of it. */
+  subject: string | null
+  person: string | null
+  /** When it was allowed, or dialed. */
+  at: number
+  /** Null while it is not known. */
+  answered: number | null
+  /** 1 once the call is known to have left. */
+  placed: number | null
 }

@@ -5,6 +5,8 @@
 import type { Generated, Kysely } from 'kysely'
 import type {
   AccessTokenRow,
+  AttemptRow,
+  CallerIdRow,
   FlagRemovalRow,
   LabelObservationRow,
   LegalEntityRow,
@@ -26,6 +28,7 @@ export interface Tables {
   key_versions: KeyVersionRow
   pauses: PauseRow
   attempts: AttemptRow
+  caller_ids: CallerIdRow
   approvals: ApprovalRow
   projects: ProjectRow
   campaigns: CampaignRow
@@ -148,25 +151,6 @@ export interface ApprovalRow {
   note: string | null
   /** That used it. */
   decision_id: string | null
-}
-
-/** A call that was allowed and that a limit on calls counts. */
-interface AttemptRow {
-  /** Of an imported one, the account and its reference. */
-  decision_id: string
-  /** Empty without a key. */
-  key_id: string
-  account_id: string
-  number: string
-  /** Null if the request said nothing of it. */
-  subject: string | null
-  person: string | null
-  /** When it was allowed, or dialed. */
-  at: number
-  /** Null while it is not known. */
-  answered: number | null
-  /** 1 once the call is known to have left. */
-  placed: number | null
 }
 
 export interface ProjectRow {

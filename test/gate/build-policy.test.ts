@@ -27,6 +27,7 @@ const settings = (more: Partial<PolicySettings> = {}): PolicySettings => ({
   permission: enforced,
   callingHours: enforced,
   attempts: enforced,
+  callerId: enforced,
   ...more,
 })
 
@@ -65,7 +66,7 @@ describe('policy from settings', () => {
   it('has every check in shadow with gate.shadow.all, exceptions for unknowns included', () => {
     const given = settings({ litigator: allowing(now + day) })
     const policy = buildPolicy(withShadow(given, { all: true }))
-    expect(Object.values(policy).map(({ mode }) => mode)).toEqual(Array(5).fill('shadow'))
+    expect(Object.values(policy).map(({ mode }) => mode)).toEqual(Array(6).fill('shadow'))
     expect(policy.litigator.allowUnknown?.until).toBe(now + day)
   })
 
@@ -96,6 +97,7 @@ describe('warnings of the start', () => {
     permission: one,
     callingHours: one,
     attempts: one,
+    callerId: one,
   })
   const cases: readonly (readonly [string, PolicySettings, readonly string[]])[] = [
     ['the strictest', settings(), []],
@@ -134,7 +136,7 @@ describe('warnings of the start', () => {
       'all in shadow',
       all(shadowed),
       [
-        ...['litigator', 'internalDnc', 'permission', 'callingHours', 'attempts'].map(
+        ...['litigator', 'internalDnc', 'permission', 'callingHours', 'attempts', 'callerId'].map(
           (name) => `policy.${name}: in shadow; its findings block nothing`,
         ),
         'policy: every check is in shadow; no number of the plan is blocked',

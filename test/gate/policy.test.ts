@@ -38,6 +38,7 @@ const allInShadow: Policy = {
   permission: shadow,
   'calling-hours': shadow,
   attempts: shadow,
+  'caller-id': shadow,
 }
 
 const listed = () => answered({ isLitigator: true })
@@ -123,6 +124,7 @@ describe('an unknown that whoever asks has caused', () => {
     permission: everywhere,
     'calling-hours': everywhere,
     attempts: everywhere,
+    'caller-id': everywhere,
   }
 
   it.each(['bad-question', 'not-askable'] as const)(

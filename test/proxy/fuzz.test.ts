@@ -135,7 +135,7 @@ function lists(platform: PlatformName): fc.Arbitrary<string | undefined> {
   const written: Partial<Record<PlatformName, (all: string[]) => object>> = {
     vapi: (all) => ({ assistantId: 'a', customers: all.map((one) => ({ number: one })) }),
     retell: (all) => ({ from_number: 'x', tasks: all.map((one) => ({ to_number: one })) }),
-    telnyx: (all) => ({ from: 'x', to: all }),
+    telnyx: (all) => ({ from: '+12125550199', to: all }),
   }
   const write = written[platform]
   return write

@@ -78,6 +78,7 @@ const kept: Readonly<Record<string, string>> = {
   accounts: 'id kind name country webhook_secret',
   api_keys: 'id key_hash label role rights projects call_kinds call_limits',
   attempts: 'decision_id key_id subject',
+  caller_ids: 'number project owner proof carrier attestation added_by ended_by',
   call_outcomes: 'decision_id state not_carried_out leg dial_status',
   campaigns: 'project_code name status',
   decisions: 'id call_kind decision reason via',

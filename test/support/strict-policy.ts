@@ -7,4 +7,5 @@ export const strictPolicy: Policy = {
   permission: { mode: 'enforce' },
   'calling-hours': { mode: 'enforce' },
   attempts: { mode: 'enforce' },
+  'caller-id': { mode: 'enforce' },
 }

@@ -2,6 +2,7 @@
 
 import type { Compliance } from '../../src/domain/compliance.js'
 import type { CallRequest, Decision } from '../../src/domain/decision.js'
+import { noCallerIds } from '../../src/domain/mandate.js'
 import { type Clock, fixedClock } from '../../src/domain/time/clock.js'
 import { allChecks } from '../../src/gate/checks.js'
 import { Gate } from '../../src/gate/gate.js'
@@ -71,6 +72,7 @@ export function testGate(
     clock: fixedClock(noon),
     watermark: { getLagMs: () => 0 },
     pauses: { read: () => new Map() },
+    callerIds: { read: () => noCallerIds },
     timers: systemTimers,
     newId: () => `id${++ids}`,
     metrics,

@@ -32,6 +32,7 @@ const account: AccountCopy = {
     accounts: [{ id: accountId, kind: 'real', name: 'Main', agents_may_remove: 0, created_at: 0 }],
     api_keys: [],
     pauses: [],
+    caller_ids: [],
     projects: [],
     campaigns: [],
     project_hours: [],

@@ -1,6 +1,7 @@
 /** `callgate accounts ...`: lists accounts and changes their permissions. */
 import { type Command, Option } from 'commander'
 import { defaultMaxScrubNumbers, maxScrubNumbers } from '../../domain/caller.js'
+import { laterChecks } from '../../domain/decision.js'
 import type { Pauses } from '../../domain/mandate.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import {
@@ -113,9 +114,6 @@ function registerSet(group: Command, terminal: Terminal): void {
       }),
     )
 }
-
-/** The checks that not every installation has had from its start. */
-const laterChecks = ['attempts'] as const
 
 interface CheckOptions {
   readonly check: (typeof laterChecks)[number]

@@ -57,13 +57,14 @@ function readCalls(fields: JsonObject): CallPlan {
   const customers = readCustomers(fields)
   for (const name of agentFields) refuseOtherCallees(fields[name], name)
   const at = readSchedule(fields.schedulePlan)
-  const callerId = readCallerId(fields.phoneNumberId, 'phoneNumberId')
+  // It names a number at the platform, so what the call shows is not known here.
+  readCallerId(fields.phoneNumberId, 'phoneNumberId')
   const calls = customers.map((value, index): PlannedCall => {
     const where = fields.customers ? `customers[${index}]` : 'customer'
     const customer = requireObject(value, where)
     requireKnownFields(customer, customerFields, `${where}.`)
     for (const name of agentFields) refuseOtherCallees(customer[name], `${where}.${name}`)
-    return { number: requireNumber(customer.number, `${where}.number`), callerId, at }
+    return { number: requireNumber(customer.number, `${where}.number`), at }
   })
   return { calls, addDecisions: (ids) => addDecisions(fields, calls, ids) }
 }

@@ -70,6 +70,7 @@ function allChecks(policy: CheckPolicy): Policy {
     permission: policy,
     'calling-hours': policy,
     attempts: policy,
+    'caller-id': policy,
   }
 }
 

@@ -459,3 +459,22 @@ it('goes on for what an operator has signed for while it is cut off, and says so
   for (const line of lines) line.resume()
   await excepted.end('SIGTERM')
 })
+
+it('takes the own numbers that calls may show from the center', async () => {
+  const change = (...args: readonly string[]) =>
+    callgate(['caller-ids', ...args, '--account', 'sandbox'], cluster.environment)
+  const ask = async () => {
+    const asked = { number: '6465550100', callKind: 'manual', callerId: '6465550151' }
+    return ((await (await send(edge, '/v1/decisions', asked)).json()) as { reason: string }).reason
+  }
+  const untilReason = (reason: string) =>
+    until(`the edge says ${reason}`, async () => (await ask()) === reason)
+  await untilReason('permitted')
+  const proof = ['--owner', 'Acme Inc.', '--proof', 'invoice 7']
+  expect((await change('add', '6465550150', ...proof)).code).toBe(0)
+  await untilReason('caller-id-not-owned')
+  expect((await change('add', '6465550151', ...proof)).code).toBe(0)
+  await untilReason('permitted')
+  expect((await change('end', '6465550151')).code).toBe(0)
+  await untilReason('caller-id-expired')
+})

@@ -1,0 +1,222 @@
+/** The own numbers that calls may show: the register over each engine, and what the gate makes of it. */
+import { beforeEach, describe, expect, it } from 'vitest'
+import { type Caller, noLimits } from '../../src/domain/caller.js'
+import type { CallRequest, Decision } from '../../src/domain/decision.js'
+import { type CallerIdInput, CallerIds } from '../../src/service/accounts/caller-ids.js'
+import { insertProject } from '../../src/service/projects/project-rows.js'
+import { useDatabase } from '../support/database.js'
+import { fakeCompliance } from '../support/fake-compliance.js'
+import { buildSubjects, caller } from '../support/service-subjects.js'
+import { type TestClock, testClock } from '../support/test-clock.js'
+import { aCall, testGate } from '../support/test-gate.js'
+
+const database = useDatabase()
+const compliance = fakeCompliance()
+
+let clock: TestClock
+let callerIds: CallerIds
+let decide: (call?: Partial<CallRequest>) => Promise<Decision>
+
+const [own, nearby, foreign] = ['3125550150', '2125550151', '7185550152']
+const day = 86_400_000
+const proof = { owner: 'Acme Inc.', proof: 'invoice 7 of Example Telecom' }
+
+function add(inputs: readonly Partial<CallerIdInput>[], by: Caller = caller()) {
+  const all = inputs.map((input) => ({ number: own, ...proof, ...input }))
+  return callerIds.add(by, all, 'ann')
+}
+
+beforeEach(async () => {
+  clock = testClock('2026-11-23T17:00:00Z')
+  await buildSubjects(database.storage, { clock })
+  for (const code of ['SPRING', 'FALL']) {
+    await insertProject(database.db, { accountId: 'main', code, name: code, createdAt: 0 })
+  }
+  callerIds = new CallerIds({ storage: database.storage, clock, timers: clock })
+  const { gate } = testGate(compliance, { callerIds, clock, accountClock: clock })
+  decide = (call = {}) => gate.decide(aCall(call))
+})
+
+describe('an account without own numbers', () => {
+  it('has no finding', async () => {
+    for (const callerId of [undefined, own, 'anonymous']) {
+      const { findings } = await decide({ callerId })
+      expect(findings.some(({ check }) => check === 'caller-id')).toBe(false)
+    }
+  })
+})
+
+describe('a call of an account with own numbers', () => {
+  beforeEach(() => add([{}, { number: nearby, projectId: 'spring' }]))
+
+  it('that shows one passes, however it is written', async () => {
+    for (const callerId of [own, `+1${own}`, '(312) 555-0150']) {
+      const decision = await decide({ callerId })
+      expect(decision).toMatchObject({ decision: 'allow', reason: 'permitted' })
+      expect(decision.findings.at(-1)).toMatchObject({ check: 'caller-id', verdict: 'pass' })
+    }
+  })
+
+  it('that shows another is blocked, of every kind, and is told a number that fits', async () => {
+    for (const callKind of ['manual', 'autodialed', 'ai'] as const) {
+      const { decision, findings } = await decide({ callerId: foreign, callKind })
+      expect(decision).toBe('block')
+      expect(findings.at(-1)).toMatchObject({ reason: 'caller-id-not-owned' })
+      expect(findings.at(-1)?.detail).toContain(`${own} may be shown`)
+    }
+    expect((await decide({ callerId: foreign })).reason).toBe('caller-id-not-owned')
+  })
+
+  it('is told one of the same area code first, if the project may show it', async () => {
+    const inSpring = await decide({ callerId: foreign, projectId: 'Spring' })
+    expect(inSpring.findings.at(-1)?.detail).toContain(`${nearby} may be shown`)
+  })
+
+  it('may show a number of its project, and not one of another', async () => {
+    expect((await decide({ callerId: nearby, projectId: 'spring' })).decision).toBe('allow')
+    for (const projectId of ['fall', 'main', undefined]) {
+      const { reason } = await decide({ callerId: nearby, projectId })
+      expect(reason).toBe('caller-id-not-owned')
+    }
+  })
+
+  it('that names only its campaign may not show a number of one project', async () => {
+    const { findings } = await decide({ callerId: nearby, campaignId: '1' })
+    expect(findings.at(-1)).toMatchObject({ reason: 'caller-id-not-owned' })
+    expect(findings.at(-1)?.detail).toContain('name the project')
+  })
+
+  it.each([undefined, '', 'anonymous'])(
+    'that shows nothing is blocked unless a person dials: %s',
+    async (callerId) => {
+      for (const callKind of ['autodialed', 'ai'] as const) {
+        const { decision, findings } = await decide({ callerId, callKind })
+        expect(decision).toBe('block')
+        expect(findings.at(-1)).toMatchObject({ reason: 'caller-id-missing' })
+      }
+      expect((await decide({ callerId })).decision).toBe('allow')
+    },
+  )
+
+  it('of another account is not judged by them', async () => {
+    for (const accountId of ['other', 'sandbox']) {
+      const { findings } = await decide({ accountId, callerId: foreign })
+      expect(findings.some(({ check }) => check === 'caller-id')).toBe(false)
+    }
+  })
+})
+
+it('a project without own numbers is not judged by those of another', async () => {
+  await add([{ number: nearby, projectId: 'SPRING' }])
+  expect((await decide({ callerId: foreign, projectId: 'FALL' })).decision).toBe('allow')
+  expect((await decide({ callerId: foreign, projectId: 'SPRING' })).decision).toBe('block')
+  const onlyCampaign = await decide({ callerId: foreign, campaignId: '1' })
+  expect(onlyCampaign.decision).toBe('block')
+})
+
+describe('a number may be shown', () => {
+  it('from an instant on and until another', async () => {
+    const now = clock.now()
+    await add([{ from: now + day, until: now + 2 * day }])
+    const early = await decide({ callerId: own })
+    expect(early).toMatchObject({ decision: 'block', reason: 'caller-id-expired' })
+    expect(early.findings.at(-1)?.detail).toContain('from 2026-11-24T17:00:00Z on')
+    expect((await decide({ callerId: own, at: now + day })).decision).toBe('allow')
+    expect((await decide({ callerId: own, at: now + 2 * day })).reason).toBe('caller-id-expired')
+  })
+
+  it('so that an allow is not valid longer', async () => {
+    await add([{ until: clock.now() + 5_000 }])
+    const { validUntil } = await decide({ callerId: own })
+    expect(validUntil).toBe(clock.now() + 5_000)
+  })
+
+  it('until it is ended, which another process sees within a second', async () => {
+    const elsewhere = new CallerIds({ storage: database.storage, clock, timers: clock })
+    await add([{}])
+    expect((await decide({ callerId: own })).decision).toBe('allow')
+    await elsewhere.end(caller(), { number: own }, 'bob')
+    clock.advance(1_001)
+    const ended = await decide({ callerId: own })
+    expect(ended).toMatchObject({ decision: 'block', reason: 'caller-id-expired' })
+    expect(ended.findings.at(-1)?.detail).toContain('no own number')
+    await expect(callerIds.end(caller(), { number: own }, 'bob')).rejects.toMatchObject({
+      kind: 'not-found',
+    })
+    clock.advance(1)
+    await add([{}])
+    expect((await decide({ callerId: own })).decision).toBe('allow')
+  })
+})
+
+it('blocks if the numbers cannot be read', async () => {
+  const failing = { read: () => Promise.reject(new Error('no database')) }
+  const { gate } = testGate(compliance, { callerIds: failing })
+  const unknown = { check: 'caller-id', verdict: 'unknown', reason: 'check-unanswered' }
+  const decision = await gate.decide(aCall({ callerId: own }))
+  expect(decision).toMatchObject({ decision: 'block', reason: 'check-unanswered' })
+  expect(decision.findings.at(-1)).toMatchObject(unknown)
+  expect((await gate.decide(aCall())).decision).toBe('allow')
+})
+
+describe('the register', () => {
+  it('keeps what was said before a change, and what has ended', async () => {
+    const callbackTestedAt = clock.now()
+    await add([{ carrier: 'Example', attestation: 'A', callbackTestedAt }])
+    clock.advance(day)
+    await add([{ proof: 'port order 9' }])
+    clock.advance(day)
+    await callerIds.end(caller(), { number: `1-${own}` }, 'bob')
+    expect(await callerIds.list(caller())).toEqual([])
+    const first = Date.parse('2026-11-23T17:00:00Z')
+    expect(await callerIds.list(caller(), { ended: true })).toMatchObject([
+      { proof: 'port order 9', addedAt: first + day, endedAt: first + 2 * day, endedBy: 'bob' },
+      {
+        proof: proof.proof,
+        attestation: 'A',
+        addedBy: 'ann',
+        endedAt: first + day,
+        callbackTestedAt,
+      },
+    ])
+  })
+
+  it('takes the same number again and again at one instant', async () => {
+    for (let time = 0; time < 3; time += 1) await add([{}])
+    expect(await callerIds.list(caller())).toHaveLength(1)
+    expect(await callerIds.list(caller(), { ended: true })).toHaveLength(3)
+    await Promise.all([add([{}]), add([{}])])
+    expect(await callerIds.list(caller())).toHaveLength(1)
+  })
+
+  it.each([
+    [{ number: '911' }, 'callerIds[1].number'],
+    [{ number: '9005550100' }, 'callerIds[1].number'],
+    [{ number: `1${own}` }, 'callerIds[1].number'],
+    [{ number: nearby, owner: ' ' }, 'callerIds[1].owner'],
+    [{ number: nearby, proof: 'x'.repeat(201) }, 'callerIds[1].proof'],
+    [{ number: nearby, carrier: 'x'.repeat(201) }, 'callerIds[1].carrier'],
+    [{ number: nearby, projectId: 'NONE' }, 'callerIds[1].projectId'],
+    [{ number: nearby, from: 2, until: 2 }, 'callerIds[1].until'],
+  ])('refuses %j, and takes none of the others', async (input, field) => {
+    await expect(add([{}, input])).rejects.toMatchObject({ problems: [{ field }] })
+    expect(await callerIds.list(caller())).toEqual([])
+  })
+
+  it('belongs to its account, and to the projects of a key', async () => {
+    await add([{}, { number: nearby, projectId: 'SPRING' }, { number: foreign, projectId: 'FALL' }])
+    expect(await callerIds.list(caller('other'))).toEqual([])
+    const projects = { codes: new Set(['SPRING']), campaignIds: new Set<number>() }
+    const limited = { ...caller(), limits: { ...noLimits, projects } }
+    expect(await callerIds.list(limited)).toMatchObject([{ number: nearby }])
+    await expect(add([{}], limited)).rejects.toMatchObject({ kind: 'forbidden' })
+    await expect(add([{ projectId: 'FALL' }], limited)).rejects.toMatchObject({ kind: 'forbidden' })
+    await expect(callerIds.end(limited, { number: own }, 'x')).rejects.toMatchObject({
+      kind: 'forbidden',
+    })
+    await expect(callerIds.end(caller('other'), { number: own }, 'x')).rejects.toMatchObject({
+      kind: 'not-found',
+    })
+    await add([{ projectId: 'SPRING' }], limited)
+  })
+})
