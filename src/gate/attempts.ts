@@ -90,18 +90,24 @@ interface Deadline {
   readonly timers: Timers
 }
 
-/** Never rejects; `undefined` if the attempts could not be counted. One that is counted later than in `ms` is taken back. */
+/** Why attempts could not be counted in time. */
+interface UncountedAttempt {
+  readonly failure: string
+  /** Settles when it is known whether the attempt was counted all the same. */
+  readonly settled?: Promise<unknown>
+}
+
+/** Never rejects. */
 export async function takeAttempt(
   counter: AttemptCounter,
   { attempt, limits }: { readonly attempt: Attempt; readonly limits: LimitsOfAttempt },
   { ms, timers }: Deadline,
-): Promise<CountedAttempt | { readonly failure: string }> {
+): Promise<CountedAttempt | UncountedAttempt> {
   const taking = counter.take(attempt, limits)
   try {
     return await withTimeout(taking, ms, rejectLate, { timers })
   } catch (cause) {
-    taking.then(() => counter.release(attempt)).catch(() => undefined)
-    return { failure: getErrorMessage(cause) }
+    return { failure: getErrorMessage(cause), settled: taking.catch(() => undefined) }
   }
 }
 
@@ -111,7 +117,7 @@ export async function readAttempts(
   attempt: Attempt,
   limits: readonly FrequencyLimit[],
   { ms, timers }: Deadline,
-): Promise<CountedAttempt | { readonly failure: string }> {
+): Promise<CountedAttempt | UncountedAttempt> {
   try {
     const counts = counter.readCounts(attempt, limits)
     return { counts: await withTimeout(counts, ms, rejectLate, { timers }), isCounted: false }
@@ -136,7 +142,7 @@ const rejectLate = () => Promise.reject(new Error('no answer in time'))
 
 /** The findings of the counting: of the limits of the key, and of the frequency limits. */
 export function judgeAttempt(
-  taken: CountedAttempt | { readonly failure: string },
+  taken: CountedAttempt | UncountedAttempt,
   limits: LimitsOfAttempt,
   at: Instant,
 ): readonly Finding[] {
@@ -189,7 +195,7 @@ function describeCount({ limit, attempts, opensAt }: FrequencyCount): string {
 }
 
 /** What the decision says of a key's attempts. */
-export function toCountedCall(taken: CountedAttempt | { readonly failure: string }): CountedCall {
+export function toCountedCall(taken: CountedAttempt | UncountedAttempt): CountedCall {
   if ('failure' in taken) return {}
   const { remaining, approval } = taken
   return { remaining, approval }

@@ -13,10 +13,12 @@ import { formatInstant } from '../domain/time/dates.js'
 const withheld =
   /^\s*(?:(?:sips?:)?(?:anonymous|restricted|private|unavailable|unknown)(?:@[\w.-]*)?\s*)?$/i
 
-/** The trunk of a PBX replaces the extension of a telephone, and nobody says by what. */
+/** The trunk of a PBX replaces the extension or the name of a telephone, and nobody says by what. */
 function isMissing({ callerId, via }: CallRequest): boolean {
   if (callerId === undefined || withheld.test(callerId)) return true
-  return via === 'asterisk' && parseDialString(callerId).kind === 'extension'
+  if (via !== 'asterisk') return false
+  const { kind } = parseDialString(callerId)
+  return kind !== 'nanp' && kind !== 'service-code'
 }
 
 /** Calls of a person that show nothing are not judged. */
@@ -62,7 +64,7 @@ export function judgeCallerId(
     return { ...createFinding(judgment, now), holdsUntil: valid.until }
   }
   const usable = [...own.numbers.values()].flat().filter((one) => isOfCall(one) && isValid(one, at))
-  return deny({ rows, isShown: shown !== undefined, project }, { called, usable, now })
+  return deny({ rows, isShown: shown !== undefined, project }, { called, usable, now, at })
 }
 
 /** `undefined` if only the campaign is named, which belongs to a project that is not known here. */
@@ -92,7 +94,13 @@ function deny(
     called,
     usable,
     now,
-  }: { readonly called: string; readonly usable: readonly OwnNumber[]; readonly now: Instant },
+    at,
+  }: {
+    readonly called: string
+    readonly usable: readonly OwnNumber[]
+    readonly now: Instant
+    readonly at: Instant
+  },
 ): Finding {
   const areaCode = called.slice(0, 3)
   const suggested = usable.find((one) => one.number.startsWith(areaCode)) ?? usable[0]
@@ -105,7 +113,7 @@ function deny(
   if (!isShown) return create('caller-id-missing', 'the call shows no caller ID')
   const [last] = rows.toSorted((a, b) => b.until - a.until)
   if (!last) return create('caller-id-not-owned', 'what the call shows is not an own number')
-  const text = last.until <= now ? `ended ${formatInstant(last.until)}` : describeStart(last)
+  const text = last.until <= at ? `ended ${formatInstant(last.until)}` : describeStart(last)
   return create('caller-id-expired', `what the call shows ${text}`)
 }
 

@@ -19,6 +19,7 @@ import {
   toShadowPolicy,
 } from '../domain/decision.js'
 import {
+  type AttemptCounter,
   type CallerIdRegister,
   type LimitsOfAttempt,
   noCallerIds,
@@ -60,6 +61,14 @@ type Judging = MaybePromise<DecisionFinalizer>
 interface StoredLimits {
   readonly pauses: Pauses | undefined
   readonly own: CallerIdRegister | undefined
+}
+
+type NumberRuling = CallRuling & { readonly number: PhoneNumber }
+
+interface AttemptCounting {
+  readonly counter: AttemptCounter
+  readonly limits: LimitsOfAttempt
+  readonly policy: Policy
 }
 
 export class Gate {
@@ -150,10 +159,7 @@ export class Gate {
     ],
   ): Promise<DecisionFinalizer> {
     const deps = this.#deps
-    this.#pending += 1
-    const [findings, pauses, own] = await Promise.all(answering).finally(() => {
-      this.#pending -= 1
-    })
+    const [findings, pauses, own] = await this.#whilePending(Promise.all(answering))
     if (this.#deps !== deps) return this.judge(call.request, call.arrivedAtMs, call.alsoRecord)
     return await this.#conclude(call, number, findings, { pauses, own })
   }
@@ -215,34 +221,68 @@ export class Gate {
       : undefined
     const judged = { number, findings, ruling, detail }
     const counting = { rules: this.#deps, policy, now: instants.now }
-    const limits = this.#deps.attempts && findLimits(request, judged, counting)
-    if (limits === undefined) return this.#recorder.record(call, judged, instants)
-    return this.#count(call, judged, { limits, policy })
+    const counter = this.#deps.attempts
+    const limits = counter && findLimits(request, judged, counting)
+    return counter && limits
+      ? this.#countAndRecord(call, judged, { counter, limits, policy })
+      : this.#recorder.record(call, judged, instants)
   }
 
   /**
    * An attempt is counted only when nothing else blocks the call, and taken back if the allow does not leave. Otherwise only
    * what would count is read: it may be why the call is not allowed when all else would allow it.
    */
+  async #countAndRecord(
+    call: PendingCall,
+    judged: NumberRuling,
+    counting: AttemptCounting,
+  ): Promise<DecisionFinalizer> {
+    const deps = this.#deps
+    const { counter } = counting
+    const { ruling, attempt, taken } = await this.#whilePending(this.#count(call, judged, counting))
+    /** One that may have been counted although that is not known was perhaps counted late. */
+    const settled = 'failure' in taken ? taken.settled : taken.isCounted && Promise.resolve()
+    const release = async () => {
+      await settled
+      if (settled) await counter.release(attempt)
+    }
+    if (this.#deps !== deps) {
+      await release().catch(() => undefined)
+      return await this.judge(call.request, call.arrivedAtMs, call.alsoRecord)
+    }
+    const finalize = await this.#recorder.record(call, ruling)
+    return (isDelayed) => {
+      const final = finalize(isDelayed)
+      if (final.decision === 'block') release().catch(() => undefined)
+      return final
+    }
+  }
+
+  async #whilePending<Result>(work: Promise<Result>): Promise<Result> {
+    this.#pending += 1
+    try {
+      return await work
+    } finally {
+      this.#pending -= 1
+    }
+  }
+
   async #count(
     call: PendingCall,
-    judged: CallRuling & { readonly number: PhoneNumber },
-    { limits, policy }: { readonly limits: LimitsOfAttempt; readonly policy: Policy },
-  ): Promise<DecisionFinalizer> {
-    const { clock, newId, attempts: counter } = this.#deps
-    if (counter === undefined) throw new TypeError('nothing counts attempts')
+    judged: NumberRuling,
+    { counter, limits, policy }: AttemptCounting,
+  ) {
+    const { clock, newId } = this.#deps
     const { request } = call
     const now = clock.now()
     const id = newId(now)
     const { number } = judged
     const attempt = createAttempt(request, { decisionId: id, number, at: request.at ?? now })
     const isTaken = judged.ruling.decision === 'allow' && request.at === undefined
-    this.#pending += 1
     const deadline = this.#shareDeadline(call)
     const taken = await (isTaken
       ? takeAttempt(counter, { attempt, limits }, deadline)
       : readAttempts(counter, attempt, limits.frequency, deadline))
-    const isCounted = 'isCounted' in taken && taken.isCounted
     const counted = judgeAttempt(taken, limits, now)
     const others = counted.some(({ check }) => check === 'mandate')
       ? judged.findings.slice(1)
@@ -254,13 +294,10 @@ export class Gate {
       ruling: rule(request, findings, policy, instants),
       isByAttempts: counted.some(({ verdict }) => verdict !== 'pass'),
     })
-    this.#pending -= 1
-    const recounted = { ...judged, findings, ruling, id, counted: toCountedCall(taken) }
-    const finalize = await this.#recorder.record(call, recounted, instants)
-    return (isDelayed) => {
-      const final = finalize(isDelayed)
-      if (isCounted && final.decision === 'block') counter.release(attempt).catch(() => undefined)
-      return final
+    return {
+      ruling: { ...judged, findings, ruling, id, counted: toCountedCall(taken) },
+      attempt,
+      taken,
     }
   }
 

@@ -28,6 +28,7 @@ import {
   type Decision,
   type DecisionFinalizer,
   listDegradedChecks,
+  type ReasonCode,
 } from '../domain/decision.js'
 import type { Clock } from '../domain/time/clock.js'
 import { parseTraceparent } from '../domain/trace/trace-context.js'
@@ -98,6 +99,8 @@ interface RepeatedRequests {
   /** The decision of an earlier request; without one, the decision of this one is to be {@link finish}ed. */
   begin(caller: Caller, request: IdempotentRequest): Promise<EarlierDecision | undefined>
   finish(caller: Caller, request: IdempotentRequest, decisionId: string): Promise<void>
+  /** The request is decided anew when it is sent again. */
+  forget(caller: Caller, request: IdempotentRequest): Promise<void>
 }
 
 /** Those answered here. */
@@ -295,7 +298,7 @@ function readIdempotencyKey(
   throw invalidRequest([{ field: 'Idempotency-Key', value: String(key), rule }])
 }
 
-/** An allow is remembered before it leaves. A block that is not is decided again. */
+/** An allow is remembered before it leaves; a block that is not is decided again. */
 async function answerOnce(
   { response, call, arrivedAtMs }: AnyRequest,
   caller: Caller,
@@ -309,14 +312,31 @@ async function answerOnce(
     const isLine = call.via === 'predial'
     return sendReply(response, isLine ? createLineReply(earlier, fields.keepSentNumber) : json)
   }
-  const finish = ({ id }: Decision) => repeats.finish(caller, repeat, id)
-  const judged = await gate.judge(toCallRequest(caller, sent), arrivedAtMs, async (allow) => {
-    await finish(allow)
+  let isRemembered = false
+  const judged = await gate.judge(toCallRequest(caller, sent), arrivedAtMs, async ({ id }) => {
+    await repeats.finish(caller, repeat, id)
+    isRemembered = true
     return undefined
   })
-  const decision = answer(response, judged, { call, fields })
-  if (decision.decision === 'block') await finish(decision).catch(() => undefined)
+  const { decision, reason, id } = answer(response, judged, { call, fields })
+  if (decision === 'allow') return
+  // An allow that became a block, or no decision: the next request may be decided.
+  const isDecided = !isRemembered && !undecidedReasons.has(reason)
+  const remembering = isDecided
+    ? repeats.finish(caller, repeat, id)
+    : repeats.forget(caller, repeat)
+  await remembering.catch(() => undefined)
 }
+
+const undecidedReasons: ReadonlySet<ReasonCode> = new Set([
+  'not-recorded',
+  'clock-behind',
+  'clock-ahead',
+  'not-current',
+  'expired',
+  'check-unanswered',
+  'overloaded',
+])
 
 function answer(
   response: ServerResponse,

@@ -191,7 +191,8 @@ export interface PermitKeyRow {
 
 /** A request for a decision with an `Idempotency-Key`. */
 export interface RepeatedRequestRow {
-  account_id: string
+  /** The API key. */
+  key_id: string
   key: string
   /** SHA-256 of what it asks, in hex. */
   fingerprint: string

@@ -84,6 +84,35 @@ it('has the same block, over the one-line call too', async () => {
   expect(again.text).toBe(line.text)
 })
 
+it('has an allow only as long as that may be acted on, and while no outcome of the call is reported', async () => {
+  const refused = async (key: string) => {
+    const { status, text } = await send(key)
+    expect(status).toBe(409)
+    expect(text).toContain('no longer allows the call; use a new key')
+  }
+  await send('late')
+  await laterBy(59_999)
+  expect((await send('late')).status).toBe(200)
+  await laterBy(1)
+  await refused('late')
+  const { id } = JSON.parse((await send('placed')).text)
+  const path = `/v1/decisions/${id}/outcome`
+  expect((await app.postJson(path, { state: 'not-placed' }, app.keys.sandbox)).status).toBe(200)
+  await expect.poll(async () => (await send('placed')).status).toBe(409)
+  await refused('placed')
+})
+
+it('is decided anew after a block that only says that nothing could be decided', async () => {
+  const pausing = app.callgate.storage.db
+  await pausing.schema.alterTable('internal_dnc').renameTo('hidden').execute()
+  const blocked = JSON.parse((await send('order-7')).text)
+  expect(blocked).toMatchObject({ decision: 'block', reason: 'check-unanswered' })
+  await pausing.schema.alterTable('hidden').renameTo('internal_dnc').execute()
+  await expect
+    .poll(async () => JSON.parse((await send('order-7')).text).decision, { timeout: 10_000 })
+    .toBe('allow')
+})
+
 it('is refused with another request, and has nothing to do with another account or key', async () => {
   const first = JSON.parse((await send('order-7')).text)
   for (const body of [
@@ -103,7 +132,8 @@ it('is refused with another request, and has nothing to do with another account 
     role: 'Agent',
   })
   const ofSecond = await send('order-7', { key: second.key })
-  expect(ofSecond.status).toBe(409)
+  expect(ofSecond.status).toBe(200)
+  expect(JSON.parse(ofSecond.text).id).not.toBe(first.id)
   expect(JSON.parse((await send('order-7')).text).id).toBe(first.id)
 })
 

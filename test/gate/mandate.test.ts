@@ -7,6 +7,7 @@ import type { CallRequest } from '../../src/domain/decision.js'
 import type { AttemptResult, Mandate, Pauses } from '../../src/domain/mandate.js'
 import { toDecisionDocument } from '../../src/gate/decision-document.js'
 import { answered, fakeCompliance, noon, openHours } from '../support/fake-compliance.js'
+import { strictPolicy } from '../support/strict-policy.js'
 import { aCall, type TestGateOptions, testGate } from '../support/test-gate.js'
 
 const nothing: Mandate = {
@@ -375,6 +376,29 @@ describe('the attempts of a key', () => {
     expect(late.events).toHaveLength(1)
     count({ remaining: {} })
     await expect.poll(() => late.events).toEqual(['take id1', 'release id1'])
+
+    // Policy lets the call pass, so that what is counted late stays counted.
+    let countLate: (result: AttemptResult) => void = () => undefined
+    const slow = counter(() => new Promise((resolve) => (countLate = resolve)))
+    const allowUnknown = { reason: 'the database is moved', until: noon + 60_000 }
+    const limit = {
+      id: 'x',
+      calls: 3,
+      periodMs: 1_000,
+      per: 'number',
+      isPerSubject: false,
+    } as const
+    const find = () => [{ ...limit, counts: 'all', citation: 'x' } as const]
+    const passing = testGate(compliance(), {
+      attempts: slow,
+      settings: { deadlineMs: 60 },
+      policy: { ...strictPolicy, attempts: { mode: 'enforce', allowUnknown } },
+      callingRules: { listDisclosures: () => [], frequency: { find } },
+    })
+    expect((await passing.gate.decide(aCall())).decision).toBe('allow')
+    countLate({})
+    await new Promise(setImmediate)
+    expect(slow.events).toEqual(['take id1'])
 
     const unrecorded = counter(some)
     const { gate } = testGate(compliance(), {

@@ -99,8 +99,6 @@ const kept: Readonly<Record<string, string>> = {
   project_hours: 'project_code region mon_fri sat sun effective_from effective_until',
   projects:
     'code name status notes san org_id webhook_url ftc_status ftc_message ftc_expires_on ftc_area_codes',
-  // A key that has the number is the caller's word; kept for a day.
-  repeated_requests: 'key fingerprint decision_id',
   scan_jobs: 'id status scan_type notification_url notification_key failure',
   // Names an account, and no number.
   shared_limits: 'key',

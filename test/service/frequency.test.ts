@@ -129,6 +129,8 @@ describe('Florida, three calls in 24 hours', () => {
       expect(await ask({ at: Date.parse('2026-11-24T14:00:00Z') })).toBe('permitted')
     }
     expect(await ask({ at: now })).toBe('too-many-attempts')
+    // As it was before the third call.
+    expect(await ask({ at: Date.parse('2026-11-23T17:00:00Z') })).toBe('permitted')
     expect(await ask({})).toBe('too-many-attempts')
   })
 

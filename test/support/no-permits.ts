@@ -7,4 +7,5 @@ export const noPermits = {
 export const noRepeats = {
   begin: async () => undefined,
   finish: async () => undefined,
+  forget: async () => undefined,
 }

@@ -130,7 +130,7 @@ function registerChecks(group: Command, terminal: Terminal): void {
 
   withCheck(group.command('shadow'))
     .description('have a check only report for the calls of the account; see report shadow')
-    .requiredOption('--because <text>', 'why, for those who read the doctor’s report')
+    .requiredOption('--because <text>', 'why, as callgate doctor shows it')
     .action((id: string, { check, because }: CheckOptions, command: Command) =>
       withAppContext(command, async (context) => {
         requireOwnAccounts(context)

@@ -12,13 +12,15 @@ import type { Asterisk } from '../../asterisk/asterisk.js'
 import type { Settings } from '../../config/settings.js'
 import { version } from '../../config/version.js'
 import { sandboxAccountId } from '../../domain/caller.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { parseInstant } from '../../domain/time/dates.js'
 import { getIanaVersion } from '../../domain/time/time-zones.js'
 import { Center } from '../../edge/center.js'
 import { createEdgeDecisionsRoute } from '../../edge/edge-decisions-route.js'
 import { edgeRoutes } from '../../edge/edge-routes.js'
 import { AppError, getErrorMessage } from '../../errors.js'
 import { CountedOutcomes } from '../../gate/counted-outcomes.js'
-import { encodeDecision } from '../../gate/decision-document.js'
+import { type DecisionDocument, encodeDecision } from '../../gate/decision-document.js'
 import { findDecision, journalRoutes } from '../../gate/journal/journal-routes.js'
 import { createPreviewRoute } from '../../gate/preview.js'
 import { computeAgeMs } from '../../gate/staleness.js'
@@ -329,16 +331,26 @@ function createRepeatedRequests(callgate: Callgate): DecisionRoutesOptions['repe
       if (id === undefined) return undefined
       const { accountId } = caller
       const found = await findDecision(journal, sharedDecisions, { accountId, id })
-      if (found) {
-        const { outcome: _, erased: __, ...answered } = found
-        return { ...answered, json: JSON.stringify(answered) }
+      const name = `Idempotency-Key '${request.idempotencyKey}': its decision ${id}`
+      if (found === undefined) throw new AppError('conflict', `${name} is not found`)
+      const { outcome: _, erased: __, ...answered } = found
+      if (isOver(found, runtime.clock.now())) {
+        throw new AppError('conflict', `${name} no longer allows the call; use a new key`)
       }
-      const { idempotencyKey } = request
-      const name = `Idempotency-Key '${idempotencyKey}'`
-      throw new AppError('conflict', `${name}: the record of its decision ${id} is not found`)
+      return { ...answered, json: JSON.stringify(answered) }
     },
     finish: requests.finish.bind(requests),
+    forget: requests.forget.bind(requests),
   }
+}
+
+/** Whether an allow may no longer be acted on: its time has passed, or the call was reported. */
+function isOver({ decision, outcome, ...times }: DecisionDocument, now: Instant): boolean {
+  if (decision === 'block') return false
+  const [decidedAt, judgedAt, validUntil] = [times.decidedAt, times.judgedAt, times.validUntil].map(
+    (text) => parseInstant(text) ?? 0,
+  ) as [Instant, Instant, Instant]
+  return outcome !== undefined || now >= decidedAt + validUntil - judgedAt
 }
 
 /** What others had stored `cluster.maxStalenessMs` before is known. Throws `not-available`. */

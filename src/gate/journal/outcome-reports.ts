@@ -49,7 +49,8 @@ export async function applyReport(
   if (isCounted(document)) {
     const dialedAt =
       outcome.dialledAt ?? (state === 'dialled' ? findFirstReport(document, now) : undefined)
-    const answered = state === 'dialled' ? undefined : state === 'answered'
+    const isAnswered = state === 'answered' || outcome.answeredAt !== undefined
+    const answered = state === 'dialled' && !isAnswered ? undefined : isAnswered
     await attempts.notePlaced(toAttempt(document), {
       dialedAt: dialedAt && Math.min(dialedAt, now),
       answered,

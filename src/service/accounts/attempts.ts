@@ -120,7 +120,7 @@ export class Attempts implements AttemptCounter {
       db.transaction().execute(async (transaction) => {
         const results: CountedAttempt[] = []
         for (const { attempt, limits } of wanted) {
-          await lock(transaction, attempt, traits)
+          await lock(transaction, attempt, { ...traits, hasLimits: limits.key !== undefined })
           results.push(await this.#takeLocked(transaction, attempt, limits))
         }
         return results
@@ -164,13 +164,16 @@ export class Attempts implements AttemptCounter {
   ): Promise<readonly FrequencyCount[]> {
     const elsewhere = this.#counterElsewhere(attempt.accountId)
     if (elsewhere) return await elsewhere.readCounts(attempt, limits)
-    return await readFrequencyCounts(this.#storage.reads, attempt, limits)
+    return await readFrequencyCounts(this.#storage.reads, attempt, limits, attempt.at)
   }
 
   async release(attempt: Pick<Attempt, 'decisionId' | 'accountId'>): Promise<void> {
     const elsewhere = this.#counterElsewhere(attempt.accountId)
     if (elsewhere) return await elsewhere.release(attempt)
-    await releaseAttempt(this.#storage.db, attempt)
+    const { db, retryWhileLocked } = this.#storage
+    await retryWhileLocked(() =>
+      db.transaction().execute((transaction) => releaseAttempt(transaction, attempt)),
+    )
   }
 
   /**
@@ -218,14 +221,18 @@ async function findToday(db: Db): Promise<Instant | undefined> {
  * In SQLite a write, since a transaction that begins with a read could not write if another process has written meanwhile; it
  * waits for every other one, whether there is such a key or not.
  */
-async function lock(db: Db, attempt: Attempt, { isShared }: EngineTraits): Promise<void> {
+async function lock(
+  db: Db,
+  attempt: Attempt,
+  { isShared, hasLimits }: EngineTraits & { readonly hasLimits: boolean },
+): Promise<void> {
   const { keyId, accountId, personId, call } = attempt
   if (!isShared) {
     const update = db.updateTable('api_keys').set((row) => ({ version: row.ref('version') }))
     await update.where('id', '=', keyId).execute()
     return
   }
-  if (keyId !== '') {
+  if (hasLimits) {
     const key = db.selectFrom('api_keys').select('id').where('id', '=', keyId)
     await key.forNoKeyUpdate().execute()
   }

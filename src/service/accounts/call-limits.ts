@@ -2,7 +2,7 @@
 import { findRegionCountry } from '../../data/numbering/area-codes.js'
 import type { Caller, KeyLimits, Right } from '../../domain/caller.js'
 import type { AttemptLimits, CallLimits, Mandate, TokenGrant } from '../../domain/mandate.js'
-import { isPossibleNumber, parseDialString } from '../../domain/phone-number.js'
+import { parseCallerId } from '../../domain/phone-number.js'
 import { type AppError, invalidRequest } from '../../errors.js'
 import type { Db } from '../../storage/tables.js'
 import { maxCoolDownSeconds } from './attempts.js'
@@ -126,7 +126,7 @@ export async function validateCallLimits(
   await requireCampaigns(db, accountId, campaigns ?? [])
   return toCallLimits({
     ...limits,
-    callerIds: Array.isArray(callerIds) ? callerIds.map(parseCallerId) : callerIds,
+    callerIds: Array.isArray(callerIds) ? callerIds.map(requireCallerId) : callerIds,
     regions: regions?.map(parseRegion),
   })
 }
@@ -150,10 +150,10 @@ async function requireCampaigns(
   }
 }
 
-function parseCallerId(text: string): string {
-  const parsed = parseDialString(text, new Set())
-  if (parsed.kind === 'nanp' && isPossibleNumber(parsed.number)) return parsed.number
-  throw invalid('callerIds', text, 'is not a number of the North American plan')
+function requireCallerId(text: string): string {
+  const parsed = parseCallerId(text)
+  if ('number' in parsed) return parsed.number
+  throw invalid('callerIds', text, parsed.problem)
 }
 
 function parseRegion(text: string): string {

@@ -1,14 +1,17 @@
 /** Which attempts count towards the frequency limits of a call. */
 import type { Attempt, FrequencyCount, FrequencyLimit } from '../../domain/mandate.js'
+import type { Instant } from '../../domain/time/clock.js'
 import type { Db } from '../../storage/tables.js'
 
+/** Those until an instant; by default, also those of a server whose clock is ahead. */
 export async function readFrequencyCounts(
   db: Db,
   attempt: Attempt,
   limits: readonly FrequencyLimit[],
+  until: Instant = Number.MAX_SAFE_INTEGER,
 ): Promise<readonly FrequencyCount[]> {
   const counts: FrequencyCount[] = []
-  for (const limit of limits) counts.push(await readCount(db, attempt, limit))
+  for (const limit of limits) counts.push(await readCount(db, attempt, limit, until))
   return counts
 }
 
@@ -17,6 +20,7 @@ async function readCount(
   db: Db,
   { accountId, call: { number }, personId, subject, at }: Attempt,
   limit: FrequencyLimit,
+  until: Instant,
 ): Promise<FrequencyCount> {
   const { calls, periodMs, per, isPerSubject, counts } = limit
   const person = per === 'person' ? personId : undefined
@@ -27,6 +31,7 @@ async function readCount(
       .where('account_id', '=', accountId)
       .where(column, '=', value)
       .where('at', '>', at - periodMs)
+      .where('at', '<=', until)
     if (isPerSubject && subject !== undefined) {
       query = query.where((row) =>
         row.or([row('subject', '=', subject), row('subject', 'is', null)]),

@@ -34,21 +34,21 @@ export class RepeatedRequests {
 
   /**
    * The id of the decision that an earlier request with the key has; `undefined` if this one is to be decided. Throws
-   * `conflict` if the key was used for another request, or the earlier one is being decided.
+   * `conflict` if the API key has used it for another request, or the earlier one is being decided.
    */
   async begin(caller: Caller, request: RepeatableRequest): Promise<string | undefined> {
     const { db, retryWhileLocked } = this.#storage
-    const { accountId } = caller
+    const { keyId } = caller
     const { idempotencyKey } = request
-    const fingerprint = fingerprintOf(caller, request)
+    const fingerprint = hash('sha256', request.content)
     const now = this.#clock.now()
     const began = await retryWhileLocked(() =>
       db
         .insertInto('repeated_requests')
-        .values({ account_id: accountId, key: idempotencyKey, fingerprint, at: now })
+        .values({ key_id: keyId, key: idempotencyKey, fingerprint, at: now })
         .onConflict((conflict) =>
           conflict
-            .columns(['account_id', 'key'])
+            .columns(['key_id', 'key'])
             .doUpdateSet({ at: now })
             .where('repeated_requests.fingerprint', '=', fingerprint)
             .where('repeated_requests.decision_id', 'is', null)
@@ -61,7 +61,7 @@ export class RepeatedRequests {
     const row = await db
       .selectFrom('repeated_requests')
       .select(['fingerprint', 'decision_id'])
-      .where('account_id', '=', accountId)
+      .where('key_id', '=', keyId)
       .where('key', '=', idempotencyKey)
       .executeTakeFirst()
     const name = `Idempotency-Key '${idempotencyKey}'`
@@ -73,27 +73,39 @@ export class RepeatedRequests {
     throw new AppError('conflict', message, { retryAfterSeconds: 1 })
   }
 
-  /** Rejects unless it is remembered. */
+  /** Rejects unless it is remembered, as after another request has taken over. */
   async finish(
-    { accountId }: Caller,
+    { keyId }: Caller,
     { idempotencyKey }: RepeatableRequest,
     decisionId: string,
   ): Promise<void> {
     const { db, retryWhileLocked } = this.#storage
-    await retryWhileLocked(() =>
+    const { numUpdatedRows } = await retryWhileLocked(() =>
       db
         .updateTable('repeated_requests')
         .set({ decision_id: decisionId })
-        .where('account_id', '=', accountId)
+        .where('key_id', '=', keyId)
+        .where('key', '=', idempotencyKey)
+        .where('decision_id', 'is', null)
+        .executeTakeFirstOrThrow(),
+    )
+    if (numUpdatedRows === 0n) throw new Error('another request has the key by now')
+  }
+
+  /** The request is decided anew when it is sent again. */
+  async forget(
+    { keyId }: Caller,
+    { idempotencyKey }: Pick<RepeatableRequest, 'idempotencyKey'>,
+  ): Promise<void> {
+    const { db, retryWhileLocked } = this.#storage
+    await retryWhileLocked(() =>
+      db
+        .deleteFrom('repeated_requests')
+        .where('key_id', '=', keyId)
         .where('key', '=', idempotencyKey)
         .execute(),
     )
   }
-}
-
-/** Keys may have other limits, so what another key was answered is not for this one. */
-function fingerprintOf({ keyId }: Caller, { content }: RepeatableRequest): string {
-  return hash('sha256', JSON.stringify([keyId, content]))
 }
 
 export async function deleteOldRequests(db: Db, now: Instant): Promise<void> {

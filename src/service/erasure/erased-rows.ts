@@ -183,6 +183,14 @@ const eraseAttempts: EraseKind = async (db, { number, accountId }) => {
     .where('number', '=', number)
     .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
     .executeTakeFirstOrThrow()
+  await db
+    .updateTable('attempts')
+    .set({ person: null })
+    .where('person', 'like', `%${number}%`)
+    .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
+    .execute()
+  // A request with such a key is decided anew when it is sent again.
+  await db.deleteFrom('repeated_requests').where('key', 'like', `%${number}%`).execute()
   const why = 'without the number; deleted when no limit counts them any more'
   return [
     { what: 'attempts of other systems', count: Number(numDeletedRows), result: 'deleted' },

@@ -383,14 +383,14 @@ describe('without a server beside it', () => {
   })
 
   it('needs no more memory for many rows', async () => {
-    // 56 MB, which is more than the memory that the commands get.
-    const rows = 3_500
+    // 80 MB, which is more than the memory that the commands get.
+    const rows = 5_000
     await cluster.query(
       `insert into internal_dnc (account_id, list, number, added_at, modified_at, opted_out_at, stored_at, opted_out_seq,
         opted_out_by_date, key_id)
       select 'main', 'main', (2120000000 + i)::text, 1, 1, 1, 1, i, 0, repeat('x', 16000) from generate_series(1, ${rows}) i`,
     )
-    const small = { NODE_OPTIONS: '--max-old-space-size=48' }
+    const small = { NODE_OPTIONS: '--max-old-space-size=64' }
     const target = join(work, 'many')
     const made = await callgate(['backup', target], { ...environmentOfFirst(), ...small })
     expect(made.code, made.err).toBe(0)
