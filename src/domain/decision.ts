@@ -113,6 +113,17 @@ const reasonRank: ReadonlyMap<ReasonCode, number> = new Map(
   (Object.keys(reasonTexts) as ReasonCode[]).map((code, rank) => [code, rank]),
 )
 
+/** Reasons that say nothing about the call. */
+export const undecidedReasons: ReadonlySet<ReasonCode> = new Set([
+  'not-recorded',
+  'clock-behind',
+  'clock-ahead',
+  'not-current',
+  'expired',
+  'check-unanswered',
+  'overloaded',
+])
+
 /** Reasons that end by themselves with time. */
 const temporaryReasons: ReadonlySet<ReasonCode> = new Set([
   'key-attempts',

@@ -28,7 +28,7 @@ import {
   type Decision,
   type DecisionFinalizer,
   listDegradedChecks,
-  type ReasonCode,
+  undecidedReasons,
 } from '../domain/decision.js'
 import type { Clock } from '../domain/time/clock.js'
 import { parseTraceparent } from '../domain/trace/trace-context.js'
@@ -327,16 +327,6 @@ async function answerOnce(
     : repeats.forget(caller, repeat)
   await remembering.catch(() => undefined)
 }
-
-const undecidedReasons: ReadonlySet<ReasonCode> = new Set([
-  'not-recorded',
-  'clock-behind',
-  'clock-ahead',
-  'not-current',
-  'expired',
-  'check-unanswered',
-  'overloaded',
-])
 
 function answer(
   response: ServerResponse,

@@ -12,7 +12,13 @@ import {
 import { requireScopeAllowed } from '../api/route.js'
 import type { Caller } from '../domain/caller.js'
 import type { MaybePromise } from '../domain/compliance.js'
-import type { CallRequest, Decision, DecisionFinalizer, ReasonCode } from '../domain/decision.js'
+import {
+  type CallRequest,
+  type Decision,
+  type DecisionFinalizer,
+  type ReasonCode,
+  undecidedReasons,
+} from '../domain/decision.js'
 import { type AttemptCounter, type CallKind, callKinds } from '../domain/mandate.js'
 import {
   maskNumber,
@@ -66,17 +72,6 @@ interface PermitClaim {
 }
 
 const minPermitMs = 5_000
-
-/** Reasons that say nothing about the call. */
-const unknownReasons: ReadonlySet<ReasonCode> = new Set([
-  'not-recorded',
-  'clock-behind',
-  'clock-ahead',
-  'not-current',
-  'expired',
-  'check-unanswered',
-  'overloaded',
-])
 
 interface PermitTarget {
   readonly edge: string
@@ -282,7 +277,7 @@ export class Permits {
   /** Makes the permit void if its call would be blocked now. */
   async #requireAllowed(row: PermitRow, { decision, reason }: Decision): Promise<void> {
     if (decision === 'allow') return
-    if (unknownReasons.has(reason))
+    if (undecidedReasons.has(reason))
       throw this.#refuse(row, 'not-available', `cannot be checked: ${reason}`)
     if (row.state === 'issued') await this.#move(row.id, 'void')
     this.#note('void', row, reason)

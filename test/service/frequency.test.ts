@@ -1,4 +1,5 @@
 /** How often a person may be called: the law as packaged, judged by the gate over the table of attempts. */
+import type { Kysely } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
 import type { LegalTimeQuestion } from '../../src/domain/compliance.js'
@@ -7,6 +8,7 @@ import type { Pauses } from '../../src/domain/mandate.js'
 import type { Gate } from '../../src/gate/gate.js'
 import type { GateSettings } from '../../src/gate/gate-deps.js'
 import { Attempts } from '../../src/service/accounts/attempts.js'
+import { putInShadow } from '../../src/storage/migrations/0020-frequency-expand.js'
 import { useDatabase } from '../support/database.js'
 import { answered, fakeCompliance, openHours } from '../support/fake-compliance.js'
 import { aCall, testGate } from '../support/test-gate.js'
@@ -260,6 +262,24 @@ describe('an own limit', () => {
 })
 
 describe('in shadow', () => {
+  it('a new check is for the accounts that there are, and not for the sandbox', async () => {
+    const { db } = database.storage
+    const account = { name: '', agents_may_remove: 0, created_at: 0 } as const
+    await db
+      .insertInto('accounts')
+      .values([
+        { id: 'older', kind: 'real', ...account },
+        { id: 'sandbox', kind: 'sandbox', ...account },
+      ])
+      .execute()
+    await putInShadow(db as Kysely<unknown>, 'attempts')
+    const rows = await db.selectFrom('pauses').selectAll().execute()
+    expect(rows).toMatchObject([
+      { subject: 'check:attempts:older', account_id: 'older', paused_by: 'upgrade' },
+    ])
+    expect(Math.abs(Number(rows[0]?.paused_at) - Date.now())).toBeLessThan(3_600_000)
+  })
+
   it('too many attempts are reported and counted, and block nothing', async () => {
     const pause = { pausedAt: 0, pausedBy: 'upgrade', because: 'older' }
     const gate = openGate({ pauses: new Map([['check:attempts:main', pause]]) })

@@ -73,7 +73,7 @@ function findProblems(
   if (at > now + toleranceMs)
     complain('at', instant, `must not be in the future; it is ${formatInstant(now)}`)
   if (at < now - maxAgeMs) complain('at', instant, 'must be within the last 31 days')
-  // One that nobody knows would count for no call.
+  // Calls on other subjects would never count an attempt with a misspelled one.
   if (subject !== undefined && !subjects.includes(subject))
     complain('subject', subject, `must be one of gate.subjects (${subjects.join(', ')}) or absent`)
   return problems

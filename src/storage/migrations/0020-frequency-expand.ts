@@ -19,11 +19,16 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .columns(['account_id', 'person', 'at'])
     .where(sql<boolean>`person is not null`)
     .execute()
+  await putInShadow(db, 'attempts')
+}
+
+/** A new check only reports, for the accounts that there are. */
+export async function putInShadow(db: Kysely<unknown>, check: string): Promise<void> {
   const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter
   const now = isPostgres
     ? sql`(extract(epoch from now()) * 1000)::bigint`
     : sql`cast(unixepoch('subsec') * 1000 as integer)`
   await sql`insert into pauses (subject, account_id, paused_at, paused_by, reason)
-    select 'check:attempts:' || id, id, ${now}, 'upgrade', 'the account is older than this check'
+    select ${`check:${check}:`} || id, id, ${now}, 'upgrade', 'the account is older than this check'
     from accounts where kind = 'real'`.execute(db)
 }
