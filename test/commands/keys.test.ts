@@ -135,7 +135,11 @@ describe('callgate keys create', () => {
     [['--cool-down', '8d'], 1, "coolDownSeconds '691200': must be a whole number from 1 to 604800"],
     [['--cool-down', '1'], 2, "--cool-down '1': must be a time such as 1h or 30m, or any"],
     [['--campaigns', '5'], 1, "campaigns '5': is not a campaign of account main"],
-    [['--caller-ids', '911'], 1, "callerIds '911': is not a telephone number of the North American plan"],
+    [
+      ['--caller-ids', '911'],
+      1,
+      "callerIds '911': is not a telephone number of the North American plan",
+    ],
     ...['1111111111', '212-055-0199', '911-555-0199', '212-411-0199'].map((number) => {
       const text = `callerIds '${number}': is not a telephone number of the North American plan`
       return [['--caller-ids', number], 1, text] as const
