@@ -80,8 +80,13 @@ async function count(storage: OpenDatabase): Promise<number> {
   const attempts = new Attempts(storage, webhooks)
   const at = Date.now()
   const frequency = loadCallingRules('config/calling-rules.yaml').frequency.find(
-    'manual',
-    { number: '3055550100', places: [] },
+    {
+      callKind: 'manual',
+      purpose: 'telemarketing',
+      number: '3055550100',
+      places: [],
+      hasPermission: false,
+    },
     at,
   )
   const counted: Attempt[] = Array.from({ length: taken }, () => {

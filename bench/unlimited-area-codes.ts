@@ -6,6 +6,13 @@ import { callKinds } from '../src/domain/mandate.js'
 const { frequency } = loadCallingRules('config/calling-rules.yaml')
 
 export const unlimitedAreaCodes = listAreaCodes().filter((areaCode) => {
-  const called = { number: `${areaCode}5550100`, places: [] }
-  return callKinds.every((kind) => frequency.find(kind, called, Date.now()).length === 0)
+  const call = {
+    purpose: 'telemarketing' as const,
+    number: `${areaCode}5550100`,
+    places: [],
+    hasPermission: false,
+  }
+  return callKinds.every(
+    (callKind) => frequency.find({ ...call, callKind }, Date.now()).length === 0,
+  )
 })

@@ -10,7 +10,7 @@ import { settingsSchema } from '../dist/config/settings.js'
 import { factFeedNames } from '../dist/data/facts/fact-feeds.js'
 import { handoverFailures } from '../dist/domain/call-outcome.js'
 import { answerFailureReasons, questionNames } from '../dist/domain/compliance.js'
-import { callKinds, checkNames, reasonTexts } from '../dist/domain/decision.js'
+import { callKinds, callPurposes, checkNames, reasonTexts } from '../dist/domain/decision.js'
 import { journalRoutes } from '../dist/gate/journal/journal-routes.js'
 import { decisionEndpoints } from '../dist/http/decision-routes.js'
 import { listMetricStates } from '../dist/observability/list-metrics.js'
@@ -123,6 +123,7 @@ function observeEach(metrics) {
     decision: 'allow',
     reason: 'permitted',
     kind: 'ai',
+    purpose: 'emergency',
     via: 'http',
     seconds: 0,
     findings: [{ check: 'litigator', verdict: 'pass' }],
@@ -201,6 +202,7 @@ function labelValues() {
     decision: words(['allow', 'block']),
     reason: words(Object.keys(reasonTexts)),
     kind: words(callKinds),
+    purpose: words(callPurposes),
     via: `${words(['http', 'predial', 'asterisk', 'check'])}; ${code('what-if')} for a request with ${code('at')}`,
     server: `${code('asterisk')}, and the names of ${code('asterisk.servers')}`,
     trunk: `the names of ${code('asterisk.trunks')}`,

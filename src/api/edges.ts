@@ -11,6 +11,7 @@ import {
   approvalRules,
   type CountedAttempt,
   callKinds,
+  callPurposes,
   type FrequencyLimit,
   type LimitsOfAttempt,
 } from '../domain/mandate.js'
@@ -217,7 +218,9 @@ const frequencyLimit: z.ZodType<FrequencyLimit> = z.strictObject({
   periodMs: z.number(),
   per: z.enum(['person', 'number']),
   isPerSubject: z.boolean(),
-  counts: z.enum(['all', 'connected']),
+  counts: z.enum(['all', 'connected', 'completed', 'conversation']),
+  days: z.strictObject({ count: wholeNumber, zone: shortText }).optional(),
+  purposes: z.array(z.enum(callPurposes)).optional(),
   citation: z.string(),
 })
 
@@ -241,6 +244,7 @@ const attempt: z.ZodType<Attempt> = z.strictObject({
   accountId: shortText,
   subject: shortText.optional(),
   personId: shortText.optional(),
+  purpose: z.enum(callPurposes).optional(),
   approvalId: shortText.optional(),
   call: z.strictObject({
     number: z.string().regex(/^\d{10}$/, 'must be ten digits'),

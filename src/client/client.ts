@@ -102,10 +102,10 @@ export function createClient(options: ClientOptions): Client {
         const rule = 'must be digits, with an optional + and spaces or ( ) . - / between them'
         return undecided('unsupported-number', `the number ${rule}`)
       }
-      const { number, callKind, projectId, campaignId, postalCode, callerId } = call
+      const { number, callKind, purpose, projectId, campaignId, postalCode, callerId } = call
       const { subject, personId, reference, approvalId } = call
       const about = { projectId, campaignId, postalCode, callerId, subject, personId }
-      const json = { number, callKind, ...about, reference, approvalId }
+      const json = { number, callKind, purpose, ...about, reference, approvalId }
       const answer = await ask({ method: 'POST', path: 'v1/decisions', json }, given)
       if (!answer.ok) return undecided(answer.cause, answer.message)
       if (answer.status === 200) return readDecision(call, answer)

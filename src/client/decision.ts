@@ -9,6 +9,8 @@ export interface Call {
   /** Digits, with an optional `+`, spaces and `( ) . - /`; not a URI. */
   readonly number: string
   readonly callKind: CallKind
+  /** What the call is for, such as `informational`, if the settings of the service let a request say it. */
+  readonly purpose?: string | undefined
   readonly projectId?: string | undefined
   readonly campaignId?: string | undefined
   readonly postalCode?: string | undefined

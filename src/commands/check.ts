@@ -9,7 +9,7 @@ import {
 import { createValidationError } from '../api/validation-error.js'
 import { openCallgate } from '../app/callgate.js'
 import { sandboxAccountId } from '../domain/caller.js'
-import { type CallKind, type CallRequest, callKinds } from '../domain/decision.js'
+import { type CallKind, type CallRequest, callKinds, callPurposes } from '../domain/decision.js'
 import { isFictional, parseDialString } from '../domain/phone-number.js'
 import { AppError, describeProblem } from '../errors.js'
 import {
@@ -28,6 +28,7 @@ interface CheckOptions {
   readonly postal?: string
   readonly project?: string
   readonly campaign?: string
+  readonly purpose?: string
   readonly account?: string
   readonly json?: boolean
   readonly exitCode?: boolean
@@ -48,6 +49,12 @@ export const registerCheck: RegisterCommand = (program, terminal) => {
     .option('--postal <code>', 'ZIP or postal code of the called person')
     .option('--project <id>', 'project')
     .option('--campaign <id>', 'campaign')
+    .addOption(
+      new Option(
+        '--purpose <purpose>',
+        'what the call is for, if gate.purposes lets a request say it',
+      ).choices(callPurposes),
+    )
     .option('--account <id>', 'account (default: gate.account; sandbox for 555-01XX numbers)')
     .option('--json', 'the whole decision as JSON')
     .option('--exit-code', `exit with ${blockedExitCode} when the call is blocked`)
@@ -89,8 +96,8 @@ async function decide(
 
 /** Validates with the schema of the decision endpoint, so both accept the same requests. */
 function parseRequest(number: string, options: CheckOptions): DecisionRequest {
-  const { kind: callKind, project: projectId, campaign: campaignId, postal, at } = options
-  const fields = { number, callKind, projectId, campaignId, postalCode: postal, at }
+  const { kind: callKind, purpose, project: projectId, campaign: campaignId, postal, at } = options
+  const fields = { number, callKind, purpose, projectId, campaignId, postalCode: postal, at }
   return parseCallOptions(decideEndpoint, fields)
 }
 

@@ -1,6 +1,6 @@
 /** The settings of the gate: its deadlines, what it allows, how long its answers are valid. */
 import { z } from 'zod'
-import { maxIdLength } from '../domain/decision.js'
+import { callPurposes, maxIdLength } from '../domain/decision.js'
 import { maxFrequencyHours } from '../domain/mandate.js'
 import { milliseconds, reloadable, text, wholeNumber } from './values.js'
 
@@ -106,6 +106,30 @@ export const gateSchema = z.strictObject({
     .describe(
       'What calls may be about: some laws count only calls on the same subject. Another word is refused; calls ' +
         'without one count with all others',
+    ),
+  purposes: z
+    .array(
+      z.strictObject({
+        account: text.optional().describe('Only for calls of this account'),
+        project: text
+          .optional()
+          .describe('Only for calls that name this project, or of the Master Project'),
+        campaign: wholeNumber(0, Number.MAX_SAFE_INTEGER)
+          .optional()
+          .describe('Only for calls that name this campaign'),
+        purpose: z.enum(callPurposes).describe('What the calls are for'),
+        requestsMay: z
+          .array(z.enum(callPurposes))
+          .default([])
+          .describe('What else a request may say that its call is for'),
+        setBy: text.max(100).describe('Who decided this; recorded with each decision'),
+      }),
+    )
+    .default([])
+    .meta(reloadable)
+    .describe(
+      'What calls are for: the first row that fits a call decides. Without one it is telemarketing, and a request ' +
+        'that says otherwise is refused. Needs source.kind embedded',
     ),
   recordedVoiceWindows: z
     .boolean()

@@ -298,6 +298,11 @@ export const settingsSchema = settingsShape.superRefine((settings, context) => {
     problem(['storage', 'lockWaitMs'], `${rule}; lower lockWaitMs or raise deadlineMs`)
   }
   requireCluster(settings, problem)
+  if (source.kind === 'remote' && gate.purposes.length > 0) {
+    const rule =
+      "must be empty with source.kind remote: a provider's answers are about telemarketing"
+    problem(['gate', 'purposes'], rule)
+  }
   const keepsStale = source.kind === 'remote' && gate.cache.maxEntries > 0
   const { attempts: _, callerId: __, ...cached } = settings.policy
   for (const [check, { staleForMs }] of Object.entries(cached)) {

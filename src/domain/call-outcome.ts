@@ -1,4 +1,5 @@
 /** The outcome of a decided call: its handover to the channel, and the leg that was dialed for it. */
+import type { CallReach } from './mandate.js'
 import type { Instant } from './time/clock.js'
 
 /**
@@ -48,6 +49,31 @@ export interface CallOutcome {
   readonly dialStatus?: string | undefined
   /** Q.850 cause of the end of the leg. */
   readonly cause?: number | undefined
+}
+
+/** A shorter talk is taken for none. */
+const minTalkMs = 30_000
+
+/** ITU-T Q.850: the number is not assigned, busy, out of order, or has changed. */
+const causesOfNoConnection: ReadonlySet<number | undefined> = new Set([1, 17, 22, 27])
+
+/** How far a call got, as far as that is known; `undefined` if it may have got anywhere. */
+export function findReach({
+  state,
+  answeredAt,
+  answeredBy,
+  failedAt,
+  endedAt,
+  dialStatus,
+  cause,
+}: Partial<CallOutcome>): CallReach | undefined {
+  if (answeredAt !== undefined || state === 'answered') {
+    const isShort =
+      answeredAt !== undefined && endedAt !== undefined && endedAt - answeredAt < minTalkMs
+    return answeredBy === 'machine' || isShort ? 1 : 2
+  }
+  if (failedAt === undefined && state !== 'failed') return undefined
+  return dialStatus?.toUpperCase() === 'BUSY' || causesOfNoConnection.has(cause) ? -1 : 0
 }
 
 /** Records the outcome of calls; never throws, and callers do not wait for it. */

@@ -4,7 +4,7 @@
  * {@link AnswerFailure}, which is never treated as permission.
  */
 
-import type { CallKind, Finding } from './decision.js'
+import type { CallKind, CallPurpose, Finding, PurposeRules } from './decision.js'
 import type { ListVersion } from './number-set.js'
 import type { PhoneNumber } from './phone-number.js'
 import type { PlaceSource } from './place.js'
@@ -61,6 +61,8 @@ export interface LegalTimeQuestion extends Question {
    * is unknown, such as a military one, leaves the question unanswered.
    */
   readonly strictestPlace: boolean
+  /** Telemarketing when absent. Answers of a provider do not depend on it. */
+  readonly purpose?: CallPurpose | undefined
 }
 
 /** Describes the primary source that was not used. */
@@ -89,9 +91,14 @@ export interface AnswerSuccess<T> {
   readonly unavailablePrimary?: UnavailablePrimary<T> | undefined
   /** Answers of other sources: the call is permitted only if all of them permit it. */
   readonly otherAnswers?: readonly Answer<T>[] | undefined
-  /** The finding made of this answer alone, kept for the next call of the kind; a copy does not have it. */
+  /** The finding made of this answer alone, kept for the next call of the kind and purpose; a copy does not have it. */
   judged?:
-    | { readonly of: unknown; readonly callKind: CallKind; readonly finding: Finding }
+    | {
+        readonly of: unknown
+        readonly callKind: CallKind
+        readonly purpose: PurposeRules
+        readonly finding: Finding
+      }
     | undefined
 }
 

@@ -2,12 +2,12 @@
  * A call to decide on, the findings of the checks, and the pure function from findings to ruling.
  */
 
-import type { CallKind, CountedCall, Mandate } from './mandate.js'
+import type { CallKind, CallPurpose, CountedCall, Mandate } from './mandate.js'
 import type { ListVersion } from './number-set.js'
 import type { Instant } from './time/clock.js'
 import type { TraceContext } from './trace/trace-context.js'
 
-export { type CallKind, callKinds } from './mandate.js'
+export { type CallKind, type CallPurpose, callKinds, callPurposes } from './mandate.js'
 
 /**
  * `attempts` is of the calls that a frequency limit counts, `caller-id` of those whose caller ID is judged; the others are of every
@@ -22,6 +22,28 @@ export const checkNames = [
   'caller-id',
 ] as const
 export type CheckName = (typeof checkNames)[number]
+
+/** What is asked of calls of a purpose. Do-not-call lists and bans on calls to mobile numbers are of telemarketing alone. */
+export interface PurposeRules {
+  readonly purpose: CallPurpose
+  /**
+   * Whether calls of a machine need a permission record and keep to the windows for recorded voices: `permission`, as the
+   * letter says; `permission-or-landline`, autodialed calls to what is known to be a landline need no record; `unlimited`,
+   * neither.
+   */
+  readonly machines: 'permission' | 'permission-or-landline' | 'unlimited'
+}
+
+export const telemarketing: PurposeRules = {
+  purpose: 'telemarketing',
+  machines: 'permission',
+}
+
+/** What a call is for, if somebody said so: the request, or a person by the settings. */
+export interface StatedPurpose {
+  readonly purpose: CallPurpose
+  readonly setBy: string
+}
 
 /** The checks that an account may have in shadow by itself, as those do that are older than the check. */
 export const laterChecks = ['attempts', 'caller-id'] as const satisfies readonly CheckName[]
@@ -91,6 +113,7 @@ export const reasonTexts = {
   'no-consent': 'this kind of call requires a permission record, and there is no current one',
   'not-permitted': 'the scrub result does not permit this kind of call',
   'unknown-project': 'the account has no such project or campaign',
+  'purpose-not-allowed': 'calls of this project and campaign may not be for what the request says',
   'caller-id-invalid': 'the caller ID is not a number that may be shown',
   'caller-id-not-owned': 'the caller ID is not an own number of the account and project',
   'caller-id-expired': 'the caller ID is an own number that may not be shown at this time',
@@ -157,6 +180,8 @@ export interface CallRequest {
   readonly subject?: string | undefined
   /** The caller's name for the person called, whose numbers count together. */
   readonly personId?: string | undefined
+  /** Absent if the request does not say it. */
+  readonly purpose?: CallPurpose | undefined
   /** The approval of a person that the call is to use. */
   readonly approvalId?: string | undefined
   /** A what-if: decided as of this instant, never counted as an attempt. */
@@ -201,6 +226,8 @@ export interface Finding {
    * another service.
    */
   readonly facts?: string | undefined
+  /** Of the permission check: a permission record on file that is current allows the call. */
+  readonly hasPermission?: true | undefined
   /** What each source alone gave, if several did. */
   readonly parts?: readonly Finding[] | undefined
   /** Its JSON around its age, which alone differs from call to call; a copy does not have it. */
@@ -273,6 +300,8 @@ export interface Decision extends Ruling {
   readonly judgedAt: Instant
   /** Current time of the account's clock; the age of findings is measured to it, also in a what-if. */
   readonly accountTime: Instant
+  /** Absent if it was judged as telemarketing because nobody said what the call is for. */
+  readonly purpose?: StatedPurpose | undefined
   /** Of a key with limits on attempts. */
   readonly counted?: CountedCall | undefined
   /** Absent unless the call is permitted. */

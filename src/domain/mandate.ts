@@ -9,6 +9,18 @@ import type { Instant } from './time/clock.js'
 export const callKinds = ['manual', 'autodialed', 'ai'] as const
 export type CallKind = (typeof callKinds)[number]
 
+/** What a call is for, which chooses the rules that are asked of it. Telemarketing unless somebody says otherwise. */
+export const callPurposes = [
+  'telemarketing',
+  'informational',
+  'debt-collection',
+  'political',
+  'charity',
+  'healthcare',
+  'emergency',
+] as const
+export type CallPurpose = (typeof callPurposes)[number]
+
 /** The projects that a limited key may use. */
 export interface ProjectLimit {
   /** As stored; the Master Project's code is the account's id. */
@@ -99,17 +111,27 @@ interface UsedApproval {
 /** Attempts are kept as long; a limit for a longer period would forget some. */
 export const maxFrequencyHours = 31 * 24
 
+/** How far a call got, in ascending order: 0 rang out, 1 was answered, 2 a person talked; -1 was busy, or not in service. */
+export type CallReach = -1 | 0 | 1 | 2
+
+/** What a limit counts, and how far a call must have got for it. One whose outcome is not known may have got anywhere. */
+export const countedReach = { all: -1, connected: 0, completed: 1, conversation: 2 } as const
+
 /** At most so many calls in a period before a call, by law or by an own rule. Only allows count, and no what-ifs. */
 export interface FrequencyLimit {
   readonly id: string
   readonly calls: number
+  /** Elapsed; not used with `days`. */
   readonly periodMs: number
+  /** Whole days in a time zone, of which the day of the call is the last. */
+  readonly days?: { readonly count: number; readonly zone: string } | undefined
   /** Whose calls count together: those to all numbers of a person, if the requests name one, or those to one number. */
   readonly per: 'person' | 'number'
   /** Calls about another subject are not counted; those without a subject may be about any. */
   readonly isPerSubject: boolean
-  /** `connected`: calls that are known not to have been answered are not counted. */
-  readonly counts: 'all' | 'connected'
+  readonly counts: keyof typeof countedReach
+  /** Of the calls that are counted; any when absent. */
+  readonly purposes?: readonly CallPurpose[] | undefined
   readonly citation: string
 }
 
@@ -141,6 +163,8 @@ export interface Attempt {
   readonly subject?: string | undefined
   /** The caller's name for the person called. */
   readonly personId?: string | undefined
+  /** Absent for telemarketing. */
+  readonly purpose?: CallPurpose | undefined
   /** That the request names. */
   readonly approvalId?: string | undefined
   readonly at: Instant
@@ -182,7 +206,10 @@ export interface AttemptCounter {
 
 /** A call that a decision allowed, as what was reported of it is counted. */
 export interface ReportedAttempt
-  extends Pick<Attempt, 'decisionId' | 'keyId' | 'accountId' | 'subject' | 'personId' | 'at'> {
+  extends Pick<
+    Attempt,
+    'decisionId' | 'keyId' | 'accountId' | 'subject' | 'personId' | 'purpose' | 'at'
+  > {
   /** Absent after an erasure. */
   readonly number?: string | undefined
 }
@@ -197,13 +224,14 @@ export interface ImportedAttempt {
   readonly channel: 'call' | 'text'
   readonly subject?: string | undefined
   readonly personId?: string | undefined
-  readonly answered?: boolean | undefined
+  readonly purpose?: CallPurpose | undefined
+  readonly reach?: CallReach | undefined
 }
 
 /** What is known of a call that left. */
 export interface PlacedCall {
   readonly dialedAt?: Instant | undefined
-  readonly answered?: boolean | undefined
+  readonly reach?: CallReach | undefined
 }
 
 /** Counts attempts by what became of their calls. */
@@ -215,7 +243,7 @@ export interface AttemptReports {
   noteNotPlaced(
     attempt: Pick<ReportedAttempt, 'decisionId' | 'accountId'>,
   ): Promise<'released' | 'placed' | 'has-permit'>
-  /** Counts a call that was taken back too. It counts from dialing, never earlier than before, and stays answered. */
+  /** Counts a call that was taken back too. It counts from dialing, never earlier than before, and as far as it ever got. */
   notePlaced(attempt: ReportedAttempt, placed: PlacedCall): Promise<void>
 }
 

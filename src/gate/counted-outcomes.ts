@@ -1,5 +1,5 @@
 /** Counts attempts by what an Asterisk reports of their calls. */
-import type { CallOutcome, OutcomeRecorder } from '../domain/call-outcome.js'
+import { type CallOutcome, findReach, type OutcomeRecorder } from '../domain/call-outcome.js'
 import type { AttemptReports, PlacedCall, ReportedAttempt } from '../domain/mandate.js'
 import { createSampledLine, type Logger } from '../observability/log.js'
 
@@ -48,14 +48,11 @@ export class CountedOutcomes implements OutcomeRecorder {
   }
 }
 
-/** The end of a leg is recorded with its state once more, which counts nothing new. */
-function readPlaced({
-  state,
-  dialledAt: dialedAt,
-  answeredAt,
-  failedAt,
-}: Partial<CallOutcome>): PlacedCall | undefined {
-  if (state === 'dialled') return { dialedAt }
-  if (answeredAt !== undefined) return { dialedAt, answered: true }
-  return failedAt === undefined ? undefined : { dialedAt, answered: false }
+function readPlaced(outcome: Partial<CallOutcome>): PlacedCall | undefined {
+  const { state, dialledAt: dialedAt, failedAt, endedAt } = outcome
+  const reach = findReach(outcome)
+  if (reach === undefined && state !== 'dialled') return undefined
+  // The end of a leg is recorded with its state once more.
+  const isCounted = endedAt !== undefined && failedAt === undefined && (reach === 2 || reach === 0)
+  return isCounted ? undefined : { dialedAt, reach }
 }

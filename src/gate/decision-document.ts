@@ -93,6 +93,10 @@ export interface DecisionDocument {
   /** The digits that were checked, to be dialed unchanged; on an allow only. */
   readonly dial?: string | undefined
   readonly callKind: string
+  /** What the call was judged as being for; telemarketing if absent, because nobody said it. */
+  readonly purpose?: string | undefined
+  /** `request`, or who set it in the settings. */
+  readonly purposeSetBy?: string | undefined
   readonly decidedAt: string
   readonly judgedAt: string
   readonly validUntil: string
@@ -162,7 +166,7 @@ function formatDecision(decision: Decision): string {
     `{"id":"${decision.id}","decision":"${decision.decision}","reason":"${decision.reason}"` +
     `,"message":${quote(formatMessage(decision))},"number":${number}` +
     (decision.decision === 'allow' ? `,"dial":${number}` : '') +
-    `,"callKind":"${request.callKind}","decidedAt":"${formatInstant(decidedAt)}"` +
+    `,"callKind":"${request.callKind}"${formatPurpose(decision)},"decidedAt":"${formatInstant(decidedAt)}"` +
     `,"judgedAt":"${formatInstant(judgedAt)}","validUntil":"${formatInstant(decision.validUntil)}"` +
     (nextAllowedAt === undefined
       ? ''
@@ -190,6 +194,11 @@ function formatDecision(decision: Decision): string {
 function formatDisclosures({ decision, disclosures }: Decision): string {
   if (decision === 'block' || !disclosures?.length) return ''
   return `,"disclosures":${JSON.stringify(disclosures)}`
+}
+
+function formatPurpose({ purpose: stated }: Decision): string {
+  if (stated === undefined) return ''
+  return formatMember('purpose', stated.purpose) + formatMember('purposeSetBy', stated.setBy)
 }
 
 function formatMandate({ request: { mandate }, counted }: Decision): string {

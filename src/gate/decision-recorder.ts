@@ -4,7 +4,13 @@
  */
 
 import type { MaybePromise } from '../domain/compliance.js'
-import type { CallRequest, Decision, DecisionFinalizer, ReasonCode } from '../domain/decision.js'
+import type {
+  CallRequest,
+  Decision,
+  DecisionFinalizer,
+  ReasonCode,
+  StatedPurpose,
+} from '../domain/decision.js'
 import type { ClockReading, Instant } from '../domain/time/clock.js'
 import { createSampledLine } from '../observability/log.js'
 import { type MeasuredDecision, toLogFields } from './decision-document.js'
@@ -34,6 +40,7 @@ export interface Instants {
 export interface PendingCall {
   readonly request: CallRequest
   readonly account: GateAccount
+  readonly purpose?: StatedPurpose | undefined
   /** On the monotonic clock of the timers. */
   readonly arrivedAtMs: number
   /** What was stored until then is in what the call was judged by. */
@@ -82,7 +89,7 @@ export class DecisionRecorder {
   }
 
   createDecision(
-    { request, account }: Pick<PendingCall, 'request' | 'account'>,
+    { request, account, purpose }: Pick<PendingCall, 'request' | 'account' | 'purpose'>,
     { number, ruling, findings, detail, id, counted }: CallRuling,
     { now: decidedAt, accountNow: accountTime } = this.readInstants(account),
   ): Decision {
@@ -90,7 +97,9 @@ export class DecisionRecorder {
     const { callKind, at: judgedAt = accountTime } = request
     const disclosures =
       ruling.reason === 'permitted'
-        ? callingRules.listDisclosures(callKind, judgedAt, () => findRegionDays(findings, judgedAt))
+        ? callingRules.listDisclosures({ callKind, purpose: purpose?.purpose }, judgedAt, () =>
+            findRegionDays(findings, judgedAt),
+          )
         : undefined
     const maxValidMs = ruling.decision === 'allow' ? settings.allowValidMs : settings.blockValidMs
     return {
@@ -102,6 +111,7 @@ export class DecisionRecorder {
       decidedAt,
       judgedAt,
       accountTime,
+      purpose,
       counted,
       disclosures,
       detail,
@@ -199,7 +209,7 @@ export class DecisionRecorder {
   }
 
   #measure(final: Decision, tookMs: number): void {
-    const { decision, reason, request, findings, effects, accountId } = final
+    const { decision, reason, request, purpose, findings, effects, accountId } = final
     const seconds = tookMs / 1000
     const via = request.at === undefined ? request.via : 'what-if'
     this.#deps.metrics.recordDecision({
@@ -207,6 +217,7 @@ export class DecisionRecorder {
       decision,
       reason,
       kind: request.callKind,
+      purpose: purpose?.purpose,
       via,
       seconds,
       findings,

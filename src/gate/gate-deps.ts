@@ -1,21 +1,16 @@
 /** What the gate is made of: its settings, and the ports through which it asks, records and counts. */
 import type { Compliance, MaybePromise } from '../domain/compliance.js'
-import type { CallKind, Disclosure, Policy } from '../domain/decision.js'
+import type { CallKind, CallPurpose, Disclosure, Policy, PurposeRules } from '../domain/decision.js'
 import type { AttemptCounter, CallerIdRegister, FrequencyLimit, Pauses } from '../domain/mandate.js'
+import type { CandidatePlace } from '../domain/place.js'
 import type { Clock, ClockReading, Instant, Timers } from '../domain/time/clock.js'
 import type { Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
-import type { Check } from './checks.js'
+import type { CallScope, LegalTimeSettings, PurposeSettings } from './call-terms.js'
+import type { Check } from './checks/check.js'
 import type { Journal } from './journal/journal.js'
-import type { LegalTimeSettings } from './legal-time-options.js'
 import type { RegionDay } from './mandate.js'
 import type { StalenessRules } from './staleness.js'
-
-/** Of an account and of a project, or of any. */
-interface CallScope {
-  readonly account?: string | undefined
-  readonly project?: string | undefined
-}
 
 /** An own limit on the calls to a number. */
 export interface HouseLimit extends CallScope {
@@ -37,6 +32,7 @@ export interface GateSettings extends LegalTimeSettings, StalenessRules {
   readonly shadow: { readonly accounts: readonly string[]; readonly trunks: readonly string[] }
   readonly houseLimits: readonly HouseLimit[]
   readonly subjects: readonly SubjectSettings[]
+  readonly purposes: readonly PurposeSettings[]
   readonly allowValidMs: number
   readonly blockValidMs: number
 }
@@ -69,6 +65,17 @@ export interface GateAccount {
   readonly compliance: Compliance
 }
 
+/** What decides which laws count a call. */
+export interface CallToCount {
+  readonly callKind: CallKind
+  readonly purpose: CallPurpose
+  readonly number: string
+  /** Where the person may be. */
+  readonly places: readonly CandidatePlace[]
+  /** A permission record on file allows the call. */
+  readonly hasPermission: boolean
+}
+
 /** What a reload replaces. */
 export interface GateRules {
   readonly policy: Policy
@@ -76,20 +83,17 @@ export interface GateRules {
   readonly callingRules: {
     /** What must be said in a call allowed at `at`, in order; `findPlaces` gives all where the called person may be. */
     listDisclosures(
-      callKind: CallKind,
+      call: { readonly callKind: CallKind; readonly purpose?: CallPurpose | undefined },
       at: Instant,
       findPlaces: () => readonly RegionDay[],
     ): readonly Disclosure[]
+    readonly purposes: {
+      /** The same object each time. */
+      find(purpose: CallPurpose): PurposeRules
+    }
     readonly frequency: {
       /** The laws on the number of calls that count one to this number, whose person may be in any of the places. */
-      find(
-        callKind: CallKind,
-        called: {
-          readonly number: string
-          readonly places: readonly { readonly region: string }[]
-        },
-        at: Instant,
-      ): readonly FrequencyLimit[]
+      find(call: CallToCount, at: Instant): readonly FrequencyLimit[]
     }
   }
 }

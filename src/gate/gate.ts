@@ -16,6 +16,7 @@ import {
   laterChecks,
   type Policy,
   type Ruling,
+  telemarketing,
   toShadowPolicy,
 } from '../domain/decision.js'
 import {
@@ -27,6 +28,7 @@ import {
 } from '../domain/mandate.js'
 import { type PhoneNumber, parseDialString } from '../domain/phone-number.js'
 import type { Instant, Timers } from '../domain/time/clock.js'
+import { findPurpose, type LegalTimeOptions, prepareLegalTimeOptions } from './call-terms.js'
 import {
   createAttempt,
   findLimits,
@@ -36,12 +38,11 @@ import {
   readAttempts,
   takeAttempt,
   toCountedCall,
-} from './attempts.js'
-import { judgeCallerId, needsRegister } from './caller-id.js'
-import { runChecks } from './checks.js'
+} from './checks/attempts.js'
+import { judgeCallerId, needsRegister } from './checks/caller-id.js'
+import { runChecks } from './checks/checks.js'
 import { DecisionRecorder, type Instants, type PendingCall } from './decision-recorder.js'
 import type { GateAccount, GateDeps, GateRules } from './gate-deps.js'
-import { type LegalTimeOptions, prepareLegalTimeOptions } from './legal-time-options.js'
 import { awaitStored, judgeMandate, refuseByMandate } from './mandate.js'
 import {
   type AlsoRecord,
@@ -122,14 +123,22 @@ export class Gate {
     const { settings, timers, feed } = this.#deps
     const account = this.#accountOf(request)
     const monotonicMs = timers.monotonicMs()
-    const call = { request, account, arrivedAtMs, currentAt: feed?.currentAt, alsoRecord }
+    const { stated: purpose, refusal } = findPurpose(request, settings.purposes)
+    const currentAt = feed?.currentAt
+    const call: PendingCall = { request, account, purpose, arrivedAtMs, currentAt, alsoRecord }
     const dialed = parseDialString(request.dialed, settings.serviceCodes)
     if (dialed.kind !== 'nanp') return this.#judgeWithoutChecks(call, dialed)
     const { number } = dialed
     const deadlineMs = settings.deadlineMs * checkDeadlineShare - (monotonicMs - call.arrivedAtMs)
-    if (this.pendingCount >= settings.maxPending || deadlineMs <= 0) {
-      const overloaded = rulingWithoutFindings(number, 'block', 'overloaded')
-      const decision = this.#recorder.recordNow(call, overloaded)
+    const blocked =
+      this.pendingCount >= settings.maxPending || deadlineMs <= 0
+        ? rulingWithoutFindings(number, 'block', 'overloaded')
+        : refusal !== undefined && {
+            ...rulingWithoutFindings(number, 'block', 'purpose-not-allowed'),
+            detail: refusal,
+          }
+    if (blocked) {
+      const decision = this.#recorder.recordNow(call, blocked)
       return () => decision
     }
     const refused = request.mandate && refuseByMandate(request, this.#deps.clock.now())
@@ -166,12 +175,13 @@ export class Gate {
 
   /** The findings of the checks; `at` in a what-if. */
   #check(
-    { request, account }: Pick<PendingCall, 'request' | 'account'>,
+    { request, account, purpose: stated }: PendingCall,
     number: PhoneNumber,
     { deadlineMs, at }: { readonly deadlineMs: number; readonly at: Instant | undefined },
   ): MaybePromise<readonly Finding[]> {
-    const { checks, timers, asksInBackground } = this.#deps
+    const { checks, timers, asksInBackground, callingRules } = this.#deps
     const { callKind } = request
+    const purpose = stated ? callingRules.purposes.find(stated.purpose) : telemarketing
     const legalTimeOptions = this.#legalTimeOptions[callKind]
     const askedAt = account.clock.now()
     // Every field is named: a spread is slow.
@@ -184,13 +194,14 @@ export class Gate {
       at,
       asked: { now: askedAt, monotonicMs: timers.monotonicMs() },
       callKind,
-      recordedVoice: legalTimeOptions.recordedVoice,
+      recordedVoice: legalTimeOptions.recordedVoice && purpose.machines !== 'unlimited',
       requireStatutoryWindow: legalTimeOptions.requireStatutoryWindow,
       strictestPlace: legalTimeOptions.strictestPlace,
+      purpose: stated?.purpose,
       inBackground: asksInBackground,
       trace: request.trace,
     }
-    const toCheck = { compliance: account.compliance, question, callKind, askedAt }
+    const toCheck = { compliance: account.compliance, question, callKind, purpose, askedAt }
     return runChecks(checks, toCheck, { deadlineMs, timers })
   }
 
@@ -207,7 +218,9 @@ export class Gate {
       ? undefined
       : judgeMandate(request, checked, { pauses, at: clock.now() })
     let findings = mandate ? [mandate, ...checked] : checked
-    if (request.subject !== undefined) {
+    const { purpose = 'telemarketing' } = call.purpose ?? {}
+    // The subject of a call about a debt is the debt.
+    if (request.subject !== undefined && purpose !== 'debt-collection') {
       findings = [...findings, ...judgeSubject(request, settings, clock.now())]
     }
     const shown = judgeCallerId(request, { number, own, now: clock.now() })
@@ -220,7 +233,7 @@ export class Gate {
       ? describeException(call, { now: instants.now, monotonicMs: timers.monotonicMs() }, settings)
       : undefined
     const judged = { number, findings, ruling, detail }
-    const counting = { rules: this.#deps, policy, now: instants.now }
+    const counting = { rules: this.#deps, policy, purpose, now: instants.now }
     const counter = this.#deps.attempts
     const limits = counter && findLimits(request, judged, counting)
     return counter && limits
@@ -277,7 +290,10 @@ export class Gate {
     const now = clock.now()
     const id = newId(now)
     const { number } = judged
-    const attempt = createAttempt(request, { decisionId: id, number, at: request.at ?? now })
+    const stated = call.purpose?.purpose
+    const purpose = stated === 'telemarketing' ? undefined : stated
+    const at = request.at ?? now
+    const attempt = createAttempt(request, { decisionId: id, number, purpose, at })
     const isTaken = judged.ruling.decision === 'allow' && request.at === undefined
     const deadline = this.#shareDeadline(call)
     const taken = await (isTaken

@@ -7,6 +7,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { AnswerFailureReason, QuestionName } from '../domain/compliance.js'
 import type {
   CallKind,
+  CallPurpose,
   CallRequest,
   FindingName,
   PolicyEffect,
@@ -27,6 +28,8 @@ interface DecisionMeasurement {
   readonly decision: 'allow' | 'block'
   readonly reason: ReasonCode
   readonly kind: CallKind
+  /** Absent if nobody said it. */
+  readonly purpose?: CallPurpose | undefined
   readonly via: DecisionVia
   readonly seconds: number
   readonly findings: readonly { readonly check: FindingName; readonly verdict: Verdict }[]
@@ -120,6 +123,11 @@ function createDecisionMetrics(registry: Registry): Pick<Metrics, 'recordDecisio
     help: `Decisions by account, without what-ifs. Accounts beyond the first ${maxAccounts} are counted as other.`,
     labels: ['account', 'decision'],
   })
+  const byPurpose = createTallyCounter(registry, {
+    name: 'callgate_purpose_decisions_total',
+    help: 'Decisions on calls that somebody said the purpose of, without what-ifs.',
+    labels: ['purpose', 'decision'],
+  })
   const namedAccounts = new Set<string>()
   const duration = createTallyHistogram(registry, {
     name: 'callgate_decision_duration_seconds',
@@ -146,11 +154,12 @@ function createDecisionMetrics(registry: Registry): Pick<Metrics, 'recordDecisio
   })
   return {
     recordDecision(measure) {
-      const { accountId, decision, reason, kind, via } = measure
+      const { accountId, decision, reason, kind, purpose, via } = measure
       decisions(decision, reason, kind, via)
       if (via !== 'what-if') {
         if (namedAccounts.size < maxAccounts) namedAccounts.add(accountId)
         byAccount(namedAccounts.has(accountId) ? accountId : 'other', decision)
+        if (purpose) byPurpose(purpose, decision)
       }
       duration(measure.seconds, via)
       for (const { check, verdict } of measure.findings) findings(check, verdict)

@@ -144,6 +144,7 @@ export class EmbeddedCompliance implements Compliance {
     const now = clock.now()
     const { number, at, postalCode } = question
     const { recordedVoice, requireStatutoryWindow, strictestPlace: requireBothPlaces } = question
+    const { purpose } = question
     const { holdsUntil, ...value } = hours.checkTimeLegal({
       phoneNumber: number,
       at,
@@ -154,6 +155,7 @@ export class EmbeddedCompliance implements Compliance {
       recordedVoice,
       requireStatutoryWindow,
       requireBothPlaces,
+      purpose,
     })
     return this.#succeed(value, holdsUntil, now)
   }

@@ -3,7 +3,7 @@
  * monitor, scans, webhooks, permits, own numbers. Values are stored as `tables.ts` says.
  */
 import type { Generated } from 'kysely'
-import type { CallKind } from '../domain/decision.js'
+import type { CallKind, CallPurpose } from '../domain/decision.js'
 import type { LabelIssuer } from '../domain/spam-labels.js'
 
 /** A bearer token; its API key may be revoked before it expires. */
@@ -233,9 +233,11 @@ export interface AttemptRow {
   /** Null if the request said nothing of it. */
   subject: string | null
   person: string | null
+  /** Null for telemarketing. */
+  purpose: CallPurpose | null
   /** When it was allowed, or dialed. */
   at: number
-  /** Null while it is not known. */
+  /** How far the call got, see `CallReach`; null while it is not known. */
   answered: number | null
   /** 1 once the call is known to have left. */
   placed: number | null

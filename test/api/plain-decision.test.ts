@@ -59,15 +59,34 @@ const anyValue = fc.oneof(
   { weight: 8, arbitrary: anyText },
   fc.constantFrom(null, 17, 2125550106, true, [], {}),
 )
-const names = ['projectId', 'campaignId', 'postalCode', 'callerId', 'reference', 'at', 'Number']
+const names = [
+  'projectId',
+  'purpose',
+  'campaignId',
+  'postalCode',
+  'callerId',
+  'reference',
+  'at',
+  'Number',
+]
 const anyName = fc.oneof(
   { weight: 20, arbitrary: fc.constantFrom(...names) },
   fc.constantFrom('number', 'callKind', 'toString'),
 )
 const anyField = fc.tuple(anyName, anyValue)
 const usualField = fc.tuple(
-  fc.constantFrom(...names.slice(0, 5)),
-  fc.constantFrom('MAIN', '10001', 'a b', 'x'.repeat(64), 'x'.repeat(65), ' 10001', '~'),
+  fc.constantFrom(...names.slice(0, 6)),
+  fc.constantFrom(
+    'MAIN',
+    'telemarketing',
+    'emergency',
+    '10001',
+    'a b',
+    'x'.repeat(64),
+    'x'.repeat(65),
+    ' 10001',
+    '~',
+  ),
 )
 const number = fc.oneof(fc.constantFrom('2125550106', '12125550106', '+12125550106'), anyText)
 const someFields = fc.array(fc.oneof(usualField, anyField), { maxLength: 3 })
@@ -90,6 +109,7 @@ it('never reads anything that the schema reads differently, or refuses', async (
       expect(found).toStrictEqual({
         projectId: undefined,
         campaignId: undefined,
+        purpose: undefined,
         postalCode: undefined,
         callerId: undefined,
         subject: undefined,
@@ -108,6 +128,7 @@ it('never reads anything that the schema reads differently, or refuses', async (
 const predialNames = [
   'number',
   'kind',
+  'purpose',
   'project',
   'campaign',
   'postal',
@@ -121,7 +142,18 @@ const anyPair = fc.tuple(
     fc.constantFrom('at', 'Number', 'loginId', 'constructor', ''),
   ),
   fc.constantFrom(
-    ...['2125550106', '12125550106', '+12125550106', '911', 'manual', 'ai', 'AI', 'MAIN', '10001'],
+    ...[
+      '2125550106',
+      '12125550106',
+      '+12125550106',
+      '911',
+      'manual',
+      'ai',
+      'AI',
+      'MAIN',
+      'political',
+      '10001',
+    ],
     ...['judged', 'sent', '', '%41', 'a%20b', 'a+b', 'a=b', 'x'.repeat(64), 'x'.repeat(65)],
   ),
 )

@@ -120,6 +120,7 @@ describe('rules diff', () => {
     const found = all.map(({ region, rule }) => `${region} ${rule}`)
     expect(found).toEqual([
       'AL holidays.juneteenth',
+      'NY frequencyRules.nyc-debt',
       'OR hours',
       'OR frequencyRules.or-24h',
       'PA hours',

@@ -21,10 +21,12 @@ const toronto = { region: 'ON', day: day('2026-11-23') }
 
 describe('the shipped rules', () => {
   test('say what an AI agent must say in the United States', () => {
-    const inNewYork = rules.listDisclosures('ai', noon, () => [newYork]).map(({ key }) => key)
+    const inNewYork = rules
+      .listDisclosures({ callKind: 'ai' }, noon, () => [newYork])
+      .map(({ key }) => key)
     expect(inNewYork).toEqual(['identity', 'opt-out', 'callback-number'])
-    expect(rules.listDisclosures('ai', noon, () => [toronto])).toEqual([])
-    expect(rules.listDisclosures('manual', noon, () => [newYork])).toEqual([])
+    expect(rules.listDisclosures({ callKind: 'ai' }, noon, () => [toronto])).toEqual([])
+    expect(rules.listDisclosures({ callKind: 'manual' }, noon, () => [newYork])).toEqual([])
   })
 
   test('hold 69 regions of two countries', () => {

@@ -69,7 +69,7 @@ describe('a row with dates holds on its first and its last local day and not bes
       const [region = '', zone = ''] = place.split(' ')
       return place === '' ? [] : [{ region, day: toLocalTime(zone, instant(at)).day }]
     })
-    const said = rules.listDisclosures('ai', instant(at), () => places)
+    const said = rules.listDisclosures({ callKind: 'ai' }, instant(at), () => places)
     expect(said).toEqual(isSaid ? [{ key: 'identity', rules: ['of February'] }] : [])
   })
 

@@ -12,14 +12,14 @@ import type {
   ScrubVerdict,
 } from '../../src/domain/compliance.js'
 import type { CallKind, Finding } from '../../src/domain/decision.js'
+import type { Check } from '../../src/gate/checks/check.js'
 import {
-  type Check,
   callingHoursCheck,
   internalDncCheck,
   litigatorCheck,
-  permissionCheck,
   runChecks,
-} from '../../src/gate/checks.js'
+} from '../../src/gate/checks/checks.js'
+import { permissionCheck } from '../../src/gate/checks/permission.js'
 import { systemTimers } from '../../src/runtime/runtime.js'
 import {
   answered,

@@ -5,7 +5,11 @@ import { Rejudger } from '../../src/commands/rehearse/rejudger.js'
 import type { Compliance } from '../../src/domain/compliance.js'
 import type { Decision, Policy } from '../../src/domain/decision.js'
 import { fixedClock } from '../../src/domain/time/clock.js'
-import { encodeDecision, toDecisionDocument } from '../../src/gate/decision-document.js'
+import {
+  type DecisionDocument,
+  encodeDecision,
+  toDecisionDocument,
+} from '../../src/gate/decision-document.js'
 import { RestrictedCompliance } from '../../src/sources/combine/restricted-compliance.js'
 import {
   answered,
@@ -138,6 +142,44 @@ describe('a decision by the answers of a provider', () => {
     }
     expect(await verdictOf('deadline')).toBe('allow')
     expect(await verdictOf('bad-question')).toBe('block')
+  })
+})
+
+describe('a decision by what the call is for', () => {
+  const row = { account: 'sandbox', purpose: 'informational', requestsMay: ['political'] }
+  const informational = { CALLGATE_GATE_PURPOSES: JSON.stringify([{ ...row, setBy: 'Ada' }]) }
+  // On the national list, at a time that is closed for sales: a Sunday in Alabama.
+  const call = { number: '2055550103', callKind: 'manual', at: '2026-11-22T18:00:00Z' }
+  const ask = async (fields: object = {}) => {
+    const response = await running.postJson('/v1/decisions', { ...call, ...fields })
+    return (await response.json()) as DecisionDocument
+  }
+  const judgeAgain = (document: DecisionDocument, environment = {}) => {
+    const found = createRejudger(environment).rejudge(document)
+    if (found.kind !== 'judged') throw new Error(JSON.stringify(found))
+    return found.decision
+  }
+
+  it('is judged by what other settings say that it is for, and the other way round', async () => {
+    const sale = await ask()
+    expect(sale.reason).toBe('national-dnc')
+    const other = judgeAgain(sale, informational)
+    expect(other).toMatchObject({
+      decision: 'allow',
+      purpose: { purpose: 'informational', setBy: 'Ada' },
+    })
+    const again = toDecisionDocument(other)
+    expect(judgeAgain(again, informational)).toMatchObject({ decision: 'allow' })
+    expect(judgeAgain(again)).toMatchObject({ reason: 'national-dnc', purpose: undefined })
+  })
+
+  it('that a request said is not what other settings allow it to say', async () => {
+    const said = { ...(await ask()), purpose: 'political', purposeSetBy: 'request' }
+    expect(judgeAgain(said, informational)).toMatchObject({
+      decision: 'allow',
+      purpose: { purpose: 'political', setBy: 'request' },
+    })
+    expect(judgeAgain(said)).toMatchObject({ decision: 'block', reason: 'purpose-not-allowed' })
   })
 })
 

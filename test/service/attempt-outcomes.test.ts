@@ -39,14 +39,18 @@ describe('an attempt', () => {
   })
 
   it.each([
-    [[true, false], 1],
-    [[false, true], 1],
-    [[false, false], 0],
-    [[false, undefined], 0],
+    [[2, 0], 2],
+    [[2, 1], 1],
+    [[1, -1], 1],
+    [[0, 1], 1],
+    [[0, -1], -1],
+    [[-1, 0], -1],
+    [[0, 0], 0],
+    [[0, undefined], 0],
     [[undefined, undefined], null],
-  ] as const)('answered as %j is stored as %j', async (all, answered) => {
+  ] as const)('that got as far as %j is stored as %j', async (all, answered) => {
     const outcomes = await reserve()
-    for (const one of all) await outcomes.notePlaced(attempt, { answered: one })
+    for (const one of all) await outcomes.notePlaced(attempt, { reach: one })
     expect(await read()).toEqual([{ after: 0, answered, placed: 1 }])
   })
 
@@ -55,7 +59,7 @@ describe('an attempt', () => {
     expect(await outcomes.noteNotPlaced(attempt)).toBe('released')
     expect(await outcomes.noteNotPlaced(attempt)).toBe('released')
     expect(await read()).toEqual([])
-    await outcomes.notePlaced(attempt, { dialedAt: reservedAt + 1_000, answered: true })
+    await outcomes.notePlaced(attempt, { dialedAt: reservedAt + 1_000, reach: 1 })
     expect(await read()).toEqual([{ after: 1_000, answered: 1, placed: 1 }])
     expect(await outcomes.noteNotPlaced(attempt)).toBe('placed')
     expect(await read()).toHaveLength(1)
@@ -78,10 +82,10 @@ describe('an attempt', () => {
   it('of an erased number is updated and not counted again', async () => {
     const outcomes = await reserve()
     const erased = { ...attempt, number: undefined }
-    await outcomes.notePlaced(erased, { answered: false })
+    await outcomes.notePlaced(erased, { reach: 0 })
     expect(await read()).toEqual([{ after: 0, answered: 0, placed: 1 }])
     await database.storage.db.deleteFrom('attempts').execute()
-    await outcomes.notePlaced(erased, { answered: true })
+    await outcomes.notePlaced(erased, { reach: 1 })
     expect(await read()).toEqual([])
   })
 

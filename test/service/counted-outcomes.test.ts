@@ -58,21 +58,39 @@ it.each([
   expect(await read()).toEqual(left)
 })
 
-it('a leg counts from dialing, and is answered or not', async () => {
+it('a leg counts from dialing, and as far as it got', async () => {
   const { outcomes, read, begun } = await open()
   const legs = new LegOutcomeTracker({ outcomes })
   legs.onLegDialed({ id: 'c1', name: 'PJSIP/a-1' }, 'd1', at + 2_000)
   expect(await read()).toEqual([[2_000, null]])
   legs.onLegProgressed({ peer: { id: 'c1' } as never, status: 'BUSY', at: at + 3_000 })
-  expect(await read()).toEqual([[2_000, 0]])
+  expect(await read()).toEqual([[2_000, -1]])
   legs.onLegEnded('c1', 17, at + 3_001)
   legs.onLegDialed({ id: 'c2', name: 'PJSIP/b-1' }, 'd1', at + 4_000)
   legs.onLegProgressed({ peer: { id: 'c2' } as never, status: 'ANSWER', at: at + 5_000 })
-  expect(await read()).toEqual([[4_000, 1]])
+  expect(await read()).toEqual([[4_000, 2]])
   const writes = begun.length
   legs.onLegEnded('c2', 16, at + 60_000)
   expect(begun).toHaveLength(writes)
 })
+
+it.each([
+  ['NOANSWER', 0, 16, 0],
+  ['NOANSWER', 0, 17, -1],
+  ['BUSY', -1, 0, -1],
+  ['ANSWER', 2, 16, 1],
+])(
+  'a leg with status %s counts as %i, and after cause %i as %i',
+  async (status, first, cause, last) => {
+    const { outcomes, read } = await open()
+    const legs = new LegOutcomeTracker({ outcomes })
+    legs.onLegDialed({ id: 'c1', name: 'PJSIP/a-1' }, 'd1', at)
+    legs.onLegProgressed({ peer: { id: 'c1' } as never, status, at: at + 1_000 })
+    expect(await read()).toEqual([[0, first]])
+    legs.onLegEnded('c1', cause, at + 30_999)
+    expect(await read()).toEqual([[0, last]])
+  },
+)
 
 it('a leg that dials after all counts again', async () => {
   const { outcomes, read } = await open()

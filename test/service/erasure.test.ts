@@ -77,7 +77,7 @@ const kept: Readonly<Record<string, string>> = {
   access_tokens: 'token_hash key_id call_limits',
   accounts: 'id kind name country webhook_secret',
   api_keys: 'id key_hash label role rights projects call_kinds call_limits',
-  attempts: 'decision_id key_id subject',
+  attempts: 'decision_id key_id purpose subject',
   caller_ids: 'number project owner proof carrier attestation added_by ended_by',
   call_outcomes: 'decision_id state not_carried_out leg dial_status',
   campaigns: 'project_code name status',

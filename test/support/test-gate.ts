@@ -1,10 +1,10 @@
 /** A gate over a fake port, with settings as shipped and a journal that keeps what it is given. */
 
 import type { Compliance } from '../../src/domain/compliance.js'
-import type { CallRequest, Decision } from '../../src/domain/decision.js'
+import { type CallRequest, type Decision, telemarketing } from '../../src/domain/decision.js'
 import { noCallerIds } from '../../src/domain/mandate.js'
 import { type Clock, fixedClock } from '../../src/domain/time/clock.js'
-import { allChecks } from '../../src/gate/checks.js'
+import { allChecks } from '../../src/gate/checks/checks.js'
 import { Gate } from '../../src/gate/gate.js'
 import type { GateDeps, GateSettings } from '../../src/gate/gate-deps.js'
 import { createMetrics } from '../../src/observability/metrics.js'
@@ -21,6 +21,7 @@ export const gateSettings: GateSettings = {
   shadow: { accounts: [], trunks: [] },
   houseLimits: [],
   subjects: [],
+  purposes: [],
   allowValidMs: 60_000,
   blockValidMs: 600_000,
   recordedVoiceWindows: true,
@@ -31,6 +32,7 @@ export const gateSettings: GateSettings = {
 /** No law on disclosures or on how often somebody is called. */
 export const withoutRules: GateDeps['callingRules'] = {
   listDisclosures: () => [],
+  purposes: { find: () => telemarketing },
   frequency: { find: () => [] },
 }
 

@@ -1,6 +1,6 @@
 /** Calls and texts of other systems, which count with those that callgate allowed. */
 import { z } from 'zod'
-import { maxIdLength } from '../../domain/decision.js'
+import { callPurposes, maxIdLength } from '../../domain/decision.js'
 import type { ImportedAttempt } from '../../domain/mandate.js'
 import { defineEndpoint } from '../endpoint.js'
 import { eachItem, fields, instant, optionalText } from '../fields.js'
@@ -21,11 +21,19 @@ const attempt: z.ZodType<ImportedAttempt> = fields({
     'One of gate.subjects; without one it counts for every subject',
   ),
   personId: optionalText(maxIdLength).describe('Your name for the person'),
+  purpose: z
+    .enum(callPurposes, `must be one of ${callPurposes.join(', ')}`)
+    .optional()
+    .describe('What it was for; telemarketing if absent'),
   answered: z
     .boolean('must be true or false')
     .optional()
     .describe('Unknown if absent, which counts as answered'),
-})
+}).transform(({ answered, ...attempt }) => ({
+  ...attempt,
+  // Whether a person talked is not known.
+  reach: answered === undefined ? undefined : answered ? (2 as const) : (0 as const),
+}))
 
 const list = z
   .array(z.unknown(), 'must be a list of attempts')

@@ -164,6 +164,14 @@ export const decisionSchema = z.object({
         'or what policy allows unchecked: an extension, or a foreign number with its + or 011',
     ),
   callKind: z.string().meta(callKindMeta),
+  purpose: z
+    .string()
+    .optional()
+    .describe('What the call was judged as being for; telemarketing if absent'),
+  purposeSetBy: z
+    .string()
+    .optional()
+    .describe('Who said it: request, or a name from the settings'),
   decidedAt: instant,
   judgedAt: instant.describe('The instant the rules were applied to'),
   validUntil: instant.describe('Do not act on an allow at or after this instant'),

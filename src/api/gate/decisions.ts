@@ -5,7 +5,9 @@
 import { z } from 'zod'
 import {
   type CallKind,
+  type CallPurpose,
   callKinds,
+  callPurposes,
   maxCallerIdLength,
   maxDialedLength,
   maxIdLength,
@@ -29,6 +31,17 @@ const callKind = z
   .toLowerCase()
   .pipe(z.enum(callKinds, kindRule))
   .meta(callKindMeta)
+
+const purposeRule = `must be one of ${callPurposes.join(', ')}`
+const purpose = z
+  .string(purposeRule)
+  .trim()
+  .toLowerCase()
+  .pipe(z.enum(['', ...callPurposes], purposeRule))
+  .nullable()
+  .transform((word) => word || undefined)
+  .optional()
+  .describe('What the call is for, if gate.purposes lets a request say it; telemarketing otherwise')
 
 const dialed = z
   .string('is required and must be text')
@@ -63,6 +76,7 @@ export const numberFields = { number: dialed, postalCode }
 /** The fields of a decision other than the number. */
 export const callFields = {
   callKind,
+  purpose,
   projectId: optionalId,
   campaignId: optionalId,
   postalCode,
@@ -114,6 +128,7 @@ const plainText = (maxLength: number) => new RegExp(`^(?! ).{1,${maxLength}}(?<!
 const plainValues = {
   number: /^(?:\+?1)?\d{10}$/,
   callKind: new RegExp(`^(?:${callKinds.join('|')})$`),
+  purpose: new RegExp(`^(?:${callPurposes.join('|')})$`),
   projectId: plainId,
   campaignId: plainId,
   postalCode: postalCodePattern,
@@ -157,11 +172,12 @@ function addPlainField(found: PlainFields, field: PlainField | undefined, value:
 
 function toPlainRequest(found: PlainFields): DecisionRequest | undefined {
   const { number, callKind, projectId, campaignId, postalCode, callerId, reference } = found
-  const { subject, personId } = found
+  const { subject, personId, purpose } = found
   if (number === undefined || callKind === undefined) return undefined
   return {
     number,
     callKind: callKind as CallKind,
+    purpose: purpose as CallPurpose | undefined,
     projectId,
     campaignId,
     postalCode,
@@ -183,6 +199,7 @@ export function requireInstantInRange(at: Instant, now: Instant): void {
 const predialRequest = fields({
   number: dialed,
   kind: callKind,
+  purpose,
   project: optionalId,
   campaign: optionalId,
   postal: postalCode,
@@ -195,6 +212,7 @@ const predialRequest = fields({
   ({
     number,
     kind,
+    purpose,
     project,
     campaign,
     postal,
@@ -206,6 +224,7 @@ const predialRequest = fields({
   }): DecisionRequest => ({
     number,
     callKind: kind,
+    purpose,
     projectId: project,
     campaignId: campaign,
     postalCode: postal,
@@ -221,6 +240,7 @@ const predialRequest = fields({
 const plainPredialNames: ReadonlyMap<string, PlainField> = new Map([
   ['number', 'number'],
   ['kind', 'callKind'],
+  ['purpose', 'purpose'],
   ['project', 'projectId'],
   ['campaign', 'campaignId'],
   ['postal', 'postalCode'],

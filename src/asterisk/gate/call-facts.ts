@@ -14,11 +14,13 @@ import {
   factNames,
   parseCallKind,
   parseFactArguments,
+  parsePurpose,
 } from './fact-arguments.js'
 
 export type CallFacts = Pick<
   CallRequest,
   | 'callKind'
+  | 'purpose'
   | 'projectId'
   | 'campaignId'
   | 'postalCode'
@@ -132,6 +134,7 @@ export class CallFactsReader {
     const defaults = this.#defaults
     return {
       callKind: parseCallKind(texts.kind ?? trunk.kind ?? defaults.kind) ?? 'ai',
+      purpose: parsePurpose(texts.purpose ?? trunk.purpose ?? defaults.purpose),
       projectId: texts.project ?? trunk.project ?? defaults.project,
       campaignId: texts.campaign ?? trunk.campaign ?? defaults.campaign,
       postalCode: texts.postal ?? trunk.postal ?? defaults.postal,

@@ -4,7 +4,9 @@
  */
 import {
   type CallKind,
+  type CallPurpose,
   callKinds,
+  callPurposes,
   maxCallerIdLength,
   maxDialedLength,
   maxIdLength,
@@ -17,6 +19,7 @@ import { describeProblem } from '../../errors.js'
 
 export const factNames = [
   'kind',
+  'purpose',
   'project',
   'campaign',
   'postal',
@@ -45,6 +48,10 @@ const factRules: Readonly<Record<FactName, FactRule>> = {
     isValid: (text) => parseCallKind(text) !== undefined,
     rule: `must be one of ${callKinds.join(', ')}`,
   },
+  purpose: {
+    isValid: (text) => parsePurpose(text) !== undefined,
+    rule: `must be one of ${callPurposes.join(', ')}`,
+  },
   project: maxLengthRule(maxIdLength),
   campaign: maxLengthRule(maxIdLength),
   postal: { isValid: (text) => postalCodePattern.test(text), rule: postalCodeRule },
@@ -72,6 +79,11 @@ export function addFact(
 /** `undefined` for text that is not a call kind. */
 export function parseCallKind(text: string | undefined): CallKind | undefined {
   return callKinds.find((kind) => kind === text)
+}
+
+/** `undefined` for text that is not a purpose. */
+export function parsePurpose(text: string | undefined): CallPurpose | undefined {
+  return callPurposes.find((purpose) => purpose === text)
 }
 
 /**

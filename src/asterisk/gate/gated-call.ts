@@ -124,6 +124,7 @@ export class GatedCall {
       accountId,
       dialed: this.#dialed.slice(0, maxDialedLength),
       callKind: facts.callKind,
+      purpose: facts.purpose,
       projectId: facts.projectId,
       campaignId: facts.campaignId,
       postalCode: facts.postalCode,

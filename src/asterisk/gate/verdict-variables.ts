@@ -42,6 +42,7 @@ const hangupCauses: Readonly<Record<ReasonCode, HangupCause>> = {
   'unknown-prefix': '21',
   'no-consent': '21',
   'not-permitted': '21',
+  'purpose-not-allowed': '21',
   'unknown-project': '21',
   'caller-id-invalid': '21',
   'caller-id-not-owned': '21',

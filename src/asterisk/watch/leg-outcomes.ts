@@ -10,6 +10,7 @@ interface TrackedLeg {
   readonly decisionId: string
   readonly name: string
   readonly dialedAt: Instant
+  answeredAt?: Instant
   state: Extract<OutcomeState, 'dialled' | 'answered' | 'failed'>
   /** Whether it was missing in the last list of channels. */
   isMissing: boolean
@@ -58,6 +59,7 @@ export class LegOutcomeTracker {
     if (leg?.state !== 'dialled' || inProgressStatuses.has(status)) return
     if (answeredPattern.test(status)) {
       leg.state = 'answered'
+      leg.answeredAt = at
       if (this.#decisionLegs.get(leg.decisionId)?.state !== 'answered') {
         this.#decisionLegs.set(leg.decisionId, leg)
       }
@@ -75,7 +77,9 @@ export class LegOutcomeTracker {
     const failedNow = leg.state === 'dialled'
     if (failedNow) leg.state = 'failed'
     const known = cause === noCause ? undefined : cause
-    this.#record(leg, { ...(failedNow && { failedAt: at }), endedAt: at, cause: known })
+    const { answeredAt } = leg
+    const failedAt = failedNow ? at : undefined
+    this.#record(leg, { answeredAt, failedAt, endedAt: at, cause: known })
     this.#forget(channelId, leg)
   }
 

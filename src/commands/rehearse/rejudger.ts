@@ -8,6 +8,7 @@ import type { Settings } from '../../config/settings.js'
 import { CallingRules } from '../../data/calling-rules/calling-rules.js'
 import {
   type CallKind,
+  type CallPurpose,
   type CallRequest,
   type CheckName,
   type Decision,
@@ -15,21 +16,27 @@ import {
   type Finding,
   type Policy,
   type ReasonCode,
+  type StatedPurpose,
+  telemarketing,
   toShadowPolicy,
 } from '../../domain/decision.js'
 import { parseDialString, toPhoneNumber } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { buildPolicy } from '../../gate/build-policy.js'
-import { allChecks, runChecks } from '../../gate/checks.js'
-import { pickStrictestFinding } from '../../gate/combine-findings.js'
+import { findPurpose, selectLegalTimeOptions } from '../../gate/call-terms.js'
+import { allChecks, runChecks } from '../../gate/checks/checks.js'
+import { pickStrictestFinding } from '../../gate/checks/combine-findings.js'
 import {
   type DecisionDocument,
   type FindingDocument,
   recordVersion,
 } from '../../gate/decision-document.js'
-import { selectLegalTimeOptions } from '../../gate/legal-time-options.js'
 import { findRegionDays } from '../../gate/mandate.js'
-import { type CallRuling, ruleBeforeChecks } from '../../gate/pre-check-ruling.js'
+import {
+  type CallRuling,
+  ruleBeforeChecks,
+  rulingWithoutFindings,
+} from '../../gate/pre-check-ruling.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import {
   instantOf,
@@ -98,7 +105,15 @@ export class Rejudger {
       return { kind: 'judged', decision: this.#createDecision(document, judgment) }
     }
     if (document.findings.length === 0) return { kind: 'unjudged', why: 'not-checked' }
-    const findings = this.#judgeFindings(document)
+    const { stated, refusal } = findPurpose(toRequest(document), this.#settings.gate.purposes)
+    if (refusal !== undefined) {
+      const refused = rulingWithoutFindings(dialed.number, 'block', 'purpose-not-allowed')
+      return {
+        kind: 'judged',
+        decision: this.#createDecision(document, { ...refused, detail: refusal }),
+      }
+    }
+    const findings = this.#judgeFindings(document, stated)
     const { accounts, trunks } = this.#settings.gate.shadow
     const { accountId, trunk, number } = document
     const isShadowed =
@@ -107,13 +122,14 @@ export class Rejudger {
     const ruling = decide(findings, isShadowed ? this.#shadowPolicy : this.#policy, policyAt)
     return {
       kind: 'judged',
-      decision: this.#createDecision(document, { number, ruling, findings }),
+      decision: this.#createDecision(document, { number, ruling, findings }, stated),
     }
   }
 
   #createDecision(
     document: DecisionDocument,
     { number, ruling, findings, detail }: CallRuling,
+    purpose?: StatedPurpose,
   ): Decision {
     const { allowValidMs, blockValidMs } = this.#settings.gate
     const request = toRequest(document)
@@ -129,9 +145,10 @@ export class Rejudger {
       decidedAt: instantOf(document.decidedAt),
       judgedAt,
       accountTime: accountTimeOf(document),
+      purpose,
       disclosures:
         ruling.reason === 'permitted'
-          ? this.#rules.listDisclosures(request.callKind, judgedAt, () =>
+          ? this.#rules.listDisclosures({ ...request, purpose: purpose?.purpose }, judgedAt, () =>
               findRegionDays(findings, judgedAt),
             )
           : undefined,
@@ -140,10 +157,13 @@ export class Rejudger {
     }
   }
 
-  #judgeFindings(document: DecisionDocument): readonly Finding[] {
+  #judgeFindings(
+    document: DecisionDocument,
+    stated: StatedPurpose | undefined,
+  ): readonly Finding[] {
     const accountTime = accountTimeOf(document)
     const judged = new Map(
-      this.#runOwnChecks(document, accountTime).map((finding) => [finding.check, finding]),
+      this.#runOwnChecks(document, accountTime, stated).map((finding) => [finding.check, finding]),
     )
     const own = selectOwnFindings(document)
     const judge = (recorded: FindingDocument): Finding => {
@@ -160,11 +180,16 @@ export class Rejudger {
     })
   }
 
-  #runOwnChecks(document: DecisionDocument, askedAt: Instant): readonly Finding[] {
+  #runOwnChecks(
+    document: DecisionDocument,
+    askedAt: Instant,
+    stated: StatedPurpose | undefined,
+  ): readonly Finding[] {
     const own = selectOwnFindings(document)
     const checks = allChecks.filter(({ name }) => name in own)
     if (checks.length === 0) return []
     const { accountId, callKind, projectId, campaignId, postalCode, at } = toRequest(document)
+    const purpose = stated ? this.#rules.purposes.find(stated.purpose) : telemarketing
     const question = {
       accountId,
       number: toPhoneNumber(document.number),
@@ -173,11 +198,16 @@ export class Rejudger {
       postalCode,
       at,
       callKind,
-      ...selectLegalTimeOptions(this.#settings.gate, callKind),
+      purpose: stated?.purpose,
+      ...selectLegalTimeOptions(this.#settings.gate, callKind, purpose),
     }
     const compliance = this.#compliance.answerFor(own, askedAt)
     const deadline = { deadlineMs: 0, timers: nodeRuntime.timers }
-    const findings = runChecks(checks, { compliance, question, callKind, askedAt }, deadline)
+    const findings = runChecks(
+      checks,
+      { compliance, question, callKind, purpose, askedAt },
+      deadline,
+    )
     if (findings instanceof Promise) throw new TypeError('recorded facts are known at once')
     return findings
   }
@@ -229,6 +259,7 @@ function toRequest(document: DecisionDocument): CallRequest {
     keyId,
     dialed,
     callKind: document.callKind as CallKind,
+    purpose: document.purposeSetBy === 'request' ? (document.purpose as CallPurpose) : undefined,
     projectId,
     campaignId,
     postalCode,

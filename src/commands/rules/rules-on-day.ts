@@ -2,6 +2,7 @@
 import type { CallingRules } from '../../data/calling-rules/calling-rules.js'
 import type { RegionEntry } from '../../data/calling-rules/calling-rules-schema.js'
 import type { FrequencyRule } from '../../data/calling-rules/frequency-rules.js'
+import type { PurposeRules } from '../../domain/decision.js'
 import type { LocalDay } from '../../domain/time/clock.js'
 import {
   type DayRange,
@@ -198,7 +199,7 @@ function listTurns(rules: CallingRules, code: string): readonly LocalDay[] {
     region?.automated,
     region?.wirelessProhibited,
     ...(region ? listHolidays(rules, region) : []),
-    ...frequencyRules.filter((row) => row.region === code),
+    ...frequencyRules.filter((row) => isOfRegion(row, code, region)),
     ...disclosures,
   ]
   return ranges.flatMap((range) => [
@@ -221,7 +222,7 @@ function listHolidays({ document: { defaults } }: CallingRules, region: RegionEn
 
 /** The rows in force, in the order of the file. */
 function listRows(rules: CallingRules, code: string, day: LocalDay): readonly RuleRow[] {
-  const { regions, baselines, holidays, frequencyRules } = rules.document
+  const { regions, baselines, holidays, frequencyRules, purposes } = rules.document
   const region = regions[code]
   const hours = rules.findHours(code, day)
   if (region === undefined || hours === undefined) return []
@@ -251,11 +252,16 @@ function listRows(rules: CallingRules, code: string, day: LocalDay): readonly Ru
       : []),
     ...(emergency ? [createRow('emergency', emergency.scope, { confidence, ...emergency })] : []),
     ...frequencyRules
-      .filter((row) => row.region === code)
+      .filter((row) => isOfRegion(row, code, region))
       .map((row) => createRow(`frequencyRules.${row.id}`, formatFrequency(row), row)),
     ...rules
       .listDisclosureRows(code, day)
-      .map((row) => createRow(`disclosures.${row.key}`, row.callKinds.join(', '), row)),
+      .map((row) => createRow(`disclosures.${row.key}`, formatCalls(row), row)),
+    ...Object.entries(purposes ?? {}).map(([purpose, row]) => {
+      const own = row.regions[code]
+      const hours = own ?? row
+      return createRow(`purposes.${purpose}`, formatPurpose(hours.hours, row.machines), hours)
+    }),
   ].flatMap(({ range, row }) => (isWithinDays(range, day) ? [row] : []))
 }
 
@@ -289,10 +295,46 @@ function formatBan({ when, scope, liftedBy }: NonNullable<RegionEntry['wirelessP
 }
 
 function formatFrequency(row: FrequencyRule): string {
-  const { callKinds, calls, hours, counts, per, perSubject } = row
-  const what = counts === 'connected' ? 'answered calls' : 'calls'
-  const kinds = callKinds ? `, ${callKinds.join(' and ')} calls` : ''
-  return `${calls} ${what} in ${hours} hours to a ${per}${perSubject ? ', on a subject' : ''}${kinds}`
+  const { calls, hours, days, counts, per, perSubject, liftedBy } = row
+  const period = hours === undefined ? `${days} days` : `${hours} hours`
+  const kinds = formatCalls(row)
+  const lifted = liftedBy ? '; lifted by a permission record' : ''
+  return (
+    `${calls} ${countedTexts[counts]} in ${period} to a ${per}${perSubject ? ', on a subject' : ''}` +
+    `${kinds === '' ? '' : `, ${kinds} calls`}${lifted}`
+  )
+}
+
+const countedTexts: Readonly<Record<FrequencyRule['counts'], string>> = {
+  all: 'calls',
+  connected: 'connected calls',
+  completed: 'answered calls',
+  conversation: 'conversations',
+}
+
+/** `autodialed and ai informational and political`; nothing for every kind of telemarketing call. */
+function formatCalls({
+  callKinds = [],
+  purposes = [],
+}: Pick<FrequencyRule, 'callKinds'> & { readonly purposes?: readonly string[] | undefined }) {
+  const isSales = purposes.length === 1 && purposes[0] === 'telemarketing'
+  const parts = [callKinds, isSales ? [] : purposes]
+  return parts.flatMap((words) => (words.length === 0 ? [] : [words.join(' and ')])).join(' ')
+}
+
+function formatPurpose(hours: WeekWindows | undefined, machines: PurposeRules['machines']): string {
+  const when = hours ? formatWeekText(hours) : 'hours and closed days of sales calls'
+  return `${when}; ${machineTexts[machines]}`
+}
+
+const machineTexts: Readonly<Record<PurposeRules['machines'], string>> = {
+  permission: 'machines need a permission record',
+  'permission-or-landline': 'machines need a permission record, autodialed calls to landlines none',
+  unlimited: 'machines need no permission record',
+}
+
+function isOfRegion(row: FrequencyRule, code: string, region: RegionEntry | undefined): boolean {
+  return row.region === undefined ? row.country === region?.country : row.region === code
 }
 
 function formatMonths(months: number): string {

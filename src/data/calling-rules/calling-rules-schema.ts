@@ -3,13 +3,14 @@
  * the fields mean for a call is defined by `calling-rules.ts` and its users.
  */
 import { z } from 'zod'
-import { callKinds, disclosureKeys } from '../../domain/decision.js'
+import { callKinds, callPurposes, disclosureKeys } from '../../domain/decision.js'
 import type { LocalDay } from '../../domain/time/clock.js'
 import { type DayRange, parseDay, toLocalDay } from '../../domain/time/dates.js'
 import { type DayWindow, parseDayWindow } from '../../domain/time/week-windows.js'
 import type { FieldProblem } from '../../errors.js'
 import { listDocumentProblems } from '../files/document-problems.js'
 import { frequencyRuleSchema } from './frequency-rules.js'
+import { purposesSchema } from './purposes.js'
 
 /** `none`, or `HH:MM-HH:MM` as seconds of the day. */
 const dayWindowSchema = z.string().transform((value, context): DayWindow | undefined => {
@@ -318,6 +319,10 @@ function documentSchema(known: DefinedNames) {
           .strictObject({
             key: z.enum(disclosureKeys, `must be one of ${disclosureKeys.join(', ')}`),
             callKinds: z.array(z.enum(callKinds)).min(1, 'must not be empty'),
+            purposes: z
+              .array(z.enum(callPurposes, `must be one of ${callPurposes.join(', ')}`))
+              .min(1, 'must not be empty')
+              .optional(),
             countries: z.array(country).min(1, 'must not be empty').optional(),
             regions: z
               .array(reference(known.regions, 'regions'))
@@ -330,10 +335,17 @@ function documentSchema(known: DefinedNames) {
           .refine(hasDatesInOrder, datesInOrder),
       )
       .default([]),
+    purposes: purposesSchema({
+      region: reference(known.regions, 'regions'),
+      week: weekSchema,
+      text,
+      confidence,
+    }),
     frequencyRules: z
       .array(
         frequencyRuleSchema({
           region: reference(known.regions, 'regions'),
+          country,
           day: daySchema,
           text,
           confidence,

@@ -4,7 +4,13 @@
  * scrub decide which rule takes precedence. No region is named in code.
  */
 
-import { type CallKind, callKinds, type Disclosure, disclosureKeys } from '../../domain/decision.js'
+import {
+  type CallKind,
+  type CallPurpose,
+  callKinds,
+  type Disclosure,
+  disclosureKeys,
+} from '../../domain/decision.js'
 import type { Country } from '../../domain/place.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { type DayRange, isWithinDays, msPerHour, toUtcDay } from '../../domain/time/dates.js'
@@ -24,6 +30,7 @@ import {
 } from './calling-rules-schema.js'
 import { FrequencyRules } from './frequency-rules.js'
 import { HolidayCalendar, type RegionHoliday } from './holidays.js'
+import { Purposes } from './purposes.js'
 
 /** Sale and inquiry: the relationship records that expire after a number of months. */
 type TimedEbrType = 'S' | 'I'
@@ -59,8 +66,8 @@ interface RegionDay {
 /** The weekly windows of a region that hold on the days of a range. */
 export interface HoursRule extends DayRange {
   readonly week: WeekWindows
-  /** Whether they are the region's own or its country's. */
-  readonly basis: 'state' | 'federal'
+  /** Whether they are the region's own or its country's, or those of calls for another purpose than telemarketing. */
+  readonly basis: 'state' | 'federal' | CallPurpose
   readonly citation: string
 }
 
@@ -94,6 +101,7 @@ export class CallingRules {
   readonly asOf: LocalDay
   readonly regions: readonly RegionRules[]
   readonly frequency: FrequencyRules
+  readonly purposes: Purposes
   readonly #regions: ReadonlyMap<string, PreparedRegion>
   /** Only the kinds that have any, since each decision asks. */
   readonly #disclosures: ReadonlyMap<CallKind, readonly DisclosureEntry[]>
@@ -101,7 +109,11 @@ export class CallingRules {
   constructor(document: CallingRulesDocument) {
     this.document = document
     this.asOf = document.about.asOf
-    this.frequency = new FrequencyRules(document.frequencyRules)
+    this.frequency = new FrequencyRules(
+      document.frequencyRules,
+      (code) => document.regions[code]?.country,
+    )
+    this.purposes = new Purposes(document.purposes)
     this.#regions = new Map(
       Object.entries(document.regions).map(([code, entry]) => [
         code,
@@ -149,23 +161,28 @@ export class CallingRules {
   }
 
   /**
-   * What must be said in a call of this kind at an instant, in the order in which it is said. `findPlaces` gives all
+   * What must be said in a call of this kind and purpose at an instant, in the order in which it is said. `findPlaces` gives all
    * where the called person may be; if none is known, every rule applies.
    */
   listDisclosures(
-    callKind: CallKind,
+    {
+      callKind,
+      purpose = 'telemarketing',
+    }: { readonly callKind: CallKind; readonly purpose?: CallPurpose | undefined },
     at: Instant,
     findPlaces: () => readonly RegionDay[],
   ): readonly Disclosure[] {
     const rows = this.#disclosures.get(callKind)
     if (rows === undefined) return noDisclosures
     const places = findPlaces()
-    const fitting = rows.filter((row) =>
-      places.length === 0
-        ? holdsSomewhere(row, at)
-        : places.some(
-            ({ region, day }) => this.#isForRegion(row, region) && isWithinDays(row, day),
-          ),
+    const fitting = rows.filter(
+      (row) =>
+        row.purposes?.includes(purpose) !== false &&
+        (places.length === 0
+          ? holdsSomewhere(row, at)
+          : places.some(
+              ({ region, day }) => this.#isForRegion(row, region) && isWithinDays(row, day),
+            )),
     )
     return disclosureKeys.flatMap((key) => {
       const rules = fitting.filter((row) => row.key === key).map(({ citation }) => citation)

@@ -1,37 +1,69 @@
 /** The laws on how often a person may be called: rows of `calling-rules.yaml`, each for a region. */
 import { z } from 'zod'
-import { type CallKind, callKinds } from '../../domain/decision.js'
-import { type FrequencyLimit, maxFrequencyHours } from '../../domain/mandate.js'
+import { type CallKind, type CallPurpose, callKinds, callPurposes } from '../../domain/decision.js'
+import { countedReach, type FrequencyLimit, maxFrequencyHours } from '../../domain/mandate.js'
+import type { CandidatePlace, Country } from '../../domain/place.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { msPerDay, msPerHour } from '../../domain/time/dates.js'
 import { findAreaCodePlace, listAreaCodes } from '../numbering/area-codes.js'
 
 export interface FrequencyRuleFields {
   readonly region: z.ZodType<string, string>
+  readonly country: z.ZodType<Country, string>
   readonly day: z.ZodType<LocalDay, string>
   readonly text: z.ZodType<string, string>
   readonly confidence: z.ZodType<string, string>
 }
 
-export const frequencyRuleSchema = ({ region, day, text, confidence }: FrequencyRuleFields) =>
-  z.strictObject({
-    id: z.string().regex(/^[a-z0-9-]{1,40}$/, 'must be lower-case letters, digits and -'),
-    region,
-    callKinds: z.array(z.enum(callKinds)).min(1, 'must not be empty').optional(),
-    calls: z.int().min(1, 'must be 1 or more').max(1_000, 'must be 1000 or less'),
-    hours: z
-      .int()
-      .min(1, 'must be 1 or more')
-      .max(maxFrequencyHours, `must be ${maxFrequencyHours} or less`),
-    per: z.enum(['person', 'number'], 'must be person or number'),
-    perSubject: z.boolean().default(false),
-    counts: z.enum(['all', 'connected'], 'must be all or connected').default('all'),
-    from: day.optional(),
-    until: day.optional(),
-    citation: text,
-    confidence,
-    notes: text.optional(),
-  })
+export const frequencyRuleSchema = ({
+  region,
+  country,
+  day,
+  text,
+  confidence,
+}: FrequencyRuleFields) =>
+  z
+    .strictObject({
+      id: z.string().regex(/^[a-z0-9-]{1,40}$/, 'must be lower-case letters, digits and -'),
+      region: region.optional(),
+      country: country.optional(),
+      purposes: z
+        .array(z.enum(callPurposes, `must be one of ${callPurposes.join(', ')}`))
+        .min(1, 'must not be empty')
+        .default(['telemarketing']),
+      callKinds: z.array(z.enum(callKinds)).min(1, 'must not be empty').optional(),
+      calls: z.int().min(1, 'must be 1 or more').max(1_000, 'must be 1000 or less'),
+      hours: z
+        .int()
+        .min(1, 'must be 1 or more')
+        .max(maxFrequencyHours, `must be ${maxFrequencyHours} or less`)
+        .optional(),
+      days: z.int().min(1, 'must be 1 or more').max(30, 'must be 30 or less').optional(),
+      per: z.enum(['person', 'number'], 'must be person or number'),
+      perSubject: z.boolean().default(false),
+      counts: z.enum(reaches, `must be one of ${reaches.join(', ')}`).default('all'),
+      liftedBy: z.literal('permission', 'must be permission').optional(),
+      from: day.optional(),
+      until: day.optional(),
+      citation: text,
+      confidence,
+      notes: text.optional(),
+    })
+    .refine((row: PartialRule) => 'hours' in row !== 'days' in row, {
+      path: ['hours'],
+      error: 'give either hours or days',
+      when: () => true,
+    })
+    .refine((row: PartialRule) => 'region' in row !== 'country' in row, {
+      path: ['region'],
+      error: 'give either a region or a country',
+      when: () => true,
+    })
+
+/** Refinements run even if another field is wrong. */
+type PartialRule = Readonly<Record<string, unknown>>
+
+const reaches = Object.keys(countedReach) as (keyof typeof countedReach)[]
 
 export type FrequencyRule = z.output<ReturnType<typeof frequencyRuleSchema>>
 
@@ -42,21 +74,33 @@ interface PreparedRule {
   readonly until: Instant
 }
 
+/** What decides which rules count a call. */
+export interface CountedCallFacts {
+  readonly callKind: CallKind
+  readonly purpose: CallPurpose
+  readonly number: string
+  readonly places: readonly CandidatePlace[]
+  /** A permission record on file allows the call. */
+  readonly hasPermission: boolean
+}
+
 const noRules: readonly PreparedRule[] = []
 const noLimits: readonly FrequencyLimit[] = []
 
 export class FrequencyRules {
   readonly #rules: readonly PreparedRule[]
+  readonly #countryOf: (region: string) => Country | undefined
   /** Florida and Oklahoma presume that whoever has a number of theirs is there. */
   readonly #byAreaCode: ReadonlyMap<string, readonly PreparedRule[]>
 
-  constructor(rows: readonly FrequencyRule[]) {
+  constructor(rows: readonly FrequencyRule[], countryOf: (region: string) => Country | undefined) {
     this.#rules = rows.map(prepareRule)
+    this.#countryOf = countryOf
     this.#byAreaCode = new Map(
       listAreaCodes().map((code) => {
         const places = findAreaCodePlace(code)?.candidates ?? []
         const own = this.#rules.filter(({ rule }) =>
-          places.some(({ region }) => region === rule.region),
+          places.some(({ region }) => this.#isFor(rule, region)),
         )
         return [code, own.length === 0 ? noRules : own]
       }),
@@ -64,40 +108,63 @@ export class FrequencyRules {
   }
 
   /**
-   * Those that count a call of this kind at an instant, to a person who may be in any of the places, or in one of the area
-   * code. All, if neither is known.
+   * Those that count a call at an instant, to a person who may be in any of the places, or in one of the area code. All
+   * of its purpose, if neither is known.
    */
-  find(
-    callKind: CallKind,
-    {
-      number,
-      places,
-    }: { readonly number: string; readonly places: readonly { readonly region: string }[] },
-    at: Instant,
-  ): readonly FrequencyLimit[] {
-    const ofAreaCode = this.#byAreaCode.get(number.slice(0, 3))
+  find(call: CountedCallFacts, at: Instant): readonly FrequencyLimit[] {
+    const { places } = call
+    const ofAreaCode = this.#byAreaCode.get(call.number.slice(0, 3))
     const isUnknown = places.length === 0 && ofAreaCode === undefined
     let found: FrequencyLimit[] | undefined
     for (const one of this.#rules) {
-      const { rule, limit, from, until } = one
       const isOfPlace =
         isUnknown ||
         ofAreaCode?.includes(one) === true ||
-        places.some(({ region }) => region === rule.region)
-      if (!isOfPlace || rule.callKinds?.includes(callKind) === false) continue
-      if (at < from || at >= until) continue
+        places.some(({ region }) => this.#isFor(one.rule, region))
+      if (!isOfPlace || !counts(one, call, at)) continue
       found ??= []
-      found.push(limit)
+      found.push(...toLimits(one, places))
     }
     return found ?? noLimits
   }
+
+  #isFor({ region, country }: FrequencyRule, code: string): boolean {
+    return region === undefined ? this.#countryOf(code) === country : region === code
+  }
+}
+
+function counts(
+  { rule, from, until }: PreparedRule,
+  { callKind, purpose, hasPermission }: CountedCallFacts,
+  at: Instant,
+): boolean {
+  return (
+    rule.purposes.includes(purpose) &&
+    rule.callKinds?.includes(callKind) !== false &&
+    !(hasPermission && rule.liftedBy === 'permission') &&
+    at >= from &&
+    at < until
+  )
+}
+
+/** A rule of whole days is one in each time zone where the person may be. */
+function toLimits(
+  { rule: { days }, limit }: PreparedRule,
+  places: readonly CandidatePlace[],
+): readonly FrequencyLimit[] {
+  if (days === undefined || places.length === 0) return [limit]
+  const zones = new Set(places.map(({ zone }) => zone))
+  return [...zones].map((zone) => ({ ...limit, days: { count: days, zone } }))
 }
 
 function prepareRule(rule: FrequencyRule): PreparedRule {
-  const { id, calls, hours, per, perSubject: isPerSubject, counts, citation, from, until } = rule
+  const { id, calls, hours, days, per, perSubject: isPerSubject, counts, citation } = rule
+  const { from, until, purposes } = rule
+  // Where no time zone is known, a day more than the days.
+  const periodMs = hours === undefined ? ((days ?? 0) + 1) * msPerDay : hours * msPerHour
   return {
     rule,
-    limit: { id, calls, periodMs: hours * msPerHour, per, isPerSubject, counts, citation },
+    limit: { id, calls, periodMs, per, isPerSubject, counts, purposes, citation },
     // Whatever the local time is: the first day begins everywhere, and the last one has ended everywhere.
     from: from === undefined ? Number.NEGATIVE_INFINITY : from * msPerDay,
     until: until === undefined ? Number.POSITIVE_INFINITY : (until + 2) * msPerDay,

@@ -1,7 +1,8 @@
 /** Reports of what became of a call, from those who asked whether it may be placed. */
 import type { OutcomeReport } from '../../api/gate/call-events.js'
-import type { CallOutcome } from '../../domain/call-outcome.js'
+import { type CallOutcome, findReach } from '../../domain/call-outcome.js'
 import type { Caller } from '../../domain/caller.js'
+import { callPurposes } from '../../domain/decision.js'
 import type { AttemptReports, ReportedAttempt } from '../../domain/mandate.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, parseInstant } from '../../domain/time/dates.js'
@@ -49,11 +50,10 @@ export async function applyReport(
   if (isCounted(document)) {
     const dialedAt =
       outcome.dialledAt ?? (state === 'dialled' ? findFirstReport(document, now) : undefined)
-    const isAnswered = state === 'answered' || outcome.answeredAt !== undefined
-    const answered = state === 'dialled' && !isAnswered ? undefined : isAnswered
+    const answeredAt = outcome.answeredAt ?? parseInstant(document.outcome?.answeredAt ?? '')
     await attempts.notePlaced(toAttempt(document), {
       dialedAt: dialedAt && Math.min(dialedAt, now),
-      answered,
+      reach: findReach({ ...outcome, answeredAt }),
     })
   }
   return outcome
@@ -92,9 +92,10 @@ function isCounted({ findings, mandate }: DecisionDocument): boolean {
 
 function toAttempt(document: DecisionDocument): ReportedAttempt {
   const { id, keyId = '', accountId, subject, personId, number, erased, decidedAt } = document
+  const purpose = callPurposes.find((one) => one === document.purpose && one !== 'telemarketing')
   const at = parseInstant(decidedAt) ?? 0
   return {
-    ...{ decisionId: id, keyId, accountId, subject, personId, at },
+    ...{ decisionId: id, keyId, accountId, subject, personId, purpose, at },
     number: erased ? undefined : number,
   }
 }

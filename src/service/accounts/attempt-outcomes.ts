@@ -30,17 +30,20 @@ export class AttemptOutcomes implements AttemptReports {
     return isReleased ? 'released' : 'placed'
   }
 
-  async notePlaced(attempt: ReportedAttempt, { dialedAt, answered }: PlacedCall): Promise<void> {
+  async notePlaced(attempt: ReportedAttempt, { dialedAt, reach }: PlacedCall): Promise<void> {
     const { db, traits, retryWhileLocked } = this.#storage
     if (traits.isCopy) return
     const { decisionId, keyId, accountId, subject = null, personId = null, number, at } = attempt
-    const isAnswered = answered === undefined ? null : Number(answered)
+    const known = sql.ref('attempts.answered')
     const changes = {
       placed: 1,
       at: sql<number>`case when attempts.at < ${dialedAt ?? at} then ${dialedAt ?? at} else attempts.at end`,
-      answered: sql<
-        number | null
-      >`case when attempts.answered = 1 then 1 else coalesce(${isAnswered}, attempts.answered) end`,
+      answered:
+        reach === undefined
+          ? sql<number | null>`${known}`
+          : sql<
+              number | null
+            >`case when (${known} >= 1 and ${reach} < 1) or (${known} = -1 and ${reach} = 0) then ${known} else ${reach} end`,
     }
     await retryWhileLocked(async () => {
       if (number === undefined) {
@@ -59,7 +62,8 @@ export class AttemptOutcomes implements AttemptReports {
           subject,
           person: personId,
           at: Math.max(at, dialedAt ?? at),
-          answered: isAnswered,
+          purpose: attempt.purpose ?? null,
+          answered: reach ?? null,
           placed: 1,
         })
         .onConflict((conflict) => conflict.column('decision_id').doUpdateSet(changes))

@@ -245,6 +245,7 @@ async function lock(
 
 async function insert(db: Db, attempt: Attempt): Promise<void> {
   const { decisionId, keyId, accountId, subject = null, personId = null, call, at } = attempt
+  const { purpose = null } = attempt
   await db
     .insertInto('attempts')
     .values({
@@ -254,6 +255,7 @@ async function insert(db: Db, attempt: Attempt): Promise<void> {
       number: call.number,
       subject,
       person: personId,
+      purpose,
       at,
     })
     .execute()

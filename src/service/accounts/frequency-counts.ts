@@ -1,6 +1,12 @@
 /** Which attempts count towards the frequency limits of a call. */
-import type { Attempt, FrequencyCount, FrequencyLimit } from '../../domain/mandate.js'
+import {
+  type Attempt,
+  countedReach,
+  type FrequencyCount,
+  type FrequencyLimit,
+} from '../../domain/mandate.js'
 import type { Instant } from '../../domain/time/clock.js'
+import { toInstant, toLocalTime } from '../../domain/time/time-zones.js'
 import type { Db } from '../../storage/tables.js'
 
 /** Those until an instant; by default, also those of a server whose clock is ahead. */
@@ -15,14 +21,13 @@ export async function readFrequencyCounts(
   return counts
 }
 
-/** An attempt at an instant counts until, and not at, the instant a period later. */
 async function readCount(
   db: Db,
   { accountId, call: { number }, personId, subject, at }: Attempt,
   limit: FrequencyLimit,
   until: Instant,
 ): Promise<FrequencyCount> {
-  const { calls, periodMs, per, isPerSubject, counts } = limit
+  const { calls, per, isPerSubject, counts, purposes } = limit
   const person = per === 'person' ? personId : undefined
   const newest = (column: 'number' | 'person', value: string) => {
     let query = db
@@ -30,15 +35,25 @@ async function readCount(
       .select(['decision_id', 'at'])
       .where('account_id', '=', accountId)
       .where(column, '=', value)
-      .where('at', '>', at - periodMs)
+      .where('at', '>', findLatestNotCounted(limit, at))
       .where('at', '<=', until)
     if (isPerSubject && subject !== undefined) {
       query = query.where((row) =>
         row.or([row('subject', '=', subject), row('subject', 'is', null)]),
       )
     }
-    if (counts === 'connected') {
-      query = query.where((row) => row.or([row('answered', '=', 1), row('answered', 'is', null)]))
+    if (counts !== 'all') {
+      query = query.where((row) =>
+        row.or([row('answered', '>=', countedReach[counts]), row('answered', 'is', null)]),
+      )
+    }
+    if (purposes) {
+      query = query.where((row) => {
+        const named = row('purpose', 'in', purposes)
+        return purposes.includes('telemarketing')
+          ? row.or([named, row('purpose', 'is', null)])
+          : named
+      })
     }
     return query.orderBy('at', 'desc').limit(calls).execute()
   }
@@ -49,5 +64,20 @@ async function readCount(
     .slice(0, calls)
   const attempts = counted.map(([id]) => id)
   const last = counted[calls - 1]
-  return last === undefined ? { limit, attempts } : { limit, attempts, opensAt: last[1] + periodMs }
+  if (last === undefined) return { limit, attempts }
+  return { limit, attempts, opensAt: findEnd(limit, last[1]) }
+}
+
+/** An attempt counts until, and not at, the instant a period later; of whole days, until the day after the last of them. */
+function findEnd({ periodMs, days }: FrequencyLimit, at: Instant): Instant {
+  if (days === undefined) return at + periodMs
+  const { day } = toLocalTime(days.zone, at)
+  return toInstant(days.zone, day + days.count, 0, 'later')
+}
+
+/** Of the attempts before a call, the last instant that does not count any more. */
+function findLatestNotCounted({ periodMs, days }: FrequencyLimit, at: Instant): Instant {
+  if (days === undefined) return at - periodMs
+  const { day } = toLocalTime(days.zone, at)
+  return toInstant(days.zone, day - days.count + 1, 0, 'earlier') - 1
 }

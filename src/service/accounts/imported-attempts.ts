@@ -59,7 +59,7 @@ function subjectsOf({ subjects }: ImportedAttemptsDeps, accountId: string): read
 }
 
 function findProblems(
-  { at, subject }: ImportedAttempt,
+  { at, subject, purpose }: ImportedAttempt,
   {
     index,
     now,
@@ -74,7 +74,8 @@ function findProblems(
     complain('at', instant, `must not be in the future; it is ${formatInstant(now)}`)
   if (at < now - maxAgeMs) complain('at', instant, 'must be within the last 31 days')
   // Calls on other subjects would never count an attempt with a misspelled one.
-  if (subject !== undefined && !subjects.includes(subject))
+  const isDebt = purpose === 'debt-collection'
+  if (subject !== undefined && !isDebt && !subjects.includes(subject))
     complain('subject', subject, `must be one of gate.subjects (${subjects.join(', ')}) or absent`)
   return problems
 }
@@ -82,7 +83,7 @@ function findProblems(
 /** An id of a decision has no slash, so that neither can be taken for the other. */
 const toRow = (
   accountId: string,
-  { ref, number, at, subject, personId, answered }: ImportedAttempt,
+  { ref, number, at, subject, personId, purpose, reach }: ImportedAttempt,
 ) => ({
   decision_id: `${accountId}/${ref}`,
   key_id: '',
@@ -91,7 +92,8 @@ const toRow = (
   subject: subject ?? null,
   person: personId ?? null,
   at,
-  answered: answered === undefined ? null : Number(answered),
+  purpose: purpose === 'telemarketing' ? null : (purpose ?? null),
+  answered: reach ?? null,
   placed: 1,
 })
 
@@ -127,7 +129,7 @@ async function store(
     const isSame =
       known !== undefined &&
       Number(known.at) === row.at &&
-      (['number', 'subject', 'person', 'answered'] as const).every(
+      (['number', 'subject', 'person', 'purpose', 'answered'] as const).every(
         (name) => known[name] === row[name],
       )
     if (isSame) return []

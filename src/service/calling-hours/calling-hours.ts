@@ -6,6 +6,7 @@
 import type { CallingRules } from '../../data/calling-rules/calling-rules.js'
 import type { CallingPeriod } from '../../domain/calling-hours.js'
 import type { LegalTime, LegalTimeStatus } from '../../domain/compliance.js'
+import type { CallPurpose } from '../../domain/decision.js'
 import {
   areaCodeOf,
   isTollFree,
@@ -89,6 +90,8 @@ export interface HoursItem {
   readonly requireStatutoryWindow?: boolean | undefined
   /** The places of the postal code and of the number must all permit, and both must be known. */
   readonly requireBothPlaces?: boolean | undefined
+  /** Telemarketing when absent. */
+  readonly purpose?: CallPurpose | undefined
 }
 
 export interface TimeLegalResult extends LegalTime {
@@ -144,7 +147,7 @@ export class CallingHours {
     if (facts.status !== 'ok') return refuseUnplaced(checked.number, facts)
     const { places, source, postal } = this.#findPlaces(facts.place, item)
     const { overrides = noOverrides, recordedVoice = false, requireStatutoryWindow = false } = item
-    const options = { overrides, recordedVoice, requireStatutoryWindow }
+    const options = { overrides, recordedVoice, requireStatutoryWindow, purpose: item.purpose }
     const { isDayClosed, ...evaluation } = this.#windows.evaluate(places, checked.at, options)
     const hours = overrides.length > 0 ? selectHours(overrides, places) : undefined
     const isUsual = postal === undefined && hours === undefined

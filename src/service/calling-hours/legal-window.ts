@@ -3,8 +3,9 @@
  * country's (spec, "Calling hours"), narrowed for a recorded voice, closed on a restricted day and
  * interrupted by emergencies. Pure.
  */
-import type { CallingRules } from '../../data/calling-rules/calling-rules.js'
+import type { CallingRules, HoursRule } from '../../data/calling-rules/calling-rules.js'
 import type { CallingPeriod } from '../../domain/calling-hours.js'
+import type { CallPurpose } from '../../domain/decision.js'
 import type { LocalDay } from '../../domain/time/clock.js'
 import { formatDay, formatWithWeekday } from '../../domain/time/dates.js'
 import { toInstant } from '../../domain/time/time-zones.js'
@@ -25,6 +26,8 @@ export interface WindowOptions {
   readonly recordedVoice: boolean
   /** The statutory window must permit the call too, so an override can only narrow it. */
   readonly requireStatutoryWindow: boolean
+  /** Telemarketing when absent. */
+  readonly purpose?: CallPurpose | undefined
 }
 
 export interface LegalWindow {
@@ -57,16 +60,27 @@ export function findEffectiveHours(
   {
     overrides,
     requireStatutoryWindow,
-  }: Pick<WindowOptions, 'overrides' | 'requireStatutoryWindow'>,
+    purpose,
+  }: Pick<WindowOptions, 'overrides' | 'requireStatutoryWindow' | 'purpose'>,
 ): EffectiveHours | undefined {
-  const law = rules.findHours(region, day)
-  if (!law) return undefined
+  const ofSales = rules.findHours(region, day)
+  if (!ofSales) return undefined
+  const law: HoursRule = findOwnHours(rules, region, { purpose }) ?? ofSales
   const end = law.until === undefined ? '' : ` (until ${formatDay(law.until)})`
   const lawBasis = `${law.basis} rule: ${law.citation}${end}`
   const override = overrides.find((hours) => hours.region === region && isEffectiveOn(hours, day))
   if (!override) return { week: law.week, basis: lawBasis }
   if (!requireStatutoryWindow) return { week: override, basis: 'project hours' }
   return { week: intersectWeeks(override, law.week), basis: `project hours within ${lawBasis}` }
+}
+
+/** Those of a purpose for which the hours, restricted days and bans of sales calls do not apply. */
+function findOwnHours(
+  { purposes }: CallingRules,
+  region: string,
+  { purpose }: Pick<WindowOptions, 'purpose'>,
+): HoursRule | undefined {
+  return purpose && purposes.findHours(purpose, region)
 }
 
 function isEffectiveOn({ effectiveFrom, effectiveUntil }: ProjectHours, day: LocalDay): boolean {
@@ -85,7 +99,7 @@ export interface LegalWindowRequest {
 }
 
 export function computeLegalWindow(request: LegalWindowRequest): LegalWindow {
-  const { closures, place, day } = request
+  const { closures, place, day, options } = request
   const { rules } = request
   const { window, restrictedDay, rule: holding } = findDayRule(request)
   const region = rules.findRegion(place.region)
@@ -98,9 +112,10 @@ export function computeLegalWindow(request: LegalWindowRequest): LegalWindow {
   const closesAt = window ? toInstant(place.zone, day, end, 'earlier') : opensAt
   const dayStart = toInstant(place.zone, day, 0, 'earlier')
   const dayEnd = toInstant(place.zone, day + 1, 0, 'later')
-  const emergencies = closures
-    .listEmergencies(place)
-    .filter(({ from, until = Number.POSITIVE_INFINITY }) => from < dayEnd && until > dayStart)
+  const bans = findOwnHours(rules, place.region, options) ? [] : closures.listEmergencies(place)
+  const emergencies = bans.filter(
+    ({ from, until = Number.POSITIVE_INFINITY }) => from < dayEnd && until > dayStart,
+  )
   const periods = emergencies.reduce(cutOut, [{ from: opensAt, until: closesAt }])
   return { periods: periods.filter(isNotEmpty), emergencies, restrictedDay, rule }
 }
@@ -140,15 +155,17 @@ export function findDayRule({ rules, closures, place, day, options }: DayRequest
     const rule = `no calling rules are known for region '${place.region}'`
     return { window: undefined, restrictedDay: undefined, rule }
   }
-  const proclaimedDay = closures.findProclaimedDay(place.region, day)
-  if (proclaimedDay !== undefined) {
-    const rule = `no calls on ${proclaimedDay}; proclaimed day entered by the operator`
-    return { window: undefined, restrictedDay: proclaimedDay, rule }
-  }
-  const restrictedDay = rules.findRestrictedDay(region.code, day)
-  if (restrictedDay !== undefined) {
-    const rule = `no calls on ${restrictedDay}; state rule: ${region.citation}`
-    return { window: undefined, restrictedDay, rule }
+  if (findOwnHours(rules, region.code, options) === undefined) {
+    const proclaimedDay = closures.findProclaimedDay(place.region, day)
+    if (proclaimedDay !== undefined) {
+      const rule = `no calls on ${proclaimedDay}; proclaimed day entered by the operator`
+      return { window: undefined, restrictedDay: proclaimedDay, rule }
+    }
+    const restrictedDay = rules.findRestrictedDay(region.code, day)
+    if (restrictedDay !== undefined) {
+      const rule = `no calls on ${restrictedDay}; state rule: ${region.citation}`
+      return { window: undefined, restrictedDay, rule }
+    }
   }
   const { week, basis } = hoursInForce
   const recorded = options.recordedVoice ? rules.findRecordedHours(region.code, day) : undefined

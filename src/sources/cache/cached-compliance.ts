@@ -161,8 +161,8 @@ function isPermittedByRow(row: ScrubVerdict, kind: CallKind | undefined): boolea
 }
 
 function formatLegalTimeOptions(question: LegalTimeQuestion): string {
-  const { recordedVoice, requireStatutoryWindow, strictestPlace } = question
-  return `${Number(recordedVoice)}${Number(requireStatutoryWindow)}${Number(strictestPlace)}`
+  const { recordedVoice, requireStatutoryWindow, strictestPlace, purpose = '' } = question
+  return `${Number(recordedVoice)}${Number(requireStatutoryWindow)}${Number(strictestPlace)}${purpose}`
 }
 
 /** Describes the caching of one question of the port. */

@@ -124,7 +124,7 @@ function toAccountQuestion(question: Question): Question {
 /** Named fields, since this runs for every call and a spread is slow. */
 function toStatutoryQuestion(question: LegalTimeQuestion): LegalTimeQuestion {
   const { accountId, number, postalCode, at, inBackground, callKind } = question
-  const { recordedVoice, strictestPlace } = question
+  const { recordedVoice, strictestPlace, purpose } = question
   return {
     accountId,
     number,
@@ -135,6 +135,7 @@ function toStatutoryQuestion(question: LegalTimeQuestion): LegalTimeQuestion {
     recordedVoice,
     strictestPlace,
     requireStatutoryWindow: true,
+    purpose,
   }
 }
 

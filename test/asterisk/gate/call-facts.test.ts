@@ -101,7 +101,7 @@ describe('facts from arguments', () => {
     [
       'an unknown key',
       [number, 'zip=10001'],
-      "argument 'zip=10001': must be one of kind=, project=, campaign=, postal=, callerid=, subject=, person=, ref=, trunk=, traceparent=",
+      "argument 'zip=10001': must be one of kind=, purpose=, project=, campaign=, postal=, callerid=, subject=, person=, ref=, trunk=, traceparent=",
     ],
     ['a value without a key', [number, 'manual'], "argument 'manual': must be one of kind=,"],
     ['a nameless value', [number, '=manual'], "argument '=manual': must be one of kind=,"],

@@ -2,12 +2,12 @@
  * Whether the number that a call shows may be shown: 47 CFR 64.1601(e) and 16 CFR 310.4(a)(8) have telemarketers transmit a number,
  * which takes do-not-call requests; 47 U.S.C. 227(e) and 47 CFR 64.1604 forbid a misleading one.
  */
-import { parseProjectCode } from '../domain/caller.js'
-import type { CallRequest, Finding } from '../domain/decision.js'
-import type { CallerIdRegister, OwnNumber } from '../domain/mandate.js'
-import { parseCallerId, parseDialString } from '../domain/phone-number.js'
-import type { Instant } from '../domain/time/clock.js'
-import { formatInstant } from '../domain/time/dates.js'
+import { parseProjectCode } from '../../domain/caller.js'
+import type { CallRequest, Finding } from '../../domain/decision.js'
+import type { CallerIdRegister, OwnNumber } from '../../domain/mandate.js'
+import { parseCallerId, parseDialString } from '../../domain/phone-number.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { formatInstant } from '../../domain/time/dates.js'
 
 /** What telephone systems give in place of a number that is withheld. */
 const withheld =

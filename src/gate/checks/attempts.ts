@@ -1,5 +1,5 @@
 /** Counts the attempts of a call that nothing else blocks, and finds when a blocked one may be placed. */
-import type { CallRequest, Finding, Policy, Ruling } from '../domain/decision.js'
+import type { CallPurpose, CallRequest, Finding, Policy, Ruling } from '../../domain/decision.js'
 import type {
   Attempt,
   AttemptCounter,
@@ -8,18 +8,22 @@ import type {
   FrequencyCount,
   FrequencyLimit,
   LimitsOfAttempt,
-} from '../domain/mandate.js'
-import type { Instant, Timers } from '../domain/time/clock.js'
-import { formatInstant, msPerHour } from '../domain/time/dates.js'
-import { getErrorMessage } from '../errors.js'
-import { withTimeout } from '../runtime/runtime.js'
-import type { GateRules, GateSettings, HouseLimit, SubjectSettings } from './gate-deps.js'
-import { createMandateFinding, findPlaces } from './mandate.js'
-import type { CallRuling } from './pre-check-ruling.js'
+} from '../../domain/mandate.js'
+import type { Instant, Timers } from '../../domain/time/clock.js'
+import { formatInstant, msPerHour } from '../../domain/time/dates.js'
+import { getErrorMessage } from '../../errors.js'
+import { withTimeout } from '../../runtime/runtime.js'
+import { isInScope } from '../call-terms.js'
+import type { GateRules, GateSettings, HouseLimit } from '../gate-deps.js'
+import { createMandateFinding, findPlaces } from '../mandate.js'
+import type { CallRuling } from '../pre-check-ruling.js'
 
 export function createAttempt(
   request: CallRequest,
-  { number, ...rest }: Pick<Attempt, 'decisionId' | 'at'> & Pick<Attempt['call'], 'number'>,
+  {
+    number,
+    ...rest
+  }: Pick<Attempt, 'decisionId' | 'at' | 'purpose'> & Pick<Attempt['call'], 'number'>,
 ): Attempt {
   const { accountId, keyId = '', approvalId, subject, personId } = request
   const { callKind, projectId, campaignId, callerId } = request
@@ -27,7 +31,7 @@ export function createAttempt(
   return { ...rest, keyId, accountId, call, subject, personId, approvalId }
 }
 
-/** Whether the subject that a call names is one of its account. */
+/** Whether the subject that a call names is one of its account; that of a call about a debt is the debt. */
 export function judgeSubject(
   request: CallRequest,
   { subjects }: Pick<GateSettings, 'subjects'>,
@@ -51,16 +55,26 @@ export function findLimits(
   {
     rules: { settings, callingRules },
     policy,
+    purpose,
     now,
-  }: { readonly rules: GateRules; readonly policy: Policy; readonly now: Instant },
+  }: {
+    readonly rules: GateRules
+    readonly policy: Policy
+    readonly purpose: CallPurpose
+    readonly now: Instant
+  },
 ): LimitsOfAttempt | undefined {
   const { callKind, mandate, at } = request
   const isAllowed = ruling.decision === 'allow'
   if (!isAllowed && ruling.nextAllowedAt === undefined) return undefined
   const key = isAllowed && at === undefined ? mandate?.attempts : undefined
-  const called = { number, places: findPlaces(findings) }
-  const lawful = callingRules.frequency.find(callKind, called, at ?? now)
-  const own = settings.houseLimits.filter((limit) => isInScope(request, limit))
+  const hasPermission = findings.some((finding) => finding.hasPermission === true)
+  const toCount = { callKind, purpose, number, places: findPlaces(findings), hasPermission }
+  const lawful = callingRules.frequency.find(toCount, at ?? now)
+  const own =
+    purpose === 'emergency'
+      ? []
+      : settings.houseLimits.filter((limit) => isInScope(request, limit, true))
   const frequency = own.length === 0 ? lawful : [...lawful, ...own.map(toFrequencyLimit)]
   if (key === undefined && frequency.length === 0) return undefined
   return { key, frequency, isShadowed: policy.attempts.mode === 'shadow' }
@@ -74,15 +88,9 @@ function toFrequencyLimit({ calls, seconds }: HouseLimit): FrequencyLimit {
     per: 'person',
     isPerSubject: false,
     counts: 'all',
+    purposes: undefined,
     citation: 'gate.houseLimits',
   }
-}
-
-function isInScope(
-  { accountId, projectId = accountId }: CallRequest,
-  { account = accountId, project = projectId }: HouseLimit | SubjectSettings,
-): boolean {
-  return account === accountId && project === projectId
 }
 
 interface Deadline {
@@ -187,11 +195,15 @@ function findOpening(counts: readonly FrequencyCount[]): Instant | undefined {
 }
 
 function describeCount({ limit, attempts, opensAt }: FrequencyCount): string {
-  const { calls, periodMs, citation } = limit
-  const period =
-    periodMs % msPerHour === 0 ? `${periodMs / msPerHour} hours` : `${periodMs / 1000} s`
+  const { calls, citation, counts } = limit
   const until = opensAt === undefined ? '' : `, until ${formatInstant(opensAt)}`
-  return `${attempts.length} of ${calls} calls in ${period} (${citation})${until}`
+  const counted = counts === 'conversation' ? 'conversations' : 'calls'
+  return `${attempts.length} of ${calls} ${counted} in ${describePeriod(limit)} (${citation})${until}`
+}
+
+function describePeriod({ periodMs, days }: FrequencyLimit): string {
+  if (days) return `${days.count} days`
+  return periodMs % msPerHour === 0 ? `${periodMs / msPerHour} hours` : `${periodMs / 1000} s`
 }
 
 /** What the decision says of a key's attempts. */

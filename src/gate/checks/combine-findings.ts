@@ -1,5 +1,5 @@
 /** One finding of several sources: each of them must permit the call. */
-import { type Finding, pickHigherRankedReason } from '../domain/decision.js'
+import { type Finding, pickHigherRankedReason } from '../../domain/decision.js'
 
 /**
  * The deny whose reason ranks highest; otherwise an unknown, preferably one that the request itself

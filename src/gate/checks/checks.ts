@@ -10,61 +10,26 @@ import {
   type AnswerSuccess,
   type Compliance,
   flattenAnswers,
-  type InternalDncStatus,
   isRequestError,
   type LegalTime,
   type LegalTimeQuestion,
-  type LitigatorStatus,
   type MaybePromise,
-  type ResultLetter,
   type ScrubVerdict,
-} from '../domain/compliance.js'
-import type { CallKind, CheckName, Finding, ReasonCode, Verdict } from '../domain/decision.js'
-import type { PlaceSource } from '../domain/place.js'
-import type { Instant, Timers } from '../domain/time/clock.js'
-import { formatInstant } from '../domain/time/dates.js'
-import { withTimeout } from '../runtime/runtime.js'
+} from '../../domain/compliance.js'
+import {
+  type CallKind,
+  type Finding,
+  type PurposeRules,
+  type ReasonCode,
+  telemarketing,
+} from '../../domain/decision.js'
+import type { PlaceSource } from '../../domain/place.js'
+import type { Instant, Timers } from '../../domain/time/clock.js'
+import { formatInstant } from '../../domain/time/dates.js'
+import { withTimeout } from '../../runtime/runtime.js'
+import type { AnsweredCall, CallAnswers, Check } from './check.js'
 import { pickStrictestFinding } from './combine-findings.js'
-
-/** What each question of the port is answered with. */
-interface AnswerValues {
-  readonly litigator: LitigatorStatus
-  readonly internalDnc: InternalDncStatus
-  readonly legalTime: LegalTime
-  readonly scrub: ScrubVerdict
-}
-
-type CallAnswers = { readonly [Name in keyof AnswerValues]: Answer<AnswerValues[Name]> }
-
-/** A call, and the answers to all questions about it. */
-interface AnsweredCall {
-  readonly callKind: CallKind
-  /** By the account's clock. */
-  readonly askedAt: Instant
-  readonly answers: CallAnswers
-}
-
-export interface Check<Name extends keyof AnswerValues = keyof AnswerValues> {
-  readonly name: CheckName
-  /** Without an answer to this question, the finding is `unknown`. */
-  readonly question: Name
-  /** Judges the answer of one source. If several sources answered, each of them must permit the call. */
-  judge(answer: AnswerSuccess<AnswerValues[Name]>, call: AnsweredCall): CheckResult
-  /** Whether it reads other answers too; if not, a call of the same kind has the same result. */
-  readsOtherAnswers?(answer: AnswerSuccess<AnswerValues[Name]>): boolean
-}
-
-interface CheckResult {
-  readonly verdict: Verdict
-  readonly reason: ReasonCode
-  readonly detail: string
-  readonly opensAt?: Instant | undefined
-  readonly lists?: Finding['lists']
-  readonly facts?: Finding['facts']
-  /** Replaces the answer's own if the judgment also depends on another answer. */
-  readonly asOf?: Instant
-  readonly holdsUntil?: Instant
-}
+import { permissionCheck } from './permission.js'
 
 /** Known TCPA litigators are not called; consent does not override this. */
 export const litigatorCheck: Check<'litigator'> = {
@@ -185,106 +150,6 @@ const statusReasons: Readonly<Record<Exclude<LegalTime['status'], 'OK'>, ReasonC
   UNKNOWN_NXX: 'unknown-prefix',
 }
 
-/**
- * Lists, consent and line type, as a scrub row of version 8 reports them. Only letters known to permit
- * the kind of call permit it, and only if the row's own flag does too.
- */
-export const permissionCheck: Check<'scrub'> = {
-  name: 'permission',
-  question: 'scrub',
-  judge({ value: row }, { callKind }) {
-    const { letter, ebrType, lists, opensAt, facts } = row
-    const detail = formatDetail(row)
-    if (!permittingLetters[callKind].has(letter)) {
-      return { verdict: 'deny', reason: getLetterReason(row), detail, lists, facts }
-    }
-    const isWireless = letter === 'G' || letter === 'H'
-    const needsPermission = callKind === 'ai' || (callKind === 'autodialed' && isWireless)
-    if (needsPermission && ebrType !== 'P') {
-      return { verdict: 'deny', reason: 'no-consent', detail, lists, facts }
-    }
-    if (row.doNotCallToday) {
-      return { verdict: 'deny', reason: 'restricted-day', detail, lists, opensAt, facts }
-    }
-    if (!row.allowed[callKind]) {
-      const notNow = `${detail}; not at this hour`
-      const reason = 'outside-calling-hours'
-      return { verdict: 'deny', reason, detail: notNow, lists, opensAt, facts }
-    }
-    return { verdict: 'pass', reason: 'permitted', detail, lists, facts }
-  },
-}
-
-/** Letters that may permit a kind of call; for `G` and `H` a machine also needs a permission record. */
-const permittingLetters: Readonly<Record<CallKind, ReadonlySet<ResultLetter>>> = {
-  manual: new Set<ResultLetter>(['C', 'X', 'E', 'O', 'R', 'W', 'Y', 'G', 'H']),
-  autodialed: new Set<ResultLetter>(['C', 'X', 'E', 'O', 'R', 'G', 'H']),
-  ai: new Set<ResultLetter>(['E', 'O', 'G', 'H']),
-}
-
-const letterTexts: Readonly<Record<ResultLetter, string>> = {
-  C: 'clean: on no list, no consent on file',
-  X: 'list match overridden by an industry exemption',
-  E: 'relationship or consent on file, on no list',
-  O: 'relationship or consent overrides a list match',
-  R: 'relationship has expired, on no list',
-  W: 'wireless, on no list, no consent on file',
-  Y: 'VoIP, on no list, no consent on file',
-  G: 'wireless or VoIP with a relationship or consent, on no list',
-  H: 'wireless or VoIP, relationship or consent overrides a list match',
-  L: 'wireless in a state that bans sales calls to wireless numbers',
-  F: 'wireless in a state that bans sales calls to wireless numbers, relationship on file',
-  V: 'wireless in a state that bans sales calls to wireless numbers, relationship and list match',
-  D: 'on a do-not-call or litigator list without consent',
-  P: 'on the internal do-not-call list',
-  B: 'not covered by an imported national list',
-  I: 'area code or exchange not in service',
-  M: 'not ten digits',
-  S: 'disconnected',
-  T: 'high-cost telephone company',
-}
-
-function formatDetail(row: ScrubVerdict): string {
-  const { letter, reason, detail, isListStale, optOut } = row
-  let text = letter === 'R' && optOut === 'ended' ? 'on no list' : letterTexts[letter]
-  if (isListStale) text = 'the list that covers it is too old'
-  const because = /^;*$/.test(reason) ? '' : `, reason '${reason}'`
-  const more = detail === undefined ? '' : `; ${detail}`
-  return `result ${letter}: ${text}${because}${more}`
-}
-
-function getLetterReason(row: ScrubVerdict): ReasonCode {
-  const { letter, reason, ebrType, isListStale, optOut } = row
-  switch (letter) {
-    case 'D':
-      return getListReason(reason)
-    case 'P':
-      return ebrType === 'P' && optOut !== 'not-lifted' ? 'consent-revoked' : 'internal-dnc'
-    case 'B':
-      return isListStale ? 'list-stale' : 'list-not-covering'
-    case 'I':
-      return 'unknown-prefix'
-    case 'M':
-      return 'invalid-number'
-    case 'L':
-    case 'F':
-    case 'V':
-      return 'wireless-state'
-    case 'S':
-    case 'T':
-      return 'not-permitted'
-    default:
-      return ebrType === 'P' && optOut === 'ended' ? 'consent-revoked' : 'no-consent'
-  }
-}
-
-/** The parts of `Reason` tell which list matched (national, then state; or the litigator list). */
-function getListReason(reason: string): ReasonCode {
-  if (reason === 'Litigator') return 'litigator'
-  if (reason.startsWith('National')) return 'national-dnc'
-  return reason.split(';')[1]?.startsWith('State') === true ? 'state-dnc' : 'national-dnc'
-}
-
 /** The checks of every call, in the order of their findings. */
 export const allChecks: readonly Check[] = [
   litigatorCheck,
@@ -297,6 +162,8 @@ export interface CallToCheck {
   readonly compliance: Compliance
   readonly question: LegalTimeQuestion
   readonly callKind: CallKind
+  /** Telemarketing when absent. The same object for each call of a purpose. */
+  readonly purpose?: PurposeRules | undefined
   /** By the account's clock. */
   readonly askedAt: Instant
 }
@@ -315,7 +182,7 @@ const questionOrder = ['litigator', 'internalDnc', 'legalTime', 'scrub'] as cons
  */
 export function runChecks(
   checks: readonly Check[],
-  { compliance, question, callKind, askedAt }: CallToCheck,
+  { compliance, question, callKind, purpose = telemarketing, askedAt }: CallToCheck,
   { deadlineMs, timers }: CheckDeadline,
 ): MaybePromise<readonly Finding[]> {
   const answers: Record<keyof CallAnswers, Answer<unknown> | undefined> = {
@@ -335,7 +202,7 @@ export function runChecks(
     }
   }
   // Every name holds the answer to its own question.
-  const call = { callKind, askedAt, answers: answers as CallAnswers }
+  const call = { callKind, purpose, askedAt, answers: answers as CallAnswers }
   if (waiting.length === 0) return judgeAnswers(checks, call)
   const answered = withTimeout(Promise.all(waiting), deadlineMs, () => undefined, { timers })
   return answered.then(() => {
@@ -382,17 +249,20 @@ type JudgedValue = Parameters<Check['judge']>[0]['value']
 function toFinding(check: Check, answer: Answer<JudgedValue>, call: AnsweredCall): Finding {
   if (!answer.ok) return createUnknownFinding(check, call, answer)
   const { judged } = answer
-  const { callKind } = call
+  const { callKind, purpose } = call
   if (
     judged?.of === answer &&
     judged.callKind === callKind &&
+    judged.purpose === purpose &&
     judged.finding.check === check.name
   ) {
     return judged.finding
   }
   const finding = judgeSuccess(check, answer, call)
   const isOfCall = answer.staleReason !== undefined || check.readsOtherAnswers?.(answer) === true
-  if (!isOfCall && finding.verdict !== 'unknown') answer.judged = { of: answer, callKind, finding }
+  if (!isOfCall && finding.verdict !== 'unknown') {
+    answer.judged = { of: answer, callKind, purpose, finding }
+  }
   return finding
 }
 
@@ -417,6 +287,7 @@ function judgeSuccess(
       staleReason,
       lists: result.lists,
       facts: result.facts,
+      hasPermission: result.hasPermission,
       text: undefined,
     }
   } catch (cause) {

@@ -1,0 +1,93 @@
+/** What is asked of calls that are not for telemarketing: the table `purposes` of `calling-rules.yaml`. */
+import { z } from 'zod'
+import { type CallPurpose, type PurposeRules, telemarketing } from '../../domain/decision.js'
+import type { WeekWindows } from '../../domain/time/week-windows.js'
+
+export interface PurposeFields {
+  readonly region: z.ZodType<string, string>
+  readonly week: z.ZodType<WeekWindows, unknown>
+  readonly text: z.ZodType<string, string>
+  readonly confidence: z.ZodType<string, string>
+}
+
+export function purposesSchema({ region, week, text, confidence }: PurposeFields) {
+  const hours = z.strictObject({ hours: week, citation: text, confidence })
+  const rules = z.strictObject({
+    hours: week.optional(),
+    regions: z.record(region, hours).default({}),
+    machines: z.enum(
+      ['permission', 'permission-or-landline', 'unlimited'],
+      'must be permission, permission-or-landline or unlimited',
+    ),
+    citation: text,
+    confidence,
+    notes: text.optional(),
+  })
+  return z
+    .strictObject({
+      informational: rules,
+      'debt-collection': rules,
+      political: rules,
+      charity: rules,
+      healthcare: rules,
+      emergency: rules,
+    })
+    .optional()
+}
+
+type PurposesDocument = NonNullable<z.output<ReturnType<typeof purposesSchema>>>
+
+interface PreparedPurpose {
+  readonly rules: PurposeRules
+  /** Absent if the hours, restricted days and bans of sales calls apply. */
+  readonly hours?: PurposeHours | undefined
+  readonly hoursByRegion: ReadonlyMap<string, PurposeHours>
+}
+
+interface PurposeHours {
+  readonly week: WeekWindows
+  readonly basis: CallPurpose
+  readonly citation: string
+}
+
+/** Without the table, every call is judged as telemarketing. */
+export class Purposes {
+  readonly #purposes: ReadonlyMap<CallPurpose, PreparedPurpose>
+
+  constructor(document: PurposesDocument | undefined) {
+    const entries = Object.entries(document ?? {}) as [
+      keyof PurposesDocument,
+      PurposesDocument[keyof PurposesDocument],
+    ][]
+    this.#purposes = new Map(
+      entries.map(([purpose, row]) => [purpose, preparePurpose(purpose, row)]),
+    )
+  }
+
+  /** The same object each time. */
+  find(purpose: CallPurpose): PurposeRules {
+    return this.#purposes.get(purpose)?.rules ?? telemarketing
+  }
+
+  /** The hours of a purpose in a region; `undefined` if those of sales calls apply, with their restricted days and bans. */
+  findHours(purpose: CallPurpose, region: string): PurposeHours | undefined {
+    const own = this.#purposes.get(purpose)
+    return own?.hours && (own.hoursByRegion.get(region) ?? own.hours)
+  }
+}
+
+function preparePurpose(
+  purpose: CallPurpose,
+  { hours, regions, machines, citation }: PurposesDocument[keyof PurposesDocument],
+): PreparedPurpose {
+  const toHours = (row: { readonly hours: WeekWindows; readonly citation: string }) => ({
+    week: row.hours,
+    basis: purpose,
+    citation: row.citation,
+  })
+  return {
+    rules: { purpose, machines },
+    hours: hours && toHours({ hours, citation }),
+    hoursByRegion: new Map(Object.entries(regions).map(([code, row]) => [code, toHours(row)])),
+  }
+}

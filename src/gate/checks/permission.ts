@@ -1,0 +1,144 @@
+/** Whether lists, consent and the kind of line permit a kind of call, and what the call is for. */
+import type { ResultLetter, ScrubVerdict } from '../../domain/compliance.js'
+import type { CallKind, ReasonCode } from '../../domain/decision.js'
+import type { AnsweredCall, Check, CheckResult } from './check.js'
+
+/**
+ * Lists, consent and line type, as a scrub row of version 8 reports them. Only letters known to permit
+ * the kind of call permit it, and only if the row's own flag does too.
+ */
+export const permissionCheck: Check<'scrub'> = {
+  name: 'permission',
+  question: 'scrub',
+  judge({ value: row }, { callKind, purpose }) {
+    const { letter, ebrType, lists, opensAt, facts } = row
+    const hasPermission = ebrType === 'P' && relatedLetters.has(letter) ? true : undefined
+    if (purpose.purpose !== 'telemarketing') {
+      const judgment = judgeWithoutLists(row, { callKind, purpose, hasPermission })
+      return { ...judgment, lists, facts, hasPermission }
+    }
+    const detail = formatDetail(row)
+    if (!permittingLetters[callKind].has(letter)) {
+      return { verdict: 'deny', reason: getLetterReason(row), detail, lists, facts }
+    }
+    const isWireless = letter === 'G' || letter === 'H'
+    const needsPermission = callKind === 'ai' || (callKind === 'autodialed' && isWireless)
+    if (needsPermission && ebrType !== 'P') {
+      return { verdict: 'deny', reason: 'no-consent', detail, lists, facts }
+    }
+    if (row.doNotCallToday) {
+      return { verdict: 'deny', reason: 'restricted-day', detail, lists, opensAt, facts }
+    }
+    if (!row.allowed[callKind]) {
+      const notNow = `${detail}; not at this hour`
+      const reason = 'outside-calling-hours'
+      return { verdict: 'deny', reason, detail: notNow, lists, opensAt, facts }
+    }
+    return { verdict: 'pass', reason: 'permitted', detail, lists, facts, hasPermission }
+  },
+}
+
+/** Letters of numbers with a relationship or consent on file that is current. */
+const relatedLetters: ReadonlySet<ResultLetter> = new Set(['E', 'O', 'G', 'H', 'F', 'V'])
+
+/** Letters that forbid calls for every purpose. */
+const forbiddenLetters: ReadonlySet<ResultLetter> = new Set(['P', 'I', 'M', 'S', 'T'])
+
+/** Of a call that is not for telemarketing, whose hours and days the calling hours check alone judges. */
+function judgeWithoutLists(
+  row: ScrubVerdict,
+  {
+    callKind,
+    purpose: { purpose, machines },
+    hasPermission,
+  }: Pick<AnsweredCall, 'callKind' | 'purpose'> & Pick<CheckResult, 'hasPermission'>,
+): Pick<CheckResult, 'verdict' | 'reason' | 'detail'> {
+  const detail = `${formatDetail(row)}; do-not-call lists do not forbid ${purpose} calls`
+  if (forbiddenLetters.has(row.letter) || row.reason === 'Litigator') {
+    return { verdict: 'deny', reason: getLetterReason(row), detail: formatDetail(row) }
+  }
+  const isExempt =
+    callKind === 'manual' ||
+    machines === 'unlimited' ||
+    (callKind === 'autodialed' && machines === 'permission-or-landline' && isLandline(row))
+  return hasPermission || isExempt
+    ? { verdict: 'pass', reason: 'permitted', detail }
+    : { verdict: 'deny', reason: 'no-consent', detail }
+}
+
+/** Only if its facts say so: without facts, or for a provider's row, it may be any line. */
+function isLandline({ facts }: ScrubVerdict): boolean {
+  if (facts === undefined) return false
+  const { line }: { readonly line?: string } = JSON.parse(facts)
+  return line === 'wireline'
+}
+
+/** Letters that may permit a kind of call; for `G` and `H` a machine also needs a permission record. */
+const permittingLetters: Readonly<Record<CallKind, ReadonlySet<ResultLetter>>> = {
+  manual: new Set<ResultLetter>(['C', 'X', 'E', 'O', 'R', 'W', 'Y', 'G', 'H']),
+  autodialed: new Set<ResultLetter>(['C', 'X', 'E', 'O', 'R', 'G', 'H']),
+  ai: new Set<ResultLetter>(['E', 'O', 'G', 'H']),
+}
+
+const letterTexts: Readonly<Record<ResultLetter, string>> = {
+  C: 'clean: on no list, no consent on file',
+  X: 'list match overridden by an industry exemption',
+  E: 'relationship or consent on file, on no list',
+  O: 'relationship or consent overrides a list match',
+  R: 'relationship has expired, on no list',
+  W: 'wireless, on no list, no consent on file',
+  Y: 'VoIP, on no list, no consent on file',
+  G: 'wireless or VoIP with a relationship or consent, on no list',
+  H: 'wireless or VoIP, relationship or consent overrides a list match',
+  L: 'wireless in a state that bans sales calls to wireless numbers',
+  F: 'wireless in a state that bans sales calls to wireless numbers, relationship on file',
+  V: 'wireless in a state that bans sales calls to wireless numbers, relationship and list match',
+  D: 'on a do-not-call or litigator list without consent',
+  P: 'on the internal do-not-call list',
+  B: 'not covered by an imported national list',
+  I: 'area code or exchange not in service',
+  M: 'not ten digits',
+  S: 'disconnected',
+  T: 'high-cost telephone company',
+}
+
+function formatDetail(row: ScrubVerdict): string {
+  const { letter, reason, detail, isListStale, optOut } = row
+  let text = letter === 'R' && optOut === 'ended' ? 'on no list' : letterTexts[letter]
+  if (isListStale) text = 'the list that covers it is too old'
+  const because = /^;*$/.test(reason) ? '' : `, reason '${reason}'`
+  const more = detail === undefined ? '' : `; ${detail}`
+  return `result ${letter}: ${text}${because}${more}`
+}
+
+function getLetterReason(row: ScrubVerdict): ReasonCode {
+  const { letter, reason, ebrType, isListStale, optOut } = row
+  switch (letter) {
+    case 'D':
+      return getListReason(reason)
+    case 'P':
+      return ebrType === 'P' && optOut !== 'not-lifted' ? 'consent-revoked' : 'internal-dnc'
+    case 'B':
+      return isListStale ? 'list-stale' : 'list-not-covering'
+    case 'I':
+      return 'unknown-prefix'
+    case 'M':
+      return 'invalid-number'
+    case 'L':
+    case 'F':
+    case 'V':
+      return 'wireless-state'
+    case 'S':
+    case 'T':
+      return 'not-permitted'
+    default:
+      return ebrType === 'P' && optOut === 'ended' ? 'consent-revoked' : 'no-consent'
+  }
+}
+
+/** The parts of `Reason` tell which list matched (national, then state; or the litigator list). */
+function getListReason(reason: string): ReasonCode {
+  if (reason === 'Litigator') return 'litigator'
+  if (reason.startsWith('National')) return 'national-dnc'
+  return reason.split(';')[1]?.startsWith('State') === true ? 'state-dnc' : 'national-dnc'
+}
