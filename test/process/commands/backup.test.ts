@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { killChildren } from '../../../scripts/children.mjs'
 import type { BackupManifest } from '../../../src/commands/backup/manifest.js'
 import type { DecisionDocument } from '../../../src/gate/decision-document.js'
 import { recordsIn } from '../../support/journal.js'
@@ -22,7 +23,11 @@ beforeEach(() => {
   acknowledged.decisions.length = 0
 })
 
-afterEach(() => rmSync(root, { recursive: true, force: true }))
+afterEach(() => {
+  // After a failure, its clients would go on in the next attempt.
+  killChildren()
+  rmSync(root, { recursive: true, force: true })
+})
 
 const environmentFor = (dataDir: string) => ({
   CALLGATE_DATA_DIR: dataDir,
@@ -115,8 +120,9 @@ it('loses what was stored after the backup began, exactly, and nothing else', as
   const made = await callgate(['backup', backup], environmentFor(dataDir))
   expect(made).toMatchObject({ code: 0, err: '' })
   const after = countAcknowledged()
-  const metrics = await request(first.url, keys.main, '/metrics')
-  expect(metrics).toMatch(/^callgate_backup_last_success_timestamp_seconds \d/m)
+  await expect
+    .poll(() => request(first.url, keys.main, '/metrics'), { timeout: 30_000 })
+    .toMatch(/^callgate_backup_last_success_timestamp_seconds \d/m)
   await grown(after)
   expect(await first.end('SIGKILL')).toBe('SIGKILL')
   await clientsDone
