@@ -3,6 +3,7 @@
  * operator may order.
  */
 import type { PhoneNumber } from './phone-number.js'
+import type { CandidatePlace } from './place.js'
 import type { Instant } from './time/clock.js'
 
 /** A person dials; a machine dials (ATDS, predictive, prerecorded); an AI agent speaks. */
@@ -133,6 +134,17 @@ export interface FrequencyLimit {
   /** Of the calls that are counted; any when absent. */
   readonly purposes?: readonly CallPurpose[] | undefined
   readonly citation: string
+}
+
+/** What decides which laws count a call. */
+export interface CallToCount {
+  readonly callKind: CallKind
+  readonly purpose: CallPurpose
+  readonly number: string
+  /** Where the person may be. */
+  readonly places: readonly CandidatePlace[]
+  /** A permission record on file allows the call. */
+  readonly hasPermission: boolean
 }
 
 /** The calls that a frequency limit counted. */

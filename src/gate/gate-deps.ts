@@ -1,8 +1,13 @@
 /** What the gate is made of: its settings, and the ports through which it asks, records and counts. */
 import type { Compliance, MaybePromise } from '../domain/compliance.js'
 import type { CallKind, CallPurpose, Disclosure, Policy, PurposeRules } from '../domain/decision.js'
-import type { AttemptCounter, CallerIdRegister, FrequencyLimit, Pauses } from '../domain/mandate.js'
-import type { CandidatePlace } from '../domain/place.js'
+import type {
+  AttemptCounter,
+  CallerIdRegister,
+  CallToCount,
+  FrequencyLimit,
+  Pauses,
+} from '../domain/mandate.js'
 import type { Clock, ClockReading, Instant, Timers } from '../domain/time/clock.js'
 import type { Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
@@ -19,7 +24,7 @@ export interface HouseLimit extends CallScope {
 }
 
 /** The words that calls may give as their subject. */
-export interface SubjectSettings extends CallScope {
+interface SubjectSettings extends CallScope {
   readonly subjects: readonly string[]
 }
 
@@ -63,17 +68,6 @@ export interface GateAccount {
   readonly clock: Clock
   /** Answers the questions about its calls. */
   readonly compliance: Compliance
-}
-
-/** What decides which laws count a call. */
-export interface CallToCount {
-  readonly callKind: CallKind
-  readonly purpose: CallPurpose
-  readonly number: string
-  /** Where the person may be. */
-  readonly places: readonly CandidatePlace[]
-  /** A permission record on file allows the call. */
-  readonly hasPermission: boolean
 }
 
 /** What a reload replaces. */

@@ -168,10 +168,7 @@ export const decisionSchema = z.object({
     .string()
     .optional()
     .describe('What the call was judged as being for; telemarketing if absent'),
-  purposeSetBy: z
-    .string()
-    .optional()
-    .describe('Who said it: request, or a name from the settings'),
+  purposeSetBy: z.string().optional().describe('Who said it: request, or a name from the settings'),
   decidedAt: instant,
   judgedAt: instant.describe('The instant the rules were applied to'),
   validUntil: instant.describe('Do not act on an allow at or after this instant'),

@@ -1,7 +1,12 @@
 /** The laws on how often a person may be called: rows of `calling-rules.yaml`, each for a region. */
 import { z } from 'zod'
-import { type CallKind, type CallPurpose, callKinds, callPurposes } from '../../domain/decision.js'
-import { countedReach, type FrequencyLimit, maxFrequencyHours } from '../../domain/mandate.js'
+import { callKinds, callPurposes } from '../../domain/decision.js'
+import {
+  type CallToCount,
+  countedReach,
+  type FrequencyLimit,
+  maxFrequencyHours,
+} from '../../domain/mandate.js'
 import type { CandidatePlace, Country } from '../../domain/place.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { msPerDay, msPerHour } from '../../domain/time/dates.js'
@@ -74,16 +79,6 @@ interface PreparedRule {
   readonly until: Instant
 }
 
-/** What decides which rules count a call. */
-export interface CountedCallFacts {
-  readonly callKind: CallKind
-  readonly purpose: CallPurpose
-  readonly number: string
-  readonly places: readonly CandidatePlace[]
-  /** A permission record on file allows the call. */
-  readonly hasPermission: boolean
-}
-
 const noRules: readonly PreparedRule[] = []
 const noLimits: readonly FrequencyLimit[] = []
 
@@ -111,7 +106,7 @@ export class FrequencyRules {
    * Those that count a call at an instant, to a person who may be in any of the places, or in one of the area code. All
    * of its purpose, if neither is known.
    */
-  find(call: CountedCallFacts, at: Instant): readonly FrequencyLimit[] {
+  find(call: CallToCount, at: Instant): readonly FrequencyLimit[] {
     const { places } = call
     const ofAreaCode = this.#byAreaCode.get(call.number.slice(0, 3))
     const isUnknown = places.length === 0 && ofAreaCode === undefined
@@ -135,7 +130,7 @@ export class FrequencyRules {
 
 function counts(
   { rule, from, until }: PreparedRule,
-  { callKind, purpose, hasPermission }: CountedCallFacts,
+  { callKind, purpose, hasPermission }: CallToCount,
   at: Instant,
 ): boolean {
   return (
