@@ -1,5 +1,5 @@
 /**
- * The four checks of a call. Each judges the answer to one question; the questions are asked once,
+ * The four checks of every call. Each judges the answer to one question; the questions are asked once,
  * within a deadline. One that fails, or is not answered in time, makes its check `unknown`, never a pass.
  */
 
@@ -16,14 +16,18 @@ import {
   type LegalTimeQuestion,
   type LitigatorStatus,
   type MaybePromise,
+  mapMaybePromise,
   type ResultLetter,
   type ScrubVerdict,
 } from '../domain/compliance.js'
 import type { CallKind, CheckName, Finding, ReasonCode, Verdict } from '../domain/decision.js'
+import type { ReassignedSource } from '../domain/lookups.js'
 import type { PlaceSource } from '../domain/place.js'
 import type { Instant, Timers } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'
 import { withTimeout } from '../runtime/runtime.js'
+import { formatLetterDetail } from './checks/letter-detail.js'
+import { findReassigned } from './checks/reassigned.js'
 import { pickStrictestFinding } from './combine-findings.js'
 
 /** What each question of the port is answered with. */
@@ -194,7 +198,7 @@ export const permissionCheck: Check<'scrub'> = {
   question: 'scrub',
   judge({ value: row }, { callKind }) {
     const { letter, ebrType, lists, opensAt, facts } = row
-    const detail = formatDetail(row)
+    const detail = formatLetterDetail(row)
     if (!permittingLetters[callKind].has(letter)) {
       return { verdict: 'deny', reason: getLetterReason(row), detail, lists, facts }
     }
@@ -220,37 +224,6 @@ const permittingLetters: Readonly<Record<CallKind, ReadonlySet<ResultLetter>>> =
   manual: new Set<ResultLetter>(['C', 'X', 'E', 'O', 'R', 'W', 'Y', 'G', 'H']),
   autodialed: new Set<ResultLetter>(['C', 'X', 'E', 'O', 'R', 'G', 'H']),
   ai: new Set<ResultLetter>(['E', 'O', 'G', 'H']),
-}
-
-const letterTexts: Readonly<Record<ResultLetter, string>> = {
-  C: 'clean: on no list, no consent on file',
-  X: 'list match overridden by an industry exemption',
-  E: 'relationship or consent on file, on no list',
-  O: 'relationship or consent overrides a list match',
-  R: 'relationship has expired, on no list',
-  W: 'wireless, on no list, no consent on file',
-  Y: 'VoIP, on no list, no consent on file',
-  G: 'wireless or VoIP with a relationship or consent, on no list',
-  H: 'wireless or VoIP, relationship or consent overrides a list match',
-  L: 'wireless in a state that bans sales calls to wireless numbers',
-  F: 'wireless in a state that bans sales calls to wireless numbers, relationship on file',
-  V: 'wireless in a state that bans sales calls to wireless numbers, relationship and list match',
-  D: 'on a do-not-call or litigator list without consent',
-  P: 'on the internal do-not-call list',
-  B: 'not covered by an imported national list',
-  I: 'area code or exchange not in service',
-  M: 'not ten digits',
-  S: 'disconnected',
-  T: 'high-cost telephone company',
-}
-
-function formatDetail(row: ScrubVerdict): string {
-  const { letter, reason, detail, isListStale, optOut } = row
-  let text = letter === 'R' && optOut === 'ended' ? 'on no list' : letterTexts[letter]
-  if (isListStale) text = 'the list that covers it is too old'
-  const because = /^;*$/.test(reason) ? '' : `, reason '${reason}'`
-  const more = detail === undefined ? '' : `; ${detail}`
-  return `result ${letter}: ${text}${because}${more}`
 }
 
 function getLetterReason(row: ScrubVerdict): ReasonCode {
@@ -299,6 +272,8 @@ export interface CallToCheck {
   readonly callKind: CallKind
   /** By the account's clock. */
   readonly askedAt: Instant
+  /** Absent if the check of reassigned numbers is not asked. */
+  readonly reassigned?: ReassignedSource | undefined
 }
 
 export interface CheckDeadline {
@@ -315,7 +290,7 @@ const questionOrder = ['litigator', 'internalDnc', 'legalTime', 'scrub'] as cons
  */
 export function runChecks(
   checks: readonly Check[],
-  { compliance, question, callKind, askedAt }: CallToCheck,
+  { compliance, question, callKind, askedAt, reassigned }: CallToCheck,
   { deadlineMs, timers }: CheckDeadline,
 ): MaybePromise<readonly Finding[]> {
   const answers: Record<keyof CallAnswers, Answer<unknown> | undefined> = {
@@ -336,14 +311,31 @@ export function runChecks(
   }
   // Every name holds the answer to its own question.
   const call = { callKind, askedAt, answers: answers as CallAnswers }
-  if (waiting.length === 0) return judgeAnswers(checks, call)
+  const judge = (leftMs: number) => {
+    const findings = judgeAnswers(checks, call)
+    const { scrub } = call.answers
+    // Nothing rests on a record, as with almost every call of a person.
+    if (!reassigned || (scrub.ok && scrub.value.ebrType === '' && !scrub.otherAnswers))
+      return findings
+    const asked = { reassigned, number: question.number, callKind, askedAt, scrub }
+    return addFinding(findings, findReassigned(asked, { deadlineMs: leftMs, timers }))
+  }
+  if (waiting.length === 0) return judge(deadlineMs)
+  const startedMs = timers.monotonicMs()
   const answered = withTimeout(Promise.all(waiting), deadlineMs, () => undefined, { timers })
   return answered.then(() => {
     const detail = `not answered within ${Math.round(deadlineMs)} ms`
     for (const name of questionOrder)
       answers[name] ??= { ok: false, reason: 'deadline', detail, source: 'gate' }
-    return judgeAnswers(checks, call)
+    return judge(deadlineMs - (timers.monotonicMs() - startedMs))
   })
+}
+
+function addFinding(
+  findings: readonly Finding[],
+  finding: MaybePromise<Finding | undefined>,
+): MaybePromise<readonly Finding[]> {
+  return mapMaybePromise(finding, (one) => (one ? [...findings, one] : findings))
 }
 
 function judgeAnswers(checks: readonly Check[], call: AnsweredCall): readonly Finding[] {

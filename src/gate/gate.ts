@@ -190,7 +190,8 @@ export class Gate {
       inBackground: asksInBackground,
       trace: request.trace,
     }
-    const toCheck = { compliance: account.compliance, question, callKind, askedAt }
+    const { compliance, reassigned } = account
+    const toCheck = { compliance, question, callKind, askedAt, reassigned }
     return runChecks(checks, toCheck, { deadlineMs, timers })
   }
 
