@@ -17,7 +17,7 @@ import { Gate } from '../gate/gate.js'
 import { type GateDeps, type GateRules, withoutJournal } from '../gate/gate-deps.js'
 import { Journal } from '../gate/journal/journal.js'
 import { DecisionStore } from '../gate/journal/projection/decision-store.js'
-import type { CutOffException } from '../gate/staleness.js'
+import { toCutOffException } from '../gate/staleness.js'
 import { TracedGate } from '../gate/traced-gate.js'
 import type { Authenticate } from '../http/authenticate.js'
 import { createMetrics, type Metrics } from '../observability/metrics.js'
@@ -51,6 +51,7 @@ import {
   createAccountViews,
   createDecisionServices,
   createEmbeddedCompliance,
+  createGateAccounts,
   openReferenceData,
   type ReferenceData,
   replaceRules,
@@ -149,10 +150,7 @@ async function buildCallgate(
   })
   changes.subscribe(embedded.real)
   changes.subscribe(embedded.sandbox)
-  const accounts = {
-    real: { clock: views.real.clock, compliance: remote?.compliance ?? embedded.real },
-    sandbox: { clock: views.sandbox.clock, compliance: embedded.sandbox },
-  }
+  const accounts = createGateAccounts(views, { ...factSources, embedded, remote })
   const getSettings = () => callgate.settings
   const warmup = createWarmup(foundation, { embedded, remote, getSettings })
   const journal = createJournal(foundation, metrics)
@@ -200,6 +198,7 @@ async function buildCallgate(
       replaceRules(next, runtime, { data, views })
       Object.assign(callgate, { settings: next.settings })
       replaceGateRules(next.settings, { ...callgate, recheckGate })
+      factSources.factsChanged()
       // Answers by the old rules, also those that are still being computed, are not cached.
       changes.everythingChanged()
     },
@@ -354,17 +353,11 @@ function createGateRules(settings: Settings, callingRules: CallingRules): GateRu
     settings: {
       ...settings.gate,
       maxStalenessMs: settings.cluster.maxStalenessMs,
-      whileCutOff: toCutOffException(settings),
+      whileCutOff: toCutOffException(settings.edge),
       deadlineMs: resolveGateDeadlineMs(settings),
       serviceCodes: new Set(settings.gate.serviceCodes),
     },
   }
-}
-
-function toCutOffException({ edge }: Settings): CutOffException | undefined {
-  const { maxAgeMs, callKinds, reason, until } = edge.whileCutOff
-  if (edge.centers.length === 0 || reason === undefined || until === undefined) return undefined
-  return { maxAgeMs, callKinds: new Set(callKinds), reason, until }
 }
 
 function replaceGateRules(

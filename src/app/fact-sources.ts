@@ -2,12 +2,17 @@
 
 import type { Settings } from '../config/settings.js'
 import { ImportedFacts } from '../data/facts/imported-facts.js'
-import type { LookupSource } from '../domain/lookups.js'
+import type { LookupSource, ReassignedSource } from '../domain/lookups.js'
 import type { ComplaintSource, LabelSource } from '../domain/spam-labels.js'
 import type { Metrics } from '../observability/metrics.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { CombinedComplaints, CombinedLabels } from '../service/lookups/combined-labels.js'
 import { CombinedLookups } from '../service/lookups/combined-lookups.js'
+import {
+  type ReassignedCoverage,
+  ReassignedStatuses,
+} from '../service/lookups/reassigned-statuses.js'
+import type { SourceFailureListener } from '../service/lookups/source-failures.js'
 import { chooseByAccount } from '../service/sandbox/sandbox.js'
 import { SandboxFacts } from '../service/sandbox/sandbox-facts.js'
 import { lookupNames } from '../sources/remote/lookups/lookup-options.js'
@@ -26,6 +31,10 @@ export interface FactSources {
   readonly sourcesFor: (accountId: string) => AccountFactSources
   /** The provider of `lookups.baseUrl`. */
   readonly provider: LookupProvider | undefined
+  /** What calls ask about reassigned numbers. */
+  readonly reassigned: { readonly real: ReassignedSource; readonly sandbox: ReassignedSource }
+  /** The imported files or the sandbox have changed. */
+  factsChanged(): void
   close(): Promise<void>
 }
 
@@ -60,13 +69,76 @@ export async function openFactSources({
   }
   const fixed = new SandboxFacts(data)
   const sandbox: AccountFactSources = { lookups: fixed, labels: fixed, complaints: fixed }
+  const reassigned = createReassignedStatuses(settings, {
+    runtime,
+    onFailure,
+    data,
+    provider: settings.lookups.asksForCalls ? provider : undefined,
+    files: feeds,
+    fixed,
+  })
   return {
     sourcesFor: chooseByAccount({ real, sandbox }),
     provider,
+    reassigned,
+    factsChanged: () => {
+      reassigned.real.clear()
+      reassigned.sandbox.clear()
+    },
     close: async () => {
       await provider?.close()
       data.facts.close()
     },
+  }
+}
+
+/** The lines of the sandbox age with its clock. */
+const sandboxKeepMs = 60_000
+
+function createReassignedStatuses(
+  { lookups, gate }: Settings,
+  {
+    runtime: { clock, timers },
+    onFailure,
+    data,
+    provider,
+    files,
+    fixed,
+  }: {
+    readonly runtime: Runtime
+    readonly onFailure: SourceFailureListener
+    readonly data: FactSourcesDeps['data']
+    readonly provider: LookupProvider | undefined
+    readonly files: ImportedFacts
+    readonly fixed: SandboxFacts
+  },
+) {
+  const { maxEntries } = gate.cache
+  const shared = { onFailure, timers, maxEntries }
+  const imported = { name: 'imported files', agent: 'own-subscription', source: files } as const
+  const findCoverage = (): ReassignedCoverage => {
+    if (provider || files.hasFile('reassigned') || files.hasFile('carrier-reassigned'))
+      return 'numbers'
+    return files.hasFile('line-status') ? 'lines' : 'none'
+  }
+  return {
+    real: new ReassignedStatuses({
+      ...shared,
+      sources: provider
+        ? [imported, { name: lookups.name, agent: 'agent', source: provider }]
+        : [imported],
+      findCoverage,
+      clock,
+      keepMs: Number.POSITIVE_INFINITY,
+    }),
+    sandbox: new ReassignedStatuses({
+      ...shared,
+      sources: [{ name: 'sandbox', agent: 'test-data', source: fixed }],
+      findCoverage: () => 'numbers',
+      // A reload replaces the sandbox.
+      clock: { now: () => data.sandbox.clock.now() },
+      keepMs: sandboxKeepMs,
+    }),
   }
 }
 

@@ -14,8 +14,11 @@ import {
 } from '../data/numbering/numbering-plan.js'
 import { createPostalCodes } from '../data/postal-codes/postal-codes.js'
 import type { ChangeObserver } from '../domain/change-notifier.js'
+import type { Compliance } from '../domain/compliance.js'
+import type { ReassignedSource } from '../domain/lookups.js'
 import type { NumberingPlan } from '../domain/place.js'
 import { assertZoneRulesAreCurrent } from '../domain/time/time-zones.js'
+import type { GateDeps } from '../gate/gate-deps.js'
 import type { Metrics } from '../observability/metrics.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { AccountView } from '../service/account-view.js'
@@ -231,4 +234,28 @@ export function createEmbeddedCompliance(
       onAnswer: metrics.recordSourceRequest.bind(metrics, 'embedded'),
     },
   })
+}
+
+/** What the gate asks about the calls of an account; a provider answers in the place of the service for real ones. */
+export function createGateAccounts(
+  views: AccountViews,
+  {
+    reassigned,
+    embedded,
+    remote,
+  }: {
+    readonly reassigned: { readonly real: ReassignedSource; readonly sandbox: ReassignedSource }
+    readonly embedded: { readonly real: Compliance; readonly sandbox: Compliance }
+    readonly remote: { readonly compliance: Compliance } | undefined
+  },
+): GateDeps['accounts'] {
+  const create = (kind: 'real' | 'sandbox', compliance: Compliance) => ({
+    clock: views[kind].clock,
+    compliance,
+    reassigned: reassigned[kind],
+  })
+  return {
+    real: create('real', remote?.compliance ?? embedded.real),
+    sandbox: create('sandbox', embedded.sandbox),
+  }
 }

@@ -34,7 +34,7 @@ export const gateSchema = z.strictObject({
     .optional()
     .describe(
       'Every decision is answered within this time of its arrival, or blocked as overloaded; checks ' +
-        'without an answer at nine tenths of it are unknown. Default: 250, or 1500 with source.kind remote',
+        'without an answer at nine tenths of it are unknown. Default: 250, or 1500 with source.kind remote or lookups.baseUrl',
     ),
   maxPending: wholeNumber(1, 100_000)
     .default(2_000)

@@ -67,4 +67,9 @@ export const policySchema = z.strictObject({
   // Never answered from a cache.
   attempts: z.strictObject(checkFields('attempts')).superRefine(requireException).prefault({}),
   callerId: z.strictObject(checkFields('caller ID')).superRefine(requireException).prefault({}),
+  // Its answers end with the release of their data.
+  reassigned: z
+    .strictObject(checkFields('reassigned number'))
+    .superRefine(requireException)
+    .prefault({}),
 })

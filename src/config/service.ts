@@ -129,5 +129,12 @@ export const lookupsSchema = z
     keepMs: milliseconds(0, 2_592_000_000)
       .default(86_400_000)
       .describe('How long an answer of the provider is cached'),
+    asksForCalls: z
+      .boolean()
+      .default(true)
+      .describe(
+        'Decisions ask this provider whether numbers have been reassigned: once a month for each number and consent ' +
+          'of AI calls, of autodialed ones and of those that need the consent',
+      ),
   })
   .superRefine(requireCredentials)

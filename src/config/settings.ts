@@ -260,9 +260,15 @@ const settingsShape = z.strictObject({
     .prefault({}),
 })
 
-/** The time limit of a decision; a remote provider needs more than the embedded service. */
-export function resolveGateDeadlineMs({ gate, source }: Pick<Settings, 'gate' | 'source'>): number {
-  return gate.deadlineMs ?? (source.kind === 'remote' ? 1_500 : 250)
+/** The time limit of a decision; a provider needs more than the embedded service. */
+export function resolveGateDeadlineMs({
+  gate,
+  source,
+  lookups,
+}: Pick<Settings, 'gate' | 'source' | 'lookups'>): number {
+  const asksProvider =
+    source.kind === 'remote' || (lookups.baseUrl !== undefined && lookups.asksForCalls)
+  return gate.deadlineMs ?? (asksProvider ? 1_500 : 250)
 }
 
 /** Rules that involve settings of several sections. */
@@ -304,7 +310,7 @@ export const settingsSchema = settingsShape.superRefine((settings, context) => {
     problem(['gate', 'purposes'], rule)
   }
   const keepsStale = source.kind === 'remote' && gate.cache.maxEntries > 0
-  const { attempts: _, callerId: __, ...cached } = settings.policy
+  const { attempts: _, callerId: __, reassigned: ___, ...cached } = settings.policy
   for (const [check, { staleForMs }] of Object.entries(cached)) {
     if (staleForMs === 0 || keepsStale) continue
     const rule = 'has no effect without source.kind remote and gate.cache.maxEntries'

@@ -8,7 +8,7 @@ import type { CallKind, CallPurpose, Finding, PurposeRules } from './decision.js
 import type { ListVersion } from './number-set.js'
 import type { PhoneNumber } from './phone-number.js'
 import type { PlaceSource } from './place.js'
-import type { ClockReading, Instant } from './time/clock.js'
+import type { ClockReading, Instant, LocalDay } from './time/clock.js'
 import type { TraceContext } from './trace/trace-context.js'
 
 export type MaybePromise<T> = T | Promise<T>
@@ -190,6 +190,8 @@ export interface ScrubVerdict {
   /** The row's `Reason`, such as `National (USA) 2024-01-31;;;W` or `Litigator`. */
   readonly reason: string
   readonly ebrType: EbrType | ''
+  /** The day of the contact of a current record; absent when the source does not report it. */
+  readonly contactOn?: LocalDay | undefined
   readonly doNotCallToday: boolean
   /** `IsCallAllowedNonATDS`, `IsCallAllowedATDS` and `IsCallAllowedAI`. */
   readonly allowed: {

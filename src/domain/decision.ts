@@ -10,8 +10,8 @@ import type { TraceContext } from './trace/trace-context.js'
 export { type CallKind, type CallPurpose, callKinds, callPurposes } from './mandate.js'
 
 /**
- * `attempts` is of the calls that a frequency limit counts, `caller-id` of those whose caller ID is judged; the others are of every
- * call.
+ * `attempts` is of the calls that a frequency limit counts, `caller-id` of those whose caller ID is judged, `reassigned` of those that
+ * rest on a record; the others are of every call.
  */
 export const checkNames = [
   'litigator',
@@ -20,6 +20,7 @@ export const checkNames = [
   'calling-hours',
   'attempts',
   'caller-id',
+  'reassigned',
 ] as const
 export type CheckName = (typeof checkNames)[number]
 
@@ -46,7 +47,11 @@ export interface StatedPurpose {
 }
 
 /** The checks that an account may have in shadow by itself, as those do that are older than the check. */
-export const laterChecks = ['attempts', 'caller-id'] as const satisfies readonly CheckName[]
+export const laterChecks = [
+  'attempts',
+  'caller-id',
+  'reassigned',
+] as const satisfies readonly CheckName[]
 
 /** What a caller may have to say, in the order in which it is said. The caller chooses the words. */
 export const disclosureKeys = [
@@ -111,6 +116,8 @@ export const reasonTexts = {
   'toll-free': 'toll-free numbers are not called',
   'unknown-prefix': 'the area code or exchange is not in service',
   'no-consent': 'this kind of call requires a permission record, and there is no current one',
+  reassigned: 'the number has been disconnected since the consent or the last contact',
+  disconnected: 'the line is out of service',
   'not-permitted': 'the scrub result does not permit this kind of call',
   'unknown-project': 'the account has no such project or campaign',
   'purpose-not-allowed': 'calls of this project and campaign may not be for what the request says',

@@ -4,8 +4,10 @@
  * rows of the reassigned-number checks (spec, "Reassigned-number check").
  */
 
+import type { MaybePromise } from './compliance.js'
+import type { Finding } from './decision.js'
 import type { PhoneNumber } from './phone-number.js'
-import type { LocalDay } from './time/clock.js'
+import type { Instant, LocalDay } from './time/clock.js'
 
 /** `N` not available, `L` landline, `V` VoIP, `W` wireless, `O` other. */
 export const phoneTypes = ['N', 'L', 'V', 'W', 'O'] as const
@@ -95,4 +97,67 @@ export interface NationalReassignedRow {
 /** `isReassigned` combines the national database and the service's own carrier data. */
 export interface ReassignedRow extends NationalReassignedRow {
   readonly ownIsReassigned: ReassignedFlag
+}
+
+/** What one source says of a number since a day, with what proves that it was asked. */
+export interface ReassignedReport extends ReassignedAnswer {
+  /** The line was found out of service on that day or later. */
+  readonly isDisconnected: boolean
+  /** The day that was asked about, which may be before the one in question. */
+  readonly since: LocalDay
+  /** When it was asked; for a file, the start of its as-of day. */
+  readonly askedAt: Instant
+}
+
+/** A source of reports; `undefined` means no data. Throws or rejects when it is unavailable. */
+export interface ReassignedReporter {
+  report(number: PhoneNumber, since: LocalDay): MaybePromise<ReassignedReport | undefined>
+}
+
+export interface ReassignedQuestion {
+  readonly number: PhoneNumber
+  /** The day of the consent, or of the last contact with the person; `undefined` if it is not known. */
+  readonly since: LocalDay | undefined
+}
+
+/** Who asked for the data: the operator by its own subscription, a provider in its place, or nobody, for test data. */
+export type ReassignedAgent = 'own-subscription' | 'agent' | 'test-data'
+
+/** Whether a number is still the line of the person who had it on a day. */
+export interface ReassignedStatus {
+  /**
+   * - `yes`: permanently disconnected on that day or later;
+   * - `disconnected`: not known as such, but the line is out of service;
+   * - `no-data`: no source has data that are recent enough;
+   * - `not-asked`: the day is not known;
+   * - `unreachable`: no source could answer;
+   * - `not-configured`: there is no source.
+   */
+  readonly result:
+    | 'yes'
+    | 'disconnected'
+    | 'no'
+    | 'no-data'
+    | 'not-asked'
+    | 'unreachable'
+    | 'not-configured'
+  /** Says more about a result that is not known. */
+  readonly detail?: string | undefined
+  /** The source, and what it said; absent without one. */
+  readonly report?: ReassignedReport | undefined
+  readonly source: string
+  readonly agent?: ReassignedAgent | undefined
+  /** When the source was asked, or all sources were; absent if none was. */
+  readonly askedAt?: Instant | undefined
+  /** The day of the release of the national database that was asked; absent without a report. */
+  readonly releasedOn?: LocalDay | undefined
+  /** The status must not be used at or after this instant. */
+  readonly holdsUntil: Instant
+  /** The finding made of this status, kept for the next call. */
+  judged?: { readonly basis: string; readonly finding: Finding } | undefined
+}
+
+/** Asks all sources; at once if the status is known. Never rejects. */
+export interface ReassignedSource {
+  find(question: ReassignedQuestion): MaybePromise<ReassignedStatus>
 }

@@ -1,6 +1,7 @@
 /** What the gate is made of: its settings, and the ports through which it asks, records and counts. */
 import type { Compliance, MaybePromise } from '../domain/compliance.js'
 import type { CallKind, CallPurpose, Disclosure, Policy, PurposeRules } from '../domain/decision.js'
+import type { ReassignedSource } from '../domain/lookups.js'
 import type {
   AttemptCounter,
   CallerIdRegister,
@@ -68,6 +69,8 @@ export interface GateAccount {
   readonly clock: Clock
   /** Answers the questions about its calls. */
   readonly compliance: Compliance
+  /** Whether numbers are still those of the persons who gave consent. */
+  readonly reassigned: ReassignedSource
 }
 
 /** What a reload replaces. */

@@ -201,7 +201,8 @@ export class Gate {
       inBackground: asksInBackground,
       trace: request.trace,
     }
-    const toCheck = { compliance: account.compliance, question, callKind, purpose, askedAt }
+    const { compliance, reassigned } = account
+    const toCheck = { compliance, question, callKind, purpose, askedAt, reassigned }
     return runChecks(checks, toCheck, { deadlineMs, timers })
   }
 

@@ -15,6 +15,24 @@ export interface CutOffException {
   readonly until: Instant
 }
 
+/** The settings of an edge; without centers, the server is none. */
+export function toCutOffException({
+  centers,
+  whileCutOff,
+}: {
+  readonly centers: readonly string[]
+  readonly whileCutOff: {
+    readonly maxAgeMs: number
+    readonly callKinds: readonly CallKind[]
+    readonly reason?: string | undefined
+    readonly until?: Instant | undefined
+  }
+}): CutOffException | undefined {
+  const { maxAgeMs, callKinds, reason, until } = whileCutOff
+  if (centers.length === 0 || reason === undefined || until === undefined) return undefined
+  return { maxAgeMs, callKinds: new Set(callKinds), reason, until }
+}
+
 /** By two clocks: one stops while a virtual machine is suspended, the other may be set. */
 export function computeAgeMs(known: ClockReading, { now, monotonicMs }: ClockReading): number {
   return Math.max(now - known.now, monotonicMs - known.monotonicMs)

@@ -297,12 +297,16 @@ describe('a reassigned number', () => {
     const other = { said: 'no', day: 140, asOn: 190 } as const
     const ask = (facts: Parameters<typeof evaluateReassignment>[0]['facts'], today: number) =>
       evaluateReassignment({ facts, consentOn: 120, today })
-    expect(ask([no, other], 195)).toEqual({ reassigned: false, denied: true })
+    expect(ask([no, other], 195)).toEqual({ reassigned: false, denied: true, asOn: 150 })
     expect(ask([no, other], 196)).toEqual({ reassigned: null, denied: false })
+    const newer = { ...no, asOn: 170 }
+    expect(ask([no, newer], 195)).toMatchObject({ asOn: 170 })
+    const late = { said: 'yes', day: 120, asOn: 180 } as const
+    expect(ask([no, late], 999)).toEqual({ reassigned: true, denied: false, asOn: 180 })
     const yes = { said: 'yes', day: 90, asOn: 160 } as const
     expect(ask([no, yes], 170)).toEqual({ reassigned: null, denied: false })
     const listed = { said: 'disconnected', day: 110, asOn: 150 } as const
-    expect(ask([listed], 195)).toEqual({ reassigned: false, denied: false })
+    expect(ask([listed], 195)).toEqual({ reassigned: false, denied: false, asOn: 150 })
     expect(ask([listed, other], 196)).toEqual({ reassigned: null, denied: false })
   })
 

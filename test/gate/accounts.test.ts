@@ -2,16 +2,16 @@
 import { describe, expect, it } from 'vitest'
 import { fixedClock } from '../../src/domain/time/clock.js'
 import { fakeCompliance, noon } from '../support/fake-compliance.js'
-import { aCall, testGate } from '../support/test-gate.js'
+import { aCall, testGate, withoutReassigned } from '../support/test-gate.js'
 
 describe('the account of a call', () => {
   it('answers all four questions itself, the sandbox and real accounts apart', async () => {
     const sandbox = fakeCompliance()
     const real = fakeCompliance()
-    const clock = fixedClock(noon)
+    const shared = { clock: fixedClock(noon), reassigned: withoutReassigned }
     const accounts = {
-      real: { clock, compliance: real },
-      sandbox: { clock, compliance: sandbox },
+      real: { ...shared, compliance: real },
+      sandbox: { ...shared, compliance: sandbox },
     }
     const { gate } = testGate(fakeCompliance(), { accounts })
     const each = ['litigator', 'internalDnc', 'legalTime', 'scrub']

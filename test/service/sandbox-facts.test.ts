@@ -52,6 +52,9 @@ const table: readonly (readonly [string, readonly unknown[]])[] = [
   ['0117', ['W ZZ02', 'unreachable', 'R', '', 0]],
   ['0118', ['W ZZ02', 'disconnected-70', 'U', '', 0]],
   ['0119', ['-', '-', '-', '-', 0]],
+  ['0130', plainWireless],
+  ['0131', ['L ZZ01', 'disconnected', 'U', '', 0]],
+  ['0132', ['-', '-', '-', '-', 0]],
 ]
 
 describe('the look-ups of the sandbox lines', () => {

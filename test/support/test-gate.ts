@@ -2,6 +2,7 @@
 
 import type { Compliance } from '../../src/domain/compliance.js'
 import { type CallRequest, type Decision, telemarketing } from '../../src/domain/decision.js'
+import type { ReassignedSource } from '../../src/domain/lookups.js'
 import { noCallerIds } from '../../src/domain/mandate.js'
 import { type Clock, fixedClock } from '../../src/domain/time/clock.js'
 import { allChecks } from '../../src/gate/checks/checks.js'
@@ -36,6 +37,15 @@ export const withoutRules: GateDeps['callingRules'] = {
   frequency: { find: () => [] },
 }
 
+/** No source of reassigned numbers. */
+export const withoutReassigned: ReassignedSource = {
+  find: () => ({
+    result: 'not-configured',
+    source: 'reassigned',
+    holdsUntil: Number.POSITIVE_INFINITY,
+  }),
+}
+
 export interface TestGate {
   readonly gate: Gate
   readonly recorded: Decision[]
@@ -46,15 +56,20 @@ export interface TestGateOptions extends Partial<Omit<GateDeps, 'settings'>> {
   readonly settings?: Partial<GateSettings>
   /** Now as every account sees it. */
   readonly accountClock?: Clock
+  readonly reassigned?: ReassignedSource
 }
 
 export function testGate(
   compliance: Compliance,
-  { accountClock = fixedClock(noon), ...more }: TestGateOptions = {},
+  {
+    accountClock = fixedClock(noon),
+    reassigned = withoutReassigned,
+    ...more
+  }: TestGateOptions = {},
 ): TestGate {
   const recorded: Decision[] = []
   const metrics = createMetrics({ version: 'test', processMetrics: false })
-  const account = { clock: accountClock, compliance }
+  const account = { clock: accountClock, compliance, reassigned }
   let ids = 0
   const gate = new Gate({
     accounts: { real: account, sandbox: account },

@@ -75,7 +75,7 @@ export function listDataProbes(settings: Settings, deps: DataProbeDeps): readonl
       run: () =>
         attempt('data', 'import the file that it names again', async () => {
           data = openReferenceData(settings, { ...nodeRuntime, clock })
-          return findFileFindings(data, clock)
+          return [...findFileFindings(data, clock), ...findReassignedFindings(settings, data)]
         }),
     },
     {
@@ -282,6 +282,25 @@ async function findClockFindings(
   return [
     { level: 'now', subject: 'clock', problem: detail, fix: 'check the time with timedatectl' },
   ]
+}
+
+/** Without a source, calls are not checked for reassigned numbers. */
+function findReassignedFindings(
+  { lookups }: Settings,
+  { facts }: ReferenceData,
+): readonly HealthFinding[] {
+  const asksProvider = lookups.baseUrl !== undefined && lookups.asksForCalls
+  const files = [
+    ...facts.all().map(({ name }) => name),
+    ...facts.problems().map(({ feed }) => feed),
+  ]
+  if (asksProvider || files.includes('reassigned') || files.includes('carrier-reassigned'))
+    return []
+  const problem =
+    'no source of reassigned numbers is configured: calls that rest on a consent may reach another person'
+  const fix =
+    'callgate import reassigned with answers of the national database, or set lookups.baseUrl (docs/gate.md)'
+  return [{ level: 'note', subject: 'reassigned', problem, fix }]
 }
 
 /** Damaged files, and lists that are too old or soon will be. */

@@ -213,10 +213,14 @@ export class Rejudger {
   }
 }
 
+/** Those whose facts no rule of ours is applied to again. */
+const keptChecks: ReadonlySet<CheckName> = new Set(['attempts', 'reassigned'])
+
 /** A finding to which no rule of ours was applied. */
 function restoreFinding(recorded: FindingDocument, accountTime: Instant): Finding {
   const { verdict, detail, source, ageMs, opensAt, holdsUntil, lists } = recorded
   const check = recorded.check as CheckName
+  const end = holdsUntil ?? (check === 'reassigned' ? recorded.facts?.holdsUntil : undefined)
   const isClosed = check === 'calling-hours' && verdict === 'deny'
   const unlimited = verdict === 'unknown' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
   return {
@@ -226,7 +230,7 @@ function restoreFinding(recorded: FindingDocument, accountTime: Instant): Findin
     detail,
     source,
     asOf: accountTime - ageMs,
-    holdsUntil: holdsUntil === undefined ? unlimited : instantOf(holdsUntil),
+    holdsUntil: typeof end === 'string' ? instantOf(end) : unlimited,
     // The record leaves out that the next opening is not known.
     opensAt:
       opensAt !== undefined ? instantOf(opensAt) : isClosed ? Number.POSITIVE_INFINITY : undefined,
@@ -234,7 +238,7 @@ function restoreFinding(recorded: FindingDocument, accountTime: Instant): Findin
     staleReason: recorded.staleReason,
     lists: lists?.map(toListVersion),
     // Only those of checks that our own rules are applied to again.
-    facts: check === 'attempts' && recorded.facts ? JSON.stringify(recorded.facts) : undefined,
+    facts: keptChecks.has(check) && recorded.facts ? JSON.stringify(recorded.facts) : undefined,
   }
 }
 

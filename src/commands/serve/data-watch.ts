@@ -73,7 +73,7 @@ function createFaultReporter({ storage, runtime: { log } }: Callgate): () => Pro
  * list from being loaded. Reads large lists in pieces, so that decisions are not delayed. Never rejects.
  */
 export async function refreshData(callgate: Callgate): Promise<void> {
-  const { data, storage, changes, runtime } = callgate
+  const { data, storage, changes, runtime, factSources } = callgate
   const changed = async (what: string, probe: () => boolean | Promise<boolean>) => {
     try {
       return await probe()
@@ -85,7 +85,10 @@ export async function refreshData(callgate: Callgate): Promise<void> {
   const rows = await changed('rows of other processes', () => storage.hasExternalChanges())
   if (rows) changes.everythingChanged()
   const prefixes = await changed('new prefixes', () => data.plan.reloadIfChanged())
-  if (await changed('new facts', () => data.facts.refreshInBackground())) reportFacts(callgate)
+  if (await changed('new facts', () => data.facts.refreshInBackground())) {
+    factSources.factsChanged()
+    reportFacts(callgate)
+  }
   const lists = await changed('new lists', () => data.lists.refreshInBackground())
   if (!lists && !prefixes) return
   changes.everythingChanged()

@@ -8,6 +8,8 @@ import type {
   LineStatusAnswer,
   LookupSource,
   ReassignedAnswer,
+  ReassignedReport,
+  ReassignedReporter,
   ResOrBusiness,
 } from '../../domain/lookups.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
@@ -19,23 +21,29 @@ import type {
   NumberLabels,
 } from '../../domain/spam-labels.js'
 import type { Clock, LocalDay } from '../../domain/time/clock.js'
-import { toUtcDay } from '../../domain/time/dates.js'
+import { msPerDay, toUtcDay } from '../../domain/time/dates.js'
 import { DataFileError } from '../../errors.js'
 import { mapInSlices } from '../../runtime/yield-to-event-loop.js'
 import type { ComplaintFact } from '../feeds/facts/ftc-complaints.js'
+import type { FactFeedName } from './fact-feeds.js'
 import type { FactStore } from './fact-store.js'
 import { evaluateReassignment, type ReassignedVerdict } from './reassigned-rule.js'
 
 const unknownVerdict: ReassignedVerdict = { reassigned: null, denied: false }
 
-type ReassignedFeed = 'reassigned' | 'carrier-reassigned'
+const reassignedFeeds = ['reassigned', 'carrier-reassigned'] as const
+type ReassignedFeed = (typeof reassignedFeeds)[number]
+
+const isReassignedFeed = (feed: string) => (reassignedFeeds as readonly string[]).includes(feed)
 
 interface ConsentQuestion {
   readonly number: PhoneNumber
   readonly consentOn: LocalDay
 }
 
-export class ImportedFacts implements LookupSource, LabelSource, ComplaintSource {
+export class ImportedFacts
+  implements LookupSource, LabelSource, ComplaintSource, ReassignedReporter
+{
   readonly #store: FactStore
   readonly #clock: Clock
 
@@ -67,14 +75,39 @@ export class ImportedFacts implements LookupSource, LabelSource, ComplaintSource
   reassigned(
     asked: readonly ConsentQuestion[],
   ): Promise<readonly (ReassignedAnswer | undefined)[]> {
-    return mapInSlices(asked, (consent) => {
-      const national = this.#reassigned('reassigned', consent)
-      const own = this.#reassigned('carrier-reassigned', consent)
-      if (national.reassigned === null && own.reassigned === null) return undefined
-      const contested = own.reassigned === true || this.#isUnreadable('carrier-reassigned')
-      const hasSafeHarbor = national.denied && !contested
-      return { national: national.reassigned, hasSafeHarbor, own: own.reassigned }
-    })
+    return mapInSlices(asked, (consent) => this.#answer(consent)?.answer)
+  }
+
+  /** Whether there is a file, even if it cannot be read. */
+  hasFile(feed: FactFeedName): boolean {
+    return this.#store.get(feed) !== undefined || this.#isUnreadable(feed)
+  }
+
+  /** Read at once. Throws if a file that may have the answer cannot be read. */
+  report(number: PhoneNumber, since: LocalDay): ReassignedReport | undefined {
+    const [line] = this.#store.get('line-status')?.findRows(number) ?? []
+    const isDisconnected =
+      line?.status === 'disconnected' && (line.checkedOn === null || line.checkedOn >= since)
+    const found = this.#answer({ number, consentOn: since })
+    if (found) return { ...found.answer, isDisconnected, since, askedAt: found.asOn * msPerDay }
+    const damaged = this.#store.problems().find(({ feed }) => isReassignedFeed(feed))
+    if (damaged && !isDisconnected) throw new Error(damaged.detail)
+    if (!isDisconnected) return undefined
+    const askedAt = (line?.checkedOn ?? since) * msPerDay
+    return { national: null, own: null, hasSafeHarbor: false, isDisconnected, since, askedAt }
+  }
+
+  #answer(
+    consent: ConsentQuestion,
+  ): { readonly answer: ReassignedAnswer; readonly asOn: LocalDay } | undefined {
+    const national = this.#reassigned('reassigned', consent)
+    const own = this.#reassigned('carrier-reassigned', consent)
+    const decisive = own.reassigned === true || national.reassigned === null ? own : national
+    if (decisive.asOn === undefined) return undefined
+    const contested = own.reassigned === true || this.#isUnreadable('carrier-reassigned')
+    const hasSafeHarbor = national.denied && !contested
+    const answer = { national: national.reassigned, hasSafeHarbor, own: own.reassigned }
+    return { answer, asOn: decisive.asOn }
   }
 
   async labels(
@@ -114,7 +147,7 @@ export class ImportedFacts implements LookupSource, LabelSource, ComplaintSource
     }
   }
 
-  #isUnreadable(feed: ReassignedFeed): boolean {
+  #isUnreadable(feed: FactFeedName): boolean {
     return this.#store.problems().some((problem) => problem.feed === feed)
   }
 

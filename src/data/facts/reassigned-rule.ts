@@ -19,6 +19,8 @@ export interface ReassignedVerdict {
   readonly reassigned: ReassignedFlag
   /** Whether an explicit `no` is the basis, which a safe harbor requires (47 CFR 64.1200(m)). */
   readonly denied: boolean
+  /** The day of the file that says so; absent with `null`. */
+  readonly asOn?: LocalDay | undefined
 }
 
 /**
@@ -39,13 +41,22 @@ export function evaluateReassignment(question: ReassignedQuestion): ReassignedVe
   const [listed, yes] = [factsOf('disconnected'), factsOf('yes')] as const
   const lastListed = Math.max(...listed.map(({ day }) => day))
   const lastYes = Math.max(...yes.map(({ day }) => day))
-  if (consentOn <= Math.max(lastListed, lastYes)) return { reassigned: true, denied: false }
+  if (consentOn <= Math.max(lastListed, lastYes)) {
+    const asOn = findNewest([...listed, ...yes].filter(({ day }) => consentOn <= day))
+    return { reassigned: true, denied: false, asOn }
+  }
   const outdates = Math.max(lastListed, ...yes.map(({ asOn }) => asOn))
   const holds = ({ asOn }: ReassignedFact) => asOn >= outdates && today <= asOn + agingDays
-  const denied = factsOf('no').some(
+  const denials = factsOf('no').filter(
     (fact) => fact.day > lastYes && fact.day <= consentOn && holds(fact),
   )
-  const none =
-    lastListed >= lastYes && listed.some((fact) => fact.day === lastListed && holds(fact))
-  return { reassigned: denied || none ? false : null, denied }
+  const clear =
+    lastListed >= lastYes ? listed.filter((fact) => fact.day === lastListed && holds(fact)) : []
+  const denied = denials.length > 0
+  const asOn = findNewest(denied ? denials : clear)
+  return { reassigned: asOn === undefined ? null : false, denied, asOn }
+}
+
+function findNewest(facts: readonly ReassignedFact[]): LocalDay | undefined {
+  return facts.length === 0 ? undefined : Math.max(...facts.map(({ asOn }) => asOn))
 }

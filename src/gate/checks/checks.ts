@@ -1,5 +1,5 @@
 /**
- * The four checks of a call. Each judges the answer to one question; the questions are asked once,
+ * The four checks of every call. Each judges the answer to one question; the questions are asked once,
  * within a deadline. One that fails, or is not answered in time, makes its check `unknown`, never a pass.
  */
 
@@ -14,6 +14,7 @@ import {
   type LegalTime,
   type LegalTimeQuestion,
   type MaybePromise,
+  mapMaybePromise,
   type ScrubVerdict,
 } from '../../domain/compliance.js'
 import {
@@ -23,6 +24,7 @@ import {
   type ReasonCode,
   telemarketing,
 } from '../../domain/decision.js'
+import type { ReassignedSource } from '../../domain/lookups.js'
 import type { PlaceSource } from '../../domain/place.js'
 import type { Instant, Timers } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
@@ -30,6 +32,7 @@ import { withTimeout } from '../../runtime/runtime.js'
 import type { AnsweredCall, CallAnswers, Check } from './check.js'
 import { pickStrictestFinding } from './combine-findings.js'
 import { permissionCheck } from './permission.js'
+import { findReassigned } from './reassigned.js'
 
 /** Known TCPA litigators are not called; consent does not override this. */
 export const litigatorCheck: Check<'litigator'> = {
@@ -166,6 +169,8 @@ export interface CallToCheck {
   readonly purpose?: PurposeRules | undefined
   /** By the account's clock. */
   readonly askedAt: Instant
+  /** Absent if the check of reassigned numbers is not asked. */
+  readonly reassigned?: ReassignedSource | undefined
 }
 
 export interface CheckDeadline {
@@ -182,7 +187,7 @@ const questionOrder = ['litigator', 'internalDnc', 'legalTime', 'scrub'] as cons
  */
 export function runChecks(
   checks: readonly Check[],
-  { compliance, question, callKind, purpose = telemarketing, askedAt }: CallToCheck,
+  { compliance, question, callKind, purpose = telemarketing, askedAt, reassigned }: CallToCheck,
   { deadlineMs, timers }: CheckDeadline,
 ): MaybePromise<readonly Finding[]> {
   const answers: Record<keyof CallAnswers, Answer<unknown> | undefined> = {
@@ -203,14 +208,31 @@ export function runChecks(
   }
   // Every name holds the answer to its own question.
   const call = { callKind, purpose, askedAt, answers: answers as CallAnswers }
-  if (waiting.length === 0) return judgeAnswers(checks, call)
+  const judge = (leftMs: number) => {
+    const findings = judgeAnswers(checks, call)
+    const { scrub } = call.answers
+    // Nothing rests on a record, as with almost every call of a person.
+    if (!reassigned || (scrub.ok && scrub.value.ebrType === '' && !scrub.otherAnswers))
+      return findings
+    const asked = { reassigned, number: question.number, callKind, purpose, askedAt, scrub }
+    return addFinding(findings, findReassigned(asked, { deadlineMs: leftMs, timers }))
+  }
+  if (waiting.length === 0) return judge(deadlineMs)
+  const startedMs = timers.monotonicMs()
   const answered = withTimeout(Promise.all(waiting), deadlineMs, () => undefined, { timers })
   return answered.then(() => {
     const detail = `not answered within ${Math.round(deadlineMs)} ms`
     for (const name of questionOrder)
       answers[name] ??= { ok: false, reason: 'deadline', detail, source: 'gate' }
-    return judgeAnswers(checks, call)
+    return judge(deadlineMs - (timers.monotonicMs() - startedMs))
   })
+}
+
+function addFinding(
+  findings: readonly Finding[],
+  finding: MaybePromise<Finding | undefined>,
+): MaybePromise<readonly Finding[]> {
+  return mapMaybePromise(finding, (one) => (one ? [...findings, one] : findings))
 }
 
 function judgeAnswers(checks: readonly Check[], call: AnsweredCall): readonly Finding[] {

@@ -17,7 +17,7 @@ export const permissionCheck: Check<'scrub'> = {
       const judgment = judgeWithoutLists(row, { callKind, purpose, hasPermission })
       return { ...judgment, lists, facts, hasPermission }
     }
-    const detail = formatDetail(row)
+    const detail = formatLetterDetail(row)
     if (!permittingLetters[callKind].has(letter)) {
       return { verdict: 'deny', reason: getLetterReason(row), detail, lists, facts }
     }
@@ -53,9 +53,9 @@ function judgeWithoutLists(
     hasPermission,
   }: Pick<AnsweredCall, 'callKind' | 'purpose'> & Pick<CheckResult, 'hasPermission'>,
 ): Pick<CheckResult, 'verdict' | 'reason' | 'detail'> {
-  const detail = `${formatDetail(row)}; do-not-call lists do not forbid ${purpose} calls`
+  const detail = `${formatLetterDetail(row)}; do-not-call lists do not forbid ${purpose} calls`
   if (forbiddenLetters.has(row.letter) || row.reason === 'Litigator') {
-    return { verdict: 'deny', reason: getLetterReason(row), detail: formatDetail(row) }
+    return { verdict: 'deny', reason: getLetterReason(row), detail: formatLetterDetail(row) }
   }
   const isExempt =
     callKind === 'manual' ||
@@ -102,7 +102,7 @@ const letterTexts: Readonly<Record<ResultLetter, string>> = {
   T: 'high-cost telephone company',
 }
 
-function formatDetail(row: ScrubVerdict): string {
+function formatLetterDetail(row: ScrubVerdict): string {
   const { letter, reason, detail, isListStale, optOut } = row
   let text = letter === 'R' && optOut === 'ended' ? 'on no list' : letterTexts[letter]
   if (isListStale) text = 'the list that covers it is too old'

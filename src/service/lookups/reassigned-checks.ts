@@ -17,9 +17,9 @@ import { mapInSlices } from '../../runtime/yield-to-event-loop.js'
 import { requireScope, type ScopeResolver } from '../projects/project-scope.js'
 import {
   combineReassigned,
-  createReassignedAnswer,
   createSandboxAnswer,
   limitToDatabasePeriod,
+  noReassignedData,
 } from './reassigned-answer.js'
 
 export interface ReassignedChecksDeps {
@@ -31,8 +31,6 @@ export interface ReassignedChecksDeps {
 }
 
 const maxProblems = 10
-
-const noData = createReassignedAnswer(null, null)
 
 interface CheckedNumber {
   readonly number: PhoneNumber
@@ -89,7 +87,7 @@ export class ReassignedChecks {
     const isSandbox = this.#deps.isSandbox(accountId)
     return await mapInSlices(items, ({ number, consentOn }, index) => ({
       number,
-      answer: limitToDatabasePeriod(answers[index] ?? noData, consentOn),
+      answer: limitToDatabasePeriod(answers[index] ?? noReassignedData, consentOn),
       isSandbox,
     }))
   }

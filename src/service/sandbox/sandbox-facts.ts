@@ -8,6 +8,8 @@ import type {
   LineStatusAnswer,
   LookupSource,
   ReassignedAnswer,
+  ReassignedReport,
+  ReassignedReporter,
   ResOrBusiness,
 } from '../../domain/lookups.js'
 import { areaCodeOf, type PhoneNumber } from '../../domain/phone-number.js'
@@ -24,6 +26,7 @@ import {
   createReassignedAnswer,
   type DisconnectRecord,
   deriveReassigned,
+  noReassignedData,
 } from '../lookups/reassigned-answer.js'
 import type { Sandbox } from './sandbox.js'
 import type { SandboxDisconnect, SandboxLookups } from './sandbox-file.js'
@@ -31,7 +34,9 @@ import type { SandboxDisconnect, SandboxLookups } from './sandbox-file.js'
 type ReassignedQuestions = Parameters<LookupSource['reassigned']>[0]
 type SandboxComplaint = SandboxLookups['complaints'][number]
 
-export class SandboxFacts implements LookupSource, LabelSource, ComplaintSource {
+export class SandboxFacts
+  implements LookupSource, LabelSource, ComplaintSource, ReassignedReporter
+{
   readonly #data: { readonly sandbox: Sandbox }
 
   /** A reload replaces `data.sandbox`. */
@@ -56,13 +61,15 @@ export class SandboxFacts implements LookupSource, LabelSource, ComplaintSource 
   }
 
   async reassigned(asked: ReassignedQuestions): Promise<readonly (ReassignedAnswer | undefined)[]> {
-    return asked.map(({ number, consentOn }) => {
-      const disconnects = this.#factsOf(number)?.disconnects
-      if (!disconnects) return undefined
-      const says = (disconnect: SandboxDisconnect | undefined) =>
-        deriveReassigned(this.#recordOf(disconnect), consentOn)
-      return createReassignedAnswer(says(disconnects.national), says(disconnects.own))
-    })
+    return asked.map(({ number, consentOn }) => this.#answer(number, consentOn))
+  }
+
+  report(number: PhoneNumber, since: LocalDay): ReassignedReport | undefined {
+    const answer = this.#answer(number, since)
+    const isDisconnected = this.#factsOf(number)?.lineStatus === 'disconnected'
+    if (!answer && !isDisconnected) return undefined
+    const askedAt = this.#data.sandbox.clock.now()
+    return { ...(answer ?? noReassignedData), isDisconnected, since, askedAt }
   }
 
   async labels(
@@ -93,6 +100,14 @@ export class SandboxFacts implements LookupSource, LabelSource, ComplaintSource 
 
   #factsOf(number: PhoneNumber): SandboxLookups | undefined {
     return this.#data.sandbox.line(number)?.lookups
+  }
+
+  #answer(number: PhoneNumber, since: LocalDay): ReassignedAnswer | undefined {
+    const disconnects = this.#factsOf(number)?.disconnects
+    if (!disconnects) return undefined
+    const says = (disconnect: SandboxDisconnect | undefined) =>
+      deriveReassigned(this.#recordOf(disconnect), since)
+    return createReassignedAnswer(says(disconnects.national), says(disconnects.own))
   }
 
   #dayBefore(days: number): LocalDay {

@@ -235,6 +235,7 @@ export class ScrubEvaluator {
         letter,
         reason: buildReason(letter, found, facts),
         ebrType,
+        contactOn: query.isForDecision ? query.record?.contactOn : undefined,
         doNotCallToday,
         allowed: computeCallFlags({
           letter,

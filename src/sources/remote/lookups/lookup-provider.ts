@@ -9,10 +9,13 @@ import type {
   LineStatusAnswer,
   LookupSource,
   ReassignedAnswer,
+  ReassignedReport,
+  ReassignedReporter,
   ResOrBusiness,
 } from '../../../domain/lookups.js'
 import type { PhoneNumber } from '../../../domain/phone-number.js'
 import type { LabelIssuer, LabelSource, NumberLabels } from '../../../domain/spam-labels.js'
+import type { LocalDay } from '../../../domain/time/clock.js'
 import { TtlCache } from '../../../runtime/ttl-cache.js'
 import { ProviderConnection } from '../provider-connection.js'
 import { LabelLookup, labelQuestion } from './label-lookup.js'
@@ -39,7 +42,7 @@ const transientStatuses: ReadonlySet<LineStatus> = new Set([
 
 export class LookupProvider
   extends ProviderConnection<LookupName>
-  implements LookupSource, LabelSource
+  implements LookupSource, LabelSource, ReassignedReporter
 {
   readonly #identity: SingleLookup<LineIdentity>
   readonly #lineStatus: SingleLookup<LineStatusAnswer>
@@ -93,6 +96,10 @@ export class LookupProvider
     items: Parameters<LookupSource['reassigned']>[0],
   ): Promise<readonly (ReassignedAnswer | undefined)[]> {
     return this.#reassigned.find(items)
+  }
+
+  report(number: PhoneNumber, since: LocalDay): Promise<ReassignedReport | undefined> {
+    return this.#reassigned.report(number, since)
   }
 
   labels(

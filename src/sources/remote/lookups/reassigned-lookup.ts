@@ -11,9 +11,11 @@ import type {
   NationalReassignedRow,
   ReassignedAnswer,
   ReassignedFlag,
+  ReassignedReport,
   ReassignedRow,
 } from '../../../domain/lookups.js'
-import type { Clock, LocalDay } from '../../../domain/time/clock.js'
+import type { PhoneNumber } from '../../../domain/phone-number.js'
+import type { Clock, Instant, LocalDay } from '../../../domain/time/clock.js'
 import { msPerDay, msPerHour } from '../../../domain/time/dates.js'
 import type { TtlCache } from '../../../runtime/ttl-cache.js'
 import { type InvalidRow, type ParsedRow, withoutExpiry } from '../batch-question.js'
@@ -27,6 +29,7 @@ import {
   type LookupResult,
   maxTransientMs,
   noAccount,
+  requireValue,
 } from './single-lookup.js'
 
 interface ReassignedQuestion extends Question {
@@ -119,9 +122,15 @@ function toReassignedAnswer(
 type Consent = Parameters<LookupSource['reassigned']>[0][number]
 type Fact = ReassignedAnswer | undefined
 
+/** A fact, and when the provider was asked. */
+interface DatedFact {
+  readonly fact: Fact
+  readonly askedAt: Instant
+}
+
 interface ReassignedLookupDeps {
   readonly client: BatchClient<ReassignedQuestion, ReassignedResult>
-  readonly cache: TtlCache<CachedLookup<Fact>>
+  readonly cache: TtlCache<CachedLookup<DatedFact>>
   readonly clock: Clock
   /** Called once if the provider answers with test data. */
   readonly onTestData: () => void
@@ -137,39 +146,50 @@ export class ReassignedLookup {
 
   /** Facts in the order of `consents`, `undefined` also for failures; rejects if all failed. */
   async find(consents: readonly Consent[]): Promise<readonly Fact[]> {
-    const today = getEarliestToday(this.#deps.clock)
-    const results = consents.map(({ number, consentOn }) =>
-      this.#findOne({ number, consentOn: Math.min(consentOn, today) }),
-    )
-    return collectValues(await Promise.all(results))
+    const results = consents.map((consent) => this.#findOne(this.#toAcceptedConsent(consent)))
+    return collectValues(await Promise.all(results)).map((dated) => dated?.fact)
   }
 
-  async #findOne(consent: Consent): Promise<LookupResult<Fact>> {
+  /** The fact about one number with its date; rejects if the lookup fails. */
+  async report(number: PhoneNumber, since: LocalDay): Promise<ReassignedReport | undefined> {
+    const consent = this.#toAcceptedConsent({ number, consentOn: since })
+    const { fact, askedAt } = requireValue(await this.#findOne(consent))
+    return fact && { ...fact, isDisconnected: false, since: consent.consentOn, askedAt }
+  }
+
+  #toAcceptedConsent({ number, consentOn }: Consent): Consent {
+    return { number, consentOn: Math.min(consentOn, getEarliestToday(this.#deps.clock)) }
+  }
+
+  async #findOne(consent: Consent): Promise<LookupResult<DatedFact>> {
     const cached = this.#deps.cache.get(buildConsentKey(consent))
     if (cached) return { ok: true, value: cached.value }
+    const askedAt = this.#deps.clock.now()
     const combined = await this.#ask(consent, 'both')
     if (!combined.ok) return combined
     const national = deriveNationalAnswer(combined.value)
-    if (national === 'unclear') return await this.#askNationalOnly(consent, combined.value)
-    const value = toReassignedAnswer(combined.value, national)
-    return this.#store(consent, value, value === undefined)
+    if (national === 'unclear') return await this.#askNationalOnly(consent, combined.value, askedAt)
+    const fact = toReassignedAnswer(combined.value, national)
+    return this.#store(consent, { fact, askedAt }, fact === undefined)
   }
 
   /** If the national database fails, the combined answer is used alone. */
   async #askNationalOnly(
     consent: Consent,
     combined: ReassignedResult,
-  ): Promise<LookupResult<Fact>> {
+    askedAt: Instant,
+  ): Promise<LookupResult<DatedFact>> {
     const answer = await this.#ask(consent, 'national')
     const national = answer.ok ? answer.value.isReassigned : null
     if (national === true && combined.isReassigned !== true) {
       const detail = 'the combined and the national answer contradict each other'
       return { ok: false, reason: 'not-understood', detail, source: answer.source }
     }
-    return this.#store(consent, toReassignedAnswer(combined, national), !answer.ok)
+    const fact = toReassignedAnswer(combined, national)
+    return this.#store(consent, { fact, askedAt }, !answer.ok)
   }
 
-  #store(consent: Consent, value: Fact, isBrief: boolean): LookupResult<Fact> {
+  #store(consent: Consent, value: DatedFact, isBrief: boolean): LookupResult<DatedFact> {
     this.#deps.cache.set(buildConsentKey(consent), { value }, isBrief ? maxTransientMs : undefined)
     return { ok: true, value }
   }

@@ -57,7 +57,7 @@ class LookupError extends Error {
 export type LookupResult<Value> = { readonly ok: true; readonly value: Value } | AnswerFailure
 
 /** Throws a {@link LookupError} for a failure. */
-function requireValue<Value>(result: LookupResult<Value>): Value {
+export function requireValue<Value>(result: LookupResult<Value>): Value {
   if (result.ok) return result.value
   throw new LookupError(result)
 }

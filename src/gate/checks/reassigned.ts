@@ -1,0 +1,171 @@
+/**
+ * Whether a call still reaches the person who gave the consent that it rests on. 47 CFR 64.1200(m) frees a caller from liability
+ * who asked the newest data of the national database before the call, and was told `no`.
+ */
+import {
+  type Answer,
+  flattenAnswers,
+  type MaybePromise,
+  type ResultLetter,
+  type ScrubVerdict,
+} from '../../domain/compliance.js'
+import type { CallKind, Finding, PurposeRules } from '../../domain/decision.js'
+import type { ReassignedSource, ReassignedStatus } from '../../domain/lookups.js'
+import type { PhoneNumber } from '../../domain/phone-number.js'
+import type { Instant, LocalDay, Timers } from '../../domain/time/clock.js'
+import { formatDay, formatInstant } from '../../domain/time/dates.js'
+import { withTimeout } from '../../runtime/runtime.js'
+
+export interface CallToAsk {
+  readonly reassigned: ReassignedSource
+  readonly number: PhoneNumber
+  readonly callKind: CallKind
+  readonly purpose: PurposeRules
+  /** By the account's clock. */
+  readonly askedAt: Instant
+  readonly scrub: Answer<ScrubVerdict>
+}
+
+/** The record that a call rests on. */
+interface Basis {
+  readonly since: LocalDay | undefined
+  readonly basis: 'consent' | 'last-contact'
+}
+
+/** `undefined` for a call that rests on no record. */
+export function findReassigned(
+  call: CallToAsk,
+  { deadlineMs, timers }: { readonly deadlineMs: number; readonly timers: Timers },
+): MaybePromise<Finding | undefined> {
+  const { reassigned, number, callKind, purpose, scrub, askedAt } = call
+  // An emergency rests on nothing.
+  const found = purpose.machines === 'unlimited' ? undefined : findBasis(callKind, scrub)
+  if (!found) return undefined
+  const judge = (status: ReassignedStatus) => judgeStatus(status, { ...found, number, askedAt })
+  const status = reassigned.find({ number, since: found.since })
+  if (!(status instanceof Promise)) return judge(status)
+  const detail = `not answered within ${Math.round(deadlineMs)} ms`
+  const late = { ...unreachable, detail, askedAt }
+  return withTimeout(status, deadlineMs, () => late, { timers }).then(judge)
+}
+
+const unreachable = {
+  result: 'unreachable',
+  source: 'reassigned',
+  holdsUntil: Number.NEGATIVE_INFINITY,
+} as const
+
+/** Letters of numbers with a current record, and those of them that without it would be blocked. */
+const currentLetters: ReadonlySet<ResultLetter> = new Set(['E', 'O', 'G', 'H'])
+const liftingLetters: ReadonlySet<ResultLetter> = new Set(['O', 'H'])
+
+/** Calls of a machine are asked about whenever there is a record, or it is not known whether there is one. */
+function findBasis(callKind: CallKind, scrub: Answer<ScrubVerdict>): Basis | undefined {
+  if (!scrub.ok) {
+    return callKind === 'manual' ? undefined : { since: undefined, basis: 'consent' }
+  }
+  const letters = callKind === 'manual' ? liftingLetters : currentLetters
+  const rows = flattenAnswers(scrub).flatMap((one) => {
+    const rests = one.ok && letters.has(one.value.letter)
+    return rests && (callKind !== 'manual' || one.value.ebrType === 'P') ? [one.value] : []
+  })
+  const [first] = rows
+  if (!first) return undefined
+  const basis = rows.some(({ ebrType }) => ebrType === 'P') ? 'consent' : 'last-contact'
+  // The earliest, since then more disconnects are found.
+  const days = rows.flatMap(({ contactOn }) => contactOn ?? [])
+  return { since: days.length === 0 ? undefined : Math.min(...days), basis }
+}
+
+interface JudgedCall extends Basis {
+  readonly number: PhoneNumber
+  readonly askedAt: Instant
+}
+
+/** A status that is cached is judged once. */
+function judgeStatus(status: ReassignedStatus, call: JudgedCall): Finding {
+  const { judged } = status
+  if (judged?.basis === call.basis) return judged.finding
+  const finding = createFinding(status, call)
+  if (status.report) status.judged = { basis: call.basis, finding }
+  return finding
+}
+
+function createFinding(status: ReassignedStatus, call: JudgedCall): Finding {
+  const { result, source, holdsUntil } = status
+  const isUnknown = !(result in judgments)
+  const judgment = judgments[result] ?? { verdict: 'unknown', reason: 'check-unanswered' }
+  return {
+    check: 'reassigned',
+    ...judgment,
+    detail: describe(status, call),
+    source,
+    asOf: Math.min(status.report?.askedAt ?? call.askedAt, call.askedAt),
+    holdsUntil: isUnknown ? Number.NEGATIVE_INFINITY : holdsUntil,
+    facts: result === 'not-configured' ? undefined : JSON.stringify(toFacts(status, call)),
+    text: undefined,
+  }
+}
+
+const pass = { verdict: 'pass', reason: 'permitted' } as const
+
+/** The others are unknown. */
+const judgments: Readonly<
+  Partial<Record<ReassignedStatus['result'], Pick<Finding, 'verdict' | 'reason'>>>
+> = {
+  yes: { verdict: 'deny', reason: 'reassigned' },
+  disconnected: { verdict: 'deny', reason: 'disconnected' },
+  no: pass,
+  // As a register of caller IDs without a number: doctor says so.
+  'not-configured': pass,
+}
+
+const basisTexts = { consent: 'the consent', 'last-contact': 'the last contact' } as const
+
+function describe(
+  { result, detail, report, source, releasedOn = 0 }: ReassignedStatus,
+  { since, basis }: Basis,
+): string {
+  const day = formatDay(report?.since ?? since ?? 0)
+  const asked = `since ${day}, the day of ${basisTexts[basis]}`
+  const data = `${source}, release of ${formatDay(releasedOn)}`
+  switch (result) {
+    case 'yes':
+      return `the number was permanently disconnected ${asked} or later (${data})`
+    case 'disconnected':
+      return `the line is out of service (${source})`
+    case 'no':
+      return `not disconnected ${asked} (${data})${report?.hasSafeHarbor ? '; safe harbor' : ''}`
+    case 'no-data':
+      return `no data: ${detail}`
+    case 'unreachable':
+      return `unreachable: ${detail}`
+    default:
+      return `not asked: ${detail}`
+  }
+}
+
+/** What proves that the data were asked, and what they said. */
+function toFacts(status: ReassignedStatus, { number, since, basis }: JudgedCall) {
+  const { result, report, source, agent, askedAt, releasedOn } = status
+  const day = report?.since ?? since
+  return {
+    answer: result,
+    number,
+    askedAbout: day === undefined ? undefined : formatDay(day),
+    because: basis,
+    safeHarbor: result === 'no' && report?.hasSafeHarbor === true,
+    national: report?.national,
+    ownData: report?.own,
+    release: releasedOn === undefined ? undefined : formatDay(releasedOn),
+    askedBy: agent,
+    source: askedAt === undefined ? undefined : source,
+    askedAt: askedAt === undefined ? undefined : formatInstant(askedAt),
+    holdsUntil: formatEnd(status),
+  }
+}
+
+/** An unknown is asked again. */
+function formatEnd({ result, holdsUntil }: ReassignedStatus): string | undefined {
+  return result in judgments && Number.isFinite(holdsUntil) ? formatInstant(holdsUntil) : undefined
+}

@@ -1,0 +1,169 @@
+/**
+ * Answers for calls whether a number is still the line of the person who had it on a day. A `no` is used until the national
+ * database has newer data, a `yes` as long as it is cached, and the lack of data for a day.
+ */
+import type { MaybePromise } from '../../domain/compliance.js'
+import type {
+  ReassignedAgent,
+  ReassignedQuestion,
+  ReassignedReport,
+  ReassignedReporter,
+  ReassignedSource,
+  ReassignedStatus,
+} from '../../domain/lookups.js'
+import type { PhoneNumber } from '../../domain/phone-number.js'
+import type { Clock, LocalDay, Timers } from '../../domain/time/clock.js'
+import { formatDay, msPerDay, toUtcDay } from '../../domain/time/dates.js'
+import { getErrorMessage } from '../../errors.js'
+import { TtlCache } from '../../runtime/ttl-cache.js'
+import { combineReassigned, findRelease, limitToDatabasePeriod } from './reassigned-answer.js'
+import { CombinedSources, type NamedSource, type SourceFailureListener } from './source-failures.js'
+
+/** Nothing, only whether lines are out of service, or also whether numbers have been reassigned. */
+export type ReassignedCoverage = 'none' | 'lines' | 'numbers'
+
+interface NamedReporter extends NamedSource<ReassignedReporter> {
+  readonly agent: ReassignedAgent
+}
+
+interface ReassignedStatusesOptions {
+  readonly sources: readonly NamedReporter[]
+  readonly onFailure: SourceFailureListener
+  /** What the sources may have data about; asked for each question, since a file may be imported. */
+  readonly findCoverage: () => ReassignedCoverage
+  readonly clock: Clock
+  readonly timers: Pick<Timers, 'monotonicMs'>
+  /** 0 caches none. */
+  readonly maxEntries: number
+  /** How long a status is cached at most; infinity for no limit. */
+  readonly keepMs: number
+}
+
+const gateSource = 'reassigned'
+const noEnd = Number.POSITIVE_INFINITY
+
+export class ReassignedStatuses
+  extends CombinedSources<ReassignedReporter>
+  implements ReassignedSource
+{
+  readonly #options: ReassignedStatusesOptions
+  #cache: TtlCache<ReassignedStatus>
+
+  constructor(options: ReassignedStatusesOptions) {
+    super(options.sources, options.onFailure)
+    this.#options = options
+    this.#cache = this.#createCache()
+  }
+
+  find({ number, since }: ReassignedQuestion): MaybePromise<ReassignedStatus> {
+    const { clock, findCoverage, maxEntries } = this.#options
+    const coverage = findCoverage()
+    if (coverage === 'none') return notConfigured
+    if (since === undefined) return coverage === 'numbers' ? notAsked : notConfigured
+    const key = `${number} ${since}`
+    const known = this.#cache.get(key)
+    const now = clock.now()
+    if (known && now < known.holdsUntil) return known
+    const cache = this.#cache
+    return this.#ask({ number, since }).then((status) => {
+      // A changed file has a cache of its own, so that what was read before it is not kept.
+      const keepMs = status.holdsUntil - now
+      if (cache === this.#cache && keepMs > 0 && maxEntries > 0) cache.set(key, status, keepMs)
+      return status
+    })
+  }
+
+  /** Drops what is cached: the files or the sandbox have changed. */
+  clear(): void {
+    this.#cache = this.#createCache()
+  }
+
+  #createCache(): TtlCache<ReassignedStatus> {
+    const { timers, maxEntries, keepMs: ttlMs } = this.#options
+    return new TtlCache({ timers, ttlMs, maxEntries: Math.max(1, maxEntries) })
+  }
+
+  async #ask({
+    number,
+    since,
+  }: {
+    readonly number: PhoneNumber
+    readonly since: LocalDay
+  }): Promise<ReassignedStatus> {
+    const results = await this.askAll('reassigned numbers for calls', async (source) =>
+      source.report(number, since),
+    )
+    const answers = results.flatMap((result, index) => {
+      const source = this.#options.sources[index]
+      if (result.failed || !result.value || !source) return []
+      return [{ source, report: limitToDatabasePeriod(result.value, result.value.since) }]
+    })
+    const failed = results.find((result) => result.failed)
+    const failure = failed?.failed ? getErrorMessage(failed.cause) : undefined
+    return this.#combine(answers, { since, failure })
+  }
+
+  #combine(
+    answers: readonly NamedReport[],
+    { since, failure }: { readonly since: LocalDay; readonly failure: string | undefined },
+  ): ReassignedStatus {
+    const now = this.#options.clock.now()
+    const tomorrow = now + msPerDay
+    const yes = answers.find(({ report }) => isReassigned(report) === true)
+    if (yes) return toStatus('yes', yes, noEnd)
+    const out = answers.find(({ report }) => report.isDisconnected)
+    if (out) return toStatus('disconnected', out, tomorrow)
+    const denied = answers.filter(({ report }) => isReassigned(report) === false)
+    const recent = denied.filter(({ report }) => now < findRelease(report.askedAt).replacedAt)
+    const no = recent.find(({ report }) => report.hasSafeHarbor) ?? recent[0]
+    if (no) return toStatus('no', no, findRelease(no.report.askedAt).replacedAt)
+    if (this.#options.findCoverage() !== 'numbers') return notConfigured
+    if (failure !== undefined) return { ...unreachable, detail: failure, askedAt: now }
+    const [old] = denied
+    if (old) return { ...toStatus('no-data', old, tomorrow), detail: describeOld(old.report, now) }
+    const detail = `no source has data on the number since ${formatDay(since)}`
+    return { ...unreachable, result: 'no-data', detail, askedAt: now, holdsUntil: tomorrow }
+  }
+}
+
+interface NamedReport {
+  readonly source: NamedReporter
+  readonly report: ReassignedReport
+}
+
+const isReassigned = ({ national, own }: ReassignedReport) => combineReassigned(national, own)
+
+function toStatus(
+  result: ReassignedStatus['result'],
+  { source: { name, agent }, report }: NamedReport,
+  holdsUntil: number,
+): ReassignedStatus {
+  const { on: releasedOn } = findRelease(report.askedAt)
+  const { askedAt } = report
+  return { result, report, source: name, agent, askedAt, releasedOn, holdsUntil }
+}
+
+function describeOld({ askedAt }: ReassignedReport, now: number): string {
+  const { on } = findRelease(now)
+  return `the newest data are of ${formatDay(toUtcDay(askedAt))}, before the release of ${formatDay(on)}`
+}
+
+const notConfigured: ReassignedStatus = {
+  result: 'not-configured',
+  detail: 'no source of reassigned numbers is configured',
+  source: gateSource,
+  holdsUntil: noEnd,
+}
+
+const notAsked: ReassignedStatus = {
+  result: 'not-asked',
+  detail: 'it is not known when the person had the number',
+  source: gateSource,
+  holdsUntil: noEnd,
+}
+
+const unreachable: ReassignedStatus = {
+  result: 'unreachable',
+  source: gateSource,
+  holdsUntil: Number.NEGATIVE_INFINITY,
+}

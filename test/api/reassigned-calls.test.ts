@@ -1,0 +1,166 @@
+/** Calls to numbers that the service itself calls reassigned or out of service, in the sandbox and for real accounts. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { getFactsFolder, getListsFolder } from '../../src/app/data-folders.js'
+import { refreshData } from '../../src/commands/serve/data-watch.js'
+import { factFeeds } from '../../src/data/facts/fact-feeds.js'
+import { importFacts } from '../../src/data/facts/fact-import.js'
+import { importList } from '../../src/data/number-list/import/list-import.js'
+import type { DecisionDocument } from '../../src/gate/decision-document.js'
+import { callKinds } from '../support/sandbox-lines.js'
+import {
+  mondayNoon,
+  openTestCallgate,
+  type TestCallgate,
+  type TestCallgateOptions,
+} from '../support/test-callgate.js'
+
+const opened: TestCallgate[] = []
+const folder = mkdtempSync(join(tmpdir(), 'callgate-reassigned-'))
+
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one.end()
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+async function open(options: TestCallgateOptions = {}): Promise<TestCallgate> {
+  const running = await openTestCallgate(options)
+  opened.push(running)
+  return running
+}
+
+async function decide(
+  running: TestCallgate,
+  body: Readonly<Record<string, unknown>>,
+  key?: string,
+): Promise<DecisionDocument> {
+  const response = await running.postJson('/v1/decisions', body, key)
+  expect(response.status).toBe(200)
+  return (await response.json()) as DecisionDocument
+}
+
+const consentTo = (running: TestCallgate, phoneNumber: string, on: string, key?: string) =>
+  running.postJson(
+    '/app/main/rpc/ebr',
+    { ebrList: [{ phoneNumber, type: 'P', dateOfLastContact: on }] },
+    key,
+  )
+
+const findingOf = ({ findings }: DecisionDocument) =>
+  findings.find(({ check }) => check === 'reassigned')
+
+describe('the sandbox', () => {
+  it('blocks a call of an AI agent to a number that its own check calls reassigned', async () => {
+    const running = await open()
+    const number = '2125550113'
+    expect((await consentTo(running, number, '07/01/2026')).status).toBe(200)
+    const check = await running.get(`/v1.5/Data/EnhancedRND?phoneNumber=${number}&date=2026-07-01`)
+    expect(await check.json()).toMatchObject({ IsReassigned: true })
+    const decision = await decide(running, { number, callKind: 'ai' })
+    expect(decision).toMatchObject({ decision: 'block', reason: 'reassigned' })
+    const stored = await running.get(`/v1/decisions/${decision.id}`)
+    expect(findingOf((await stored.json()) as DecisionDocument)?.facts).toMatchObject({
+      answer: 'yes',
+      number,
+      askedAbout: '2026-07-01',
+      because: 'consent',
+      safeHarbor: false,
+      release: '2026-11-15',
+      askedBy: 'test-data',
+      askedAt: '2026-11-23T17:00:00Z',
+    })
+    await consentTo(running, number, '11/20/2026')
+    expect(await decide(running, { number, callKind: 'ai' })).toMatchObject({ decision: 'allow' })
+  })
+
+  it('has a line for each answer', async () => {
+    const running = await open()
+    const reasons = async (line: string) =>
+      await Promise.all(
+        callKinds.map(async (callKind) => {
+          return (await decide(running, { number: `212555${line}`, callKind })).reason
+        }),
+      )
+    expect(await reasons('0106')).toEqual(['permitted', 'permitted', 'permitted'])
+    expect(await reasons('0130')).toEqual(['permitted', 'reassigned', 'reassigned'])
+    expect(await reasons('0131')).toEqual(['permitted', 'disconnected', 'disconnected'])
+    expect(await reasons('0132')).toEqual(['permitted', 'check-unanswered', 'check-unanswered'])
+  })
+})
+
+/** Adds a file to the facts of a server that runs. */
+async function importFile(
+  { callgate }: TestCallgate,
+  feed: 'reassigned' | 'line-status',
+  text: string,
+): Promise<void> {
+  const path = join(folder, `${feed}-2026-11-18.csv`)
+  writeFileSync(path, text)
+  const to = getFactsFolder(callgate.settings)
+  await importFacts({
+    feed: factFeeds[feed],
+    files: [path],
+    folder: to,
+    clock: callgate.runtime.clock,
+  })
+  await refreshData(callgate)
+}
+
+describe('a real account', () => {
+  const number = '2127365001'
+  const setUp = async () => {
+    const running = await open()
+    const { settings, runtime } = running.callgate
+    const file = join(running.dataDir, 'numbers.txt')
+    writeFileSync(file, '2127365999\n')
+    const made = { files: [file], folder: getListsFolder(settings), areaCodes: 'all' } as const
+    for (const name of ['us-dnc', 'litigators']) {
+      await importList({ name, ...made, asOf: mondayNoon, clock: runtime.clock })
+    }
+    await refreshData(running.callgate)
+    await consentTo(running, number, '10/01/2026', running.keys.main)
+    const judge = async () => {
+      const decision = await decide(running, { number, callKind: 'ai' }, running.keys.main)
+      const finding = findingOf(decision)
+      return finding && [finding.verdict, finding.detail.replace(/[:;(].*/, '').trim()]
+    }
+    return { running, judge }
+  }
+
+  it('is not blocked without a source, and is as soon as there is one without data', async () => {
+    const { running, judge } = await setUp()
+    expect(await judge()).toEqual(['pass', 'not asked'])
+    await importFile(running, 'reassigned', 'number,date,answer\n2127365998,2026-10-01,no\n')
+    expect(await judge()).toEqual(['unknown', 'no data'])
+    await importFile(running, 'reassigned', `number,date,answer\n${number},2026-10-01,no\n`)
+    expect((await judge())?.[0]).toBe('pass')
+    await importFile(running, 'reassigned', `number,date,answer\n${number},2026-10-01,yes\n`)
+    expect((await judge())?.[0]).toBe('deny')
+  })
+
+  it('is told of a line that is out of service', async () => {
+    const { running, judge } = await setUp()
+    await importFile(
+      running,
+      'line-status',
+      `number,status,checked-on\n${number},disconnected,2026-09-30\n`,
+    )
+    expect(await judge()).toEqual(['pass', 'not asked'])
+    await importFile(
+      running,
+      'line-status',
+      `number,status,checked-on\n${number},disconnected,2026-10-02\n`,
+    )
+    expect(await judge()).toEqual(['deny', 'the line is out of service'])
+  })
+
+  it('is blocked while the file cannot be read', async () => {
+    const { running, judge } = await setUp()
+    await importFile(running, 'reassigned', `number,date,answer\n${number},2026-10-01,no\n`)
+    rmSync(join(getFactsFolder(running.callgate.settings), 'reassigned.sqlite'))
+    await refreshData(running.callgate)
+    expect(await judge()).toEqual(['unknown', 'unreachable'])
+  })
+})

@@ -1,0 +1,243 @@
+/** Which calls are asked about the holder of their number, and what the gate makes of each answer. */
+import { describe, expect, it } from 'vitest'
+import type { MaybePromise, ScrubVerdict } from '../../src/domain/compliance.js'
+import type { CallKind, CallRequest } from '../../src/domain/decision.js'
+import type { ReassignedQuestion, ReassignedStatus } from '../../src/domain/lookups.js'
+import { parseDay } from '../../src/domain/time/dates.js'
+import { answered, cleanRow, fakeCompliance, noon, unanswered } from '../support/fake-compliance.js'
+import { strictPolicy } from '../support/strict-policy.js'
+import { aCall, testGate } from '../support/test-gate.js'
+
+const consentOn = parseDay('2026-09-01') ?? 0
+const released = parseDay('2026-11-15') ?? 0
+const askedAt = noon - 3_600_000
+const allowed = { manual: true, autodialed: true, ai: true }
+
+const row = (more: Partial<ScrubVerdict> = {}): ScrubVerdict => ({
+  ...cleanRow,
+  letter: 'H',
+  ebrType: 'P',
+  contactOn: consentOn,
+  allowed,
+  ...more,
+})
+
+const report = {
+  national: false,
+  own: null,
+  hasSafeHarbor: true,
+  isDisconnected: false,
+  since: consentOn,
+  askedAt,
+} as const
+
+const status = (more: Partial<ReassignedStatus> = {}): ReassignedStatus => ({
+  result: 'no',
+  report,
+  source: 'acme',
+  agent: 'agent',
+  askedAt,
+  releasedOn: released,
+  holdsUntil: noon + 86_400_000,
+  ...more,
+})
+
+const unknown = (result: ReassignedStatus['result'], detail: string) =>
+  status({ result, detail, report: undefined, releasedOn: undefined, holdsUntil: noon })
+
+interface Setting {
+  readonly scrub?: Parameters<typeof fakeCompliance>[0]
+  readonly row?: Partial<ScrubVerdict>
+  readonly status?: MaybePromise<ReassignedStatus>
+}
+
+function gateOf(setting: Setting = {}, more: Parameters<typeof testGate>[1] = {}) {
+  const asked: ReassignedQuestion[] = []
+  const compliance = fakeCompliance({
+    scrub: () => answered(row(setting.row)),
+    ...setting.scrub,
+  })
+  const reassigned = {
+    find: (question: ReassignedQuestion) => {
+      asked.push(question)
+      return setting.status ?? status()
+    },
+  }
+  return { asked, ...testGate(compliance, { reassigned, ...more }) }
+}
+
+const call = (callKind: CallKind, more: Partial<CallRequest> = {}) => aCall({ callKind, ...more })
+const kinds = (letter: ScrubVerdict['letter'], ebrType: ScrubVerdict['ebrType']) =>
+  Promise.all(
+    (['manual', 'autodialed', 'ai'] as const).map(async (callKind) => {
+      const { gate, asked } = gateOf({ row: { letter, ebrType } })
+      await gate.decide(call(callKind))
+      return asked.length
+    }),
+  )
+
+describe('is asked', () => {
+  it.each<[ScrubVerdict['letter'], ScrubVerdict['ebrType'], string, readonly number[]]>([
+    ['H', 'P', 'a consent that lifts a listing', [1, 1, 1]],
+    ['O', 'P', 'the same of a landline', [1, 1, 1]],
+    ['G', 'P', 'a consent that a person does not need', [0, 1, 1]],
+    ['E', 'P', 'the same of a landline', [0, 1, 1]],
+    ['O', 'S', 'a sale', [0, 1, 1]],
+    ['C', '', 'nothing on file', [0, 0, 0]],
+    ['R', 'S', 'a sale that exempts no longer', [0, 0, 0]],
+    ['P', 'P', 'a consent that was revoked', [0, 0, 0]],
+  ])('%s %s (%s): %j', async (letter, ebrType, _what, expected) => {
+    expect(await kinds(letter, ebrType)).toEqual(expected)
+  })
+
+  it('with the day of the record', async () => {
+    const { gate, asked } = gateOf()
+    await gate.decide(call('ai'))
+    expect(asked).toEqual([{ number: '2125550100', since: consentOn }])
+  })
+
+  it('without a day if the source of the consent does not say it, or does not answer, unless a person calls', async () => {
+    const unsaid = gateOf({ row: { contactOn: undefined } })
+    await unsaid.gate.decide(call('ai'))
+    const silent = gateOf({ scrub: { scrub: () => unanswered() } })
+    await silent.gate.decide(call('autodialed'))
+    await silent.gate.decide(call('manual'))
+    expect([...unsaid.asked, ...silent.asked].map(({ since }) => since)).toEqual([
+      undefined,
+      undefined,
+    ])
+  })
+
+  it('with the earliest day of several sources', async () => {
+    const other = answered(row({ contactOn: consentOn - 30 }), { source: 'second' })
+    const both = () => answered(row(), { otherAnswers: [other] })
+    const { gate, asked } = gateOf({ scrub: { scrub: both } })
+    await gate.decide(call('ai'))
+    expect(asked).toMatchObject([{ since: consentOn - 30 }])
+  })
+})
+
+const lastFinding = async (setting: Setting, callKind: CallKind = 'ai') => {
+  const decision = await gateOf(setting).gate.decide(call(callKind))
+  return { decision, finding: decision.findings.at(-1) }
+}
+
+describe('an answer', () => {
+  it('no passes, as long as its data are the newest, and proves that they were asked', async () => {
+    const { decision, finding } = await lastFinding({
+      status: status({ holdsUntil: noon + 5_000 }),
+    })
+    expect(decision).toMatchObject({ decision: 'allow', validUntil: noon + 5_000 })
+    expect(finding).toMatchObject({ check: 'reassigned', verdict: 'pass', asOf: askedAt })
+    expect(finding?.detail).toContain('safe harbor')
+    expect(JSON.parse(finding?.facts ?? '')).toEqual({
+      answer: 'no',
+      number: '2125550100',
+      askedAbout: '2026-09-01',
+      because: 'consent',
+      safeHarbor: true,
+      national: false,
+      ownData: null,
+      release: '2026-11-15',
+      askedBy: 'agent',
+      source: 'acme',
+      askedAt: '2026-11-23T16:00:00Z',
+      holdsUntil: '2026-11-23T17:00:05Z',
+    })
+  })
+
+  it.each([
+    ['yes', 'reassigned'],
+    ['disconnected', 'disconnected'],
+  ] as const)('%s blocks every kind of call', async (result, reason) => {
+    for (const callKind of ['manual', 'autodialed', 'ai'] as const) {
+      const { decision, finding } = await lastFinding({ status: status({ result }) }, callKind)
+      expect(decision).toMatchObject({ decision: 'block', reason })
+      expect(decision.nextAllowedAt).toBeUndefined()
+      expect(finding).toMatchObject({ verdict: 'deny', reason })
+    }
+  })
+
+  it('that is not known blocks, and says why', async () => {
+    const details = []
+    for (const result of ['no-data', 'not-asked', 'unreachable'] as const) {
+      const { decision, finding } = await lastFinding({ status: unknown(result, 'because') })
+      expect(decision).toMatchObject({ decision: 'block', reason: 'check-unanswered' })
+      expect(finding).toMatchObject({ check: 'reassigned', verdict: 'unknown' })
+      expect(JSON.parse(finding?.facts ?? '')).toMatchObject({ answer: result, safeHarbor: false })
+      details.push(finding?.detail)
+    }
+    expect(details).toEqual(['no data: because', 'not asked: because', 'unreachable: because'])
+  })
+
+  it('that is not known passes if policy allows it', async () => {
+    const until = noon + 60_000
+    const policy = {
+      ...strictPolicy,
+      reassigned: { mode: 'enforce', allowUnknown: { reason: 'J. Doe', until } },
+    } as const
+    const decide = async (one: ReassignedStatus) =>
+      (await gateOf({ status: one }, { policy }).gate.decide(call('ai'))).decision
+    expect(await decide(unknown('no-data', 'x'))).toBe('allow')
+    expect(await decide(status({ result: 'yes' }))).toBe('block')
+  })
+
+  it('passes without a source, which the record says', async () => {
+    const { decision, finding } = await lastFinding({
+      status: {
+        result: 'not-configured',
+        detail: 'none',
+        source: 'reassigned',
+        holdsUntil: noon * 2,
+      },
+    })
+    expect(decision.decision).toBe('allow')
+    expect(finding).toMatchObject({ verdict: 'pass', detail: 'not asked: none', facts: undefined })
+  })
+
+  it('is not waited for beyond the deadline', async () => {
+    const never = new Promise<ReassignedStatus>(() => undefined)
+    const { gate } = gateOf({ status: never }, { settings: { deadlineMs: 20 } })
+    const decision = await gate.decide(call('ai'))
+    expect(decision.findings.at(-1)).toMatchObject({ check: 'reassigned', verdict: 'unknown' })
+    expect(decision.findings.at(-1)?.detail).toMatch(/^unreachable: not answered within \d+ ms$/)
+  })
+
+  it('is a lesser reason than a list, and a greater one than the hour', async () => {
+    const listed = { litigator: () => answered({ isLitigator: true }) }
+    const yes = status({ result: 'yes' })
+    expect((await lastFinding({ scrub: listed, status: yes })).decision.reason).toBe('litigator')
+    const closed = { allowed: { manual: false, autodialed: false, ai: false } }
+    expect((await lastFinding({ row: closed, status: yes })).decision.reason).toBe('reassigned')
+  })
+})
+
+it('an answer that is known is not waited for', () => {
+  for (const callKind of ['manual', 'autodialed', 'ai'] as const) {
+    const { gate } = gateOf({ status: status({ result: 'yes' }) })
+    expect(gate.judge(call(callKind))).not.toBeInstanceOf(Promise)
+  }
+})
+
+it('an answer is judged once for calls on the same basis', async () => {
+  const shared = status()
+  const { gate } = gateOf({ status: shared })
+  const [first, second] = [await gate.decide(call('ai')), await gate.decide(call('autodialed'))]
+  expect(second.findings.at(-1)).toBe(first.findings.at(-1))
+  const sold = await gateOf({ status: shared, row: { ebrType: 'S', letter: 'E' } }).gate.decide(
+    call('autodialed'),
+  )
+  expect(sold.findings.at(-1)?.detail).toContain('the last contact')
+})
+
+it('an account that has it in shadow is told what it would block', async () => {
+  const pause = { pausedAt: 0, pausedBy: 'upgrade', because: 'older' }
+  const pauses = { read: () => new Map([['check:reassigned:main', pause]]) }
+  const { gate } = gateOf({ status: status({ result: 'yes' }) }, { pauses })
+  expect(await gate.decide(call('ai'))).toMatchObject({
+    decision: 'allow',
+    effects: [{ check: 'reassigned', effect: 'shadowed' }],
+  })
+  const other = await gate.decide(call('ai', { accountId: 'other' }))
+  expect(other.reason).toBe('reassigned')
+})

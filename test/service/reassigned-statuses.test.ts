@@ -1,0 +1,234 @@
+/** How long an answer about a reassigned number is used, and which of several sources decides. */
+import { describe, expect, it } from 'vitest'
+import type { ReassignedReport, ReassignedStatus } from '../../src/domain/lookups.js'
+import { formatDay, formatInstant, parseDay } from '../../src/domain/time/dates.js'
+import { findRelease } from '../../src/service/lookups/reassigned-answer.js'
+import {
+  type ReassignedCoverage,
+  ReassignedStatuses,
+} from '../../src/service/lookups/reassigned-statuses.js'
+import { n } from '../support/service-subjects.js'
+import { instant, testClock } from '../support/test-clock.js'
+
+const number = n('2127365001')
+const since = parseDay('2026-03-01') ?? 0
+const day = 86_400_000
+
+type Said = Partial<ReassignedReport> | undefined | Error
+
+function open(says: Readonly<Record<string, Said>>, more: { keepMs?: number } = {}) {
+  const clock = testClock('2026-11-20T12:00:00Z')
+  const asked: string[] = []
+  const failures: string[] = []
+  const said = new Map(Object.entries(says))
+  let coverage: ReassignedCoverage = 'numbers'
+  const statuses = new ReassignedStatuses({
+    sources: [...said.keys()].map((name) => ({
+      name,
+      agent: 'agent',
+      source: {
+        report: (_number, on) => {
+          asked.push(name)
+          const one = said.get(name)
+          if (one instanceof Error) throw one
+          const nothing = { national: null, own: null, hasSafeHarbor: false }
+          const rest = { isDisconnected: false, since: on, askedAt: clock.now() }
+          return one && { ...nothing, ...rest, ...one }
+        },
+      },
+    })),
+    onFailure: (what) => failures.push(what),
+    findCoverage: () => coverage,
+    clock,
+    timers: clock,
+    maxEntries: 100,
+    keepMs: more.keepMs ?? Number.POSITIVE_INFINITY,
+  })
+  return {
+    clock,
+    asked,
+    said,
+    failures,
+    statuses,
+    cover: (next: ReassignedCoverage) => {
+      coverage = next
+    },
+    find: async (on: number | undefined = since) => await statuses.find({ number, since: on }),
+  }
+}
+
+const no = { national: false, hasSafeHarbor: true } as const
+const yes = { national: true } as const
+
+describe('the release that answers', () => {
+  it.each([
+    ['2026-11-14T00:00:00Z', '2026-10-15', '2026-11-17T00:00:00Z'],
+    ['2026-11-16T23:59:59Z', '2026-10-15', '2026-11-17T00:00:00Z'],
+    ['2026-11-17T00:00:00Z', '2026-11-15', '2026-12-17T00:00:00Z'],
+    ['2026-12-31T12:00:00Z', '2026-12-15', '2027-01-17T00:00:00Z'],
+    ['2027-01-01T00:00:00Z', '2026-12-15', '2027-01-17T00:00:00Z'],
+  ])('at %s is that of %s, until %s', (at, on, until) => {
+    const { on: release, replacedAt } = findRelease(instant(at))
+    expect([formatDay(release), formatInstant(replacedAt)]).toEqual([on, until])
+  })
+
+  it('is never older than 31 days after it was asked', () => {
+    for (
+      let at = instant('2026-01-01T00:00:00Z');
+      at < instant('2028-03-01T00:00:00Z');
+      at += day
+    ) {
+      const ms = findRelease(at).replacedAt - at
+      expect(ms > 0 && ms <= 31 * day, formatInstant(at)).toBe(true)
+    }
+  })
+})
+
+describe('an answer is used', () => {
+  it('no: until the next release is in use', async () => {
+    const { clock, asked, find } = open({ acme: no })
+    expect(await find()).toMatchObject({
+      result: 'no',
+      holdsUntil: instant('2026-12-17T00:00:00Z'),
+    })
+    clock.set('2026-12-16T23:59:59Z')
+    await find()
+    expect(asked).toHaveLength(1)
+    clock.set('2026-12-17T00:00:00Z')
+    await find()
+    expect(asked).toHaveLength(2)
+  })
+
+  it('yes: for that day for ever', async () => {
+    const { clock, asked, find } = open({ acme: yes })
+    await find()
+    clock.advance(4_000 * day)
+    expect(await find()).toMatchObject({ result: 'yes' })
+    expect(asked).toHaveLength(1)
+    await find(since + 1)
+    expect(asked).toHaveLength(2)
+  })
+
+  it('no data: for a day', async () => {
+    const { clock, asked, find } = open({ acme: undefined })
+    expect(await find()).toMatchObject({ result: 'no-data' })
+    clock.advance(day - 1)
+    await find()
+    expect(asked).toHaveLength(1)
+    clock.advance(1)
+    await find()
+    expect(asked).toHaveLength(2)
+  })
+
+  it('not at all if no source answered', async () => {
+    const { asked, failures, find } = open({ acme: new Error('down') })
+    expect(await find()).toMatchObject({ result: 'unreachable', detail: 'down' })
+    await find()
+    expect(asked).toHaveLength(2)
+    expect(failures).toHaveLength(1)
+  })
+
+  it('until the files change, also one that is under way', async () => {
+    const { statuses, said, find } = open({ acme: no })
+    const early = statuses.find({ number, since })
+    statuses.clear()
+    said.set('acme', yes)
+    expect(await early).toMatchObject({ result: 'no' })
+    expect(await find()).toMatchObject({ result: 'yes' })
+    said.set('acme', no)
+    expect(await find()).toMatchObject({ result: 'yes' })
+    statuses.clear()
+    expect(await find()).toMatchObject({ result: 'no' })
+  })
+
+  it('at once when it is known', async () => {
+    const { statuses, find } = open({ acme: no })
+    await find()
+    expect(statuses.find({ number, since })).not.toBeInstanceOf(Promise)
+  })
+
+  it('of the sandbox, for a minute', async () => {
+    const { clock, asked, find } = open({ sandbox: no }, { keepMs: 60_000 })
+    await find()
+    clock.advance(60_001)
+    await find()
+    expect(asked).toHaveLength(2)
+  })
+})
+
+describe('a no', () => {
+  const old = { ...no, askedAt: instant('2026-11-16T00:00:00Z') }
+
+  it('from before the newest release is none', async () => {
+    const { find } = open({ files: old })
+    const { result, detail, releasedOn = 0 } = await find()
+    expect(result).toBe('no-data')
+    expect(formatDay(releasedOn)).toBe('2026-10-15')
+    expect(detail).toBe('the newest data are of 2026-11-16, before the release of 2026-11-15')
+  })
+
+  it('is one again when a source gives a newer one', async () => {
+    const { find } = open({ files: old, acme: no })
+    expect(await find()).toMatchObject({ result: 'no', source: 'acme' })
+  })
+
+  it('about a day before the national data begin is not theirs', async () => {
+    const { find } = open({ acme: no, own: { own: false } })
+    const early = parseDay('2021-01-26') ?? 0
+    const found = await find(early)
+    expect(found).toMatchObject({ result: 'no', source: 'own', report: { hasSafeHarbor: false } })
+    const alone = open({ acme: no })
+    expect((await alone.find(early)).result).toBe('no-data')
+    expect((await alone.find(early + 1)).result).toBe('no')
+  })
+
+  it('with a safe harbor is preferred', async () => {
+    const { find } = open({ own: { own: false }, acme: no })
+    expect(await find()).toMatchObject({ source: 'acme', report: { hasSafeHarbor: true } })
+  })
+})
+
+describe('of several sources', () => {
+  it.each<[string, Readonly<Record<string, Said>>, ReassignedStatus['result']]>([
+    ['a yes decides', { files: no, acme: yes }, 'yes'],
+    ['a yes of the own data decides', { files: { ...no, own: true, hasSafeHarbor: false } }, 'yes'],
+    [
+      'a line out of service comes next',
+      { files: { ...no, isDisconnected: true } },
+      'disconnected',
+    ],
+    ['a no is enough', { files: no, acme: new Error('down') }, 'no'],
+    [
+      'one without data does not replace one that is down',
+      { files: undefined, acme: new Error('down') },
+      'unreachable',
+    ],
+  ])('%s', async (_what, says, result) => {
+    expect(await open(says).find()).toMatchObject({ result })
+  })
+})
+
+describe('without a source', () => {
+  it('nothing is asked', async () => {
+    const { asked, cover, find } = open({ files: undefined })
+    cover('none')
+    expect(await find()).toMatchObject({ result: 'not-configured' })
+    expect(await find(undefined)).toMatchObject({ result: 'not-configured' })
+    expect(asked).toEqual([])
+  })
+
+  it('of reassigned numbers, one that knows lines is asked', async () => {
+    const { cover, said, statuses, find } = open({ files: undefined })
+    cover('lines')
+    expect(await find()).toMatchObject({ result: 'not-configured' })
+    said.set('files', { isDisconnected: true })
+    statuses.clear()
+    expect(await find()).toMatchObject({ result: 'disconnected' })
+  })
+
+  it('a day that is not known is not asked about', () => {
+    const { asked, statuses } = open({ acme: no })
+    expect(statuses.find({ number, since: undefined })).toMatchObject({ result: 'not-asked' })
+    expect(asked).toEqual([])
+  })
+})
