@@ -67,4 +67,8 @@ export const policySchema = z.strictObject({
   // Never answered from a cache.
   attempts: z.strictObject(checkFields('attempts')).superRefine(requireException).prefault({}),
   callerId: z.strictObject(checkFields('caller ID')).superRefine(requireException).prefault({}),
+  abandonment: z
+    .strictObject(checkFields('abandoned calls'))
+    .superRefine(requireException)
+    .prefault({}),
 })

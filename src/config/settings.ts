@@ -299,7 +299,7 @@ export const settingsSchema = settingsShape.superRefine((settings, context) => {
   }
   requireCluster(settings, problem)
   const keepsStale = source.kind === 'remote' && gate.cache.maxEntries > 0
-  const { attempts: _, callerId: __, ...cached } = settings.policy
+  const { attempts: _, callerId: __, abandonment: ___, ...cached } = settings.policy
   for (const [check, { staleForMs }] of Object.entries(cached)) {
     if (staleForMs === 0 || keepsStale) continue
     const rule = 'has no effect without source.kind remote and gate.cache.maxEntries'

@@ -10,8 +10,8 @@ import type { TraceContext } from './trace/trace-context.js'
 export { type CallKind, callKinds } from './mandate.js'
 
 /**
- * `attempts` is of the calls that a frequency limit counts, `caller-id` of those whose caller ID is judged; the others are of every
- * call.
+ * `attempts` is of the calls that a frequency limit counts, `caller-id` of those whose caller ID is judged, `abandonment` of those of
+ * campaigns with reported answers; the others are of every call.
  */
 export const checkNames = [
   'litigator',
@@ -20,11 +20,16 @@ export const checkNames = [
   'calling-hours',
   'attempts',
   'caller-id',
+  'abandonment',
 ] as const
 export type CheckName = (typeof checkNames)[number]
 
 /** The checks that an account may have in shadow by itself, as those do that are older than the check. */
-export const laterChecks = ['attempts', 'caller-id'] as const satisfies readonly CheckName[]
+export const laterChecks = [
+  'attempts',
+  'caller-id',
+  'abandonment',
+] as const satisfies readonly CheckName[]
 
 /** What a caller may have to say, in the order in which it is said. The caller chooses the words. */
 export const disclosureKeys = [
@@ -40,7 +45,7 @@ export const disclosureKeys = [
   'recording',
   'callback-number',
 ] as const
-type DisclosureKey = (typeof disclosureKeys)[number]
+export type DisclosureKey = (typeof disclosureKeys)[number]
 
 /** What must be said in an allowed call, and the citations of the rules that ask for it. */
 export interface Disclosure {
@@ -99,6 +104,7 @@ export const reasonTexts = {
   'restricted-day': 'calls are prohibited on this local date',
   'outside-calling-hours': 'the local time is outside the lawful calling hours',
   'too-many-attempts': 'the person has been called as often as the law or an own limit allows',
+  'abandonment-rate': 'too many answered calls of the campaign were abandoned in the period',
   'unknown-subject': 'the subject of the call is not one of the account',
   'list-missing': 'a list this check needs has not been imported',
   'check-unanswered': 'a check could not be answered, so the call is blocked',
@@ -131,6 +137,7 @@ const temporaryReasons: ReadonlySet<ReasonCode> = new Set([
   'restricted-day',
   'outside-calling-hours',
   'too-many-attempts',
+  'abandonment-rate',
 ])
 
 /** A channel of one of the configured Asterisk servers. */

@@ -27,6 +27,7 @@ export interface PolicySettings {
   readonly callingHours: CheckPolicySettings
   readonly attempts: CheckPolicySettings
   readonly callerId: CheckPolicySettings
+  readonly abandonment: CheckPolicySettings
 }
 
 /** The settings that say what a finding does to a call. */
@@ -51,6 +52,7 @@ export function buildPolicy({ policy: settings, gate }: AllPolicySettings): Poli
     'calling-hours': buildCheckPolicy(settings.callingHours),
     attempts: buildCheckPolicy(settings.attempts),
     'caller-id': buildCheckPolicy(settings.callerId),
+    abandonment: buildCheckPolicy(settings.abandonment),
   }
   return gate.shadow.all ? toShadowPolicy(policy) : policy
 }
@@ -68,6 +70,7 @@ const settingNames: Readonly<Record<CheckName, keyof PolicySettings>> = {
   'calling-hours': 'callingHours',
   attempts: 'attempts',
   'caller-id': 'callerId',
+  abandonment: 'abandonment',
 }
 
 /** An exception that ends later is probably meant to be permanent. */

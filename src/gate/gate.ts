@@ -3,6 +3,7 @@
  * emergency and service codes always pass.
  */
 
+import { type AbandonmentCounts, noAbandonment } from '../domain/call-outcome.js'
 import { sandboxAccountId } from '../domain/caller.js'
 import type { MaybePromise } from '../domain/compliance.js'
 import {
@@ -13,6 +14,7 @@ import {
   type DecisionFinalizer,
   decide,
   type Finding,
+  type FindingName,
   laterChecks,
   type Policy,
   type Ruling,
@@ -42,7 +44,8 @@ import { runChecks } from './checks.js'
 import { DecisionRecorder, type Instants, type PendingCall } from './decision-recorder.js'
 import type { GateAccount, GateDeps, GateRules } from './gate-deps.js'
 import { type LegalTimeOptions, prepareLegalTimeOptions } from './legal-time-options.js'
-import { awaitStored, judgeMandate, refuseByMandate } from './mandate.js'
+import { awaitStored, findPlaces, judgeMandate, refuseByMandate } from './mandate.js'
+import { judgeAbandonment } from './outcomes/abandonment.js'
 import {
   type AlsoRecord,
   type CallRuling,
@@ -57,10 +60,11 @@ const checkDeadlineShare = 0.9
 
 type Judging = MaybePromise<DecisionFinalizer>
 
-/** Both are `undefined` if they could not be read. */
+/** Each is `undefined` if it could not be read. */
 interface StoredLimits {
   readonly pauses: Pauses | undefined
   readonly own: CallerIdRegister | undefined
+  readonly abandoned: AbandonmentCounts | undefined
 }
 
 type NumberRuling = CallRuling & { readonly number: PhoneNumber }
@@ -137,15 +141,25 @@ export class Gate {
     // Read beside the checks: one after the other, a database that does not answer would be waited for twice.
     const pauses = this.#deps.pauses.read()
     const own = needsRegister(request) ? this.#deps.callerIds.read(request.accountId) : noCallerIds
+    const abandoned =
+      request.callKind === 'manual' ? noAbandonment : this.#deps.abandonment.read(request.accountId)
     const findings = this.#check(call, number, { deadlineMs, at: request.at })
-    if (!(findings instanceof Promise || pauses instanceof Promise || own instanceof Promise)) {
-      return this.#conclude(call, number, findings, { pauses, own })
+    if (
+      !(
+        findings instanceof Promise ||
+        pauses instanceof Promise ||
+        own instanceof Promise ||
+        abandoned instanceof Promise
+      )
+    ) {
+      return this.#conclude(call, number, findings, { pauses, own, abandoned })
     }
     const ms = { ms: deadlineMs, timers }
     return this.#awaitAnswers(call, number, [
       findings,
       awaitStored(pauses, ms),
       awaitStored(own, ms),
+      awaitStored(abandoned, ms),
     ])
   }
 
@@ -156,12 +170,13 @@ export class Gate {
       MaybePromise<readonly Finding[]>,
       MaybePromise<Pauses | undefined>,
       MaybePromise<CallerIdRegister | undefined>,
+      MaybePromise<AbandonmentCounts | undefined>,
     ],
   ): Promise<DecisionFinalizer> {
     const deps = this.#deps
-    const [findings, pauses, own] = await this.#whilePending(Promise.all(answering))
+    const [findings, pauses, own, abandoned] = await this.#whilePending(Promise.all(answering))
     if (this.#deps !== deps) return this.judge(call.request, call.arrivedAtMs, call.alsoRecord)
-    return await this.#conclude(call, number, findings, { pauses, own })
+    return await this.#conclude(call, number, findings, { pauses, own, abandoned })
   }
 
   /** The findings of the checks; `at` in a what-if. */
@@ -198,9 +213,9 @@ export class Gate {
     call: PendingCall,
     number: PhoneNumber,
     checked: readonly Finding[],
-    { pauses, own }: StoredLimits,
+    { pauses, own, abandoned }: StoredLimits,
   ): Judging {
-    const { settings, timers, clock } = this.#deps
+    const { settings, timers, clock, callingRules } = this.#deps
     const { request } = call
     const isUnlimited = request.mandate === undefined && pauses?.size === 0
     const mandate = isUnlimited
@@ -212,6 +227,13 @@ export class Gate {
     }
     const shown = judgeCallerId(request, { number, own, now: clock.now() })
     if (shown) findings = [...findings, shown]
+    const rate = judgeAbandonment(request, {
+      counts: abandoned,
+      findLimits: (at) =>
+        callingRules.abandonment.find({ number, places: findPlaces(checked) }, at),
+      now: clock.now(),
+    })
+    if (rate) findings = [...findings, rate]
     const instants = this.#recorder.readInstants(call.account)
     const policy = this.#choosePolicy(request, pauses)
     const ruling = rule(request, findings, policy, instants)
@@ -223,9 +245,19 @@ export class Gate {
     const counting = { rules: this.#deps, policy, now: instants.now }
     const counter = this.#deps.attempts
     const limits = counter && findLimits(request, judged, counting)
-    return counter && limits
-      ? this.#countAndRecord(call, judged, { counter, limits, policy })
+    if (counter && limits) return this.#countAndRecord(call, judged, { counter, limits, policy })
+    return rate?.verdict === 'deny'
+      ? this.#recordWithNext(call, judged, policy)
       : this.#recorder.record(call, judged, instants)
+  }
+
+  async #recordWithNext(
+    call: PendingCall,
+    judged: NumberRuling,
+    policy: Policy,
+  ): Promise<DecisionFinalizer> {
+    const ruling = await this.#whilePending(this.#findNext(call, judged, policy))
+    return await this.#recorder.record(call, { ...judged, ruling })
   }
 
   /**
@@ -289,29 +321,23 @@ export class Gate {
       : judged.findings
     const findings = [...counted.filter(isOfKey), ...others, ...counted.filter(isNotOfKey)]
     const instants = this.#recorder.readInstants(call.account)
-    const ruling = await this.#findNext(call, number, {
-      policy,
-      ruling: rule(request, findings, policy, instants),
-      isByAttempts: counted.some(({ verdict }) => verdict !== 'pass'),
-    })
+    const ruled = { ...judged, findings, ruling: rule(request, findings, policy, instants) }
+    const ruling = await this.#findNext(call, ruled, policy)
     return {
-      ruling: { ...judged, findings, ruling, id, counted: toCountedCall(taken) },
+      ruling: { ...ruled, ruling, id, counted: toCountedCall(taken) },
       attempt,
       taken,
     }
   }
 
-  /** When attempts and other checks must all permit the call, they are asked again for the instant at which the last one opens. */
+  /** When what is counted and the checks must all permit the call, these are asked again for the instant at which the last one opens. */
   async #findNext(
     call: PendingCall,
-    number: PhoneNumber,
-    {
-      policy,
-      ruling,
-      isByAttempts,
-    }: { readonly policy: Policy; readonly ruling: Ruling; readonly isByAttempts: boolean },
+    { number, findings: found, ruling }: NumberRuling,
+    policy: Policy,
   ): Promise<Ruling> {
-    if (!isByAttempts || ruling.nextAllowedAt === undefined) return ruling
+    const isByCount = found.some(({ check, verdict }) => verdict !== 'pass' && isCounted(check))
+    if (!isByCount || ruling.nextAllowedAt === undefined) return ruling
     const { request } = call
     const nextAllowedAt = await findNextAllowedAt(ruling.nextAllowedAt, async (at) => {
       const { ms: deadlineMs } = this.#shareDeadline(call)
@@ -405,6 +431,8 @@ function preparePolicies(policy: Policy): ReadonlyMap<string, Policy> {
   return new Map(shadowed.map((checks) => [checks.join(), toShadowPolicy(policy, checks)]))
 }
 
+const isCounted = (check: FindingName) =>
+  check === 'attempts' || check === 'abandonment' || check === 'mandate'
 const isOfKey = ({ check }: Finding) => check === 'mandate'
 const isNotOfKey = (finding: Finding) => !isOfKey(finding)
 

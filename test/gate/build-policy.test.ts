@@ -28,6 +28,7 @@ const settings = (more: Partial<PolicySettings> = {}): PolicySettings => ({
   callingHours: enforced,
   attempts: enforced,
   callerId: enforced,
+  abandonment: enforced,
   ...more,
 })
 
@@ -66,7 +67,7 @@ describe('policy from settings', () => {
   it('has every check in shadow with gate.shadow.all, exceptions for unknowns included', () => {
     const given = settings({ litigator: allowing(now + day) })
     const policy = buildPolicy(withShadow(given, { all: true }))
-    expect(Object.values(policy).map(({ mode }) => mode)).toEqual(Array(6).fill('shadow'))
+    expect(Object.values(policy).map(({ mode }) => mode)).toEqual(Array(7).fill('shadow'))
     expect(policy.litigator.allowUnknown?.until).toBe(now + day)
   })
 
@@ -98,6 +99,7 @@ describe('warnings of the start', () => {
     callingHours: one,
     attempts: one,
     callerId: one,
+    abandonment: one,
   })
   const cases: readonly (readonly [string, PolicySettings, readonly string[]])[] = [
     ['the strictest', settings(), []],
@@ -136,9 +138,10 @@ describe('warnings of the start', () => {
       'all in shadow',
       all(shadowed),
       [
-        ...['litigator', 'internalDnc', 'permission', 'callingHours', 'attempts', 'callerId'].map(
-          (name) => `policy.${name}: in shadow; its findings block nothing`,
-        ),
+        ...[
+          ...['litigator', 'internalDnc', 'permission', 'callingHours'],
+          ...['attempts', 'callerId', 'abandonment'],
+        ].map((name) => `policy.${name}: in shadow; its findings block nothing`),
         'policy: every check is in shadow; no number of the plan is blocked',
       ],
     ],

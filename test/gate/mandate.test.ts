@@ -8,7 +8,7 @@ import type { AttemptResult, Mandate, Pauses } from '../../src/domain/mandate.js
 import { toDecisionDocument } from '../../src/gate/decision-document.js'
 import { answered, fakeCompliance, noon, openHours } from '../support/fake-compliance.js'
 import { strictPolicy } from '../support/strict-policy.js'
-import { aCall, type TestGateOptions, testGate } from '../support/test-gate.js'
+import { aCall, type TestGateOptions, testGate, withoutRules } from '../support/test-gate.js'
 
 const nothing: Mandate = {
   version: 3,
@@ -393,7 +393,7 @@ describe('the attempts of a key', () => {
       attempts: slow,
       settings: { deadlineMs: 60 },
       policy: { ...strictPolicy, attempts: { mode: 'enforce', allowUnknown } },
-      callingRules: { listDisclosures: () => [], frequency: { find } },
+      callingRules: { ...withoutRules, frequency: { find } },
     })
     expect((await passing.gate.decide(aCall())).decision).toBe('allow')
     countLate({})

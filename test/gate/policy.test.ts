@@ -39,6 +39,7 @@ const allInShadow: Policy = {
   'calling-hours': shadow,
   attempts: shadow,
   'caller-id': shadow,
+  abandonment: shadow,
 }
 
 const listed = () => answered({ isLitigator: true })
@@ -125,6 +126,7 @@ describe('an unknown that whoever asks has caused', () => {
     'calling-hours': everywhere,
     attempts: everywhere,
     'caller-id': everywhere,
+    abandonment: everywhere,
   }
 
   it.each(['bad-question', 'not-askable'] as const)(

@@ -8,4 +8,5 @@ export const strictPolicy: Policy = {
   'calling-hours': { mode: 'enforce' },
   attempts: { mode: 'enforce' },
   'caller-id': { mode: 'enforce' },
+  abandonment: { mode: 'enforce' },
 }

@@ -1,5 +1,6 @@
 /** A gate over a fake port, with settings as shipped and a journal that keeps what it is given. */
 
+import { noAbandonment } from '../../src/domain/call-outcome.js'
 import type { Compliance } from '../../src/domain/compliance.js'
 import type { CallRequest, Decision } from '../../src/domain/decision.js'
 import { noCallerIds } from '../../src/domain/mandate.js'
@@ -28,10 +29,11 @@ export const gateSettings: GateSettings = {
   strictestPlace: { manual: false, autodialed: true, ai: true },
 }
 
-/** No law on disclosures or on how often somebody is called. */
+/** No law on disclosures, on how often somebody is called, or on abandoned calls. */
 export const withoutRules: GateDeps['callingRules'] = {
   listDisclosures: () => [],
   frequency: { find: () => [] },
+  abandonment: { find: () => [] },
 }
 
 export interface TestGate {
@@ -73,6 +75,7 @@ export function testGate(
     watermark: { getLagMs: () => 0 },
     pauses: { read: () => new Map() },
     callerIds: { read: () => noCallerIds },
+    abandonment: { read: () => noAbandonment },
     timers: systemTimers,
     newId: () => `id${++ids}`,
     metrics,

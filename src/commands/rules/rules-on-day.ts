@@ -1,4 +1,5 @@
 /** What the calling rules say of a region on a local day, row by row, and how that differs from another day or file. */
+import type { AbandonmentRule } from '../../data/calling-rules/abandonment-rules.js'
 import type { CallingRules } from '../../data/calling-rules/calling-rules.js'
 import type { RegionEntry } from '../../data/calling-rules/calling-rules-schema.js'
 import type { FrequencyRule } from '../../data/calling-rules/frequency-rules.js'
@@ -191,7 +192,7 @@ function findNextChange(rules: CallingRules, code: string, day: LocalDay): Rules
 
 /** The local days on which a row of the region begins or no longer holds. */
 function listTurns(rules: CallingRules, code: string): readonly LocalDay[] {
-  const { regions, disclosures, frequencyRules } = rules.document
+  const { regions, disclosures, frequencyRules, abandonmentRules } = rules.document
   const region = regions[code]
   const ranges: readonly (DayRange | undefined)[] = [
     ...(region?.history ?? []),
@@ -199,6 +200,7 @@ function listTurns(rules: CallingRules, code: string): readonly LocalDay[] {
     region?.wirelessProhibited,
     ...(region ? listHolidays(rules, region) : []),
     ...frequencyRules.filter((row) => row.region === code),
+    ...abandonmentRules.filter(({ country }) => country === region?.country),
     ...disclosures,
   ]
   return ranges.flatMap((range) => [
@@ -221,7 +223,7 @@ function listHolidays({ document: { defaults } }: CallingRules, region: RegionEn
 
 /** The rows in force, in the order of the file. */
 function listRows(rules: CallingRules, code: string, day: LocalDay): readonly RuleRow[] {
-  const { regions, baselines, holidays, frequencyRules } = rules.document
+  const { regions, baselines, holidays, frequencyRules, abandonmentRules } = rules.document
   const region = regions[code]
   const hours = rules.findHours(code, day)
   if (region === undefined || hours === undefined) return []
@@ -253,6 +255,9 @@ function listRows(rules: CallingRules, code: string, day: LocalDay): readonly Ru
     ...frequencyRules
       .filter((row) => row.region === code)
       .map((row) => createRow(`frequencyRules.${row.id}`, formatFrequency(row), row)),
+    ...abandonmentRules
+      .filter(({ country }) => country === region.country)
+      .map((row) => createRow(`abandonmentRules.${row.id}`, formatAbandonment(row), row)),
     ...rules
       .listDisclosureRows(code, day)
       .map((row) => createRow(`disclosures.${row.key}`, row.callKinds.join(', '), row)),
@@ -293,6 +298,11 @@ function formatFrequency(row: FrequencyRule): string {
   const what = counts === 'connected' ? 'answered calls' : 'calls'
   const kinds = callKinds ? `, ${callKinds.join(' and ')} calls` : ''
   return `${calls} ${what} in ${hours} hours to a ${per}${perSubject ? ', on a subject' : ''}${kinds}`
+}
+
+function formatAbandonment({ percent, connectSeconds, days, monthIn }: AbandonmentRule): string {
+  const period = days === undefined ? `a calendar month (${monthIn})` : `${days} days`
+  return `at most ${percent} % of a campaign's answered calls in ${period} without a voice within ${connectSeconds} s`
 }
 
 function formatMonths(months: number): string {

@@ -15,6 +15,7 @@ import {
 } from '../../domain/time/week-windows.js'
 import { DataFileError, describeProblem } from '../../errors.js'
 import { readYamlFile } from '../files/yaml-file.js'
+import { AbandonmentRules } from './abandonment-rules.js'
 import {
   type AutomatedEntry,
   type CallingRulesDocument,
@@ -94,6 +95,7 @@ export class CallingRules {
   readonly asOf: LocalDay
   readonly regions: readonly RegionRules[]
   readonly frequency: FrequencyRules
+  readonly abandonment: AbandonmentRules
   readonly #regions: ReadonlyMap<string, PreparedRegion>
   /** Only the kinds that have any, since each decision asks. */
   readonly #disclosures: ReadonlyMap<CallKind, readonly DisclosureEntry[]>
@@ -102,6 +104,10 @@ export class CallingRules {
     this.document = document
     this.asOf = document.about.asOf
     this.frequency = new FrequencyRules(document.frequencyRules)
+    this.abandonment = new AbandonmentRules(
+      document.abandonmentRules,
+      (code) => document.regions[code]?.country,
+    )
     this.#regions = new Map(
       Object.entries(document.regions).map(([code, entry]) => [
         code,

@@ -71,6 +71,7 @@ function allChecks(policy: CheckPolicy): Policy {
     'calling-hours': policy,
     attempts: policy,
     'caller-id': policy,
+    abandonment: policy,
   }
 }
 
