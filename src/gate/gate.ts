@@ -227,12 +227,16 @@ export class Gate {
     }
     const shown = judgeCallerId(request, { number, own, now: clock.now() })
     if (shown) findings = [...findings, shown]
-    const rate = judgeAbandonment(request, {
-      counts: abandoned,
-      findLimits: (at) =>
-        callingRules.abandonment.find({ number, places: findPlaces(checked) }, at),
-      now: clock.now(),
-    })
+    const rate =
+      abandoned?.size === 0
+        ? undefined
+        : judgeAbandonment(request, {
+            counts: abandoned,
+            findLimits: (at) => {
+              return callingRules.abandonment.find({ number, places: findPlaces(checked) }, at)
+            },
+            now: clock.now(),
+          })
     if (rate) findings = [...findings, rate]
     const instants = this.#recorder.readInstants(call.account)
     const policy = this.#choosePolicy(request, pauses)

@@ -261,8 +261,8 @@ describe('an autodialed call', () => {
     expect(finding?.detail).toContain('16 CFR 310.4(b)(1)(iv), (b)(4)')
     expect(JSON.parse(finding?.facts ?? '')).toMatchObject({
       rules: [
-        { id: 'us-fcc', answered: 200, abandoned: 6, state: 'over' },
-        { id: 'us-ftc', answered: 200, abandoned: 6, state: 'over' },
+        { rule: 'us-fcc', answered: 200, abandoned: 6, state: 'over' },
+        { rule: 'us-ftc', answered: 200, abandoned: 6, state: 'over' },
       ],
     })
     await reportMany(40, 0)

@@ -4,7 +4,6 @@ import type { AbandonmentLimit } from '../../domain/call-outcome.js'
 import type { Country } from '../../domain/place.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { msPerDay } from '../../domain/time/dates.js'
-import { isTimeZone } from '../../domain/time/time-zones.js'
 import { findAreaCodePlace } from '../numbering/area-codes.js'
 
 export interface AbandonmentRuleFields {
@@ -12,6 +11,15 @@ export interface AbandonmentRuleFields {
   readonly day: z.ZodType<LocalDay, string>
   readonly text: z.ZodType<string, string>
   readonly confidence: z.ZodType<string, string>
+}
+
+/** Only whether there is a zone of the name: what it is comes from the packaged rules, which a check of the file need not load. */
+function isTimeZone(name: string): boolean {
+  try {
+    return name !== '' && new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined
+  } catch {
+    return false
+  }
 }
 
 const percent = z.number().gt(0, 'must be above 0').max(100, 'must be 100 or less')

@@ -120,10 +120,6 @@ export function getTimeZone(name: string): PackagedZone {
   return zone
 }
 
-export function isTimeZone(name: string): boolean {
-  return moment.tz.zone(name) !== null
-}
-
 /** A wall-clock reading: calendar day, seconds since local midnight, minutes east of UTC. */
 export interface LocalTime {
   readonly day: LocalDay

@@ -18,7 +18,7 @@ interface JudgedCount {
 }
 
 /**
- * `undefined` for calls that a person dials, and if nothing was reported of calls of the campaign in the period. `counts` is `undefined`
+ * `undefined` if nothing was reported of calls of the campaign in the period. `counts` is `undefined`
  * if they could not be read; `findLimits` gives the laws that count the call.
  */
 export function judgeAbandonment(
@@ -33,12 +33,10 @@ export function judgeAbandonment(
     readonly now: Instant
   },
 ): Finding | undefined {
-  if (request.callKind === 'manual') return undefined
   if (counts === undefined) {
     const detail = 'how many calls were abandoned could not be read'
     return createFinding({ verdict: 'unknown', reason: 'check-unanswered', detail }, now)
   }
-  if (counts.size === 0) return undefined
   const at = request.at ?? now
   const current = (counts.get(nameCampaign(request)) ?? []).filter(
     ({ from, until }) => from <= at && at < until,
@@ -79,7 +77,7 @@ function describeCount({ limit, count, state }: JudgedCount): string {
 function toFacts({ limit: { id, citation, maxPercent }, count, state }: JudgedCount) {
   const { answered, abandoned, from, until } = count
   const period = { from: formatInstant(from), until: formatInstant(until) }
-  return { id, citation, maxPercent, answered, abandoned, ...period, state }
+  return { rule: id, citation, maxPercent, answered, abandoned, ...period, state }
 }
 
 function createFinding(
