@@ -179,6 +179,7 @@ function observeEach(metrics) {
     policyExceptions: [{ check: 'litigator', until: 0 }],
     lastBackupAt: 0,
     nextKeyExpiryAt: 0,
+    abandonment: [{ account: 'main', state: 'near', campaigns: 1 }],
     rateBudgets: [{ source: 'provider', question: 'scrub', ratio: 1 }],
   }))
   metrics.setAsteriskConnected('asterisk', false)
@@ -218,7 +219,7 @@ function labelValues() {
     status: `HTTP status; ${code('499')} when the client disconnected before the answer; for scans ${words(['Complete', 'Failed'])}`,
     by: words(['retention', 'erasure']),
     list: 'names of imported lists',
-    state: words(listMetricStates),
+    state: `${words(listMetricStates)}; for campaigns ${words(['near', 'over'])}`,
     settings: '12 hex digits',
     rules: '12 hex digits',
     feed: words(factFeedNames),

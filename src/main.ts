@@ -72,6 +72,11 @@ const commands: readonly (readonly [string, string, () => Promise<RegisterComman
     async () => (await import('./commands/accounts/caller-ids.js')).registerCallerIds,
   ],
   [
+    'attempts',
+    'count calls and texts of other systems',
+    async () => (await import('./commands/accounts/attempts.js')).registerAttempts,
+  ],
+  [
     'permits',
     'keys of permits that SIP edges check',
     async () => (await import('./commands/accounts/permits.js')).registerPermits,
@@ -98,7 +103,7 @@ const commands: readonly (readonly [string, string, () => Promise<RegisterComman
   ],
   [
     'report',
-    'what the recorded decisions of a time say',
+    'count what was recorded',
     async () => (await import('./commands/report.js')).registerReport,
   ],
   [

@@ -27,6 +27,7 @@ export const accountTables = [
   'api_keys',
   'pauses',
   'caller_ids',
+  'abandonment_counts',
   'projects',
   'campaigns',
   'project_hours',
@@ -138,6 +139,7 @@ export const edgeAccountEndpoint = defineEndpoint<object, AccountCopy>({
       // A center of an earlier version has none.
       pauses: rows.default([]),
       caller_ids: rows.default([]),
+      abandonment_counts: rows.default([]),
       projects: rows,
       campaigns: rows,
       project_hours: rows,

@@ -9,6 +9,7 @@ import type { Clock } from '../domain/time/clock.js'
 import type { EdgeFeed } from '../edge/edge-feed.js'
 import { AppError, DataFileError, getErrorMessage } from '../errors.js'
 import type { Runtime } from '../runtime/runtime.js'
+import { Abandonment } from '../service/accounts/abandonment.js'
 import { Accounts } from '../service/accounts/accounts.js'
 import { ApiKeys } from '../service/accounts/api-keys.js'
 import { Approvals } from '../service/accounts/approvals.js'
@@ -42,6 +43,7 @@ export interface AppContext {
   readonly keys: ApiKeys
   readonly pauses: PauseStore
   readonly callerIds: CallerIds
+  readonly abandonment: Abandonment
   /** Counts the calls that keys were given. */
   readonly attempts: Attempts
   readonly approvals: Approvals
@@ -97,6 +99,7 @@ export async function openAppContext(
     })
     const pauses = new PauseStore({ storage, clock, timers })
     const callerIds = new CallerIds({ storage, clock, timers })
+    const abandonment = new Abandonment({ storage, clock, timers })
     const webhookObserver = new WebhookObserverRelay()
     const webhooks = createWebhooks({
       settings,
@@ -129,6 +132,7 @@ export async function openAppContext(
       keys,
       pauses,
       callerIds,
+      abandonment,
       attempts,
       approvals,
       projects,

@@ -38,7 +38,7 @@ export interface BackgroundDeps {
 const countEveryMs = 10_000
 
 export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps): BackgroundJobs {
-  const { runtime, projects, webhooks, storage, attempts, expiryClock } = context
+  const { runtime, projects, webhooks, storage, attempts, abandonment, expiryClock } = context
   const worker = createScanWorker(context, deps, () => scans.wake())
   const checks = createLabelChecks(context, deps)
   const recurring = (what: string, run: () => Promise<number>, onFollow?: () => void) =>
@@ -66,6 +66,7 @@ export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps):
   const expiry = recurring('expiring registrations', () => projects.registrations.expireDue())
   const cleanup = new HourlyCleanup(async (now) => {
     await attempts.deleteOld(now)
+    await abandonment.deleteOld(now)
     await deleteOldRequests(storage.db, now)
     const hasMoreLimits = await deleteExpiredLimits(storage.db, now)
     return (await deleteOldPermits(storage.db, now)) || hasMoreLimits

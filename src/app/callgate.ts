@@ -430,7 +430,7 @@ function createPermits(
 }
 
 function createGateDeps(
-  { runtime, storage, changeHead, pauses, callerIds, attempts }: AppContext,
+  { runtime, storage, changeHead, pauses, callerIds, abandonment, attempts }: AppContext,
   deps: GateRules & Pick<GateDeps, 'accounts' | 'metrics' | 'journal'>,
 ): GateDeps {
   return {
@@ -441,6 +441,7 @@ function createGateDeps(
     feed: storage.feed,
     pauses,
     callerIds,
+    abandonment,
     attempts,
     timers: runtime.timers,
     newId: runtime.newDecisionId,

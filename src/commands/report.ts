@@ -1,14 +1,22 @@
-/** `callgate report shadow`: how many calls the checks in shadow mode would have blocked. */
+/**
+ * `callgate report shadow`: how many calls the checks in shadow mode would have blocked. `callgate report abandonment`: how many answered
+ * calls of each campaign were abandoned.
+ */
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import { resolveShippedFile } from '../config/load.js'
+import type { Settings } from '../config/settings.js'
+import { loadCallingRules } from '../data/calling-rules/calling-rules.js'
+import { judgeAbandoned } from '../domain/call-outcome.js'
 import { sandboxAccountId } from '../domain/caller.js'
 import { pickHigherRankedReason, type ReasonCode } from '../domain/decision.js'
 import { formatInstant } from '../domain/time/dates.js'
 import type { DecisionDocument } from '../gate/decision-document.js'
 import { readRecordedDecisions, type TimeRange } from '../gate/journal/recorded-decisions.js'
 import { systemClock } from '../runtime/runtime.js'
-import { checkAccount } from './account-command.js'
-import { formatTable, loadCommandSettings, type RegisterCommand } from './command.js'
+import type { CampaignCount } from '../service/accounts/abandonment.js'
+import { checkAccount, requireAccount, withAppContext } from './account-command.js'
+import { formatTable, loadCommandSettings, type RegisterCommand, type Terminal } from './command.js'
 import { formatCount, formatNumber } from './format.js'
 import { parseTimeRange } from './option-values.js'
 
@@ -36,9 +44,9 @@ interface ShadowReport {
 }
 
 export const registerReport: RegisterCommand = (program, terminal) => {
-  program
-    .command('report')
-    .description('what the recorded decisions of a time say')
+  const group = program.command('report').description('count what was recorded')
+  registerAbandonment(group, terminal)
+  group
     .command('shadow')
     .description('how many calls the checks in shadow mode would have blocked, and why')
     .option('--since <time>', 'an instant, a date, or how long ago: 7d, 24h, 30m', '7d')
@@ -133,4 +141,60 @@ function formatReport(report: ShadowReport): string {
 function formatCounts(name: string, counted: Readonly<Record<string, number>>): string {
   const rows = Object.entries(counted).map(([key, count]) => [key || '(none)', formatNumber(count)])
   return formatTable([name, 'would have blocked'], rows)
+}
+
+interface AbandonmentOptions {
+  readonly account?: string
+  readonly all?: boolean
+  readonly json?: boolean
+}
+
+function registerAbandonment(group: Command, terminal: Terminal): void {
+  group
+    .command('abandonment')
+    .description(
+      'how many answered calls of each campaign were abandoned, by the periods of each law',
+    )
+    .option('--account <id>', 'only this account (default: all)')
+    .option('--all', 'also periods that have ended')
+    .option('--json', 'as JSON')
+    .action(({ account, all, json }: AbandonmentOptions, command: Command) =>
+      withAppContext(command, async (context) => {
+        if (account !== undefined) await requireAccount(context, account)
+        const after = all ? 0 : systemClock.now()
+        const counts = await context.abandonment.list({ accountId: account, after })
+        const rows = counts.map(describeCount(context.settings))
+        terminal.out(json ? `${JSON.stringify(rows, null, 2)}\n` : formatAbandonment(rows))
+      }),
+    )
+}
+
+/** A rule that the file no longer has still says what it counted. */
+function describeCount({ callingHours }: Settings) {
+  const { limits } = loadCallingRules(resolveShippedFile(callingHours.rulesFile)).abandonment
+  return (count: CampaignCount) => {
+    const { accountId: account, campaign, rule, answered, abandoned } = count
+    const limit = limits.find(({ id }) => id === rule)
+    return {
+      ...{ account, campaign, rule },
+      ...{ from: formatInstant(count.from), until: formatInstant(count.until) },
+      ...{ answered, abandoned },
+      percent: answered === 0 ? 0 : (100 * abandoned) / answered,
+      maxPercent: limit?.maxPercent ?? null,
+      state: limit ? judgeAbandoned(limit, count) : null,
+      citation: limit?.citation ?? null,
+    }
+  }
+}
+
+function formatAbandonment(rows: readonly ReturnType<ReturnType<typeof describeCount>>[]): string {
+  if (rows.length === 0) return 'no answered call was reported\n'
+  return formatTable(
+    ['account', 'campaign', 'rule', 'from', 'until', 'answered', 'abandoned', 'share', 'limit', ''],
+    rows.map(({ percent, maxPercent, answered, abandoned, state, ...row }) => [
+      ...[row.account, row.campaign, row.rule, row.from, row.until],
+      ...[formatNumber(answered), formatNumber(abandoned), `${percent.toFixed(2)} %`],
+      ...[maxPercent === null ? '-' : `${maxPercent} %`, state ?? ''],
+    ]),
+  )
 }

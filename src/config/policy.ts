@@ -72,4 +72,8 @@ export const policySchema = z.strictObject({
     .strictObject(checkFields('reassigned number'))
     .superRefine(requireException)
     .prefault({}),
+  abandonment: z
+    .strictObject(checkFields('abandoned calls'))
+    .superRefine(requireException)
+    .prefault({}),
 })

@@ -310,7 +310,13 @@ export const settingsSchema = settingsShape.superRefine((settings, context) => {
     problem(['gate', 'purposes'], rule)
   }
   const keepsStale = source.kind === 'remote' && gate.cache.maxEntries > 0
-  const { attempts: _, callerId: __, reassigned: ___, ...cached } = settings.policy
+  const {
+    attempts: _,
+    callerId: __,
+    reassigned: ___,
+    abandonment: ____,
+    ...cached
+  } = settings.policy
   for (const [check, { staleForMs }] of Object.entries(cached)) {
     if (staleForMs === 0 || keepsStale) continue
     const rule = 'has no effect without source.kind remote and gate.cache.maxEntries'

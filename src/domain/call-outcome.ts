@@ -1,5 +1,10 @@
-/** The outcome of a decided call: its handover to the channel, and the leg that was dialed for it. */
-import type { CallReach } from './mandate.js'
+/**
+ * The outcome of a decided call: its handover to the channel, and the leg that was dialed for it; and how many calls of a campaign
+ * are answered in which nobody speaks.
+ */
+import { parseCampaignId, parseProjectCode, type ScopeChoice } from './caller.js'
+import type { DisclosureKey } from './decision.js'
+import type { CallKind, CallReach } from './mandate.js'
 import type { Instant } from './time/clock.js'
 
 /**
@@ -32,6 +37,11 @@ export const outcomeStates = [
 ] as const
 export type OutcomeState = (typeof outcomeStates)[number]
 
+export interface SaidDisclosure {
+  readonly key: DisclosureKey
+  readonly at: Instant
+}
+
 /** The known outcome; a later record replaces the fields it contains. */
 export interface CallOutcome {
   readonly state: OutcomeState
@@ -43,6 +53,13 @@ export interface CallOutcome {
   readonly dialledAt?: Instant | undefined
   readonly answeredAt?: Instant | undefined
   readonly answeredBy?: Answerer | undefined
+  /** When the person had finished the greeting, and when somebody or something began to speak to them. */
+  readonly greetingEndedAt?: Instant | undefined
+  readonly connectedAt?: Instant | undefined
+  /** Whether a recorded message was played because nobody spoke. */
+  readonly messagePlayed?: boolean | undefined
+  /** The disclosures of the decision that were said; each once. */
+  readonly said?: readonly SaidDisclosure[] | undefined
   readonly failedAt?: Instant | undefined
   readonly endedAt?: Instant | undefined
   /** As reported by Asterisk: ANSWER, BUSY, NOANSWER, CANCEL, CONGESTION, CHANUNAVAIL. */
@@ -83,4 +100,80 @@ export interface OutcomeRecorder {
    * its record is in the same database.
    */
   record(decisionId: string, outcome: Partial<CallOutcome>, own: boolean): void
+}
+
+/** A law on how many of the calls that persons answer may be abandoned, which are those in which nobody speaks soon. */
+export interface AbandonmentLimit {
+  readonly id: string
+  readonly maxPercent: number
+  readonly warnPercent: number
+  /** Of fewer answered calls, none is one too many. */
+  readonly minAnswered: number
+  /** A call in which somebody speaks within so long of the greeting is not abandoned. */
+  readonly connectWithinMs: number
+  /** Each period is so many days, the first one from the first call on, or a calendar month in a time zone. */
+  readonly period: { readonly days: number } | { readonly monthIn: string }
+  readonly citation: string
+}
+
+/** The calls of a campaign that persons answered in a period, as a law counts them. */
+export interface AbandonmentCount {
+  /** Of an {@link AbandonmentLimit}. */
+  readonly rule: string
+  readonly from: Instant
+  readonly until: Instant
+  readonly answered: number
+  readonly abandoned: number
+}
+
+/** Of the campaigns of an account; see {@link nameCampaign}. */
+export type AbandonmentCounts = ReadonlyMap<string, readonly AbandonmentCount[]>
+
+export const noAbandonment: AbandonmentCounts = new Map()
+
+/** The campaign whose calls count together; a call without one is of the campaign that its project is. */
+export function nameCampaign({
+  accountId,
+  projectId = '',
+  campaignId = '',
+}: ScopeChoice & { readonly accountId: string }): string {
+  const id = parseCampaignId(campaignId)
+  if (id !== undefined) return `campaign:${id}`
+  return `project:${parseProjectCode(accountId, projectId) ?? accountId}`
+}
+
+/** `over`: the limit would be passed if the next answered call is abandoned. */
+export type AbandonmentState = 'few' | 'within' | 'near' | 'over'
+
+export function judgeAbandoned(
+  { maxPercent, warnPercent, minAnswered }: AbandonmentLimit,
+  { answered, abandoned }: Pick<AbandonmentCount, 'answered' | 'abandoned'>,
+): AbandonmentState {
+  if (answered < minAnswered) return 'few'
+  if ((abandoned + 1) * 100 > maxPercent * (answered + 1)) return 'over'
+  return abandoned * 100 >= warnPercent * answered ? 'near' : 'within'
+}
+
+/** A call that was allowed and that a person may have answered. */
+export interface AnsweredCall {
+  readonly decisionId: string
+  readonly accountId: string
+  /** See {@link nameCampaign}. */
+  readonly campaign: string
+  readonly callKind: CallKind
+  readonly at: Instant
+}
+
+export type AnswerReport = Pick<
+  CallOutcome,
+  'answeredBy' | 'answeredAt' | 'greetingEndedAt' | 'connectedAt'
+>
+
+export interface AbandonmentReports {
+  /** Counts the call by each of the limits once; a later report corrects how it counts. */
+  count(
+    call: AnsweredCall,
+    report: AnswerReport,
+    limits: readonly AbandonmentLimit[],
+  ): Promise<void>
 }

@@ -11,7 +11,7 @@ export { type CallKind, type CallPurpose, callKinds, callPurposes } from './mand
 
 /**
  * `attempts` is of the calls that a frequency limit counts, `caller-id` of those whose caller ID is judged, `reassigned` of those that
- * rest on a record; the others are of every call.
+ * rest on a record, `abandonment` of those of campaigns with reported answers; the others are of every call.
  */
 export const checkNames = [
   'litigator',
@@ -21,6 +21,7 @@ export const checkNames = [
   'attempts',
   'caller-id',
   'reassigned',
+  'abandonment',
 ] as const
 export type CheckName = (typeof checkNames)[number]
 
@@ -51,6 +52,7 @@ export const laterChecks = [
   'attempts',
   'caller-id',
   'reassigned',
+  'abandonment',
 ] as const satisfies readonly CheckName[]
 
 /** What a caller may have to say, in the order in which it is said. The caller chooses the words. */
@@ -67,7 +69,7 @@ export const disclosureKeys = [
   'recording',
   'callback-number',
 ] as const
-type DisclosureKey = (typeof disclosureKeys)[number]
+export type DisclosureKey = (typeof disclosureKeys)[number]
 
 /** What must be said in an allowed call, and the citations of the rules that ask for it. */
 export interface Disclosure {
@@ -129,6 +131,7 @@ export const reasonTexts = {
   'restricted-day': 'calls are prohibited on this local date',
   'outside-calling-hours': 'the local time is outside the lawful calling hours',
   'too-many-attempts': 'the person has been called as often as the law or an own limit allows',
+  'abandonment-rate': 'too many answered calls of the campaign were abandoned in the period',
   'unknown-subject': 'the subject of the call is not one of the account',
   'list-missing': 'a list this check needs has not been imported',
   'check-unanswered': 'a check could not be answered, so the call is blocked',
@@ -161,6 +164,7 @@ const temporaryReasons: ReadonlySet<ReasonCode> = new Set([
   'restricted-day',
   'outside-calling-hours',
   'too-many-attempts',
+  'abandonment-rate',
 ])
 
 /** A channel of one of the configured Asterisk servers. */

@@ -74,6 +74,7 @@ export class Center {
         api_keys: await read('api_keys'),
         pauses: await read('pauses'),
         caller_ids: await read('caller_ids'),
+        abandonment_counts: await read('abandonment_counts'),
         projects: await read('projects'),
         campaigns: await read('campaigns'),
         project_hours: await read('project_hours'),

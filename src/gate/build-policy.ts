@@ -28,6 +28,7 @@ export interface PolicySettings {
   readonly attempts: CheckPolicySettings
   readonly callerId: CheckPolicySettings
   readonly reassigned: CheckPolicySettings
+  readonly abandonment: CheckPolicySettings
 }
 
 /** The settings that say what a finding does to a call. */
@@ -53,6 +54,7 @@ export function buildPolicy({ policy: settings, gate }: AllPolicySettings): Poli
     attempts: buildCheckPolicy(settings.attempts),
     'caller-id': buildCheckPolicy(settings.callerId),
     reassigned: buildCheckPolicy(settings.reassigned),
+    abandonment: buildCheckPolicy(settings.abandonment),
   }
   return gate.shadow.all ? toShadowPolicy(policy) : policy
 }
@@ -71,6 +73,7 @@ const settingNames: Readonly<Record<CheckName, keyof PolicySettings>> = {
   attempts: 'attempts',
   'caller-id': 'callerId',
   reassigned: 'reassigned',
+  abandonment: 'abandonment',
 }
 
 /** An exception that ends later is probably meant to be permanent. */

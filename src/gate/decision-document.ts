@@ -74,6 +74,11 @@ interface OutcomeDocument {
   readonly dialledAt?: string | undefined
   readonly answeredAt?: string | undefined
   readonly answeredBy?: Answerer | undefined
+  readonly greetingEndedAt?: string | undefined
+  readonly connectedAt?: string | undefined
+  readonly messagePlayed?: boolean | undefined
+  /** The disclosures that were said, in the order of time. */
+  readonly said?: readonly { readonly key: string; readonly at: string }[] | undefined
   readonly failedAt?: string | undefined
   readonly endedAt?: string | undefined
   readonly dialStatus?: string | undefined
@@ -281,6 +286,12 @@ function toOutcomeDocument(outcome: CallOutcome): OutcomeDocument {
     dialledAt: formatFinite(outcome.dialledAt),
     answeredAt: formatFinite(outcome.answeredAt),
     answeredBy: outcome.answeredBy,
+    greetingEndedAt: formatFinite(outcome.greetingEndedAt),
+    connectedAt: formatFinite(outcome.connectedAt),
+    messagePlayed: outcome.messagePlayed,
+    said: outcome.said
+      ?.toSorted((a, b) => a.at - b.at)
+      .map(({ key, at }) => ({ key, at: formatInstant(at) })),
     failedAt: formatFinite(outcome.failedAt),
     endedAt: formatFinite(outcome.endedAt),
     dialStatus: outcome.dialStatus,

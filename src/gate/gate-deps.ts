@@ -1,4 +1,5 @@
 /** What the gate is made of: its settings, and the ports through which it asks, records and counts. */
+import type { AbandonmentCounts, AbandonmentLimit } from '../domain/call-outcome.js'
 import type { Compliance, MaybePromise } from '../domain/compliance.js'
 import type { CallKind, CallPurpose, Disclosure, Policy, PurposeRules } from '../domain/decision.js'
 import type { ReassignedSource } from '../domain/lookups.js'
@@ -92,6 +93,13 @@ export interface GateRules {
       /** The laws on the number of calls that count one to this number, whose person may be in any of the places. */
       find(call: CallToCount, at: Instant): readonly FrequencyLimit[]
     }
+    readonly abandonment: {
+      /** The laws on abandoned calls that count one to this number, whose person may be in any of the places. */
+      find(
+        called: Pick<CallToCount, 'number' | 'purpose' | 'places'>,
+        at: Instant,
+      ): readonly AbandonmentLimit[]
+    }
   }
 }
 
@@ -108,6 +116,8 @@ export interface GateDeps extends GateRules {
   readonly pauses: { read(): MaybePromise<Pauses> }
   /** The own numbers of an account, at most a second old. */
   readonly callerIds: { read(accountId: string): MaybePromise<CallerIdRegister> }
+  /** How many calls of an account's campaigns were abandoned, at most a second ago. */
+  readonly abandonment: { read(accountId: string): MaybePromise<AbandonmentCounts> }
   /** Absent for decisions that are no attempts. */
   readonly attempts?: AttemptCounter | undefined
   /** Whether a provider answers its questions after those of other gates. */

@@ -13,19 +13,14 @@ import {
   type DecisionFinalizer,
   decide,
   type Finding,
+  type FindingName,
   laterChecks,
   type Policy,
   type Ruling,
   telemarketing,
   toShadowPolicy,
 } from '../domain/decision.js'
-import {
-  type AttemptCounter,
-  type CallerIdRegister,
-  type LimitsOfAttempt,
-  noCallerIds,
-  type Pauses,
-} from '../domain/mandate.js'
+import type { AttemptCounter, LimitsOfAttempt, Pauses } from '../domain/mandate.js'
 import { type PhoneNumber, parseDialString } from '../domain/phone-number.js'
 import type { Instant, Timers } from '../domain/time/clock.js'
 import { findPurpose, type LegalTimeOptions, prepareLegalTimeOptions } from './call-terms.js'
@@ -34,12 +29,10 @@ import {
   findLimits,
   findNextAllowedAt,
   judgeAttempt,
-  judgeSubject,
   readAttempts,
   takeAttempt,
   toCountedCall,
 } from './checks/attempts.js'
-import { judgeCallerId, needsRegister } from './checks/caller-id.js'
 import { runChecks } from './checks/checks.js'
 import { DecisionRecorder, type Instants, type PendingCall } from './decision-recorder.js'
 import type { GateAccount, GateDeps, GateRules } from './gate-deps.js'
@@ -52,17 +45,12 @@ import {
   type UncheckedDial,
 } from './pre-check-ruling.js'
 import { describeException } from './staleness.js'
+import { addStoredFindings, readStored, type StoredLimits } from './stored-limits.js'
 
 /** Part of the deadline in which checks must answer; the rest is left for the record. */
 const checkDeadlineShare = 0.9
 
 type Judging = MaybePromise<DecisionFinalizer>
-
-/** Both are `undefined` if they could not be read. */
-interface StoredLimits {
-  readonly pauses: Pauses | undefined
-  readonly own: CallerIdRegister | undefined
-}
 
 type NumberRuling = CallRuling & { readonly number: PhoneNumber }
 
@@ -144,33 +132,22 @@ export class Gate {
     const refused = request.mandate && refuseByMandate(request, this.#deps.clock.now())
     if (refused) return this.#concludeAgainst(call, number, refused)
     // Read beside the checks: one after the other, a database that does not answer would be waited for twice.
-    const pauses = this.#deps.pauses.read()
-    const own = needsRegister(request) ? this.#deps.callerIds.read(request.accountId) : noCallerIds
+    const stored = readStored(request, this.#deps, { ms: deadlineMs, timers })
     const findings = this.#check(call, number, { deadlineMs, at: request.at })
-    if (!(findings instanceof Promise || pauses instanceof Promise || own instanceof Promise)) {
-      return this.#conclude(call, number, findings, { pauses, own })
-    }
-    const ms = { ms: deadlineMs, timers }
-    return this.#awaitAnswers(call, number, [
-      findings,
-      awaitStored(pauses, ms),
-      awaitStored(own, ms),
-    ])
+    return findings instanceof Promise || stored instanceof Promise
+      ? this.#awaitAnswers(call, number, [findings, stored])
+      : this.#conclude(call, number, findings, stored)
   }
 
   async #awaitAnswers(
     call: PendingCall,
     number: PhoneNumber,
-    answering: readonly [
-      MaybePromise<readonly Finding[]>,
-      MaybePromise<Pauses | undefined>,
-      MaybePromise<CallerIdRegister | undefined>,
-    ],
+    answering: readonly [MaybePromise<readonly Finding[]>, MaybePromise<StoredLimits>],
   ): Promise<DecisionFinalizer> {
     const deps = this.#deps
-    const [findings, pauses, own] = await this.#whilePending(Promise.all(answering))
+    const [findings, stored] = await this.#whilePending(Promise.all(answering))
     if (this.#deps !== deps) return this.judge(call.request, call.arrivedAtMs, call.alsoRecord)
-    return await this.#conclude(call, number, findings, { pauses, own })
+    return await this.#conclude(call, number, findings, stored)
   }
 
   /** The findings of the checks; `at` in a what-if. */
@@ -210,24 +187,20 @@ export class Gate {
     call: PendingCall,
     number: PhoneNumber,
     checked: readonly Finding[],
-    { pauses, own }: StoredLimits,
+    stored: StoredLimits,
   ): Judging {
     const { settings, timers, clock } = this.#deps
     const { request } = call
-    const isUnlimited = request.mandate === undefined && pauses?.size === 0
-    const mandate = isUnlimited
-      ? undefined
-      : judgeMandate(request, checked, { pauses, at: clock.now() })
-    let findings = mandate ? [mandate, ...checked] : checked
     const { purpose = 'telemarketing' } = call.purpose ?? {}
-    // The subject of a call about a debt is the debt.
-    if (request.subject !== undefined && purpose !== 'debt-collection') {
-      findings = [...findings, ...judgeSubject(request, settings, clock.now())]
-    }
-    const shown = judgeCallerId(request, { number, own, now: clock.now() })
-    if (shown) findings = [...findings, shown]
+    const findings = addStoredFindings(request, checked, {
+      number,
+      purpose,
+      stored,
+      now: clock.now(),
+      rules: this.#deps,
+    })
     const instants = this.#recorder.readInstants(call.account)
-    const policy = this.#choosePolicy(request, pauses)
+    const policy = this.#choosePolicy(request, stored.pauses)
     const ruling = rule(request, findings, policy, instants)
     const mayBeExcepted = settings.whileCutOff !== undefined && ruling.decision === 'allow'
     const detail = mayBeExcepted
@@ -237,9 +210,20 @@ export class Gate {
     const counting = { rules: this.#deps, policy, purpose, now: instants.now }
     const counter = this.#deps.attempts
     const limits = counter && findLimits(request, judged, counting)
-    return counter && limits
-      ? this.#countAndRecord(call, judged, { counter, limits, policy })
+    if (counter && limits) return this.#countAndRecord(call, judged, { counter, limits, policy })
+    const isByRate = findings.some(({ reason }) => reason === 'abandonment-rate')
+    return isByRate
+      ? this.#recordWithNext(call, judged, policy)
       : this.#recorder.record(call, judged, instants)
+  }
+
+  async #recordWithNext(
+    call: PendingCall,
+    judged: NumberRuling,
+    policy: Policy,
+  ): Promise<DecisionFinalizer> {
+    const ruling = await this.#whilePending(this.#findNext(call, judged, policy))
+    return await this.#recorder.record(call, { ...judged, ruling })
   }
 
   /**
@@ -306,29 +290,23 @@ export class Gate {
       : judged.findings
     const findings = [...counted.filter(isOfKey), ...others, ...counted.filter(isNotOfKey)]
     const instants = this.#recorder.readInstants(call.account)
-    const ruling = await this.#findNext(call, number, {
-      policy,
-      ruling: rule(request, findings, policy, instants),
-      isByAttempts: counted.some(({ verdict }) => verdict !== 'pass'),
-    })
+    const ruled = { ...judged, findings, ruling: rule(request, findings, policy, instants) }
+    const ruling = await this.#findNext(call, ruled, policy)
     return {
-      ruling: { ...judged, findings, ruling, id, counted: toCountedCall(taken) },
+      ruling: { ...ruled, ruling, id, counted: toCountedCall(taken) },
       attempt,
       taken,
     }
   }
 
-  /** When attempts and other checks must all permit the call, they are asked again for the instant at which the last one opens. */
+  /** When what is counted and the checks must all permit the call, these are asked again for the instant at which the last one opens. */
   async #findNext(
     call: PendingCall,
-    number: PhoneNumber,
-    {
-      policy,
-      ruling,
-      isByAttempts,
-    }: { readonly policy: Policy; readonly ruling: Ruling; readonly isByAttempts: boolean },
+    { number, findings: found, ruling }: NumberRuling,
+    policy: Policy,
   ): Promise<Ruling> {
-    if (!isByAttempts || ruling.nextAllowedAt === undefined) return ruling
+    const isByCount = found.some(({ check, verdict }) => verdict !== 'pass' && isCounted(check))
+    if (!isByCount || ruling.nextAllowedAt === undefined) return ruling
     const { request } = call
     const nextAllowedAt = await findNextAllowedAt(ruling.nextAllowedAt, async (at) => {
       const { ms: deadlineMs } = this.#shareDeadline(call)
@@ -422,6 +400,8 @@ function preparePolicies(policy: Policy): ReadonlyMap<string, Policy> {
   return new Map(shadowed.map((checks) => [checks.join(), toShadowPolicy(policy, checks)]))
 }
 
+const isCounted = (check: FindingName) =>
+  check === 'attempts' || check === 'abandonment' || check === 'mandate'
 const isOfKey = ({ check }: Finding) => check === 'mandate'
 const isNotOfKey = (finding: Finding) => !isOfKey(finding)
 

@@ -141,12 +141,7 @@ export function findPlaces(findings: readonly Finding[]): readonly CandidatePlac
   const known = placesOf.get(hours)
   if (known !== undefined) return known
   const found = [hours, ...(hours.parts ?? [])].flatMap(({ facts }) => {
-    if (facts === undefined) return []
-    const { places = [], postal }: RecordedPlaces = JSON.parse(facts)
-    return [...places, ...(postal?.places ?? [])].map((place) => {
-      const [region = '', zone = ''] = place.split(' ')
-      return { region, zone }
-    })
+    return facts === undefined ? [] : listRecordedPlaces(JSON.parse(facts))
   })
   placesOf.set(hours, found)
   return found
@@ -156,6 +151,17 @@ export function findPlaces(findings: readonly Finding[]): readonly CandidatePlac
 interface RecordedPlaces {
   readonly places?: readonly string[]
   readonly postal?: { readonly places?: readonly string[] }
+}
+
+/** By the facts of a finding on calling hours. */
+export function listRecordedPlaces({
+  places = [],
+  postal,
+}: RecordedPlaces): readonly CandidatePlace[] {
+  return [...places, ...(postal?.places ?? [])].map((place) => {
+    const [region = '', zone = ''] = place.split(' ')
+    return { region, zone }
+  })
 }
 
 function deny(reason: ReasonCode, detail: string): Judgment & { readonly verdict: Verdict } {

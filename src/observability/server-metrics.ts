@@ -22,6 +22,12 @@ export interface ServerReadings {
   readonly nextKeyExpiryAt: Instant | undefined
   /** `undefined` if there was none. */
   readonly lastBackupAt: Instant | undefined
+  /** Those that are near the limit on abandoned calls in the current period, or over it. */
+  readonly abandonment: readonly {
+    readonly account: string
+    readonly state: 'near' | 'over'
+    readonly campaigns: number
+  }[]
   /** The share of each rate limit for a provider that is left, from 0 to 1. */
   readonly rateBudgets: readonly {
     readonly source: string
@@ -186,6 +192,14 @@ function createReadGauges(registry: Registry): ServerMetrics['setServerReader'] 
       for (const { source, question, ratio } of rateBudgets) to.set({ source, question }, ratio)
     },
     ['source', 'question'],
+  )
+  gauge(
+    'callgate_abandonment_campaigns',
+    'Campaigns whose share of abandoned calls is near the limit of a calling rule in the current period, or so high that autodialed calls are blocked (over).',
+    (to, { abandonment }) => {
+      for (const { account, state, campaigns } of abandonment) to.set({ account, state }, campaigns)
+    },
+    ['account', 'state'],
   )
   return (from) => {
     read = from

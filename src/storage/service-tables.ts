@@ -3,6 +3,7 @@
  * monitor, scans, webhooks, permits, own numbers. Values are stored as `tables.ts` says.
  */
 import type { Generated } from 'kysely'
+import type { Answerer } from '../domain/call-outcome.js'
 import type { CallKind, CallPurpose } from '../domain/decision.js'
 import type { LabelIssuer } from '../domain/spam-labels.js'
 
@@ -241,4 +242,30 @@ export interface AttemptRow {
   answered: number | null
   /** 1 once the call is known to have left. */
   placed: number | null
+}
+
+/** The calls of a campaign that persons answered in a period, as one law counts them. */
+export interface AbandonmentCountRow {
+  account_id: string
+  /** As `nameCampaign` in `src/domain/call-outcome.ts` gives it. */
+  campaign: string
+  /** Id of a row of the calling rules. */
+  rule: string
+  period_start: number
+  period_end: number
+  answered: number
+  abandoned: number
+}
+
+/** What was reported of a call that was answered; kept as long as a report may still correct it. */
+export interface AnsweredCallRow {
+  decision_id: string
+  /** When it was allowed. */
+  at: number
+  answered_by: Answerer | null
+  answered_at: number | null
+  greeting_ended_at: number | null
+  connected_at: number | null
+  /** In which rows of `abandonment_counts` it is counted, and as what, as JSON. */
+  counted: string
 }

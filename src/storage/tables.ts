@@ -4,7 +4,9 @@
  */
 import type { Generated, Kysely } from 'kysely'
 import type {
+  AbandonmentCountRow,
   AccessTokenRow,
+  AnsweredCallRow,
   AttemptRow,
   CallerIdRow,
   FlagRemovalRow,
@@ -28,6 +30,8 @@ export interface Tables {
   key_versions: KeyVersionRow
   pauses: PauseRow
   attempts: AttemptRow
+  answered_calls: AnsweredCallRow
+  abandonment_counts: AbandonmentCountRow
   caller_ids: CallerIdRow
   approvals: ApprovalRow
   projects: ProjectRow

@@ -143,6 +143,72 @@ describe('an outcome', () => {
     expect(dialed.status).toBe(200)
   })
 
+  it('says which disclosures of the decision were said when; the first report of each stays', async () => {
+    const { id } = await decide('2125550106')
+    const said = [
+      { key: 'opt-out', at: '2026-11-23T17:00:08Z' },
+      { key: 'identity', at: '2026-11-23T17:00:06Z' },
+    ]
+    for (let again = 0; again < 2; again += 1) {
+      expect((await note(id, { state: 'answered', said })).status).toBe(200)
+    }
+    const later = [
+      { key: 'callback-number', at: '2026-11-23T17:00:40Z' },
+      { key: 'identity', at: '2026-11-23T17:00:41Z' },
+    ]
+    expect((await note(id, { state: 'answered', said: later })).status).toBe(200)
+    const record = (await (await running.get(`/v1/decisions/${id}`)).json()) as {
+      disclosures: readonly { key: string }[]
+    }
+    expect(record.disclosures.map(({ key }) => key)).toEqual([
+      'identity',
+      'opt-out',
+      'callback-number',
+    ])
+    expect(await outcomeOf(id)).toEqual({
+      state: 'answered',
+      said: [said[1], said[0], later[0]],
+    })
+  })
+
+  const at = '2026-11-23T17:00:06Z'
+  it.each([
+    [{ said: [{ key: 'goods', at }] }, 'said[0].key', 'it has identity, opt-out, callback-number'],
+    [{ said: [{ key: 'identity' }] }, 'said[0].at', ''],
+    [{ said: [{ at }] }, 'said[0].key', ''],
+    [{ said: [{ key: 'sing', at }] }, 'said[0].key', 'must be one of natural-voice-first'],
+    [{ said: [{ key: 'identity', at, loud: 1 }] }, 'said[0].loud', 'unknown field'],
+    [{ said: [{ key: 'identity', at: '2026-11-23T18:00:00Z' }] }, 'said[0].at', 'in the future'],
+    [
+      {
+        said: [
+          { key: 'identity', at },
+          { key: 'identity', at },
+        ],
+      },
+      'said[1].key',
+      'is given twice',
+    ],
+    [{ said: [] }, 'said', 'must not be empty'],
+    [{ said: 'all of it' }, 'said', 'must be a list'],
+    [{ state: 'failed', said: [{ key: 'identity', at }] }, 'said', 'is only for state answered'],
+  ])('with %j is refused, and names %s', async (body, field, rule) => {
+    const { id } = await decide('2125550106')
+    const refused = await note(id, { state: 'answered', ...body })
+    expect(refused.status).toBe(400)
+    const text = await refused.text()
+    expect(text).toContain(field)
+    expect(text).toContain(rule)
+    expect(await outcomeOf(id)).toBeUndefined()
+  })
+
+  it('of a call that has nothing to disclose says so', async () => {
+    const { id } = await decide('2125550106', { callKind: 'manual' })
+    const refused = await note(id, { state: 'answered', said: [{ key: 'identity', at }] })
+    expect(refused.status).toBe(400)
+    expect(await refused.text()).toContain('it has none')
+  })
+
   it('of an unknown decision is refused with 404', async () => {
     expect((await note('unknown', { state: 'failed' })).status).toBe(404)
   })

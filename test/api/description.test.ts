@@ -33,7 +33,7 @@ beforeAll(async () => {
 afterAll(() => running.end())
 
 function everyEndpoint() {
-  const { service, journal, storage, permits, warmup } = running.callgate
+  const { service, journal, storage, permits, warmup, abandonment, data } = running.callgate
   return [
     ...decisionEndpoints,
     previewEndpoint,
@@ -42,7 +42,11 @@ function everyEndpoint() {
       ...createServiceRoutes(service, { wrappedRows: false }),
       ...journalRoutes({
         journal,
-        attempts: new AttemptOutcomes(storage),
+        counters: {
+          attempts: new AttemptOutcomes(storage),
+          abandonment,
+          getCallingRules: () => data.rules,
+        },
         importedAttempts: { add: async () => undefined },
         clock: systemClock,
         optOuts: service.internalDnc,

@@ -1,6 +1,8 @@
 /** Rows of the calling rules that hold only on some days, and what a finding says of the row that decided. */
-import { readFileSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
 import { parseDay } from '../../src/domain/time/dates.js'
@@ -10,16 +12,18 @@ import { DataFileError } from '../../src/errors.js'
 import type { EbrRecord } from '../../src/service/consent/ebr-record.js'
 import { hoursOver, planWith, testScrub } from '../support/scrub-parts.js'
 import { instant, testClock } from '../support/test-clock.js'
-import { useTempFolder } from './temp-folder.js'
 
-const folder = useTempFolder()
+const folder = mkdtempSync(join(tmpdir(), 'callgate-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 type Rows = Record<string, Record<string, Record<string, unknown>>>
 
 function rulesWith(change: (tree: Rows) => void) {
   const tree = parse(readFileSync('config/calling-rules.yaml', 'utf8'))
   change(tree)
-  return loadCallingRules(folder.write('rules.yaml', JSON.stringify(tree)))
+  const file = join(folder, 'rules.yaml')
+  writeFileSync(file, JSON.stringify(tree))
+  return loadCallingRules(file)
 }
 
 const span = { from: '2027-02-01', until: '2027-02-28' }

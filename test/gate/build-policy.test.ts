@@ -29,6 +29,7 @@ const settings = (more: Partial<PolicySettings> = {}): PolicySettings => ({
   attempts: enforced,
   callerId: enforced,
   reassigned: enforced,
+  abandonment: enforced,
   ...more,
 })
 
@@ -67,7 +68,7 @@ describe('policy from settings', () => {
   it('has every check in shadow with gate.shadow.all, exceptions for unknowns included', () => {
     const given = settings({ litigator: allowing(now + day) })
     const policy = buildPolicy(withShadow(given, { all: true }))
-    expect(Object.values(policy).map(({ mode }) => mode)).toEqual(Array(7).fill('shadow'))
+    expect(Object.values(policy).map(({ mode }) => mode)).toEqual(Array(8).fill('shadow'))
     expect(policy.litigator.allowUnknown?.until).toBe(now + day)
   })
 
@@ -100,6 +101,7 @@ describe('warnings of the start', () => {
     attempts: one,
     callerId: one,
     reassigned: one,
+    abandonment: one,
   })
   const cases: readonly (readonly [string, PolicySettings, readonly string[]])[] = [
     ['the strictest', settings(), []],
@@ -138,9 +140,10 @@ describe('warnings of the start', () => {
       'all in shadow',
       all(shadowed),
       [
-        ...['litigator', 'internalDnc', 'permission', 'callingHours', 'attempts', 'callerId']
-          .concat('reassigned')
-          .map((name) => `policy.${name}: in shadow; its findings block nothing`),
+        ...[
+          ...['litigator', 'internalDnc', 'permission', 'callingHours'],
+          ...['attempts', 'callerId', 'reassigned', 'abandonment'],
+        ].map((name) => `policy.${name}: in shadow; its findings block nothing`),
         'policy: every check is in shadow; no number of the plan is blocked',
       ],
     ],

@@ -40,6 +40,7 @@ const allInShadow: Policy = {
   attempts: shadow,
   'caller-id': shadow,
   reassigned: shadow,
+  abandonment: shadow,
 }
 
 const listed = () => answered({ isLitigator: true })
@@ -127,6 +128,7 @@ describe('an unknown that whoever asks has caused', () => {
     attempts: everywhere,
     'caller-id': everywhere,
     reassigned: everywhere,
+    abandonment: everywhere,
   }
 
   it.each(['bad-question', 'not-askable'] as const)(

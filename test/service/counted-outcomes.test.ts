@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { LegOutcomeTracker } from '../../src/asterisk/watch/leg-outcomes.js'
 import type { AttemptReports } from '../../src/domain/mandate.js'
-import { CountedOutcomes } from '../../src/gate/counted-outcomes.js'
+import { CountedOutcomes } from '../../src/gate/outcomes/counted-outcomes.js'
 import { createLogger } from '../../src/observability/log.js'
 import { AttemptOutcomes } from '../../src/service/accounts/attempt-outcomes.js'
 import { Attempts } from '../../src/service/accounts/attempts.js'

@@ -9,4 +9,5 @@ export const strictPolicy: Policy = {
   attempts: { mode: 'enforce' },
   'caller-id': { mode: 'enforce' },
   reassigned: { mode: 'enforce' },
+  abandonment: { mode: 'enforce' },
 }

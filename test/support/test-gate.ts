@@ -1,5 +1,6 @@
 /** A gate over a fake port, with settings as shipped and a journal that keeps what it is given. */
 
+import { noAbandonment } from '../../src/domain/call-outcome.js'
 import type { Compliance } from '../../src/domain/compliance.js'
 import { type CallRequest, type Decision, telemarketing } from '../../src/domain/decision.js'
 import type { ReassignedSource } from '../../src/domain/lookups.js'
@@ -30,11 +31,12 @@ export const gateSettings: GateSettings = {
   strictestPlace: { manual: false, autodialed: true, ai: true },
 }
 
-/** No law on disclosures or on how often somebody is called. */
+/** No law on disclosures, on how often somebody is called, or on abandoned calls. */
 export const withoutRules: GateDeps['callingRules'] = {
   listDisclosures: () => [],
   purposes: { find: () => telemarketing },
   frequency: { find: () => [] },
+  abandonment: { find: () => [] },
 }
 
 /** No source of reassigned numbers. */
@@ -90,6 +92,7 @@ export function testGate(
     watermark: { getLagMs: () => 0 },
     pauses: { read: () => new Map() },
     callerIds: { read: () => noCallerIds },
+    abandonment: { read: () => noAbandonment },
     timers: systemTimers,
     newId: () => `id${++ids}`,
     metrics,

@@ -33,6 +33,7 @@ const account: AccountCopy = {
     api_keys: [],
     pauses: [],
     caller_ids: [],
+    abandonment_counts: [],
     projects: [],
     campaigns: [],
     project_hours: [],

@@ -6,10 +6,10 @@ import { defineEndpoint } from '../endpoint.js'
 import { eachItem, fields, instant, optionalText } from '../fields.js'
 import { strictPhone } from '../reputation/monitored-number.js'
 
-const maxAttempts = 1_000
+export const maxAttempts = 1_000
 const maxBodyBytes = 1_048_576
 
-const attempt: z.ZodType<ImportedAttempt> = fields({
+export const importedAttempt: z.ZodType<ImportedAttempt> = fields({
   number: strictPhone,
   at: instant.describe('When it was dialed or sent; within the last 31 days'),
   ref: z
@@ -54,7 +54,7 @@ export const importAttemptsEndpoint = defineEndpoint({
   rights: ['records'],
   // They count for the whole account, and permit nothing.
   scopes: 'none',
-  request: fields({ attempts: eachItem(list, attempt) }),
+  request: fields({ attempts: eachItem(list, importedAttempt) }),
   response: z.object({ recorded: z.literal(true) }),
   errors: 'problem',
 })

@@ -1,6 +1,7 @@
 /** What is heard of a call after its decision: its outcome, and an opt-out of the person called. */
 import { z } from 'zod'
-import { type Answerer, answerers } from '../../domain/call-outcome.js'
+import { type Answerer, answerers, type SaidDisclosure } from '../../domain/call-outcome.js'
+import { disclosureKeys } from '../../domain/decision.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, parseInstant } from '../../domain/time/dates.js'
 import { defineEndpoint, maxSmallBodyBytes } from '../endpoint.js'
@@ -11,15 +12,13 @@ const decisionId = z
   .string('must be text')
   .max(maxIdLength, 'must not be longer than 64 characters')
 
-const instant = z
-  .string('must be text')
-  .transform((text, context) => {
-    const at = parseInstant(text)
-    if (at !== undefined) return at
-    context.addIssue('must be an instant such as 2026-11-23T17:00:00Z')
-    return z.NEVER
-  })
-  .optional()
+const requiredInstant = z.string('must be text').transform((text, context) => {
+  const at = parseInstant(text)
+  if (at !== undefined) return at
+  context.addIssue('must be an instant such as 2026-11-23T17:00:00Z')
+  return z.NEVER
+})
+const instant = requiredInstant.optional()
 
 const word = (maxLength: number) =>
   z
@@ -27,6 +26,14 @@ const word = (maxLength: number) =>
     .regex(/^[\w.:/@ -]+$/, 'must be letters, digits and . : / @ _ - or spaces')
     .max(maxLength, `must not be longer than ${maxLength} characters`)
     .optional()
+
+const ofAnswered = [
+  'answeredBy',
+  'greetingEndedAt',
+  'connectedAt',
+  'messagePlayed',
+  'said',
+] as const
 
 const reportedStates = ['not-placed', 'dialed', 'dialled', 'answered', 'failed'] as const
 
@@ -38,6 +45,10 @@ export interface OutcomeReport {
   readonly dialledAt?: Instant | undefined
   readonly answeredAt?: Instant | undefined
   readonly answeredBy?: Answerer | undefined
+  readonly greetingEndedAt?: Instant | undefined
+  readonly connectedAt?: Instant | undefined
+  readonly messagePlayed?: boolean | undefined
+  readonly said?: readonly SaidDisclosure[] | undefined
   readonly failedAt?: Instant | undefined
   readonly endedAt?: Instant | undefined
   readonly dialStatus?: string | undefined
@@ -61,15 +72,37 @@ const outcomeRequest: z.ZodType<OutcomeRequest> = fields({
     .enum(answerers, 'must be person, machine or unknown')
     .optional()
     .describe('Of an answered call'),
+  greetingEndedAt: instant.describe('When the person had finished the greeting'),
+  connectedAt: instant.describe('When somebody, or a voice, began to speak to the person'),
+  messagePlayed: z
+    .boolean('must be true or false')
+    .optional()
+    .describe('Whether a recorded message was played because nobody spoke'),
+  said: z
+    .array(
+      fields({
+        key: z.enum(disclosureKeys, `must be one of ${disclosureKeys.join(', ')}`),
+        at: requiredInstant.describe('When it was said'),
+      }),
+      'must be a list of what was said',
+    )
+    .min(1, 'must not be empty')
+    .max(disclosureKeys.length, `must have at most ${disclosureKeys.length} entries`)
+    .optional()
+    .describe('The disclosures of the decision that were said; the first report of each stays'),
   failedAt: instant,
   endedAt: instant,
   dialStatus: word(100).describe('Why it ended, in the words of the platform'),
   cause: z.int('must be a whole number').min(0).max(127, 'must be a Q.850 cause').optional(),
-}).superRefine(({ state, at, answeredBy, ...times }, context) => {
+}).superRefine(({ state, at, ...times }, context) => {
   const complain = (path: string, message: string, input: unknown) =>
     context.addIssue({ code: 'custom', path: [path], message, input })
-  if (answeredBy !== undefined && state !== 'answered')
-    complain('answeredBy', 'is only for state answered', answeredBy)
+  for (const field of ofAnswered) {
+    const given = times[field]
+    if (given === undefined || state === 'answered') continue
+    const value = typeof given === 'number' ? formatInstant(given) : given
+    complain(field, 'is only for state answered', value)
+  }
   const twice = state === 'not-placed' ? undefined : (`${state}At` as const)
   if (at !== undefined && twice && times[twice] !== undefined)
     complain('at', `is the same as ${twice} of this state; send one of them`, formatInstant(at))

@@ -119,6 +119,14 @@ const outcomeSchema = z
     dialledAt: instant.optional(),
     answeredAt: instant.optional(),
     answeredBy: z.enum(answerers).optional().describe('As reported'),
+    greetingEndedAt: instant.optional(),
+    connectedAt: instant.optional().describe('When somebody began to speak to the person'),
+    messagePlayed: z.boolean().optional().describe('Because nobody spoke'),
+    said: z
+      .array(z.object({ key: z.string(), at: instant }))
+      .readonly()
+      .optional()
+      .describe('The disclosures that were said, as reported'),
     failedAt: instant.optional(),
     endedAt: instant.optional(),
     dialStatus: z.string().optional().describe('As reported by Asterisk, such as ANSWER or BUSY'),

@@ -53,6 +53,7 @@ const hangupCauses: Readonly<Record<ReasonCode, HangupCause>> = {
   'restricted-day': '21',
   'outside-calling-hours': '21',
   'too-many-attempts': '21',
+  'abandonment-rate': '21',
   'unknown-subject': '21',
   'list-missing': '42',
   'check-unanswered': '42',

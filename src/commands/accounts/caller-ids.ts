@@ -1,8 +1,5 @@
 /** `callgate caller-ids ...`: the own numbers of an account, which its calls may show. */
 import { type Command, Option } from 'commander'
-import { detectDelimiter, splitCells } from '../../data/feeds/cells.js'
-import { openSourceFile, tablePattern } from '../../data/files/source-file.js'
-import { readTextLines } from '../../data/files/text-lines.js'
 import { createOperatorCaller } from '../../domain/caller.js'
 import { formatInstant, parseInstant } from '../../domain/time/dates.js'
 import { AppError, DataFileError, describeProblem } from '../../errors.js'
@@ -15,6 +12,7 @@ import {
 import { requireAccount, requireOwnAccounts, withAppContext } from '../account-command.js'
 import { CommandFailure, formatTable, type RegisterCommand, type Terminal } from '../command.js'
 import { findUser, parseInstantOption } from '../option-values.js'
+import { type CsvRow, readCsvFile } from './csv-file.js'
 
 interface AccountOption {
   readonly account: string
@@ -150,41 +148,16 @@ const columns = [
   'until',
   'tested',
 ] as const
-type Column = (typeof columns)[number]
 
 /** Throws {@link DataFileError} for the first line that is not understood. */
 async function readRows(path: string): Promise<(CallerIdInput & { readonly line: number })[]> {
-  const source = await openSourceFile(path, { entryPattern: tablePattern })
-  const rows: (CallerIdInput & { readonly line: number })[] = []
-  let header: { readonly delimiter: string; readonly names: readonly string[] } | undefined
-  await readTextLines(source, (text, line) => {
-    if (text.trim() === '' || text.startsWith('#')) return
-    const fail = (rule: string) => new DataFileError(path, `line ${line}: ${rule}`)
-    const delimiter = header?.delimiter ?? detectDelimiter(text)
-    const cells = splitCells(text, delimiter)
-    if (!cells) throw fail('has a misplaced quote')
-    if (header) {
-      if (cells.length > header.names.length) throw fail('has more cells than the header')
-      return void rows.push({ ...toInput(header.names, cells, fail), line })
-    }
-    const names = cells.map((cell) => cell.toLowerCase())
-    const unknown = names.find((name) => !columns.some((column) => column === name))
-    if (unknown !== undefined || !names.includes('number')) {
-      throw fail(`must be a header with columns of ${columns.join(', ')}`)
-    }
-    header = { delimiter, names }
-  })
-  if (rows.length === 0) throw new DataFileError(path, 'contains no numbers')
-  return rows
+  const rows = await readCsvFile(path, { columns, required: ['number'] })
+  return rows.map((row) => ({ ...toInput(path, row), line: row.line }))
 }
 
-function toInput(
-  names: readonly string[],
-  cells: readonly string[],
-  fail: (rule: string) => DataFileError,
-): CallerIdInput {
-  const read = (column: Column) => cells[names.indexOf(column)] || undefined
-  const readAt = (column: Column) => {
+function toInput(path: string, { line, read }: CsvRow<(typeof columns)[number]>): CallerIdInput {
+  const fail = (rule: string) => new DataFileError(path, `line ${line}: ${rule}`)
+  const readAt = (column: 'from' | 'until' | 'tested') => {
     const text = read(column)
     const at = text === undefined ? undefined : parseInstant(text)
     if (text !== undefined && at === undefined) {

@@ -1,4 +1,5 @@
 /** What the calling rules say of a region on a local day, row by row, and how that differs from another day or file. */
+import type { AbandonmentRule } from '../../data/calling-rules/abandonment-rules.js'
 import type { CallingRules } from '../../data/calling-rules/calling-rules.js'
 import type { RegionEntry } from '../../data/calling-rules/calling-rules-schema.js'
 import type { FrequencyRule } from '../../data/calling-rules/frequency-rules.js'
@@ -192,7 +193,7 @@ function findNextChange(rules: CallingRules, code: string, day: LocalDay): Rules
 
 /** The local days on which a row of the region begins or no longer holds. */
 function listTurns(rules: CallingRules, code: string): readonly LocalDay[] {
-  const { regions, disclosures, frequencyRules } = rules.document
+  const { regions, disclosures, frequencyRules, abandonmentRules } = rules.document
   const region = regions[code]
   const ranges: readonly (DayRange | undefined)[] = [
     ...(region?.history ?? []),
@@ -200,6 +201,7 @@ function listTurns(rules: CallingRules, code: string): readonly LocalDay[] {
     region?.wirelessProhibited,
     ...(region ? listHolidays(rules, region) : []),
     ...frequencyRules.filter((row) => isOfRegion(row, code, region)),
+    ...abandonmentRules.filter(({ country }) => country === region?.country),
     ...disclosures,
   ]
   return ranges.flatMap((range) => [
@@ -222,7 +224,8 @@ function listHolidays({ document: { defaults } }: CallingRules, region: RegionEn
 
 /** The rows in force, in the order of the file. */
 function listRows(rules: CallingRules, code: string, day: LocalDay): readonly RuleRow[] {
-  const { regions, baselines, holidays, frequencyRules, purposes } = rules.document
+  const { regions, baselines, holidays, frequencyRules, abandonmentRules, purposes } =
+    rules.document
   const region = regions[code]
   const hours = rules.findHours(code, day)
   if (region === undefined || hours === undefined) return []
@@ -254,6 +257,9 @@ function listRows(rules: CallingRules, code: string, day: LocalDay): readonly Ru
     ...frequencyRules
       .filter((row) => isOfRegion(row, code, region))
       .map((row) => createRow(`frequencyRules.${row.id}`, formatFrequency(row), row)),
+    ...abandonmentRules
+      .filter(({ country }) => country === region.country)
+      .map((row) => createRow(`abandonmentRules.${row.id}`, formatAbandonment(row), row)),
     ...rules
       .listDisclosureRows(code, day)
       .map((row) => createRow(`disclosures.${row.key}`, formatCalls(row), row)),
@@ -335,6 +341,11 @@ const machineTexts: Readonly<Record<PurposeRules['machines'], string>> = {
 
 function isOfRegion(row: FrequencyRule, code: string, region: RegionEntry | undefined): boolean {
   return row.region === undefined ? row.country === region?.country : row.region === code
+}
+
+function formatAbandonment({ percent, connectSeconds, days, monthIn }: AbandonmentRule): string {
+  const period = days === undefined ? `a calendar month (${monthIn})` : `${days} days`
+  return `at most ${percent} % of a campaign's answered calls in ${period} without a voice within ${connectSeconds} s`
 }
 
 function formatMonths(months: number): string {

@@ -19,9 +19,9 @@ import { Center } from '../../edge/center.js'
 import { createEdgeDecisionsRoute } from '../../edge/edge-decisions-route.js'
 import { edgeRoutes } from '../../edge/edge-routes.js'
 import { AppError, getErrorMessage } from '../../errors.js'
-import { CountedOutcomes } from '../../gate/counted-outcomes.js'
 import { type DecisionDocument, encodeDecision } from '../../gate/decision-document.js'
 import { findDecision, journalRoutes } from '../../gate/journal/journal-routes.js'
+import { CountedOutcomes } from '../../gate/outcomes/counted-outcomes.js'
 import { createPreviewRoute } from '../../gate/preview.js'
 import { computeAgeMs } from '../../gate/staleness.js'
 import { createApiDocsPages } from '../../http/api-docs.js'
@@ -254,7 +254,11 @@ export function openHttpServer(
     ...journalRoutes({
       journal,
       shared: callgate.sharedDecisions,
-      attempts: new AttemptOutcomes(callgate.storage),
+      counters: {
+        attempts: new AttemptOutcomes(callgate.storage),
+        abandonment: callgate.abandonment,
+        getCallingRules: () => callgate.data.rules,
+      },
       importedAttempts: new ImportedAttempts({
         storage: callgate.storage,
         clock: runtime.clock,

@@ -2,6 +2,7 @@
 import { readFile, statfs } from 'node:fs/promises'
 import type { Callgate } from '../../app/callgate.js'
 import { resolveLastBackupPath } from '../../app/data-folders.js'
+import { judgeAbandoned } from '../../domain/call-outcome.js'
 import { checkNames } from '../../domain/decision.js'
 import { parseInstant } from '../../domain/time/dates.js'
 import { buildPolicy } from '../../gate/build-policy.js'
@@ -10,15 +11,25 @@ import { monotonicSeconds, withTimeout } from '../../runtime/runtime.js'
 
 type ServerReaderDeps = Pick<
   Callgate,
-  'changeHead' | 'gate' | 'journal' | 'keys' | 'remote' | 'settings' | 'storage'
+  | 'abandonment'
+  | 'changeHead'
+  | 'data'
+  | 'gate'
+  | 'journal'
+  | 'keys'
+  | 'remote'
+  | 'runtime'
+  | 'settings'
+  | 'storage'
 >
 
 type StoredReadings = Pick<
   ServerReadings,
-  'dataFreeBytes' | 'edgeOptOutsPending' | 'lastBackupAt' | 'nextKeyExpiryAt'
+  'abandonment' | 'dataFreeBytes' | 'edgeOptOutsPending' | 'lastBackupAt' | 'nextKeyExpiryAt'
 >
 
 const nothingRead: StoredReadings = {
+  abandonment: [],
   dataFreeBytes: undefined,
   edgeOptOutsPending: undefined,
   lastBackupAt: undefined,
@@ -70,17 +81,45 @@ async function countEdgeOptOuts({ db }: ServerReaderDeps['storage']): Promise<nu
   return Number(count)
 }
 
-async function readFromDisk({
-  keys,
-  settings,
-  storage,
-}: ServerReaderDeps): Promise<StoredReadings> {
-  const [{ bavail, bsize }, nextKeyExpiryAt, lastBackup, edgeOptOutsPending] = await Promise.all([
-    statfs(settings.dataDir),
-    keys.findNextExpiry(),
-    readFile(resolveLastBackupPath(settings), 'utf8').catch(() => ''),
-    storage.traits.isCopy ? countEdgeOptOuts(storage) : undefined,
-  ])
+/** Each campaign once, in the worse of its states. */
+async function countCampaigns({
+  abandonment,
+  data,
+  runtime,
+}: ServerReaderDeps): Promise<ServerReadings['abandonment']> {
+  const now = runtime.clock.now()
+  const worst = new Map<string, { readonly account: string; readonly state: 'near' | 'over' }>()
+  for (const count of await abandonment.list({ after: now })) {
+    const limit = data.rules.abandonment.limits.find(({ id }) => id === count.rule)
+    const state = limit && now >= count.from ? judgeAbandoned(limit, count) : 'few'
+    const key = JSON.stringify([count.accountId, count.campaign])
+    const isWorse = state === 'over' || (state === 'near' && !worst.has(key))
+    if (isWorse) worst.set(key, { account: count.accountId, state })
+  }
+  const counted = new Map<string, ServerReadings['abandonment'][number]>()
+  for (const { account, state } of worst.values()) {
+    const key = JSON.stringify([account, state])
+    counted.set(key, { account, state, campaigns: (counted.get(key)?.campaigns ?? 0) + 1 })
+  }
+  return [...counted.values()]
+}
+
+async function readFromDisk(deps: ServerReaderDeps): Promise<StoredReadings> {
+  const { keys, settings, storage } = deps
+  const [{ bavail, bsize }, nextKeyExpiryAt, lastBackup, edgeOptOutsPending, abandonment] =
+    await Promise.all([
+      statfs(settings.dataDir),
+      keys.findNextExpiry(),
+      readFile(resolveLastBackupPath(settings), 'utf8').catch(() => ''),
+      storage.traits.isCopy ? countEdgeOptOuts(storage) : undefined,
+      countCampaigns(deps),
+    ])
   const lastBackupAt = parseInstant(lastBackup.split(' ', 1)[0] ?? '')
-  return { dataFreeBytes: bavail * bsize, edgeOptOutsPending, lastBackupAt, nextKeyExpiryAt }
+  return {
+    abandonment,
+    dataFreeBytes: bavail * bsize,
+    edgeOptOutsPending,
+    lastBackupAt,
+    nextKeyExpiryAt,
+  }
 }

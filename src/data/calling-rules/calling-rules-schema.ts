@@ -9,6 +9,7 @@ import { type DayRange, parseDay, toLocalDay } from '../../domain/time/dates.js'
 import { type DayWindow, parseDayWindow } from '../../domain/time/week-windows.js'
 import type { FieldProblem } from '../../errors.js'
 import { listDocumentProblems } from '../files/document-problems.js'
+import { abandonmentRuleSchema } from './abandonment-rules.js'
 import { frequencyRuleSchema } from './frequency-rules.js'
 import { purposesSchema } from './purposes.js'
 
@@ -351,6 +352,9 @@ function documentSchema(known: DefinedNames) {
           confidence,
         }),
       )
+      .default([]),
+    abandonmentRules: z
+      .array(abandonmentRuleSchema({ country, day: daySchema, text, confidence }))
       .default([]),
     regions: z.record(code, regionSchema(known)),
     sources: z.record(z.string(), sourceSchema),

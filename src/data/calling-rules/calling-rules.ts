@@ -21,6 +21,7 @@ import {
 } from '../../domain/time/week-windows.js'
 import { DataFileError, describeProblem } from '../../errors.js'
 import { readYamlFile } from '../files/yaml-file.js'
+import { AbandonmentRules } from './abandonment-rules.js'
 import {
   type AutomatedEntry,
   type CallingRulesDocument,
@@ -102,6 +103,7 @@ export class CallingRules {
   readonly regions: readonly RegionRules[]
   readonly frequency: FrequencyRules
   readonly purposes: Purposes
+  readonly abandonment: AbandonmentRules
   readonly #regions: ReadonlyMap<string, PreparedRegion>
   /** Only the kinds that have any, since each decision asks. */
   readonly #disclosures: ReadonlyMap<CallKind, readonly DisclosureEntry[]>
@@ -109,11 +111,10 @@ export class CallingRules {
   constructor(document: CallingRulesDocument) {
     this.document = document
     this.asOf = document.about.asOf
-    this.frequency = new FrequencyRules(
-      document.frequencyRules,
-      (code) => document.regions[code]?.country,
-    )
+    const countryOf = (code: string) => document.regions[code]?.country
+    this.frequency = new FrequencyRules(document.frequencyRules, countryOf)
     this.purposes = new Purposes(document.purposes)
+    this.abandonment = new AbandonmentRules(document.abandonmentRules, countryOf)
     this.#regions = new Map(
       Object.entries(document.regions).map(([code, entry]) => [
         code,

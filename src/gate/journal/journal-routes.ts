@@ -10,13 +10,13 @@ import { createRoute, type Route, requireScopeAllowed } from '../../api/route.js
 import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { Caller, ScopeChoice } from '../../domain/caller.js'
 import type { OptOutStatement } from '../../domain/consent-records.js'
-import type { AttemptReports, ImportedAttempt } from '../../domain/mandate.js'
+import type { ImportedAttempt } from '../../domain/mandate.js'
 import type { Clock } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { AppError, invalidRequest } from '../../errors.js'
 import type { DecisionDocument } from '../decision-document.js'
 import type { Journal } from './journal.js'
-import { applyReport } from './outcome-reports.js'
+import { applyReport, type ReportCounters } from './outcome-reports.js'
 import type { DecisionStore } from './projection/decision-store.js'
 
 type SharedDecisions = Pick<DecisionStore, 'find' | 'findNotes'>
@@ -25,7 +25,7 @@ export interface JournalRoutesDeps {
   readonly journal: Pick<Journal, 'find' | 'index' | 'origin' | 'record'>
   /** Has the decisions of all servers, if there may be several. */
   readonly shared?: SharedDecisions | undefined
-  readonly attempts: AttemptReports
+  readonly counters: ReportCounters
   readonly importedAttempts: {
     add(caller: Caller, attempts: readonly ImportedAttempt[]): Promise<void>
   }
@@ -43,13 +43,13 @@ export interface JournalRoutesDeps {
 }
 
 export function journalRoutes(deps: JournalRoutesDeps): readonly Route[] {
-  const { journal, optOuts, attempts } = deps
+  const { journal, optOuts, counters } = deps
   return [
     createRoute(readDecisionEndpoint, (caller, { id }) => requireDecision(deps, caller, id)),
     createRoute(outcomeEndpoint, async (caller, { id, ...report }) => {
       const document = await requireDecision(deps, caller, id)
       const now = deps.clock.now()
-      const outcome = await applyReport(report, { document, caller, now, attempts })
+      const outcome = await applyReport(report, { document, caller, now, counters })
       journal.record(id, outcome, journal.find(caller.accountId, id) !== undefined)
       return { recorded: true } as const
     }),

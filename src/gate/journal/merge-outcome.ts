@@ -1,5 +1,5 @@
 /** Merges a new note about a call's outcome into what is known, in whatever order notes arrive. */
-import type { CallOutcome, OutcomeState } from '../../domain/call-outcome.js'
+import type { CallOutcome, OutcomeState, SaidDisclosure } from '../../domain/call-outcome.js'
 
 /** States that come from events of a leg; the others are our own view of the handover. */
 const legStates: ReadonlySet<OutcomeState | undefined> = new Set(['dialled', 'answered', 'failed'])
@@ -7,7 +7,7 @@ const legStates: ReadonlySet<OutcomeState | undefined> = new Set(['dialled', 'an
 /**
  * The note's fields replace known ones. The state of a leg is not replaced by a late note about the
  * handover, nor its end by its beginning or by another end. Another leg, such as a second trunk after the first failed,
- * starts over, but no leg replaces the one that answered. Pure and associative: merging notes with each
+ * starts over, but no leg replaces the one that answered. What was said stays, each as it was first noted. Pure and associative: merging notes with each
  * other first gives the same result.
  */
 export function mergeOutcome(
@@ -22,8 +22,17 @@ export function mergeOutcome(
     handedOverAt: note.handedOverAt ?? known.handedOverAt,
     notCarriedOutAt: note.notCarriedOutAt ?? known.notCarriedOutAt,
     notCarriedOut: note.notCarriedOut ?? known.notCarriedOut,
+    said: mergeSaid(known.said, note.said),
     ...mergeLeg(otherLeg && !keepsLeg ? {} : known, keepsLeg ? {} : note),
   }
+}
+
+function mergeSaid(
+  known: readonly SaidDisclosure[] = [],
+  noted: readonly SaidDisclosure[] = [],
+): readonly SaidDisclosure[] | undefined {
+  const said = [...known, ...noted.filter(({ key }) => !known.some((one) => one.key === key))]
+  return said.length === 0 ? undefined : said
 }
 
 function mergeState(
@@ -43,6 +52,9 @@ function mergeLeg(known: Partial<CallOutcome>, note: Partial<CallOutcome>): Part
     dialledAt: note.dialledAt ?? known.dialledAt,
     answeredAt: note.answeredAt ?? known.answeredAt,
     answeredBy: note.answeredBy ?? known.answeredBy,
+    greetingEndedAt: note.greetingEndedAt ?? known.greetingEndedAt,
+    connectedAt: note.connectedAt ?? known.connectedAt,
+    messagePlayed: note.messagePlayed ?? known.messagePlayed,
     failedAt: note.failedAt ?? known.failedAt,
     endedAt: note.endedAt ?? known.endedAt,
     dialStatus: note.dialStatus ?? known.dialStatus,

@@ -1,21 +1,52 @@
 /** Reports of what became of a call, from those who asked whether it may be placed. */
 import type { OutcomeReport } from '../../api/gate/call-events.js'
-import { type CallOutcome, findReach } from '../../domain/call-outcome.js'
+import {
+  type AbandonmentLimit,
+  type AbandonmentReports,
+  type AnswerReport,
+  type CallOutcome,
+  findReach,
+  nameCampaign,
+  type SaidDisclosure,
+} from '../../domain/call-outcome.js'
 import type { Caller } from '../../domain/caller.js'
-import { callPurposes } from '../../domain/decision.js'
-import type { AttemptReports, ReportedAttempt } from '../../domain/mandate.js'
+import {
+  type AttemptReports,
+  type CallPurpose,
+  callKinds,
+  callPurposes,
+  type ReportedAttempt,
+} from '../../domain/mandate.js'
+import type { CandidatePlace } from '../../domain/place.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, parseInstant } from '../../domain/time/dates.js'
-import { AppError, invalidRequest } from '../../errors.js'
+import { AppError, type FieldProblem, invalidRequest } from '../../errors.js'
 import type { DecisionDocument } from '../decision-document.js'
+import type { GateRules } from '../gate-deps.js'
+import { listRecordedPlaces } from '../mandate.js'
 
 /** Clocks differ by as much. */
 const toleranceMs = 60_000
 
-const times = ['at', 'dialledAt', 'answeredAt', 'failedAt', 'endedAt'] as const
+const times = [
+  'at',
+  'dialledAt',
+  'answeredAt',
+  'greetingEndedAt',
+  'connectedAt',
+  'failedAt',
+  'endedAt',
+] as const
+
+/** What a report counts for. */
+export interface ReportCounters {
+  readonly attempts: AttemptReports
+  readonly abandonment: AbandonmentReports
+  readonly getCallingRules: () => Pick<GateRules['callingRules'], 'abandonment'>
+}
 
 /**
- * Counts the attempt of a decision by a report, and returns what goes into its record. Throws `invalid-request` for
+ * Counts the attempt of a decision, and its answer, by a report, and returns what goes into its record. Throws `invalid-request` for
  * impossible times, `forbidden` if the key may not take calls back, and `conflict` if there was no call or it has left.
  */
 export async function applyReport(
@@ -24,20 +55,20 @@ export async function applyReport(
     document,
     caller,
     now,
-    attempts,
+    counters,
   }: {
     readonly document: DecisionDocument
     readonly caller: Caller
     readonly now: Instant
-    readonly attempts: AttemptReports
+    readonly counters: ReportCounters
   },
 ): Promise<Partial<CallOutcome>> {
-  requirePossibleTimes(report, document, now)
+  requirePossibleReport(report, document, now)
   if (document.decision !== 'allow') throw conflict(document, 'the call was blocked')
   if (document.whatIf) throw conflict(document, 'it is a what-if, which no call follows')
   const { state, at, ...rest } = report
   if (state === 'not-placed') {
-    await releaseUnplaced(document, caller, attempts)
+    await releaseUnplaced(document, caller, counters.attempts)
     const { leg, dialStatus, cause } = rest
     return {
       state: 'not-carried-out',
@@ -51,12 +82,43 @@ export async function applyReport(
     const dialedAt =
       outcome.dialledAt ?? (state === 'dialled' ? findFirstReport(document, now) : undefined)
     const answeredAt = outcome.answeredAt ?? parseInstant(document.outcome?.answeredAt ?? '')
-    await attempts.notePlaced(toAttempt(document), {
+    await counters.attempts.notePlaced(toAttempt(document), {
       dialedAt: dialedAt && Math.min(dialedAt, now),
       reach: findReach({ ...outcome, answeredAt }),
     })
   }
+  if (state === 'answered') await countAnswer(document, outcome, counters)
   return outcome
+}
+
+/** Of a call that a person dialed, and of one that no check has judged, nothing is counted. */
+async function countAnswer(
+  document: DecisionDocument,
+  { answeredBy, answeredAt, greetingEndedAt, connectedAt }: AnswerReport,
+  { abandonment, getCallingRules }: ReportCounters,
+): Promise<void> {
+  const callKind = callKinds.find((kind) => kind === document.callKind)
+  if (callKind === undefined || callKind === 'manual' || document.findings.length === 0) return
+  const report = { answeredBy, answeredAt, greetingEndedAt, connectedAt }
+  const saysNothing = [answeredBy, greetingEndedAt, connectedAt].every((one) => one === undefined)
+  if (callKind === 'ai' && saysNothing) return
+  const { id: decisionId, accountId } = document
+  const at = parseInstant(document.decidedAt) ?? 0
+  const purpose = findPurpose(document)
+  const called = { number: document.number, purpose, places: findPlaces(document) }
+  const limits: readonly AbandonmentLimit[] = getCallingRules().abandonment.find(called, at)
+  const call = { decisionId, accountId, campaign: nameCampaign(document), callKind, at }
+  await abandonment.count(call, report, limits)
+}
+
+const findPurpose = ({ purpose }: DecisionDocument): CallPurpose =>
+  callPurposes.find((one) => one === purpose) ?? 'telemarketing'
+
+function findPlaces({ findings }: DecisionDocument): readonly CandidatePlace[] {
+  return findings
+    .filter(({ check }) => check === 'calling-hours')
+    .flatMap((hours) => [hours, ...(hours.parts ?? [])])
+    .flatMap(({ facts }) => (facts ? listRecordedPlaces(facts) : []))
 }
 
 /** A report without a time that comes again must not move the attempt again. */
@@ -92,7 +154,8 @@ function isCounted({ findings, mandate }: DecisionDocument): boolean {
 
 function toAttempt(document: DecisionDocument): ReportedAttempt {
   const { id, keyId = '', accountId, subject, personId, number, erased, decidedAt } = document
-  const purpose = callPurposes.find((one) => one === document.purpose && one !== 'telemarketing')
+  const stated = findPurpose(document)
+  const purpose = stated === 'telemarketing' ? undefined : stated
   const at = parseInstant(decidedAt) ?? 0
   return {
     ...{ decisionId: id, keyId, accountId, subject, personId, purpose, at },
@@ -100,14 +163,19 @@ function toAttempt(document: DecisionDocument): ReportedAttempt {
   }
 }
 
-function requirePossibleTimes(
+function requirePossibleReport(
   report: OutcomeReport,
-  { decidedAt }: DecisionDocument,
+  document: DecisionDocument,
   now: Instant,
 ): void {
+  const { decidedAt } = document
   const earliest = (parseInstant(decidedAt) ?? 0) - toleranceMs
-  const problems = times.flatMap((field) => {
-    const at = report[field]
+  const said = report.said ?? []
+  const reported: readonly (readonly [string, Instant | undefined])[] = [
+    ...times.map((field) => [field, report[field]] as const),
+    ...said.map(({ at }, index) => [`said[${index}].at`, at] as const),
+  ]
+  const problems = reported.flatMap(([field, at]) => {
     if (at === undefined || (at >= earliest && at <= now + toleranceMs)) return []
     const rule =
       at < earliest
@@ -115,7 +183,24 @@ function requirePossibleTimes(
         : `must not be in the future; it is ${formatInstant(now)}`
     return [{ field, value: formatInstant(at), rule }]
   })
-  if (problems.length > 0) throw invalidRequest(problems)
+  const all = [...problems, ...findUnaskedDisclosures(said, document)]
+  if (all.length > 0) throw invalidRequest(all)
+}
+
+function findUnaskedDisclosures(
+  said: readonly SaidDisclosure[],
+  { disclosures = [] }: DecisionDocument,
+): readonly FieldProblem[] {
+  const asked = disclosures.map(({ key }) => key)
+  return said.flatMap(({ key }, index) => {
+    const field = `said[${index}].key`
+    if (!asked.includes(key)) {
+      const known = asked.length === 0 ? 'none' : asked.join(', ')
+      return [{ field, value: key, rule: `the decision has no such disclosure; it has ${known}` }]
+    }
+    const isFirst = said.findIndex((one) => one.key === key) === index
+    return isFirst ? [] : [{ field, value: key, rule: 'is given twice' }]
+  })
 }
 
 function conflict({ id }: DecisionDocument, why: string): AppError {

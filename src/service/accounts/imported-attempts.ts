@@ -37,18 +37,38 @@ export class ImportedAttempts {
     { accountId }: Pick<Caller, 'accountId'>,
     attempts: readonly ImportedAttempt[],
   ): Promise<void> {
-    const { storage, clock } = this.#deps
+    const { storage } = this.#deps
     if (storage.traits.isCopy)
       throw new AppError('not-available', 'An edge stores no attempts; send them to its center')
-    const now = clock.now()
-    const subjects = subjectsOf(this.#deps, accountId)
-    const problems = attempts.flatMap((attempt, index) =>
-      findProblems(attempt, { index, now, subjects }),
-    )
+    const problems = this.#findInvalid(accountId, attempts)
     if (problems.length > 0) throw invalidRequest(problems)
     await storage.retryWhileLocked(() =>
       storage.db.transaction().execute((db) => store(db, accountId, attempts)),
     )
+  }
+
+  /** What {@link add} would refuse of any number of attempts, without storing any. */
+  async findProblems(
+    { accountId }: Pick<Caller, 'accountId'>,
+    attempts: readonly ImportedAttempt[],
+  ): Promise<readonly FieldProblem[]> {
+    const problems = this.#findInvalid(accountId, attempts)
+    const rows = attempts.map((attempt) => toRow(accountId, attempt))
+    // The first one of a reference, unless one is stored.
+    const known = new Map<string, ComparedRow>()
+    for (const row of rows.toReversed()) known.set(row.decision_id, row)
+    for (let start = 0; start < rows.length; start += maxRowsAtOnce) {
+      const ids = rows.slice(start, start + maxRowsAtOnce).map((row) => row.decision_id)
+      for (const row of await readStored(this.#deps.storage.db, ids))
+        known.set(row.decision_id, row)
+    }
+    return [...problems, ...findConflicts(rows, known, attempts)]
+  }
+
+  #findInvalid(accountId: string, attempts: readonly ImportedAttempt[]): readonly FieldProblem[] {
+    const now = this.#deps.clock.now()
+    const subjects = subjectsOf(this.#deps, accountId)
+    return attempts.flatMap((attempt, index) => findProblems(attempt, { index, now, subjects }))
   }
 }
 
@@ -97,6 +117,38 @@ const toRow = (
   placed: 1,
 })
 
+const compared = ['number', 'subject', 'person', 'purpose', 'answered'] as const
+
+type ComparedRow = Pick<
+  Selectable<Tables['attempts']>,
+  'decision_id' | 'at' | (typeof compared)[number]
+>
+
+function findConflicts(
+  rows: readonly ComparedRow[],
+  known: ReadonlyMap<string, ComparedRow>,
+  attempts: readonly ImportedAttempt[],
+): readonly FieldProblem[] {
+  return rows.flatMap((row, index) => {
+    const one = known.get(row.decision_id)
+    const isSame =
+      one !== undefined &&
+      Number(one.at) === row.at &&
+      compared.every((name) => one[name] === row[name])
+    if (isSame) return []
+    const rule = 'stands for an attempt with other content; each needs a ref of its own'
+    return [{ field: `attempts[${index}].ref`, value: attempts[index]?.ref, rule }]
+  })
+}
+
+async function readStored(db: Db, ids: readonly string[]): Promise<readonly ComparedRow[]> {
+  return await db
+    .selectFrom('attempts')
+    .select(['decision_id', 'at', ...compared])
+    .where('decision_id', 'in', ids)
+    .execute()
+}
+
 /** Throws `conflict` if a reference stands for something else, and then stores nothing. */
 async function store(
   db: Db,
@@ -107,7 +159,7 @@ async function store(
   const byId = new Map(rows.map((row) => [row.decision_id, row]))
   // In one order, so that two imports cannot wait for each other.
   const ordered = [...byId.keys()].sort().flatMap((id) => byId.get(id) ?? [])
-  const storedById = new Map<string, Selectable<Tables['attempts']>>()
+  const storedById = new Map<string, ComparedRow>()
   for (let start = 0; start < ordered.length; start += maxRowsAtOnce) {
     const some = ordered.slice(start, start + maxRowsAtOnce)
     await db
@@ -116,26 +168,10 @@ async function store(
       .onConflict((conflict) => conflict.column('decision_id').doNothing())
       .execute()
     const ids = some.map((row) => row.decision_id)
-    const stored = await db
-      .selectFrom('attempts')
-      .selectAll()
-      .where('decision_id', 'in', ids)
-      .execute()
-    for (const row of stored) storedById.set(row.decision_id, row)
+    for (const row of await readStored(db, ids)) storedById.set(row.decision_id, row)
     await nextTurn()
   }
-  const problems = rows.flatMap((row, index): FieldProblem[] => {
-    const known = storedById.get(row.decision_id)
-    const isSame =
-      known !== undefined &&
-      Number(known.at) === row.at &&
-      (['number', 'subject', 'person', 'purpose', 'answered'] as const).every(
-        (name) => known[name] === row[name],
-      )
-    if (isSame) return []
-    const rule = 'stands for an attempt with other content; each needs a ref of its own'
-    return [{ field: `attempts[${index}].ref`, value: attempts[index]?.ref, rule }]
-  })
+  const problems = findConflicts(rows, storedById, attempts)
   if (problems.length > 0)
     throw new AppError('conflict', problems.map(describeProblem).join('; '), { problems })
 }

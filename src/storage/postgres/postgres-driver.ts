@@ -234,7 +234,10 @@ function toStorable(value: unknown): unknown {
 
 /** No decision and no caller's rights depend on what is in them; a token is remembered for a second at most. */
 const otherTables: ReadonlySet<string> = new Set([
+  // Each server reads it once a second.
+  'abandonment_counts',
   'access_tokens',
+  'answered_calls',
   'approvals',
   'attempts',
   'call_outcomes',

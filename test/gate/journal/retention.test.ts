@@ -11,6 +11,7 @@ import { readBeginning } from '../../../src/gate/journal/journal-beginning.js'
 import { listSegments } from '../../../src/gate/journal/journal-reader.js'
 import { journalRoutes } from '../../../src/gate/journal/journal-routes.js'
 import { Retention } from '../../../src/gate/journal/removal/retention.js'
+import { withoutRules } from '../../support/test-gate.js'
 import { makeDecision, testJournal } from '../../support/test-journal.js'
 
 const msPerDay = 86_400_000
@@ -82,7 +83,11 @@ it('says of a removed decision that it was removed', async () => {
     journal,
     clock: { now: () => 0 },
     importedAttempts: { add: async () => undefined },
-    attempts: { noteNotPlaced: async () => 'released', notePlaced: async () => undefined },
+    counters: {
+      attempts: { noteNotPlaced: async () => 'released', notePlaced: async () => undefined },
+      abandonment: { count: async () => undefined },
+      getCallingRules: () => withoutRules,
+    },
     optOuts: { add: async () => undefined },
   })
   const read = (id: string) => route?.handle({ id }, { caller, jsonRequested: true })

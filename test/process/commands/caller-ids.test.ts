@@ -47,7 +47,7 @@ it.each([
   ['number,owner,proof,until\n2125550160,Acme,x,soon\n', "until 'soon'"],
   ['number,owner,proof,attestation\n2125550160,Acme,x,D\n', "attestation 'D'"],
   ['phone,owner\n2125550160,Acme\n', 'must be a header'],
-  ['number,owner,proof\n', 'contains no numbers'],
+  ['number,owner,proof\n', 'contains no rows'],
 ])('takes nothing of a file with a problem: %s', async (text, problem) => {
   const ended = await importText(text)
   expect(ended.code).not.toBe(0)

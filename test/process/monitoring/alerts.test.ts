@@ -257,6 +257,12 @@ const cases: Readonly<Record<string, Case>> = {
     fires: ['CallgatePolicyExceptionEnds'],
     series: metric('callgate_policy_exception_until_timestamp_seconds', becomes(inFuture, 86_400)),
   },
+  'a campaign has many abandoned calls': {
+    fires: ['CallgateAbandonedCalls'],
+    series: {
+      [`callgate_abandonment_campaigns{${own},account="main",state="near"}`]: becomes(0, 1),
+    },
+  },
   'twice as many calls are blocked': {
     fires: ['CallgateBlockRateJump'],
     series: {

@@ -72,6 +72,7 @@ function allChecks(policy: CheckPolicy): Policy {
     attempts: policy,
     'caller-id': policy,
     reassigned: policy,
+    abandonment: policy,
   }
 }
 

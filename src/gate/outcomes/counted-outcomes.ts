@@ -1,7 +1,7 @@
 /** Counts attempts by what an Asterisk reports of their calls. */
-import { type CallOutcome, findReach, type OutcomeRecorder } from '../domain/call-outcome.js'
-import type { AttemptReports, PlacedCall, ReportedAttempt } from '../domain/mandate.js'
-import { createSampledLine, type Logger } from '../observability/log.js'
+import { type CallOutcome, findReach, type OutcomeRecorder } from '../../domain/call-outcome.js'
+import type { AttemptReports, PlacedCall, ReportedAttempt } from '../../domain/mandate.js'
+import { createSampledLine, type Logger } from '../../observability/log.js'
 
 export interface CountedOutcomesDeps {
   readonly journal: OutcomeRecorder

@@ -1,0 +1,89 @@
+/** Whether too many of the calls of a campaign that persons answered were abandoned, as far as that was reported. */
+import {
+  type AbandonmentCount,
+  type AbandonmentCounts,
+  type AbandonmentLimit,
+  type AbandonmentState,
+  judgeAbandoned,
+  nameCampaign,
+} from '../../domain/call-outcome.js'
+import type { CallRequest, Finding } from '../../domain/decision.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { formatInstant } from '../../domain/time/dates.js'
+
+interface JudgedCount {
+  readonly limit: AbandonmentLimit
+  readonly count: AbandonmentCount
+  readonly state: AbandonmentState
+}
+
+/**
+ * `undefined` if nothing was reported of calls of the campaign in the period. `counts` is `undefined`
+ * if they could not be read; `findLimits` gives the laws that count the call.
+ */
+export function judgeAbandonment(
+  request: CallRequest,
+  {
+    counts,
+    findLimits,
+    now,
+  }: {
+    readonly counts: AbandonmentCounts | undefined
+    readonly findLimits: (at: Instant) => readonly AbandonmentLimit[]
+    readonly now: Instant
+  },
+): Finding | undefined {
+  if (counts === undefined) {
+    const detail = 'how many calls were abandoned could not be read'
+    return createFinding({ verdict: 'unknown', reason: 'check-unanswered', detail }, now)
+  }
+  const at = request.at ?? now
+  const current = (counts.get(nameCampaign(request)) ?? []).filter(
+    ({ from, until }) => from <= at && at < until,
+  )
+  if (current.length === 0) return undefined
+  const judged = findLimits(at).flatMap((limit): JudgedCount[] => {
+    const count = current.find(({ rule }) => rule === limit.id)
+    return count ? [{ limit, count, state: judgeAbandoned(limit, count) }] : []
+  })
+  if (judged.length === 0) return undefined
+  const over = judged.filter(({ state }) => state === 'over')
+  const detail = (over.length > 0 ? over : judged).map(describeCount).join('; ')
+  const facts = JSON.stringify({ rules: judged.map(toFacts) })
+  if (over.length === 0)
+    return createFinding({ verdict: 'pass', reason: 'permitted', detail, facts }, now)
+  const opensAt = Math.max(...over.map(({ count }) => count.until))
+  return createFinding({ verdict: 'deny', reason: 'abandonment-rate', detail, facts, opensAt }, now)
+}
+
+function describeCount({ limit, count, state }: JudgedCount): string {
+  const { maxPercent, warnPercent, minAnswered, citation } = limit
+  const { answered, abandoned, from, until } = count
+  const text =
+    `${abandoned} of ${answered} answered calls of the campaign abandoned since ${formatInstant(from)}, ` +
+    `at most ${maxPercent} % (${citation})`
+  switch (state) {
+    case 'few':
+      return `${text}, once ${minAnswered} were answered`
+    case 'within':
+      return text
+    case 'near':
+      return `${text}: near the limit, ${warnPercent} % or more`
+    case 'over':
+      return `${text}: one more would be too many, until ${formatInstant(until)} at the latest`
+  }
+}
+
+function toFacts({ limit: { id, citation, maxPercent }, count, state }: JudgedCount) {
+  const { answered, abandoned, from, until } = count
+  const period = { from: formatInstant(from), until: formatInstant(until) }
+  return { rule: id, citation, maxPercent, answered, abandoned, ...period, state }
+}
+
+function createFinding(
+  judgment: Pick<Finding, 'verdict' | 'reason' | 'detail' | 'facts' | 'opensAt'>,
+  asOf: Instant,
+): Finding {
+  const holdsUntil = Number.POSITIVE_INFINITY
+  return { check: 'abandonment', source: 'outcomes', asOf, holdsUntil, ...judgment }
+}

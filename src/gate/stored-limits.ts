@@ -1,0 +1,76 @@
+/** What is stored about the calls of an account, read beside the checks and judged after them. */
+import type { AbandonmentCounts } from '../domain/call-outcome.js'
+import { noAbandonment } from '../domain/call-outcome.js'
+import type { MaybePromise } from '../domain/compliance.js'
+import type { CallPurpose, CallRequest, Finding } from '../domain/decision.js'
+import { type CallerIdRegister, noCallerIds, type Pauses } from '../domain/mandate.js'
+import type { Instant, Timers } from '../domain/time/clock.js'
+import { judgeSubject } from './checks/attempts.js'
+import { judgeCallerId, needsRegister } from './checks/caller-id.js'
+import type { GateDeps } from './gate-deps.js'
+import { awaitStored, findPlaces, judgeMandate } from './mandate.js'
+import { judgeAbandonment } from './outcomes/abandonment.js'
+
+/** Each is `undefined` if it could not be read. */
+export interface StoredLimits {
+  readonly pauses: Pauses | undefined
+  readonly own: CallerIdRegister | undefined
+  readonly abandoned: AbandonmentCounts | undefined
+}
+
+/** At once if all of it is known; never rejects. */
+export function readStored(
+  request: CallRequest,
+  { pauses: inForce, callerIds, abandonment }: GateDeps,
+  ms: { readonly ms: number; readonly timers: Timers },
+): MaybePromise<StoredLimits> {
+  const { accountId, callKind } = request
+  const pauses = inForce.read()
+  const own = needsRegister(request) ? callerIds.read(accountId) : noCallerIds
+  const abandoned = callKind === 'manual' ? noAbandonment : abandonment.read(accountId)
+  const isKnown = !(
+    pauses instanceof Promise ||
+    own instanceof Promise ||
+    abandoned instanceof Promise
+  )
+  if (isKnown) return { pauses, own, abandoned }
+  return Promise.all([
+    awaitStored(pauses, ms),
+    awaitStored(own, ms),
+    awaitStored(abandoned, ms),
+  ]).then(([first, second, third]) => ({ pauses: first, own: second, abandoned: third }))
+}
+
+/** The findings of the checks, after that on the limits of the key and before those on what else is stored. */
+export function addStoredFindings(
+  request: CallRequest,
+  checked: readonly Finding[],
+  {
+    number,
+    purpose,
+    stored: { pauses, own, abandoned },
+    now,
+    rules: { settings, callingRules },
+  }: {
+    readonly number: string
+    readonly purpose: CallPurpose
+    readonly stored: StoredLimits
+    readonly now: Instant
+    readonly rules: GateDeps
+  },
+): readonly Finding[] {
+  const isUnlimited = request.mandate === undefined && pauses?.size === 0
+  const mandate = isUnlimited ? undefined : judgeMandate(request, checked, { pauses, at: now })
+  let findings = mandate ? [mandate, ...checked] : checked
+  // The subject of a call about a debt is the debt.
+  if (request.subject !== undefined && purpose !== 'debt-collection') {
+    findings = [...findings, ...judgeSubject(request, settings, now)]
+  }
+  const shown = judgeCallerId(request, { number, own, now })
+  if (shown) findings = [...findings, shown]
+  if (abandoned?.size === 0) return findings
+  const findLimits = (at: Instant) =>
+    callingRules.abandonment.find({ number, purpose, places: findPlaces(checked) }, at)
+  const rate = judgeAbandonment(request, { counts: abandoned, findLimits, now })
+  return rate ? [...findings, rate] : findings
+}

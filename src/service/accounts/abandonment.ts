@@ -1,0 +1,278 @@
+/**
+ * How many of the calls that persons answer are abandoned: a row for each campaign, law and period, which the reports of what became
+ * of the calls change. Nothing is ever counted again from the calls themselves.
+ */
+import { sql } from 'kysely'
+import {
+  type AbandonmentCount,
+  type AbandonmentCounts,
+  type AbandonmentLimit,
+  type AbandonmentReports,
+  type AnsweredCall,
+  type AnswerReport,
+  judgeAbandoned,
+} from '../../domain/call-outcome.js'
+import type { MaybePromise } from '../../domain/compliance.js'
+import type { Clock, Instant, Timers } from '../../domain/time/clock.js'
+import { addMonths, msPerDay, toCalendarDate, toLocalDay } from '../../domain/time/dates.js'
+import { toInstant, toLocalTime } from '../../domain/time/time-zones.js'
+import { TtlCache } from '../../runtime/ttl-cache.js'
+import type { OpenDatabase } from '../../storage/open-database.js'
+import type { AnsweredCallRow, Db } from '../../storage/tables.js'
+import { readCacheLimits } from '../sql/read-cache-limits.js'
+
+/** A report of an older call would be counted once more each time that it comes, since what was counted is forgotten. */
+const maxReportAgeMs = 31 * msPerDay
+const keptMs = 2 * maxReportAgeMs
+
+export interface AbandonmentOptions {
+  readonly storage: Pick<OpenDatabase, 'db' | 'reads' | 'traits' | 'retryWhileLocked'>
+  readonly clock: Pick<Clock, 'now'>
+  readonly timers: Pick<Timers, 'monotonicMs'>
+}
+
+/** Where a call is counted; `as` is null if it no longer is. */
+interface Counted {
+  readonly rule: string
+  readonly from: Instant
+  readonly until: Instant
+  readonly as: CountedAs | null
+}
+type CountedAs = 'connected' | 'abandoned'
+
+/** A row of an account, for a report. */
+export interface CampaignCount extends AbandonmentCount {
+  readonly accountId: string
+  readonly campaign: string
+}
+
+export class Abandonment implements AbandonmentReports {
+  readonly #options: AbandonmentOptions
+  readonly #cache: TtlCache<AbandonmentCounts>
+
+  constructor(options: AbandonmentOptions) {
+    this.#options = options
+    this.#cache = new TtlCache({ ...readCacheLimits, timers: options.timers })
+  }
+
+  /** Of the periods that have not ended, as they were at most a second ago. */
+  read(accountId: string): MaybePromise<AbandonmentCounts> {
+    return this.#cache.get(accountId) ?? this.#read(accountId)
+  }
+
+  async #read(accountId: string): Promise<AbandonmentCounts> {
+    const counts = await this.#cache.fetch(accountId, async () => {
+      const rows = await this.list({ accountId, after: this.#options.clock.now() })
+      const byCampaign = new Map<string, CampaignCount[]>()
+      for (const row of rows) {
+        byCampaign.set(row.campaign, [...(byCampaign.get(row.campaign) ?? []), row])
+      }
+      return byCampaign
+    })
+    if (counts === undefined) throw new Error('the abandoned calls could not be read')
+    return counts
+  }
+
+  /** Of periods that end after an instant; by account, campaign and law, the newest period first. */
+  async list({
+    accountId,
+    after,
+  }: {
+    readonly accountId?: string | undefined
+    readonly after: Instant
+  }): Promise<readonly CampaignCount[]> {
+    const rows = await this.#options.storage.reads
+      .selectFrom('abandonment_counts')
+      .selectAll()
+      .where('period_end', '>', after)
+      .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
+      .orderBy('account_id')
+      .orderBy('campaign')
+      .orderBy('rule')
+      .orderBy('period_start', 'desc')
+      .execute()
+    return rows.map(({ account_id, period_start, period_end, ...row }) => {
+      return { ...row, accountId: account_id, from: period_start, until: period_end }
+    })
+  }
+
+  async count(
+    call: AnsweredCall,
+    report: AnswerReport,
+    limits: readonly AbandonmentLimit[],
+  ): Promise<void> {
+    const { storage, clock } = this.#options
+    if (storage.traits.isCopy || limits.length === 0) return
+    if (call.at < clock.now() - maxReportAgeMs) return
+    await storage.retryWhileLocked(() =>
+      storage.db.transaction().execute(async (db) => {
+        const known = await lockCall(db, call)
+        const row = merge(known, report)
+        const before: readonly Counted[] = JSON.parse(known.counted)
+        const counted: Counted[] = before.filter(
+          ({ rule }) => !limits.some(({ id }) => id === rule),
+        )
+        for (const limit of limits) {
+          const one = before.find(({ rule }) => rule === limit.id)
+          const as = judge(call, row, limit)
+          const isSame = as === (one?.as ?? null)
+          const now = isSame
+            ? one
+            : { ...(one ?? (await findPeriod(db, call, limit, storage.traits))), as }
+          if (now) counted.push(now)
+          if (now && !isSame) await change(db, { call, limit, before: one, now })
+        }
+        await db
+          .updateTable('answered_calls')
+          .set({ ...row, counted: JSON.stringify(counted) })
+          .where('decision_id', '=', call.decisionId)
+          .execute()
+      }),
+    )
+  }
+
+  /** Forgets how calls were counted of which no report counts any more. The counts stay, as evidence. */
+  async deleteOld(now: Instant): Promise<void> {
+    const { db } = this.#options.storage
+    const newest = await db
+      .selectFrom('answered_calls')
+      .select((row) => row.fn.max('at').as('at'))
+      .executeTakeFirst()
+    // A clock that is ahead does not make those forgotten that are still counted.
+    const until = Math.min(now, Number(newest?.at ?? 0)) - keptMs
+    await db.deleteFrom('answered_calls').where('at', '<', until).execute()
+  }
+}
+
+/** As it is known, and not changed by another report meanwhile; begins with a write, as SQLite needs it. */
+async function lockCall(db: Db, { decisionId, at }: AnsweredCall): Promise<AnsweredCallRow> {
+  return await db
+    .insertInto('answered_calls')
+    .values({ decision_id: decisionId, at, counted: '[]' })
+    .onConflict((conflict) =>
+      conflict.column('decision_id').doUpdateSet((row) => ({ at: row.ref('answered_calls.at') })),
+    )
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+function merge(known: AnsweredCallRow, report: AnswerReport) {
+  return {
+    answered_by: report.answeredBy ?? known.answered_by,
+    answered_at: report.answeredAt ?? known.answered_at,
+    greeting_ended_at: report.greetingEndedAt ?? known.greeting_ended_at,
+    connected_at: report.connectedAt ?? known.connected_at,
+  }
+}
+
+/**
+ * `null` if the call is not counted: a machine answered, or it is a call of an AI of which no such times are known. Who it was that
+ * answered need not be known: somebody who is spoken to in time is taken for a person, and otherwise the call for abandoned.
+ */
+function judge(
+  { callKind }: AnsweredCall,
+  { answered_by, answered_at, greeting_ended_at, connected_at }: ReturnType<typeof merge>,
+  { connectWithinMs }: AbandonmentLimit,
+): CountedAs | null {
+  if (answered_by === 'machine') return null
+  if (callKind === 'ai' && greeting_ended_at === null && connected_at === null) return null
+  const greeted = greeting_ended_at ?? answered_at
+  if (connected_at === null || greeted === null) return 'abandoned'
+  return connected_at - greeted <= connectWithinMs ? 'connected' : 'abandoned'
+}
+
+type Period = Pick<Counted, 'rule' | 'from' | 'until'>
+
+/** In which the law counts the call. A call that is older than the first one that was counted is of the first period. */
+async function findPeriod(
+  db: Db,
+  call: AnsweredCall,
+  { id: rule, period }: AbandonmentLimit,
+  { isShared }: OpenDatabase['traits'],
+): Promise<Period> {
+  if ('monthIn' in period) return { rule, ...findMonth(period.monthIn, call.at) }
+  let start = await readStart(db, call, rule)
+  if (start === undefined && isShared) {
+    // Of two first calls at the same time, one begins the campaign.
+    const name = `abandonment ${call.accountId} ${call.campaign} ${rule}`
+    await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(db)
+    start = await readStart(db, call, rule)
+  }
+  if (start === undefined) start = call.at
+  const ms = period.days * msPerDay
+  const from = start + Math.max(0, Math.floor((call.at - start) / ms)) * ms
+  return { rule, from, until: from + ms }
+}
+
+/** When the first period began. */
+async function readStart(
+  db: Db,
+  { accountId, campaign }: AnsweredCall,
+  rule: string,
+): Promise<Instant | undefined> {
+  const first = await db
+    .selectFrom('abandonment_counts')
+    .select('period_start')
+    .where('account_id', '=', accountId)
+    .where('campaign', '=', campaign)
+    .where('rule', '=', rule)
+    .orderBy('period_start')
+    .limit(1)
+    .executeTakeFirst()
+  return first?.period_start
+}
+
+function findMonth(zone: string, at: Instant): Pick<Period, 'from' | 'until'> {
+  const { year, month } = toCalendarDate(toLocalTime(zone, at).day)
+  const first = toLocalDay(year, month, 1) ?? 0
+  return {
+    from: toInstant(zone, first, 0, 'earlier'),
+    until: toInstant(zone, addMonths(first, 1), 0, 'earlier'),
+  }
+}
+
+async function change(
+  db: Db,
+  {
+    call: { accountId, campaign },
+    limit,
+    before,
+    now,
+  }: {
+    readonly call: AnsweredCall
+    readonly limit: AbandonmentLimit
+    readonly before: Counted | undefined
+    readonly now: Counted
+  },
+): Promise<void> {
+  const weigh = (as: CountedAs | null | undefined) => {
+    return { answered: as ? 1 : 0, abandoned: as === 'abandoned' ? 1 : 0 }
+  }
+  const [old, next] = [weigh(before?.as), weigh(now.as)]
+  const answered = next.answered - old.answered
+  const abandoned = next.abandoned - old.abandoned
+  const { rule, from, until } = now
+  const counts = await db
+    .insertInto('abandonment_counts')
+    .values({
+      ...{ account_id: accountId, campaign, rule, answered, abandoned },
+      ...{ period_start: from, period_end: until },
+    })
+    .onConflict((conflict) =>
+      conflict.columns(['account_id', 'campaign', 'rule', 'period_start']).doUpdateSet({
+        answered: sql<number>`abandonment_counts.answered + ${answered}`,
+        abandoned: sql<number>`abandonment_counts.abandoned + ${abandoned}`,
+      }),
+    )
+    .returning(['answered', 'abandoned'])
+    .executeTakeFirstOrThrow()
+  const earlier = {
+    answered: counts.answered - answered,
+    abandoned: counts.abandoned - abandoned,
+  }
+  if ((judgeAbandoned(limit, counts) === 'over') === (judgeAbandoned(limit, earlier) === 'over'))
+    return
+  // Edges copy the account, and with it the counts, when a row of it was written.
+  const account = db.updateTable('accounts').set((row) => ({ name: row.ref('name') }))
+  await account.where('id', '=', accountId).execute()
+}
