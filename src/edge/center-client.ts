@@ -15,7 +15,10 @@ import {
   type RecordPage,
 } from '../api/edges.js'
 import type { Endpoint } from '../api/endpoint.js'
+import { allListsOfAccount } from '../domain/consent-records.js'
 import type { CountedAttempt } from '../domain/mandate.js'
+import type { Instant } from '../domain/time/clock.js'
+import { formatInstant } from '../domain/time/dates.js'
 import { getErrorMessage, truncate } from '../errors.js'
 
 export interface CenterClientOptions {
@@ -59,10 +62,32 @@ export class CenterClient {
   }
 
   /** Rejects unless all were stored. */
-  async addOptOuts(project: string, numbers: readonly string[]): Promise<void> {
+  async addOptOuts(
+    project: string,
+    optOuts: readonly { readonly number: string; readonly added_at: Instant }[],
+  ): Promise<void> {
+    if (project === allListsOfAccount) {
+      for (const optOut of optOuts) await this.#addToAllLists(optOut)
+      return
+    }
+    const numbers = optOuts.map(({ number }) => number)
     const fields = { actionType: 'add', projId: project, phoneList: numbers.join(',') }
     const request = { method: 'POST', body: JSON.stringify(fields) }
     await this.#send('/app/main/rpc/pdnc', request, () => undefined)
+  }
+
+  /** As often as it is sent, it is one opt-out. */
+  async #addToAllLists({
+    number,
+    added_at,
+  }: {
+    readonly number: string
+    readonly added_at: Instant
+  }): Promise<void> {
+    const receivedAt = formatInstant(added_at)
+    const about = { number, receivedAt, reference: receivedAt, source: 'edge' }
+    const request = { method: 'POST', body: JSON.stringify({ ...about, scope: 'everything' }) }
+    await this.#send('/v1/opt-outs', request, () => undefined)
   }
 
   async storeRecords(batch: EdgeDecisionsRequest): Promise<EdgeDecisionsResponse> {

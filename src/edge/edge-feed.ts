@@ -234,8 +234,7 @@ export class EdgeFeed implements ChangeFeed {
       for (const project of await this.#copy.listOptOutProjects()) {
         if (this.#delivered.has(project)) continue
         const optOuts = await this.#copy.readOptOuts(project, maxOptOuts)
-        const numbers = optOuts.map(({ number }) => number)
-        await this.#client.addOptOuts(project, numbers).then(
+        await this.#client.addOptOuts(project, optOuts).then(
           () => this.#delivered.set(project, optOuts),
           (cause: unknown) => {
             problem = getErrorMessage(cause)

@@ -3,6 +3,7 @@
  * monitor, scans, webhooks, permits, own numbers. Values are stored as `tables.ts` says.
  */
 import type { Generated } from 'kysely'
+import type { OptOutChannel, OptOutScope } from '../domain/consent-records.js'
 import type { CallKind } from '../domain/decision.js'
 import type { LabelIssuer } from '../domain/spam-labels.js'
 
@@ -239,4 +240,27 @@ export interface AttemptRow {
   answered: number | null
   /** 1 once the call is known to have left. */
   placed: number | null
+}
+
+/** What a person said when they opted out; `internal_dnc` has the opt-out. */
+export interface OptOutStatementRow {
+  account_id: string
+  /** Of one about a decision or a reference a hash of its content, so that it is stored once. */
+  id: string
+  /** Code of the project the list belongs to for whose calls it was said. */
+  list: string
+  number: string
+  decision_id: string | null
+  source: string
+  said: string | null
+  /** When it was stored and took effect. */
+  heard_at: number
+  key_id: string | null
+  /** Null, as what follows, in rows from before there were scopes: those hold for their list. */
+  scope: OptOutScope | null
+  channel: OptOutChannel | null
+  /** When the person said it, or it came in. */
+  received_at: number | null
+  /** 0 if a person should read the words. */
+  understood: number | null
 }

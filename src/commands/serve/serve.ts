@@ -6,6 +6,7 @@ import { mainAccountId } from '../../app/app-context.js'
 import { type Callgate, openCallgate } from '../../app/callgate.js'
 import { createListFileRoute } from '../../app/lists/list-file-route.js'
 import { Reloader } from '../../app/reloader.js'
+import { createOptOuts } from '../../app/service.js'
 import { ServiceThreads } from '../../app/service-threads.js'
 import { resolveAriServers } from '../../asterisk/ari/ari-servers.js'
 import type { Asterisk } from '../../asterisk/asterisk.js'
@@ -261,7 +262,7 @@ export function openHttpServer(
         subjects: settings.gate.subjects,
       }),
       clock: runtime.clock,
-      optOuts: service.internalDnc,
+      optOuts: createOptOuts(callgate),
     }),
     ...edgeRoutes(
       new Center({

@@ -10,6 +10,7 @@ import { type DayWindow, parseDayWindow } from '../../domain/time/week-windows.j
 import type { FieldProblem } from '../../errors.js'
 import { listDocumentProblems } from '../files/document-problems.js'
 import { frequencyRuleSchema } from './frequency-rules.js'
+import { revocationSchema } from './revocation-rules.js'
 
 /** `none`, or `HH:MM-HH:MM` as seconds of the day. */
 const dayWindowSchema = z.string().transform((value, context): DayWindow | undefined => {
@@ -340,6 +341,13 @@ function documentSchema(known: DefinedNames) {
         }),
       )
       .default([]),
+    revocation: revocationSchema({
+      day: daySchema,
+      text,
+      confidence,
+      holiday: reference(known.holidays, 'holidays'),
+      observedPolicy: reference(known.policies, 'observedPolicies'),
+    }).optional(),
     regions: z.record(code, regionSchema(known)),
     sources: z.record(z.string(), sourceSchema),
   })

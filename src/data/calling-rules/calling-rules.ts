@@ -24,6 +24,7 @@ import {
 } from './calling-rules-schema.js'
 import { FrequencyRules } from './frequency-rules.js'
 import { HolidayCalendar, type RegionHoliday } from './holidays.js'
+import { RevocationRules } from './revocation-rules.js'
 
 /** Sale and inquiry: the relationship records that expire after a number of months. */
 type TimedEbrType = 'S' | 'I'
@@ -94,6 +95,8 @@ export class CallingRules {
   readonly asOf: LocalDay
   readonly regions: readonly RegionRules[]
   readonly frequency: FrequencyRules
+  /** Absent from files of earlier versions. */
+  readonly revocation: RevocationRules | undefined
   readonly #regions: ReadonlyMap<string, PreparedRegion>
   /** Only the kinds that have any, since each decision asks. */
   readonly #disclosures: ReadonlyMap<CallKind, readonly DisclosureEntry[]>
@@ -102,6 +105,7 @@ export class CallingRules {
     this.document = document
     this.asOf = document.about.asOf
     this.frequency = new FrequencyRules(document.frequencyRules)
+    this.revocation = prepareRevocation(document)
     this.#regions = new Map(
       Object.entries(document.regions).map(([code, entry]) => [
         code,
@@ -217,6 +221,14 @@ function holdsSomewhere(
 }
 
 const noDays: ReadonlyMap<LocalDay, string> = new Map()
+
+function prepareRevocation(document: CallingRulesDocument): RevocationRules | undefined {
+  const { revocation } = document
+  if (!revocation) return undefined
+  const holidays = revocation.holidays.map((key) => ({ key }))
+  const policy = revocation.observedPolicy
+  return new RevocationRules(revocation, createHolidayCalendar(document, { holidays, policy }))
+}
 
 interface CodedEntry {
   readonly code: string

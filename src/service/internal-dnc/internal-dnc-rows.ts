@@ -216,6 +216,21 @@ const insertForCenter = insertInChunks((db, rows: readonly Tables['edge_opt_outs
     ),
 )
 
+/** Every list of an account, also those of projects that are not active. */
+export async function selectLists(
+  db: Db,
+  accountId: string,
+): Promise<readonly { readonly list: string; readonly isActive: boolean }[]> {
+  const rows = await db
+    .selectFrom('projects')
+    .select(['code', 'status'])
+    .where('account_id', '=', accountId)
+    .where((or) => or.or([or('inherits_internal_dnc', '=', 0), or('code', '=', accountId)]))
+    .orderBy('code')
+    .execute()
+  return rows.map(({ code, status }) => ({ list: code, isActive: status === 'active' }))
+}
+
 /** Updates the list's modification time. */
 export async function touchList(db: Db, { owner, at }: RowWrite): Promise<void> {
   await db

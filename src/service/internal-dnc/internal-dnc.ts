@@ -7,7 +7,11 @@
 import type { Caller, ScopeChoice } from '../../domain/caller.js'
 import type { ChangeObserver } from '../../domain/change-notifier.js'
 import type { MaybePromise } from '../../domain/compliance.js'
-import type { OptOutStatement } from '../../domain/consent-records.js'
+import {
+  allListsOfAccount,
+  type OptOutStatement,
+  type RecordedOptOut,
+} from '../../domain/consent-records.js'
 import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatDay, toUtcDay } from '../../domain/time/dates.js'
@@ -42,6 +46,7 @@ import {
   markRemoved,
   readLastModified,
   selectEntries,
+  selectLists,
   touchList,
   updateOptOut,
 } from './internal-dnc-rows.js'
@@ -71,6 +76,8 @@ export interface AddRequest extends InternalDncNumbers {
   readonly ignoreInvalid: boolean
   /** Of a request with one number. A statement that is stored already changes nothing. */
   readonly statement?: OptOutStatement | undefined
+  /** On the list of every project of the account, not only on that of the scope. */
+  readonly onAllLists?: boolean | undefined
 }
 
 /** Spec, "Internal DNC status item". Days are UTC. */
@@ -102,45 +109,84 @@ export class InternalDnc implements InternalDncEntrySource {
 
   /**
    * Adds all numbers to the list or none. A number that is already on it keeps its dates, but the
-   * opt-out is recorded and ends any earlier permission, unless the account ignores repeated adds.
-   * Resolves when the change is on disk and announced.
+   * opt-out is recorded and ends any earlier permission, unless the account ignores repeated adds and nobody has said it.
+   * Resolves when the change is on disk and announced, with what is stored of the statement.
    */
-  async add(caller: Pick<Caller, 'accountId' | 'keyId'>, request: AddRequest): Promise<void> {
+  async add(
+    caller: Pick<Caller, 'accountId' | 'keyId'>,
+    request: AddRequest,
+  ): Promise<RecordedOptOut | undefined> {
     const startedSeconds = monotonicSeconds()
     const scope = await this.#resolveScope(caller, request)
     const numbers = await readNumbers(request)
-    const { statement } = request
+    const { statement, onAllLists } = request
+    let recorded: RecordedOptOut | undefined
     const add = async (transaction: Db, write: RowWrite) => {
-      if (statement && !(await insertStatement(transaction, write, numbers[0] ?? '', statement))) {
-        return 0
+      if (statement) {
+        recorded = await insertStatement(transaction, write, numbers[0] ?? '', statement)
+        if (recorded.isRepeated) return 0
       }
+      const entries = { numbers, isStated: statement !== undefined }
+      if (onAllLists) await this.#addElsewhere(transaction, write, entries)
       if (write.traits.isCopy) {
         await keepForCenter(transaction, write, { project: scope.projectCode, numbers })
       }
-      const fixed = await this.#excludeStored(
-        transaction,
-        write.owner,
-        await this.#findFixed(caller.accountId, numbers),
-      )
-      const account = await findAccount(transaction, caller.accountId)
-      if (account?.repeatedAdd === 'ignored') {
-        const listed = new Set(fixed.map(({ number }) => number))
-        const others = numbers.filter((number) => !listed.has(number))
-        return await insertEntries(transaction, write, others)
-      }
-      await insertFixedEntries(transaction, write, fixed)
-      await updateOptOut(transaction, write, numbers)
-      return await insertEntries(transaction, write, numbers)
+      return await this.#addTo(transaction, write, entries)
     }
     const write = { scope, numbers, run: runOptOutTransaction }
     const { seq, storedAt: at } = await this.#write(caller, write, add)
     if (this.#options.storage.traits.isShared) {
       const { accountId, keyId } = caller
-      const optOut = { accountId, keyId, projectCode: scope.projectCode, numbers, seq, at }
+      const { projectCode } = scope
+      const optOut = { accountId, keyId, projectCode, onAllLists, numbers, seq, at }
       await this.#options.onOptOutStored?.(optOut)
     }
     await notifyNumbersChanged(this.#options.changes, caller.accountId, numbers)
     this.#options.onOptOutEnforced?.(monotonicSeconds() - startedSeconds)
+    return recorded
+  }
+
+  /** Returns how many rows were changed. */
+  async #addTo(
+    transaction: Db,
+    write: RowWrite,
+    { numbers, isStated }: AddedEntries,
+  ): Promise<number> {
+    const { accountId } = write.owner
+    const fixed = await this.#excludeStored(
+      transaction,
+      write.owner,
+      await this.#findFixed(accountId, numbers),
+    )
+    const account = await findAccount(transaction, accountId)
+    if (account?.repeatedAdd === 'ignored' && !isStated) {
+      const listed = new Set(fixed.map(({ number }) => number))
+      const others = numbers.filter((number) => !listed.has(number))
+      return await insertEntries(transaction, write, others)
+    }
+    await insertFixedEntries(transaction, write, fixed)
+    await updateOptOut(transaction, write, numbers)
+    return await insertEntries(transaction, write, numbers)
+  }
+
+  /**
+   * Adds them to all other lists of the account. An edge passes them on list by list, as any center understands, and once
+   * for the account, since the center may have lists that the edge does not.
+   */
+  async #addElsewhere(transaction: Db, write: RowWrite, entries: AddedEntries): Promise<void> {
+    const { owner, traits } = write
+    const { numbers } = entries
+    for (const { list, isActive } of await selectLists(transaction, owner.accountId)) {
+      if (list === owner.projectCode) continue
+      const other = { ...write, owner: { ...owner, projectCode: list } }
+      // A center refuses those of a project that is not active.
+      if (traits.isCopy && isActive) {
+        await keepForCenter(transaction, other, { project: list, numbers })
+      }
+      if ((await this.#addTo(transaction, other, entries)) > 0) await touchList(transaction, other)
+    }
+    if (!traits.isCopy) return
+    await keepForCenter(transaction, write, { project: allListsOfAccount, numbers })
   }
 
   /**
@@ -310,6 +356,12 @@ export class InternalDnc implements InternalDncEntrySource {
       'You do not have sufficient permissions to perform: delete_pdnc',
     )
   }
+}
+
+interface AddedEntries {
+  readonly numbers: readonly PhoneNumber[]
+  /** Somebody has said it, so that it is an opt-out also if the number is on the list already. */
+  readonly isStated: boolean
 }
 
 interface ListWrite {

@@ -1,0 +1,98 @@
+/** `callgate opt-outs`: what people said when they opted out, as evidence, and for those who read what is not understood. */
+import type { Command } from 'commander'
+import { resolveShippedFile } from '../../config/load.js'
+import { loadCallingRules } from '../../data/calling-rules/calling-rules.js'
+import { parseDialString } from '../../domain/phone-number.js'
+import { formatDay, formatInstant } from '../../domain/time/dates.js'
+import { listStatements } from '../../service/internal-dnc/opt-out-statements.js'
+import type { OptOutStatementRow } from '../../storage/tables.js'
+import { requireAccount, withAppContext } from '../account-command.js'
+import { CommandFailure, formatTable, type RegisterCommand } from '../command.js'
+import { parseWholeNumber } from '../import/import-options.js'
+
+interface ListOptions {
+  readonly account: string
+  readonly number?: string
+  readonly unclear?: true
+  readonly limit: string
+}
+
+export const registerOptOuts: RegisterCommand = (program, terminal) => {
+  program
+    .command('opt-outs')
+    .description('what people said when they opted out')
+    .command('list')
+    .description(
+      'the latest first: when it came in and took effect, until when the law would have it honored, what it is for, ' +
+        'how it came in, who entered it and the words',
+    )
+    .option('--account <id>', 'account', 'main')
+    .option('--number <number>', 'only of this number')
+    .option(
+      '--unclear',
+      'only those whose words are not understood; they are in force all the same',
+    )
+    .option('--limit <count>', 'at most so many', '100')
+    .action((options: ListOptions, command: Command) =>
+      withAppContext(command, async (context) => {
+        const { account: accountId, number, unclear = false, limit } = options
+        await requireAccount(context, accountId)
+        const { revocation } = loadCallingRules(
+          resolveShippedFile(context.settings.callingHours.rulesFile),
+        )
+        const { ruleDates } = context.settings.optOuts
+        const rows = await listStatements(context.storage.db, {
+          accountId,
+          number: number === undefined ? undefined : readNumber(number),
+          isUnclear: unclear,
+          limit: parseWholeNumber('--limit', limit) ?? 0,
+        })
+        const findLastDay = (receivedAt: number) => revocation?.find(receivedAt, ruleDates)?.lastDay
+        terminal.out(
+          formatTable(
+            header,
+            rows.map((row) => toCells(row, findLastDay)),
+          ),
+        )
+      }),
+    )
+}
+
+const header = [
+  'RECEIVED',
+  'IN FORCE',
+  'LAW',
+  'NUMBER',
+  'SCOPE',
+  'CHANNEL',
+  'SOURCE',
+  'BY',
+  'WORDS',
+]
+
+function toCells(
+  row: OptOutStatementRow,
+  findLastDay: (receivedAt: number) => number | undefined,
+): readonly string[] {
+  const receivedAt = row.received_at ?? row.heard_at
+  const lastDay = findLastDay(receivedAt)
+  return [
+    formatInstant(receivedAt),
+    formatInstant(row.heard_at),
+    lastDay === undefined ? '-' : formatDay(lastDay),
+    row.number,
+    // Those from before there were scopes hold for their list.
+    row.scope === 'everything' ? 'everything' : `project ${row.list}`,
+    row.channel ?? '-',
+    row.source,
+    row.key_id ?? '-',
+    // The words are those of strangers.
+    row.said?.replaceAll(/\p{C}/gu, ' ') ?? '-',
+  ]
+}
+
+function readNumber(text: string): string {
+  const parsed = parseDialString(text)
+  if (parsed.kind === 'nanp') return parsed.number
+  throw new CommandFailure(`--number '${text}': must be a number of the North American plan`, 2)
+}
