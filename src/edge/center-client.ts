@@ -15,7 +15,7 @@ import {
   type RecordPage,
 } from '../api/edges.js'
 import type { Endpoint } from '../api/endpoint.js'
-import { allListsOfAccount } from '../domain/consent-records.js'
+import type { OptOutReport } from '../domain/consent-records.js'
 import type { CountedAttempt } from '../domain/mandate.js'
 import type { Instant } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'
@@ -27,6 +27,12 @@ export interface CenterClientOptions {
   readonly loginId: string
   /** With the key on its first line; it is read again when the key is refused. */
   readonly loginIdFile: string
+}
+
+export type EdgeOptOutReport = Pick<OptOutReport, 'number' | 'said' | 'source' | 'scope'> & {
+  readonly reference: string
+  readonly receivedAt: Instant
+  readonly channel?: OptOutReport['channel'] | undefined
 }
 
 /** A line that answers later is as good as none. */
@@ -62,32 +68,16 @@ export class CenterClient {
   }
 
   /** Rejects unless all were stored. */
-  async addOptOuts(
-    project: string,
-    optOuts: readonly { readonly number: string; readonly added_at: Instant }[],
-  ): Promise<void> {
-    if (project === allListsOfAccount) {
-      for (const optOut of optOuts) await this.#addToAllLists(optOut)
-      return
-    }
-    const numbers = optOuts.map(({ number }) => number)
+  async addOptOuts(project: string, numbers: readonly string[]): Promise<void> {
     const fields = { actionType: 'add', projId: project, phoneList: numbers.join(',') }
     const request = { method: 'POST', body: JSON.stringify(fields) }
     await this.#send('/app/main/rpc/pdnc', request, () => undefined)
   }
 
-  /** As often as it is sent, it is one opt-out. */
-  async #addToAllLists({
-    number,
-    added_at,
-  }: {
-    readonly number: string
-    readonly added_at: Instant
-  }): Promise<void> {
-    const receivedAt = formatInstant(added_at)
-    const about = { number, receivedAt, reference: receivedAt, source: 'edge' }
-    const request = { method: 'POST', body: JSON.stringify({ ...about, scope: 'everything' }) }
-    await this.#send('/v1/opt-outs', request, () => undefined)
+  /** As often as it is sent, it is one opt-out. Rejects unless it was stored. */
+  async reportOptOut({ receivedAt, ...report }: EdgeOptOutReport): Promise<void> {
+    const body = JSON.stringify({ ...report, receivedAt: formatInstant(receivedAt) })
+    await this.#send('/v1/opt-outs', { method: 'POST', body }, () => undefined)
   }
 
   async storeRecords(batch: EdgeDecisionsRequest): Promise<EdgeDecisionsResponse> {

@@ -263,4 +263,7 @@ export interface OptOutStatementRow {
   received_at: number | null
   /** 0 if a person should read the words. */
   understood: number | null
+  /** When a person did. */
+  read_at: Generated<number | null>
+  read_by: Generated<string | null>
 }

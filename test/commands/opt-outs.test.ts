@@ -15,6 +15,9 @@ afterAll(() => running.end())
 const list = (...args: string[]) =>
   runCommand(registerOptOuts, ['opt-outs', 'list', ...args], { dataDir: running.dataDir })
 
+const read = (...ids: string[]) =>
+  runCommand(registerOptOuts, ['opt-outs', 'read', ...ids], { dataDir: running.dataDir })
+
 it('shows when each came in and took effect, until when the law would have it honored, and the words', async () => {
   const report = (body: object) => running.postJson('/v1/opt-outs', body, running.keys.main)
   const received = {
@@ -44,6 +47,15 @@ it('shows when each came in and took effect, until when the law would have it ho
   expect(await lines('--number', '+1 212 555 0100')).toBe(1)
   expect(await lines('--limit', '1')).toBe(1)
   expect(await lines('--account', 'sandbox')).toBe(0)
+  const [, unclear = ''] = (await list('--unclear')).out.split('\n')
+  const [id = ''] = unclear.split(' ')
+  expect(await read(id)).toMatchObject({ code: 0, err: '1 opt-outs are read; all are in force\n' })
+  expect(await lines('--unclear')).toBe(0)
+  expect(await lines()).toBe(2)
+  expect(await read(id)).toMatchObject({ code: 1, err: expect.stringContaining('is to be read') })
+  const decision = { number: '2125550101', callKind: 'manual' }
+  const decided = await running.postJson('/v1/decisions', decision, running.keys.main)
+  expect(await decided.json()).toMatchObject({ decision: 'block', reason: 'internal-dnc' })
   expect(await list('--number', '911')).toMatchObject({
     code: 2,
     err: expect.stringContaining("--number '911'"),

@@ -10,6 +10,7 @@ import { findOptOutEffect } from '../../src/service/scrub/result-letter.js'
 import { useDatabase } from '../support/database.js'
 import { buildSubjects, caller } from '../support/service-subjects.js'
 import { instant } from '../support/test-clock.js'
+import { isPostgres } from '../support/test-engine.js'
 
 const database = useDatabase()
 const rules = loadCallingRules('config/calling-rules.yaml').revocation
@@ -70,7 +71,7 @@ async function build(settings: Partial<OptOutSettings> = {}) {
 }
 
 const statements = () =>
-  listStatements(database.db, { accountId: 'main', isUnclear: false, limit: 100 })
+  listStatements(database.db, { accountId: 'main', isUnread: false, limit: 100 })
 
 describe('an opt-out of everything', () => {
   test('is on the list of every project of the account, and of no other account', async () => {
@@ -162,6 +163,17 @@ describe('an opt-out of a project', () => {
   })
 })
 
+test.runIf(isPostgres())(
+  'other servers drop what they know of its number, and nothing else',
+  async () => {
+    const { report } = await build()
+    const before = await database.db.selectFrom('changes').select('seq').execute()
+    await report({ said: 'stop calling' })
+    const after = await database.db.selectFrom('changes').selectAll().orderBy('seq').execute()
+    expect(after.slice(before.length)).toMatchObject([{ account_id: 'main', numbers: number }])
+  },
+)
+
 describe('what is stored and answered', () => {
   test('the words, the channel, when it came in and took effect, and what the law says of it', async () => {
     const { report, seconds } = await build()
@@ -214,7 +226,7 @@ describe('what is stored and answered', () => {
     expect(await report({ said: '9', channel: 'call-key' })).toMatchObject({ isUnderstood: true })
     expect(await report({})).toMatchObject({ isUnderstood: true })
     expect(await listedIn()).toHaveLength(4)
-    const unclear = { accountId: 'main', isUnclear: true, limit: 100 }
+    const unclear = { accountId: 'main', isUnread: true, limit: 100 }
     expect(await listStatements(database.db, unclear)).toMatchObject([{ said }])
   })
 })

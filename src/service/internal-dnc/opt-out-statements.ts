@@ -1,7 +1,9 @@
 /** Stores what people said when they opted out. */
 import { createHash } from 'node:crypto'
+import type { Selectable } from 'kysely'
 import type { OptOutStatement, RecordedOptOut } from '../../domain/consent-records.js'
-import type { Db, OptOutStatementRow } from '../../storage/tables.js'
+import type { Instant } from '../../domain/time/clock.js'
+import type { Db, Tables } from '../../storage/tables.js'
 import type { RowWrite } from '../sql/rows-by-number.js'
 
 /**
@@ -61,28 +63,47 @@ export async function insertStatement(
   }
 }
 
+export type StoredStatement = Selectable<Tables['opt_out_statements']>
+
 export interface StatementFilter {
   readonly accountId: string
   /** Ten digits. */
   readonly number?: string | undefined
-  /** Only those whose words a person should read. */
-  readonly isUnclear: boolean
+  /** Only those whose words a person should read and has not. */
+  readonly isUnread: boolean
   readonly limit: number
 }
 
 /** The latest first. */
 export async function listStatements(
   db: Db,
-  { accountId, number, isUnclear, limit }: StatementFilter,
-): Promise<readonly OptOutStatementRow[]> {
+  { accountId, number, isUnread, limit }: StatementFilter,
+): Promise<readonly StoredStatement[]> {
   return await db
     .selectFrom('opt_out_statements')
     .selectAll()
     .where('account_id', '=', accountId)
     .$if(number !== undefined, (query) => query.where('number', '=', number ?? ''))
-    .$if(isUnclear, (query) => query.where('understood', '=', 0))
+    .$if(isUnread, (query) => query.where('understood', '=', 0).where('read_at', 'is', null))
     .orderBy('heard_at', 'desc')
     .orderBy('id')
     .limit(limit)
     .execute()
+}
+
+/** Notes that a person has read it; it stays in force. False if there is none of that id to be read. */
+export async function markAsRead(
+  db: Db,
+  { accountId, id }: { readonly accountId: string; readonly id: string },
+  { at, by }: { readonly at: Instant; readonly by: string },
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('opt_out_statements')
+    .set({ read_at: at, read_by: by })
+    .where('account_id', '=', accountId)
+    .where('id', '=', id)
+    .where('understood', '=', 0)
+    .where('read_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows > 0n
 }

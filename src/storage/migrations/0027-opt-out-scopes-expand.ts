@@ -7,6 +7,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     ['channel', 'text'],
     ['received_at', 'bigint'],
     ['understood', 'integer'],
+    ['read_at', 'bigint'],
+    ['read_by', 'text'],
   ] as const
   for (const [name, type] of columns) {
     await db.schema.alterTable('opt_out_statements').addColumn(name, type).execute()
