@@ -1,8 +1,13 @@
 /** What the law says of opt-outs: until when they must be honored, and what may still be sent. Rows of `calling-rules.yaml`. */
 import { z } from 'zod'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
-import { type DayRange, getWeekday, isWithinDays } from '../../domain/time/dates.js'
-import { toLocalTime } from '../../domain/time/time-zones.js'
+import {
+  type DayRange,
+  getWeekday,
+  isWithinDays,
+  msPerHour,
+  toUtcDay,
+} from '../../domain/time/dates.js'
 import type { HolidayCalendar } from './holidays.js'
 
 interface RevocationFields {
@@ -35,20 +40,11 @@ export const revocationSchema = (fields: RevocationFields) => {
       },
     )
   return z.strictObject({
-    zone: text.refine(isKnownZone, 'must be a time zone such as America/New_York'),
+    utcOffsetHours: z.int().min(-12, 'must be -12 to 14').max(14, 'must be -12 to 14'),
     holidays: z.array(holiday),
     observedPolicy,
     rules: z.array(rule),
   })
-}
-
-function isKnownZone(name: string): boolean {
-  try {
-    toLocalTime(name, 0)
-    return true
-  } catch {
-    return false
-  }
 }
 
 type RevocationEntry = z.output<ReturnType<typeof revocationSchema>>
@@ -83,7 +79,7 @@ export class RevocationRules {
 
   /** Of all rules that are in force on the day of receipt, the strictest; `undefined` if there is none. */
   find(receivedAt: Instant, dates: OperatorDates): RevocationTerms | undefined {
-    const { day } = toLocalTime(this.#entry.zone, receivedAt)
+    const day = toUtcDay(receivedAt + this.#entry.utcOffsetHours * msPerHour)
     const rules = this.#entry.rules.filter((rule) => isInForce(rule, day, dates))
     if (rules.length === 0) return undefined
     const businessDays = Math.min(...rules.map((rule) => rule.businessDays))
