@@ -211,6 +211,23 @@ describe('an opt-out', () => {
     expect((await statements()).filter(({ number }) => number === '2125550197')).toEqual([])
   })
 
+  it('about a call of a project that is not active any more is recorded for all others', async () => {
+    const status = (code: string, handler: string) =>
+      running.get(`/app/main/rpc/project?project_code=${code}&handler=${handler}`)
+    const project = { ProjectCode: 'GONE', ProjectName: 'Gone', InheritEBR: true }
+    expect((await running.postJson('/v1.5/projects', project)).status).toBe(201)
+    const { id } = await decide('9545550106', { projectId: 'GONE' })
+    expect((await status('GONE', 'deactivate_project')).status).toBe(200)
+    const answer = await optOut({ decisionId: id, said: 'stop calling' })
+    expect(answer.status, await answer.text()).toBe(200)
+    await status('GONE', 'reactivate_project')
+    for (const projectId of [undefined, 'GONE']) {
+      const decided = await decide('9545550106', { projectId })
+      expect(decided, projectId).toMatchObject({ decision: 'block' })
+      expect(['consent-revoked', 'internal-dnc']).toContain(decided.reason)
+    }
+  })
+
   it('is measured from when it came in', async () => {
     const receivedAt = new Date(running.clock.at - 172_000_000).toISOString()
     await optOut({ number: '2125550198', channel: 'voicemail', receivedAt })

@@ -134,6 +134,32 @@ describe('an opt-out of everything', () => {
   })
 })
 
+test('one and a project that is made at the same moment do not miss each other', async () => {
+  const { report, create, isListed } = await build()
+  const codes = Array.from({ length: 12 }, (_, index) => `AT-ONCE-${index}`)
+  await Promise.all([
+    ...codes.slice(0, 6).map((code) => create(code)),
+    report(),
+    ...codes.slice(6).map((code) => create(code)),
+  ])
+  expect(await Promise.all(codes.map((code) => isListed(code)))).toEqual(codes.map(() => true))
+})
+
+test('the other lists keep their dates, and their day of change unless the number is new', async () => {
+  const { report, internalDnc, clock } = await build()
+  await internalDnc.add(me, { numbers: [number], projectId: 'OTHER', ignoreInvalid: false })
+  clock.set('2026-11-24T12:00:00Z')
+  await report()
+  const dates = async (projectId?: string) => {
+    const [item] = await internalDnc.readStatus(me, { numbers: [number], projectId })
+    const { lastModifiedOn } = await internalDnc.count(me, { projectId })
+    return [item?.addedOn, lastModifiedOn]
+  }
+  expect(await dates('OTHER')).toEqual(['2026-11-20', '2026-11-20'])
+  expect(await dates('SALES')).toEqual(['2026-11-24', '2026-11-24'])
+  expect(await dates()).toEqual(['2026-11-24', '2026-11-24'])
+})
+
 describe('an opt-out of a project', () => {
   const sellers = [{ account: 'main', project: 'sales' }]
 

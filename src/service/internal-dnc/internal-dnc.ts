@@ -40,13 +40,14 @@ import type { FixedEntry, InternalDncListEntry } from './internal-dnc-rows.js'
 import {
   beforeFirstWrite,
   countOnList,
+  insertElsewhere,
   insertEntries,
   insertFixedEntries,
   keepForCenter,
   markRemoved,
   readLastModified,
+  selectActiveLists,
   selectEntries,
-  selectLists,
   touchList,
   updateOptOut,
 } from './internal-dnc-rows.js'
@@ -126,12 +127,14 @@ export class InternalDnc implements InternalDncEntrySource {
         recorded = await insertStatement(transaction, write, numbers[0] ?? '', statement)
         if (recorded.isRepeated) return 0
       }
-      const entries = { numbers, isStated: statement !== undefined }
-      if (onAllLists) await this.#addElsewhere(transaction, write, entries)
+      if (onAllLists) await this.#addElsewhere(transaction, write, numbers)
       if (write.traits.isCopy) {
         await keepForCenter(transaction, write, { project: scope.projectCode, numbers })
       }
-      return await this.#addTo(transaction, write, entries)
+      return await this.#addTo(transaction, write, {
+        numbers,
+        isStated: statement !== undefined,
+      })
     }
     const write = { scope, numbers, run: runOptOutTransaction }
     const { seq, storedAt: at } = await this.#write(caller, write, add)
@@ -169,23 +172,24 @@ export class InternalDnc implements InternalDncEntrySource {
     return await insertEntries(transaction, write, numbers)
   }
 
-  /**
-   * Adds them to all other lists of the account. An edge passes them on list by list, as any center understands, and once
-   * for the account, since the center may have lists that the edge does not.
-   */
-  async #addElsewhere(transaction: Db, write: RowWrite, entries: AddedEntries): Promise<void> {
-    const { owner, traits } = write
-    const { numbers } = entries
-    for (const { list, isActive } of await selectLists(transaction, owner.accountId)) {
-      if (list === owner.projectCode) continue
-      const other = { ...write, owner: { ...owner, projectCode: list } }
-      // A center refuses those of a project that is not active.
-      if (traits.isCopy && isActive) {
-        await keepForCenter(transaction, other, { project: list, numbers })
-      }
-      if ((await this.#addTo(transaction, other, entries)) > 0) await touchList(transaction, other)
+  /** Adds them to all other lists of the account, also to those of projects that are not active. */
+  async #addElsewhere(
+    transaction: Db,
+    write: RowWrite,
+    numbers: readonly PhoneNumber[],
+  ): Promise<void> {
+    const { accountId } = write.owner
+    const fixed = await this.#findFixed(accountId, numbers)
+    for (const number of numbers) {
+      const fact = fixed.find((entry) => entry.number === number)
+      await insertElsewhere(transaction, write, { number, fixedAt: fact?.addedAt })
     }
-    if (!traits.isCopy) return
+    if (!write.traits.isCopy) return
+    // List by list, as any center understands, and once for the account, since the center may have other lists.
+    for (const { code: project } of await selectActiveLists(transaction, accountId)) {
+      const owner = { accountId, projectCode: project }
+      await keepForCenter(transaction, { ...write, owner }, { project, numbers })
+    }
     await keepForCenter(transaction, write, { project: allListsOfAccount, numbers })
   }
 

@@ -2,7 +2,7 @@
 
 import type { OperatorDates, RevocationRules } from '../../data/calling-rules/revocation-rules.js'
 import { createOptOutTest, type OptOutPhrases } from '../../data/files/opt-out-phrases.js'
-import { type Caller, parseProjectCode } from '../../domain/caller.js'
+import { type Caller, parseProjectCode, type ScopeChoice } from '../../domain/caller.js'
 import type { OptOutReport, OptOutTerms, RecordedOptOut } from '../../domain/consent-records.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatDay } from '../../domain/time/dates.js'
@@ -53,10 +53,10 @@ export class OptOuts {
     const { said, channel, scope } = statement
     if (scope === 'project') await this.#requireOwnSeller(caller, { projectId, campaignId })
     const isUnderstood = said === undefined || alwaysUnderstood.has(channel) || this.#isOptOut(said)
+    const choice = await this.#findProject(caller, { ...statement, projectId, campaignId })
     const recorded = await internalDnc.add(caller, {
       numbers: [number],
-      projectId,
-      campaignId,
+      ...choice,
       ignoreInvalid: false,
       statement: { ...statement, isUnderstood },
       onAllLists: scope === 'everything',
@@ -65,6 +65,16 @@ export class OptOuts {
     const now = viewOf(caller.accountId).clock.now()
     if (!recorded.isRepeated) onInForce((now - recorded.receivedAt) / 1_000)
     return { ...recorded, ...this.#findTerms(recorded, now) }
+  }
+
+  /** A project that is not active any more, whose call it was, must not keep an opt-out of everything from being recorded. */
+  async #findProject(
+    { accountId }: Caller,
+    { decisionId, scope, projectId, campaignId }: Omit<OptOutReport, 'number'>,
+  ): Promise<ScopeChoice> {
+    const choice = { projectId, campaignId }
+    if (scope === 'project' || decisionId === undefined) return choice
+    return (await this.#deps.projects.resolve(accountId, choice)) ? choice : {}
   }
 
   async #requireOwnSeller(
