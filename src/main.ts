@@ -92,6 +92,11 @@ const commands: readonly (readonly [string, string, () => Promise<RegisterComman
     async () => (await import('./commands/records/records.js')).registerRecords,
   ],
   [
+    'opt-outs',
+    'show what people said when they opted out',
+    async () => (await import('./commands/records/opt-outs.js')).registerOptOuts,
+  ],
+  [
     'erase',
     'take a person’s number out of the records',
     async () => (await import('./commands/erase.js')).registerErase,

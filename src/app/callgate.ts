@@ -240,8 +240,9 @@ function createAcknowledgedOptOuts(
 ): AcknowledgedOptOuts {
   return new AcknowledgedOptOuts({
     add: async (optOut) => {
-      const { projectCode: projectId, numbers } = optOut
-      await getServices().internalDnc.add(optOut, { projectId, numbers, ignoreInvalid: false })
+      const { projectCode: projectId, onAllLists, numbers } = optOut
+      const request = { projectId, onAllLists, numbers, ignoreInvalid: false }
+      await getServices().internalDnc.add(optOut, request)
     },
     feed: storage.feed,
     onWritten: (optOut) => {

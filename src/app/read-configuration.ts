@@ -7,6 +7,7 @@ import { hashSecretFiles } from '../config/secret-file.js'
 import type { Settings } from '../config/settings.js'
 import { CallingRules } from '../data/calling-rules/calling-rules.js'
 import { checkCallingRules } from '../data/calling-rules/calling-rules-schema.js'
+import { readOptOutPhrases } from '../data/files/opt-out-phrases.js'
 import { readYamlFile } from '../data/files/yaml-file.js'
 import { DataFileError, describeProblem } from '../errors.js'
 import { runInThread, type ThreadWork } from '../runtime/thread.js'
@@ -51,12 +52,27 @@ export function readConfiguration(input: SettingsInput): CheckedConfiguration {
     problems.push(...rules.problems.map((one) => `${rulesFile}: ${describeProblem(one)}`))
   }
   const sandboxFile = read(() => readSandboxFile(resolveShippedFile(settings.sandbox.file)))
+  read(() => readOptOutPhrases(resolveShippedFile(settings.optOuts.phrasesFile)))
   if (!rules?.ok || !sandboxFile) return { settings, problems }
   const { proclaimedDays, emergencies } = settings.callingHours
   const prepared = new CallingRules(rules.document)
+  problems.push(...listUnknownRuleDates(settings, prepared))
   read(() => new OperatorClosures({ rules: prepared, proclaimedDays, emergencies }))
   if (problems.length > 0) return { settings, problems }
   return { settings, problems, configuration: { settings, rules: rules.document, sandboxFile } }
+}
+
+function listUnknownRuleDates(
+  { optOuts, callingHours: { rulesFile } }: Settings,
+  { revocation }: CallingRules,
+): readonly string[] {
+  const known = revocation?.undatedRules.map(({ id }) => id) ?? []
+  return optOuts.ruleDates
+    .filter(({ rule }) => !known.includes(rule))
+    .map(
+      ({ rule }) =>
+        `optOuts.ruleDates: '${rule}' must be a rule of ${rulesFile} with datedByOperator: ${known.join(', ') || 'there is none'}`,
+    )
 }
 
 export interface ReloadRequest {

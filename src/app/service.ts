@@ -4,6 +4,7 @@ import { resolveShippedFile } from '../config/load.js'
 import type { Settings } from '../config/settings.js'
 import { CallingRules, loadCallingRules } from '../data/calling-rules/calling-rules.js'
 import { type FactStore, openFactStore } from '../data/facts/fact-store.js'
+import { readOptOutPhrases } from '../data/files/opt-out-phrases.js'
 import { createListAges, type ListAges } from '../data/number-list/list-ages.js'
 import { type ListStore, openListStore } from '../data/number-list/list-store.js'
 import {
@@ -29,6 +30,7 @@ import { TimeZoneInfo } from '../service/calling-hours/time-zone-info.js'
 import { Consent } from '../service/consent/consent.js'
 import { ConsentRecords } from '../service/consent/consent-records.js'
 import { InternalDnc, type InternalDncOptions } from '../service/internal-dnc/internal-dnc.js'
+import { OptOuts } from '../service/internal-dnc/opt-outs.js'
 import { ListFacts, type Lists } from '../service/lists/list-facts.js'
 import { LitigatorCheck } from '../service/lists/litigator-check.js'
 import type { ScopeResolver } from '../service/projects/project-scope.js'
@@ -258,4 +260,28 @@ export function createGateAccounts(
     real: create('real', remote?.compliance ?? embedded.real),
     sandbox: create('sandbox', embedded.sandbox),
   }
+}
+
+interface OptOutsContext {
+  readonly service: { readonly internalDnc: Pick<InternalDnc, 'add'> }
+  readonly projects: ScopeResolver
+  readonly viewOf: (accountId: string) => AccountView
+  /** Replaced by a reload. */
+  readonly settings: Pick<Settings, 'optOuts'>
+  readonly data: { readonly rules: Pick<CallingRules, 'revocation'> }
+  readonly metrics: Pick<Metrics, 'recordOptOutReceived'>
+}
+
+/** Throws a `DataFileError` for a mistake in the file of phrases. */
+export function createOptOuts(context: OptOutsContext): OptOuts {
+  const { service, projects, viewOf, metrics } = context
+  return new OptOuts({
+    internalDnc: service.internalDnc,
+    projects,
+    viewOf,
+    phrases: readOptOutPhrases(resolveShippedFile(context.settings.optOuts.phrasesFile)),
+    getSettings: () => context.settings.optOuts,
+    getRules: () => context.data.rules.revocation,
+    onInForce: metrics.recordOptOutReceived,
+  })
 }

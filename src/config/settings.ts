@@ -8,6 +8,7 @@ import { asteriskSchema } from './asterisk.js'
 import { edgeSchema } from './edge.js'
 import { gateSchema } from './gate.js'
 import { listsSchema } from './lists.js'
+import { optOutsSchema } from './opt-outs.js'
 import { permitsSchema } from './permits.js'
 import { policySchema } from './policy.js'
 import { limitsSchema, lookupsSchema, reputationSchema, webhooksSchema } from './service.js'
@@ -232,6 +233,7 @@ const settingsShape = z.strictObject({
   gate: gateSchema.prefault({}),
   source: sourceSchema.prefault({}),
   policy: policySchema.prefault({}),
+  optOuts: optOutsSchema.prefault({}),
   limits: limitsSchema.prefault({}),
   webhooks: webhooksSchema.prefault({}),
   reputation: reputationSchema.prefault({}),

@@ -15,7 +15,10 @@ import {
   type RecordPage,
 } from '../api/edges.js'
 import type { Endpoint } from '../api/endpoint.js'
+import type { OptOutReport } from '../domain/consent-records.js'
 import type { CountedAttempt } from '../domain/mandate.js'
+import type { Instant } from '../domain/time/clock.js'
+import { formatInstant } from '../domain/time/dates.js'
 import { getErrorMessage, truncate } from '../errors.js'
 
 export interface CenterClientOptions {
@@ -24,6 +27,12 @@ export interface CenterClientOptions {
   readonly loginId: string
   /** With the key on its first line; it is read again when the key is refused. */
   readonly loginIdFile: string
+}
+
+export type EdgeOptOutReport = Pick<OptOutReport, 'number' | 'said' | 'source' | 'scope'> & {
+  readonly reference: string
+  readonly receivedAt: Instant
+  readonly channel?: OptOutReport['channel'] | undefined
 }
 
 /** A line that answers later is as good as none. */
@@ -63,6 +72,12 @@ export class CenterClient {
     const fields = { actionType: 'add', projId: project, phoneList: numbers.join(',') }
     const request = { method: 'POST', body: JSON.stringify(fields) }
     await this.#send('/app/main/rpc/pdnc', request, () => undefined)
+  }
+
+  /** As often as it is sent, it is one opt-out. Rejects unless it was stored. */
+  async reportOptOut({ receivedAt, ...report }: EdgeOptOutReport): Promise<void> {
+    const body = JSON.stringify({ ...report, receivedAt: formatInstant(receivedAt) })
+    await this.#send('/v1/opt-outs', { method: 'POST', body }, () => undefined)
   }
 
   async storeRecords(batch: EdgeDecisionsRequest): Promise<EdgeDecisionsResponse> {

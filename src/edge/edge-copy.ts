@@ -14,8 +14,10 @@ import {
   type RecordPage,
 } from '../api/edges.js'
 import type { Instant } from '../domain/time/clock.js'
+import { formatInstant } from '../domain/time/dates.js'
 import type { OpenDatabase } from '../storage/open-database.js'
 import type { Db, InternalDncRow, Tables } from '../storage/tables.js'
+import type { EdgeOptOutReport } from './center-client.js'
 
 export type OptOutRow = Tables['edge_opt_outs']
 
@@ -150,6 +152,32 @@ export class EdgeCopy {
       .orderBy('added_at')
       .limit(limit)
       .execute()
+  }
+
+  /** An opt-out for all lists of the account, with what the person said. */
+  async readReport({
+    account_id: accountId,
+    number,
+    added_at: addedAt,
+  }: OptOutRow): Promise<EdgeOptOutReport> {
+    const statement = await this.#storage.db
+      .selectFrom('opt_out_statements')
+      .select(['said', 'source', 'channel', 'received_at'])
+      .where('account_id', '=', accountId)
+      .where('number', '=', number)
+      .where('scope', '=', 'everything')
+      .orderBy('heard_at', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+    return {
+      number,
+      scope: 'everything',
+      reference: `edge ${formatInstant(addedAt)}`,
+      said: statement?.said ?? undefined,
+      source: statement?.source ?? 'edge',
+      channel: statement?.channel ?? undefined,
+      receivedAt: statement?.received_at ?? addedAt,
+    }
   }
 
   /** Replaces what was kept for the center by its rows of these numbers, except opt-outs that were added again since. */

@@ -4,6 +4,7 @@
  */
 import type { ChangesCopy } from '../api/edges.js'
 import { sandboxAccountId } from '../domain/caller.js'
+import { allListsOfAccount } from '../domain/consent-records.js'
 import type { AttemptCounter } from '../domain/mandate.js'
 import type { PhoneNumber } from '../domain/phone-number.js'
 import type { ClockReading } from '../domain/time/clock.js'
@@ -234,8 +235,14 @@ export class EdgeFeed implements ChangeFeed {
       for (const project of await this.#copy.listOptOutProjects()) {
         if (this.#delivered.has(project)) continue
         const optOuts = await this.#copy.readOptOuts(project, maxOptOuts)
-        const numbers = optOuts.map(({ number }) => number)
-        await this.#client.addOptOuts(project, numbers).then(
+        const isSent =
+          project === allListsOfAccount
+            ? this.#reportOptOuts(optOuts)
+            : this.#client.addOptOuts(
+                project,
+                optOuts.map(({ number }) => number),
+              )
+        await isSent.then(
           () => this.#delivered.set(project, optOuts),
           (cause: unknown) => {
             problem = getErrorMessage(cause)
@@ -246,6 +253,12 @@ export class EdgeFeed implements ChangeFeed {
       problem = getErrorMessage(cause)
     }
     return problem
+  }
+
+  async #reportOptOuts(optOuts: readonly OptOutRow[]): Promise<void> {
+    for (const optOut of optOuts) {
+      await this.#client.reportOptOut(await this.#copy.readReport(optOut))
+    }
   }
 }
 

@@ -42,6 +42,8 @@ export interface ServerMetrics {
   setReadiness(checks: readonly { readonly name: string; readonly ready: boolean }[]): void
   /** From the arrival of an opt-out at the service until no decision can miss it. */
   recordOptOutEnforced(seconds: number): void
+  /** From when the person opted out until no decision can miss it. */
+  recordOptOutReceived(seconds: number): void
   setReloadSuccess(isSuccessful: boolean): void
   /** Hashes of the settings and the calling rules in use. */
   setConfigurationVersions(versions: { readonly settings: string; readonly rules: string }): void
@@ -53,6 +55,12 @@ export function createServerMetrics(registry: Registry): ServerMetrics {
     name: 'callgate_opt_out_enforced_seconds',
     help: 'Time from the arrival of an opt-out until every decision of this server uses it.',
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
+    registers,
+  })
+  const received = new Histogram({
+    name: 'callgate_opt_out_receipt_seconds',
+    help: 'Time from the receipt of an opt-out, as POST /v1/opt-outs says it, until it was in force; the law gives ten business days.',
+    buckets: [1, 60, 300, 3_600, 21_600, 86_400, 172_800, 432_000, 604_800, 864_000, 1_209_600],
     registers,
   })
   const ready = new Gauge({
@@ -76,6 +84,7 @@ export function createServerMetrics(registry: Registry): ServerMetrics {
   return {
     setServerReader: createReadGauges(registry),
     recordOptOutEnforced: (seconds) => optOut.observe(seconds),
+    recordOptOutReceived: (seconds) => received.observe(seconds),
     setReloadSuccess: (isSuccessful) => reload.set(isSuccessful ? 1 : 0),
     setConfigurationVersions({ settings, rules }) {
       configuration.reset()

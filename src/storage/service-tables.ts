@@ -4,6 +4,7 @@
  */
 import type { Generated } from 'kysely'
 import type { Answerer } from '../domain/call-outcome.js'
+import type { OptOutChannel, OptOutScope } from '../domain/consent-records.js'
 import type { CallKind, CallPurpose } from '../domain/decision.js'
 import type { LabelIssuer } from '../domain/spam-labels.js'
 
@@ -268,4 +269,30 @@ export interface AnsweredCallRow {
   connected_at: number | null
   /** In which rows of `abandonment_counts` it is counted, and as what, as JSON. */
   counted: string
+}
+
+/** What a person said when they opted out; `internal_dnc` has the opt-out. */
+export interface OptOutStatementRow {
+  account_id: string
+  /** Of one about a decision or a reference a hash of its content, so that it is stored once. */
+  id: string
+  /** Code of the project the list belongs to for whose calls it was said. */
+  list: string
+  number: string
+  decision_id: string | null
+  source: string
+  said: string | null
+  /** When it was stored and took effect. */
+  heard_at: number
+  key_id: string | null
+  /** Null, as what follows, in rows from before there were scopes: those hold for their list. */
+  scope: OptOutScope | null
+  channel: OptOutChannel | null
+  /** When the person said it, or it came in. */
+  received_at: number | null
+  /** 0 if a person should read the words. */
+  understood: number | null
+  /** When a person did. */
+  read_at: Generated<number | null>
+  read_by: Generated<string | null>
 }

@@ -13,6 +13,7 @@ import type {
   LabelObservationRow,
   LegalEntityRow,
   MonitoredNumberRow,
+  OptOutStatementRow,
   PermitKeyRow,
   PermitRow,
   RepeatedRequestRow,
@@ -318,21 +319,6 @@ interface EdgeOptOutRow {
   list: string
   number: string
   added_at: number
-}
-
-/** What a person said when they opted out; `internal_dnc` has the opt-out. */
-interface OptOutStatementRow {
-  account_id: string
-  /** Of one about a decision a hash of its content, so that it is stored once. */
-  id: string
-  /** Code of the project the list belongs to. */
-  list: string
-  number: string
-  decision_id: string | null
-  source: string
-  said: string | null
-  heard_at: number
-  key_id: string | null
 }
 
 /** A version of a number list that was published; see `list-versions.ts`. */

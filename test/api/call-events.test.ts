@@ -256,8 +256,60 @@ describe('an opt-out', () => {
     expect(await decide('4155550106')).toMatchObject({ reason: 'consent-revoked' })
   })
 
+  it('answers what the law says of it, and offers one text that confirms it', async () => {
+    const body = { number: '2125550196', said: 'Stop.', channel: 'text', reference: 'sms 9' }
+    const answer = async () => (await (await optOut(body)).json()) as object
+    const now = new Date(running.clock.at).toISOString().replace('.000', '')
+    const before = new Date(running.clock.at + 300_000).toISOString().replace('.000', '')
+    const first = await answer()
+    expect(first).toEqual({
+      ...{ recorded: true, scope: 'everything', receivedAt: now, effectiveAt: now },
+      ...{ understood: true, lastDay: '2026-12-08', confirmation: { messages: 1, before } },
+      rules: [{ id: 'tcpa-revocation', citation: expect.any(String) }],
+    })
+    expect(await answer()).toEqual({ ...first, confirmation: null })
+  })
+
+  it('of scope project is refused, says why, and is not stored', async () => {
+    const refused = await optOut({ number: '2125550197', scope: 'project' })
+    expect(refused.status).toBe(400)
+    expect(await refused.text()).toContain('send the opt-out again without scope')
+    expect((await statements()).filter(({ number }) => number === '2125550197')).toEqual([])
+  })
+
+  it('about a call of a project that is not active any more is recorded for all others', async () => {
+    const status = (code: string, handler: string) =>
+      running.get(`/app/main/rpc/project?project_code=${code}&handler=${handler}`)
+    const project = { ProjectCode: 'GONE', ProjectName: 'Gone', InheritEBR: true }
+    expect((await running.postJson('/v1.5/projects', project)).status).toBe(201)
+    const { id } = await decide('9545550106', { projectId: 'GONE' })
+    expect((await status('GONE', 'deactivate_project')).status).toBe(200)
+    const answer = await optOut({ decisionId: id, said: 'stop calling' })
+    expect(answer.status, await answer.text()).toBe(200)
+    await status('GONE', 'reactivate_project')
+    for (const projectId of [undefined, 'GONE']) {
+      const decided = await decide('9545550106', { projectId })
+      expect(decided, projectId).toMatchObject({ decision: 'block' })
+      expect(['consent-revoked', 'internal-dnc']).toContain(decided.reason)
+    }
+  })
+
+  it('is measured from when it came in', async () => {
+    const receivedAt = new Date(running.clock.at - 172_000_000).toISOString()
+    await optOut({ number: '2125550198', channel: 'voicemail', receivedAt })
+    const metrics = await (await fetch(`${running.url}/metrics`)).text()
+    expect(metrics).toMatch(/callgate_opt_out_receipt_seconds_bucket{le="86400"} (\d+)\n/)
+    const [day, twoDays] = ['86400', '172800'].map((le) =>
+      Number(new RegExp(`receipt_seconds_bucket{le="${le}"} (\\d+)`).exec(metrics)?.[1]),
+    )
+    expect((twoDays ?? 0) - (day ?? 0)).toBe(1)
+  })
+
   it.each([
     {},
+    { number: '2125550106', scope: 'all' },
+    { number: '2125550106', channel: 'fax' },
+    { number: '2125550106', receivedAt: 'yesterday' },
     { number: '212555010' },
     { number: '+442071838750' },
     { number: '2125550106', decisionId: 'x' },

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { previewEndpoint } from '../../src/api/gate/preview.js'
 import { listFileEndpoint } from '../../src/api/lists/list-file.js'
 import type { OpenApiDocument, Operation } from '../../src/api/openapi.js'
+import { createOptOuts } from '../../src/app/service.js'
 import { Center } from '../../src/edge/center.js'
 import { createEdgeDecisionsRoute } from '../../src/edge/edge-decisions-route.js'
 import { edgeRoutes } from '../../src/edge/edge-routes.js'
@@ -49,7 +50,7 @@ function everyEndpoint() {
         },
         importedAttempts: { add: async () => undefined },
         clock: systemClock,
-        optOuts: service.internalDnc,
+        optOuts: createOptOuts(running.callgate),
       }),
       ...edgeRoutes(
         new Center({ storage, timers: systemTimers, listAccountId: 'main' }),

@@ -567,13 +567,13 @@ describe('a gate with permits and opt-outs', () => {
     expect(result.structuredContent).toEqual({ recorded: true, wordsStored: true })
     await callTool(client, 'record_opt_out', {
       number: 12125550106,
-      scope: 'account',
+      scope: 'project',
       projectId: 'P',
     })
     await callTool(client, 'record_opt_out', { number: allowed, said: 'x'.repeat(501) })
     expect(bodies).toEqual([
       { decisionId: 'd1', said: 'stop', source: 'mcp' },
-      { number: allowed, source: 'mcp' },
+      { number: allowed, projectId: 'P', source: 'mcp', scope: 'project' },
       { number: allowed, said: 'x'.repeat(500), source: 'mcp' },
     ])
   })

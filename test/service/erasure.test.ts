@@ -96,7 +96,7 @@ const kept: Readonly<Record<string, string>> = {
     'legal_name ein street_address city state zip country_code primary_phone_number more',
   list_versions: 'name version sha256 published_by',
   pauses: 'subject paused_by reason',
-  opt_out_statements: 'id list number decision_id source key_id',
+  opt_out_statements: 'id list number decision_id source key_id scope channel read_by',
   permit_keys: 'edge private_key',
   project_hours: 'project_code region mon_fri sat sun effective_from effective_until',
   projects:

@@ -5,6 +5,7 @@
  * `CALLGATE_SEARCH_STEPS=200000 CALLGATE_SEARCH_SEED=7 npx vitest run test/service/opt-out-search.test.ts`
  */
 import { expect, test } from 'vitest'
+import { createOptOuts } from '../../src/app/service.js'
 import { type Caller, noLimits, type Role } from '../../src/domain/caller.js'
 import { formatDay, formatInstant } from '../../src/domain/time/dates.js'
 import { AppError } from '../../src/errors.js'
@@ -47,6 +48,14 @@ class Model {
     const key = `${this.listOf(project)} ${number}`
     if (this.ignoresRepeatedAdd && this.#optOuts.get(key)?.onList) return
     this.#optOuts.set(key, { step: this.#step, onList: true })
+  }
+
+  /** Somebody has said it, so it counts also where repeated adds are ignored. */
+  report(number: string): void {
+    this.#step += 1
+    for (const list of this.inheritsList ? (['master'] as const) : projects) {
+      this.#optOuts.set(`${list} ${number}`, { step: this.#step, onList: true })
+    }
   }
 
   remove(project: Project, number: string): void {
@@ -151,7 +160,8 @@ class Search {
   /** What may be done, by how often. */
   readonly #acts: readonly (readonly [number, () => Promise<void>])[] = [
     [30, () => this.#record()],
-    [22, () => this.#add()],
+    [18, () => this.#add()],
+    [4, () => this.#report()],
     [8, () => this.#remove()],
     [3, () => this.#removeRecord()],
     [20, () => this.#moveClock()],
@@ -181,6 +191,19 @@ class Search {
     await this.running.callgate.service.internalDnc.add(this.#someone(), request)
     this.#model.add(project, number)
     this.#note(`add ${number} ${project}`)
+  }
+
+  async #report(): Promise<void> {
+    const { project, number, projectId } = this.#about()
+    await createOptOuts(this.running.callgate).record(this.#someone(), {
+      number,
+      projectId,
+      scope: 'everything',
+      channel: 'agent',
+      source: 'search',
+    })
+    this.#model.report(number)
+    this.#note(`report ${number} ${project}`)
   }
 
   async #remove(): Promise<void> {

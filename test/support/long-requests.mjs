@@ -14,7 +14,7 @@ const { openCallgate } = await load('app/callgate.js')
 const { ServiceThreads } = await load('app/service-threads.js')
 const { loadSettings } = await load('config/load.js')
 const { createFirstKeys } = await load('commands/serve/first-keys.js')
-const { openHttpServer } = await load('commands/serve/serve.js')
+const { openHttpServer } = await load('commands/serve/http-server.js')
 const { nodeRuntime } = await load('runtime/runtime.js')
 
 const dataDir = mkdtempSync(join(tmpdir(), 'callgate-long-requests-'))

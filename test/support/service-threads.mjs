@@ -16,7 +16,7 @@ const { ServiceThreads } = await load('app/service-threads.js')
 const { loadSettings } = await load('config/load.js')
 const { refreshData } = await load('commands/serve/data-watch.js')
 const { createFirstKeys } = await load('commands/serve/first-keys.js')
-const { openHttpServer } = await load('commands/serve/serve.js')
+const { openHttpServer } = await load('commands/serve/http-server.js')
 const { NumberListBuilder } = await load('data/number-list/format/number-list-builder.js')
 const { nodeRuntime } = await load('runtime/runtime.js')
 

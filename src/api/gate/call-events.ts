@@ -1,6 +1,13 @@
 /** What is heard of a call after its decision: its outcome, and an opt-out of the person called. */
 import { z } from 'zod'
 import { type Answerer, answerers, type SaidDisclosure } from '../../domain/call-outcome.js'
+import {
+  type OptOutChannel,
+  type OptOutReport,
+  type OptOutScope,
+  optOutChannels,
+  optOutScopes,
+} from '../../domain/consent-records.js'
 import { disclosureKeys } from '../../domain/decision.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, parseInstant } from '../../domain/time/dates.js'
@@ -127,17 +134,10 @@ export const outcomeEndpoint = defineEndpoint<OutcomeRequest, { readonly recorde
   errors: 'problem',
 })
 
-export interface OptOutRequest {
+export interface OptOutRequest extends Omit<OptOutReport, 'number' | 'channel'> {
   /** Ten digits; absent if the decision has it. */
   readonly number?: string | undefined
-  readonly decisionId?: string | undefined
-  readonly reference?: string | undefined
-  /** The words of the person. */
-  readonly said?: string | undefined
-  /** Where they were heard. */
-  readonly source: string
-  readonly projectId?: string | undefined
-  readonly campaignId?: string | undefined
+  readonly channel?: OptOutChannel | undefined
 }
 
 const optOutRequest: z.ZodType<OptOutRequest> = fields({
@@ -151,6 +151,18 @@ const optOutRequest: z.ZodType<OptOutRequest> = fields({
     })
     .optional(),
   decisionId: decisionId.optional(),
+  scope: z
+    .enum(optOutScopes, `must be ${optOutScopes.join(' or ')}`)
+    .default('everything')
+    .describe(
+      'everything: calls of every project of the account. project: of the project alone, which must call for a legal ' +
+        'entity of its own (optOuts.sellers)',
+    ),
+  channel: z
+    .enum(optOutChannels, `must be one of ${optOutChannels.join(', ')}`)
+    .optional()
+    .describe('How it came in; agent if absent, call-voice with source transcript'),
+  receivedAt: instant.describe('When it came in, now if absent or later'),
   reference: optionalText(200).describe(
     'Your id of the call or event: with it, the same words about the number are stored once',
   ),
@@ -166,11 +178,24 @@ const optOutRequest: z.ZodType<OptOutRequest> = fields({
   message: 'send either number or decisionId',
 })
 
-export const optOutEndpoint = defineEndpoint<OptOutRequest, { readonly recorded: true }>({
+/** Instants are in ISO 8601. */
+export interface OptOutResponse {
+  readonly recorded: true
+  readonly scope: OptOutScope
+  readonly receivedAt: string
+  /** Since then no call is allowed. */
+  readonly effectiveAt: string
+  readonly understood: boolean
+  readonly lastDay: string | null
+  readonly confirmation: { readonly messages: 1; readonly before: string } | null
+  readonly rules: readonly { readonly id: string; readonly citation: string }[]
+}
+
+export const optOutEndpoint = defineEndpoint<OptOutRequest, OptOutResponse>({
   name: 'opt-out',
   summary:
-    'Puts the person called on the internal do-not-call list, by the number or by the decision about the call. ' +
-    'It is on disk and in force when the answer is sent. The same words about the same decision are stored once.',
+    'Puts the person called on the internal do-not-call lists of the account, by the number or by the decision about ' +
+    'the call. It is on disk and in force when the answer is sent. The same words about the same decision are stored once.',
   spec: 'the gate',
   method: 'POST',
   paths: ['/v1/opt-outs'],
@@ -182,6 +207,23 @@ export const optOutEndpoint = defineEndpoint<OptOutRequest, { readonly recorded:
   scopes: (request) =>
     request.decisionId && !request.projectId && !request.campaignId ? [] : [request],
   request: optOutRequest,
-  response: z.object({ recorded: z.literal(true) }),
+  response: z.object({
+    recorded: z.literal(true),
+    scope: z.enum(optOutScopes),
+    receivedAt: z.string(),
+    effectiveAt: z.string(),
+    understood: z
+      .boolean()
+      .describe('False: the words are an opt-out all the same, and a person should read them'),
+    lastDay: z
+      .string()
+      .nullable()
+      .describe('The last day on which the law would have it honored, which has happened already'),
+    confirmation: z
+      .object({ messages: z.literal(1), before: z.string() })
+      .nullable()
+      .describe('One text without marketing may confirm it until then; null: send none'),
+    rules: z.array(z.object({ id: z.string(), citation: z.string() })),
+  }),
   errors: 'problem',
 })

@@ -177,6 +177,7 @@ async function findStoredFindings(
       ...(await findCalls(db)),
       ...(await findKeyFindings(db, clock)),
       ...(await findShadowFindings(db)),
+      ...(storage.isCopy ? [] : await findOptOutFindings(db).catch(() => [])),
       ...(await findClockFindings(database, clock)),
     ]
   } finally {
@@ -252,6 +253,23 @@ async function findKeyFindings(db: Db, clock: Clock): Promise<readonly HealthFin
     const create = `callgate keys create --account ${account}`
     const fix = `${create}, then: callgate keys revoke ${id}`
     return { level: isExpired ? 'now' : 'soon', subject: 'keys', account, problem, fix }
+  })
+}
+
+/** What nobody has read; it is in force all the same. Fails for a database of an earlier version. */
+async function findOptOutFindings(db: Db): Promise<readonly HealthFinding[]> {
+  const rows = await db
+    .selectFrom('opt_out_statements')
+    .select(['account_id', (row) => row.fn.countAll().as('count')])
+    .where('understood', '=', 0)
+    .where('read_at', 'is', null)
+    .groupBy('account_id')
+    .orderBy('account_id')
+    .execute()
+  return rows.map(({ account_id: account, count }) => {
+    const problem = `account ${account}: ${count} opt-outs have words that are not understood and that nobody has read`
+    const fix = `callgate opt-outs list --unclear --account ${account}, then: callgate opt-outs read <id>`
+    return { level: 'soon', subject: 'opt-outs', account, problem, fix }
   })
 }
 

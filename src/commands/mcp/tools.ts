@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { decisionSchema } from '../../api/gate/decision-body.js'
 import { previewEndpoint } from '../../api/gate/preview.js'
 import { version } from '../../config/version.js'
+import { type OptOutScope, optOutScopes } from '../../domain/consent-records.js'
 import { parseDialString } from '../../domain/phone-number.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { boundText, type GateClient, GateFailure, maxTextLength } from './gate-client.js'
@@ -181,11 +182,11 @@ function addRecordOptOut(server: McpServer, client: GateClient): void {
                 `What the person said, word for word; ${maxTextLength} characters are stored`,
               ),
             scope: z
-              .enum(['project', 'account'])
-              .default('project')
+              .enum(optOutScopes)
+              .default('everything')
               .describe(
-                'project: the list of the project of the call. account: the list of the Master Project, which ' +
-                  'other projects may inherit',
+                'everything: no call for any project. project: only if the person wants to be called for others, and the ' +
+                  'project is another company; it is refused otherwise',
               ),
             projectId: callInput.projectId.describe('With a number: the project of the call'),
           })
@@ -218,28 +219,27 @@ interface OptOutCall {
   readonly number?: string | undefined
   readonly decisionId?: string | undefined
   readonly said?: string | undefined
-  readonly scope: 'project' | 'account'
+  readonly scope: OptOutScope
   readonly projectId?: string | undefined
 }
 
-async function recordOptOut(call: OptOutCall, client: GateClient) {
-  const { decisionId: id, said, scope } = call
+async function recordOptOut(
+  { number: dialed, decisionId: id, said, scope, projectId }: OptOutCall,
+  client: GateClient,
+) {
   const recorded = z.object({ recorded: z.literal(true) })
-  const words = { said, source: 'mcp' }
+  const words = { said, source: 'mcp', ...(scope === 'project' && { scope }) }
   const wordsStored = said !== undefined
-  if (id !== undefined && scope === 'project') {
+  if (id !== undefined) {
     await client.ask('/v1/opt-outs', recorded, { decisionId: id, ...words })
     return { recorded: true, wordsStored }
   }
-  const of = id === undefined ? undefined : await readDecision(client, id)
-  const parsed = parseDialString(of?.number ?? call.number ?? '')
+  const parsed = parseDialString(dialed ?? '')
   if (parsed.kind !== 'nanp') {
     throw new GateFailure('that is not a number of the North American plan')
   }
   const { number: listed } = parsed
-  const { projectId } = scope === 'account' ? {} : (of ?? call)
-  const campaignId = scope === 'account' ? undefined : of?.campaignId
-  await client.ask('/v1/opt-outs', recorded, { number: listed, projectId, campaignId, ...words })
+  await client.ask('/v1/opt-outs', recorded, { number: listed, projectId, ...words })
   return { recorded: true, number: listed, wordsStored }
 }
 

@@ -6,12 +6,12 @@ import {
   resolveShippedFile,
 } from '../../config/load.js'
 import { apiKeyRule, isApiKey } from '../../config/secret-file.js'
+import { createOptOutFinder, readOptOutPhrases } from '../../data/files/opt-out-phrases.js'
 import { type CallKind, callKinds } from '../../domain/decision.js'
 import { getErrorMessage } from '../../errors.js'
 import { type Logger, openLog } from '../../observability/log.js'
 import { EventClient } from '../../proxy/events/event-client.js'
 import { openEventServer } from '../../proxy/events/event-server.js'
-import { createOptOutFinder, readOptOutPhrases } from '../../proxy/events/opt-out-phrases.js'
 import { readTelnyxKey } from '../../proxy/events/signatures.js'
 import { GateClient } from '../../proxy/gate-client.js'
 import type { RunningProxy } from '../../proxy/listen.js'
@@ -108,7 +108,7 @@ function parseEventOptions(options: ProxyCommandOptions) {
     ...parseListen('--events-listen', eventsListen),
     secret,
     publicOrigin: eventsUrl === undefined ? '' : parseOrigin('--events-url', eventsUrl),
-    findOptOut: createOptOutFinder(readOptOutPhrases(resolveShippedFile(options.phrases))),
+    findOptOut: createOptOutFinder(readOptOutPhrases(resolveShippedFile(options.phrases)).phrases),
   }
 }
 

@@ -42,7 +42,10 @@ export const abandonmentRuleSchema = ({ country, day, text, confidence }: Abando
       minAnswered: z.int().min(1, 'must be 1 or more').max(100_000, 'must be 100000 or less'),
       connectSeconds: z.int().min(1, 'must be 1 or more').max(60, 'must be 60 or less'),
       days: z.int().min(1, 'must be 1 or more').max(366, 'must be 366 or less').optional(),
-      monthIn: z.string().refine(isZoneOfPlan, 'must be the IANA time zone of an area code').optional(),
+      monthIn: z
+        .string()
+        .refine(isZoneOfPlan, 'must be the IANA time zone of an area code')
+        .optional(),
       from: day.optional(),
       until: day.optional(),
       citation: text,

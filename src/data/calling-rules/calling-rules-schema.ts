@@ -12,6 +12,7 @@ import { listDocumentProblems } from '../files/document-problems.js'
 import { abandonmentRuleSchema } from './abandonment-rules.js'
 import { frequencyRuleSchema } from './frequency-rules.js'
 import { purposesSchema } from './purposes.js'
+import { revocationSchema } from './revocation-rules.js'
 
 /** `none`, or `HH:MM-HH:MM` as seconds of the day. */
 const dayWindowSchema = z.string().transform((value, context): DayWindow | undefined => {
@@ -356,6 +357,13 @@ function documentSchema(known: DefinedNames) {
     abandonmentRules: z
       .array(abandonmentRuleSchema({ country, day: daySchema, text, confidence }))
       .default([]),
+    revocation: revocationSchema({
+      day: daySchema,
+      text,
+      confidence,
+      holiday: reference(known.holidays, 'holidays'),
+      observedPolicy: reference(known.policies, 'observedPolicies'),
+    }).optional(),
     regions: z.record(code, regionSchema(known)),
     sources: z.record(z.string(), sourceSchema),
   })

@@ -32,6 +32,7 @@ import {
 import { FrequencyRules } from './frequency-rules.js'
 import { HolidayCalendar, type RegionHoliday } from './holidays.js'
 import { Purposes } from './purposes.js'
+import { RevocationRules } from './revocation-rules.js'
 
 /** Sale and inquiry: the relationship records that expire after a number of months. */
 type TimedEbrType = 'S' | 'I'
@@ -104,6 +105,8 @@ export class CallingRules {
   readonly frequency: FrequencyRules
   readonly purposes: Purposes
   readonly abandonment: AbandonmentRules
+  /** Absent from files of earlier versions. */
+  readonly revocation: RevocationRules | undefined
   readonly #regions: ReadonlyMap<string, PreparedRegion>
   /** Only the kinds that have any, since each decision asks. */
   readonly #disclosures: ReadonlyMap<CallKind, readonly DisclosureEntry[]>
@@ -115,6 +118,7 @@ export class CallingRules {
     this.frequency = new FrequencyRules(document.frequencyRules, countryOf)
     this.purposes = new Purposes(document.purposes)
     this.abandonment = new AbandonmentRules(document.abandonmentRules, countryOf)
+    this.revocation = prepareRevocation(document)
     this.#regions = new Map(
       Object.entries(document.regions).map(([code, entry]) => [
         code,
@@ -235,6 +239,14 @@ function holdsSomewhere(
 }
 
 const noDays: ReadonlyMap<LocalDay, string> = new Map()
+
+function prepareRevocation(document: CallingRulesDocument): RevocationRules | undefined {
+  const { revocation } = document
+  if (!revocation) return undefined
+  const holidays = revocation.holidays.map((key) => ({ key }))
+  const policy = revocation.observedPolicy
+  return new RevocationRules(revocation, createHolidayCalendar(document, { holidays, policy }))
+}
 
 interface CodedEntry {
   readonly code: string

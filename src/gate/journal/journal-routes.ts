@@ -4,12 +4,17 @@
  */
 
 import { importAttemptsEndpoint } from '../../api/gate/attempts.js'
-import { type OptOutRequest, optOutEndpoint, outcomeEndpoint } from '../../api/gate/call-events.js'
+import {
+  type OptOutRequest,
+  type OptOutResponse,
+  optOutEndpoint,
+  outcomeEndpoint,
+} from '../../api/gate/call-events.js'
 import { readDecisionEndpoint } from '../../api/gate/decisions.js'
 import { createRoute, type Route, requireScopeAllowed } from '../../api/route.js'
 import type { CallOutcome } from '../../domain/call-outcome.js'
-import type { Caller, ScopeChoice } from '../../domain/caller.js'
-import type { OptOutStatement } from '../../domain/consent-records.js'
+import type { Caller } from '../../domain/caller.js'
+import type { OptOutReport, OptOutTerms, RecordedOptOut } from '../../domain/consent-records.js'
 import type { ImportedAttempt } from '../../domain/mandate.js'
 import type { Clock } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
@@ -31,14 +36,7 @@ export interface JournalRoutesDeps {
   }
   readonly clock: Pick<Clock, 'now'>
   readonly optOuts: {
-    add(
-      caller: Caller,
-      request: ScopeChoice & {
-        readonly numbers: readonly string[]
-        readonly ignoreInvalid: boolean
-        readonly statement: OptOutStatement
-      },
-    ): Promise<void>
+    record(caller: Caller, report: OptOutReport): Promise<RecordedOptOut & OptOutTerms>
   }
 }
 
@@ -58,18 +56,33 @@ export function journalRoutes(deps: JournalRoutesDeps): readonly Route[] {
       return { recorded: true } as const
     }),
     createRoute(optOutEndpoint, async (caller, request) => {
-      const { decisionId, reference, said, source } = request
+      const { decisionId, channel, source } = request
       const call = decisionId ? await findCall(deps, caller, decisionId) : request
-      await optOuts.add(caller, {
-        numbers: [call.number ?? ''],
+      const recorded = await optOuts.record(caller, {
+        ...request,
+        channel: channel ?? (source === 'transcript' ? 'call-voice' : 'agent'),
+        number: call.number ?? '',
         projectId: request.projectId ?? call.projectId,
         campaignId: request.campaignId ?? (request.projectId ? undefined : call.campaignId),
-        ignoreInvalid: false,
-        statement: { decisionId, reference, said, source },
       })
-      return { recorded: true } as const
+      return toOptOutResponse(recorded)
     }),
   ]
+}
+
+function toOptOutResponse(recorded: RecordedOptOut & OptOutTerms): OptOutResponse {
+  const { scope, receivedAt, effectiveAt, isUnderstood, lastDay, confirmBefore, rules } = recorded
+  return {
+    recorded: true,
+    scope,
+    receivedAt: formatInstant(receivedAt),
+    effectiveAt: formatInstant(effectiveAt),
+    understood: isUnderstood,
+    lastDay,
+    confirmation:
+      confirmBefore === null ? null : { messages: 1, before: formatInstant(confirmBefore) },
+    rules,
+  }
 }
 
 /** The number is that of the record, whatever an event of a platform says. */

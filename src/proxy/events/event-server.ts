@@ -1,5 +1,6 @@
 /** Receives the events of a platform, and passes on outcomes and spoken opt-outs. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { FindOptOut } from '../../data/files/opt-out-phrases.js'
 import type { Clock } from '../../domain/time/clock.js'
 import { getErrorMessage } from '../../errors.js'
 import type { Logger } from '../../observability/log.js'
@@ -9,7 +10,6 @@ import { Refusal } from '../refusal.js'
 import { parseFields, readBytes } from '../request-body.js'
 import type { CallEvent } from './call-event.js'
 import { type EventClient, EventNotStored } from './event-client.js'
-import type { FindOptOut } from './opt-out-phrases.js'
 import { platformEvents } from './platform-events.js'
 
 export interface EventServerOptions {

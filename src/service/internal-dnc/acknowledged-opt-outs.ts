@@ -11,6 +11,7 @@ export interface AcknowledgedOptOut {
   readonly accountId: string
   /** For which it was given; the project may read another list by now. */
   readonly projectCode: string
+  readonly onAllLists?: boolean | undefined
   readonly keyId: string
   readonly numbers: readonly PhoneNumber[]
   /** Number of its change. */

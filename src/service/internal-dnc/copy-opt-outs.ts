@@ -13,6 +13,8 @@ export interface OptOutCopy {
   readonly from: string
   readonly to: string
   readonly at: Instant
+  /** Only numbers whose holders opted out of every project. */
+  readonly only?: 'of-everything'
 }
 
 /**
@@ -22,10 +24,14 @@ export interface OptOutCopy {
  * copied too, still removed, except in the sandbox, where a removed row would hide a fixed entry.
  */
 export async function copyOptOuts(transaction: Db, carry: OptOutCopy): Promise<void> {
-  const { accountId, from, to, at } = carry
+  const { accountId, from, to, at, only } = carry
   if (from === to) return
   const kept = sql`internal_dnc.opted_out_at`
   const later = laterOf(sql`excluded.opted_out_at`, kept)
+  const isCopied = only
+    ? sql`number in (select number from opt_out_statements
+        where account_id = ${accountId} and scope = 'everything')`
+    : sql`true`
   const { numAffectedRows: changed = 0n } = await sql`
     insert into internal_dnc
       (account_id, list, number, added_at, modified_at, removed_at,
@@ -33,7 +39,7 @@ export async function copyOptOuts(transaction: Db, carry: OptOutCopy): Promise<v
     select account_id, ${to}, number, added_at, ${at}, removed_at,
       opted_out_at, stored_at, opted_out_seq, opted_out_by_date, key_id
     from internal_dnc
-    where account_id = ${accountId} and list = ${from}
+    where account_id = ${accountId} and list = ${from} and ${isCopied}
       and (removed_at is null
         or account_id in (select id from accounts where kind = 'real'))
     on conflict (account_id, list, number) do update set

@@ -1,5 +1,6 @@
 /** The SQL of the internal do-not-call lists; the rules around it are in `internal-dnc.ts`. */
 
+import { sql } from 'kysely'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
@@ -215,6 +216,61 @@ const insertForCenter = insertInChunks((db, rows: readonly Tables['edge_opt_outs
       })),
     ),
 )
+
+const hasOwnList = (accountId: string) =>
+  sql<boolean>`account_id = ${accountId} and (inherits_internal_dnc = 0 or code = ${accountId})`
+
+/** Of projects that opt-outs may be sent for. */
+export async function selectActiveLists(
+  db: Db,
+  accountId: string,
+): Promise<readonly { readonly code: string }[]> {
+  return await db
+    .selectFrom('projects')
+    .select('code')
+    .where(hasOwnList(accountId))
+    .where('status', '=', 'active')
+    .execute()
+}
+
+/**
+ * Records an opt-out on every list of the account except that of the write, as {@link insertEntries} and
+ * {@link updateOptOut} do on that. `fixedAt` is when fixed facts have put the number on them.
+ */
+export async function insertElsewhere(
+  db: Db,
+  write: RowWrite,
+  { number, fixedAt }: { readonly number: PhoneNumber; readonly fixedAt: Instant | undefined },
+): Promise<void> {
+  const { accountId, projectCode } = write.owner
+  const { at } = write
+  const addedAt = fixedAt ?? at
+  const optedOut = toOptOutColumns(write)
+  const whenRelisted = (column: 'added_at' | 'modified_at') =>
+    sql`case when internal_dnc.removed_at is null then ${sql.ref(`internal_dnc.${column}`)}
+      else ${sql.ref(`excluded.${column}`)} end`
+  await sql`
+    insert into internal_dnc (account_id, list, number, added_at, modified_at, removed_at,
+      opted_out_at, stored_at, opted_out_seq, opted_out_by_date, key_id)
+    select account_id, code, ${number}, ${addedAt}, ${addedAt}, null,
+      ${optedOut.opted_out_at}, ${optedOut.stored_at}, ${optedOut.opted_out_seq}, 0, ${optedOut.key_id}
+    from projects where ${hasOwnList(accountId)} and code <> ${projectCode}
+    on conflict (account_id, list, number) do update set
+      added_at = ${whenRelisted('added_at')},
+      modified_at = ${whenRelisted('modified_at')},
+      removed_at = null,
+      opted_out_at = excluded.opted_out_at,
+      stored_at = excluded.stored_at,
+      opted_out_seq = excluded.opted_out_seq,
+      opted_out_by_date = 0,
+      key_id = excluded.key_id`.execute(db)
+  await sql`
+    insert into internal_dnc_lists (account_id, list, modified_at)
+    select account_id, list, ${at} from internal_dnc
+    where account_id = ${accountId} and number = ${number} and list <> ${projectCode}
+      and modified_at = ${at}
+    on conflict (account_id, list) do update set modified_at = excluded.modified_at`.execute(db)
+}
 
 /** Updates the list's modification time. */
 export async function touchList(db: Db, { owner, at }: RowWrite): Promise<void> {

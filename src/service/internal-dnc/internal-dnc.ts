@@ -7,7 +7,11 @@
 import type { Caller, ScopeChoice } from '../../domain/caller.js'
 import type { ChangeObserver } from '../../domain/change-notifier.js'
 import type { MaybePromise } from '../../domain/compliance.js'
-import type { OptOutStatement } from '../../domain/consent-records.js'
+import {
+  allListsOfAccount,
+  type OptOutStatement,
+  type RecordedOptOut,
+} from '../../domain/consent-records.js'
 import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatDay, toUtcDay } from '../../domain/time/dates.js'
@@ -36,11 +40,13 @@ import type { FixedEntry, InternalDncListEntry } from './internal-dnc-rows.js'
 import {
   beforeFirstWrite,
   countOnList,
+  insertElsewhere,
   insertEntries,
   insertFixedEntries,
   keepForCenter,
   markRemoved,
   readLastModified,
+  selectActiveLists,
   selectEntries,
   touchList,
   updateOptOut,
@@ -71,6 +77,8 @@ export interface AddRequest extends InternalDncNumbers {
   readonly ignoreInvalid: boolean
   /** Of a request with one number. A statement that is stored already changes nothing. */
   readonly statement?: OptOutStatement | undefined
+  /** On the list of every project of the account, not only on that of the scope. */
+  readonly onAllLists?: boolean | undefined
 }
 
 /** Spec, "Internal DNC status item". Days are UTC. */
@@ -102,45 +110,87 @@ export class InternalDnc implements InternalDncEntrySource {
 
   /**
    * Adds all numbers to the list or none. A number that is already on it keeps its dates, but the
-   * opt-out is recorded and ends any earlier permission, unless the account ignores repeated adds.
-   * Resolves when the change is on disk and announced.
+   * opt-out is recorded and ends any earlier permission, unless the account ignores repeated adds and nobody has said it.
+   * Resolves when the change is on disk and announced, with what is stored of the statement.
    */
-  async add(caller: Pick<Caller, 'accountId' | 'keyId'>, request: AddRequest): Promise<void> {
+  async add(
+    caller: Pick<Caller, 'accountId' | 'keyId'>,
+    request: AddRequest,
+  ): Promise<RecordedOptOut | undefined> {
     const startedSeconds = monotonicSeconds()
     const scope = await this.#resolveScope(caller, request)
     const numbers = await readNumbers(request)
-    const { statement } = request
+    const { statement, onAllLists } = request
+    let recorded: RecordedOptOut | undefined
     const add = async (transaction: Db, write: RowWrite) => {
-      if (statement && !(await insertStatement(transaction, write, numbers[0] ?? '', statement))) {
-        return 0
+      if (statement) {
+        recorded = await insertStatement(transaction, write, numbers[0] ?? '', statement)
+        if (recorded.isRepeated) return 0
       }
+      if (onAllLists) await this.#addElsewhere(transaction, write, numbers)
       if (write.traits.isCopy) {
         await keepForCenter(transaction, write, { project: scope.projectCode, numbers })
       }
-      const fixed = await this.#excludeStored(
-        transaction,
-        write.owner,
-        await this.#findFixed(caller.accountId, numbers),
-      )
-      const account = await findAccount(transaction, caller.accountId)
-      if (account?.repeatedAdd === 'ignored') {
-        const listed = new Set(fixed.map(({ number }) => number))
-        const others = numbers.filter((number) => !listed.has(number))
-        return await insertEntries(transaction, write, others)
-      }
-      await insertFixedEntries(transaction, write, fixed)
-      await updateOptOut(transaction, write, numbers)
-      return await insertEntries(transaction, write, numbers)
+      return await this.#addTo(transaction, write, {
+        numbers,
+        isStated: statement !== undefined,
+      })
     }
     const write = { scope, numbers, run: runOptOutTransaction }
     const { seq, storedAt: at } = await this.#write(caller, write, add)
     if (this.#options.storage.traits.isShared) {
       const { accountId, keyId } = caller
-      const optOut = { accountId, keyId, projectCode: scope.projectCode, numbers, seq, at }
+      const { projectCode } = scope
+      const optOut = { accountId, keyId, projectCode, onAllLists, numbers, seq, at }
       await this.#options.onOptOutStored?.(optOut)
     }
     await notifyNumbersChanged(this.#options.changes, caller.accountId, numbers)
     this.#options.onOptOutEnforced?.(monotonicSeconds() - startedSeconds)
+    return recorded
+  }
+
+  /** Returns how many rows were changed. */
+  async #addTo(
+    transaction: Db,
+    write: RowWrite,
+    { numbers, isStated }: AddedEntries,
+  ): Promise<number> {
+    const { accountId } = write.owner
+    const fixed = await this.#excludeStored(
+      transaction,
+      write.owner,
+      await this.#findFixed(accountId, numbers),
+    )
+    const account = await findAccount(transaction, accountId)
+    if (account?.repeatedAdd === 'ignored' && !isStated) {
+      const listed = new Set(fixed.map(({ number }) => number))
+      const others = numbers.filter((number) => !listed.has(number))
+      return await insertEntries(transaction, write, others)
+    }
+    await insertFixedEntries(transaction, write, fixed)
+    await updateOptOut(transaction, write, numbers)
+    return await insertEntries(transaction, write, numbers)
+  }
+
+  /** Adds them to all other lists of the account, also to those of projects that are not active. */
+  async #addElsewhere(
+    transaction: Db,
+    write: RowWrite,
+    numbers: readonly PhoneNumber[],
+  ): Promise<void> {
+    const { accountId } = write.owner
+    const fixed = await this.#findFixed(accountId, numbers)
+    for (const number of numbers) {
+      const fact = fixed.find((entry) => entry.number === number)
+      await insertElsewhere(transaction, write, { number, fixedAt: fact?.addedAt })
+    }
+    if (!write.traits.isCopy) return
+    // List by list, as any center understands, and once for the account, since the center may have other lists.
+    for (const { code: project } of await selectActiveLists(transaction, accountId)) {
+      const owner = { accountId, projectCode: project }
+      await keepForCenter(transaction, { ...write, owner }, { project, numbers })
+    }
+    await keepForCenter(transaction, write, { project: allListsOfAccount, numbers })
   }
 
   /**
@@ -310,6 +360,12 @@ export class InternalDnc implements InternalDncEntrySource {
       'You do not have sufficient permissions to perform: delete_pdnc',
     )
   }
+}
+
+interface AddedEntries {
+  readonly numbers: readonly PhoneNumber[]
+  /** Somebody has said it, so that it is an opt-out also if the number is on the list already. */
+  readonly isStated: boolean
 }
 
 interface ListWrite {

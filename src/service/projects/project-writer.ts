@@ -92,7 +92,20 @@ export class ProjectTransaction {
   async insert(project: Omit<NewProjectRow, 'createdAt'>): Promise<boolean> {
     const columns = { ...project.columns, ...resetFtcColumns(project.columns ?? {}) }
     this.#hasChangedScopes = true
-    return await insertProject(this.transaction, { ...project, columns, createdAt: this.at })
+    const { accountId, code } = project
+    const row = { ...project, columns, createdAt: this.at }
+    const isInserted = await insertProject(this.transaction, row)
+    if (isInserted && columns.inherits_internal_dnc !== 1) {
+      const only = 'of-everything'
+      await copyOptOuts(this.transaction, {
+        accountId,
+        from: accountId,
+        to: code,
+        at: this.at,
+        only,
+      })
+    }
+    return isInserted
   }
 
   /** Stores the differing columns and the modification time; does nothing when nothing differs. */

@@ -250,6 +250,7 @@ const otherTables: ReadonlySet<string> = new Set([
   'key_versions',
   'label_observations',
   'monitored_numbers',
+  'opt_out_statements',
   'permit_keys',
   'permits',
   'recorded_decisions',

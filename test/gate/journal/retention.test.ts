@@ -88,7 +88,7 @@ it('says of a removed decision that it was removed', async () => {
       abandonment: { count: async () => undefined },
       getCallingRules: () => withoutRules,
     },
-    optOuts: { add: async () => undefined },
+    optOuts: { record: () => Promise.reject(new Error('not asked')) },
   })
   const read = (id: string) => route?.handle({ id }, { caller, jsonRequested: true })
   const removed = 'Decisions from before 2021-11-01T00:00:00Z were removed after journal.keepYears'

@@ -1,7 +1,7 @@
 /** A provider that fails, seen from outside: decisions, readiness, metrics, and that all heals. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openCallgate } from '../../../src/app/callgate.js'
-import { openHttpServer } from '../../../src/commands/serve/serve.js'
+import { openHttpServer } from '../../../src/commands/serve/http-server.js'
 import { loadSettings } from '../../../src/config/load.js'
 import { questionNames } from '../../../src/domain/compliance.js'
 import type { Timers } from '../../../src/domain/time/clock.js'

@@ -56,6 +56,7 @@ const timed = `callgate_decision_duration_seconds_count{${own},via="asterisk"}`
 const listState = (state: string) => `callgate_list_state{${own},list="us-dnc",state="${state}"}`
 const flushed = (le: string) => `callgate_journal_flush_duration_seconds_bucket{${own},le="${le}"}`
 const optOut = (le: string) => `callgate_opt_out_enforced_seconds_bucket{${own},le="${le}"}`
+const received = (le: string) => `callgate_opt_out_receipt_seconds_bucket{${own},le="${le}"}`
 const asked = (outcome: string) =>
   `callgate_source_requests_total{${own},source="vendor",question="scrub",outcome="${outcome}"}`
 const inFuture = 100_000_000
@@ -95,6 +96,8 @@ const healthy: Series = {
   [optOut('0.01')]: growing(1),
   [optOut('2.5')]: growing(1),
   [optOut('+Inf')]: growing(1),
+  [received('86400')]: growing(1),
+  [received('+Inf')]: growing(1),
   [`callgate_record_failures_total{${own}}`]: steady(0),
   [`callgate_oldest_pending_record_seconds{${own}}`]: steady(0),
   [flushed('0.005')]: growing(66),
@@ -294,6 +297,10 @@ const cases: Readonly<Record<string, Case>> = {
   'opt-outs wait for the database': {
     fires: ['CallgateOptOutsSlow'],
     series: { [optOut('0.01')]: steady(0) },
+  },
+  'opt-outs come in days after they were made': {
+    fires: ['CallgateOptOutsLate'],
+    series: { [received('86400')]: steady(0) },
   },
   'records are refused by the disk': {
     fires: ['CallgateRecordsFail'],

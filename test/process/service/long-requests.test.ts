@@ -157,6 +157,8 @@ const shortLists: ReadonlySet<string> = new Set([
   ...['decide', 'predial-get', 'predial-post', 'decision', 'permit'],
   // The newest hundred.
   'approvals',
+  // The rules in force, which are a few rows of a file.
+  'opt-out',
   // One object; the rights and kinds of a key.
   ...['token', 'auth-validate'],
   // At most 800 area codes.

@@ -207,3 +207,32 @@ it.each([
     }
   },
 )
+
+it('an opt-out of everything that an edge is given holds for every project, also of one that the edge does not know', async () => {
+  const number = '6465550100'
+  await saveProject('OWN', false, 'POST')
+  await saveProject('ASLEEP', false, 'POST')
+  await setStatus('ASLEEP', 'inactive')
+  for (const code of [undefined, 'OWN']) await untilDecided(edge, number, 'allow permitted', code)
+  await untilDecided(edge, number, 'block unknown-project', 'ASLEEP')
+  edge.line.pause()
+  const said = { said: 'I will sue you', channel: 'call-voice', source: 'agent' }
+  const { status, text } = await send(edge, '/v1/opt-outs', { number, ...said })
+  expect(status, text).toBe(200)
+  await saveProject('MEANWHILE', false, 'POST')
+  expect(await decide(center, number, 'MEANWHILE')).toBe('allow permitted')
+  edge.line.resume()
+  await untilPassedOn()
+  const stored = await cluster.query(
+    `select said, channel, source, understood, scope from opt_out_statements where number = '${number}'`,
+  )
+  expect(stored).toEqual([{ ...said, understood: expect.anything(), scope: 'everything' }])
+  expect(Number(stored[0]?.understood)).toBe(0)
+  await saveProject('AFTERWARDS', false, 'POST')
+  await setStatus('ASLEEP', 'active')
+  for (const on of [center, edge]) {
+    for (const code of [undefined, 'OWN', 'ASLEEP', 'MEANWHILE', 'AFTERWARDS']) {
+      await untilDecided(on, number, 'block internal-dnc', code)
+    }
+  }
+})

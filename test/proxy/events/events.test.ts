@@ -5,10 +5,10 @@ import Retell from 'retell-sdk'
 import Telnyx from 'telnyx'
 import twilio from 'twilio'
 import { afterAll, describe, expect, test } from 'vitest'
+import { createOptOutFinder, readOptOutPhrases } from '../../../src/data/files/opt-out-phrases.js'
 import { createLogger } from '../../../src/observability/log.js'
 import { EventClient } from '../../../src/proxy/events/event-client.js'
 import { openEventServer } from '../../../src/proxy/events/event-server.js'
-import { createOptOutFinder, readOptOutPhrases } from '../../../src/proxy/events/opt-out-phrases.js'
 import type { RunningProxy } from '../../../src/proxy/listen.js'
 import type { PlatformName } from '../../../src/proxy/platforms/platform.js'
 import { openTestCallgate } from '../../support/test-callgate.js'
@@ -178,7 +178,7 @@ const cases: Readonly<Record<PlatformName, EventCase>> = {
 const names = Object.keys(cases) as PlatformName[]
 const speaking = names.filter((name) => name !== 'livekit')
 const servers = {} as Record<PlatformName, RunningProxy>
-const findOptOut = createOptOutFinder(readOptOutPhrases('config/opt-out-phrases.yaml'))
+const findOptOut = createOptOutFinder(readOptOutPhrases('config/opt-out-phrases.yaml').phrases)
 
 const open = (platform: PlatformName, gateUrl = callgate.url) =>
   openEventServer({

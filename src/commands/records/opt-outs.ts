@@ -1,0 +1,128 @@
+/** `callgate opt-outs ...`: what people said when they opted out, as evidence, and for those who read what is not understood. */
+import type { Command } from 'commander'
+import { resolveShippedFile } from '../../config/load.js'
+import { loadCallingRules } from '../../data/calling-rules/calling-rules.js'
+import { parseDialString } from '../../domain/phone-number.js'
+import { formatDay, formatInstant } from '../../domain/time/dates.js'
+import {
+  listStatements,
+  markAsRead,
+  type StoredStatement,
+} from '../../service/internal-dnc/opt-out-statements.js'
+import { requireAccount, requireOwnAccounts, withAppContext } from '../account-command.js'
+import { CommandFailure, formatTable, type RegisterCommand, type Terminal } from '../command.js'
+import { parseWholeNumber } from '../import/import-options.js'
+import { findUser } from '../option-values.js'
+
+interface ListOptions {
+  readonly account: string
+  readonly number?: string
+  readonly unclear?: true
+  readonly limit: string
+}
+
+export const registerOptOuts: RegisterCommand = (program, terminal) => {
+  const group = program.command('opt-outs').description('what people said when they opted out')
+  registerList(group, terminal)
+
+  group
+    .command('read')
+    .description('note that you have read the words; the opt-out stays in force')
+    .argument('<ids...>', 'of `callgate opt-outs list --unclear`')
+    .option('--account <id>', 'account', 'main')
+    .action((ids: readonly string[], { account: accountId }: ListOptions, command: Command) =>
+      withAppContext(command, async (context) => {
+        requireOwnAccounts(context)
+        await requireAccount(context, accountId)
+        const { storage, runtime } = context
+        const by = { at: runtime.clock.now(), by: findUser() }
+        for (const id of ids) {
+          const isMarked = await storage.retryWhileLocked(() =>
+            markAsRead(storage.db, { accountId, id }, by),
+          )
+          if (isMarked) continue
+          throw new CommandFailure(`'${id}': no opt-out of ${accountId} with this id is to be read`)
+        }
+        terminal.note(`${ids.length} opt-outs are read; all are in force\n`)
+      }),
+    )
+}
+
+function registerList(group: Command, terminal: Terminal): void {
+  group
+    .command('list')
+    .description(
+      'the latest first: when it came in and took effect, until when the law would have it honored, what it is for, ' +
+        'how it came in, who entered it and the words',
+    )
+    .option('--account <id>', 'account', 'main')
+    .option('--number <number>', 'only of this number')
+    .option(
+      '--unclear',
+      'only those that are not understood and that nobody has read, with their ids',
+    )
+    .option('--limit <count>', 'at most so many', '100')
+    .action((options: ListOptions, command: Command) =>
+      withAppContext(command, async (context) => {
+        const { account: accountId, number, unclear: isUnread = false, limit } = options
+        await requireAccount(context, accountId)
+        const { revocation } = loadCallingRules(
+          resolveShippedFile(context.settings.callingHours.rulesFile),
+        )
+        const { ruleDates } = context.settings.optOuts
+        const rows = await listStatements(context.storage.db, {
+          accountId,
+          number: number === undefined ? undefined : readNumber(number),
+          isUnread,
+          limit: parseWholeNumber('--limit', limit) ?? 0,
+        })
+        const findLastDay = (receivedAt: number) => revocation?.find(receivedAt, ruleDates)?.lastDay
+        const withId = (id: string, cells: readonly string[]) => (isUnread ? [id, ...cells] : cells)
+        terminal.out(
+          formatTable(
+            withId('ID', header),
+            rows.map((row) => withId(row.id, toCells(row, findLastDay))),
+          ),
+        )
+      }),
+    )
+}
+
+const header = [
+  'RECEIVED',
+  'IN FORCE',
+  'LAW',
+  'NUMBER',
+  'SCOPE',
+  'CHANNEL',
+  'SOURCE',
+  'BY',
+  'WORDS',
+]
+
+function toCells(
+  row: StoredStatement,
+  findLastDay: (receivedAt: number) => number | undefined,
+): readonly string[] {
+  const receivedAt = row.received_at ?? row.heard_at
+  const lastDay = findLastDay(receivedAt)
+  return [
+    formatInstant(receivedAt),
+    formatInstant(row.heard_at),
+    lastDay === undefined ? '-' : formatDay(lastDay),
+    row.number,
+    // Those from before there were scopes hold for their list.
+    row.scope === 'everything' ? 'everything' : `project ${row.list}`,
+    row.channel ?? '-',
+    row.source,
+    row.key_id ?? '-',
+    // The words are those of strangers.
+    row.said?.replaceAll(/\p{C}/gu, ' ') ?? '-',
+  ]
+}
+
+function readNumber(text: string): string {
+  const parsed = parseDialString(text)
+  if (parsed.kind === 'nanp') return parsed.number
+  throw new CommandFailure(`--number '${text}': must be a number of the North American plan`, 2)
+}

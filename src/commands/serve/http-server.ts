@@ -1,0 +1,210 @@
+/** What the HTTP server of a callgate answers: its endpoints, limits, pages and checks of readiness. */
+import { mainAccountId } from '../../app/app-context.js'
+import type { Callgate } from '../../app/callgate.js'
+import { createListFileRoute } from '../../app/lists/list-file-route.js'
+import { createOptOuts } from '../../app/service.js'
+import type { ServiceThreads } from '../../app/service-threads.js'
+import { version } from '../../config/version.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { parseInstant } from '../../domain/time/dates.js'
+import { Center } from '../../edge/center.js'
+import { createEdgeDecisionsRoute } from '../../edge/edge-decisions-route.js'
+import { edgeRoutes } from '../../edge/edge-routes.js'
+import { AppError } from '../../errors.js'
+import { type DecisionDocument, encodeDecision } from '../../gate/decision-document.js'
+import { findDecision, journalRoutes } from '../../gate/journal/journal-routes.js'
+import { createPreviewRoute } from '../../gate/preview.js'
+import { computeAgeMs } from '../../gate/staleness.js'
+import { createApiDocsPages } from '../../http/api-docs.js'
+import {
+  createDecisionRoutes,
+  type DecisionRoutesOptions,
+  decisionEndpoints,
+} from '../../http/decision-routes.js'
+import type { ReadinessCheck } from '../../http/health.js'
+import { RateLimits } from '../../http/limits/rate-limits.js'
+import { SharedMinutes } from '../../http/limits/shared-minutes.js'
+import { createIgnoredFieldsReporter } from '../../http/request/ignored-fields.js'
+import type { Page } from '../../http/router.js'
+import { openServer, type RunningServer } from '../../http/server.js'
+import { createPermitKeyPages, permitRoutes } from '../../permits/permit-routes.js'
+import { AttemptOutcomes } from '../../service/accounts/attempt-outcomes.js'
+import { ImportedAttempts } from '../../service/accounts/imported-attempts.js'
+import { RepeatedRequests } from '../../service/accounts/repeated-requests.js'
+import { createServiceRoutes } from '../../service/service-routes.js'
+import { warmupRoutes } from '../../sources/warming/warmup-routes.js'
+import { takeShared } from '../../storage/cluster/shared-limits.js'
+import { listDataReadinessChecks } from './data-watch.js'
+import { createServerReader } from './server-readings.js'
+import { listSourceReadinessChecks } from './source-readiness.js'
+
+/** Opens the HTTP server of an assembled callgate; tests use port 0. */
+export function openHttpServer(
+  callgate: Callgate,
+  alsoReady: readonly ReadinessCheck[] = [],
+  serviceThreads?: ServiceThreads,
+): Promise<RunningServer> {
+  const { settings, runtime, journal, gate, metrics, service, warmup } = callgate
+  metrics.setServerReader(createServerReader(callgate))
+  const serviceCodes: ReadonlySet<string> = new Set(settings.gate.serviceCodes)
+  const shared = {
+    authenticate: callgate.authenticate,
+    keysInAddress: settings.http.keysInAddress,
+    maxBodyBytes: settings.http.maxBodyBytes,
+    logger: runtime.log,
+  }
+  const routes = [
+    ...createServiceRoutes(service, { wrappedRows: settings.callingHours.wrappedRows }),
+    // Its path would otherwise be that of a decision with the id 'preview'.
+    createPreviewRoute(callgate.dryRunGate, runtime.clock),
+    ...journalRoutes({
+      journal,
+      shared: callgate.sharedDecisions,
+      counters: {
+        attempts: new AttemptOutcomes(callgate.storage),
+        abandonment: callgate.abandonment,
+        getCallingRules: () => callgate.data.rules,
+      },
+      importedAttempts: new ImportedAttempts({
+        storage: callgate.storage,
+        clock: runtime.clock,
+        subjects: settings.gate.subjects,
+      }),
+      clock: runtime.clock,
+      optOuts: createOptOuts(callgate),
+    }),
+    ...edgeRoutes(
+      new Center({
+        storage: callgate.storage,
+        timers: runtime.timers,
+        listAccountId: mainAccountId,
+      }),
+      callgate,
+    ),
+    createEdgeDecisionsRoute(callgate.storage),
+    ...permitRoutes(callgate.permits),
+    createListFileRoute(callgate),
+    ...warmupRoutes(warmup, { serviceCodes }),
+  ]
+  const limits = rateLimits(callgate)
+  const endpoints = [...decisionEndpoints, ...routes.map(({ endpoint }) => endpoint)]
+  return openServer({
+    ...shared,
+    host: settings.http.host,
+    port: settings.http.port,
+    eventLoop: runtime.eventLoop,
+    limits: settings.http,
+    metrics,
+    routes,
+    serviceThreads,
+    requireCurrent: () => requireCurrent(callgate),
+    limitRate: (accountId, rate) => limits.takeRequest(accountId, rate),
+    onIgnoredFields: createIgnoredFieldsReporter({
+      count: (endpoint, fields) => metrics.countIgnoredFields(endpoint, fields),
+      clock: runtime.clock,
+      log: runtime.log,
+    }),
+    admitNumbers: (accountId, rate, count) => limits.admitNumbers(accountId, rate, count),
+    pages: new Map<string, Page>([
+      ...createApiDocsPages({ version, endpoints }),
+      ...createPermitKeyPages(callgate.permits),
+    ]),
+    ops: {
+      checks: [
+        ...listDataReadinessChecks(callgate),
+        ...listSourceReadinessChecks(callgate),
+        ...alsoReady,
+      ],
+      renderMetrics: (readiness) => {
+        metrics.setReadiness(readiness)
+        return metrics.render()
+      },
+    },
+    decisionRoutes: createDecisionRoutes({
+      ...shared,
+      gate,
+      permits: callgate.permits,
+      repeats: createRepeatedRequests(callgate),
+      encode: encodeDecision,
+      serviceCodes,
+      clock: runtime.clock,
+    }),
+  })
+}
+
+function createRepeatedRequests(callgate: Callgate): DecisionRoutesOptions['repeats'] {
+  const { storage, runtime, journal, sharedDecisions } = callgate
+  const requests = new RepeatedRequests(storage, runtime)
+  return {
+    begin: async (caller, request) => {
+      const id = await requests.begin(caller, request)
+      if (id === undefined) return undefined
+      const { accountId } = caller
+      const found = await findDecision(journal, sharedDecisions, { accountId, id })
+      const name = `Idempotency-Key '${request.idempotencyKey}': its decision ${id}`
+      if (found === undefined) throw new AppError('conflict', `${name} is not found`)
+      const { outcome: _, erased: __, ...answered } = found
+      if (isOver(found, runtime.clock.now())) {
+        throw new AppError('conflict', `${name} no longer allows the call; use a new key`)
+      }
+      return { ...answered, json: JSON.stringify(answered) }
+    },
+    finish: requests.finish.bind(requests),
+    forget: requests.forget.bind(requests),
+  }
+}
+
+/** Whether an allow may no longer be acted on: its time has passed, or the call was reported. */
+function isOver({ decision, outcome, ...times }: DecisionDocument, now: Instant): boolean {
+  if (decision === 'block') return false
+  const [decidedAt, judgedAt, validUntil] = [times.decidedAt, times.judgedAt, times.validUntil].map(
+    (text) => parseInstant(text) ?? 0,
+  ) as [Instant, Instant, Instant]
+  return outcome !== undefined || now >= decidedAt + validUntil - judgedAt
+}
+
+/** What others had stored `cluster.maxStalenessMs` before is known. Throws `not-available`. */
+function requireCurrent({ storage: { feed }, runtime, settings }: Callgate): void {
+  if (feed === undefined) return
+  const reading = { now: runtime.clock.now(), monotonicMs: runtime.timers.monotonicMs() }
+  if (computeAgeMs(feed.currentAt, reading) <= settings.cluster.maxStalenessMs) return
+  const problem = feed.problem ?? 'the latest look at it was too long ago'
+  const message = `This server does not know what others have stored in the last moments: ${problem}`
+  throw new AppError('not-available', message, { retryAfterSeconds: 1 })
+}
+
+/** A reload replaces the settings, so the limits are read for each request. */
+function rateLimits(callgate: Callgate): RateLimits {
+  const { runtime, storage } = callgate
+  return new RateLimits({
+    timers: runtime.timers,
+    shared: storage.traits.isShared
+      ? new SharedMinutes({
+          ...runtime,
+          take: (limit, amount) =>
+            storage.retryWhileLocked(() => takeShared(storage.db, limit, amount)),
+        })
+      : undefined,
+    get perMinute() {
+      const { limits } = callgate.settings
+      return {
+        scrub: limits.scrubPerMinute,
+        litigator: limits.litigatorPerMinute,
+        reassigned: limits.reassignedPerMinute,
+        reputation: limits.reputationPerMinute,
+        pdnc: limits.pdncPerMinute,
+        ebr: limits.ebrPerMinute,
+        'time-legal': limits.timeLegalPerMinute,
+      }
+    },
+    get numbersPerMinute() {
+      const { limits } = callgate.settings
+      return {
+        scrub: limits.scrubNumbersPerMinute,
+        pdnc: limits.pdncNumbersPerMinute,
+        ebr: limits.ebrNumbersPerMinute,
+        'time-legal': limits.timeLegalNumbersPerMinute,
+      }
+    },
+  })
+}
