@@ -6,17 +6,16 @@
 import {
   type Answer,
   type AnswerFailure,
-  type AnswerFailureReason,
   type AnswerSuccess,
   type Compliance,
   flattenAnswers,
   type InternalDncStatus,
-  isRequestError,
   type LegalTime,
   type LegalTimeQuestion,
   type LitigatorStatus,
   type MaybePromise,
   mapMaybePromise,
+  type Question,
   type ResultLetter,
   type ScrubVerdict,
 } from '../domain/compliance.js'
@@ -26,8 +25,8 @@ import type { PlaceSource } from '../domain/place.js'
 import type { Instant, Timers } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'
 import { withTimeout } from '../runtime/runtime.js'
-import { formatLetterDetail } from './checks/letter-detail.js'
 import { findReassigned } from './checks/reassigned.js'
+import { createUnknownFinding } from './checks/unknown-finding.js'
 import { pickStrictestFinding } from './combine-findings.js'
 
 /** What each question of the port is answered with. */
@@ -198,7 +197,7 @@ export const permissionCheck: Check<'scrub'> = {
   question: 'scrub',
   judge({ value: row }, { callKind }) {
     const { letter, ebrType, lists, opensAt, facts } = row
-    const detail = formatLetterDetail(row)
+    const detail = formatDetail(row)
     if (!permittingLetters[callKind].has(letter)) {
       return { verdict: 'deny', reason: getLetterReason(row), detail, lists, facts }
     }
@@ -224,6 +223,37 @@ const permittingLetters: Readonly<Record<CallKind, ReadonlySet<ResultLetter>>> =
   manual: new Set<ResultLetter>(['C', 'X', 'E', 'O', 'R', 'W', 'Y', 'G', 'H']),
   autodialed: new Set<ResultLetter>(['C', 'X', 'E', 'O', 'R', 'G', 'H']),
   ai: new Set<ResultLetter>(['E', 'O', 'G', 'H']),
+}
+
+const letterTexts: Readonly<Record<ResultLetter, string>> = {
+  C: 'clean: on no list, no consent on file',
+  X: 'list match overridden by an industry exemption',
+  E: 'relationship or consent on file, on no list',
+  O: 'relationship or consent overrides a list match',
+  R: 'relationship has expired, on no list',
+  W: 'wireless, on no list, no consent on file',
+  Y: 'VoIP, on no list, no consent on file',
+  G: 'wireless or VoIP with a relationship or consent, on no list',
+  H: 'wireless or VoIP, relationship or consent overrides a list match',
+  L: 'wireless in a state that bans sales calls to wireless numbers',
+  F: 'wireless in a state that bans sales calls to wireless numbers, relationship on file',
+  V: 'wireless in a state that bans sales calls to wireless numbers, relationship and list match',
+  D: 'on a do-not-call or litigator list without consent',
+  P: 'on the internal do-not-call list',
+  B: 'not covered by an imported national list',
+  I: 'area code or exchange not in service',
+  M: 'not ten digits',
+  S: 'disconnected',
+  T: 'high-cost telephone company',
+}
+
+function formatDetail(row: ScrubVerdict): string {
+  const { letter, reason, detail, isListStale, optOut } = row
+  let text = letter === 'R' && optOut === 'ended' ? 'on no list' : letterTexts[letter]
+  if (isListStale) text = 'the list that covers it is too old'
+  const because = /^;*$/.test(reason) ? '' : `, reason '${reason}'`
+  const more = detail === undefined ? '' : `; ${detail}`
+  return `result ${letter}: ${text}${because}${more}`
 }
 
 function getLetterReason(row: ScrubVerdict): ReasonCode {
@@ -310,35 +340,27 @@ export function runChecks(
     }
   }
   // Every name holds the answer to its own question.
-  const call = { callKind, askedAt, answers: answers as CallAnswers }
-  const judge = (leftMs: number) => {
-    const findings = judgeAnswers(checks, call)
-    const { scrub } = call.answers
-    // Nothing rests on a record, as with almost every call of a person.
-    if (!reassigned || (scrub.ok && scrub.value.ebrType === '' && !scrub.otherAnswers))
-      return findings
-    const asked = { reassigned, number: question.number, callKind, askedAt, scrub }
-    return addFinding(findings, findReassigned(asked, { deadlineMs: leftMs, timers }))
-  }
-  if (waiting.length === 0) return judge(deadlineMs)
+  const { number } = question
+  const call = { number, callKind, askedAt, answers: answers as CallAnswers, reassigned }
+  if (waiting.length === 0) return judgeAnswers(checks, call, { deadlineMs, timers })
   const startedMs = timers.monotonicMs()
   const answered = withTimeout(Promise.all(waiting), deadlineMs, () => undefined, { timers })
   return answered.then(() => {
     const detail = `not answered within ${Math.round(deadlineMs)} ms`
     for (const name of questionOrder)
       answers[name] ??= { ok: false, reason: 'deadline', detail, source: 'gate' }
-    return judge(deadlineMs - (timers.monotonicMs() - startedMs))
+    const leftMs = deadlineMs - (timers.monotonicMs() - startedMs)
+    return judgeAnswers(checks, call, { deadlineMs: leftMs, timers })
   })
 }
 
-function addFinding(
-  findings: readonly Finding[],
-  finding: MaybePromise<Finding | undefined>,
-): MaybePromise<readonly Finding[]> {
-  return mapMaybePromise(finding, (one) => (one ? [...findings, one] : findings))
-}
+type CallToJudge = AnsweredCall & Pick<CallToCheck, 'reassigned'> & Pick<Question, 'number'>
 
-function judgeAnswers(checks: readonly Check[], call: AnsweredCall): readonly Finding[] {
+function judgeAnswers(
+  checks: readonly Check[],
+  call: CallToJudge,
+  deadline: CheckDeadline,
+): MaybePromise<readonly Finding[]> {
   const findings: Finding[] = []
   for (const check of checks) {
     const answer: Answer<JudgedValue> = call.answers[check.question]
@@ -348,7 +370,13 @@ function judgeAnswers(checks: readonly Check[], call: AnsweredCall): readonly Fi
       findings.push({ ...pickStrictestFinding(parts), parts })
     } else findings.push(toFinding(check, answer, call))
   }
-  return findings
+  const { reassigned, answers, number, callKind, askedAt } = call
+  const { scrub } = answers
+  // Nothing rests on a record, as with almost every call of a person.
+  if (!reassigned || (scrub.ok && scrub.value.ebrType === '' && !scrub.otherAnswers))
+    return findings
+  const finding = findReassigned({ reassigned, number, callKind, askedAt, scrub }, deadline)
+  return mapMaybePromise(finding, (one) => (one ? [...findings, one] : findings))
 }
 
 async function awaitAnswer(
@@ -372,7 +400,7 @@ type JudgedValue = Parameters<Check['judge']>[0]['value']
 
 /** Judges the answer of one source. A cached answer is judged once for the calls of a kind. */
 function toFinding(check: Check, answer: Answer<JudgedValue>, call: AnsweredCall): Finding {
-  if (!answer.ok) return createUnknownFinding(check, call, answer)
+  if (!answer.ok) return createUnknownFinding(check.name, call.askedAt, answer)
   const { judged } = answer
   const { callKind } = call
   if (
@@ -412,7 +440,7 @@ function judgeSuccess(
       text: undefined,
     }
   } catch (cause) {
-    return createUnknownFinding(check, call, createFailure(cause))
+    return createUnknownFinding(check.name, call.askedAt, createFailure(cause))
   }
 }
 
@@ -423,27 +451,4 @@ function describeStale(
 ): string {
   const seconds = Math.max(0, Math.round((askedAt - asOf) / 1000))
   return `${detail}; answered ${seconds} s ago; ${source}: ${staleReason}`
-}
-
-const listFailureReasons: Readonly<Partial<Record<AnswerFailureReason, ReasonCode>>> = {
-  'list-missing': 'list-missing',
-  'list-unusable': 'list-missing',
-  'list-stale': 'list-stale',
-}
-
-function createUnknownFinding(
-  { name }: Check,
-  { askedAt }: AnsweredCall,
-  { reason, detail, source }: AnswerFailure,
-): Finding {
-  return {
-    check: name,
-    verdict: 'unknown',
-    reason: listFailureReasons[reason] ?? 'check-unanswered',
-    detail,
-    source,
-    asOf: askedAt,
-    holdsUntil: Number.NEGATIVE_INFINITY,
-    isRequestError: isRequestError(reason),
-  }
 }
