@@ -53,19 +53,25 @@ const unreachable = {
   holdsUntil: Number.NEGATIVE_INFINITY,
 } as const
 
-/** Letters of numbers with a current record, and those of them that without it would be blocked. */
-const currentLetters: ReadonlySet<ResultLetter> = new Set(['E', 'O', 'G', 'H'])
-const liftingLetters: ReadonlySet<ResultLetter> = new Set(['O', 'H'])
+/** Letters of numbers with a current record that permit such calls; `P` only for a permission. */
+const restingLetters: Readonly<
+  Record<CallKind, Readonly<Partial<Record<ResultLetter, 'P' | 'any'>>>>
+> = {
+  // Without the record, a list would block the call.
+  manual: { O: 'P', H: 'P' },
+  autodialed: { E: 'any', O: 'any', G: 'P', H: 'P' },
+  ai: { E: 'P', O: 'P', G: 'P', H: 'P' },
+}
 
-/** Calls of a machine are asked about whenever there is a record, or it is not known whether there is one. */
+/** For calls of a machine, also if it is not known whether there is a record. */
 function findBasis(callKind: CallKind, scrub: Answer<ScrubVerdict>): Basis | undefined {
   if (!scrub.ok) {
     return callKind === 'manual' ? undefined : { since: undefined, basis: 'consent' }
   }
-  const letters = callKind === 'manual' ? liftingLetters : currentLetters
   const rows = flattenAnswers(scrub).flatMap((one) => {
-    const rests = one.ok && letters.has(one.value.letter)
-    return rests && (callKind !== 'manual' || one.value.ebrType === 'P') ? [one.value] : []
+    if (!one.ok) return []
+    const type = restingLetters[callKind][one.value.letter]
+    return type === 'any' || type === one.value.ebrType ? [one.value] : []
   })
   const [first] = rows
   if (!first) return undefined
@@ -114,6 +120,7 @@ const judgments: Readonly<
   yes: { verdict: 'deny', reason: 'reassigned' },
   disconnected: { verdict: 'deny', reason: 'disconnected' },
   no: pass,
+  'not-covered': pass,
   // As a register of caller IDs without a number: doctor says so.
   'not-configured': pass,
 }
@@ -135,6 +142,7 @@ function describe(
     case 'no':
       return `not disconnected ${asked} (${data})${report?.hasSafeHarbor ? '; safe harbor' : ''}`
     case 'no-data':
+    case 'not-covered':
       return `no data: ${detail}`
     case 'unreachable':
       return `unreachable: ${detail}`
