@@ -129,6 +129,7 @@ export interface ReassignedStatus {
    * - `yes`: permanently disconnected on that day or later;
    * - `disconnected`: not known as such, but the line is out of service;
    * - `no-data`: no source has data that are recent enough;
+   * - `not-covered`: nor can the national database, which has no numbers of that country;
    * - `not-asked`: the day is not known;
    * - `unreachable`: no source could answer;
    * - `not-configured`: there is no source.
@@ -138,6 +139,7 @@ export interface ReassignedStatus {
     | 'disconnected'
     | 'no'
     | 'no-data'
+    | 'not-covered'
     | 'not-asked'
     | 'unreachable'
     | 'not-configured'

@@ -1,5 +1,7 @@
 /** Calls to numbers that the service itself calls reassigned or out of service, in the sandbox and for real accounts. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
@@ -18,10 +20,12 @@ import {
 } from '../support/test-callgate.js'
 
 const opened: TestCallgate[] = []
+const providers: Server[] = []
 const folder = mkdtempSync(join(tmpdir(), 'callgate-reassigned-'))
 
 afterEach(async () => {
   for (const one of opened.splice(0)) await one.end()
+  for (const one of providers.splice(0)) one.close()
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -90,6 +94,39 @@ describe('the sandbox', () => {
   })
 })
 
+/** A provider of the API; `answer` is what it says of every number. */
+async function openProvider(answer: { isReassigned: boolean | null } | 'down') {
+  let requests = 0
+  const server = createServer(async (request, response) => {
+    requests += 1
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    if (answer === 'down') return void response.writeHead(500).end()
+    const { Data } = JSON.parse(Buffer.concat(chunks).toString()) as {
+      Data: { phoneNumber: string }[]
+    }
+    const rows = Data.map(({ phoneNumber }) => ({
+      PhoneNumber: phoneNumber,
+      IsReassigned: answer.isReassigned,
+      HasSafeHarbor: answer.isReassigned === false,
+      OwnIsReassigned: null,
+      IsSandBox: false,
+    }))
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(rows))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  providers.push(server)
+  const { port } = server.address() as AddressInfo
+  return {
+    environment: {
+      CALLGATE_LOOKUPS_NAME: 'acme',
+      CALLGATE_LOOKUPS_BASE_URL: `http://127.0.0.1:${port}`,
+      CALLGATE_LOOKUPS_LOGIN_ID: 'very-secret',
+    },
+    countRequests: () => requests,
+  }
+}
+
 /** Adds a file to the facts of a server that runs. */
 async function importFile(
   { callgate }: TestCallgate,
@@ -110,8 +147,8 @@ async function importFile(
 
 describe('a real account', () => {
   const number = '2127365001'
-  const setUp = async () => {
-    const running = await open()
+  const setUp = async (environment: Readonly<Record<string, string>> = {}) => {
+    const running = await open({ environment })
     const { settings, runtime } = running.callgate
     const file = join(running.dataDir, 'numbers.txt')
     writeFileSync(file, '2127365999\n')
@@ -162,5 +199,48 @@ describe('a real account', () => {
     rmSync(join(getFactsFolder(running.callgate.settings), 'reassigned.sqlite'))
     await refreshData(running.callgate)
     expect(await judge()).toEqual(['unknown', 'unreachable'])
+  })
+
+  it('is asked about at the provider, once for each number and day', async () => {
+    const { environment, countRequests } = await openProvider({ isReassigned: false })
+    const { running } = await setUp(environment)
+    const call = async () => await decide(running, { number, callKind: 'ai' }, running.keys.main)
+    const first = await call()
+    expect(first).toMatchObject({ decision: 'allow', reason: 'permitted' })
+    expect(findingOf(first)?.facts).toMatchObject({
+      answer: 'no',
+      safeHarbor: true,
+      askedBy: 'agent',
+      source: 'acme',
+      askedAt: '2026-11-23T17:00:00Z',
+      release: '2026-11-15',
+      holdsUntil: '2026-12-17T00:00:00Z',
+    })
+    expect((await call()).decision).toBe('allow')
+    running.callgate.changes.everythingChanged()
+    expect((await call()).decision).toBe('allow')
+    expect(countRequests()).toBe(1)
+    const byPerson = await decide(running, { number, callKind: 'manual' }, running.keys.main)
+    expect(findingOf(byPerson)).toBeUndefined()
+  })
+
+  it('is blocked by a provider that says yes, knows nothing, or is down', async () => {
+    const verdicts = []
+    for (const answer of [{ isReassigned: true }, { isReassigned: null }, 'down'] as const) {
+      const { environment } = await openProvider(answer)
+      verdicts.push(await (await setUp(environment)).judge())
+    }
+    expect(verdicts).toEqual([
+      ['deny', expect.stringContaining('permanently disconnected')],
+      ['unknown', 'no data'],
+      ['unknown', 'unreachable'],
+    ])
+  })
+
+  it('is not asked about at a provider that decisions do not use', async () => {
+    const { environment, countRequests } = await openProvider({ isReassigned: true })
+    const unused = { ...environment, CALLGATE_LOOKUPS_ASKS_FOR_CALLS: 'false' }
+    expect(await (await setUp(unused)).judge()).toEqual(['pass', 'not asked'])
+    expect(countRequests()).toBe(0)
   })
 })

@@ -82,7 +82,9 @@ describe('is asked', () => {
     ['O', 'P', 'the same of a landline', [1, 1, 1]],
     ['G', 'P', 'a consent that a person does not need', [0, 1, 1]],
     ['E', 'P', 'the same of a landline', [0, 1, 1]],
-    ['O', 'S', 'a sale', [0, 1, 1]],
+    ['O', 'S', 'a sale', [0, 1, 0]],
+    ['E', 'I', 'an inquiry', [0, 1, 0]],
+    ['G', 'S', 'a sale that permits no call of a machine', [0, 0, 0]],
     ['C', '', 'nothing on file', [0, 0, 0]],
     ['R', 'S', 'a sale that exempts no longer', [0, 0, 0]],
     ['P', 'P', 'a consent that was revoked', [0, 0, 0]],
@@ -180,6 +182,13 @@ describe('an answer', () => {
       (await gateOf({ status: one }, { policy }).gate.decide(call('ai'))).decision
     expect(await decide(unknown('no-data', 'x'))).toBe('allow')
     expect(await decide(status({ result: 'yes' }))).toBe('block')
+  })
+
+  it('passes if nobody could have data', async () => {
+    const none = { ...unknown('not-covered', 'Canada'), holdsUntil: noon + 60_000 }
+    const { decision, finding } = await lastFinding({ status: none })
+    expect(decision.decision).toBe('allow')
+    expect(finding).toMatchObject({ verdict: 'pass', detail: 'no data: Canada' })
   })
 
   it('passes without a source, which the record says', async () => {

@@ -208,6 +208,17 @@ describe('of several sources', () => {
   })
 })
 
+it('a number of Canada without data is not covered, and one with data is', async () => {
+  const ask = async (said: Said) => {
+    const { statuses } = open({ acme: said })
+    return await statuses.find({ number: n('4167365001'), since })
+  }
+  expect(await ask(undefined)).toMatchObject({ result: 'not-covered' })
+  expect(await ask(new Error('down'))).toMatchObject({ result: 'unreachable' })
+  expect(await ask({ own: true })).toMatchObject({ result: 'yes' })
+  expect(await ask({ own: false })).toMatchObject({ result: 'no' })
+})
+
 describe('without a source', () => {
   it('nothing is asked', async () => {
     const { asked, cover, find } = open({ files: undefined })

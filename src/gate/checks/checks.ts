@@ -6,7 +6,6 @@
 import {
   type Answer,
   type AnswerFailure,
-  type AnswerFailureReason,
   type AnswerSuccess,
   type Compliance,
   flattenAnswers,
@@ -15,6 +14,7 @@ import {
   type LegalTimeQuestion,
   type MaybePromise,
   mapMaybePromise,
+  type Question,
   type ScrubVerdict,
 } from '../../domain/compliance.js'
 import {
@@ -207,35 +207,27 @@ export function runChecks(
     }
   }
   // Every name holds the answer to its own question.
-  const call = { callKind, purpose, askedAt, answers: answers as CallAnswers }
-  const judge = (leftMs: number) => {
-    const findings = judgeAnswers(checks, call)
-    const { scrub } = call.answers
-    // Nothing rests on a record, as with almost every call of a person.
-    if (!reassigned || (scrub.ok && scrub.value.ebrType === '' && !scrub.otherAnswers))
-      return findings
-    const asked = { reassigned, number: question.number, callKind, purpose, askedAt, scrub }
-    return addFinding(findings, findReassigned(asked, { deadlineMs: leftMs, timers }))
-  }
-  if (waiting.length === 0) return judge(deadlineMs)
+  const { number } = question
+  const call = { number, callKind, purpose, askedAt, answers: answers as CallAnswers, reassigned }
+  if (waiting.length === 0) return judgeAnswers(checks, call, { deadlineMs, timers })
   const startedMs = timers.monotonicMs()
   const answered = withTimeout(Promise.all(waiting), deadlineMs, () => undefined, { timers })
   return answered.then(() => {
     const detail = `not answered within ${Math.round(deadlineMs)} ms`
     for (const name of questionOrder)
       answers[name] ??= { ok: false, reason: 'deadline', detail, source: 'gate' }
-    return judge(deadlineMs - (timers.monotonicMs() - startedMs))
+    const leftMs = deadlineMs - (timers.monotonicMs() - startedMs)
+    return judgeAnswers(checks, call, { deadlineMs: leftMs, timers })
   })
 }
 
-function addFinding(
-  findings: readonly Finding[],
-  finding: MaybePromise<Finding | undefined>,
-): MaybePromise<readonly Finding[]> {
-  return mapMaybePromise(finding, (one) => (one ? [...findings, one] : findings))
-}
+type CallToJudge = AnsweredCall & Pick<CallToCheck, 'reassigned'> & Pick<Question, 'number'>
 
-function judgeAnswers(checks: readonly Check[], call: AnsweredCall): readonly Finding[] {
+function judgeAnswers(
+  checks: readonly Check[],
+  call: CallToJudge,
+  deadline: CheckDeadline,
+): MaybePromise<readonly Finding[]> {
   const findings: Finding[] = []
   for (const check of checks) {
     const answer: Answer<JudgedValue> = call.answers[check.question]
@@ -245,7 +237,14 @@ function judgeAnswers(checks: readonly Check[], call: AnsweredCall): readonly Fi
       findings.push({ ...pickStrictestFinding(parts), parts })
     } else findings.push(toFinding(check, answer, call))
   }
-  return findings
+  const { reassigned, answers, number, callKind, purpose, askedAt } = call
+  const { scrub } = answers
+  // Nothing rests on a record, as with almost every call of a person.
+  if (!reassigned || (scrub.ok && scrub.value.ebrType === '' && !scrub.otherAnswers))
+    return findings
+  const asked = { reassigned, number, callKind, purpose, askedAt, scrub }
+  const finding = findReassigned(asked, deadline)
+  return mapMaybePromise(finding, (one) => (one ? [...findings, one] : findings))
 }
 
 async function awaitAnswer(
@@ -269,7 +268,7 @@ type JudgedValue = Parameters<Check['judge']>[0]['value']
 
 /** Judges the answer of one source. A cached answer is judged once for the calls of a kind. */
 function toFinding(check: Check, answer: Answer<JudgedValue>, call: AnsweredCall): Finding {
-  if (!answer.ok) return createUnknownFinding(check, call, answer)
+  if (!answer.ok) return createUnknownFinding(check.name, call.askedAt, answer)
   const { judged } = answer
   const { callKind, purpose } = call
   if (
@@ -313,7 +312,7 @@ function judgeSuccess(
       text: undefined,
     }
   } catch (cause) {
-    return createUnknownFinding(check, call, createFailure(cause))
+    return createUnknownFinding(check.name, call.askedAt, createFailure(cause))
   }
 }
 
@@ -333,12 +332,12 @@ const listFailureReasons: Readonly<Partial<Record<AnswerFailureReason, ReasonCod
 }
 
 function createUnknownFinding(
-  { name }: Check,
-  { askedAt }: AnsweredCall,
+  check: CheckName,
+  askedAt: Instant,
   { reason, detail, source }: AnswerFailure,
 ): Finding {
   return {
-    check: name,
+    check,
     verdict: 'unknown',
     reason: listFailureReasons[reason] ?? 'check-unanswered',
     detail,

@@ -37,9 +37,9 @@ export function findReassigned(
   call: CallToAsk,
   { deadlineMs, timers }: { readonly deadlineMs: number; readonly timers: Timers },
 ): MaybePromise<Finding | undefined> {
-  const { reassigned, number, callKind, purpose, scrub, askedAt } = call
+  const { reassigned, number, purpose, askedAt } = call
   // An emergency rests on nothing.
-  const found = purpose.machines === 'unlimited' ? undefined : findBasis(callKind, scrub)
+  const found = purpose.machines === 'unlimited' ? undefined : findBasis(call)
   if (!found) return undefined
   const judge = (status: ReassignedStatus) => judgeStatus(status, { ...found, number, askedAt })
   const status = reassigned.find({ number, since: found.since })
@@ -55,19 +55,29 @@ const unreachable = {
   holdsUntil: Number.NEGATIVE_INFINITY,
 } as const
 
-/** Letters of numbers with a current record, and those of them that without it would be blocked. */
-const currentLetters: ReadonlySet<ResultLetter> = new Set(['E', 'O', 'G', 'H'])
-const liftingLetters: ReadonlySet<ResultLetter> = new Set(['O', 'H'])
+/** Letters of numbers with a current record that permit such calls; `P` only for a permission. */
+const restingLetters: Readonly<
+  Record<CallKind, Readonly<Partial<Record<ResultLetter, 'P' | 'any'>>>>
+> = {
+  // Without the record, a list would block the call.
+  manual: { O: 'P', H: 'P' },
+  autodialed: { E: 'any', O: 'any', G: 'P', H: 'P' },
+  ai: { E: 'P', O: 'P', G: 'P', H: 'P' },
+}
 
-/** Calls of a machine are asked about whenever there is a record, or it is not known whether there is one. */
-function findBasis(callKind: CallKind, scrub: Answer<ScrubVerdict>): Basis | undefined {
+/** A ban on sales calls to mobile numbers forbids no others. */
+const unbanned = (letter: ResultLetter) => (letter === 'F' ? 'G' : letter === 'V' ? 'H' : letter)
+
+/** For calls of a machine, also if it is not known whether there is a record. */
+function findBasis({ callKind, purpose: { purpose }, scrub }: CallToAsk): Basis | undefined {
   if (!scrub.ok) {
     return callKind === 'manual' ? undefined : { since: undefined, basis: 'consent' }
   }
-  const letters = callKind === 'manual' ? liftingLetters : currentLetters
   const rows = flattenAnswers(scrub).flatMap((one) => {
-    const rests = one.ok && letters.has(one.value.letter)
-    return rests && (callKind !== 'manual' || one.value.ebrType === 'P') ? [one.value] : []
+    if (!one.ok) return []
+    const { letter } = one.value
+    const type = restingLetters[callKind][purpose === 'telemarketing' ? letter : unbanned(letter)]
+    return type === 'any' || type === one.value.ebrType ? [one.value] : []
   })
   const [first] = rows
   if (!first) return undefined
@@ -116,6 +126,7 @@ const judgments: Readonly<
   yes: { verdict: 'deny', reason: 'reassigned' },
   disconnected: { verdict: 'deny', reason: 'disconnected' },
   no: pass,
+  'not-covered': pass,
   // As a register of caller IDs without a number: doctor says so.
   'not-configured': pass,
 }
@@ -137,6 +148,7 @@ function describe(
     case 'no':
       return `not disconnected ${asked} (${data})${report?.hasSafeHarbor ? '; safe harbor' : ''}`
     case 'no-data':
+    case 'not-covered':
       return `no data: ${detail}`
     case 'unreachable':
       return `unreachable: ${detail}`

@@ -2,6 +2,7 @@
  * Answers for calls whether a number is still the line of the person who had it on a day. A `no` is used until the national
  * database has newer data, a `yes` as long as it is cached, and the lack of data for a day.
  */
+import { findAreaCodePlace } from '../../data/numbering/area-codes.js'
 import type { MaybePromise } from '../../domain/compliance.js'
 import type {
   ReassignedAgent,
@@ -11,7 +12,7 @@ import type {
   ReassignedSource,
   ReassignedStatus,
 } from '../../domain/lookups.js'
-import type { PhoneNumber } from '../../domain/phone-number.js'
+import { areaCodeOf, type PhoneNumber } from '../../domain/phone-number.js'
 import type { Clock, LocalDay, Timers } from '../../domain/time/clock.js'
 import { formatDay, msPerDay, toUtcDay } from '../../domain/time/dates.js'
 import { getErrorMessage } from '../../errors.js'
@@ -100,12 +101,20 @@ export class ReassignedStatuses
     })
     const failed = results.find((result) => result.failed)
     const failure = failed?.failed ? getErrorMessage(failed.cause) : undefined
-    return this.#combine(answers, { since, failure })
+    return this.#combine(answers, { number, since, failure })
   }
 
   #combine(
     answers: readonly NamedReport[],
-    { since, failure }: { readonly since: LocalDay; readonly failure: string | undefined },
+    {
+      number,
+      since,
+      failure,
+    }: {
+      readonly number: PhoneNumber
+      readonly since: LocalDay
+      readonly failure: string | undefined
+    },
   ): ReassignedStatus {
     const now = this.#options.clock.now()
     const tomorrow = now + msPerDay
@@ -119,6 +128,8 @@ export class ReassignedStatuses
     if (no) return toStatus('no', no, findRelease(no.report.askedAt).replacedAt)
     if (this.#options.findCoverage() !== 'numbers') return notConfigured
     if (failure !== undefined) return { ...unreachable, detail: failure, askedAt: now }
+    if (findAreaCodePlace(areaCodeOf(number))?.country === 'CA')
+      return { ...notCovered, askedAt: now, holdsUntil: tomorrow }
     const [old] = denied
     if (old) return { ...toStatus('no-data', old, tomorrow), detail: describeOld(old.report, now) }
     const detail = `no source has data on the number since ${formatDay(since)}`
@@ -153,6 +164,14 @@ const notConfigured: ReassignedStatus = {
   detail: 'no source of reassigned numbers is configured',
   source: gateSource,
   holdsUntil: noEnd,
+}
+
+/** It has numbers of the United States alone (ATIS-0300120). */
+const notCovered: ReassignedStatus = {
+  result: 'not-covered',
+  detail: 'the national database has no numbers of Canada, and no source has data on this one',
+  source: gateSource,
+  holdsUntil: Number.NEGATIVE_INFINITY,
 }
 
 const notAsked: ReassignedStatus = {

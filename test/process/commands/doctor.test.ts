@@ -77,11 +77,13 @@ const doctor = (
 
 async function report(more: Readonly<Record<string, string>> = {}): Promise<Report> {
   const ended = await doctor(['--json', '--url', running?.url ?? unreachable], more)
-  const { exitCode, findings } = JSON.parse(ended.out) as {
+  const { exitCode, findings: all } = JSON.parse(ended.out) as {
     exitCode: number
     findings: { level: string; subject: string; problem: string; fix: string }[]
   }
   expect(ended.code).toBe(exitCode)
+  // Nothing about reassigned numbers is imported here.
+  const findings = all.filter(({ subject }) => subject !== 'reassigned')
   return {
     code: ended.code,
     found: findings.map(({ level, subject, problem }) => `${level} ${subject}: ${problem}`),
