@@ -251,3 +251,32 @@ export interface CallerIdRegister {
 }
 
 export const noCallerIds: CallerIdRegister = { numbers: new Map(), projects: new Set() }
+
+/** Of the carrier that signs the calls (47 CFR 64.6300 and following). */
+export const attestations = ['A', 'B', 'C'] as const
+export type Attestation = (typeof attestations)[number]
+
+export interface CallerIdInput {
+  /** Ten digits, or any other form of a number that may be dialed. */
+  readonly number: string
+  /** Code of the project whose calls may show it; all may if it is absent. */
+  readonly projectId?: string | undefined
+  /** To whom the number was given. */
+  readonly owner: string
+  /** What proves it, such as a contract or an invoice. */
+  readonly proof: string
+  readonly carrier?: string | undefined
+  /** What the carrier is expected to sign. */
+  readonly attestation?: Attestation | undefined
+  readonly from?: Instant | undefined
+  readonly until?: Instant | undefined
+  /** When somebody has called it and was answered as the person called would be. */
+  readonly callbackTestedAt?: Instant | undefined
+}
+
+export interface CallerIdEntry extends CallerIdInput {
+  readonly addedAt: Instant
+  readonly addedBy: string
+  readonly endedAt?: Instant | undefined
+  readonly endedBy?: string | undefined
+}

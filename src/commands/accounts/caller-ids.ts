@@ -1,14 +1,14 @@
 /** `callgate caller-ids ...`: the own numbers of an account, which its calls may show. */
 import { type Command, Option } from 'commander'
 import { createOperatorCaller } from '../../domain/caller.js'
-import { formatInstant, parseInstant } from '../../domain/time/dates.js'
-import { AppError, DataFileError, describeProblem } from '../../errors.js'
 import {
   type Attestation,
   attestations,
   type CallerIdEntry,
   type CallerIdInput,
-} from '../../service/accounts/caller-ids.js'
+} from '../../domain/mandate.js'
+import { formatInstant, parseInstant } from '../../domain/time/dates.js'
+import { AppError, DataFileError, describeProblem } from '../../errors.js'
 import { requireAccount, requireOwnAccounts, withAppContext } from '../account-command.js'
 import { CommandFailure, formatTable, type RegisterCommand, type Terminal } from '../command.js'
 import { findUser, parseInstantOption } from '../option-values.js'

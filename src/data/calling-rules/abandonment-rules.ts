@@ -4,7 +4,7 @@ import type { AbandonmentLimit } from '../../domain/call-outcome.js'
 import type { Country } from '../../domain/place.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { msPerDay } from '../../domain/time/dates.js'
-import { findAreaCodePlace } from '../numbering/area-codes.js'
+import { findAreaCodePlace, listAreaCodes } from '../numbering/area-codes.js'
 
 export interface AbandonmentRuleFields {
   readonly country: z.ZodType<Country, string>
@@ -13,13 +13,10 @@ export interface AbandonmentRuleFields {
   readonly confidence: z.ZodType<string, string>
 }
 
-/** Only whether there is a zone of the name: what it is comes from the packaged rules, which a check of the file need not load. */
-function isTimeZone(name: string): boolean {
-  try {
-    return name !== '' && new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined
-  } catch {
-    return false
-  }
+function isZoneOfPlan(name: string): boolean {
+  return listAreaCodes().some((code) =>
+    findAreaCodePlace(code)?.candidates.some(({ zone }) => zone === name),
+  )
 }
 
 const percent = z.number().gt(0, 'must be above 0').max(100, 'must be 100 or less')
@@ -34,7 +31,10 @@ export const abandonmentRuleSchema = ({ country, day, text, confidence }: Abando
       minAnswered: z.int().min(1, 'must be 1 or more').max(100_000, 'must be 100000 or less'),
       connectSeconds: z.int().min(1, 'must be 1 or more').max(60, 'must be 60 or less'),
       days: z.int().min(1, 'must be 1 or more').max(366, 'must be 366 or less').optional(),
-      monthIn: z.string().refine(isTimeZone, 'must be an IANA time zone').optional(),
+      monthIn: z
+        .string()
+        .refine(isZoneOfPlan, 'must be a time zone of an area code, such as America/Toronto')
+        .optional(),
       from: day.optional(),
       until: day.optional(),
       citation: text,

@@ -4,7 +4,13 @@
  */
 import { type Caller, canUseScope, parseProjectCode } from '../../domain/caller.js'
 import type { MaybePromise } from '../../domain/compliance.js'
-import { type CallerIdRegister, noCallerIds, type OwnNumber } from '../../domain/mandate.js'
+import {
+  type CallerIdEntry,
+  type CallerIdInput,
+  type CallerIdRegister,
+  noCallerIds,
+  type OwnNumber,
+} from '../../domain/mandate.js'
 import { parseCallerId } from '../../domain/phone-number.js'
 import type { Clock, Instant, Timers } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
@@ -15,36 +21,7 @@ import type { CallerIdRow, Db } from '../../storage/tables.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
 import { readCacheLimits } from '../sql/read-cache-limits.js'
 
-/** Of the carrier that signs the calls (47 CFR 64.6300 and following). */
-export const attestations = ['A', 'B', 'C'] as const
-export type Attestation = (typeof attestations)[number]
-
 const maxTextLength = 200
-
-export interface CallerIdInput {
-  /** Ten digits, or any other form of a number that may be dialed. */
-  readonly number: string
-  /** Code of the project whose calls may show it; all may if it is absent. */
-  readonly projectId?: string | undefined
-  /** To whom the number was given. */
-  readonly owner: string
-  /** What proves it, such as a contract or an invoice. */
-  readonly proof: string
-  readonly carrier?: string | undefined
-  /** What the carrier is expected to sign. */
-  readonly attestation?: Attestation | undefined
-  readonly from?: Instant | undefined
-  readonly until?: Instant | undefined
-  /** When somebody has called it and was answered as the person called would be. */
-  readonly callbackTestedAt?: Instant | undefined
-}
-
-export interface CallerIdEntry extends CallerIdInput {
-  readonly addedAt: Instant
-  readonly addedBy: string
-  readonly endedAt?: Instant | undefined
-  readonly endedBy?: string | undefined
-}
 
 interface CallerIdsOptions {
   readonly storage: Pick<OpenDatabase, 'db' | 'reads' | 'traits' | 'retryWhileLocked'>
