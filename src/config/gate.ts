@@ -107,6 +107,21 @@ export const gateSchema = z.strictObject({
       'What calls may be about: some laws count only calls on the same subject. Another word is refused; calls ' +
         'without one count with all others',
     ),
+  neighborCallerId: z
+    .enum(['off', 'warn', 'block'])
+    .default('warn')
+    .meta(reloadable)
+    .describe(
+      'What becomes of a call that shows an own number which begins as that of the person called, while no presence ' +
+        'there is recorded in the register; warn says so in the finding',
+    ),
+  neighborPrefix: z
+    .enum(['area-code', 'exchange'])
+    .default('area-code')
+    .meta(reloadable)
+    .describe(
+      'What begins as that of the person called: the area code, or the area code and the exchange',
+    ),
   recordedVoiceWindows: z
     .boolean()
     .default(true)

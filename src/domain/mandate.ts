@@ -238,6 +238,8 @@ export interface OwnNumber {
   readonly number: string
   /** Code of the project whose calls may show it; empty for all. */
   readonly project: string
+  /** Whether the account has shown that it is where the number is. */
+  readonly hasPresence: boolean
   readonly from: Instant
   /** Not from this instant on; infinity if it is open. */
   readonly until: Instant
@@ -248,6 +250,8 @@ export interface CallerIdRegister {
   readonly numbers: ReadonlyMap<string, readonly OwnNumber[]>
   /** Of the numbers. */
   readonly projects: ReadonlySet<string>
+  /** The list, and its prefix, by which nobody may show the number of the call; absent if there is none. */
+  readonly barredBy?: string | undefined
 }
 
 export const noCallerIds: CallerIdRegister = { numbers: new Map(), projects: new Set() }
@@ -272,6 +276,8 @@ export interface CallerIdInput {
   readonly until?: Instant | undefined
   /** When somebody has called it and was answered as the person called would be. */
   readonly callbackTestedAt?: Instant | undefined
+  /** What proves that the account is where the number is, such as the address of an office. */
+  readonly presence?: string | undefined
 }
 
 export interface CallerIdEntry extends CallerIdInput {

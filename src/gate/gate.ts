@@ -39,7 +39,7 @@ import {
   takeAttempt,
   toCountedCall,
 } from './attempts.js'
-import { judgeCallerId, needsRegister } from './caller-id.js'
+import { findShown, judgeCallerId, needsRegister } from './caller-id.js'
 import { runChecks } from './checks.js'
 import { DecisionRecorder, type Instants, type PendingCall } from './decision-recorder.js'
 import type { GateAccount, GateDeps, GateRules } from './gate-deps.js'
@@ -140,7 +140,9 @@ export class Gate {
     if (refused) return this.#concludeAgainst(call, number, refused)
     // Read beside the checks: one after the other, a database that does not answer would be waited for twice.
     const pauses = this.#deps.pauses.read()
-    const own = needsRegister(request) ? this.#deps.callerIds.read(request.accountId) : noCallerIds
+    const own = needsRegister(request)
+      ? this.#deps.callerIds.read(request.accountId, findShown(request))
+      : noCallerIds
     const abandoned =
       request.callKind === 'manual' ? noAbandonment : this.#deps.abandonment.read(request.accountId)
     const findings = this.#check(call, number, { deadlineMs, at: request.at })
@@ -225,17 +227,20 @@ export class Gate {
     if (request.subject !== undefined) {
       findings = [...findings, ...judgeSubject(request, settings, clock.now())]
     }
-    const shown = judgeCallerId(request, { number, own, now: clock.now() })
+    const now = clock.now()
+    const findCalled = () => ({ number, places: findPlaces(checked) })
+    const shown = judgeCallerId(request, {
+      ...{ number, own, settings, now },
+      findPresenceLaw: (callerId) =>
+        callingRules.callerIds.findPresenceLaw(callerId, findCalled(), request.at ?? now),
+    })
     if (shown) findings = [...findings, shown]
     const rate =
       abandoned?.size === 0
         ? undefined
         : judgeAbandonment(request, {
-            counts: abandoned,
-            findLimits: (at) => {
-              return callingRules.abandonment.find({ number, places: findPlaces(checked) }, at)
-            },
-            now: clock.now(),
+            ...{ counts: abandoned, now },
+            findLimits: (at) => callingRules.abandonment.find(findCalled(), at),
           })
     if (rate) findings = [...findings, rate]
     const instants = this.#recorder.readInstants(call.account)

@@ -26,7 +26,7 @@ import * as frequency from './migrations/0020-frequency-expand.js'
 import * as placedAttempts from './migrations/0021-placed-attempts-expand.js'
 import * as callerIds from './migrations/0022-caller-ids-expand.js'
 import * as repeatedRequests from './migrations/0023-repeated-requests-expand.js'
-import * as abandonment from './migrations/0026-abandonment-expand.js'
+import * as abandonmentAndCallerIds from './migrations/0026-abandonment-and-caller-ids-expand.js'
 import type { EngineTraits, OpenDatabase } from './open-database.js'
 import { limitLockWaits, lockMigration, readConnectedSchemas } from './postgres/schema-locks.js'
 import type { Db } from './tables.js'
@@ -55,7 +55,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0021-placed-attempts-expand': placedAttempts,
   '0022-caller-ids-expand': callerIds,
   '0023-repeated-requests-expand': repeatedRequests,
-  '0026-abandonment-expand': abandonment,
+  '0026-abandonment-and-caller-ids-expand': abandonmentAndCallerIds,
 }
 
 /** In order. */

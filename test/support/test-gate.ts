@@ -22,6 +22,8 @@ export const gateSettings: GateSettings = {
   shadow: { accounts: [], trunks: [] },
   houseLimits: [],
   subjects: [],
+  neighborCallerId: 'warn',
+  neighborPrefix: 'area-code',
   allowValidMs: 60_000,
   blockValidMs: 600_000,
   recordedVoiceWindows: true,
@@ -29,11 +31,12 @@ export const gateSettings: GateSettings = {
   strictestPlace: { manual: false, autodialed: true, ai: true },
 }
 
-/** No law on disclosures, on how often somebody is called, or on abandoned calls. */
+/** No law on disclosures, on how often somebody is called, on abandoned calls or on caller IDs. */
 export const withoutRules: GateDeps['callingRules'] = {
   listDisclosures: () => [],
   frequency: { find: () => [] },
   abandonment: { find: () => [] },
+  callerIds: { findPresenceLaw: () => undefined },
 }
 
 export interface TestGate {

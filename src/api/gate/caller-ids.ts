@@ -33,6 +33,9 @@ const callerId: z.ZodType<CallerIdInput> = fields({
   callbackTestedAt: instant
     .optional()
     .describe('When somebody called it back, and was answered as the person called would be'),
+  presence: optionalText(maxTextLength).describe(
+    'What proves that the account is where the number is, such as the address of an office',
+  ),
 })
 
 const entry = z
@@ -46,6 +49,7 @@ const entry = z
     from: instantText.optional(),
     until: instantText.optional(),
     callbackTestedAt: instantText.optional(),
+    presence: z.string().optional(),
     addedAt: instantText,
     addedBy: z.string().describe('A key, or a user at the command line'),
     endedAt: instantText

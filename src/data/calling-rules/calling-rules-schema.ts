@@ -10,6 +10,7 @@ import { type DayWindow, parseDayWindow } from '../../domain/time/week-windows.j
 import type { FieldProblem } from '../../errors.js'
 import { listDocumentProblems } from '../files/document-problems.js'
 import { abandonmentRuleSchema } from './abandonment-rules.js'
+import { callerIdRuleSchema } from './caller-id-rules.js'
 import { frequencyRuleSchema } from './frequency-rules.js'
 
 /** `none`, or `HH:MM-HH:MM` as seconds of the day. */
@@ -343,6 +344,16 @@ function documentSchema(known: DefinedNames) {
       .default([]),
     abandonmentRules: z
       .array(abandonmentRuleSchema({ country, day: daySchema, text, confidence }))
+      .default([]),
+    callerIdRules: z
+      .array(
+        callerIdRuleSchema({
+          region: reference(known.regions, 'regions'),
+          day: daySchema,
+          text,
+          confidence,
+        }),
+      )
       .default([]),
     regions: z.record(code, regionSchema(known)),
     sources: z.record(z.string(), sourceSchema),

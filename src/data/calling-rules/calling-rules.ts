@@ -16,6 +16,7 @@ import {
 import { DataFileError, describeProblem } from '../../errors.js'
 import { readYamlFile } from '../files/yaml-file.js'
 import { AbandonmentRules } from './abandonment-rules.js'
+import { CallerIdRules } from './caller-id-rules.js'
 import {
   type AutomatedEntry,
   type CallingRulesDocument,
@@ -96,6 +97,7 @@ export class CallingRules {
   readonly regions: readonly RegionRules[]
   readonly frequency: FrequencyRules
   readonly abandonment: AbandonmentRules
+  readonly callerIds: CallerIdRules
   readonly #regions: ReadonlyMap<string, PreparedRegion>
   /** Only the kinds that have any, since each decision asks. */
   readonly #disclosures: ReadonlyMap<CallKind, readonly DisclosureEntry[]>
@@ -108,6 +110,7 @@ export class CallingRules {
       document.abandonmentRules,
       (code) => document.regions[code]?.country,
     )
+    this.callerIds = new CallerIdRules(document.callerIdRules)
     this.#regions = new Map(
       Object.entries(document.regions).map(([code, entry]) => [
         code,
