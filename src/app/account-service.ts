@@ -25,7 +25,16 @@ export function createAccountServices(
   context: AppContext,
   viewOf: (accountId: string) => AccountView,
 ): AccountServicesWithTokens {
-  const { storage, runtime, keys, projects, approvals, expiryClock: clock, settings } = context
+  const {
+    storage,
+    runtime,
+    keys,
+    projects,
+    approvals,
+    callerIds,
+    expiryClock: clock,
+    settings,
+  } = context
   const { timers, randomBytes } = runtime
   const { tokensPerKey: maxPerKey } = settings.limits
   return {
@@ -34,6 +43,7 @@ export function createAccountServices(
     projects: projects.records,
     projectRpc: projects.rpc,
     approvals,
+    callerIds,
     legalEntities: new LegalEntities({ storage, clock }),
   }
 }

@@ -131,6 +131,21 @@ export const gateSchema = z.strictObject({
       'What calls are for: the first row that fits a call decides. Without one it is telemarketing, and a request ' +
         'that says otherwise is refused. Needs source.kind embedded',
     ),
+  neighborCallerId: z
+    .enum(['off', 'warn', 'block'])
+    .default('warn')
+    .meta(reloadable)
+    .describe(
+      'What becomes of a call that shows an own number which begins as that of the person called, while no presence ' +
+        'there is recorded in the register; warn says so in the finding',
+    ),
+  neighborPrefix: z
+    .enum(['area-code', 'exchange'])
+    .default('area-code')
+    .meta(reloadable)
+    .describe(
+      'What begins as that of the person called: the area code, or the area code and the exchange',
+    ),
   recordedVoiceWindows: z
     .boolean()
     .default(true)

@@ -124,10 +124,13 @@ export const reasonTexts = {
   'unknown-project': 'the account has no such project or campaign',
   'purpose-not-allowed': 'calls of this project and campaign may not be for what the request says',
   'caller-id-invalid': 'the caller ID is not a number that may be shown',
+  'caller-id-do-not-originate': 'the caller ID is on a do-not-originate list: nobody may show it',
   'caller-id-not-owned': 'the caller ID is not an own number of the account and project',
   'caller-id-expired': 'the caller ID is an own number that may not be shown at this time',
   'caller-id-missing':
     'the call shows no caller ID, and calls of a machine must show an own number',
+  'caller-id-neighbor':
+    'the caller ID is one of the place of the person called, where the account is not known to be',
   'restricted-day': 'calls are prohibited on this local date',
   'outside-calling-hours': 'the local time is outside the lawful calling hours',
   'too-many-attempts': 'the person has been called as often as the law or an own limit allows',

@@ -278,6 +278,8 @@ export interface OwnNumber {
   readonly number: string
   /** Code of the project whose calls may show it; empty for all. */
   readonly project: string
+  /** Whether the account has shown that it is where the number is. */
+  readonly hasPresence: boolean
   readonly from: Instant
   /** Not from this instant on; infinity if it is open. */
   readonly until: Instant
@@ -288,6 +290,39 @@ export interface CallerIdRegister {
   readonly numbers: ReadonlyMap<string, readonly OwnNumber[]>
   /** Of the numbers. */
   readonly projects: ReadonlySet<string>
+  /** The list, and its prefix, by which nobody may show the number of the call; absent if there is none. */
+  readonly barredBy?: string | undefined
 }
 
 export const noCallerIds: CallerIdRegister = { numbers: new Map(), projects: new Set() }
+
+/** Of the carrier that signs the calls (47 CFR 64.6300 and following). */
+export const attestations = ['A', 'B', 'C'] as const
+export type Attestation = (typeof attestations)[number]
+
+export interface CallerIdInput {
+  /** Ten digits, or any other form of a number that may be dialed. */
+  readonly number: string
+  /** Code of the project whose calls may show it; all may if it is absent. */
+  readonly projectId?: string | undefined
+  /** To whom the number was given. */
+  readonly owner: string
+  /** What proves it, such as a contract or an invoice. */
+  readonly proof: string
+  readonly carrier?: string | undefined
+  /** What the carrier is expected to sign. */
+  readonly attestation?: Attestation | undefined
+  readonly from?: Instant | undefined
+  readonly until?: Instant | undefined
+  /** When somebody has called it and was answered as the person called would be. */
+  readonly callbackTestedAt?: Instant | undefined
+  /** What proves that the account is where the number is, such as the address of an office. */
+  readonly presence?: string | undefined
+}
+
+export interface CallerIdEntry extends CallerIdInput {
+  readonly addedAt: Instant
+  readonly addedBy: string
+  readonly endedAt?: Instant | undefined
+  readonly endedBy?: string | undefined
+}

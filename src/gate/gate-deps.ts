@@ -40,6 +40,8 @@ export interface GateSettings extends LegalTimeSettings, StalenessRules {
   readonly houseLimits: readonly HouseLimit[]
   readonly subjects: readonly SubjectSettings[]
   readonly purposes: readonly PurposeSettings[]
+  readonly neighborCallerId: 'off' | 'warn' | 'block'
+  readonly neighborPrefix: 'area-code' | 'exchange'
   readonly allowValidMs: number
   readonly blockValidMs: number
 }
@@ -93,6 +95,17 @@ export interface GateRules {
       /** The laws on the number of calls that count one to this number, whose person may be in any of the places. */
       find(call: CallToCount, at: Instant): readonly FrequencyLimit[]
     }
+    readonly callerIds: {
+      /** The citation of the law by which a call to this number, whose person may be in any of the places, may show the other only with presence there. */
+      findPresenceLaw(
+        shown: string,
+        called: {
+          readonly number: string
+          readonly places: readonly { readonly region: string }[]
+        },
+        at: Instant,
+      ): string | undefined
+    }
     readonly abandonment: {
       /** The laws on abandoned calls that count one to this number, whose person may be in any of the places. */
       find(
@@ -114,8 +127,10 @@ export interface GateDeps extends GateRules {
   readonly accounts: { readonly real: GateAccount; readonly sandbox: GateAccount }
   /** The pauses in force, at most a second old. */
   readonly pauses: { read(): MaybePromise<Pauses> }
-  /** The own numbers of an account, at most a second old. */
-  readonly callerIds: { read(accountId: string): MaybePromise<CallerIdRegister> }
+  /** The own numbers of an account, and whether anybody may show the one that a call shows; at most a second old. */
+  readonly callerIds: {
+    read(accountId: string, shown: string | undefined): MaybePromise<CallerIdRegister>
+  }
   /** How many calls of an account's campaigns were abandoned, at most a second ago. */
   readonly abandonment: { read(accountId: string): MaybePromise<AbandonmentCounts> }
   /** Absent for decisions that are no attempts. */

@@ -6,7 +6,7 @@ import type { CallPurpose, CallRequest, Finding } from '../domain/decision.js'
 import { type CallerIdRegister, noCallerIds, type Pauses } from '../domain/mandate.js'
 import type { Instant, Timers } from '../domain/time/clock.js'
 import { judgeSubject } from './checks/attempts.js'
-import { judgeCallerId, needsRegister } from './checks/caller-id.js'
+import { findShown, judgeCallerId, needsRegister } from './checks/caller-id.js'
 import type { GateDeps } from './gate-deps.js'
 import { awaitStored, findPlaces, judgeMandate } from './mandate.js'
 import { judgeAbandonment } from './outcomes/abandonment.js'
@@ -26,7 +26,7 @@ export function readStored(
 ): MaybePromise<StoredLimits> {
   const { accountId, callKind } = request
   const pauses = inForce.read()
-  const own = needsRegister(request) ? callerIds.read(accountId) : noCallerIds
+  const own = needsRegister(request) ? callerIds.read(accountId, findShown(request)) : noCallerIds
   const abandoned = callKind === 'manual' ? noAbandonment : abandonment.read(accountId)
   const isKnown = !(
     pauses instanceof Promise ||
@@ -66,11 +66,15 @@ export function addStoredFindings(
   if (request.subject !== undefined && purpose !== 'debt-collection') {
     findings = [...findings, ...judgeSubject(request, settings, now)]
   }
-  const shown = judgeCallerId(request, { number, own, now })
+  const findCalled = () => ({ number, purpose, places: findPlaces(checked) })
+  const shown = judgeCallerId(request, {
+    ...{ number, own, settings, now },
+    findPresenceLaw: (callerId) =>
+      callingRules.callerIds.findPresenceLaw(callerId, findCalled(), request.at ?? now),
+  })
   if (shown) findings = [...findings, shown]
   if (abandoned?.size === 0) return findings
-  const findLimits = (at: Instant) =>
-    callingRules.abandonment.find({ number, purpose, places: findPlaces(checked) }, at)
+  const findLimits = (at: Instant) => callingRules.abandonment.find(findCalled(), at)
   const rate = judgeAbandonment(request, { counts: abandoned, findLimits, now })
   return rate ? [...findings, rate] : findings
 }

@@ -15,6 +15,12 @@ import {
   decideApprovalEndpoint,
   listApprovalsEndpoint,
 } from '../api/gate/approvals.js'
+import {
+  addCallerIdsEndpoint,
+  type CallerIdBody,
+  endCallerIdEndpoint,
+  listCallerIdsEndpoint,
+} from '../api/gate/caller-ids.js'
 import { idPremium, realTimeDisconnect, resOrBusiness } from '../api/lookups/line-lookups.js'
 import { type LitigatorRequest, litigatorGet, litigatorPost } from '../api/lookups/litigator.js'
 import {
@@ -51,6 +57,8 @@ import { scanStatus, scanSubmit } from '../api/reputation/scans.js'
 import { createRoute, type Route } from '../api/route.js'
 import { type ScrubRequest, scrubGet, scrubPost } from '../api/scrub/scrub.js'
 import type { Caller } from '../domain/caller.js'
+import type { CallerIdEntry } from '../domain/mandate.js'
+import type { Instant } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'
 import type { Approval } from './accounts/approvals.js'
 import type {
@@ -159,7 +167,7 @@ function internalDncActions(internalDnc: CallServices['internalDnc']) {
 }
 
 function listAccountRoutes(subjects: AccountServices): Route[] {
-  const { tokens, access, projects, projectRpc, legalEntities, approvals } = subjects
+  const { tokens, access, projects, projectRpc, legalEntities, approvals, callerIds } = subjects
   return [
     createRoute(tokenEndpoint, (_nobody, request) => tokens.issue(request)),
     createRoute(accessCheckEndpoint, (caller, question) => access.check(caller, question)),
@@ -175,6 +183,17 @@ function listAccountRoutes(subjects: AccountServices): Route[] {
     createRoute(decideApprovalEndpoint, async (caller, verdict) => {
       return toApprovalBody(await approvals.decide(caller, verdict, `key ${caller.keyId}`))
     }),
+    createRoute(listCallerIdsEndpoint, async (caller, { ended }) => {
+      return { callerIds: (await callerIds.list(caller, { ended })).map(toCallerIdBody) }
+    }),
+    createRoute(addCallerIdsEndpoint, async (caller, { callerIds: inputs }) => {
+      await callerIds.add(caller, inputs, `key ${caller.keyId}`)
+      return { added: inputs.length }
+    }),
+    createRoute(endCallerIdEndpoint, async (caller, number) => {
+      await callerIds.end(caller, number, `key ${caller.keyId}`)
+      return { ended: true } as const
+    }),
     createRoute(legalEntitiesGet, (caller) => legalEntities.list(caller)),
     createRoute(legalEntityCreate, (caller, input) => legalEntities.create(caller, input)),
     createRoute(legalEntityUpdate, (caller, input) => legalEntities.update(caller, input)),
@@ -188,6 +207,18 @@ function toApprovalBody(approval: Approval): ApprovalBody {
     requestedAt: formatInstant(requestedAt),
     expiresAt: formatInstant(expiresAt),
     decidedAt: decidedAt === undefined ? undefined : formatInstant(decidedAt),
+  }
+}
+
+function toCallerIdBody(entry: CallerIdEntry): CallerIdBody {
+  const toText = (at: Instant | undefined) => (at === undefined ? undefined : formatInstant(at))
+  return {
+    ...entry,
+    from: toText(entry.from),
+    until: toText(entry.until),
+    callbackTestedAt: toText(entry.callbackTestedAt),
+    addedAt: formatInstant(entry.addedAt),
+    endedAt: toText(entry.endedAt),
   }
 }
 

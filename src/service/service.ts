@@ -3,6 +3,7 @@
 import type { AccessCheck } from './accounts/access-check.js'
 import type { AccessTokens } from './accounts/access-tokens.js'
 import type { Approvals } from './accounts/approvals.js'
+import type { CallerIds } from './accounts/caller-ids.js'
 import type { LegalCallTimes } from './calling-hours/legal-call-times.js'
 import type { TimeLegalCheck } from './calling-hours/time-legal-check.js'
 import type { TimeZoneInfo } from './calling-hours/time-zone-info.js'
@@ -39,6 +40,7 @@ export interface AccountServices {
   readonly projects: Pick<ProjectRecords, 'get' | 'save' | 'update'>
   readonly projectRpc: Pick<ProjectRpc, 'handle'>
   readonly approvals: Pick<Approvals, 'list' | 'decide'>
+  readonly callerIds: Pick<CallerIds, 'list' | 'add' | 'end'>
   readonly legalEntities: Pick<LegalEntities, 'list' | 'create' | 'update'>
 }
 

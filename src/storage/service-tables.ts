@@ -217,11 +217,23 @@ export interface CallerIdRow {
   valid_from: number | null
   valid_until: number | null
   callback_tested_at: number | null
+  /** What proves that the account is where the number is; null without. */
+  presence: string | null
   added_at: number
   added_by: string
   /** Null while it is in force; also when it was replaced. */
   ended_at: number | null
   ended_by: string | null
+}
+
+/** Nobody may show a number that begins with the prefix. */
+export interface DoNotOriginateRow {
+  /** Three to ten digits. */
+  prefix: string
+  /** Name of the list that has it. */
+  source: string
+  imported_at: number
+  imported_by: string
 }
 
 /** A call that was allowed and that a limit on calls counts. */

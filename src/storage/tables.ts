@@ -9,6 +9,7 @@ import type {
   AnsweredCallRow,
   AttemptRow,
   CallerIdRow,
+  DoNotOriginateRow,
   FlagRemovalRow,
   LabelObservationRow,
   LegalEntityRow,
@@ -34,6 +35,7 @@ export interface Tables {
   answered_calls: AnsweredCallRow
   abandonment_counts: AbandonmentCountRow
   caller_ids: CallerIdRow
+  do_not_originate: DoNotOriginateRow
   approvals: ApprovalRow
   projects: ProjectRow
   campaigns: CampaignRow

@@ -66,7 +66,7 @@ async function owned<Body>(asked: Ask): Promise<Body> {
 }
 
 async function ownThings(): Promise<void> {
-  for (const ProjectCode of [project, 'SAVED']) {
+  for (const ProjectCode of [project, 'SAVED', 'SHOWN']) {
     await owned({ path: '/v1.5/projects', json: { ProjectCode, ProjectName: 'Mine alone' } })
   }
   const { projects } = running.callgate
@@ -75,6 +75,8 @@ async function ownThings(): Promise<void> {
     projectCode: project,
     name: 'Mine',
   })
+  const callerIds = [{ number: '2127365009', projectId: 'SHOWN', owner: 'Mine', proof: 'invoice' }]
+  await owned({ path: '/v1/caller-ids', json: { callerIds } })
   await owned({ path: '/app/main/rpc/pdnc', query: { phoneList: listed, actionType: 'add' } })
   const ebrList = [{ phoneNumber: consented, type: 'P', dateOfLastContact: '11/20/2026' }]
   await owned({ path: '/app/main/rpc/ebr', json: { ebrList } })
@@ -622,6 +624,27 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     ask: () => ({ path: `/v1/list-files/${'0'.repeat(64)}` }),
     theirs: status(403),
     mine: status(404),
+  },
+  'caller-ids': {
+    ask: () => ({ path: '/v1/caller-ids' }),
+    theirs: holding('{"callerIds":[]}'),
+    mine: holding('"number":"2127365009"'),
+  },
+  'caller-id-add': {
+    // A project of the other account is none of the own.
+    ask: () => ({
+      path: '/v1/caller-ids',
+      json: {
+        callerIds: [{ number: '2127365009', projectId: 'SHOWN', owner: 'Mine', proof: 'invoice' }],
+      },
+    }),
+    theirs: status(400),
+    mine: holding('"added":1'),
+  },
+  'caller-id-end': {
+    ask: () => ({ path: '/v1/caller-ids/end', json: { number: '2127365009', projectId: 'SHOWN' } }),
+    theirs: status(404),
+    mine: holding('"ended":true'),
   },
   approvals: {
     ask: () => ({ path: '/v1/approvals' }),

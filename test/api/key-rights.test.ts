@@ -289,6 +289,18 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
     status: 404,
     ask: { path: `/v1/list-files/${'0'.repeat(64)}` },
   },
+  'caller-ids': { needs: manage, ask: { path: '/v1/caller-ids' } },
+  // A number would be in force for the calls of the other rows.
+  'caller-id-add': {
+    needs: manage,
+    status: 400,
+    ask: { path: '/v1/caller-ids', json: { callerIds: [{ number, owner: 'Acme', proof: '' }] } },
+  },
+  'caller-id-end': {
+    needs: manage,
+    status: 404,
+    ask: { path: '/v1/caller-ids/end', json: { number } },
+  },
   approvals: { needs: manage, ask: { path: '/v1/approvals' } },
   'approval-verdict': {
     needs: manage,

@@ -348,6 +348,26 @@ describe('a rules file with a mistake is refused', () => {
       { 'sources.xs-tool.url': 'somewhere' },
       "sources.xs-tool.url 'somewhere': must be a URL",
     ],
+    [
+      'a limit on abandoned calls that is warned of too late',
+      { 'abandonmentRules.0.warnPercent': 4 },
+      "abandonmentRules.0.warnPercent '4': must not be above percent",
+    ],
+    [
+      'a limit on abandoned calls in two periods',
+      { 'abandonmentRules.0.monthIn': 'America/Toronto' },
+      'must be given, or monthIn instead',
+    ],
+    [
+      'a month of no time zone',
+      { 'abandonmentRules.2.monthIn': 'America/Torronto' },
+      "abandonmentRules.2.monthIn 'America/Torronto': must be a time zone of an area code",
+    ],
+    [
+      'a limit on abandoned calls of another country',
+      { 'abandonmentRules.0.country': 'MX' },
+      "abandonmentRules.0.country 'MX': must be one of US, CA",
+    ],
   ])('%s', (_name, changes, expected) => {
     const message = complaint(changes)
     expect(message).toContain(expected)

@@ -1,21 +1,29 @@
 /** The own numbers that calls may show: the register over each engine, and what the gate makes of it. */
 import { beforeEach, describe, expect, it } from 'vitest'
+import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
 import { type Caller, noLimits } from '../../src/domain/caller.js'
 import type { CallRequest, Decision } from '../../src/domain/decision.js'
-import { type CallerIdInput, CallerIds } from '../../src/service/accounts/caller-ids.js'
+import type { CallerIdInput } from '../../src/domain/mandate.js'
+import type { GateSettings } from '../../src/gate/gate-deps.js'
+import { CallerIds } from '../../src/service/accounts/caller-ids.js'
+import { DoNotOriginate } from '../../src/service/accounts/do-not-originate.js'
 import { insertProject } from '../../src/service/projects/project-rows.js'
 import { useDatabase } from '../support/database.js'
 import { fakeCompliance } from '../support/fake-compliance.js'
 import { buildSubjects, caller } from '../support/service-subjects.js'
 import { type TestClock, testClock } from '../support/test-clock.js'
-import { aCall, testGate } from '../support/test-gate.js'
+import { aCall, testGate, withoutRules } from '../support/test-gate.js'
 
 const database = useDatabase()
 const compliance = fakeCompliance()
+const callingRules = {
+  ...withoutRules,
+  callerIds: loadCallingRules('config/calling-rules.yaml').callerIds,
+}
 
 let clock: TestClock
 let callerIds: CallerIds
-let decide: (call?: Partial<CallRequest>) => Promise<Decision>
+let decide: (call?: Partial<CallRequest>, settings?: Partial<GateSettings>) => Promise<Decision>
 
 const [own, nearby, foreign] = ['3125550150', '2125550151', '7185550152']
 const day = 86_400_000
@@ -33,8 +41,10 @@ beforeEach(async () => {
     await insertProject(database.db, { accountId: 'main', code, name: code, createdAt: 0 })
   }
   callerIds = new CallerIds({ storage: database.storage, clock, timers: clock })
-  const { gate } = testGate(compliance, { callerIds, clock, accountClock: clock })
-  decide = (call = {}) => gate.decide(aCall(call))
+  decide = (call = {}, settings = {}) => {
+    const deps = { callerIds, clock, accountClock: clock, callingRules, settings }
+    return testGate(compliance, deps).gate.decide(aCall(call))
+  }
 })
 
 describe('an account without own numbers', () => {
@@ -146,6 +156,138 @@ describe('a number may be shown', () => {
     clock.advance(1)
     await add([{}])
     expect((await decide({ callerId: own })).decision).toBe('allow')
+  })
+})
+
+describe('a number that nobody may show', () => {
+  const lists = () => new DoNotOriginate({ storage: database.storage, clock })
+  const listed = 'caller-id-do-not-originate'
+
+  it('blocks a call of any account and kind, by the longest prefix, in the register or not', async () => {
+    expect(
+      await lists().replace('itg', ['888-555-0', '+1 (718)', '718', '7185550152'], 'ann'),
+    ).toBe(3)
+    const decision = await decide({ callerId: foreign })
+    expect(decision).toMatchObject({ decision: 'block', reason: listed })
+    expect(decision.findings.at(-1)?.detail).toContain('(7185550152 of itg)')
+    for (const call of [
+      { callerId: '8885550100' },
+      { callerId: '+17182000100', callKind: 'autodialed' },
+      { callerId: foreign, accountId: 'sandbox' },
+    ] as const) {
+      expect((await decide(call)).reason).toBe(listed)
+    }
+    await add([{ number: foreign }])
+    expect((await decide({ callerId: foreign })).reason).toBe(listed)
+    for (const callerId of ['8885560100', '2127180100', undefined]) {
+      expect((await decide({ callerId })).reason).not.toBe(listed)
+    }
+  })
+
+  it('may be shown again when its list no longer has it, and no other does', async () => {
+    await lists().replace('one', [foreign], 'ann')
+    await lists().replace('two', ['718'], 'ann')
+    await lists().replace('one', ['900'], 'ann')
+    expect(await lists().list()).toMatchObject([
+      { source: 'one', entries: 1 },
+      { source: 'two', entries: 1 },
+    ])
+    expect((await decide({ callerId: foreign })).reason).toBe(listed)
+    await lists().replace('two', [], 'ann')
+    expect((await decide({ callerId: foreign })).reason).toBe(listed)
+    clock.advance(1_001)
+    expect((await decide({ callerId: foreign })).decision).toBe('allow')
+  })
+
+  it.each(['', '12', '1 12', '055', '21255501990', 'none', '2125x50199'])(
+    "is not '%s', and then the list stays as it was",
+    async (text) => {
+      await lists().replace('itg', ['718'], 'ann')
+      await expect(lists().replace('itg', ['900', text], 'ann')).rejects.toMatchObject({
+        problems: [{ field: 'prefixes[1]' }],
+      })
+      expect((await decide({ callerId: foreign })).reason).toBe(listed)
+      expect((await lists().list())[0]?.entries).toBe(1)
+    },
+  )
+
+  it('is found in a list of thousands', async () => {
+    const many = Array.from(
+      { length: 5_000 },
+      (_, index) => `80055${String(index).padStart(5, '0')}`,
+    )
+    expect(await lists().replace('itg', [...many, ...many], 'ann')).toBe(5_000)
+    expect((await decide({ callerId: '8005500123' })).reason).toBe(listed)
+    expect((await decide({ callerId: '8002000123' })).decision).toBe('allow')
+  })
+})
+
+describe('an own number that begins as that of the person called', () => {
+  beforeEach(() => add([{}, { number: nearby }]))
+  const call = { callerId: nearby }
+
+  it('passes with a warning, as nothing shows that the account is there', async () => {
+    const decision = await decide(call)
+    expect(decision.decision).toBe('allow')
+    expect(decision.findings.at(-1)).toMatchObject({ check: 'caller-id', verdict: 'pass' })
+    expect(decision.findings.at(-1)?.detail).toContain('area code of the person called')
+    expect((await decide({ callerId: own })).findings.at(-1)?.detail).toBe('an own number')
+  })
+
+  it('is blocked or not looked at, as the settings say', async () => {
+    const blocked = await decide(call, { neighborCallerId: 'block' })
+    expect(blocked).toMatchObject({ decision: 'block', reason: 'caller-id-neighbor' })
+    expect((await decide(call, { neighborCallerId: 'off' })).findings.at(-1)?.detail).toBe(
+      'an own number',
+    )
+    const wide = { neighborCallerId: 'block', neighborPrefix: 'exchange' } as const
+    expect((await decide({ ...call, dialed: '2122000100' }, wide)).decision).toBe('allow')
+    expect((await decide(call, wide)).reason).toBe('caller-id-neighbor')
+  })
+
+  it('passes once its presence is recorded', async () => {
+    await add([{ number: nearby, presence: 'office, 1 Main St, New York' }])
+    const { decision, findings } = await decide(call, { neighborCallerId: 'block' })
+    expect(decision).toBe('allow')
+    expect(findings.at(-1)?.detail).toBe('an own number')
+    expect(await callerIds.list(caller())).toMatchObject([
+      { presence: 'office, 1 Main St, New York' },
+      { presence: undefined },
+    ])
+  })
+
+  it('is not the one that is suggested, if it would be blocked', async () => {
+    const { findings } = await decide({ callerId: foreign }, { neighborCallerId: 'block' })
+    expect(findings.at(-1)?.detail).toContain(`${own} may be shown`)
+    const warned = await decide({ callerId: foreign })
+    expect(warned.findings.at(-1)?.detail).toContain(`${nearby} may be shown`)
+  })
+})
+
+describe('South Carolina', () => {
+  const [charleston, columbia] = ['8435550150', '8035550100']
+
+  it('lets no call show a number of it without presence, whatever the settings say', async () => {
+    const call = { callerId: charleston, dialed: columbia }
+    const unregistered = await decide(call, { neighborCallerId: 'off' })
+    expect(unregistered).toMatchObject({ decision: 'block', reason: 'caller-id-neighbor' })
+    expect(unregistered.findings.at(-1)?.detail).toContain('S.C. Code 37-21-50')
+    await add([{ number: charleston }])
+    expect((await decide(call)).reason).toBe('caller-id-neighbor')
+    await add([{ number: charleston, presence: 'office in Charleston' }])
+    expect((await decide(call)).decision).toBe('allow')
+  })
+
+  it('is not asked of calls to other places, or from other numbers', async () => {
+    for (const call of [
+      { callerId: charleston, dialed: '2125550100' },
+      { callerId: own, dialed: columbia },
+      { callerId: undefined, dialed: columbia },
+    ]) {
+      const { decision, findings } = await decide(call)
+      expect(decision).toBe('allow')
+      expect(findings.some(({ check }) => check === 'caller-id')).toBe(false)
+    }
   })
 })
 

@@ -80,7 +80,9 @@ const kept: Readonly<Record<string, string>> = {
   answered_calls: 'decision_id answered_by counted',
   api_keys: 'id key_hash label role rights projects call_kinds call_limits',
   attempts: 'decision_id key_id purpose subject',
-  caller_ids: 'number project owner proof carrier attestation added_by ended_by',
+  caller_ids: 'number project owner proof carrier attestation added_by ended_by presence',
+  // Of those who do not call, and not of those who are called.
+  do_not_originate: 'prefix source imported_by',
   call_outcomes: 'decision_id state not_carried_out leg dial_status',
   campaigns: 'project_code name status',
   decisions: 'id call_kind decision reason via',

@@ -24,6 +24,8 @@ export const gateSettings: GateSettings = {
   houseLimits: [],
   subjects: [],
   purposes: [],
+  neighborCallerId: 'warn',
+  neighborPrefix: 'area-code',
   allowValidMs: 60_000,
   blockValidMs: 600_000,
   recordedVoiceWindows: true,
@@ -31,12 +33,13 @@ export const gateSettings: GateSettings = {
   strictestPlace: { manual: false, autodialed: true, ai: true },
 }
 
-/** No law on disclosures, on how often somebody is called, or on abandoned calls. */
+/** No law on disclosures, on how often somebody is called, on abandoned calls or on caller IDs. */
 export const withoutRules: GateDeps['callingRules'] = {
   listDisclosures: () => [],
   purposes: { find: () => telemarketing },
   frequency: { find: () => [] },
   abandonment: { find: () => [] },
+  callerIds: { findPresenceLaw: () => undefined },
 }
 
 /** No source of reassigned numbers. */

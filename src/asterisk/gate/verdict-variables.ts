@@ -50,6 +50,8 @@ const hangupCauses: Readonly<Record<ReasonCode, HangupCause>> = {
   'caller-id-not-owned': '21',
   'caller-id-expired': '21',
   'caller-id-missing': '21',
+  'caller-id-do-not-originate': '21',
+  'caller-id-neighbor': '21',
   'restricted-day': '21',
   'outside-calling-hours': '21',
   'too-many-attempts': '21',

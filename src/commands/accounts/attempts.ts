@@ -4,19 +4,16 @@ import { importedAttempt, maxAttempts } from '../../api/gate/attempts.js'
 import { createValidationError } from '../../api/validation-error.js'
 import { createOperatorCaller } from '../../domain/caller.js'
 import type { ImportedAttempt } from '../../domain/mandate.js'
-import { describeProblem, type FieldProblem } from '../../errors.js'
+import type { FieldProblem } from '../../errors.js'
 import { systemClock } from '../../runtime/runtime.js'
 import { ImportedAttempts } from '../../service/accounts/imported-attempts.js'
 import { requireAccount, requireOwnAccounts, withAppContext } from '../account-command.js'
-import { CommandFailure, type RegisterCommand } from '../command.js'
+import type { RegisterCommand } from '../command.js'
 import { formatCount } from '../format.js'
-import { type CsvRow, readCsvFile } from './csv-file.js'
+import { type CsvRow, createLineFailure, readCsvFile } from './csv-file.js'
 
 const columns = ['number', 'at', 'ref', 'channel', 'subject', 'person', 'answered'] as const
 type Column = (typeof columns)[number]
-
-/** More would not be read by a person. */
-const maxShown = 20
 
 export const registerAttempts: RegisterCommand = (program, terminal) => {
   program
@@ -86,20 +83,13 @@ function toFields({ read }: CsvRow<Column>) {
   }
 }
 
-const columnOf: Readonly<Record<string, Column>> = { personId: 'person' }
+const columnOf = { personId: 'person' }
 
-/** Each problem is named by its line and column. */
 function requireNone(
   file: string,
   rows: readonly CsvRow<Column>[],
   problems: readonly FieldProblem[],
 ): void {
   if (problems.length === 0) return
-  const lines = problems.slice(0, maxShown).map((problem) => {
-    const [, place = '', field = ''] = /^attempts\[(\d+)\]\.(.*)$/.exec(problem.field) ?? []
-    const line = rows[Number(place)]?.line
-    return `${file} line ${line}: ${describeProblem({ ...problem, field: columnOf[field] ?? field })}`
-  })
-  if (problems.length > maxShown) lines.push(`and ${problems.length - maxShown} more`)
-  throw new CommandFailure(`nothing was counted\n  ${lines.join('\n  ')}`, 2)
+  throw createLineFailure('nothing was counted', { file, rows, problems, columnOf })
 }

@@ -1,18 +1,19 @@
 /** `callgate caller-ids ...`: the own numbers of an account, which its calls may show. */
 import { type Command, Option } from 'commander'
 import { createOperatorCaller } from '../../domain/caller.js'
-import { formatInstant, parseInstant } from '../../domain/time/dates.js'
-import { AppError, DataFileError, describeProblem } from '../../errors.js'
 import {
   type Attestation,
   attestations,
   type CallerIdEntry,
   type CallerIdInput,
-} from '../../service/accounts/caller-ids.js'
+} from '../../domain/mandate.js'
+import { formatInstant, parseInstant } from '../../domain/time/dates.js'
+import { AppError, DataFileError } from '../../errors.js'
 import { requireAccount, requireOwnAccounts, withAppContext } from '../account-command.js'
-import { CommandFailure, formatTable, type RegisterCommand, type Terminal } from '../command.js'
+import { formatTable, type RegisterCommand, type Terminal } from '../command.js'
 import { findUser, parseInstantOption } from '../option-values.js'
-import { type CsvRow, readCsvFile } from './csv-file.js'
+import { type CsvRow, createLineFailure, readCsvFile } from './csv-file.js'
+import { registerDoNotOriginate } from './do-not-originate.js'
 
 interface AccountOption {
   readonly account: string
@@ -27,6 +28,7 @@ interface AddOptions extends AccountOption {
   readonly from?: string
   readonly until?: string
   readonly tested?: string
+  readonly presence?: string
 }
 
 export const registerCallerIds: RegisterCommand = (program, terminal) => {
@@ -48,6 +50,7 @@ export const registerCallerIds: RegisterCommand = (program, terminal) => {
     )
   registerAdd(group, terminal)
   registerImport(group, terminal)
+  registerDoNotOriginate(group, terminal)
 
   group
     .command('end')
@@ -82,6 +85,7 @@ function registerAdd(group: Command, terminal: Terminal): void {
     .option('--from <instant>', 'from when calls may show them')
     .option('--until <instant>', 'until when calls may show them')
     .option('--tested <instant>', 'when somebody called them back and was answered')
+    .option('--presence <text>', 'what proves presence where the numbers are, such as an address')
     .action((numbers: readonly string[], options: AddOptions, command: Command) => {
       const { account, project, tested, ...rest } = options
       const shared = {
@@ -124,13 +128,7 @@ async function addAll(
       await context.callerIds.add(createOperatorCaller(account), inputs, describeUser())
     } catch (cause) {
       if (!(cause instanceof AppError) || cause.problems.length === 0) throw cause
-      const lines = cause.problems.map((problem) => {
-        const [, place = '', field = ''] = /^callerIds\[(\d+)\]\.(.*)$/.exec(problem.field) ?? []
-        const line = inputs[Number(place)]?.line
-        const where = line === undefined ? '' : `${file} line ${line}: `
-        return where + describeProblem({ ...problem, field })
-      })
-      throw new CommandFailure(`nothing was added\n  ${lines.join('\n  ')}`, 2)
+      throw createLineFailure('nothing was added', { file, rows: inputs, problems: cause.problems })
     }
   })
 }
@@ -147,6 +145,7 @@ const columns = [
   'from',
   'until',
   'tested',
+  'presence',
 ] as const
 
 /** Throws {@link DataFileError} for the first line that is not understood. */
@@ -178,6 +177,7 @@ function toInput(path: string, { line, read }: CsvRow<(typeof columns)[number]>)
     from: readAt('from'),
     until: readAt('until'),
     callbackTestedAt: readAt('tested'),
+    presence: read('presence'),
   }
 }
 
@@ -195,6 +195,7 @@ function describe(entries: readonly CallerIdEntry[]): string {
       at(entry.from),
       at(entry.until),
       at(entry.callbackTestedAt),
+      entry.presence ?? '-',
       `${at(entry.addedAt)} by ${entry.addedBy}`,
       entry.endedAt === undefined ? '-' : `${at(entry.endedAt)} by ${entry.endedBy}`,
     ]),

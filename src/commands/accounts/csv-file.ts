@@ -2,7 +2,8 @@
 import { detectDelimiter, splitCells } from '../../data/feeds/cells.js'
 import { openSourceFile, tablePattern } from '../../data/files/source-file.js'
 import { readTextLines } from '../../data/files/text-lines.js'
-import { DataFileError } from '../../errors.js'
+import { DataFileError, describeProblem, type FieldProblem } from '../../errors.js'
+import { CommandFailure } from '../command.js'
 
 export interface CsvRow<Column extends string> {
   readonly line: number
@@ -42,4 +43,34 @@ export async function readCsvFile<Column extends string>(
   })
   if (rows.length === 0) throw new DataFileError(path, 'contains no rows')
   return rows
+}
+
+/** More would not be read by a person. */
+const maxShown = 20
+
+/** Names each problem by its line and column. The fields of the problems are such as `attempts[3].at`. */
+export function createLineFailure(
+  what: string,
+  {
+    file,
+    rows,
+    problems,
+    columnOf = {},
+  }: {
+    readonly file: string
+    /** Those without a line are arguments of the command. */
+    readonly rows: readonly { readonly line?: number }[]
+    readonly problems: readonly FieldProblem[]
+    /** Where they differ from the names of the fields. */
+    readonly columnOf?: Readonly<Record<string, string>>
+  },
+): CommandFailure {
+  const lines = problems.slice(0, maxShown).map((problem) => {
+    const [, place = '', field = ''] = /^\w+\[(\d+)\](?:\.(.*))?$/.exec(problem.field) ?? []
+    const line = rows[Number(place)]?.line
+    const where = line === undefined ? '' : `${file} line ${line}: `
+    return where + describeProblem({ ...problem, field: columnOf[field] ?? field })
+  })
+  if (problems.length > maxShown) lines.push(`and ${problems.length - maxShown} more`)
+  return new CommandFailure(`${what}\n  ${lines.join('\n  ')}`, 2)
 }

@@ -193,7 +193,7 @@ function findNextChange(rules: CallingRules, code: string, day: LocalDay): Rules
 
 /** The local days on which a row of the region begins or no longer holds. */
 function listTurns(rules: CallingRules, code: string): readonly LocalDay[] {
-  const { regions, disclosures, frequencyRules, abandonmentRules } = rules.document
+  const { regions, disclosures, frequencyRules, abandonmentRules, callerIdRules } = rules.document
   const region = regions[code]
   const ranges: readonly (DayRange | undefined)[] = [
     ...(region?.history ?? []),
@@ -202,6 +202,7 @@ function listTurns(rules: CallingRules, code: string): readonly LocalDay[] {
     ...(region ? listHolidays(rules, region) : []),
     ...frequencyRules.filter((row) => isOfRegion(row, code, region)),
     ...abandonmentRules.filter(({ country }) => country === region?.country),
+    ...callerIdRules.filter((row) => row.region === code),
     ...disclosures,
   ]
   return ranges.flatMap((range) => [
@@ -224,8 +225,15 @@ function listHolidays({ document: { defaults } }: CallingRules, region: RegionEn
 
 /** The rows in force, in the order of the file. */
 function listRows(rules: CallingRules, code: string, day: LocalDay): readonly RuleRow[] {
-  const { regions, baselines, holidays, frequencyRules, abandonmentRules, purposes } =
-    rules.document
+  const {
+    regions,
+    baselines,
+    holidays,
+    frequencyRules,
+    abandonmentRules,
+    callerIdRules,
+    purposes,
+  } = rules.document
   const region = regions[code]
   const hours = rules.findHours(code, day)
   if (region === undefined || hours === undefined) return []
@@ -260,6 +268,9 @@ function listRows(rules: CallingRules, code: string, day: LocalDay): readonly Ru
     ...abandonmentRules
       .filter(({ country }) => country === region.country)
       .map((row) => createRow(`abandonmentRules.${row.id}`, formatAbandonment(row), row)),
+    ...callerIdRules
+      .filter((row) => row.region === code)
+      .map((row) => createRow(`callerIdRules.${row.id}`, 'own area codes only with presence', row)),
     ...rules
       .listDisclosureRows(code, day)
       .map((row) => createRow(`disclosures.${row.key}`, formatCalls(row), row)),

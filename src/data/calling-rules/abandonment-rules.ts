@@ -14,16 +14,10 @@ export interface AbandonmentRuleFields {
   readonly confidence: z.ZodType<string, string>
 }
 
-let zones: ReadonlySet<string> | undefined
-
-/** Whether some number of the plan is in the time zone. */
 function isZoneOfPlan(name: string): boolean {
-  zones ??= new Set(
-    listAreaCodes().flatMap((code) =>
-      (findAreaCodePlace(code)?.candidates ?? []).map(({ zone }) => zone),
-    ),
+  return listAreaCodes().some((code) =>
+    findAreaCodePlace(code)?.candidates.some(({ zone }) => zone === name),
   )
-  return zones.has(name)
 }
 
 const percent = z.number().gt(0, 'must be above 0').max(100, 'must be 100 or less')
@@ -44,7 +38,7 @@ export const abandonmentRuleSchema = ({ country, day, text, confidence }: Abando
       days: z.int().min(1, 'must be 1 or more').max(366, 'must be 366 or less').optional(),
       monthIn: z
         .string()
-        .refine(isZoneOfPlan, 'must be the IANA time zone of an area code')
+        .refine(isZoneOfPlan, 'must be a time zone of an area code, such as America/Toronto')
         .optional(),
       from: day.optional(),
       until: day.optional(),

@@ -10,6 +10,7 @@ import { type DayWindow, parseDayWindow } from '../../domain/time/week-windows.j
 import type { FieldProblem } from '../../errors.js'
 import { listDocumentProblems } from '../files/document-problems.js'
 import { abandonmentRuleSchema } from './abandonment-rules.js'
+import { callerIdRuleSchema } from './caller-id-rules.js'
 import { frequencyRuleSchema } from './frequency-rules.js'
 import { purposesSchema } from './purposes.js'
 import { revocationSchema } from './revocation-rules.js'
@@ -364,6 +365,16 @@ function documentSchema(known: DefinedNames) {
       holiday: reference(known.holidays, 'holidays'),
       observedPolicy: reference(known.policies, 'observedPolicies'),
     }).optional(),
+    callerIdRules: z
+      .array(
+        callerIdRuleSchema({
+          region: reference(known.regions, 'regions'),
+          day: daySchema,
+          text,
+          confidence,
+        }),
+      )
+      .default([]),
     regions: z.record(code, regionSchema(known)),
     sources: z.record(z.string(), sourceSchema),
   })

@@ -22,6 +22,7 @@ import {
 import { DataFileError, describeProblem } from '../../errors.js'
 import { readYamlFile } from '../files/yaml-file.js'
 import { AbandonmentRules } from './abandonment-rules.js'
+import { CallerIdRules } from './caller-id-rules.js'
 import {
   type AutomatedEntry,
   type CallingRulesDocument,
@@ -107,6 +108,7 @@ export class CallingRules {
   readonly abandonment: AbandonmentRules
   /** Absent from files of earlier versions. */
   readonly revocation: RevocationRules | undefined
+  readonly callerIds: CallerIdRules
   readonly #regions: ReadonlyMap<string, PreparedRegion>
   /** Only the kinds that have any, since each decision asks. */
   readonly #disclosures: ReadonlyMap<CallKind, readonly DisclosureEntry[]>
@@ -119,6 +121,7 @@ export class CallingRules {
     this.purposes = new Purposes(document.purposes)
     this.abandonment = new AbandonmentRules(document.abandonmentRules, countryOf)
     this.revocation = prepareRevocation(document)
+    this.callerIds = new CallerIdRules(document.callerIdRules)
     this.#regions = new Map(
       Object.entries(document.regions).map(([code, entry]) => [
         code,

@@ -8,6 +8,7 @@ import type { CallerIdRegister, OwnNumber } from '../../domain/mandate.js'
 import { parseCallerId, parseDialString } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
+import type { GateSettings } from '../gate-deps.js'
 
 /** What telephone systems give in place of a number that is withheld. */
 const withheld =
@@ -26,22 +27,30 @@ export function needsRegister(request: CallRequest): boolean {
   return request.callKind !== 'manual' || !isMissing(request)
 }
 
+/** What a call shows, as ten digits; `undefined` if it shows nothing, or no number that may be shown. */
+export function findShown(request: CallRequest): string | undefined {
+  const shown = isMissing(request) ? undefined : parseCallerId(request.callerId ?? '')
+  return shown && 'number' in shown ? shown.number : undefined
+}
+
+/** What is known besides the request. */
+interface CallerIdFacts {
+  /** The number that is called. */
+  readonly number: string
+  /** `undefined` if the own numbers could not be read. */
+  readonly own: CallerIdRegister | undefined
+  readonly now: Instant
+  readonly settings: Pick<GateSettings, 'neighborCallerId' | 'neighborPrefix'>
+  /** The citation of the law by which a number may be shown only with presence where it is. */
+  readonly findPresenceLaw: (shown: string) => string | undefined
+}
+
 /**
- * The finding on what a call to `number` shows; `undefined` if there is nothing to object to and the account has no own numbers that it
- * could be one of. `own` is `undefined` if they could not be read.
+ * The finding on what a call shows; `undefined` if there is nothing to object to and the account has no own numbers that it
+ * could be one of.
  */
-export function judgeCallerId(
-  request: CallRequest,
-  {
-    number: called,
-    own,
-    now,
-  }: {
-    readonly number: string
-    readonly own: CallerIdRegister | undefined
-    readonly now: Instant
-  },
-): Finding | undefined {
+export function judgeCallerId(request: CallRequest, facts: CallerIdFacts): Finding | undefined {
+  const { own, now } = facts
   const { callerId = '' } = request
   const shown = isMissing(request) ? undefined : parseCallerId(callerId)
   if (shown && 'problem' in shown) {
@@ -53,19 +62,83 @@ export function judgeCallerId(
     const detail = 'the own numbers of the account could not be read'
     return createFinding({ verdict: 'unknown', reason: 'check-unanswered', detail }, now)
   }
-  const project = findProject(request)
-  if (!isInForce(own, project)) return undefined
-  const at = request.at ?? now
-  const isOfCall = (one: OwnNumber) => one.project === '' || one.project === project
-  const rows = shown && own.numbers.get(shown.number)?.filter(isOfCall)
-  const valid = rows?.find((one) => isValid(one, at))
-  if (valid) {
-    const judgment = { verdict: 'pass', reason: 'permitted', detail: 'an own number' } as const
-    return { ...createFinding(judgment, now), holdsUntil: valid.until }
+  if (own.barredBy !== undefined) {
+    const detail = `what the call shows is on a do-not-originate list (${own.barredBy})`
+    return createFinding({ verdict: 'deny', reason: 'caller-id-do-not-originate', detail }, now)
   }
-  const usable = [...own.numbers.values()].flat().filter((one) => isOfCall(one) && isValid(one, at))
+  const project = findProject(request)
+  if (isInForce(own, project)) return judgeOwn(request, facts, { own, shown: shown?.number })
+  // Only the law asks for presence where nothing is registered.
+  const neighbor = shown && findNeighbor(shown.number, false, facts)
+  return neighbor?.byLaw ? createFinding(toDenial(neighbor), now) : undefined
+}
+
+/** Of an account and project whose calls may show own numbers alone. */
+function judgeOwn(
+  request: CallRequest,
+  facts: CallerIdFacts,
+  { own, shown }: { readonly own: CallerIdRegister; readonly shown: string | undefined },
+): Finding {
+  const { now } = facts
+  const at = request.at ?? now
+  const project = findProject(request)
+  const isOfCall = (one: OwnNumber) => one.project === '' || one.project === project
+  const rows = shown === undefined ? undefined : own.numbers.get(shown)?.filter(isOfCall)
+  const valid = rows?.filter((one) => isValid(one, at)) ?? []
+  const [first] = valid
+  if (first) {
+    const hasPresence = valid.some((one) => one.hasPresence)
+    const neighbor = findNeighbor(first.number, hasPresence, facts)
+    if (neighbor?.isBlocked) return createFinding(toDenial(neighbor), now)
+    const detail = neighbor ? `an own number; ${neighbor.detail}` : 'an own number'
+    const judgment = { verdict: 'pass', reason: 'permitted', detail } as const
+    return {
+      ...createFinding(judgment, now),
+      holdsUntil: Math.max(...valid.map(({ until }) => until)),
+    }
+  }
+  const usable = [...own.numbers.values()]
+    .flat()
+    .filter((one) => isOfCall(one) && isValid(one, at))
+    .filter((one) => findNeighbor(one.number, one.hasPresence, facts)?.isBlocked !== true)
+  const { number: called } = facts
   return deny({ rows, isShown: shown !== undefined, project }, { called, usable, now, at })
 }
+
+interface Neighbor {
+  readonly byLaw: boolean
+  readonly isBlocked: boolean
+  readonly detail: string
+}
+
+/** Why a number that is shown may be taken for one of a neighbor of the person called; `undefined` if it may not. */
+function findNeighbor(
+  shown: string,
+  hasPresence: boolean,
+  {
+    number: called,
+    settings: { neighborCallerId, neighborPrefix },
+    findPresenceLaw,
+  }: Pick<CallerIdFacts, 'number' | 'settings' | 'findPresenceLaw'>,
+): Neighbor | undefined {
+  if (hasPresence) return undefined
+  const law = findPresenceLaw(shown)
+  const advice = 'show another, or add its presence to the register'
+  if (law !== undefined) {
+    const detail = `it is of the region of the person called, and no presence there is recorded (${law}); ${advice}`
+    return { byLaw: true, isBlocked: true, detail }
+  }
+  const digits = neighborPrefix === 'area-code' ? 3 : 6
+  if (neighborCallerId === 'off' || shown.slice(0, digits) !== called.slice(0, digits)) {
+    return undefined
+  }
+  const what = neighborPrefix === 'area-code' ? 'area code' : 'area code and exchange'
+  const detail = `it has the ${what} of the person called, and no presence there is recorded (gate.neighborCallerId); ${advice}`
+  return { byLaw: false, isBlocked: neighborCallerId === 'block', detail }
+}
+
+const toDenial = ({ detail }: Neighbor) =>
+  ({ verdict: 'deny', reason: 'caller-id-neighbor', detail }) as const
 
 /** `undefined` if only the campaign is named, which belongs to a project that is not known here. */
 function findProject({ accountId, projectId = '', campaignId = '' }: CallRequest) {

@@ -6,6 +6,7 @@
 import {
   type Answer,
   type AnswerFailure,
+  type AnswerFailureReason,
   type AnswerSuccess,
   type Compliance,
   flattenAnswers,
@@ -19,6 +20,7 @@ import {
 } from '../../domain/compliance.js'
 import {
   type CallKind,
+  type CheckName,
   type Finding,
   type PurposeRules,
   type ReasonCode,

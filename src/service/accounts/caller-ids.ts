@@ -4,7 +4,13 @@
  */
 import { type Caller, canUseScope, parseProjectCode } from '../../domain/caller.js'
 import type { MaybePromise } from '../../domain/compliance.js'
-import { type CallerIdRegister, noCallerIds, type OwnNumber } from '../../domain/mandate.js'
+import {
+  type CallerIdEntry,
+  type CallerIdInput,
+  type CallerIdRegister,
+  noCallerIds,
+  type OwnNumber,
+} from '../../domain/mandate.js'
 import { parseCallerId } from '../../domain/phone-number.js'
 import type { Clock, Instant, Timers } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
@@ -14,37 +20,9 @@ import type { OpenDatabase } from '../../storage/open-database.js'
 import type { CallerIdRow, Db } from '../../storage/tables.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
 import { readCacheLimits } from '../sql/read-cache-limits.js'
-
-/** Of the carrier that signs the calls (47 CFR 64.6300 and following). */
-export const attestations = ['A', 'B', 'C'] as const
-export type Attestation = (typeof attestations)[number]
+import { findDoNotOriginate } from './do-not-originate.js'
 
 const maxTextLength = 200
-
-export interface CallerIdInput {
-  /** Ten digits, or any other form of a number that may be dialed. */
-  readonly number: string
-  /** Code of the project whose calls may show it; all may if it is absent. */
-  readonly projectId?: string | undefined
-  /** To whom the number was given. */
-  readonly owner: string
-  /** What proves it, such as a contract or an invoice. */
-  readonly proof: string
-  readonly carrier?: string | undefined
-  /** What the carrier is expected to sign. */
-  readonly attestation?: Attestation | undefined
-  readonly from?: Instant | undefined
-  readonly until?: Instant | undefined
-  /** When somebody has called it and was answered as the person called would be. */
-  readonly callbackTestedAt?: Instant | undefined
-}
-
-export interface CallerIdEntry extends CallerIdInput {
-  readonly addedAt: Instant
-  readonly addedBy: string
-  readonly endedAt?: Instant | undefined
-  readonly endedBy?: string | undefined
-}
 
 interface CallerIdsOptions {
   readonly storage: Pick<OpenDatabase, 'db' | 'reads' | 'traits' | 'retryWhileLocked'>
@@ -55,22 +33,40 @@ interface CallerIdsOptions {
 export class CallerIds {
   readonly #options: CallerIdsOptions
   readonly #cache: TtlCache<CallerIdRegister>
+  /** By the number that a call shows. */
+  readonly #barred: TtlCache<Pick<CallerIdRegister, 'barredBy'>>
 
   constructor(options: CallerIdsOptions) {
     this.#options = options
-    this.#cache = new TtlCache({ ...readCacheLimits, timers: options.timers })
+    const limits = { ...readCacheLimits, timers: options.timers }
+    this.#cache = new TtlCache(limits)
+    this.#barred = new TtlCache(limits)
   }
 
-  /** What another process has written a second ago is in it. */
-  read(accountId: string): MaybePromise<CallerIdRegister> {
-    return this.#cache.get(accountId) ?? this.#read(accountId)
+  /** What another process has written a second ago is in it. `shown` is what a call shows, as ten digits. */
+  read(accountId: string, shown: string | undefined): MaybePromise<CallerIdRegister> {
+    const register = this.#cache.get(accountId)
+    const barred = shown === undefined ? notBarred : this.#barred.get(shown)
+    return register && barred ? join(register, barred) : this.#readBoth(accountId, shown)
+  }
+
+  async #readBoth(accountId: string, shown: string | undefined): Promise<CallerIdRegister> {
+    const [register, barred = notBarred] = await Promise.all([
+      this.#read(accountId),
+      shown === undefined
+        ? notBarred
+        : this.#barred.fetch(shown, async () => ({
+            barredBy: await findDoNotOriginate(this.#options.storage.reads, shown),
+          })),
+    ])
+    return join(register, barred)
   }
 
   async #read(accountId: string): Promise<CallerIdRegister> {
     const register = await this.#cache.fetch(accountId, async () => {
       const rows = await this.#options.storage.reads
         .selectFrom('caller_ids')
-        .select(['number', 'project', 'valid_from', 'valid_until', 'ended_at'])
+        .select(['number', 'project', 'valid_from', 'valid_until', 'ended_at', 'presence'])
         .where('account_id', '=', accountId)
         .execute()
       return rows.length === 0 ? noCallerIds : toRegister(rows)
@@ -174,17 +170,28 @@ export class CallerIds {
   }
 }
 
+const notBarred: Pick<CallerIdRegister, 'barredBy'> = {}
+
+/** The register is shared by all calls of the account. */
+function join(
+  register: CallerIdRegister,
+  { barredBy }: Pick<CallerIdRegister, 'barredBy'>,
+): CallerIdRegister {
+  return barredBy === undefined ? register : { ...register, barredBy }
+}
+
 function toRegister(
   rows: readonly Pick<
     CallerIdRow,
-    'number' | 'project' | 'valid_from' | 'valid_until' | 'ended_at'
+    'number' | 'project' | 'valid_from' | 'valid_until' | 'ended_at' | 'presence'
   >[],
 ): CallerIdRegister {
   const numbers = new Map<string, OwnNumber[]>()
-  for (const { number, project, valid_from: from, valid_until, ended_at } of rows) {
+  for (const { number, project, valid_from: from, valid_until, ended_at, presence } of rows) {
     const open = Number.POSITIVE_INFINITY
     const until = Math.min(valid_until ?? open, ended_at ?? open)
-    const own = { number, project, from: from ?? Number.NEGATIVE_INFINITY, until }
+    const hasPresence = presence !== null
+    const own = { number, project, hasPresence, from: from ?? Number.NEGATIVE_INFINITY, until }
     const known = numbers.get(number)
     if (known) known.push(own)
     else numbers.set(number, [own])
@@ -203,7 +210,7 @@ function readInputs(accountId: string, inputs: readonly CallerIdInput[]): readon
     const parsed = parseCallerId(input.number)
     if ('problem' in parsed) refuse('number', input.number, parsed.problem)
     const row = toRow(accountId, input, 'problem' in parsed ? '' : parsed.number)
-    for (const field of ['owner', 'proof', 'carrier'] as const) {
+    for (const field of ['owner', 'proof', 'carrier', 'presence'] as const) {
       const text = row[field]
       if (text === '') refuse(field, text, 'is required')
       if (text && text.length > maxTextLength) {
@@ -233,6 +240,7 @@ function toRow(accountId: string, input: CallerIdInput, number: string): NewRow 
     valid_from: input.from ?? null,
     valid_until: input.until ?? null,
     callback_tested_at: input.callbackTestedAt ?? null,
+    presence: input.presence?.trim() || null,
   }
 }
 
@@ -278,6 +286,7 @@ function toEntry(row: CallerIdRow): CallerIdEntry {
     from: row.valid_from ?? undefined,
     until: row.valid_until ?? undefined,
     callbackTestedAt: row.callback_tested_at ?? undefined,
+    presence: row.presence ?? undefined,
     addedAt: row.added_at,
     addedBy: row.added_by,
     endedAt: row.ended_at ?? undefined,

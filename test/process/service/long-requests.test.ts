@@ -155,10 +155,10 @@ async function send(endpoint: AnyEndpoint, request: LongRequest): Promise<Respon
 const shortLists: ReadonlySet<string> = new Set([
   // Checks of one call.
   ...['decide', 'predial-get', 'predial-post', 'decision', 'permit'],
-  // The newest hundred.
-  'approvals',
-  // The rules in force, which are a few rows of a file.
-  'opt-out',
+  // The newest hundred; at most a hundred; those that an account has bought.
+  ...['approvals', 'caller-id-add', 'caller-ids'],
+  // What was said in one call; the rules in force, which are a few rows of a file.
+  ...['outcome', 'opt-out'],
   // One object; the rights and kinds of a key.
   ...['token', 'auth-validate'],
   // At most 800 area codes.

@@ -1,6 +1,7 @@
 /**
  * How many of the calls that persons answered were abandoned, by campaign and period, and how each answered call counts. The check
- * of it only reports, for the accounts that there are, until somebody has it enforced.
+ * of it only reports, for the accounts that there are, until somebody has it enforced. Numbers that nobody may show, and what proves that an
+ * account is where an own number is.
  */
 import type { Kysely } from 'kysely'
 import { putInShadow } from './0020-frequency-expand.js'
@@ -34,4 +35,13 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .execute()
   await db.schema.createIndex('answered_calls_at').on('answered_calls').column('at').execute()
   await putInShadow(db, 'abandonment')
+  await db.schema
+    .createTable('do_not_originate')
+    .addColumn('prefix', 'text', (column) => column.notNull())
+    .addColumn('source', 'text', (column) => column.notNull())
+    .addColumn('imported_at', 'bigint', (column) => column.notNull())
+    .addColumn('imported_by', 'text', (column) => column.notNull())
+    .addPrimaryKeyConstraint('do_not_originate_key', ['prefix', 'source'])
+    .execute()
+  await db.schema.alterTable('caller_ids').addColumn('presence', 'text').execute()
 }
