@@ -109,18 +109,13 @@ export class Abandonment implements AbandonmentReports {
         const known = await lockCall(db, call)
         const row = merge(known, report)
         const before: readonly Counted[] = JSON.parse(known.counted)
-        const counted: Counted[] = before.filter(
-          ({ rule }) => !limits.some(({ id }) => id === rule),
-        )
+        // Rules that are no longer in force keep what they counted.
+        const counted = before.filter(({ rule }) => !limits.some(({ id }) => id === rule))
         for (const limit of limits) {
           const one = before.find(({ rule }) => rule === limit.id)
           const as = judge(call, row, limit)
-          const isSame = as === (one?.as ?? null)
-          const now = isSame
-            ? one
-            : { ...(one ?? (await findPeriod(db, call, limit, storage.traits))), as }
-          if (now) counted.push(now)
-          if (now && !isSame) await change(db, { call, limit, before: one, now })
+          const next = await recount(db, { call, limit, before: one, as }, storage.traits)
+          if (next) counted.push(next)
         }
         await db
           .updateTable('answered_calls')
@@ -231,6 +226,25 @@ function findMonth(zone: string, at: Instant): Pick<Period, 'from' | 'until'> {
   }
 }
 
+interface Recount {
+  readonly call: AnsweredCall
+  readonly limit: AbandonmentLimit
+  readonly before: Counted | undefined
+  readonly as: CountedAs | null
+}
+
+/** How the call counts now; the counts change only if that is not as before. A call keeps its period. */
+async function recount(
+  db: Db,
+  { call, limit, before, as }: Recount,
+  traits: OpenDatabase['traits'],
+): Promise<Counted | undefined> {
+  if (as === (before?.as ?? null)) return before
+  const now = { ...(before ?? (await findPeriod(db, call, limit, traits))), as }
+  await change(db, { call, limit, before, now })
+  return now
+}
+
 async function change(
   db: Db,
   {
@@ -238,12 +252,7 @@ async function change(
     limit,
     before,
     now,
-  }: {
-    readonly call: AnsweredCall
-    readonly limit: AbandonmentLimit
-    readonly before: Counted | undefined
-    readonly now: Counted
-  },
+  }: Omit<Recount, 'as'> & { readonly now: Counted },
 ): Promise<void> {
   const weigh = (as: CountedAs | null | undefined) => {
     return { answered: as ? 1 : 0, abandoned: as === 'abandoned' ? 1 : 0 }

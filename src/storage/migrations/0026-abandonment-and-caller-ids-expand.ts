@@ -23,6 +23,12 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       'period_start',
     ])
     .execute()
+  // Those of ended periods are kept, and not read once a second.
+  await db.schema
+    .createIndex('abandonment_counts_current')
+    .on('abandonment_counts')
+    .columns(['account_id', 'period_end'])
+    .execute()
   await db.schema
     .createTable('answered_calls')
     .addColumn('decision_id', 'text', (column) => column.primaryKey().notNull())
