@@ -274,20 +274,26 @@ class Client:
         numbers: Union[str, Sequence[str]],
         *,
         project_id: Optional[str] = None,
+        said: Optional[str] = None,
         deadline_ms: Optional[float] = None,
     ) -> None:
-        """Puts numbers on the internal do-not-call list.
+        """Puts numbers on the internal do-not-call lists of all projects, one after the other.
 
-        Raises ``CallgateError`` if that was not acknowledged: then repeat it, which does no harm.
+        ``said`` are the words of the person, at most 500 characters. The deadline is for each number. Raises
+        ``CallgateError`` if one was not acknowledged: then repeat all, which does no harm.
         """
         each = [numbers] if isinstance(numbers, str) else list(numbers)
-        body = {"actionType": "add", "phoneList": ",".join(map(_read_ten_digits, each))}
-        if project_id is not None:
-            body["projId"] = project_id
+        normalized = list(map(_read_ten_digits, each))
+        if not normalized:
+            raise TypeError("numbers must not be empty")
+        optional = {"projectId": project_id, "said": said}
+        about = {name: value for name, value in optional.items() if value is not None}
         failure = "the opt-out was not acknowledged"
-        answer = self._ask("POST", "app/main/rpc/pdnc", body, deadline_ms, failure)
-        if answer.get("message") != "success":
-            raise CallgateError(f"{failure}: the answer is another", 200)
+        for number in normalized:
+            body = {"number": number, **about}
+            answer = self._ask("POST", "v1/opt-outs", body, deadline_ms, failure)
+            if answer.get("recorded") is not True:
+                raise CallgateError(f"{failure}: the answer is another", 200)
 
     def explain(self, id: str, *, deadline_ms: Optional[float] = None) -> Dict[str, Any]:
         """Reads a recorded decision. Raises ``CallgateError`` if there is none, or it cannot be read."""

@@ -143,8 +143,11 @@ class Running(unittest.TestCase):
         self.assertEqual(self.client.decide("3035550100", "manual").reason, "internal-dnc")
         with self.assertRaises(CallgateError):
             self.client.opt_out(NUMBER, project_id="nobody")
-        with self.assertRaises(TypeError):
-            self.client.opt_out("12345")
+        self.client.opt_out("3035550102", said="stop calling me")
+        self.assertEqual(self.client.decide("3035550102", "manual").reason, "internal-dnc")
+        for numbers in ("12345", []):
+            with self.assertRaises(TypeError):
+                self.client.opt_out(numbers)
         with self.assertRaises(CallgateError) as missing:
             self.client.explain("../../healthz")
         self.assertEqual(missing.exception.status, 404)

@@ -44,9 +44,12 @@ export interface RequestOptions {
   readonly deadlineMs?: number | undefined
 }
 
+/** The deadline is for each number. */
 export interface OptOutOptions extends RequestOptions {
-  /** The Master Project when absent. */
+  /** For whose call it was said; the Master Project when absent. */
   readonly projectId?: string | undefined
+  /** The words of the person, at most 500 characters. */
+  readonly said?: string | undefined
 }
 
 /** A recorded decision; the description of the API names its other members. */
@@ -64,8 +67,8 @@ export interface Client {
   /** Rejects only for misuse; an outage is an `Undecided`. Never asks twice. */
   decide(call: Call, options?: RequestOptions): Promise<Decision>
   /**
-   * Puts numbers on the internal do-not-call list. Rejects with {@link CallgateError} if that was not
-   * acknowledged: then repeat it, which does no harm.
+   * Puts numbers on the internal do-not-call lists of all projects, one after the other. Rejects with {@link CallgateError}
+   * if one was not acknowledged: then repeat all, which does no harm.
    */
   optOut(numbers: string | readonly string[], options?: OptOutOptions): Promise<void>
   /** Reads a recorded decision. Rejects with {@link CallgateError} if there is none, or it cannot be read. */
@@ -115,11 +118,13 @@ export function createClient(options: ClientOptions): Client {
     },
     async optOut(numbers: string | readonly string[], given: OptOutOptions = {}): Promise<void> {
       const normalized = [numbers].flat().map(readTenDigits)
-      const { projectId } = given
-      const json = { actionType: 'add', phoneList: normalized.join(','), projId: projectId }
-      const answer = await ask({ method: 'POST', path: 'app/main/rpc/pdnc', json }, given)
-      const body = readOk(answer, 'the opt-out was not acknowledged')
-      if (textOf(body, 'message') !== 'success') {
+      if (normalized.length === 0) throw new TypeError('numbers must not be empty')
+      const { projectId, said } = given
+      for (const number of normalized) {
+        const json = { number, projectId, said }
+        const answer = await ask({ method: 'POST', path: 'v1/opt-outs', json }, given)
+        const body = readOk(answer, 'the opt-out was not acknowledged')
+        if (memberOf(body, 'recorded') === true) continue
         throw new CallgateError('the opt-out was not acknowledged: the answer is another', 200)
       }
     },

@@ -1,5 +1,6 @@
 /** What is heard of a call after its decision: outcomes and opt-outs. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { noLimits } from '../../src/domain/caller.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 let running: TestCallgate
@@ -292,6 +293,35 @@ describe('an opt-out', () => {
       expect(decided, projectId).toMatchObject({ decision: 'block' })
       expect(['consent-revoked', 'internal-dnc']).toContain(decided.reason)
     }
+  })
+
+  it('ends what is cached for other projects too', async () => {
+    const project = { ProjectCode: 'WARM', ProjectName: 'Warm' }
+    expect((await running.postJson('/v1.5/projects', project)).status).toBe(201)
+    const call = { number: '2125550100', callKind: 'manual', projectId: 'WARM' }
+    const ask = async () => (await running.postJson('/v1/decisions', call)).json()
+    for (let turn = 0; turn < 2; turn += 1) expect(await ask()).toMatchObject({ decision: 'allow' })
+    expect((await optOut({ number: '2125550100' })).status).toBe(200)
+    expect(await ask()).toMatchObject({ decision: 'block', reason: 'internal-dnc' })
+  })
+
+  it('by a key that is limited to a project holds for all, and needs its project', async () => {
+    const { keys, service } = running.callgate
+    const of = { accountId: 'sandbox', role: 'Agent', label: '' } as const
+    const { key } = await keys.create({ ...of, projects: ['WARM'] })
+    const number = '2125550199'
+    const report = (projectId?: string) =>
+      running.postJson('/v1/opt-outs', { number, projectId }, key)
+    expect((await report()).status).toBe(403)
+    expect((await report('WARM')).status).toBe(200)
+    const caller = {
+      accountId: 'sandbox',
+      keyId: '',
+      role: 'Administrator',
+      limits: noLimits,
+    } as const
+    const status = await service.internalDnc.readStatus(caller, { numbers: [number] })
+    expect(status).toMatchObject([{ onList: true }])
   })
 
   it('is measured from when it came in', async () => {

@@ -242,9 +242,22 @@ describe('optOut and explain', () => {
     await expect(client.explain('nothing')).rejects.toThrow(/no such decision/)
   })
 
+  it('hold for every project, and keep the words', async () => {
+    const { projects, storage } = running.callgate
+    await projects.create({ accountId: 'sandbox', code: 'OWN', name: 'Own' })
+    await client.optOut('303-555-0103', { said: 'stop calling me' })
+    const call = { number: '3035550103', callKind: 'manual' } as const
+    for (const projectId of [undefined, 'OWN']) {
+      const decided = await client.decide({ ...call, projectId })
+      expect(decided).toMatchObject({ kind: 'blocked', reason: 'internal-dnc' })
+    }
+    const words = storage.db.selectFrom('opt_out_statements').select(['said', 'number'])
+    expect(await words.execute()).toContainEqual({ said: 'stop calling me', number: '3035550103' })
+  })
+
   it('reject what was not acknowledged', async () => {
     await expect(client.optOut('12345')).rejects.toThrow(TypeError)
-    await expect(client.optOut([])).rejects.toThrow('400')
+    await expect(client.optOut([])).rejects.toThrow(TypeError)
     await expect(client.optOut('3035550102', { projectId: 'nobody' })).rejects.toThrow(/nobody/)
   })
 })

@@ -49,7 +49,7 @@ it('shows when each came in and took effect, until when the law would have it ho
   expect(await lines('--account', 'sandbox')).toBe(0)
   const [, unclear = ''] = (await list('--unclear')).out.split('\n')
   const [id = ''] = unclear.split(' ')
-  expect(await read(id)).toMatchObject({ code: 0, err: '1 opt-outs are read; all are in force\n' })
+  expect(await read(id)).toMatchObject({ code: 0, err: 'read: 1; they stay in force\n' })
   expect(await lines('--unclear')).toBe(0)
   expect(await lines()).toBe(2)
   expect(await read(id)).toMatchObject({ code: 1, err: expect.stringContaining('is to be read') })

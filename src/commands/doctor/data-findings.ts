@@ -267,7 +267,7 @@ async function findOptOutFindings(db: Db): Promise<readonly HealthFinding[]> {
     .orderBy('account_id')
     .execute()
   return rows.map(({ account_id: account, count }) => {
-    const problem = `account ${account}: ${count} opt-outs have words that are not understood and that nobody has read`
+    const problem = `account ${account}: opt-outs whose words are not understood and that nobody has read: ${count}`
     const fix = `callgate opt-outs list --unclear --account ${account}, then: callgate opt-outs read <id>`
     return { level: 'soon', subject: 'opt-outs', account, problem, fix }
   })

@@ -43,7 +43,7 @@ export const registerOptOuts: RegisterCommand = (program, terminal) => {
           if (isMarked) continue
           throw new CommandFailure(`'${id}': no opt-out of ${accountId} with this id is to be read`)
         }
-        terminal.note(`${ids.length} opt-outs are read; all are in force\n`)
+        terminal.note(`read: ${ids.length}; they stay in force\n`)
       }),
     )
 }
