@@ -5,9 +5,9 @@
 
 import {
   type Answer,
-  type AnswerFailure,
   type AnswerSuccess,
   type Compliance,
+  type ConsentEvidence,
   flattenAnswers,
   type InternalDncStatus,
   type LegalTime,
@@ -25,8 +25,9 @@ import type { PlaceSource } from '../domain/place.js'
 import type { Instant, Timers } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'
 import { withTimeout } from '../runtime/runtime.js'
+import { findConsentProblem } from './checks/consent-evidence.js'
 import { findReassigned } from './checks/reassigned.js'
-import { createUnknownFinding } from './checks/unknown-finding.js'
+import { createFailure, createUnknownFinding, describeStale } from './checks/unknown-finding.js'
 import { pickStrictestFinding } from './combine-findings.js'
 
 /** What each question of the port is answered with. */
@@ -45,6 +46,8 @@ interface AnsweredCall {
   /** By the account's clock. */
   readonly askedAt: Instant
   readonly answers: CallAnswers
+  /** What must show the consent to an AI call. */
+  readonly aiConsentEvidence: ConsentEvidence
 }
 
 export interface Check<Name extends keyof AnswerValues = keyof AnswerValues> {
@@ -195,7 +198,7 @@ const statusReasons: Readonly<Record<Exclude<LegalTime['status'], 'OK'>, ReasonC
 export const permissionCheck: Check<'scrub'> = {
   name: 'permission',
   question: 'scrub',
-  judge({ value: row }, { callKind }) {
+  judge({ value: row }, { callKind, aiConsentEvidence }) {
     const { letter, ebrType, lists, opensAt, facts } = row
     const detail = formatDetail(row)
     if (!permittingLetters[callKind].has(letter)) {
@@ -205,6 +208,12 @@ export const permissionCheck: Check<'scrub'> = {
     const needsPermission = callKind === 'ai' || (callKind === 'autodialed' && isWireless)
     if (needsPermission && ebrType !== 'P') {
       return { verdict: 'deny', reason: 'no-consent', detail, lists, facts }
+    }
+    const rests = needsPermission || letter === 'O' || letter === 'H'
+    const problem = rests && findConsentProblem(row, callKind, aiConsentEvidence)
+    if (problem) {
+      const { reason, text } = problem
+      return { verdict: 'deny', reason, detail: `${detail}; ${text}`, lists, facts }
     }
     if (row.doNotCallToday) {
       return { verdict: 'deny', reason: 'restricted-day', detail, lists, opensAt, facts }
@@ -304,6 +313,7 @@ export interface CallToCheck {
   readonly askedAt: Instant
   /** Absent if the check of reassigned numbers is not asked. */
   readonly reassigned?: ReassignedSource | undefined
+  readonly aiConsentEvidence: ConsentEvidence
 }
 
 export interface CheckDeadline {
@@ -320,7 +330,7 @@ const questionOrder = ['litigator', 'internalDnc', 'legalTime', 'scrub'] as cons
  */
 export function runChecks(
   checks: readonly Check[],
-  { compliance, question, callKind, askedAt, reassigned }: CallToCheck,
+  { compliance, question, callKind, askedAt, reassigned, aiConsentEvidence }: CallToCheck,
   { deadlineMs, timers }: CheckDeadline,
 ): MaybePromise<readonly Finding[]> {
   const answers: Record<keyof CallAnswers, Answer<unknown> | undefined> = {
@@ -341,7 +351,14 @@ export function runChecks(
   }
   // Every name holds the answer to its own question.
   const { number } = question
-  const call = { number, callKind, askedAt, answers: answers as CallAnswers, reassigned }
+  const call = {
+    number,
+    callKind,
+    askedAt,
+    reassigned,
+    aiConsentEvidence,
+    answers: answers as CallAnswers,
+  }
   if (waiting.length === 0) return judgeAnswers(checks, call, { deadlineMs, timers })
   const startedMs = timers.monotonicMs()
   const answered = withTimeout(Promise.all(waiting), deadlineMs, () => undefined, { timers })
@@ -391,11 +408,6 @@ async function awaitAnswer(
   }
 }
 
-/** Sources never throw, and checks neither; if one does all the same, nothing was answered. */
-function createFailure(cause: unknown): AnswerFailure {
-  return { ok: false, reason: 'source-failed', detail: String(cause), source: 'gate' }
-}
-
 type JudgedValue = Parameters<Check['judge']>[0]['value']
 
 /** Judges the answer of one source. A cached answer is judged once for the calls of a kind. */
@@ -429,7 +441,9 @@ function judgeSuccess(
       verdict: result.verdict,
       reason: result.reason,
       detail:
-        staleReason === undefined ? result.detail : describeStale(result.detail, answer, call),
+        staleReason === undefined
+          ? result.detail
+          : describeStale(result.detail, answer, call.askedAt),
       source,
       asOf: result.asOf ?? asOf,
       holdsUntil: result.holdsUntil ?? holdsUntil,
@@ -442,13 +456,4 @@ function judgeSuccess(
   } catch (cause) {
     return createUnknownFinding(check.name, call.askedAt, createFailure(cause))
   }
-}
-
-function describeStale(
-  detail: string,
-  { source, asOf, staleReason }: AnswerSuccess<unknown>,
-  { askedAt }: AnsweredCall,
-): string {
-  const seconds = Math.max(0, Math.round((askedAt - asOf) / 1000))
-  return `${detail}; answered ${seconds} s ago; ${source}: ${staleReason}`
 }

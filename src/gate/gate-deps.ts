@@ -1,5 +1,5 @@
 /** What the gate is made of: its settings, and the ports through which it asks, records and counts. */
-import type { Compliance, MaybePromise } from '../domain/compliance.js'
+import type { Compliance, ConsentEvidence, MaybePromise } from '../domain/compliance.js'
 import type { CallKind, Disclosure, Policy } from '../domain/decision.js'
 import type { ReassignedSource } from '../domain/lookups.js'
 import type { AttemptCounter, CallerIdRegister, FrequencyLimit, Pauses } from '../domain/mandate.js'
@@ -38,6 +38,7 @@ export interface GateSettings extends LegalTimeSettings, StalenessRules {
   readonly shadow: { readonly accounts: readonly string[]; readonly trunks: readonly string[] }
   readonly houseLimits: readonly HouseLimit[]
   readonly subjects: readonly SubjectSettings[]
+  readonly aiConsentEvidence: ConsentEvidence
   readonly allowValidMs: number
   readonly blockValidMs: number
 }

@@ -191,8 +191,9 @@ export class Gate {
       trace: request.trace,
     }
     const { compliance, reassigned } = account
-    const toCheck = { compliance, question, callKind, askedAt, reassigned }
-    return runChecks(checks, toCheck, { deadlineMs, timers })
+    const { aiConsentEvidence } = this.#deps.settings
+    const call = { compliance, question, callKind, askedAt, reassigned, aiConsentEvidence }
+    return runChecks(checks, call, { deadlineMs, timers })
   }
 
   #conclude(

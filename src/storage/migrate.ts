@@ -27,6 +27,7 @@ import * as placedAttempts from './migrations/0021-placed-attempts-expand.js'
 import * as callerIds from './migrations/0022-caller-ids-expand.js'
 import * as repeatedRequests from './migrations/0023-repeated-requests-expand.js'
 import * as reassigned from './migrations/0024-reassigned-expand.js'
+import * as consents from './migrations/0025-consents-expand.js'
 import type { EngineTraits, OpenDatabase } from './open-database.js'
 import { limitLockWaits, lockMigration, readConnectedSchemas } from './postgres/schema-locks.js'
 import type { Db } from './tables.js'
@@ -56,6 +57,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0022-caller-ids-expand': callerIds,
   '0023-repeated-requests-expand': repeatedRequests,
   '0024-reassigned-expand': reassigned,
+  '0025-consents-expand': consents,
 }
 
 /** In order. */

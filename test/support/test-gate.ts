@@ -22,6 +22,7 @@ export const gateSettings: GateSettings = {
   shadow: { accounts: [], trunks: [] },
   houseLimits: [],
   subjects: [],
+  aiConsentEvidence: 'none',
   allowValidMs: 60_000,
   blockValidMs: 600_000,
   recordedVoiceWindows: true,

@@ -1,7 +1,8 @@
-/** What a check finds whose question was not answered. */
+/** What a check finds whose question was not answered, or not lately. */
 import {
   type AnswerFailure,
   type AnswerFailureReason,
+  type AnswerSuccess,
   isRequestError,
 } from '../../domain/compliance.js'
 import type { CheckName, Finding, ReasonCode } from '../../domain/decision.js'
@@ -28,4 +29,18 @@ export function createUnknownFinding(
     holdsUntil: Number.NEGATIVE_INFINITY,
     isRequestError: isRequestError(reason),
   }
+}
+
+export function describeStale(
+  detail: string,
+  { source, asOf, staleReason }: AnswerSuccess<unknown>,
+  askedAt: Instant,
+): string {
+  const seconds = Math.max(0, Math.round((askedAt - asOf) / 1000))
+  return `${detail}; answered ${seconds} s ago; ${source}: ${staleReason}`
+}
+
+/** Sources never throw, and checks neither; if one does all the same, nothing was answered. */
+export function createFailure(cause: unknown): AnswerFailure {
+  return { ok: false, reason: 'source-failed', detail: String(cause), source: 'gate' }
 }

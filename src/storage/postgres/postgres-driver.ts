@@ -247,6 +247,7 @@ const otherTables: ReadonlySet<string> = new Set([
   'key_versions',
   'label_observations',
   'monitored_numbers',
+  'consents',
   'permit_keys',
   'permits',
   'recorded_decisions',
