@@ -162,6 +162,8 @@ export const readConsentsEndpoint = defineEndpoint<
   method: 'GET',
   paths: ['/v1/consents'],
   accepts: ['query'],
+  // A hundred wordings.
+  usesServiceThread: 'always',
   keyAlsoIn: [],
   rights: ['look-up'],
   scopes: singleScope,
