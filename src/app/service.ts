@@ -28,6 +28,7 @@ import { LegalCallTimes } from '../service/calling-hours/legal-call-times.js'
 import { TimeLegalCheck } from '../service/calling-hours/time-legal-check.js'
 import { TimeZoneInfo } from '../service/calling-hours/time-zone-info.js'
 import { Consent } from '../service/consent/consent.js'
+import { ConsentHistories } from '../service/consent/consent-history.js'
 import { ConsentRecords } from '../service/consent/consent-records.js'
 import { InternalDnc, type InternalDncOptions } from '../service/internal-dnc/internal-dnc.js'
 import { OptOuts } from '../service/internal-dnc/opt-outs.js'
@@ -199,6 +200,7 @@ export function createDecisionServices(
     internalDnc,
     consent,
     consentRecords: new ConsentRecords(shared),
+    consentHistories: new ConsentHistories({ ...shared, consent, internalDnc }),
     litigators: new LitigatorCheck(viewOf, projects),
   }
 }

@@ -1,5 +1,6 @@
 /** The settings of the gate: its deadlines, what it allows, how long its answers are valid. */
 import { z } from 'zod'
+import { consentEvidence } from '../domain/compliance.js'
 import { callPurposes, maxIdLength } from '../domain/decision.js'
 import { maxFrequencyHours } from '../domain/mandate.js'
 import { milliseconds, reloadable, text, wholeNumber } from './values.js'
@@ -157,6 +158,14 @@ export const gateSchema = z.strictObject({
     .meta(reloadable)
     .describe('Whether a project may set calling hours wider than the law'),
   strictestPlace,
+  aiConsentEvidence: z
+    .enum(consentEvidence)
+    .default('none')
+    .meta(reloadable)
+    .describe(
+      'What must at least show the consent to calls of AI agents: none (its record is enough), oral, recorded, written, ' +
+        'certified. POST /v1/consents stores it; records of the ebr call have none',
+    ),
   allowValidMs: milliseconds(1_000, 3_600_000)
     .default(60_000)
     .meta(reloadable)

@@ -97,6 +97,7 @@ export interface AnswerSuccess<T> {
         readonly of: unknown
         readonly callKind: CallKind
         readonly purpose: PurposeRules
+        readonly aiConsentEvidence: ConsentEvidence
         readonly finding: Finding
       }
     | undefined
@@ -184,6 +185,23 @@ export type ResultLetter =
 export const ebrTypes = ['S', 'I', 'P', 'T'] as const
 export type EbrType = (typeof ebrTypes)[number]
 
+/** What shows that a consent was given, from nothing but its record to the certificate of a witness service. */
+export const consentEvidence = ['none', 'oral', 'recorded', 'written', 'certified'] as const
+export type ConsentEvidence = (typeof consentEvidence)[number]
+
+/** What a permission record says of its consent. */
+export interface ConsentTerms {
+  readonly evidence: ConsentEvidence
+  /** Of the stored consent; absent with the evidence `none`. */
+  readonly id?: string | undefined
+  /** The kinds of call that it permits; absent for all. */
+  readonly kinds?: readonly CallKind[] | undefined
+  /** What the calls may be for; absent for all. */
+  readonly purposes?: readonly CallPurpose[] | undefined
+  /** The first day without it; absent if it does not end. */
+  readonly endsOn?: LocalDay | undefined
+}
+
 /** The parts of a version 8 scrub row that matter for a call. */
 export interface ScrubVerdict {
   readonly letter: ResultLetter
@@ -192,6 +210,8 @@ export interface ScrubVerdict {
   readonly ebrType: EbrType | ''
   /** The day of the contact of a current record; absent when the source does not report it. */
   readonly contactOn?: LocalDay | undefined
+  /** Of a permission record; absent when the source does not report it. */
+  readonly consent?: ConsentTerms | undefined
   readonly doNotCallToday: boolean
   /** `IsCallAllowedNonATDS`, `IsCallAllowedATDS` and `IsCallAllowedAI`. */
   readonly allowed: {

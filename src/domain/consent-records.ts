@@ -2,8 +2,10 @@
  * Relationship and consent records (spec, "Existing business relationship and consent") as listed and
  * removed.
  */
-import type { EbrType } from './compliance.js'
-import type { Instant } from './time/clock.js'
+import type { ConsentEvidence, EbrType } from './compliance.js'
+import type { CallKind, CallPurpose } from './decision.js'
+import type { PhoneNumber } from './phone-number.js'
+import type { Instant, LocalDay } from './time/clock.js'
 
 export interface ConsentRecordsRequest {
   /** 10 digits each; the service refuses anything else. */
@@ -92,4 +94,102 @@ export interface OptOutTerms {
   /** Until when one text without marketing may confirm it; null if none may be sent any more. */
   readonly confirmBefore: Instant | null
   readonly rules: readonly { readonly id: string; readonly citation: string }[]
+}
+
+export const consentChannels = ['web', 'phone', 'text', 'email', 'paper', 'in-person'] as const
+export const consentMethods = ['oral', 'recorded', 'written'] as const
+
+/** A consent as it was given, with what shows it. */
+export interface ConsentProof {
+  readonly number: PhoneNumber
+  readonly givenAt: Instant
+  /** Whom it permits to call. */
+  readonly seller: string
+  readonly channel: (typeof consentChannels)[number]
+  readonly method: (typeof consentMethods)[number]
+  /** As it was shown or read to the person. */
+  readonly wording: string
+  readonly page?: string | undefined
+  /** Address of the certificate of a witness service. */
+  readonly certificate?: string | undefined
+  readonly personId?: string | undefined
+  /** What the calls may be for; all if absent. */
+  readonly purposes?: readonly CallPurpose[] | undefined
+  /** All kinds of call if absent. */
+  readonly kinds?: readonly CallKind[] | undefined
+  /** The first day without it. */
+  readonly endsOn?: LocalDay | undefined
+}
+
+/** Absent project and campaign mean the Master Project. */
+export interface ConsentScope {
+  readonly projectId?: string | undefined
+  readonly campaignId?: string | undefined
+}
+
+export interface AddedConsent {
+  readonly id: string
+  /** In hex. */
+  readonly wordingSha256: string
+  /** Why the record has no effect. */
+  readonly warnings: readonly string[]
+}
+
+/** One that was stored. Instants are ISO 8601 in UTC, days `YYYY-MM-DD`. */
+export interface StoredConsent {
+  readonly id: string
+  readonly givenAt: string
+  readonly endsOn: string | null
+  readonly seller: string
+  readonly channel: ConsentProof['channel']
+  readonly method: ConsentProof['method']
+  readonly evidence: ConsentEvidence
+  readonly wording: string
+  readonly wordingSha256: string
+  readonly page: string | null
+  readonly certificate: string | null
+  readonly personId: string | null
+  readonly purposes: readonly CallPurpose[] | null
+  readonly kinds: readonly CallKind[] | null
+  readonly recordedAt: string
+  readonly recordedBy: string
+}
+
+/** A relationship or consent record, also one that has ended. */
+export interface PastRecord {
+  readonly type: EbrType
+  readonly dateOfLastContact: string
+  readonly consentId: string | null
+  /** Of a permission. */
+  readonly evidence: ConsentEvidence | null
+  readonly recordedAt: string
+  readonly recordedBy: string | null
+  /** When another replaced it, or it was removed. */
+  readonly replacedAt: string | null
+}
+
+/** All that is known of whether a number may be called, newest first. */
+export interface ConsentHistory {
+  readonly number: PhoneNumber
+  /** `null` without a record in force. */
+  readonly current: {
+    readonly type: EbrType
+    readonly consentId: string | null
+    readonly evidence: ConsentEvidence | null
+    /** Whether a call may rest on it now. */
+    readonly isEffective: boolean
+    /** The first day without it; `null` if it does not end. */
+    readonly expiresOn: string | null
+    /** Whether an opt-out has ended it. */
+    readonly isRevoked: boolean
+  } | null
+  readonly consents: readonly StoredConsent[]
+  readonly records: readonly PastRecord[]
+  readonly optOut: { readonly addedAt: string; readonly removedAt: string | null } | null
+  readonly statements: readonly {
+    readonly heardAt: string
+    readonly source: string
+    readonly said: string | null
+    readonly decisionId: string | null
+  }[]
 }

@@ -1,6 +1,6 @@
 /** What the gate is made of: its settings, and the ports through which it asks, records and counts. */
 import type { AbandonmentCounts, AbandonmentLimit } from '../domain/call-outcome.js'
-import type { Compliance, MaybePromise } from '../domain/compliance.js'
+import type { Compliance, ConsentEvidence, MaybePromise } from '../domain/compliance.js'
 import type { CallKind, CallPurpose, Disclosure, Policy, PurposeRules } from '../domain/decision.js'
 import type { ReassignedSource } from '../domain/lookups.js'
 import type {
@@ -42,6 +42,7 @@ export interface GateSettings extends LegalTimeSettings, StalenessRules {
   readonly purposes: readonly PurposeSettings[]
   readonly neighborCallerId: 'off' | 'warn' | 'block'
   readonly neighborPrefix: 'area-code' | 'exchange'
+  readonly aiConsentEvidence: ConsentEvidence
   readonly allowValidMs: number
   readonly blockValidMs: number
 }

@@ -179,7 +179,16 @@ export class Gate {
       trace: request.trace,
     }
     const { compliance, reassigned } = account
-    const toCheck = { compliance, question, callKind, purpose, askedAt, reassigned }
+    const { aiConsentEvidence } = this.#deps.settings
+    const toCheck = {
+      compliance,
+      question,
+      callKind,
+      purpose,
+      askedAt,
+      reassigned,
+      aiConsentEvidence,
+    }
     return runChecks(checks, toCheck, { deadlineMs, timers })
   }
 

@@ -30,6 +30,7 @@ import {
   rndBasicPost,
 } from '../api/lookups/reassigned.js'
 import { verification } from '../api/lookups/verification.js'
+import { addConsentEndpoint, readConsentsEndpoint } from '../api/records/consents.js'
 import {
   type EbrGetResponse,
   type EbrRequest,
@@ -106,7 +107,7 @@ export function createCallRoutes(
   { wrappedRows }: ServiceRoutesOptions,
 ): readonly Route[] {
   const { timeLegal, callTimes, timeZones, scrub, internalDnc, consent } = subjects
-  const { consentRecords, litigators } = subjects
+  const { consentRecords, consentHistories, litigators } = subjects
   const scrubbed = async (caller: Caller, { relationships, ...asked }: ScrubRequest) => {
     const { projectId, campaignId } = asked
     const request = caller.scrub?.aiKeepsVoiceWindows
@@ -143,6 +144,8 @@ export function createCallRoutes(
     createRoute(ebrRemove, async (caller, request) => ({
       removed: await consentRecords.remove(caller, request),
     })),
+    createRoute(addConsentEndpoint, (caller, request) => consentHistories.add(caller, request)),
+    createRoute(readConsentsEndpoint, (caller, request) => consentHistories.read(caller, request)),
     createRoute(litigatorGet, checked),
     createRoute(litigatorPost, checked),
     createRoute(ftpUploadComplete, async (_caller, request) => refuseUploadedFiles(request)),

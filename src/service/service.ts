@@ -8,6 +8,7 @@ import type { LegalCallTimes } from './calling-hours/legal-call-times.js'
 import type { TimeLegalCheck } from './calling-hours/time-legal-check.js'
 import type { TimeZoneInfo } from './calling-hours/time-zone-info.js'
 import type { Consent } from './consent/consent.js'
+import type { ConsentHistories } from './consent/consent-history.js'
 import type { ConsentRecords } from './consent/consent-records.js'
 import type { InternalDnc } from './internal-dnc/internal-dnc.js'
 import type { LegalEntities } from './legal-entities/legal-entities.js'
@@ -30,6 +31,7 @@ export interface CallServices {
   readonly internalDnc: Pick<InternalDnc, 'add' | 'remove' | 'readStatus' | 'count'>
   readonly consent: Pick<Consent, 'record'>
   readonly consentRecords: Pick<ConsentRecords, 'list' | 'remove'>
+  readonly consentHistories: Pick<ConsentHistories, 'add' | 'read'>
   readonly litigators: Pick<LitigatorCheck, 'check'>
 }
 

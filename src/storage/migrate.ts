@@ -27,6 +27,7 @@ import * as placedAttempts from './migrations/0021-placed-attempts-expand.js'
 import * as callerIds from './migrations/0022-caller-ids-expand.js'
 import * as repeatedRequests from './migrations/0023-repeated-requests-expand.js'
 import * as reassigned from './migrations/0024-reassigned-expand.js'
+import * as consents from './migrations/0025-consents-expand.js'
 import * as abandonmentAndCallerIds from './migrations/0026-abandonment-and-caller-ids-expand.js'
 import * as optOutScopes from './migrations/0027-opt-out-scopes-expand.js'
 import * as attemptPurposes from './migrations/0029-attempt-purposes-expand.js'
@@ -59,6 +60,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0022-caller-ids-expand': callerIds,
   '0023-repeated-requests-expand': repeatedRequests,
   '0024-reassigned-expand': reassigned,
+  '0025-consents-expand': consents,
   '0026-abandonment-and-caller-ids-expand': abandonmentAndCallerIds,
   '0027-opt-out-scopes-expand': optOutScopes,
   '0029-attempt-purposes-expand': attemptPurposes,

@@ -308,3 +308,34 @@ export interface OptOutStatementRow {
   read_at: Generated<number | null>
   read_by: Generated<string | null>
 }
+
+/** What shows that a person gave consent. None is changed; only an erasure takes from it. */
+export interface ConsentRow {
+  /** `c` and the number of the change that stored it. */
+  id: string
+  account_id: string
+  /** Of the project whose records it is for. */
+  project_code: string
+  number: string
+  given_at: number
+  seller: string
+  channel: string
+  method: 'oral' | 'recorded' | 'written'
+  /** As it was shown or read to the person. */
+  wording: string
+  /** In hex. */
+  wording_sha256: string
+  page: string | null
+  /** Address of the certificate of a witness service. */
+  certificate: string | null
+  person: string | null
+  /** JSON lists; null if nothing was said. */
+  purposes: string | null
+  kinds: string | null
+  /** `YYYY-MM-DD`, the first day without it. */
+  ends_on: string | null
+  recorded_at: number
+  key_id: string
+  /** When the consent of an erased number is deleted; null for all others. */
+  erase_at: Generated<number | null>
+}

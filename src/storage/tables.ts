@@ -9,6 +9,7 @@ import type {
   AnsweredCallRow,
   AttemptRow,
   CallerIdRow,
+  ConsentRow,
   DoNotOriginateRow,
   FlagRemovalRow,
   LabelObservationRow,
@@ -48,6 +49,7 @@ export interface Tables {
   edge_opt_outs: EdgeOptOutRow
   opt_out_statements: OptOutStatementRow
   ebr_records: EbrRecordRow
+  consents: ConsentRow
   erasures: ErasureRow
   erased_journals: ErasedJournalRow
   journals: JournalRow
@@ -370,6 +372,8 @@ export interface EbrRecordRow {
   lifts_opt_out: number
   /** The API key that stored it, or `import:<source>`; null for rows written before keys were kept. */
   key_id: string | null
+  /** The consent that it points to, as JSON; null if there is none. */
+  consent: Generated<string | null>
   /** Null for the record in force; a replaced record is kept as evidence. */
   superseded_at: number | null
   /** When the record of an erased number is deleted; null for all others. */

@@ -376,6 +376,21 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
       mine: holding('{"removed":1}'),
     },
   ],
+  consent: scoped({
+    path: '/v1/consents',
+    json: {
+      ...{ number: '2127365007', givenAt: '2026-11-20T15:00:00Z', seller: 'Acme' },
+      ...{ channel: 'web', method: 'written', wording: 'I agree', projectId: project },
+    },
+  }),
+  consents: [
+    scoped({ path: '/v1/consents', query: { number: consented, projectId: project } }),
+    {
+      ask: () => ({ path: '/v1/consents', query: { number: consented } }),
+      theirs: lacking('dateOfLastContact'),
+      mine: holding('dateOfLastContact'),
+    },
+  ],
   'litigator-get': scoped({
     path: '/v1.5/Scrub/litigator',
     query: { phoneList: consented, projId: project },

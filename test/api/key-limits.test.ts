@@ -74,6 +74,14 @@ const scoped: Readonly<Record<string, (project: string) => Ask>> = {
     return { path: `${rpc}/ebr`, json: { ebrList, projId } }
   },
   'ebr-get': (projId) => ({ path: `${rpc}/ebr`, query: { phoneList: number, projId } }),
+  consent: (projectId) => ({
+    path: '/v1/consents',
+    json: {
+      ...{ number, givenAt: '2026-11-20T15:00:00Z', seller: 'Acme', projectId },
+      ...{ channel: 'web', method: 'written', wording: 'I agree' },
+    },
+  }),
+  consents: (projectId) => ({ path: '/v1/consents', query: { number, projectId } }),
   'ebr-remove': (projId) => ({ path: `${rpc}/ebr/remove`, form: { phoneList: number, projId } }),
   'litigator-get': (projId) => ({
     path: '/v1.5/Scrub/litigator',

@@ -109,6 +109,17 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
     needs: ['consent'],
     ask: { path: `${rpc}/ebr/remove`, form: { phoneList: number } },
   },
+  consent: {
+    needs: ['consent'],
+    ask: {
+      path: '/v1/consents',
+      json: {
+        ...{ number, givenAt: '2026-11-20T15:00:00Z', seller: 'Acme' },
+        ...{ channel: 'web', method: 'written', wording: 'I agree' },
+      },
+    },
+  },
+  consents: { needs: lookUp, ask: { path: '/v1/consents', query: { number } } },
   'litigator-get': {
     needs: lookUp,
     ask: { path: '/v1.5/Scrub/litigator', query: { phoneList: number } },

@@ -85,8 +85,12 @@ const kept: Readonly<Record<string, string>> = {
   do_not_originate: 'prefix source imported_by',
   call_outcomes: 'decision_id state not_carried_out leg dial_status',
   campaigns: 'project_code name status',
+  // What was shown to the person, and where.
+  consents:
+    'id project_code number seller channel method wording wording_sha256 page certificate purposes kinds ends_on key_id',
   decisions: 'id call_kind decision reason via',
-  ebr_records: 'project_code type contact_on obligation_ends_on reference_num brand key_id number',
+  ebr_records:
+    'project_code type contact_on obligation_ends_on reference_num brand key_id number consent',
   erasures: 'id requested_by reason rows',
   // Empty except on an edge. An opt-out is kept, and is there only until the center has it.
   edge_copy: 'cursor missing',
@@ -144,6 +148,7 @@ it('leaves the number in no column but those that are known', async () => {
     ['opt-outs (internal do-not-call list)', 1, 'kept'],
     ['statements of opt-outs', 1, 'reduced'],
     ['relationship and consent records', 1, 'reduced'],
+    ['consents', 1, 'reduced'],
     ['monitored numbers', 1, 'deleted'],
     ['observations of spam labels', 1, 'deleted'],
     ['removed spam labels', 1, 'deleted'],
@@ -197,6 +202,27 @@ it('ends a consent, keeps it as long as the law asks, and deletes it then', asyn
   await erasures().deleteExpired()
   expect(left()).toEqual([reduced, ...untouched])
   running.clock.at = at + 5.1 * year
+  await erasures().deleteExpired()
+  expect(left()).toEqual(untouched)
+})
+
+it('takes the name of the person from a stored consent, and deletes it later', async () => {
+  database.exec('delete from consents')
+  const insert = database.prepare(
+    `insert into consents (id, account_id, project_code, number, given_at, seller, channel, method, wording, wording_sha256,
+      person, recorded_at, key_id) values (?, ?, 'main', ?, 1, 'Acme', 'web', 'written', 'I agree', 'x', 'Jane', 1, 'k')`,
+  )
+  insert.run('c1', 'main', number)
+  insert.run('c2', 'main', '2125550199')
+  insert.run('c3', 'sandbox', number)
+  const left = () => database.prepare('select id, person from consents order by id').raw().all()
+  await erasures().request(requestFor({ accountId: 'main' }))
+  const untouched = [
+    ['c2', 'Jane'],
+    ['c3', 'Jane'],
+  ]
+  expect(left()).toEqual([['c1', null], ...untouched])
+  running.clock.at += 5.1 * 365.25 * 86_400_000
   await erasures().deleteExpired()
   expect(left()).toEqual(untouched)
 })

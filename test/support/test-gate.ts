@@ -26,6 +26,7 @@ export const gateSettings: GateSettings = {
   purposes: [],
   neighborCallerId: 'warn',
   neighborPrefix: 'area-code',
+  aiConsentEvidence: 'none',
   allowValidMs: 60_000,
   blockValidMs: 600_000,
   recordedVoiceWindows: true,

@@ -41,6 +41,7 @@ const hangupCauses: Readonly<Record<ReasonCode, HangupCause>> = {
   'toll-free': '21',
   'unknown-prefix': '21',
   'no-consent': '21',
+  'consent-unproven': '21',
   reassigned: '21',
   disconnected: '21',
   'not-permitted': '21',

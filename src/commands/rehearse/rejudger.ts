@@ -203,11 +203,9 @@ export class Rejudger {
     }
     const compliance = this.#compliance.answerFor(own, askedAt)
     const deadline = { deadlineMs: 0, timers: nodeRuntime.timers }
-    const findings = runChecks(
-      checks,
-      { compliance, question, callKind, purpose, askedAt },
-      deadline,
-    )
+    const { aiConsentEvidence } = this.#settings.gate
+    const call = { compliance, question, callKind, purpose, askedAt, aiConsentEvidence }
+    const findings = runChecks(checks, call, deadline)
     if (findings instanceof Promise) throw new TypeError('recorded facts are known at once')
     return findings
   }

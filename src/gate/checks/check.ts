@@ -2,6 +2,7 @@
 import type {
   Answer,
   AnswerSuccess,
+  ConsentEvidence,
   InternalDncStatus,
   LegalTime,
   LitigatorStatus,
@@ -34,6 +35,8 @@ export interface AnsweredCall {
   /** By the account's clock. */
   readonly askedAt: Instant
   readonly answers: CallAnswers
+  /** What must show the consent to an AI call. */
+  readonly aiConsentEvidence: ConsentEvidence
 }
 
 export interface Check<Name extends keyof AnswerValues = keyof AnswerValues> {

@@ -9,6 +9,7 @@ import {
   type AnswerFailureReason,
   type AnswerSuccess,
   type Compliance,
+  type ConsentEvidence,
   flattenAnswers,
   isRequestError,
   type LegalTime,
@@ -173,6 +174,7 @@ export interface CallToCheck {
   readonly askedAt: Instant
   /** Absent if the check of reassigned numbers is not asked. */
   readonly reassigned?: ReassignedSource | undefined
+  readonly aiConsentEvidence: ConsentEvidence
 }
 
 export interface CheckDeadline {
@@ -189,7 +191,15 @@ const questionOrder = ['litigator', 'internalDnc', 'legalTime', 'scrub'] as cons
  */
 export function runChecks(
   checks: readonly Check[],
-  { compliance, question, callKind, purpose = telemarketing, askedAt, reassigned }: CallToCheck,
+  {
+    compliance,
+    question,
+    callKind,
+    purpose = telemarketing,
+    askedAt,
+    reassigned,
+    aiConsentEvidence,
+  }: CallToCheck,
   { deadlineMs, timers }: CheckDeadline,
 ): MaybePromise<readonly Finding[]> {
   const answers: Record<keyof CallAnswers, Answer<unknown> | undefined> = {
@@ -210,7 +220,15 @@ export function runChecks(
   }
   // Every name holds the answer to its own question.
   const { number } = question
-  const call = { number, callKind, purpose, askedAt, answers: answers as CallAnswers, reassigned }
+  const call = {
+    number,
+    callKind,
+    purpose,
+    askedAt,
+    reassigned,
+    aiConsentEvidence,
+    answers: answers as CallAnswers,
+  }
   if (waiting.length === 0) return judgeAnswers(checks, call, { deadlineMs, timers })
   const startedMs = timers.monotonicMs()
   const answered = withTimeout(Promise.all(waiting), deadlineMs, () => undefined, { timers })
@@ -272,11 +290,12 @@ type JudgedValue = Parameters<Check['judge']>[0]['value']
 function toFinding(check: Check, answer: Answer<JudgedValue>, call: AnsweredCall): Finding {
   if (!answer.ok) return createUnknownFinding(check.name, call.askedAt, answer)
   const { judged } = answer
-  const { callKind, purpose } = call
+  const { callKind, purpose, aiConsentEvidence } = call
   if (
     judged?.of === answer &&
     judged.callKind === callKind &&
     judged.purpose === purpose &&
+    judged.aiConsentEvidence === aiConsentEvidence &&
     judged.finding.check === check.name
   ) {
     return judged.finding
@@ -284,7 +303,7 @@ function toFinding(check: Check, answer: Answer<JudgedValue>, call: AnsweredCall
   const finding = judgeSuccess(check, answer, call)
   const isOfCall = answer.staleReason !== undefined || check.readsOtherAnswers?.(answer) === true
   if (!isOfCall && finding.verdict !== 'unknown') {
-    answer.judged = { of: answer, callKind, purpose, finding }
+    answer.judged = { of: answer, callKind, purpose, aiConsentEvidence, finding }
   }
   return finding
 }

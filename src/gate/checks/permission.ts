@@ -2,6 +2,7 @@
 import type { ResultLetter, ScrubVerdict } from '../../domain/compliance.js'
 import type { CallKind, ReasonCode } from '../../domain/decision.js'
 import type { AnsweredCall, Check, CheckResult } from './check.js'
+import { findConsentProblem } from './consent-evidence.js'
 
 /**
  * Lists, consent and line type, as a scrub row of version 8 reports them. Only letters known to permit
@@ -10,11 +11,12 @@ import type { AnsweredCall, Check, CheckResult } from './check.js'
 export const permissionCheck: Check<'scrub'> = {
   name: 'permission',
   question: 'scrub',
-  judge({ value: row }, { callKind, purpose }) {
+  judge({ value: row }, call) {
+    const { callKind, purpose } = call
     const { letter, ebrType, lists, opensAt, facts } = row
     const hasPermission = ebrType === 'P' && relatedLetters.has(letter) ? true : undefined
     if (purpose.purpose !== 'telemarketing') {
-      const judgment = judgeWithoutLists(row, { callKind, purpose, hasPermission })
+      const judgment = judgeWithoutLists(row, { ...call, hasPermission })
       return { ...judgment, lists, facts, hasPermission }
     }
     const detail = formatLetterDetail(row)
@@ -25,6 +27,12 @@ export const permissionCheck: Check<'scrub'> = {
     const needsPermission = callKind === 'ai' || (callKind === 'autodialed' && isWireless)
     if (needsPermission && ebrType !== 'P') {
       return { verdict: 'deny', reason: 'no-consent', detail, lists, facts }
+    }
+    const rests = needsPermission || letter === 'O' || letter === 'H'
+    const problem = rests ? findConsentProblem(row, call) : undefined
+    if (problem) {
+      const { reason, text } = problem
+      return { verdict: 'deny', reason, detail: `${detail}; ${text}`, lists, facts }
     }
     if (row.doNotCallToday) {
       return { verdict: 'deny', reason: 'restricted-day', detail, lists, opensAt, facts }
@@ -47,12 +55,13 @@ const forbiddenLetters: ReadonlySet<ResultLetter> = new Set(['P', 'I', 'M', 'S',
 /** Of a call that is not for telemarketing, whose hours and days the calling hours check alone judges. */
 function judgeWithoutLists(
   row: ScrubVerdict,
-  {
+  call: AnsweredCall & Pick<CheckResult, 'hasPermission'>,
+): Pick<CheckResult, 'verdict' | 'reason' | 'detail'> {
+  const {
     callKind,
     purpose: { purpose, machines },
     hasPermission,
-  }: Pick<AnsweredCall, 'callKind' | 'purpose'> & Pick<CheckResult, 'hasPermission'>,
-): Pick<CheckResult, 'verdict' | 'reason' | 'detail'> {
+  } = call
   const detail = `${formatLetterDetail(row)}; do-not-call lists do not forbid ${purpose} calls`
   if (forbiddenLetters.has(row.letter) || row.reason === 'Litigator') {
     return { verdict: 'deny', reason: getLetterReason(row), detail: formatLetterDetail(row) }
@@ -61,9 +70,12 @@ function judgeWithoutLists(
     callKind === 'manual' ||
     machines === 'unlimited' ||
     (callKind === 'autodialed' && machines === 'permission-or-landline' && isLandline(row))
-  return hasPermission || isExempt
-    ? { verdict: 'pass', reason: 'permitted', detail }
-    : { verdict: 'deny', reason: 'no-consent', detail }
+  if (isExempt) return { verdict: 'pass', reason: 'permitted', detail }
+  if (!hasPermission) return { verdict: 'deny', reason: 'no-consent', detail }
+  const problem = findConsentProblem(row, call)
+  return problem
+    ? { verdict: 'deny', reason: problem.reason, detail: `${detail}; ${problem.text}` }
+    : { verdict: 'pass', reason: 'permitted', detail }
 }
 
 /** Only if its facts say so: without facts, or for a provider's row, it may be any line. */

@@ -7,6 +7,7 @@
 import type { Caller } from '../../domain/caller.js'
 import type { ChangeObserver } from '../../domain/change-notifier.js'
 import type { MaybePromise } from '../../domain/compliance.js'
+import type { ConsentProof } from '../../domain/consent-records.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { CandidatePlace, NumberingPlan } from '../../domain/place.js'
 import type { Instant } from '../../domain/time/clock.js'
@@ -32,6 +33,7 @@ import {
 import { recordNames } from '../scrub/result-letter.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
 import { NumberRowReader, type RowOwner, type RowStorage } from '../sql/rows-by-number.js'
+import { insertProof } from './consent-proofs.js'
 import { type EbrLaw, type EbrTerms, expiresAfter } from './ebr-expiry.js'
 import { type EbrInput, type ParsedEbr, readEbrList } from './ebr-input.js'
 import { type EbrRecord, type EbrRecordSource, toEbrRecord } from './ebr-record.js'
@@ -88,9 +90,13 @@ export class Consent implements EbrRecordSource {
    * Stores all records or none. A new record replaces the one in force, unless `keepBetterEbr` is set
    * and the existing one expires later. A record overrides no opt-out if its key could not remove one: an
    * Agent's key where the account does not let Agents remove numbers, or a key without the right
-   * `records`. Resolves when the change is on disk and announced.
+   * `records`. With a proof, they point to it. Resolves when the change is on disk and announced.
    */
-  async record(caller: Caller, request: EbrBatch): Promise<EbrResult> {
+  async record(
+    caller: Caller,
+    request: EbrBatch,
+    proof?: ConsentProof,
+  ): Promise<EbrResult & { readonly consentId?: string | undefined }> {
     const { accountId, keyId, role, limits } = caller
     const scope = await requireScope(this.#options.projects, accountId, request)
     const { clock } = this.#options.viewOf(accountId)
@@ -112,12 +118,14 @@ export class Consent implements EbrRecordSource {
       const change = await changeHead.takeNext(transaction, { accountId, numbers })
       const write = { owner, at, keyId, traits: storage.traits, ...change }
       await supersedeRecords(transaction, write, outcome.replaced)
-      await insertRecords(transaction, write, { ...outcome, liftsOptOut })
-      return { lists, outcome }
+      const terms = proof && (await insertProof(transaction, write, proof))
+      const consent = terms && JSON.stringify(terms)
+      await insertRecords(transaction, write, { ...outcome, liftsOptOut, consent })
+      return { lists, outcome, consentId: terms?.id }
     })
     await notifyNumbersChanged(this.#options.changes, accountId, numbers)
     const warnings = await this.#warnings(accountId, { ...written, numbers, at })
-    return { stored: facts.length, warnings }
+    return { stored: facts.length, warnings, consentId: written.consentId }
   }
 
   findRecord(

@@ -1,4 +1,4 @@
-import type { MaybePromise } from '../../domain/compliance.js'
+import type { ConsentTerms, MaybePromise } from '../../domain/compliance.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { parseDay, toUtcDay } from '../../domain/time/dates.js'
@@ -13,6 +13,8 @@ export interface EbrRecord extends EbrTerms {
   readonly storedSeq: number
   /** Its date comes from an import, so an opt-out that may be equally recent ends it. */
   readonly imported?: boolean | undefined
+  /** Of a permission. */
+  readonly consent?: ConsentTerms | undefined
   /** Whether it may override an opt-out; determined once, when it is stored. */
   readonly liftsOptOut: boolean
   /**
@@ -21,6 +23,9 @@ export interface EbrRecord extends EbrTerms {
    */
   readonly isFixed?: true
 }
+
+/** Nothing shows that it was given. */
+export const withoutProof: ConsentTerms = { evidence: 'none' }
 
 /**
  * Limits the contact to the time of its report. East of UTC a consent may be dated a day ahead of its
@@ -36,6 +41,7 @@ export function toEbrRecord(row: Omit<StoredEbr, 'id' | 'number'>): EbrRecord {
       row.obligation_ends_on === null ? undefined : parseStoredDay(row.obligation_ends_on),
     storedSeq: row.stored_seq,
     ...(row.imported === 1 && { imported: true }),
+    ...(row.type === 'P' && { consent: row.consent ? JSON.parse(row.consent) : withoutProof }),
     liftsOptOut: row.lifts_opt_out === 1,
   }
 }

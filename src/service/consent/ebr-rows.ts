@@ -21,6 +21,8 @@ export interface StoredEbr
     | 'imported'
     | 'lifts_opt_out'
   > {
+  /** As in the table; JSON. */
+  readonly consent: string | null
   readonly id: number
 }
 
@@ -39,6 +41,7 @@ export function selectCurrentSummaries(db: Db, owner: RowOwner, numbers: readonl
       'stored_seq',
       'imported',
       'lifts_opt_out',
+      'consent',
     ])
     .where('account_id', '=', owner.accountId)
     .where('project_code', '=', owner.projectCode)
@@ -78,6 +81,8 @@ export interface NewRecords {
   readonly winners: readonly ParsedEbr[]
   readonly losers: readonly ParsedEbr[]
   readonly liftsOptOut: boolean
+  /** Of the consent that they point to, as JSON. */
+  readonly consent?: string | undefined
 }
 
 const insertRows = insertInChunks((db, rows: readonly ReturnType<typeof toEbrRow>[]) =>
@@ -88,23 +93,27 @@ const insertRows = insertInChunks((db, rows: readonly ReturnType<typeof toEbrRow
 export async function insertRecords(
   db: Db,
   write: RowWrite,
-  { winners, losers, liftsOptOut }: NewRecords,
+  { winners, losers, liftsOptOut, consent }: NewRecords,
 ): Promise<void> {
   const { traits } = write
   const insert = (facts: readonly ParsedEbr[], supersededAt: Instant | null) =>
     insertRows(db, facts, {
       traits,
-      toRow: (fact) => toEbrRow(fact, write, { supersededAt, liftsOptOut }),
+      toRow: (fact) => toEbrRow(fact, write, { supersededAt, liftsOptOut, consent }),
     })
   await insert(losers, write.at)
   await insert(winners, null)
 }
 
-interface RowState extends Pick<NewRecords, 'liftsOptOut'> {
+interface RowState extends Pick<NewRecords, 'liftsOptOut' | 'consent'> {
   readonly supersededAt: Instant | null
 }
 
-function toEbrRow(fact: ParsedEbr, write: RowWrite, { supersededAt, liftsOptOut }: RowState) {
+function toEbrRow(
+  fact: ParsedEbr,
+  write: RowWrite,
+  { supersededAt, liftsOptOut, consent }: RowState,
+) {
   const { owner, at, storedAt, seq, keyId } = write
   const { obligationEndsOn } = fact
   return {
@@ -125,5 +134,6 @@ function toEbrRow(fact: ParsedEbr, write: RowWrite, { supersededAt, liftsOptOut 
     key_id: keyId,
     superseded_at: supersededAt,
     lifts_opt_out: liftsOptOut ? 1 : 0,
+    consent: consent ?? null,
   }
 }

@@ -97,6 +97,19 @@ const eraseConsents: EraseKind = async (db, erasure) => {
   ]
 }
 
+/** They show that earlier calls were permitted, so what the law asks for stays as long as their records. */
+const eraseProofs: EraseKind = async (db, { number, accountId, at, keepYears }) => {
+  const eraseAt = addMonths(toUtcDay(at), 12 * keepYears) * msPerDay + msPerDay
+  const { numUpdatedRows } = await db
+    .updateTable('consents')
+    .set({ person: null, erase_at: sql`coalesce(erase_at, ${eraseAt})` })
+    .where('number', '=', number)
+    .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
+    .executeTakeFirstOrThrow()
+  const why = `without the name for the person; deleted ${keepYears} years after the erasure (16 CFR 310.5(a)(8): 5 years)`
+  return [{ what: 'consents', count: Number(numUpdatedRows), result: 'reduced', why }]
+}
+
 const deleteReputation: EraseKind = async (db, { number, accountId }) => {
   const done: ErasedRows[] = []
   for (const [table, what] of [
@@ -252,6 +265,7 @@ const kinds: readonly EraseKind[] = [
   keepOptOuts,
   eraseStatements,
   eraseConsents,
+  eraseProofs,
   deleteReputation,
   deletePermits,
   deleteScans,

@@ -216,6 +216,7 @@ export class Erasures {
   async deleteExpired(): Promise<void> {
     const { storage, clock } = this.#deps
     await storage.db.deleteFrom('ebr_records').where('erase_at', '<=', clock.now()).execute()
+    await storage.db.deleteFrom('consents').where('erase_at', '<=', clock.now()).execute()
     await storage.db
       .updateTable('erasures')
       .set({ number: null })

@@ -3,6 +3,7 @@
  * writes during the export, and is written in parts, since a list may be long.
  */
 import { formatCsvCell } from '../../data/feeds/reject-file.js'
+import type { ConsentTerms } from '../../domain/compliance.js'
 import { parsePhoneNumber } from '../../domain/phone-number.js'
 import type { NumberingPlan } from '../../domain/place.js'
 import type { Instant } from '../../domain/time/clock.js'
@@ -139,6 +140,7 @@ type RecordColumns =
   | ('brand' | 'email' | 'recorded_at' | 'stored_seq' | 'imported' | 'lifts_opt_out' | 'key_id')
 
 interface ConsentRow extends Pick<EbrRecordRow, RecordColumns> {
+  readonly consent: string | null
   /** The columns from here on are those of the number's internal list entry, null without one. */
   readonly added_at: Instant | null
   readonly removed_at: Instant | null
@@ -161,7 +163,7 @@ function readConsentsPage(
     )
     .select(['record.number', 'type', 'contact_on', 'contact_at', 'obligation_ends_on'])
     .select(['reference_num', 'brand', 'email', 'recorded_at', 'stored_seq', 'imported'])
-    .select(['lifts_opt_out', 'record.key_id', 'added_at', 'removed_at'])
+    .select(['lifts_opt_out', 'record.key_id', 'consent', 'added_at', 'removed_at'])
     .select(['opted_out_at', 'opted_out_seq', 'opted_out_by_date'])
     .where('record.account_id', '=', accountId)
     .where('project_code', '=', projectCode)
@@ -175,6 +177,9 @@ function readConsentsPage(
 function isEffective(row: ConsentRow, plan: ConsentExportDeps['numberingPlan']): boolean {
   // The table cannot express that a permission overrides no opt-out, so an imported one would.
   if (row.type === 'P' && !row.lifts_opt_out) return false
+  // Nor can it express that a consent ends, or is for some kinds of call only.
+  const { kinds, endsOn }: Partial<ConsentTerms> = JSON.parse(row.consent ?? '{}')
+  if (kinds || endsOn !== undefined) return false
   const { added_at: addedAt, opted_out_at: optedOutAt, opted_out_seq: optedOutSeq } = row
   if (addedAt === null || optedOutAt === null || optedOutSeq === null) return true
   const optedOutByDate = row.opted_out_by_date === 1

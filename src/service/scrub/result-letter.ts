@@ -90,7 +90,8 @@ export function evaluateRelationship(question: RelationshipInput): RelationshipF
     return { internalList, relationship: 'none', ebrType: '', expiresOn: undefined }
   }
   const optOut = findOptOutEffect(record, entry, places)
-  const { expiry: lawful, endsBy } = computeExpiry(record, question)
+  const { expiry: byLaw, endsBy } = computeExpiry(record, question)
+  const lawful = Math.min(byLaw, record.consent?.endsOn ?? byLaw)
   const expiry = optOut?.effect === 'ended' ? Math.min(lawful, toUtcDay(optOut.optedOutAt)) : lawful
   const current =
     optOut?.effect !== 'ended' &&

@@ -251,6 +251,7 @@ const otherTables: ReadonlySet<string> = new Set([
   'label_observations',
   'monitored_numbers',
   'opt_out_statements',
+  'consents',
   'permit_keys',
   'permits',
   'recorded_decisions',

@@ -70,6 +70,7 @@ const longest: Readonly<Record<string, readonly LongRequest[]>> = {
   ],
   'ebr-get': [{ query: { phoneList: text(500) } }],
   ebr: [{ json: { ebrList: records(10_000) } }],
+  consents: [{ query: { number: text(1) } }],
   'ebr-remove': [{ form: { phoneList: text(10_000) } }],
   'enhanced-rnd-post': [{ json: dated }],
   'rnd-basic-post': [{ json: { Data: dated } }],
@@ -161,6 +162,8 @@ const shortLists: ReadonlySet<string> = new Set([
   ...['outcome', 'opt-out'],
   // One object; the rights and kinds of a key.
   ...['token', 'auth-validate'],
+  // The kinds of call and at most 20 purposes.
+  'consent',
   // At most 800 area codes.
   ...['project-get', 'project-save', 'project-update'],
   // The refused ones are at most 1,000; the projects and legal entities are those of one account.

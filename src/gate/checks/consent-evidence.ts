@@ -1,0 +1,32 @@
+/** Whether the consent that a call rests on permits it, and is shown by as much as the operator asks for. */
+import {
+  type ConsentEvidence,
+  consentEvidence,
+  type ScrubVerdict,
+} from '../../domain/compliance.js'
+import type { ReasonCode } from '../../domain/decision.js'
+import type { AnsweredCall } from './check.js'
+
+const rank = (evidence: ConsentEvidence) => consentEvidence.indexOf(evidence)
+
+/** `undefined` if there is nothing to object to, or no permission on file. */
+export function findConsentProblem(
+  { consent, ebrType }: ScrubVerdict,
+  {
+    callKind,
+    purpose: { purpose },
+    aiConsentEvidence,
+  }: Pick<AnsweredCall, 'callKind' | 'purpose' | 'aiConsentEvidence'>,
+): { readonly reason: ReasonCode; readonly text: string } | undefined {
+  if (ebrType !== 'P') return undefined
+  const { kinds, purposes, evidence = 'none', id = '' } = consent ?? {}
+  if (kinds && !kinds.includes(callKind)) {
+    return { reason: 'no-consent', text: `consent ${id} permits only ${kinds.join(', ')}` }
+  }
+  if (purposes && !purposes.includes(purpose)) {
+    return { reason: 'no-consent', text: `consent ${id} is only for ${purposes.join(', ')}` }
+  }
+  if (callKind !== 'ai' || rank(evidence) >= rank(aiConsentEvidence)) return undefined
+  const text = `evidence of the consent: ${evidence}; gate.aiConsentEvidence asks for ${aiConsentEvidence}`
+  return { reason: 'consent-unproven', text }
+}

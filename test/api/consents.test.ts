@@ -1,0 +1,245 @@
+/** Consents with what shows them: stored, read in one view, and what calls may rest on them. */
+import { createHash } from 'node:crypto'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { AddedConsent, ConsentHistory } from '../../src/domain/consent-records.js'
+import type { DecisionDocument } from '../../src/gate/decision-document.js'
+import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
+
+const opened: TestCallgate[] = []
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one.end()
+})
+
+const number = '2125550101'
+const wording = 'I agree that Acme Inc. may call me by an AI voice at the number above.'
+const proof = {
+  number,
+  givenAt: '2026-11-20T15:00:00Z',
+  seller: 'Acme Inc.',
+  channel: 'web',
+  method: 'written',
+  wording,
+}
+
+async function open(environment: Readonly<Record<string, string>> = {}) {
+  const running = await openTestCallgate({ environment })
+  opened.push(running)
+  const post = (more: Readonly<Record<string, unknown>> = {}, key?: string) =>
+    running.postJson('/v1/consents', { ...proof, ...more }, key)
+  const add = async (more: Readonly<Record<string, unknown>> = {}) => {
+    const reply = await post(more)
+    expect(reply.status).toBe(200)
+    return (await reply.json()) as AddedConsent
+  }
+  const read = async (query = `number=${number}`, key?: string) => {
+    const reply = await running.get(`/v1/consents?${query}`, key)
+    expect(reply.status).toBe(200)
+    return (await reply.json()) as ConsentHistory
+  }
+  const decide = async (callKind: string, more: Readonly<Record<string, unknown>> = {}) => {
+    const reply = await running.postJson('/v1/decisions', { number, callKind, ...more })
+    const decision = (await reply.json()) as DecisionDocument
+    const permission = decision.findings.find(({ check }) => check === 'permission')
+    const { consent } = (permission?.facts?.record ?? {}) as { consent?: unknown }
+    return { ...decision, permission, consent }
+  }
+  const addRecord = (more: Readonly<Record<string, unknown>> = {}) =>
+    running.postJson('/app/main/rpc/ebr', {
+      ebrList: [{ phoneNumber: number, type: 'P', dateOfLastContact: '11/20/2026', ...more }],
+    })
+  return { running, post, add, read, decide, addRecord }
+}
+
+describe('a stored consent', () => {
+  it('permits calls, and the decision and the view say what shows it', async () => {
+    const { add, read, decide } = await open()
+    expect((await decide('ai')).reason).toBe('no-consent')
+    const page = 'https://acme.example/offer'
+    const certificate = 'https://cert.example/0123'
+    const more = {
+      page,
+      certificate,
+      personId: 'p-1',
+      purposes: ['telemarketing'],
+      endsOn: '2027-01-31',
+    }
+    const added = await add(more)
+    const sha256 = createHash('sha256').update(wording).digest('hex')
+    expect(added).toEqual({ id: expect.any(String), wordingSha256: sha256, warnings: [] })
+    const decision = await decide('ai')
+    expect(decision.reason).toBe('permitted')
+    const terms = { evidence: 'certified', id: added.id, endsOn: expect.any(Number) }
+    expect(decision.consent).toEqual(terms)
+    expect(await read()).toEqual({
+      number,
+      current: {
+        type: 'P',
+        consentId: added.id,
+        evidence: 'certified',
+        isEffective: true,
+        expiresOn: '2027-01-31',
+        isRevoked: false,
+      },
+      consents: [
+        {
+          id: added.id,
+          givenAt: '2026-11-20T15:00:00Z',
+          endsOn: '2027-01-31',
+          seller: 'Acme Inc.',
+          channel: 'web',
+          method: 'written',
+          evidence: 'certified',
+          wording,
+          wordingSha256: sha256,
+          page,
+          certificate,
+          personId: 'p-1',
+          purposes: ['telemarketing'],
+          kinds: null,
+          recordedAt: '2026-11-23T17:00:00Z',
+          recordedBy: expect.any(String),
+        },
+      ],
+      records: [
+        {
+          type: 'P',
+          dateOfLastContact: '2026-11-20T15:00:00Z',
+          consentId: added.id,
+          evidence: 'certified',
+          recordedAt: '2026-11-23T17:00:00Z',
+          recordedBy: expect.any(String),
+          replacedAt: null,
+        },
+      ],
+      optOut: null,
+      statements: [],
+    })
+  })
+
+  it('holds until the day on which it ends', async () => {
+    const { running, add, read, decide } = await open()
+    await add({ endsOn: '2026-11-24' })
+    expect((await decide('ai')).decision).toBe('allow')
+    running.clock.at += 86_400_000
+    expect((await decide('ai')).reason).toBe('no-consent')
+    expect((await read()).current).toMatchObject({ isEffective: false, isRevoked: false })
+  })
+
+  it('permits only the kinds of call that it names', async () => {
+    const { add, decide } = await open()
+    await add({ kinds: ['autodialed'] })
+    expect((await decide('autodialed')).decision).toBe('allow')
+    const byAgent = await decide('ai')
+    expect(byAgent).toMatchObject({ decision: 'block', reason: 'no-consent' })
+    expect(byAgent.permission?.detail).toContain('permits only autodialed')
+    expect((await decide('manual')).decision).toBe('allow')
+  })
+
+  it('that does not permit calls of persons lifts no list for them', async () => {
+    const { add, decide } = await open()
+    const listed = '2125550103'
+    await add({ number: listed, kinds: ['ai'] })
+    expect((await decide('manual', { number: listed })).reason).toBe('no-consent')
+    expect((await decide('ai', { number: listed })).decision).toBe('allow')
+  })
+
+  it('is replaced by a newer record, and ended by an opt-out, which the view keeps', async () => {
+    const { running, add, read, decide, addRecord } = await open()
+    const first = await add()
+    await addRecord({ dateOfLastContact: '11/21/2026' })
+    expect((await decide('ai')).consent).toEqual({ evidence: 'none' })
+    const replaced = await read()
+    expect(replaced.current).toMatchObject({ consentId: null, evidence: 'none' })
+    expect(replaced.records.map(({ consentId, replacedAt }) => [consentId, replacedAt])).toEqual([
+      [null, null],
+      [first.id, '2026-11-23T17:00:00Z'],
+    ])
+    running.clock.at += 60_000
+    await running.postJson('/v1/opt-outs', { number, said: 'never again', source: 'transcript' })
+    expect((await decide('ai')).reason).toBe('consent-revoked')
+    const revoked = await read()
+    expect(revoked.current).toMatchObject({ isEffective: false, isRevoked: true })
+    expect(revoked.optOut).toEqual({ addedAt: '2026-11-23T17:01:00Z', removedAt: null })
+    expect(revoked.statements).toMatchObject([{ said: 'never again', source: 'transcript' }])
+    running.clock.at += 60_000
+    const again = await add({ givenAt: '2026-11-23T17:02:00Z' })
+    expect((await decide('ai')).consent).toEqual({ evidence: 'written', id: again.id })
+    expect((await read()).consents.map(({ id }) => id)).toEqual([again.id, first.id])
+  })
+
+  it('is that of its project and account', async () => {
+    const { running, add, read } = await open()
+    await running.callgate.projects.create({ accountId: 'sandbox', code: 'SPRING', name: 'x' })
+    await add({ projectId: 'SPRING' })
+    expect((await read(`number=${number}&projectId=SPRING`)).consents).toHaveLength(1)
+    expect(await read()).toMatchObject({ current: null, consents: [], records: [] })
+    const stranger = await read(`number=${number}`, running.keys.main)
+    expect(stranger).toMatchObject({ current: null, consents: [], records: [] })
+  })
+
+  it.each<[string, Readonly<Record<string, unknown>>]>([
+    ['number', { number: '212' }],
+    ['givenAt', { givenAt: 'today' }],
+    ['givenAt', { givenAt: '2026-11-23T17:02:00Z' }],
+    ['endsOn', { endsOn: '2026-11-20' }],
+    ['endsOn', { endsOn: 'never' }],
+    ['seller', { seller: ' ' }],
+    ['seller', { seller: undefined }],
+    ['channel', { channel: 'pigeon' }],
+    ['method', { method: 'tacit' }],
+    ['wording', { wording: '' }],
+    ['wording', { wording: 'x'.repeat(10_001) }],
+    ['page', { page: 'javascript:alert(1)' }],
+    ['certificate', { certificate: 'cert' }],
+    ['kinds', { kinds: [] }],
+    ['kinds', { kinds: ['robot'] }],
+    ['purposes', { purposes: ['offers'] }],
+    ['NONE', { projectId: 'NONE' }],
+    ['seler', { seler: 'x' }],
+  ])('with a wrong %s is refused, and nothing is stored', async (field, wrong) => {
+    const { post, read } = await open()
+    const reply = await post(wrong)
+    expect(reply.status).toBe(400)
+    expect(await reply.text()).toContain(field)
+    expect(await read()).toMatchObject({ current: null, consents: [], records: [] })
+  })
+})
+
+describe('what must show the consent to an AI call', () => {
+  const reasonsWith = async (required: string) => {
+    const { add, addRecord, decide } = await open({
+      CALLGATE_GATE_AI_CONSENT_EVIDENCE: required,
+    })
+    const reasons = []
+    await addRecord()
+    reasons.push((await decide('ai')).reason)
+    for (const method of ['oral', 'recorded', 'written']) {
+      await add({ method })
+      reasons.push((await decide('ai')).reason)
+    }
+    await add({ certificate: 'https://cert.example/1' })
+    const { reason } = await decide('ai')
+    return [...reasons, reason]
+  }
+
+  it.each([
+    ['none', 0],
+    ['oral', 1],
+    ['recorded', 2],
+    ['written', 3],
+    ['certified', 4],
+  ])('%s: the first %i of five are not enough', async (required, count) => {
+    const reasons = Array(5).fill('permitted').fill('consent-unproven', 0, count)
+    expect(await reasonsWith(required)).toEqual(reasons)
+  })
+
+  it('is said in the decision, and asked of no other call', async () => {
+    const { addRecord, decide } = await open({ CALLGATE_GATE_AI_CONSENT_EVIDENCE: 'written' })
+    await addRecord()
+    const { permission, message } = await decide('ai')
+    expect(permission?.detail).toContain('evidence of the consent: none')
+    expect(message).toContain('gate.aiConsentEvidence asks for written')
+    expect((await decide('autodialed')).decision).toBe('allow')
+    expect((await decide('manual')).decision).toBe('allow')
+  })
+})
