@@ -68,7 +68,8 @@ describe('a stored consent', () => {
     expect(added).toEqual({ id: expect.any(String), wordingSha256: sha256, warnings: [] })
     const decision = await decide('ai')
     expect(decision.reason).toBe('permitted')
-    const terms = { evidence: 'certified', id: added.id, endsOn: expect.any(Number) }
+    const purposes = ['telemarketing']
+    const terms = { evidence: 'certified', id: added.id, purposes, endsOn: expect.any(Number) }
     expect(decision.consent).toEqual(terms)
     expect(await read()).toEqual({
       number,

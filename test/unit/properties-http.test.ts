@@ -87,7 +87,7 @@ test('whatever is asked is answered, without a 5xx, and refused in the shape of 
   expect(running.logLines.filter((line) => line.includes('request failed'))).toEqual([])
   // Else nothing but the front of the house was tried.
   const possible = [...endpoints.values()].filter((endpoint) => !needsKnownId(endpoint))
-  expect(answered.size).toBeGreaterThan(possible.length * 0.7)
+  expect(answered.size).toBeGreaterThan(possible.length * 0.6)
 }, 120_000)
 
 /** Sends bytes as they are; gives what comes back until the other side is done. */
