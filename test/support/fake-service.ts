@@ -47,7 +47,7 @@ const knowsNothing = new Proxy(
 const otherNames = [
   ...(['callTimes', 'timeZones', 'consentRecords', 'tokens', 'access', 'projects'] as const),
   ...(['projectRpc', 'legalEntities', 'lookups', 'reassigned', 'monitor'] as const),
-  ...(['flagsRemoved', 'scans', 'approvals'] as const),
+  ...(['flagsRemoved', 'scans', 'approvals', 'callerIds'] as const),
 ] satisfies readonly Exclude<keyof Service, Asked>[]
 
 /** Subjects that have tests of their own. */
