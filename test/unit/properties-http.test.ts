@@ -58,7 +58,7 @@ function shapesOf({ endpoint, method }: DrawnRequest): readonly AnyEndpoint['err
 
 /** Of something that a server has made, or only over PostgreSQL: no drawn request gets more than a 404. */
 const needsKnownId = ({ paths }: AnyEndpoint) =>
-  paths.some((path) => /\/:id|^\/v1\/(?:edge|list-files)\//.test(path))
+  paths.some((path) => /\/:id|^\/v1\/(?:edge|list-files)\/|^\/v1\/caller-ids\/end$/.test(path))
 
 test('whatever is asked is answered, without a 5xx, and refused in the shape of the endpoint', async () => {
   const answered = new Map<string, number>()

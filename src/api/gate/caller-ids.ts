@@ -1,7 +1,7 @@
 /** The endpoints of the register of own numbers, which the calls of an account may show. */
 import { z } from 'zod'
 import { attestations, type CallerIdInput } from '../../domain/mandate.js'
-import { defineEndpoint, maxSmallBodyBytes } from '../endpoint.js'
+import { defineEndpoint, maxSmallBodyBytes, singleScope } from '../endpoint.js'
 import { eachItem, fields, instant, optionalId, optionalText } from '../fields.js'
 import { instant as instantText } from './decision-body.js'
 
@@ -64,8 +64,6 @@ const common = {
   spec: 'none; callgate only',
   keyAlsoIn: [],
   rights: ['manage'],
-  // Each number is compared with the projects of the key.
-  scopes: 'none',
   errors: 'problem',
 } as const
 
@@ -78,6 +76,8 @@ export const listCallerIdsEndpoint = defineEndpoint({
   method: 'GET',
   paths: ['/v1/caller-ids'],
   accepts: ['query'],
+  // Those of other projects are left out.
+  scopes: 'none',
   request: fields({
     ended: z
       .enum(['true', 'false'], 'must be true or false')
@@ -102,6 +102,8 @@ export const addCallerIdsEndpoint = defineEndpoint({
   method: 'POST',
   paths: ['/v1/caller-ids'],
   accepts: ['json'],
+  // A number for all projects needs a key for all of them, besides.
+  scopes: ({ callerIds }) => callerIds,
   maxBodyBytes: 131_072,
   request: fields({ callerIds: eachItem(list, callerId) }),
   response: z.object({ added: z.int() }),
@@ -114,6 +116,7 @@ export const endCallerIdEndpoint = defineEndpoint({
   method: 'POST',
   paths: ['/v1/caller-ids/end'],
   accepts: ['json'],
+  scopes: singleScope,
   maxBodyBytes: maxSmallBodyBytes,
   otherStatuses: { 404: 'The number is not in force for the project' },
   request: fields({ number, projectId }),

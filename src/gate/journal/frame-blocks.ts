@@ -122,6 +122,8 @@ export class FrameBlocks {
       if (endSeq <= fromSeq) continue
       const frames = bytes.subarray(0, size)
       for (let at = frames.indexOf(start); at !== -1; at = frames.indexOf(start, at + 1)) {
+        // Facts in a body may have objects that begin so; no text has the byte of the format before them.
+        if (frames[at - payloadHeadBytes] !== format) continue
         const record = readRecordWithBodyAt(frames, at)
         if (record.seq >= fromSeq) yield record
       }

@@ -178,6 +178,19 @@ describe('the journal', () => {
     expect(litigator).toMatchObject({ stale: true, ageMs: 60_000 })
   })
 
+  it('does not take a rule that a finding names for a decision', async () => {
+    const journal = await open()
+    journal.append(await made('d0'))
+    await journal.drain()
+    const decision = await made('d1')
+    const [first, ...others] = decision.findings
+    if (!first) throw new Error('there is no finding')
+    const facts = JSON.stringify({ limits: [{ id: 'fl-24h' }] })
+    journal.append({ ...decision, findings: [{ ...first, facts }, ...others] })
+    expect(journal.find('main', 'fl-24h')).toBeUndefined()
+    expect(journal.find('main', 'd1')?.id).toBe('d1')
+  })
+
   it('finds a decision at once, before it is on disk or in the index, for its own account', async () => {
     const journal = await open()
     journal.append(await made('d1'))
