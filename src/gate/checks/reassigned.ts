@@ -138,15 +138,15 @@ function describe(
   { since, basis }: Basis,
 ): string {
   const day = formatDay(report?.since ?? since ?? 0)
-  const asked = `since ${day}, the day of ${basisTexts[basis]}`
+  const asked = `${day}, the day of ${basisTexts[basis]}`
   const data = `${source}, release of ${formatDay(releasedOn)}`
   switch (result) {
     case 'yes':
-      return `the number was permanently disconnected ${asked} or later (${data})`
+      return `the number was permanently disconnected on or after ${asked} (${data})`
     case 'disconnected':
       return `the line is out of service (${source})`
     case 'no':
-      return `not disconnected ${asked} (${data})${report?.hasSafeHarbor ? '; safe harbor' : ''}`
+      return `not disconnected since ${asked} (${data})${report?.hasSafeHarbor ? '; safe harbor' : ''}`
     case 'no-data':
     case 'not-covered':
       return `no data: ${detail}`

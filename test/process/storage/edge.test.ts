@@ -59,7 +59,7 @@ async function createKey(
     cluster.environment,
   )
   expect(made).toMatchObject({ code: 0 })
-  return /\b\S{44}\b/.exec(made.out)?.[0] ?? ''
+  return /(?<!\S)\S{44}(?!\S)/.exec(made.out)?.[0] ?? ''
 }
 
 function send({ url }: Pick<Serving, 'url'>, path: string, body: object | null, key = cluster.key) {
