@@ -136,6 +136,16 @@ describe('a stored consent', () => {
     expect((await decide('manual')).decision).toBe('allow')
   })
 
+  it('permits only calls for what it names', async () => {
+    const { add, decide } = await open()
+    await add({ purposes: ['informational'] })
+    const sale = await decide('ai')
+    expect(sale).toMatchObject({ decision: 'block', reason: 'no-consent' })
+    expect(sale.permission?.detail).toContain('is only for informational')
+    await add({ purposes: ['informational', 'telemarketing'] })
+    expect((await decide('ai')).decision).toBe('allow')
+  })
+
   it('that does not permit calls of persons lifts no list for them', async () => {
     const { add, decide } = await open()
     const listed = '2125550103'

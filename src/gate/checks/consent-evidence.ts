@@ -7,6 +7,11 @@ import {
 import type { ReasonCode } from '../../domain/decision.js'
 import type { AnsweredCall } from './check.js'
 
+export interface ConsentProblem {
+  readonly reason: ReasonCode
+  readonly text: string
+}
+
 const rank = (evidence: ConsentEvidence) => consentEvidence.indexOf(evidence)
 
 /** `undefined` if there is nothing to object to, or no permission on file. */
@@ -17,7 +22,7 @@ export function findConsentProblem(
     purpose: { purpose },
     aiConsentEvidence,
   }: Pick<AnsweredCall, 'callKind' | 'purpose' | 'aiConsentEvidence'>,
-): { readonly reason: ReasonCode; readonly text: string } | undefined {
+): ConsentProblem | undefined {
   if (ebrType !== 'P') return undefined
   const { kinds, purposes, evidence = 'none', id = '' } = consent ?? {}
   if (kinds && !kinds.includes(callKind)) {

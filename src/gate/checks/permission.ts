@@ -2,7 +2,7 @@
 import type { ResultLetter, ScrubVerdict } from '../../domain/compliance.js'
 import type { CallKind, ReasonCode } from '../../domain/decision.js'
 import type { AnsweredCall, Check, CheckResult } from './check.js'
-import { findConsentProblem } from './consent-evidence.js'
+import { type ConsentProblem, findConsentProblem } from './consent-evidence.js'
 
 /**
  * Lists, consent and line type, as a scrub row of version 8 reports them. Only letters known to permit
@@ -14,9 +14,11 @@ export const permissionCheck: Check<'scrub'> = {
   judge({ value: row }, call) {
     const { callKind, purpose } = call
     const { letter, ebrType, lists, opensAt, facts } = row
-    const hasPermission = ebrType === 'P' && relatedLetters.has(letter) ? true : undefined
+    const problem = findConsentProblem(row, call)
+    const hasPermission =
+      ebrType === 'P' && relatedLetters.has(letter) && !problem ? true : undefined
     if (purpose.purpose !== 'telemarketing') {
-      const judgment = judgeWithoutLists(row, { ...call, hasPermission })
+      const judgment = judgeWithoutLists(row, { ...call, hasPermission, problem })
       return { ...judgment, lists, facts, hasPermission }
     }
     const detail = formatLetterDetail(row)
@@ -29,8 +31,7 @@ export const permissionCheck: Check<'scrub'> = {
       return { verdict: 'deny', reason: 'no-consent', detail, lists, facts }
     }
     const rests = needsPermission || letter === 'O' || letter === 'H'
-    const problem = rests ? findConsentProblem(row, call) : undefined
-    if (problem) {
+    if (rests && problem) {
       const { reason, text } = problem
       return { verdict: 'deny', reason, detail: `${detail}; ${text}`, lists, facts }
     }
@@ -55,13 +56,14 @@ const forbiddenLetters: ReadonlySet<ResultLetter> = new Set(['P', 'I', 'M', 'S',
 /** Of a call that is not for telemarketing, whose hours and days the calling hours check alone judges. */
 function judgeWithoutLists(
   row: ScrubVerdict,
-  call: AnsweredCall & Pick<CheckResult, 'hasPermission'>,
-): Pick<CheckResult, 'verdict' | 'reason' | 'detail'> {
-  const {
+  {
     callKind,
     purpose: { purpose, machines },
     hasPermission,
-  } = call
+    problem,
+  }: Pick<AnsweredCall, 'callKind' | 'purpose'> &
+    Pick<CheckResult, 'hasPermission'> & { readonly problem: ConsentProblem | undefined },
+): Pick<CheckResult, 'verdict' | 'reason' | 'detail'> {
   const detail = `${formatLetterDetail(row)}; do-not-call lists do not forbid ${purpose} calls`
   if (forbiddenLetters.has(row.letter) || row.reason === 'Litigator') {
     return { verdict: 'deny', reason: getLetterReason(row), detail: formatLetterDetail(row) }
@@ -70,12 +72,9 @@ function judgeWithoutLists(
     callKind === 'manual' ||
     machines === 'unlimited' ||
     (callKind === 'autodialed' && machines === 'permission-or-landline' && isLandline(row))
-  if (isExempt) return { verdict: 'pass', reason: 'permitted', detail }
-  if (!hasPermission) return { verdict: 'deny', reason: 'no-consent', detail }
-  const problem = findConsentProblem(row, call)
-  return problem
-    ? { verdict: 'deny', reason: problem.reason, detail: `${detail}; ${problem.text}` }
-    : { verdict: 'pass', reason: 'permitted', detail }
+  if (hasPermission || isExempt) return { verdict: 'pass', reason: 'permitted', detail }
+  const { reason = 'no-consent', text } = problem ?? {}
+  return { verdict: 'deny', reason, detail: text ? `${detail}; ${text}` : detail }
 }
 
 /** Only if its facts say so: without facts, or for a provider's row, it may be any line. */

@@ -177,9 +177,9 @@ function readConsentsPage(
 function isEffective(row: ConsentRow, plan: ConsentExportDeps['numberingPlan']): boolean {
   // The table cannot express that a permission overrides no opt-out, so an imported one would.
   if (row.type === 'P' && !row.lifts_opt_out) return false
-  // Nor can it express that a consent ends, or is for some kinds of call only.
-  const { kinds, endsOn }: Partial<ConsentTerms> = JSON.parse(row.consent ?? '{}')
-  if (kinds || endsOn !== undefined) return false
+  // Nor can it express that a consent ends, or is for some calls only.
+  const { kinds, purposes, endsOn }: Partial<ConsentTerms> = JSON.parse(row.consent ?? '{}')
+  if (kinds || purposes || endsOn !== undefined) return false
   const { added_at: addedAt, opted_out_at: optedOutAt, opted_out_seq: optedOutSeq } = row
   if (addedAt === null || optedOutAt === null || optedOutSeq === null) return true
   const optedOutByDate = row.opted_out_by_date === 1
