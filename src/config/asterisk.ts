@@ -1,7 +1,7 @@
 /** The settings of the Asterisk servers, their trunks and the facts of their calls. */
 
 import { z } from 'zod'
-import { callKinds, callPurposes, maxIdLength } from '../domain/decision.js'
+import { callKinds, maxIdLength } from '../domain/decision.js'
 import { parseUrl } from '../runtime/parse-url.js'
 import { addProblem, milliseconds, shortName, text } from './values.js'
 
@@ -18,10 +18,6 @@ const ariUrl = z
 
 /** Call facts used when the arguments of Stasis() do not give them. */
 const callFacts = {
-  purpose: z
-    .enum(callPurposes)
-    .optional()
-    .describe('What calls are for that do not say it, of what gate.purposes lets them'),
   project: text.optional().describe('Project of calls that do not give one'),
   campaign: text.optional().describe('Campaign of calls that do not give one'),
   subject: text
@@ -138,7 +134,7 @@ export const asteriskSchema = z
       .default([])
       .describe(
         'Trunks: name, channel (such as PJSIP/carrier-a), dialPrefix (put before the number), watch, ' +
-          'enforce, defaults (kind, purpose, project, campaign, postal, callerid, subject)',
+          'enforce, defaults (kind, project, campaign, postal, callerid, subject)',
       ),
     enforce: z
       .boolean()

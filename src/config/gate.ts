@@ -123,7 +123,10 @@ export const gateSchema = z.strictObject({
           .array(z.enum(callPurposes))
           .default([])
           .describe('What else a request may say that its call is for'),
-        setBy: text.max(100).describe('Who decided this; recorded with each decision'),
+        setBy: text
+          .max(100)
+          .refine((name) => name !== 'request', 'must be the name of a person')
+          .describe('Who decided this; recorded with each decision'),
       }),
     )
     .default([])

@@ -68,7 +68,7 @@ export interface CallOutcome {
   readonly cause?: number | undefined
 }
 
-/** A shorter talk is taken for none. */
+/** A shorter talk is taken for none, unless it is reported that a person answered. */
 const minTalkMs = 30_000
 
 /** ITU-T Q.850: the number is not assigned, busy, out of order, or has changed. */
@@ -87,7 +87,7 @@ export function findReach({
   if (answeredAt !== undefined || state === 'answered') {
     const isShort =
       answeredAt !== undefined && endedAt !== undefined && endedAt - answeredAt < minTalkMs
-    return answeredBy === 'machine' || isShort ? 1 : 2
+    return answeredBy === 'machine' || (isShort && answeredBy !== 'person') ? 1 : 2
   }
   if (failedAt === undefined && state !== 'failed') return undefined
   return dialStatus?.toUpperCase() === 'BUSY' || causesOfNoConnection.has(cause) ? -1 : 0

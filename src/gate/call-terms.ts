@@ -17,17 +17,16 @@ export interface CallScope {
   readonly campaign?: number | undefined
 }
 
-/** `ofUnknown`: the answer when only the campaign is named, whose project is not known here. */
+/** `undefined` when only the campaign is named, whose project is not known here. */
 export function isInScope(
   { accountId, projectId = '', campaignId = '' }: CallRequest,
   { account = accountId, project, campaign }: CallScope,
-  ofUnknown = false,
-): boolean {
+): boolean | undefined {
   if (account !== accountId) return false
   if (campaign !== undefined && campaign !== parseCampaignId(campaignId)) return false
   if (project === undefined) return true
   const named = parseProjectCode(accountId, projectId)
-  if (named === undefined && campaignId.trim() !== '') return ofUnknown
+  if (named === undefined && campaignId.trim() !== '') return undefined
   return (named ?? accountId) === parseProjectCode(accountId, project)
 }
 
@@ -48,17 +47,25 @@ const unstated: { readonly stated?: StatedPurpose | undefined; readonly refusal?
 export function findPurpose(
   request: CallRequest,
   rows: readonly PurposeSettings[],
+  purposes: { find(purpose: CallPurpose): PurposeRules },
 ): typeof unstated | { readonly stated?: undefined; readonly refusal: string } {
   const { purpose } = request
   if (rows.length === 0 && purpose === undefined) return unstated
-  const row = rows.find((one) => isInScope(request, one))
-  if (purpose === undefined) {
-    return row ? { stated: { purpose: row.purpose, setBy: row.setBy } } : unstated
+  const row = rows.find((one) => isInScope(request, one) !== false)
+  if (row && isInScope(request, row) === undefined) {
+    return { refusal: 'name its project, not only its campaign: gate.purposes goes by projects' }
   }
   const allowed = row ? [row.purpose, ...row.requestsMay] : ['telemarketing']
-  if (allowed.includes(purpose)) return { stated: { purpose, setBy: 'request' } }
-  const refusal = `gate.purposes allows ${allowed.join(', ')} for this call, not ${purpose}`
-  return { refusal }
+  if (purpose !== undefined && !allowed.includes(purpose)) {
+    return { refusal: `gate.purposes allows ${allowed.join(', ')} for this call, not ${purpose}` }
+  }
+  const stated = purpose
+    ? { purpose, setBy: 'request' }
+    : row && { purpose: row.purpose, setBy: row.setBy }
+  if (stated && purposes.find(stated.purpose).purpose !== stated.purpose) {
+    return { refusal: `the calling rules do not say what is asked of ${stated.purpose} calls` }
+  }
+  return { stated }
 }
 
 export interface LegalTimeSettings {

@@ -111,7 +111,11 @@ export class Gate {
     const { settings, timers, feed } = this.#deps
     const account = this.#accountOf(request)
     const monotonicMs = timers.monotonicMs()
-    const { stated: purpose, refusal } = findPurpose(request, settings.purposes)
+    const { stated: purpose, refusal } = findPurpose(
+      request,
+      settings.purposes,
+      this.#deps.callingRules.purposes,
+    )
     const currentAt = feed?.currentAt
     const call: PendingCall = { request, account, purpose, arrivedAtMs, currentAt, alsoRecord }
     const dialed = parseDialString(request.dialed, settings.serviceCodes)

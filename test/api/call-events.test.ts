@@ -77,6 +77,41 @@ describe('an outcome', () => {
     expect(detail).toContain("dialledAt '2026-01-01T00:00:00Z': must not be before the decision")
   })
 
+  it.each([
+    [{ dialledAt: '2026-11-23T17:00:10Z' }, 'answeredAt', 'must not be before dialledAt'],
+    [{ endedAt: '2026-11-23T17:00:04Z' }, 'endedAt', 'must not be before answeredAt'],
+    [{ connectedAt: '2026-11-23T17:00:04Z' }, 'connectedAt', 'must not be before answeredAt'],
+  ])(
+    'with %j is refused for %s: the order of its times is impossible',
+    async (more, field, rule) => {
+      const { id } = await decide('2125550106')
+      const answered = { state: 'answered', leg: 'CA1', answeredAt: '2026-11-23T17:00:05Z' }
+      const refused = await note(id, { ...answered, ...more })
+      expect(refused.status).toBe(400)
+      expect(await refused.text()).toContain(`${field} '`)
+      await note(id, answered)
+      const later = await note(id, { state: 'answered', leg: 'CA1', ...more })
+      expect(later.status).toBe(400)
+      expect(await later.text()).toContain(rule)
+    },
+  )
+
+  it('that a machine answered stays so, whatever is reported after it', async () => {
+    const number = '3055550106'
+    const { id } = await decide(number)
+    const reach = async () => {
+      const { db } = running.callgate.storage
+      const rows = db.selectFrom('attempts').select('answered').where('decision_id', '=', id)
+      return (await rows.executeTakeFirst())?.answered
+    }
+    await note(id, { state: 'answered', answeredBy: 'machine', at: '2026-11-23T17:00:05Z' })
+    expect(await reach()).toBe(1)
+    await note(id, { state: 'answered', endedAt: '2026-11-23T17:01:00Z' })
+    expect(await reach()).toBe(1)
+    await note(id, { state: 'answered', answeredBy: 'person' })
+    expect(await reach()).toBe(2)
+  })
+
   it('of a blocked call or a what-if is refused with 409', async () => {
     const blocked = await decide('2125550101')
     expect(blocked.decision).toBe('block')

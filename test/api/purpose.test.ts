@@ -21,6 +21,8 @@ const rows = [
     setBy: 'Ada Nowak',
   },
   { account: 'other', purpose: 'political', setBy: 'somebody else' },
+  { account: 'main', project: 'SALES', purpose: 'telemarketing', setBy: 'Ada Nowak' },
+  { account: 'main', purpose: 'informational', setBy: 'Ada Nowak' },
 ]
 
 let running: TestCallgate
@@ -140,11 +142,20 @@ describe('a request', () => {
       'gate.purposes allows informational, telemarketing, emergency, charity, debt-collection for this call, not political',
     )
     const elsewhere = await decide(
-      { number: '2125550100', purpose: 'informational' },
+      { number: '2125550100', projectId: 'sales', purpose: 'informational' },
       running.keys.main,
     )
     expect(elsewhere.message).toContain('allows telemarketing for this call, not informational')
     expect(elsewhere).not.toHaveProperty('purpose')
+  })
+
+  it('that names its campaign alone has to name its project, since the campaign may be one of another', async () => {
+    const call = { number: '2125550100', campaignId: '12' }
+    const refused = await decide(call, running.keys.main)
+    expect(refused).toMatchObject({ decision: 'block', reason: 'purpose-not-allowed' })
+    expect(refused.message).toContain('name its project, not only its campaign')
+    const named = await decide({ ...call, projectId: 'sales' }, running.keys.main)
+    expect(named.reason).not.toBe('purpose-not-allowed')
   })
 
   it.each([[''], [null], [' Informational ']])(

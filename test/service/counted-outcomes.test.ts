@@ -76,7 +76,7 @@ it('a leg counts from dialing, and as far as it got', async () => {
 
 it.each([
   ['NOANSWER', 0, 16, 0],
-  ['NOANSWER', 0, 17, -1],
+  ['NOANSWER', 0, 17, 0],
   ['BUSY', -1, 0, -1],
   ['ANSWER', 2, 16, 1],
 ])(

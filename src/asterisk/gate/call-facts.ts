@@ -134,7 +134,7 @@ export class CallFactsReader {
     const defaults = this.#defaults
     return {
       callKind: parseCallKind(texts.kind ?? trunk.kind ?? defaults.kind) ?? 'ai',
-      purpose: parsePurpose(texts.purpose ?? trunk.purpose ?? defaults.purpose),
+      purpose: parsePurpose(texts.purpose),
       projectId: texts.project ?? trunk.project ?? defaults.project,
       campaignId: texts.campaign ?? trunk.campaign ?? defaults.campaign,
       postalCode: texts.postal ?? trunk.postal ?? defaults.postal,
@@ -177,7 +177,7 @@ function checkDefaults(
   defaults: CallFactsSettings['trunks'][number]['defaults'],
 ): FactTexts {
   const texts: FactTexts = {}
-  const values = { ...defaults, person: undefined, ref: undefined }
+  const values = { ...defaults, purpose: undefined, person: undefined, ref: undefined }
   for (const name of factNames) {
     const field = `${setting}.${name}`
     const problem = addFact(texts, name, { text: values[name] ?? '', field })

@@ -105,7 +105,11 @@ export class Rejudger {
       return { kind: 'judged', decision: this.#createDecision(document, judgment) }
     }
     if (document.findings.length === 0) return { kind: 'unjudged', why: 'not-checked' }
-    const { stated, refusal } = findPurpose(toRequest(document), this.#settings.gate.purposes)
+    const { stated, refusal } = findPurpose(
+      toRequest(document),
+      this.#settings.gate.purposes,
+      this.#rules.purposes,
+    )
     if (refusal !== undefined) {
       const refused = rulingWithoutFindings(dialed.number, 'block', 'purpose-not-allowed')
       return {

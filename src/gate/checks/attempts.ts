@@ -38,7 +38,7 @@ export function judgeSubject(
   at: Instant,
 ): readonly Finding[] {
   const { subject = '' } = request
-  const own = subjects.filter((scope) => isInScope(request, scope))
+  const own = subjects.filter((scope) => isInScope(request, scope) === true)
   if (own.some((row) => row.subjects.includes(subject))) return []
   const known = own.flatMap((row) => row.subjects)
   const detail =
@@ -74,7 +74,7 @@ export function findLimits(
   const own =
     purpose === 'emergency'
       ? []
-      : settings.houseLimits.filter((limit) => isInScope(request, limit, true))
+      : settings.houseLimits.filter((limit) => isInScope(request, limit) !== false)
   const frequency = own.length === 0 ? lawful : [...lawful, ...own.map(toFrequencyLimit)]
   if (key === undefined && frequency.length === 0) return undefined
   return { key, frequency, isShadowed: policy.attempts.mode === 'shadow' }
@@ -170,8 +170,9 @@ function judgeCounts(counts: readonly FrequencyCount[], at: Instant): Finding {
   const full = counts.filter(({ opensAt }) => opensAt !== undefined)
   const detail = (full.length > 0 ? full : counts).map(describeCount).join('; ')
   const facts = JSON.stringify({
-    limits: counts.map(({ limit: { id, citation, calls, periodMs }, attempts }) => {
-      return { id, citation, calls, hours: periodMs / msPerHour, attempts }
+    limits: counts.map(({ limit: { id, citation, calls, periodMs, days }, attempts }) => {
+      const period = days ? { days: days.count, in: days.zone } : { hours: periodMs / msPerHour }
+      return { id, citation, calls, ...period, attempts }
     }),
   })
   return full.length === 0

@@ -51,7 +51,7 @@ export const permissionCheck: Check<'scrub'> = {
 const relatedLetters: ReadonlySet<ResultLetter> = new Set(['E', 'O', 'G', 'H', 'F', 'V'])
 
 /** Letters that forbid calls for every purpose. */
-const forbiddenLetters: ReadonlySet<ResultLetter> = new Set(['P', 'I', 'M', 'S', 'T'])
+const forbiddenLetters: ReadonlySet<ResultLetter> = new Set(['P', 'I', 'M', 'S'])
 
 /** Of a call that is not for telemarketing, whose hours and days the calling hours check alone judges. */
 function judgeWithoutLists(

@@ -24,6 +24,7 @@ import { AppError, type FieldProblem, invalidRequest } from '../../errors.js'
 import type { DecisionDocument } from '../decision-document.js'
 import type { GateRules } from '../gate-deps.js'
 import { listRecordedPlaces } from '../mandate.js'
+import { mergeOutcome } from './merge-outcome.js'
 
 /** Clocks differ by as much. */
 const toleranceMs = 60_000
@@ -81,10 +82,9 @@ export async function applyReport(
   if (isCounted(document)) {
     const dialedAt =
       outcome.dialledAt ?? (state === 'dialled' ? findFirstReport(document, now) : undefined)
-    const answeredAt = outcome.answeredAt ?? parseInstant(document.outcome?.answeredAt ?? '')
     await counters.attempts.notePlaced(toAttempt(document), {
       dialedAt: dialedAt && Math.min(dialedAt, now),
-      reach: findReach({ ...outcome, answeredAt }),
+      reach: findReach(mergeOutcome(readRecorded(document), outcome)),
     })
   }
   if (state === 'answered') await countAnswer(document, outcome, counters)
@@ -119,6 +119,41 @@ function findPlaces({ findings }: DecisionDocument): readonly CandidatePlace[] {
     .filter(({ check }) => check === 'calling-hours')
     .flatMap((hours) => [hours, ...(hours.parts ?? [])])
     .flatMap(({ facts }) => (facts ? listRecordedPlaces(facts) : []))
+}
+
+/** What was reported before. */
+function readRecorded({ outcome: recorded }: DecisionDocument): Partial<CallOutcome> {
+  if (recorded === undefined) return {}
+  const { state, leg, answeredBy, dialStatus, cause } = recorded
+  const at = (text: string | undefined) => (text === undefined ? undefined : parseInstant(text))
+  return {
+    ...{ state, leg, answeredBy, dialStatus, cause },
+    dialledAt: at(recorded.dialledAt),
+    answeredAt: at(recorded.answeredAt),
+    greetingEndedAt: at(recorded.greetingEndedAt),
+    failedAt: at(recorded.failedAt),
+    endedAt: at(recorded.endedAt),
+  }
+}
+
+/** Of two times, the second is not before the first. */
+const order = [
+  ['dialledAt', 'answeredAt'],
+  ['answeredAt', 'greetingEndedAt'],
+  ['answeredAt', 'connectedAt'],
+  ['answeredAt', 'endedAt'],
+] as const
+
+function findDisorder(report: OutcomeReport, document: DecisionDocument): readonly FieldProblem[] {
+  const { state, at, ...rest } = report
+  const named = state === 'not-placed' || at === undefined ? rest : { ...rest, [`${state}At`]: at }
+  const known = { ...readRecorded(document), ...named }
+  return order.flatMap(([first, second]) => {
+    const [before, after] = [known[first], known[second]]
+    if (before === undefined || after === undefined || before <= after) return []
+    const rule = `must not be before ${first}, ${formatInstant(before)}`
+    return [{ field: second, value: formatInstant(after), rule }]
+  })
 }
 
 /** A report without a time that comes again must not move the attempt again. */
@@ -183,7 +218,11 @@ function requirePossibleReport(
         : `must not be in the future; it is ${formatInstant(now)}`
     return [{ field, value: formatInstant(at), rule }]
   })
-  const all = [...problems, ...findUnaskedDisclosures(said, document)]
+  const all = [
+    ...problems,
+    ...findDisorder(report, document),
+    ...findUnaskedDisclosures(said, document),
+  ]
   if (all.length > 0) throw invalidRequest(all)
 }
 

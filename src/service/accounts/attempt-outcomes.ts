@@ -43,7 +43,7 @@ export class AttemptOutcomes implements AttemptReports {
           ? sql<number | null>`${known}`
           : sql<
               number | null
-            >`case when (${known} >= 1 and ${reach} < 1) or (${known} = -1 and ${reach} = 0) then ${known} else ${reach} end`,
+            >`case when ${reach} < 1 and ${known} > ${reach} then ${known} else ${reach} end`,
     }
     await retryWhileLocked(async () => {
       if (number === undefined) {

@@ -117,11 +117,11 @@ const toRow = (
   placed: 1,
 })
 
-const compared = ['number', 'subject', 'person', 'purpose', 'answered'] as const
+const compared = ['number', 'subject', 'person', 'purpose'] as const
 
 type ComparedRow = Pick<
   Selectable<Tables['attempts']>,
-  'decision_id' | 'at' | (typeof compared)[number]
+  'decision_id' | 'at' | 'answered' | (typeof compared)[number]
 >
 
 function findConflicts(
@@ -134,17 +134,23 @@ function findConflicts(
     const isSame =
       one !== undefined &&
       Number(one.at) === row.at &&
-      compared.every((name) => one[name] === row[name])
+      compared.every((name) => one[name] === row[name]) &&
+      isSameReach(one.answered, row.answered)
     if (isSame) return []
     const rule = 'stands for an attempt with other content; each needs a ref of its own'
     return [{ field: `attempts[${index}].ref`, value: attempts[index]?.ref, rule }]
   })
 }
 
+/** A server of the version before stores 1 for every answered call. */
+function isSameReach(one: number | null, other: number | null): boolean {
+  return one === other || Math.min(one ?? 0, other ?? 0) >= 1
+}
+
 async function readStored(db: Db, ids: readonly string[]): Promise<readonly ComparedRow[]> {
   return await db
     .selectFrom('attempts')
-    .select(['decision_id', 'at', ...compared])
+    .select(['decision_id', 'at', 'answered', ...compared])
     .where('decision_id', 'in', ids)
     .execute()
 }
