@@ -1,8 +1,11 @@
 /** How long an answer about a reassigned number is used, and which of several sources decides. */
 import { describe, expect, it } from 'vitest'
-import type { ReassignedReport, ReassignedStatus } from '../../src/domain/lookups.js'
+import {
+  findRelease,
+  type ReassignedReport,
+  type ReassignedStatus,
+} from '../../src/domain/lookups.js'
 import { formatDay, formatInstant, parseDay } from '../../src/domain/time/dates.js'
-import { findRelease } from '../../src/service/lookups/reassigned-answer.js'
 import {
   type ReassignedCoverage,
   ReassignedStatuses,

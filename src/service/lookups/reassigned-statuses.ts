@@ -4,20 +4,21 @@
  */
 import { findAreaCodePlace } from '../../data/numbering/area-codes.js'
 import type { MaybePromise } from '../../domain/compliance.js'
-import type {
-  ReassignedAgent,
-  ReassignedQuestion,
-  ReassignedReport,
-  ReassignedReporter,
-  ReassignedSource,
-  ReassignedStatus,
+import {
+  findRelease,
+  type ReassignedAgent,
+  type ReassignedQuestion,
+  type ReassignedReport,
+  type ReassignedReporter,
+  type ReassignedSource,
+  type ReassignedStatus,
 } from '../../domain/lookups.js'
 import { areaCodeOf, type PhoneNumber } from '../../domain/phone-number.js'
 import type { Clock, LocalDay, Timers } from '../../domain/time/clock.js'
 import { formatDay, msPerDay, toUtcDay } from '../../domain/time/dates.js'
 import { getErrorMessage } from '../../errors.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
-import { combineReassigned, findRelease, limitToDatabasePeriod } from './reassigned-answer.js'
+import { combineReassigned, limitToDatabasePeriod } from './reassigned-answer.js'
 import { CombinedSources, type NamedSource, type SourceFailureListener } from './source-failures.js'
 
 /** Nothing, only whether lines are out of service, or also whether numbers have been reassigned. */
