@@ -8,6 +8,7 @@ import type { MaybePromise } from './compliance.js'
 import type { Finding } from './decision.js'
 import type { PhoneNumber } from './phone-number.js'
 import type { Instant, LocalDay } from './time/clock.js'
+import { addMonths, msPerDay, toCalendarDate, toLocalDay, toUtcDay } from './time/dates.js'
 
 /** `N` not available, `L` landline, `V` VoIP, `W` wireless, `O` other. */
 export const phoneTypes = ['N', 'L', 'V', 'W', 'O'] as const
@@ -97,6 +98,21 @@ export interface NationalReassignedRow {
 /** `isReassigned` combines the national database and the service's own carrier data. */
 export interface ReassignedRow extends NationalReassignedRow {
   readonly ownIsReassigned: ReassignedFlag
+}
+
+/** Carriers report disconnects on the 15th of a month (DA 21-1649). */
+const releaseDayOfMonth = 15
+/** After these, a question is certainly answered from the release. */
+const daysUntilInUse = 2
+
+/** The release of the national database that answers a question at an instant, and when the next one does. */
+export function findRelease(at: Instant): { readonly on: LocalDay; readonly replacedAt: Instant } {
+  const today = toUtcDay(at)
+  const { year, month } = toCalendarDate(today)
+  const ofMonth = toLocalDay(year, month, releaseDayOfMonth) ?? today
+  const isInUse = today >= ofMonth + daysUntilInUse
+  const on = isInUse ? ofMonth : addMonths(ofMonth, -1)
+  return { on, replacedAt: (addMonths(on, 1) + daysUntilInUse) * msPerDay }
 }
 
 /** What one source says of a number since a day, with what proves that it was asked. */

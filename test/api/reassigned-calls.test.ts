@@ -201,6 +201,15 @@ describe('a real account', () => {
     expect(await judge()).toEqual(['unknown', 'unreachable'])
   })
 
+  it('is blocked while the file of line statuses, the only one, cannot be read', async () => {
+    const { running, judge } = await setUp()
+    await importFile(running, 'line-status', `number,status,checked-on\n${number},connected,\n`)
+    expect(await judge()).toEqual(['pass', 'not asked'])
+    rmSync(join(getFactsFolder(running.callgate.settings), 'line-status.sqlite'))
+    await refreshData(running.callgate)
+    expect(await judge()).toEqual(['unknown', 'unreachable'])
+  })
+
   it('is asked about at the provider, once for each number and day', async () => {
     const { environment, countRequests } = await openProvider({ isReassigned: false })
     const { running } = await setUp(environment)

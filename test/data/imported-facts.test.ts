@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
-import { resolveFactFilePath } from '../../src/data/facts/fact-feeds.js'
+import { type FactFeedName, resolveFactFilePath } from '../../src/data/facts/fact-feeds.js'
 import { type FactStore, openFactStore } from '../../src/data/facts/fact-store.js'
 import { ImportedFacts } from '../../src/data/facts/imported-facts.js'
 import { agingDays, evaluateReassignment } from '../../src/data/facts/reassigned-rule.js'
@@ -375,6 +375,49 @@ describe('a reassigned number', () => {
       ),
       { numRuns: shortOrLong(1_000, 5_000) },
     )
+  })
+})
+
+describe('a report for calls', () => {
+  const filler = Array.from({ length: 3000 }, (_, nth) => 8_505_560_000 + nth)
+  const since = day('2026-06-01')
+  const rowsOf = (ofOne: string, ofOthers: string) =>
+    [`${one},${ofOne}`, ...filler.map((number) => `${number},${ofOthers}`), ''].join('\n')
+  const load = async (said: { national: string; own: string; line: string }) => {
+    await imports.text('reassigned', rowsOf(`2026-05-02,${said.national}`, '2026-05-02,no'))
+    await imports.text('carrier-reassigned', rowsOf(`2026-05-02,${said.own}`, '2026-05-02,no'))
+    await imports.text('line-status', rowsOf(said.line, 'connected'))
+  }
+  /** With a file that cannot be opened, and with one whose pages cannot be read. */
+  const damaged = (feed: FactFeedName): readonly ImportedFacts[] => {
+    const path = resolveFactFilePath(imports.facts, feed)
+    const bytes = readFileSync(path)
+    return [bytes.subarray(0, 5000), pagesSpoilt(bytes)].map((damage) => {
+      writeFileSync(path, damage)
+      return facts()
+    })
+  }
+
+  it.each(['reassigned', 'carrier-reassigned', 'line-status'] as const)(
+    'fails while %s is damaged, whatever the other files deny',
+    async (feed) => {
+      await load({ national: 'no', own: 'no', line: 'connected' })
+      expect(facts().report(one, since)).toMatchObject({ national: false, hasSafeHarbor: true })
+      const path = resolveFactFilePath(imports.facts, feed)
+      for (const book of damaged(feed)) expect(() => book.report(one, since)).toThrow(path)
+    },
+  )
+
+  it.each([
+    ['reassigned', { own: 'yes' }, { own: true, isDisconnected: false }],
+    ['carrier-reassigned', { national: 'yes' }, { national: true, isDisconnected: false }],
+    ['line-status', { national: 'yes' }, { national: true, isDisconnected: false }],
+    ['reassigned', { line: 'disconnected' }, { national: null, isDisconnected: true }],
+  ] as const)('while %s is damaged has what forbids the call: %j', async (feed, said, report) => {
+    await load({ national: 'no', own: 'no', line: 'connected', ...said })
+    for (const book of damaged(feed)) {
+      expect(book.report(one, day('2026-05-02'))).toMatchObject(report)
+    }
   })
 })
 

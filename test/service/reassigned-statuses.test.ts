@@ -1,8 +1,11 @@
 /** How long an answer about a reassigned number is used, and which of several sources decides. */
 import { describe, expect, it } from 'vitest'
-import type { ReassignedReport, ReassignedStatus } from '../../src/domain/lookups.js'
+import {
+  findRelease,
+  type ReassignedReport,
+  type ReassignedStatus,
+} from '../../src/domain/lookups.js'
 import { formatDay, formatInstant, parseDay } from '../../src/domain/time/dates.js'
-import { findRelease } from '../../src/service/lookups/reassigned-answer.js'
 import {
   type ReassignedCoverage,
   ReassignedStatuses,
@@ -199,6 +202,12 @@ describe('of several sources', () => {
     ],
     ['a no is enough', { files: no, acme: new Error('down') }, 'no'],
     [
+      'a no of other data than the national is none while one is down',
+      { files: { own: false }, acme: new Error('down') },
+      'unreachable',
+    ],
+    ['a yes decides while one is down', { files: { own: true }, acme: new Error('down') }, 'yes'],
+    [
       'one without data does not replace one that is down',
       { files: undefined, acme: new Error('down') },
       'unreachable',
@@ -206,6 +215,15 @@ describe('of several sources', () => {
   ])('%s', async (_what, says, result) => {
     expect(await open(says).find()).toMatchObject({ result })
   })
+})
+
+it('a source that failed is asked again at the next call, although a safe harbor permitted this one', async () => {
+  const { asked, said, find } = open({ files: no, acme: new Error('down') })
+  const release = instant('2026-12-17T00:00:00Z')
+  expect(await find()).toMatchObject({ result: 'no', holdsUntil: release })
+  said.set('acme', yes)
+  expect(await find()).toMatchObject({ result: 'yes', source: 'acme' })
+  expect(asked).toEqual(['files', 'acme', 'files', 'acme'])
 })
 
 it('a number of Canada without data is not covered, and one with data is', async () => {
@@ -235,6 +253,12 @@ describe('without a source', () => {
     said.set('files', { isDisconnected: true })
     statuses.clear()
     expect(await find()).toMatchObject({ result: 'disconnected' })
+  })
+
+  it('of reassigned numbers, one for lines that fails is not taken for none', async () => {
+    const { cover, find } = open({ files: new Error('damaged') })
+    cover('lines')
+    expect(await find()).toMatchObject({ result: 'unreachable', detail: 'damaged' })
   })
 
   it('a day that is not known is not asked about', () => {

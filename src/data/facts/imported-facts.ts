@@ -25,16 +25,17 @@ import { msPerDay, toUtcDay } from '../../domain/time/dates.js'
 import { DataFileError } from '../../errors.js'
 import { mapInSlices } from '../../runtime/yield-to-event-loop.js'
 import type { ComplaintFact } from '../feeds/facts/ftc-complaints.js'
-import type { FactFeedName } from './fact-feeds.js'
+import type { FactFeedName, FactRowOf } from './fact-feeds.js'
 import type { FactStore } from './fact-store.js'
 import { evaluateReassignment, type ReassignedVerdict } from './reassigned-rule.js'
 
-const unknownVerdict: ReassignedVerdict = { reassigned: null, denied: false }
+type ReassignedFeed = 'reassigned' | 'carrier-reassigned'
 
-const reassignedFeeds = ['reassigned', 'carrier-reassigned'] as const
-type ReassignedFeed = (typeof reassignedFeeds)[number]
-
-const isReassignedFeed = (feed: string) => (reassignedFeeds as readonly string[]).includes(feed)
+const reportFeeds: ReadonlySet<FactFeedName> = new Set<FactFeedName>([
+  'reassigned',
+  'carrier-reassigned',
+  'line-status',
+])
 
 interface ConsentQuestion {
   readonly number: PhoneNumber
@@ -83,15 +84,16 @@ export class ImportedFacts
     return this.#store.get(feed) !== undefined || this.#isUnreadable(feed)
   }
 
-  /** Read at once. Throws if a file that may have the answer cannot be read. */
+  /** Read at once. Throws if a file cannot be read, unless the others have what forbids the call. */
   report(number: PhoneNumber, since: LocalDay): ReassignedReport | undefined {
-    const [line] = this.#store.get('line-status')?.findRows(number) ?? []
+    const [line] = this.#readRows('line-status', number)
     const isDisconnected =
       line?.status === 'disconnected' && (line.checkedOn === null || line.checkedOn >= since)
     const found = this.#answer({ number, consentOn: since })
+    const isReassigned = found?.answer.national === true || found?.answer.own === true
+    const damaged = this.#store.problems().find(({ feed }) => reportFeeds.has(feed))
+    if (damaged && !isDisconnected && !isReassigned) throw new Error(damaged.detail)
     if (found) return { ...found.answer, isDisconnected, since, askedAt: found.asOn * msPerDay }
-    const damaged = this.#store.problems().find(({ feed }) => isReassignedFeed(feed))
-    if (damaged && !isDisconnected) throw new Error(damaged.detail)
     if (!isDisconnected) return undefined
     const askedAt = (line?.checkedOn ?? since) * msPerDay
     return { national: null, own: null, hasSafeHarbor: false, isDisconnected, since, askedAt }
@@ -134,15 +136,20 @@ export class ImportedFacts
     return found
   }
 
-  /** An unreadable file gives an unknown answer; {@link FactStore.problems} reports it. */
   #reassigned(feed: ReassignedFeed, { number, consentOn }: ConsentQuestion): ReassignedVerdict {
-    const file = this.#store.get(feed)
-    if (!file) return unknownVerdict
+    const today = toUtcDay(this.#clock.now())
+    return evaluateReassignment({ facts: this.#readRows(feed, number), consentOn, today })
+  }
+
+  /** None of an unreadable file; {@link FactStore.problems} reports it. */
+  #readRows<Name extends FactFeedName>(
+    feed: Name,
+    number: PhoneNumber,
+  ): readonly FactRowOf<Name>[] {
     try {
-      const today = toUtcDay(this.#clock.now())
-      return evaluateReassignment({ facts: file.findRows(number), consentOn, today })
+      return this.#store.get(feed)?.findRows(number) ?? []
     } catch (cause) {
-      if (cause instanceof DataFileError) return unknownVerdict
+      if (cause instanceof DataFileError) return []
       throw cause
     }
   }

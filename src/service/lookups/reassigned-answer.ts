@@ -5,15 +5,8 @@
 import { createHash } from 'node:crypto'
 import type { ReassignedAnswer, ReassignedFlag } from '../../domain/lookups.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
-import type { Instant, LocalDay } from '../../domain/time/clock.js'
-import {
-  addMonths,
-  formatDay,
-  msPerDay,
-  toCalendarDate,
-  toLocalDay,
-  toUtcDay,
-} from '../../domain/time/dates.js'
+import type { LocalDay } from '../../domain/time/clock.js'
+import { formatDay, toLocalDay } from '../../domain/time/dates.js'
 
 /** The data of one source about a number. */
 export interface DisconnectRecord {
@@ -59,21 +52,6 @@ export function limitToDatabasePeriod<Answer extends ReassignedAnswer>(
 ): Answer {
   if (consentOn >= nationalDataSince || answer.national !== false) return answer
   return { ...answer, national: null, hasSafeHarbor: false }
-}
-
-/** Carriers report disconnects on the 15th of a month (DA 21-1649). */
-const releaseDayOfMonth = 15
-/** After these, a question is certainly answered from the release. */
-const daysUntilInUse = 2
-
-/** The release of the national database that answers a question at an instant, and when the next one does. */
-export function findRelease(at: Instant): { readonly on: LocalDay; readonly replacedAt: Instant } {
-  const today = toUtcDay(at)
-  const { year, month } = toCalendarDate(today)
-  const ofMonth = toLocalDay(year, month, releaseDayOfMonth) ?? today
-  const isInUse = today >= ofMonth + daysUntilInUse
-  const on = isInUse ? ofMonth : addMonths(ofMonth, -1)
-  return { on, replacedAt: (addMonths(on, 1) + daysUntilInUse) * msPerDay }
 }
 
 /**

@@ -4,20 +4,21 @@
  */
 import { findAreaCodePlace } from '../../data/numbering/area-codes.js'
 import type { MaybePromise } from '../../domain/compliance.js'
-import type {
-  ReassignedAgent,
-  ReassignedQuestion,
-  ReassignedReport,
-  ReassignedReporter,
-  ReassignedSource,
-  ReassignedStatus,
+import {
+  findRelease,
+  type ReassignedAgent,
+  type ReassignedQuestion,
+  type ReassignedReport,
+  type ReassignedReporter,
+  type ReassignedSource,
+  type ReassignedStatus,
 } from '../../domain/lookups.js'
 import { areaCodeOf, type PhoneNumber } from '../../domain/phone-number.js'
 import type { Clock, LocalDay, Timers } from '../../domain/time/clock.js'
 import { formatDay, msPerDay, toUtcDay } from '../../domain/time/dates.js'
 import { getErrorMessage } from '../../errors.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
-import { combineReassigned, findRelease, limitToDatabasePeriod } from './reassigned-answer.js'
+import { combineReassigned, limitToDatabasePeriod } from './reassigned-answer.js'
 import { CombinedSources, type NamedSource, type SourceFailureListener } from './source-failures.js'
 
 /** Nothing, only whether lines are out of service, or also whether numbers have been reassigned. */
@@ -66,9 +67,10 @@ export class ReassignedStatuses
     const now = clock.now()
     if (known && now < known.holdsUntil) return known
     const cache = this.#cache
-    return this.#ask({ number, since }).then((status) => {
+    return this.#ask({ number, since }).then(({ status, hasFailure }) => {
+      // The source that failed may say yes to the next call.
+      const keepMs = hasFailure && status.result === 'no' ? 0 : status.holdsUntil - now
       // A changed file has a cache of its own, so that what was read before it is not kept.
-      const keepMs = status.holdsUntil - now
       if (cache === this.#cache && keepMs > 0 && maxEntries > 0) cache.set(key, status, keepMs)
       return status
     })
@@ -90,7 +92,7 @@ export class ReassignedStatuses
   }: {
     readonly number: PhoneNumber
     readonly since: LocalDay
-  }): Promise<ReassignedStatus> {
+  }): Promise<{ readonly status: ReassignedStatus; readonly hasFailure: boolean }> {
     const results = await this.askAll('reassigned numbers for calls', async (source) =>
       source.report(number, since),
     )
@@ -101,7 +103,8 @@ export class ReassignedStatuses
     })
     const failed = results.find((result) => result.failed)
     const failure = failed?.failed ? getErrorMessage(failed.cause) : undefined
-    return this.#combine(answers, { number, since, failure })
+    const status = this.#combine(answers, { number, since, failure })
+    return { status, hasFailure: failure !== undefined }
   }
 
   #combine(
@@ -124,10 +127,11 @@ export class ReassignedStatuses
     if (out) return toStatus('disconnected', out, tomorrow)
     const denied = answers.filter(({ report }) => isReassigned(report) === false)
     const recent = denied.filter(({ report }) => now < findRelease(report.askedAt).replacedAt)
-    const no = recent.find(({ report }) => report.hasSafeHarbor) ?? recent[0]
+    const safe = recent.find(({ report }) => report.hasSafeHarbor)
+    if (failure !== undefined && !safe) return { ...unreachable, detail: failure, askedAt: now }
+    const no = safe ?? recent[0]
     if (no) return toStatus('no', no, findRelease(no.report.askedAt).replacedAt)
     if (this.#options.findCoverage() !== 'numbers') return notConfigured
-    if (failure !== undefined) return { ...unreachable, detail: failure, askedAt: now }
     if (findAreaCodePlace(areaCodeOf(number))?.country === 'CA')
       return { ...notCovered, askedAt: now, holdsUntil: tomorrow }
     const [old] = denied

@@ -6,13 +6,14 @@ import {
   wireReassignedRow,
 } from '../../../api/lookups/reassigned.js'
 import type { Answer, Question } from '../../../domain/compliance.js'
-import type {
-  LookupSource,
-  NationalReassignedRow,
-  ReassignedAnswer,
-  ReassignedFlag,
-  ReassignedReport,
-  ReassignedRow,
+import {
+  findRelease,
+  type LookupSource,
+  type NationalReassignedRow,
+  type ReassignedAnswer,
+  type ReassignedFlag,
+  type ReassignedReport,
+  type ReassignedRow,
 } from '../../../domain/lookups.js'
 import type { PhoneNumber } from '../../../domain/phone-number.js'
 import type { Clock, Instant, LocalDay } from '../../../domain/time/clock.js'
@@ -128,6 +129,8 @@ interface DatedFact {
   readonly askedAt: Instant
 }
 
+const isYes = (fact: Fact) => fact?.national === true || fact?.own === true
+
 interface ReassignedLookupDeps {
   readonly client: BatchClient<ReassignedQuestion, ReassignedResult>
   readonly cache: TtlCache<CachedLookup<DatedFact>>
@@ -150,10 +153,16 @@ export class ReassignedLookup {
     return collectValues(await Promise.all(results)).map((dated) => dated?.fact)
   }
 
-  /** The fact about one number with its date; rejects if the lookup fails. */
+  /**
+   * The fact about one number with its date; rejects if the lookup fails. Calls need a `no` of the newest release, which
+   * may be younger than the cached one.
+   */
   async report(number: PhoneNumber, since: LocalDay): Promise<ReassignedReport | undefined> {
     const consent = this.#toAcceptedConsent({ number, consentOn: since })
-    const { fact, askedAt } = requireValue(await this.#findOne(consent))
+    const now = this.#deps.clock.now()
+    const isCurrent = ({ fact, askedAt }: DatedFact) =>
+      isYes(fact) || now < findRelease(askedAt).replacedAt
+    const { fact, askedAt } = requireValue(await this.#findOne(consent, isCurrent))
     return fact && { ...fact, isDisconnected: false, since: consent.consentOn, askedAt }
   }
 
@@ -161,9 +170,13 @@ export class ReassignedLookup {
     return { number, consentOn: Math.min(consentOn, getEarliestToday(this.#deps.clock)) }
   }
 
-  async #findOne(consent: Consent): Promise<LookupResult<DatedFact>> {
+  /** Asks again if `isCurrent` refuses what is cached. */
+  async #findOne(
+    consent: Consent,
+    isCurrent: (dated: DatedFact) => boolean = () => true,
+  ): Promise<LookupResult<DatedFact>> {
     const cached = this.#deps.cache.get(buildConsentKey(consent))
-    if (cached) return { ok: true, value: cached.value }
+    if (cached && isCurrent(cached.value)) return { ok: true, value: cached.value }
     const askedAt = this.#deps.clock.now()
     const combined = await this.#ask(consent, 'both')
     if (!combined.ok) return combined

@@ -4,7 +4,8 @@ import type { ReassignedAnswer } from '../../../../src/domain/lookups.js'
 import type { LocalDay } from '../../../../src/domain/time/clock.js'
 import { parseDay } from '../../../../src/domain/time/dates.js'
 import { n } from '../../../support/service-subjects.js'
-import { testClock } from '../../../support/test-clock.js'
+import { instant, testClock } from '../../../support/test-clock.js'
+import { virtualTime } from '../../../support/virtual-time.js'
 import { bodyOf, openLookups, replyJson, textOf } from './lookup-fixture.js'
 
 const consentOn: LocalDay = parseDay('2024-01-31') ?? 0
@@ -259,4 +260,34 @@ it('is kept by number and day, and what is no fact for a minute', async () => {
   await time.advance(100)
   await outcome(provider.reassigned(other), 10)
   expect(transport.sent).toHaveLength(4)
+})
+
+describe('a report is asked again', () => {
+  const askedAfter = async (row: Row, until: string) => {
+    const time = virtualTime('2026-11-16T12:00:00Z')
+    const keepMs = 30 * 86_400_000
+    const { provider, transport } = openLookups({ clock: time, timers: time, keepMs })
+    transport.onSend = answering(row)
+    const ask = async () => {
+      const report = provider.report(number, consentOn)
+      await time.advance(1_000)
+      return await report
+    }
+    await ask()
+    await time.advance(instant(until) - time.now())
+    const report = await ask()
+    return { requests: transport.sent.length, askedAt: report?.askedAt }
+  }
+
+  it('when the data of its release have been replaced, however long answers are kept', async () => {
+    const denied = { ...no, HasSafeHarbor: true }
+    expect(await askedAfter(denied, '2026-11-16T23:59:59Z')).toMatchObject({ requests: 1 })
+    const until = '2026-11-17T00:00:00Z'
+    expect(await askedAfter(denied, until)).toEqual({ requests: 2, askedAt: instant(until) })
+  })
+
+  it('never after a yes', async () => {
+    const said = { IsReassigned: true, OwnIsReassigned: false }
+    expect(await askedAfter(said, '2026-12-01T00:00:00Z')).toMatchObject({ requests: 1 })
+  })
 })
