@@ -164,7 +164,7 @@ const optOutRequest: z.ZodType<OptOutRequest> = fields({
     .describe('How it came in; agent if absent, call-voice with source transcript'),
   receivedAt: instant.describe('When it came in, now if absent or later'),
   reference: optionalText(200).describe(
-    'Your id of the call or event: with it, the same words about the number are stored once',
+    'Your id of the call or event: with it, the same words about the number are stored once while they are in force',
   ),
   said: optionalText(500).describe('What the person said'),
   source: z
