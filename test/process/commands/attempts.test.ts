@@ -154,7 +154,7 @@ it('an outcome that was stored by a server that is killed before its answer is t
     })
   }
   expect(query(`select placed, answered from attempts ${ofCall}`)).toEqual([
-    { placed: 1, answered: 1 },
+    { placed: 1, answered: 2 },
   ])
   expect(query("select answered, abandoned from abandonment_counts where rule = 'us-ftc'")).toEqual(
     [{ answered: 1, abandoned: 0 }],
