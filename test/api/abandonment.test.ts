@@ -51,7 +51,28 @@ describe('an outcome', () => {
     expect(await list()).toEqual(before)
   })
 
+  it('of a voice platform counts nothing, until somebody reports the times', async () => {
+    const before = await list()
+    const { id } = await decide()
+    expect((await note(id, { fromPlatform: true })).status).toBe(200)
+    expect(await list()).toEqual(before)
+    const record = (await (await running.get(`/v1/decisions/${id}`)).json()) as object
+    expect(record).toMatchObject({ outcome: { state: 'answered' } })
+    expect(record).not.toHaveProperty('outcome.fromPlatform')
+    await note(id, inTime)
+    await note(id, { fromPlatform: true })
+    expect(await list()).toMatchObject([
+      { rule: 'us-fcc', answered: 2, abandoned: 1 },
+      { rule: 'us-ftc', answered: 2, abandoned: 1 },
+    ])
+    const silent = await decide()
+    await note(silent.id, {})
+    expect(await list()).toMatchObject([{ abandoned: 2 }, { abandoned: 2 }])
+  })
+
   it.each([
+    { state: 'failed', fromPlatform: true },
+    { fromPlatform: 'yes' },
     { state: 'failed', connectedAt: greetingEndedAt },
     { state: 'dialed', greetingEndedAt },
     { state: 'not-placed', messagePlayed: true },

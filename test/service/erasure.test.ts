@@ -227,6 +227,19 @@ it('takes the name of the person from a stored consent, and deletes it later', a
   expect(left()).toEqual(untouched)
 })
 
+it('takes the id of a debt from the attempts of its calls, and no other subject', async () => {
+  database.exec('delete from attempts')
+  const insert = database.prepare(
+    "insert into attempts (decision_id, key_id, account_id, number, at, subject, purpose) values (?, 'k', 'main', ?, 1, ?, ?)",
+  )
+  insert.run('a1', number, 'debt-77', 'debt-collection')
+  insert.run('a2', number, 'solar', null)
+  insert.run('a3', '2125550199', 'debt-78', 'debt-collection')
+  await erasures().request(requestFor())
+  const subjects = database.prepare('select subject from attempts order by decision_id').pluck()
+  expect(subjects.all()).toEqual([null, 'solar', 'debt-78'])
+})
+
 it('keeps the number of a scan in progress, and says so', async () => {
   database.exec('delete from scan_jobs; delete from scan_numbers')
   database.pragma('foreign_keys = off')

@@ -200,6 +200,58 @@ test.runIf(isPostgres())(
   },
 )
 
+describe('one with the reference of an earlier one', () => {
+  const words = { reference: 'sms', said: 'STOP', channel: 'text' } as const
+
+  test('ends a consent that was given in between, once', async () => {
+    const { report, permit, isLifted, clock, seconds } = await build()
+    await report(words)
+    await permit('OTHER', '2026-11-21T12:00:00Z')
+    expect(await isLifted('OTHER')).toBe(true)
+    clock.set('2026-11-22T12:00:00Z')
+    expect(await report(words)).toMatchObject({ isRepeated: false, effectiveAt: clock.now() })
+    expect(await isLifted('OTHER')).toBe(false)
+    expect(await report(words)).toMatchObject({ isRepeated: true })
+    expect(await statements()).toHaveLength(2)
+    expect(seconds).toEqual([0, 0])
+  })
+
+  test('puts a number back that was taken off a list', async () => {
+    const { report, internalDnc, listedIn } = await build()
+    await report(words)
+    await internalDnc.remove(me, { numbers: [number], projectId: 'OTHER' })
+    expect(await report(words)).toMatchObject({ isRepeated: false })
+    expect(await listedIn()).toContain('OTHER')
+  })
+
+  test('is the same event if it came in at the same time or is about a decision, and ends no consent', async () => {
+    const { report, permit, isLifted, clock } = await build()
+    const events = [
+      { ...words, receivedAt: clock.now() },
+      { ...words, decisionId: 'd1' },
+    ]
+    for (const event of events) await report(event)
+    await permit('SALES', '2026-11-21T12:00:00Z')
+    for (const event of events) expect(await report(event)).toMatchObject({ isRepeated: true })
+    expect(await isLifted('SALES')).toBe(true)
+  })
+
+  test('of an older server, which has put it on one list, is for every project', async () => {
+    const { report, internalDnc, listedIn, clock } = await build()
+    for (const event of [words, { ...words, decisionId: 'd1' }]) {
+      await report(event)
+      const old = { scope: null, channel: null, received_at: null, understood: null }
+      await database.db.updateTable('opt_out_statements').set(old).execute()
+      for (const projectId of ['OTHER', undefined])
+        await internalDnc.remove(me, { numbers: [number], projectId })
+      clock.advance(60_000)
+      expect(await report(event)).toMatchObject({ scope: 'everything', isRepeated: false })
+      expect(await listedIn()).toEqual(['main', 'SALES', 'OTHER', 'SHARED'])
+      expect(await report(event)).toMatchObject({ isRepeated: true })
+    }
+  })
+})
+
 describe('what is stored and answered', () => {
   test('the words, the channel, when it came in and took effect, and what the law says of it', async () => {
     const { report, seconds } = await build()

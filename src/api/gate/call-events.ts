@@ -39,6 +39,7 @@ const ofAnswered = [
   'greetingEndedAt',
   'connectedAt',
   'messagePlayed',
+  'fromPlatform',
   'said',
 ] as const
 
@@ -55,6 +56,8 @@ export interface OutcomeReport {
   readonly greetingEndedAt?: Instant | undefined
   readonly connectedAt?: Instant | undefined
   readonly messagePlayed?: boolean | undefined
+  /** Whether it is an event of a voice platform, which knows neither who answered nor when somebody spoke. */
+  readonly fromPlatform?: boolean | undefined
   readonly said?: readonly SaidDisclosure[] | undefined
   readonly failedAt?: Instant | undefined
   readonly endedAt?: Instant | undefined
@@ -85,6 +88,13 @@ const outcomeRequest: z.ZodType<OutcomeRequest> = fields({
     .boolean('must be true or false')
     .optional()
     .describe('Whether a recorded message was played because nobody spoke'),
+  fromPlatform: z
+    .boolean('must be true or false')
+    .optional()
+    .describe(
+      'True in what the proxy reports: the platform knows neither who answered nor when somebody spoke, so an answer ' +
+        'without these does not count for the share of abandoned calls',
+    ),
   said: z
     .array(
       fields({
@@ -164,7 +174,7 @@ const optOutRequest: z.ZodType<OptOutRequest> = fields({
     .describe('How it came in; agent if absent, call-voice with source transcript'),
   receivedAt: instant.describe('When it came in, now if absent or later'),
   reference: optionalText(200).describe(
-    'Your id of the call or event: with it, the same words about the number are stored once',
+    'Your id of the call or event: with it, the same words about the number are stored once while they are in force',
   ),
   said: optionalText(500).describe('What the person said'),
   source: z

@@ -12,7 +12,16 @@ import type { RegisterCommand } from '../command.js'
 import { formatCount } from '../format.js'
 import { type CsvRow, createLineFailure, readCsvFile } from './csv-file.js'
 
-const columns = ['number', 'at', 'ref', 'channel', 'subject', 'person', 'answered'] as const
+const columns = [
+  'number',
+  'at',
+  'ref',
+  'channel',
+  'purpose',
+  'subject',
+  'person',
+  'answered',
+] as const
 type Column = (typeof columns)[number]
 
 export const registerAttempts: RegisterCommand = (program, terminal) => {
@@ -77,6 +86,7 @@ function toFields({ read }: CsvRow<Column>) {
     at: read('at') ?? '',
     ref: read('ref') ?? '',
     channel: read('channel') ?? '',
+    purpose: read('purpose'),
     subject: read('subject'),
     personId: read('person'),
     answered: answered === undefined ? undefined : (known[answered.toLowerCase()] ?? answered),

@@ -126,13 +126,14 @@ function requireUsableSecret(platform: PlatformName, secret: string): void {
 }
 
 async function openEvents(
-  { platform, gate, project, eventsListen }: ProxyCommandOptions,
+  { platform, gate, project, kind, eventsListen }: ProxyCommandOptions,
   events: EventOptions,
   log: Logger,
 ): Promise<RunningProxy> {
   const client = new EventClient({
     url: parseOrigin('--gate', gate),
     key: readKey(),
+    callKind: kind,
     projectId: project,
     timeoutMs: eventTimeoutMs,
   })

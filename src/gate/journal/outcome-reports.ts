@@ -67,7 +67,7 @@ export async function applyReport(
   requirePossibleReport(report, document, now)
   if (document.decision !== 'allow') throw conflict(document, 'the call was blocked')
   if (document.whatIf) throw conflict(document, 'it is a what-if, which no call follows')
-  const { state, at, ...rest } = report
+  const { state, at, fromPlatform = false, ...rest } = report
   if (state === 'not-placed') {
     await releaseUnplaced(document, caller, counters.attempts)
     const { leg, dialStatus, cause } = rest
@@ -87,21 +87,27 @@ export async function applyReport(
       reach: findReach(mergeOutcome(readRecorded(document), outcome)),
     })
   }
-  if (state === 'answered') await countAnswer(document, outcome, counters)
+  if (state === 'answered') await countAnswer(document, { ...outcome, fromPlatform }, counters)
   return outcome
 }
 
 /** Of a call that a person dialed, and of one that no check has judged, nothing is counted. */
 async function countAnswer(
   document: DecisionDocument,
-  { answeredBy, answeredAt, greetingEndedAt, connectedAt }: AnswerReport,
+  {
+    fromPlatform,
+    answeredBy,
+    answeredAt,
+    greetingEndedAt,
+    connectedAt,
+  }: AnswerReport & { readonly fromPlatform: boolean },
   { abandonment, getCallingRules }: ReportCounters,
 ): Promise<void> {
   const callKind = callKinds.find((kind) => kind === document.callKind)
   if (callKind === undefined || callKind === 'manual' || document.findings.length === 0) return
   const report = { answeredBy, answeredAt, greetingEndedAt, connectedAt }
   const saysNothing = [answeredBy, greetingEndedAt, connectedAt].every((one) => one === undefined)
-  if (callKind === 'ai' && saysNothing) return
+  if ((callKind === 'ai' || fromPlatform) && saysNothing) return
   const { id: decisionId, accountId } = document
   const at = parseInstant(document.decidedAt) ?? 0
   const purpose = findPurpose(document)

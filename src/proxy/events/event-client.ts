@@ -1,4 +1,5 @@
 /** Passes on to the gate what was heard in a call. */
+import type { CallKind } from '../../domain/mandate.js'
 import type { CallEvent } from './call-event.js'
 
 export interface EventClientOptions {
@@ -6,6 +7,7 @@ export interface EventClientOptions {
   readonly url: string
   /** Sent in a header and never shown. */
   readonly key: string
+  readonly callKind: CallKind
   readonly projectId?: string | undefined
   readonly timeoutMs: number
 }
@@ -25,7 +27,10 @@ export class EventClient {
   /** False for a decision that the account of the key does not have. */
   async noteOutcome({ decisionId, outcome }: CallEvent): Promise<boolean> {
     if (decisionId === undefined || outcome === undefined) return false
-    return await this.#post(`/v1/decisions/${decisionId}/outcome`, outcome)
+    // Gates of older versions refuse what they do not know; only such calls need it.
+    const isCounted = this.#options.callKind === 'autodialed' && outcome.state === 'answered'
+    const report = isCounted ? { ...outcome, fromPlatform: true } : outcome
+    return await this.#post(`/v1/decisions/${decisionId}/outcome`, report)
   }
 
   /**

@@ -192,7 +192,12 @@ const eraseAttempts: EraseKind = async (db, { number, accountId }) => {
     .executeTakeFirstOrThrow()
   const { numUpdatedRows } = await db
     .updateTable('attempts')
-    .set({ number: '', person: null })
+    .set({
+      number: '',
+      person: null,
+      // Of a call about a debt it is the id of the debt.
+      subject: sql`case when purpose = 'debt-collection' then null else subject end`,
+    })
     .where('number', '=', number)
     .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
     .executeTakeFirstOrThrow()

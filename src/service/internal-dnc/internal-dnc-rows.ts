@@ -217,7 +217,7 @@ const insertForCenter = insertInChunks((db, rows: readonly Tables['edge_opt_outs
     ),
 )
 
-const hasOwnList = (accountId: string) =>
+export const hasOwnList = (accountId: string) =>
   sql<boolean>`account_id = ${accountId} and (inherits_internal_dnc = 0 or code = ${accountId})`
 
 /** Of projects that opt-outs may be sent for. */

@@ -1,66 +1,112 @@
 /** Stores what people said when they opted out. */
 import { createHash } from 'node:crypto'
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { OptOutStatement, RecordedOptOut } from '../../domain/consent-records.js'
 import type { Instant } from '../../domain/time/clock.js'
 import type { Db, Tables } from '../../storage/tables.js'
 import type { RowWrite } from '../sql/rows-by-number.js'
+import { hasOwnList } from './internal-dnc-rows.js'
 
 /**
- * If the statement is stored already, it is no new opt-out: a platform repeats its events, and one that is repeated
- * after a later consent must not end it.
+ * If the statement is stored already and still in force, it is no new opt-out: a platform repeats its events. About a decision, or
+ * with the same time of receipt, it is the same event also after a later consent, which it must not end. Otherwise a platform may
+ * use one reference for all that a person says, so that after a consent it is taken for a new one.
  */
 export async function insertStatement(
   db: Db,
-  { owner, at, seq, keyId }: RowWrite,
+  write: RowWrite,
   number: string,
   statement: OptOutStatement,
 ): Promise<RecordedOptOut> {
-  const { decisionId, reference, said, source, channel, scope, isUnderstood } = statement
+  const { owner, at, seq } = write
+  const { decisionId, reference, said, source, scope, isUnderstood } = statement
   const isRepeatable = decisionId !== undefined || reference !== undefined
   const content = [number, decisionId, reference, source, said]
   // Those of everything have the ids that they had before there were scopes.
   if (scope !== 'everything') content.push(scope)
   const hash = createHash('sha256').update(JSON.stringify(content)).digest('hex')
   const id = isRepeatable ? hash : `change-${seq}`
-  const { accountId } = owner
   // An account's clock may be fixed.
   const receivedAt = Math.min(statement.receivedAt ?? at, at)
-  const inserted = await db
+  const row = { ...statement, id, number, receivedAt }
+  const recorded = { scope, receivedAt, effectiveAt: at, isUnderstood, isRepeated: false }
+  if (await insertUnlessStored(db, write, row)) return recorded
+  const stored = await db
+    .selectFrom('opt_out_statements')
+    .select(['heard_at', 'received_at', 'scope'])
+    .where('account_id', '=', owner.accountId)
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow()
+  // One without a scope holds for its list alone.
+  const isSameEvent =
+    stored.scope !== null &&
+    (decisionId !== undefined || statement.receivedAt === stored.received_at)
+  if (!isSameEvent && !(await isInForce(db, owner, { number, scope }))) {
+    await insertUnlessStored(db, write, { ...row, id: `change-${seq}` })
+    return recorded
+  }
+  const effectiveAt = stored.heard_at
+  return {
+    ...recorded,
+    ...{ receivedAt: stored.received_at ?? effectiveAt, effectiveAt, isRepeated: true },
+  }
+}
+
+async function insertUnlessStored(
+  db: Db,
+  { owner, at, keyId }: RowWrite,
+  {
+    id,
+    number,
+    ...statement
+  }: OptOutStatement & {
+    readonly id: string
+    readonly number: string
+    readonly receivedAt: Instant
+  },
+): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
     .insertInto('opt_out_statements')
     .values({
-      account_id: accountId,
+      account_id: owner.accountId,
       id,
       list: owner.projectCode,
       number,
-      decision_id: decisionId ?? null,
-      source,
-      said: said ?? null,
+      decision_id: statement.decisionId ?? null,
+      source: statement.source,
+      said: statement.said ?? null,
       heard_at: at,
       key_id: keyId,
-      scope,
-      channel,
-      received_at: receivedAt,
-      understood: isUnderstood ? 1 : 0,
+      scope: statement.scope,
+      channel: statement.channel,
+      received_at: statement.receivedAt,
+      understood: statement.isUnderstood ? 1 : 0,
     })
     .onConflict((conflict) => conflict.columns(['account_id', 'id']).doNothing())
     .executeTakeFirst()
-  const isRepeated = inserted.numInsertedOrUpdatedRows !== 1n
-  if (!isRepeated) return { scope, receivedAt, effectiveAt: at, isUnderstood, isRepeated }
-  const stored = await db
-    .selectFrom('opt_out_statements')
-    .select(['heard_at', 'received_at'])
-    .where('account_id', '=', accountId)
-    .where('id', '=', id)
-    .executeTakeFirstOrThrow()
-  const effectiveAt = stored.heard_at
-  return {
-    scope,
-    receivedAt: stored.received_at ?? effectiveAt,
-    effectiveAt,
-    isUnderstood,
-    isRepeated,
-  }
+  return numInsertedOrUpdatedRows === 1n
+}
+
+/** Whether the number is still on each list that an opt-out is for, and no permission was stored after it. */
+async function isInForce(
+  db: Db,
+  { accountId, projectCode }: RowWrite['owner'],
+  { number, scope }: { readonly number: string; readonly scope: OptOutStatement['scope'] },
+): Promise<boolean> {
+  const isCovered =
+    scope === 'everything'
+      ? hasOwnList(accountId)
+      : sql<boolean>`account_id = ${accountId} and code = ${projectCode}`
+  const { rows } = await sql`
+    select code from projects where ${isCovered} and not exists (
+      select 1 from internal_dnc
+      where account_id = ${accountId} and list = projects.code and number = ${number} and removed_at is null
+        and opted_out_seq >= (
+          select coalesce(max(stored_seq), 0) from ebr_records
+          where account_id = ${accountId} and number = ${number} and type = 'P' and superseded_at is null
+            and project_code in (select code from projects where account_id = ${accountId})))
+    limit 1`.execute(db)
+  return rows.length === 0
 }
 
 export type StoredStatement = Selectable<Tables['opt_out_statements']>

@@ -111,6 +111,21 @@ it('keeps each record in its place, and what does not concern the number', async
   await journal.close()
 })
 
+it('takes out the id of a debt, which is the subject of its calls, and no other subject', async () => {
+  const { journal, append } = testJournal(dataDir, () => noon)
+  await journal.open()
+  const purpose = { purpose: 'debt-collection', setBy: 'request' } as const
+  const decision = await blocked('d1')
+  await append({ ...decision, request: { ...decision.request, subject: 'debt-77' }, purpose })
+  await append(await blocked('d2', { subject: 'solar' }))
+  journal.erase(requested())
+  await journal.drain()
+  const subjects = ['d1', 'd2'].map((id) => journal.find('main', id)?.subject)
+  expect(subjects).toEqual([undefined, 'solar'])
+  expect(readFiles()).not.toContain('debt-77')
+  await journal.close()
+})
+
 it('goes on after a restart, and through compressed segments', async () => {
   const { journal, append } = testJournal(dataDir, () => noon, { maxSegmentBytes: 3_000 })
   await journal.open()

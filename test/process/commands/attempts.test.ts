@@ -77,6 +77,20 @@ it('counts the rows of a file beside a server, each reference once', async () =>
   expect(await decide('3055550107')).toMatchObject({ reason: 'too-many-attempts' })
 })
 
+it('knows what a call was for, and the debt that it was about', async () => {
+  const at = now()
+  const rows = (purpose: string) =>
+    `number,at,ref,channel,subject,purpose\n2125550100,${at},debt,call,debt-7,${purpose}\n`
+  const wrong = await importText(rows('debt'))
+  expect(wrong.err).toContain("line 2: purpose 'debt': must be one of")
+  const { code, err } = await importText(rows('debt-collection'))
+  expect(err).toContain('1 attempt')
+  expect(code).toBe(0)
+  expect(query("select subject, purpose from attempts where decision_id = 'sandbox/debt'")).toEqual(
+    [{ subject: 'debt-7', purpose: 'debt-collection' }],
+  )
+})
+
 it('takes files of more rows than a request may have', async () => {
   const at = now()
   const rows = Array.from({ length: 2_500 }, (_, index) => `2125550100,${at},big-${index},call`)
@@ -140,7 +154,7 @@ it('an outcome that was stored by a server that is killed before its answer is t
     })
   }
   expect(query(`select placed, answered from attempts ${ofCall}`)).toEqual([
-    { placed: 1, answered: 1 },
+    { placed: 1, answered: 2 },
   ])
   expect(query("select answered, abandoned from abandonment_counts where rule = 'us-ftc'")).toEqual(
     [{ answered: 1, abandoned: 0 }],

@@ -6,6 +6,7 @@ import Telnyx from 'telnyx'
 import twilio from 'twilio'
 import { afterAll, describe, expect, test } from 'vitest'
 import { createOptOutFinder, readOptOutPhrases } from '../../../src/data/files/opt-out-phrases.js'
+import type { CallKind } from '../../../src/domain/mandate.js'
 import { createLogger } from '../../../src/observability/log.js'
 import { EventClient } from '../../../src/proxy/events/event-client.js'
 import { openEventServer } from '../../../src/proxy/events/event-server.js'
@@ -180,11 +181,13 @@ const speaking = names.filter((name) => name !== 'livekit')
 const servers = {} as Record<PlatformName, RunningProxy>
 const findOptOut = createOptOutFinder(readOptOutPhrases('config/opt-out-phrases.yaml').phrases)
 
-const open = (platform: PlatformName, gateUrl = callgate.url) =>
+const open = (platform: PlatformName, gateUrl = callgate.url, callKind: CallKind = 'ai') =>
   openEventServer({
     platform,
     secret: cases[platform].secret,
-    client: new EventClient({ url: gateUrl, key: callgate.keys.sandbox, timeoutMs: 10_000 }),
+    client: new EventClient({
+      ...{ url: gateUrl, key: callgate.keys.sandbox, callKind, timeoutMs: 10_000 },
+    }),
     findOptOut,
     publicOrigin,
     host: '127.0.0.1',
@@ -228,10 +231,10 @@ const areaCodes = [
 ]
 
 /** An allowed call to a number that no other test uses. */
-async function placeCall() {
+async function placeCall(callKind: CallKind = 'ai') {
   const area = areaCodes[areaCode++ % areaCodes.length]
   const number = `+1${area}5550106`
-  const response = await callgate.postJson('/v1/decisions', { number, callKind: 'ai' })
+  const response = await callgate.postJson('/v1/decisions', { number, callKind })
   const { id, decision, reason } = (await response.json()) as Record<
     'id' | 'decision' | 'reason',
     string
@@ -370,6 +373,23 @@ describe.each(speaking)('an opt-out in a transcript of %s', (name) => {
     expect(await send(url, path, await signed(body, now, path))).toBe(200)
     expect(await stored()).toHaveLength(1)
   })
+})
+
+test('an answered autodialed call counts as neither connected nor abandoned', async () => {
+  const { decision, number } = await placeCall('autodialed')
+  const { sign: signed } = cases.telnyx
+  const payload = {
+    to: number,
+    call_control_id: 'leg-1',
+    client_state: Buffer.from(JSON.stringify({ callgateDecision: decision })).toString('base64'),
+  }
+  const body = JSON.stringify({ data: { event_type: 'call.answered', payload } })
+  const path = pathOf('telnyx', decision)
+  const server = await open('telnyx', callgate.url, 'autodialed')
+  expect(await send(server.url, path, await signed(body, now, path))).toBe(200)
+  await server.close()
+  expect((await recordOf(decision)).outcome).toMatchObject({ state: 'answered' })
+  expect(await callgate.callgate.abandonment.list({ after: 0 })).toEqual([])
 })
 
 test('an event for the decision of another account changes nothing', async () => {
