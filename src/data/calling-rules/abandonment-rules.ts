@@ -71,15 +71,13 @@ export class AbandonmentRules {
   /** In the order of their ids. */
   readonly limits: readonly AbandonmentLimit[]
   readonly #rules: readonly PreparedRule[]
-  readonly #countryOf: (region: string) => Country | undefined
+  readonly #countries: ReadonlyMap<string, Country>
 
-  constructor(
-    rows: readonly AbandonmentRule[],
-    countryOf: (region: string) => Country | undefined,
-  ) {
+  /** `countries`: of every region. */
+  constructor(rows: readonly AbandonmentRule[], countries: ReadonlyMap<string, Country>) {
     this.#rules = rows.map(prepareRule).sort((a, b) => (a.limit.id < b.limit.id ? -1 : 1))
     this.limits = this.#rules.map(({ limit }) => limit)
-    this.#countryOf = countryOf
+    this.#countries = countries
   }
 
   /**
@@ -99,7 +97,7 @@ export class AbandonmentRules {
     at: Instant,
   ): readonly AbandonmentLimit[] {
     if (this.#rules.length === 0) return noLimits
-    const countries = new Set(places.map(({ region }) => this.#countryOf(region)))
+    const countries = new Set(places.map(({ region }) => this.#countries.get(region)))
     countries.add(findAreaCodePlace(number.slice(0, 3))?.country)
     countries.delete(undefined)
     return this.#rules

@@ -116,10 +116,12 @@ export class CallingRules {
   constructor(document: CallingRulesDocument) {
     this.document = document
     this.asOf = document.about.asOf
-    const countryOf = (code: string) => document.regions[code]?.country
-    this.frequency = new FrequencyRules(document.frequencyRules, countryOf)
+    const countries = new Map(
+      Object.entries(document.regions).map(([code, { country }]) => [code, country]),
+    )
+    this.frequency = new FrequencyRules(document.frequencyRules, countries)
     this.purposes = new Purposes(document.purposes)
-    this.abandonment = new AbandonmentRules(document.abandonmentRules, countryOf)
+    this.abandonment = new AbandonmentRules(document.abandonmentRules, countries)
     this.revocation = prepareRevocation(document)
     this.callerIds = new CallerIdRules(document.callerIdRules)
     this.#regions = new Map(

@@ -1,6 +1,6 @@
 /** The laws on how often a person may be called: rows of `calling-rules.yaml`, each for a region. */
 import { z } from 'zod'
-import { callKinds, callPurposes } from '../../domain/decision.js'
+import { type CallPurpose, callKinds, callPurposes } from '../../domain/decision.js'
 import {
   type CallToCount,
   countedReach,
@@ -82,22 +82,24 @@ interface PreparedRule {
 const noRules: readonly PreparedRule[] = []
 const noLimits: readonly FrequencyLimit[] = []
 
-export class FrequencyRules {
-  readonly #rules: readonly PreparedRule[]
-  readonly #countryOf: (region: string) => Country | undefined
+/** The rules for a purpose, most of which are for few places. */
+interface RulesOfPurpose {
+  readonly all: readonly PreparedRule[]
+  readonly byRegion: ReadonlyMap<string, readonly PreparedRule[]>
   /** Florida and Oklahoma presume that whoever has a number of theirs is there. */
-  readonly #byAreaCode: ReadonlyMap<string, readonly PreparedRule[]>
+  readonly byAreaCode: ReadonlyMap<string, readonly PreparedRule[]>
+}
 
-  constructor(rows: readonly FrequencyRule[], countryOf: (region: string) => Country | undefined) {
-    this.#rules = rows.map(prepareRule)
-    this.#countryOf = countryOf
-    this.#byAreaCode = new Map(
-      listAreaCodes().map((code) => {
-        const places = findAreaCodePlace(code)?.candidates ?? []
-        const own = this.#rules.filter(({ rule }) =>
-          places.some(({ region }) => this.#isFor(rule, region)),
-        )
-        return [code, own.length === 0 ? noRules : own]
+export class FrequencyRules {
+  readonly #ofPurpose: ReadonlyMap<CallPurpose, RulesOfPurpose>
+
+  /** `countries`: of every region. */
+  constructor(rows: readonly FrequencyRule[], countries: ReadonlyMap<string, Country>) {
+    const rules = rows.map(prepareRule)
+    this.#ofPurpose = new Map(
+      callPurposes.map((purpose) => {
+        const own = rules.filter(({ rule }) => rule.purposes.includes(purpose))
+        return [purpose, groupByPlace(own, countries)]
       }),
     )
   }
@@ -107,34 +109,47 @@ export class FrequencyRules {
    * of its purpose, if neither is known.
    */
   find(call: CallToCount, at: Instant): readonly FrequencyLimit[] {
-    const { places } = call
-    const ofAreaCode = this.#byAreaCode.get(call.number.slice(0, 3))
-    const isUnknown = places.length === 0 && ofAreaCode === undefined
-    let found: FrequencyLimit[] | undefined
-    for (const one of this.#rules) {
-      const isOfPlace =
-        isUnknown ||
-        ofAreaCode?.includes(one) === true ||
-        places.some(({ region }) => this.#isFor(one.rule, region))
-      if (!isOfPlace || !counts(one, call, at)) continue
-      found ??= []
-      found.push(...toLimits(one, places))
+    const { purpose, places, number } = call
+    const own = this.#ofPurpose.get(purpose)
+    if (own === undefined) return noLimits
+    const { all, byRegion, byAreaCode } = own
+    const ofAreaCode = byAreaCode.get(number.slice(0, 3))
+    let found = places.length === 0 ? (ofAreaCode ?? all) : (ofAreaCode ?? noRules)
+    for (const { region } of places) {
+      const ofRegion = byRegion.get(region) ?? noRules
+      if (ofRegion.length > 0) found = [...new Set([...found, ...ofRegion])]
     }
-    return found ?? noLimits
+    if (found.length === 0) return noLimits
+    return found.filter((one) => counts(one, call, at)).flatMap((one) => toLimits(one, places))
   }
+}
 
-  #isFor({ region, country }: FrequencyRule, code: string): boolean {
-    return region === undefined ? this.#countryOf(code) === country : region === code
+function groupByPlace(
+  all: readonly PreparedRule[],
+  countries: ReadonlyMap<string, Country>,
+): RulesOfPurpose {
+  const isFor = ({ rule: { region, country } }: PreparedRule, code: string) =>
+    region === undefined ? countries.get(code) === country : region === code
+  const select = (codes: readonly string[]) => {
+    const own = all.filter((one) => codes.some((code) => isFor(one, code)))
+    return own.length === 0 ? noRules : own
   }
+  const byRegion = new Map([...countries.keys()].map((code) => [code, select([code])]))
+  const byAreaCode = new Map(
+    listAreaCodes().map((code) => {
+      const places = findAreaCodePlace(code)?.candidates ?? []
+      return [code, select(places.map(({ region }) => region))]
+    }),
+  )
+  return { all, byRegion, byAreaCode }
 }
 
 function counts(
   { rule, from, until }: PreparedRule,
-  { callKind, purpose, hasPermission }: CallToCount,
+  { callKind, hasPermission }: CallToCount,
   at: Instant,
 ): boolean {
   return (
-    rule.purposes.includes(purpose) &&
     rule.callKinds?.includes(callKind) !== false &&
     !(hasPermission && rule.liftedBy === 'permission') &&
     at >= from &&

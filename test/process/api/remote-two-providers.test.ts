@@ -150,7 +150,10 @@ describe('any-no-blocks', () => {
     await withTwo({ combine: 'any-no-blocks' }, async ({ remote, second }) => {
       const decision = await remote.decide('2125550106', { callKind: 'ai' })
       expect(decision.reason).toBe('permitted')
-      expect(providersOf(sourcesOf(decision))).toEqual(allBy('acme, other'))
+      expect(providersOf(sourcesOf(decision))).toEqual({
+        ...allBy('acme, other'),
+        reassigned: 'reassigned',
+      })
       expect(second.requests().length).toBe(4)
       expect((await remote.decide('2125550105')).reason).toBe('litigator')
     })
