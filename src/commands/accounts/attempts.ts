@@ -45,8 +45,8 @@ export const registerAttempts: RegisterCommand = (program, terminal) => {
         requireOwnAccounts(context)
         await requireAccount(context, account)
         const { storage, settings } = context
-        const { subjects } = settings.gate
-        const imported = new ImportedAttempts({ storage, clock: systemClock, subjects })
+        const getSubjects = () => settings.gate.subjects
+        const imported = new ImportedAttempts({ storage, clock: systemClock, getSubjects })
         const caller = createOperatorCaller(account)
         const attempts = readAttempts(file, rows)
         // Nothing of the file counts before all of it is known to be right.

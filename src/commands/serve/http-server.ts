@@ -68,7 +68,7 @@ export function openHttpServer(
       importedAttempts: new ImportedAttempts({
         storage: callgate.storage,
         clock: runtime.clock,
-        subjects: settings.gate.subjects,
+        getSubjects: () => callgate.settings.gate.subjects,
       }),
       clock: runtime.clock,
       optOuts: createOptOuts(callgate),

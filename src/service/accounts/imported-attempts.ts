@@ -12,8 +12,8 @@ import type { Db, Tables } from '../../storage/tables.js'
 export interface ImportedAttemptsDeps {
   readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
   readonly clock: Pick<Clock, 'now'>
-  /** See `gate.subjects`. */
-  readonly subjects: readonly {
+  /** See `gate.subjects`, which a reload replaces. */
+  readonly getSubjects: () => readonly {
     readonly account?: string | undefined
     readonly subjects: readonly string[]
   }[]
@@ -72,8 +72,8 @@ export class ImportedAttempts {
   }
 }
 
-function subjectsOf({ subjects }: ImportedAttemptsDeps, accountId: string): readonly string[] {
-  return subjects
+function subjectsOf({ getSubjects }: ImportedAttemptsDeps, accountId: string): readonly string[] {
+  return getSubjects()
     .filter(({ account = accountId }) => account === accountId)
     .flatMap((row) => row.subjects)
 }

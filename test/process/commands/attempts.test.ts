@@ -147,6 +147,9 @@ it('an outcome that was stored by a server that is killed before its answer is t
   expect(await unanswered).toBe('no answer')
   rmSync(join(faults(), 'stall'))
   serving = await start()
+  const isIndexed = async () =>
+    (await send(`/v1/decisions/${String(id)}/outcome`, report)).status !== 503
+  await until('the index is up to date', isIndexed)
   for (let again = 0; again < 3; again += 1) {
     expect(await send(`/v1/decisions/${String(id)}/outcome`, report)).toEqual({
       status: 200,

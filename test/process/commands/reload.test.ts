@@ -333,6 +333,26 @@ describe('a changed setting', () => {
     expect((await scrub(['2125550100'])).status).toBe(200)
   }, 60_000)
 
+  test('of subjects is known to the next import of attempts', async () => {
+    const attempt = { number: '2125550100', channel: 'call', subject: 'solar' }
+    const send = async (ref: string) => {
+      const attempts = [{ ...attempt, at: new Date().toISOString(), ref }]
+      const response = await fetch(`${server.url}/v1/attempts`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', loginId: server.keys.sandbox },
+        body: JSON.stringify({ attempts }),
+      })
+      return response.status
+    }
+    expect(await send('a')).toBe(400)
+    writeSettings({ gate: { subjects: [{ subjects: ['solar'] }] } })
+    expect(await reload()).toMatchObject({ code: 0 })
+    expect(await send('a')).toBe(200)
+    writeSettings()
+    expect(await reload()).toMatchObject({ code: 0 })
+    expect(await send('b')).toBe(400)
+  }, 60_000)
+
   test('of the age of lists applies to those in use and to those imported later', async () => {
     const findVerdict = async () => {
       const response = await fetch(`${server.url}/v1/decisions`, {
