@@ -1,12 +1,13 @@
 /** Which calls are asked about the holder of their number, and what the gate makes of each answer. */
 import { describe, expect, it } from 'vitest'
+import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
 import type { MaybePromise, ScrubVerdict } from '../../src/domain/compliance.js'
-import type { CallKind, CallRequest } from '../../src/domain/decision.js'
+import type { CallKind, CallPurpose, CallRequest } from '../../src/domain/decision.js'
 import type { ReassignedQuestion, ReassignedStatus } from '../../src/domain/lookups.js'
 import { parseDay } from '../../src/domain/time/dates.js'
 import { answered, cleanRow, fakeCompliance, noon, unanswered } from '../support/fake-compliance.js'
 import { strictPolicy } from '../support/strict-policy.js'
-import { aCall, testGate } from '../support/test-gate.js'
+import { aCall, testGate, withoutRules } from '../support/test-gate.js'
 
 const consentOn = parseDay('2026-09-01') ?? 0
 const released = parseDay('2026-11-15') ?? 0
@@ -76,6 +77,21 @@ const kinds = (letter: ScrubVerdict['letter'], ebrType: ScrubVerdict['ebrType'])
     }),
   )
 
+const callingRules = {
+  ...withoutRules,
+  purposes: loadCallingRules('config/calling-rules.yaml').purposes,
+}
+
+const kindsFor = (purpose: CallPurpose, setting: Setting) =>
+  Promise.all(
+    (['manual', 'autodialed', 'ai'] as const).map(async (callKind) => {
+      const settings = { purposes: [{ purpose, requestsMay: [], setBy: 'test' }] }
+      const { gate, asked } = gateOf(setting, { callingRules, settings })
+      await gate.decide(call(callKind))
+      return asked.length
+    }),
+  )
+
 describe('is asked', () => {
   it.each<[ScrubVerdict['letter'], ScrubVerdict['ebrType'], string, readonly number[]]>([
     ['H', 'P', 'a consent that lifts a listing', [1, 1, 1]],
@@ -90,6 +106,34 @@ describe('is asked', () => {
     ['P', 'P', 'a consent that was revoked', [0, 0, 0]],
   ])('%s %s (%s): %j', async (letter, ebrType, _what, expected) => {
     expect(await kinds(letter, ebrType)).toEqual(expected)
+  })
+
+  it.each<[ScrubVerdict['letter'], string, readonly number[]]>([
+    ['H', 'a consent that lifts a list of sales calls', [0, 1, 1]],
+    ['O', 'the same of a landline', [0, 1, 1]],
+    ['G', 'a consent on no list', [0, 1, 1]],
+    ['E', 'the same of a landline', [0, 1, 1]],
+    ['V', 'a consent where sales calls to mobile numbers are banned', [0, 1, 1]],
+    ['P', 'a consent that was revoked', [0, 0, 0]],
+  ])(
+    'of a call that is no sale only if the record matters: %s (%s): %j',
+    async (letter, _what, expected) => {
+      const facts = JSON.stringify({ line: 'EO'.includes(letter) ? 'wireline' : 'wireless' })
+      expect(await kindsFor('informational', { row: { letter, facts } })).toEqual(expected)
+    },
+  )
+
+  it('of a call that is no sale if the record lifts an opt-out, or may', async () => {
+    const facts = JSON.stringify({ line: 'wireline' })
+    const listed = { internalDnc: () => answered({ onList: true, addedAt: 0 }) }
+    const silent = { internalDnc: () => unanswered() }
+    for (const scrub of [listed, silent]) {
+      const setting = { scrub, row: { letter: 'O', facts } } as const
+      expect(await kindsFor('informational', setting)).toEqual([1, 1, 1])
+      expect(await kindsFor('emergency', setting)).toEqual([0, 0, 0])
+    }
+    const sold = { scrub: listed, row: { letter: 'O', ebrType: 'S', facts } } as const
+    expect(await kindsFor('informational', sold)).toEqual([0, 0, 0])
   })
 
   it('with the day of the record', async () => {
@@ -123,6 +167,28 @@ const lastFinding = async (setting: Setting, callKind: CallKind = 'ai') => {
   const decision = await gateOf(setting).gate.decide(call(callKind))
   return { decision, finding: decision.findings.at(-1) }
 }
+
+it('a record that an autodialed call to a landline does not need lifts limits, or nothing, and never blocks', async () => {
+  const settings = {
+    purposes: [{ purpose: 'informational', requestsMay: [], setBy: 'test' }],
+  } as const
+  const facts = JSON.stringify({ line: 'wireline' })
+  const decide = async (one: ReassignedStatus) => {
+    const setting = { row: { letter: 'E', facts }, status: one } as const
+    const decision = await gateOf(setting, { callingRules, settings }).gate.decide(
+      call('autodialed'),
+    )
+    const { decision: ruling, findings } = decision
+    const permission = findings.find(({ check }) => check === 'permission')
+    return { ruling, findings: findings.length, lifts: permission?.hasPermission, permission }
+  }
+  expect(await decide(status())).toMatchObject({ ruling: 'allow', findings: 5, lifts: true })
+  for (const one of [status({ result: 'yes' }), unknown('no-data', 'because')]) {
+    const { permission, ...rest } = await decide(one)
+    expect(rest).toEqual({ ruling: 'allow', findings: 4, lifts: undefined })
+    expect(permission?.detail).toContain('the permission record lifts no limit on how often, ')
+  }
+})
 
 describe('an answer', () => {
   it('no passes, as long as its data are the newest, and proves that they were asked', async () => {

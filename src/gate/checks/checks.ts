@@ -15,7 +15,6 @@ import {
   type LegalTime,
   type LegalTimeQuestion,
   type MaybePromise,
-  mapMaybePromise,
   type Question,
   type ScrubVerdict,
 } from '../../domain/compliance.js'
@@ -35,7 +34,7 @@ import { withTimeout } from '../../runtime/runtime.js'
 import type { AnsweredCall, CallAnswers, Check } from './check.js'
 import { pickStrictestFinding } from './combine-findings.js'
 import { permissionCheck } from './permission.js'
-import { findReassigned } from './reassigned.js'
+import { addReassigned } from './reassigned.js'
 
 /** Known TCPA litigators are not called; consent does not override this. */
 export const litigatorCheck: Check<'litigator'> = {
@@ -262,9 +261,8 @@ function judgeAnswers(
   // Nothing rests on a record, as with almost every call of a person.
   if (!reassigned || (scrub.ok && scrub.value.ebrType === '' && !scrub.otherAnswers))
     return findings
-  const asked = { reassigned, number, callKind, purpose, askedAt, scrub }
-  const finding = findReassigned(asked, deadline)
-  return mapMaybePromise(finding, (one) => (one ? [...findings, one] : findings))
+  const asked = { reassigned, number, callKind, purpose, askedAt, answers }
+  return addReassigned(findings, asked, deadline)
 }
 
 async function awaitAnswer(

@@ -48,7 +48,7 @@ export const permissionCheck: Check<'scrub'> = {
 }
 
 /** Letters of numbers with a relationship or consent on file that is current. */
-const relatedLetters: ReadonlySet<ResultLetter> = new Set(['E', 'O', 'G', 'H', 'F', 'V'])
+export const relatedLetters: ReadonlySet<ResultLetter> = new Set(['E', 'O', 'G', 'H', 'F', 'V'])
 
 /** Letters that forbid calls for every purpose. */
 const forbiddenLetters: ReadonlySet<ResultLetter> = new Set(['P', 'I', 'M', 'S'])
@@ -56,25 +56,27 @@ const forbiddenLetters: ReadonlySet<ResultLetter> = new Set(['P', 'I', 'M', 'S']
 /** Of a call that is not for telemarketing, whose hours and days the calling hours check alone judges. */
 function judgeWithoutLists(
   row: ScrubVerdict,
-  {
-    callKind,
-    purpose: { purpose, machines },
-    hasPermission,
-    problem,
-  }: Pick<AnsweredCall, 'callKind' | 'purpose'> &
+  call: Pick<AnsweredCall, 'callKind' | 'purpose'> &
     Pick<CheckResult, 'hasPermission'> & { readonly problem: ConsentProblem | undefined },
 ): Pick<CheckResult, 'verdict' | 'reason' | 'detail'> {
-  const detail = `${formatLetterDetail(row)}; do-not-call lists do not forbid ${purpose} calls`
+  const { purpose, hasPermission, problem } = call
+  const detail = `${formatLetterDetail(row)}; do-not-call lists do not forbid ${purpose.purpose} calls`
   if (forbiddenLetters.has(row.letter) || row.reason === 'Litigator') {
     return { verdict: 'deny', reason: getLetterReason(row), detail: formatLetterDetail(row) }
   }
-  const isExempt =
-    callKind === 'manual' ||
-    machines === 'unlimited' ||
-    (callKind === 'autodialed' && machines === 'permission-or-landline' && isLandline(row))
-  if (hasPermission || isExempt) return { verdict: 'pass', reason: 'permitted', detail }
+  if (hasPermission || !needsPermission(row, call))
+    return { verdict: 'pass', reason: 'permitted', detail }
   const { reason = 'no-consent', text } = problem ?? {}
   return { verdict: 'deny', reason, detail: text ? `${detail}; ${text}` : detail }
+}
+
+/** Whether a call that is not for telemarketing needs a permission record. */
+export function needsPermission(
+  row: ScrubVerdict,
+  { callKind, purpose: { machines } }: Pick<AnsweredCall, 'callKind' | 'purpose'>,
+): boolean {
+  if (callKind === 'manual' || machines === 'unlimited') return false
+  return callKind === 'ai' || machines === 'permission' || !isLandline(row)
 }
 
 /** Only if its facts say so: without facts, or for a provider's row, it may be any line. */

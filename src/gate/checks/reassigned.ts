@@ -3,50 +3,62 @@
  * who asked the newest data of the national database before the call, and was told `no`.
  */
 import {
-  type Answer,
+  findUnanswered,
   flattenAnswers,
+  hasAnswerWhere,
   type MaybePromise,
   type ResultLetter,
   type ScrubVerdict,
 } from '../../domain/compliance.js'
-import type { CallKind, Finding, PurposeRules } from '../../domain/decision.js'
+import type { CallKind, Finding } from '../../domain/decision.js'
 import type { ReassignedSource, ReassignedStatus } from '../../domain/lookups.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Instant, LocalDay, Timers } from '../../domain/time/clock.js'
 import { formatDay, formatInstant } from '../../domain/time/dates.js'
 import { withTimeout } from '../../runtime/runtime.js'
+import type { AnsweredCall } from './check.js'
+import { needsPermission, relatedLetters } from './permission.js'
 
-export interface CallToAsk {
+export interface CallToAsk
+  extends Pick<AnsweredCall, 'callKind' | 'purpose' | 'askedAt' | 'answers'> {
   readonly reassigned: ReassignedSource
   readonly number: PhoneNumber
-  readonly callKind: CallKind
-  readonly purpose: PurposeRules
-  /** By the account's clock. */
-  readonly askedAt: Instant
-  readonly scrub: Answer<ScrubVerdict>
 }
 
 /** The record that a call rests on. */
 interface Basis {
   readonly since: LocalDay | undefined
   readonly basis: 'consent' | 'last-contact'
+  /** Without the record, the call would be blocked; otherwise it lifts only limits on how often. */
+  readonly isNeeded: boolean
 }
 
-/** `undefined` for a call that rests on no record. */
-export function findReassigned(
+/** Adds the finding for a call that rests on a record. One that only lifts limits does not block, but lifts none then. */
+export function addReassigned(
+  findings: readonly Finding[],
   call: CallToAsk,
   { deadlineMs, timers }: { readonly deadlineMs: number; readonly timers: Timers },
-): MaybePromise<Finding | undefined> {
+): MaybePromise<readonly Finding[]> {
   const { reassigned, number, purpose, askedAt } = call
   // An emergency rests on nothing.
-  const found = purpose.machines === 'unlimited' ? undefined : findBasis(call)
-  if (!found) return undefined
-  const judge = (status: ReassignedStatus) => judgeStatus(status, { ...found, number, askedAt })
+  const found = purpose.machines === 'unlimited' ? undefined : findBasis(findings, call)
+  if (!found) return findings
+  const add = (status: ReassignedStatus) => {
+    const finding = judgeStatus(status, { ...found, number, askedAt })
+    if (found.isNeeded || finding.verdict === 'pass') return [...findings, finding]
+    return findings.map((one) => withoutPermission(one, finding))
+  }
   const status = reassigned.find({ number, since: found.since })
-  if (!(status instanceof Promise)) return judge(status)
+  if (!(status instanceof Promise)) return add(status)
   const detail = `not answered within ${Math.round(deadlineMs)} ms`
   const late = { ...unreachable, detail, askedAt }
-  return withTimeout(status, deadlineMs, () => late, { timers }).then(judge)
+  return withTimeout(status, deadlineMs, () => late, { timers }).then(add)
+}
+
+function withoutPermission(finding: Finding, { detail }: Finding): Finding {
+  if (!finding.hasPermission) return finding
+  const why = `the permission record lifts no limit on how often, ${detail}`
+  return { ...finding, hasPermission: undefined, detail: `${finding.detail}; ${why}` }
 }
 
 const unreachable = {
@@ -55,7 +67,7 @@ const unreachable = {
   holdsUntil: Number.NEGATIVE_INFINITY,
 } as const
 
-/** Letters of numbers with a current record that permit such calls; `P` only for a permission. */
+/** Letters of numbers with a current record that permit such sales calls; `P` only for a permission. */
 const restingLetters: Readonly<
   Record<CallKind, Readonly<Partial<Record<ResultLetter, 'P' | 'any'>>>>
 > = {
@@ -65,26 +77,40 @@ const restingLetters: Readonly<
   ai: { E: 'P', O: 'P', G: 'P', H: 'P' },
 }
 
-/** A ban on sales calls to mobile numbers forbids no others. */
-const unbanned = (letter: ResultLetter) => (letter === 'F' ? 'G' : letter === 'V' ? 'H' : letter)
+function restsOnRecord(row: ScrubVerdict, call: CallToAsk): boolean {
+  const { letter, ebrType } = row
+  if (call.purpose.purpose === 'telemarketing') {
+    const type = restingLetters[call.callKind][letter]
+    return type === 'any' || type === ebrType
+  }
+  if (ebrType !== 'P' || !relatedLetters.has(letter)) return false
+  if (needsPermission(row, call)) return true
+  // Of all lists, only the internal one forbids such calls.
+  const { internalDnc } = call.answers
+  const mayBeListed =
+    findUnanswered(internalDnc) !== undefined || hasAnswerWhere(internalDnc, ({ onList }) => onList)
+  return mayBeListed && (letter === 'O' || letter === 'H')
+}
 
 /** For calls of a machine, also if it is not known whether there is a record. */
-function findBasis({ callKind, purpose: { purpose }, scrub }: CallToAsk): Basis | undefined {
-  if (!scrub.ok) {
-    return callKind === 'manual' ? undefined : { since: undefined, basis: 'consent' }
+function findBasis(findings: readonly Finding[], call: CallToAsk): Basis | undefined {
+  const { callKind, answers } = call
+  if (!answers.scrub.ok) {
+    if (callKind === 'manual') return undefined
+    return { since: undefined, basis: 'consent', isNeeded: true }
   }
-  const rows = flattenAnswers(scrub).flatMap((one) => {
-    if (!one.ok) return []
-    const { letter } = one.value
-    const type = restingLetters[callKind][purpose === 'telemarketing' ? letter : unbanned(letter)]
-    return type === 'any' || type === one.value.ebrType ? [one.value] : []
-  })
+  const all = flattenAnswers(answers.scrub).flatMap((one) => (one.ok ? [one.value] : []))
+  const needed = all.filter((row) => restsOnRecord(row, call))
+  const isNeeded = needed.length > 0
+  const lifts = callKind === 'autodialed' && findings.some(({ hasPermission }) => hasPermission)
+  const lifting = lifts ? all.filter(({ ebrType }) => ebrType === 'P') : []
+  const rows = isNeeded ? needed : lifting
   const [first] = rows
   if (!first) return undefined
   const basis = rows.some(({ ebrType }) => ebrType === 'P') ? 'consent' : 'last-contact'
   // The earliest, since then more disconnects are found.
   const days = rows.flatMap(({ contactOn }) => contactOn ?? [])
-  return { since: days.length === 0 ? undefined : Math.min(...days), basis }
+  return { since: days.length === 0 ? undefined : Math.min(...days), basis, isNeeded }
 }
 
 interface JudgedCall extends Basis {

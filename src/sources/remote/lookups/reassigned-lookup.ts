@@ -5,7 +5,7 @@ import {
   wireNationalRow,
   wireReassignedRow,
 } from '../../../api/lookups/reassigned.js'
-import type { Answer, Question } from '../../../domain/compliance.js'
+import type { Answer, AnswerFailure, Question } from '../../../domain/compliance.js'
 import {
   findRelease,
   type LookupSource,
@@ -127,6 +127,8 @@ type Fact = ReassignedAnswer | undefined
 interface DatedFact {
   readonly fact: Fact
   readonly askedAt: Instant
+  /** Why the fact is without the national answer, if that failed. */
+  readonly failure?: AnswerFailure | undefined
 }
 
 const isYes = (fact: Fact) => fact?.national === true || fact?.own === true
@@ -154,15 +156,16 @@ export class ReassignedLookup {
   }
 
   /**
-   * The fact about one number with its date; rejects if the lookup fails. Calls need a `no` of the newest release, which
-   * may be younger than the cached one.
+   * The fact about one number with its date. Rejects if the lookup fails; also if its national half does, unless the
+   * other half is a yes. Calls need a `no` of the newest release, which may be younger than the cached one.
    */
   async report(number: PhoneNumber, since: LocalDay): Promise<ReassignedReport | undefined> {
     const consent = this.#toAcceptedConsent({ number, consentOn: since })
     const now = this.#deps.clock.now()
     const isCurrent = ({ fact, askedAt }: DatedFact) =>
       isYes(fact) || now < findRelease(askedAt).replacedAt
-    const { fact, askedAt } = requireValue(await this.#findOne(consent, isCurrent))
+    const { fact, askedAt, failure } = requireValue(await this.#findOne(consent, isCurrent))
+    if (failure && !isYes(fact)) requireValue(failure)
     return fact && { ...fact, isDisconnected: false, since: consent.consentOn, askedAt }
   }
 
@@ -199,7 +202,8 @@ export class ReassignedLookup {
       return { ok: false, reason: 'not-understood', detail, source: answer.source }
     }
     const fact = toReassignedAnswer(combined, national)
-    return this.#store(consent, { fact, askedAt }, !answer.ok)
+    const failure = answer.ok ? undefined : answer
+    return this.#store(consent, { fact, askedAt, failure }, !answer.ok)
   }
 
   #store(consent: Consent, value: DatedFact, isBrief: boolean): LookupResult<DatedFact> {

@@ -291,3 +291,17 @@ describe('a report is asked again', () => {
     expect(await askedAfter(said, '2026-12-01T00:00:00Z')).toMatchObject({ requests: 1 })
   })
 })
+
+it.each([
+  ['a no', { ...no, HasSafeHarbor: false }, { error: expect.any(Error) }],
+  ['a yes', yes, { value: expect.objectContaining({ own: true, national: null }) }],
+])(
+  '%s of the own data, while the national database fails: the report',
+  async (_what, row, result) => {
+    const { provider, transport, outcome } = openLookups()
+    transport.onSend = (sent) =>
+      isBasic(sent) ? sent.reply({ status: 404 }) : answering(row)(sent)
+    expect(await outcome(provider.report(number, consentOn))).toEqual(result)
+    expect(await outcome(provider.report(number, consentOn), 10)).toEqual(result)
+  },
+)
