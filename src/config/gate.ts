@@ -166,7 +166,7 @@ export const gateSchema = z.strictObject({
     .default('none')
     .meta(reloadable)
     .describe(
-      'What must at least show the consent to calls of AI agents: none (its record is enough), oral, recorded, written, ' +
+      'The least evidence of consent that an AI call needs: none (its record is enough), oral, recorded, written, ' +
         'certified. POST /v1/consents stores it; records of the ebr call have none',
     ),
   allowValidMs: milliseconds(1_000, 3_600_000)

@@ -118,7 +118,7 @@ export const reasonTexts = {
   'toll-free': 'toll-free numbers are not called',
   'unknown-prefix': 'the area code or exchange is not in service',
   'no-consent': 'this kind of call requires a permission record, and there is no current one',
-  'consent-unproven': 'the consent to calls of AI agents is not shown as the operator asks for',
+  'consent-unproven': 'there is less evidence of the consent than gate.aiConsentEvidence requires',
   reassigned: 'the number has been disconnected since the consent or the last contact',
   disconnected: 'the line is out of service',
   'not-permitted': 'the scrub result does not permit this kind of call',

@@ -88,21 +88,28 @@ describe('an outcome', () => {
       const answered = { state: 'answered', leg: 'CA1', answeredAt: '2026-11-23T17:00:05Z' }
       const refused = await note(id, { ...answered, ...more })
       expect(refused.status).toBe(400)
-      expect(await refused.text()).toContain(`${field} '`)
-      await note(id, answered)
-      const later = await note(id, { state: 'answered', leg: 'CA1', ...more })
-      expect(later.status).toBe(400)
-      expect(await later.text()).toContain(rule)
+      const text = await refused.text()
+      expect(text).toContain(`${field} '`)
+      expect(text).toContain(rule)
     },
   )
+
+  it('of a second leg may come after the end of the first', async () => {
+    const { id } = await decide('2125550106')
+    const times = { dialledAt: '2026-11-23T17:00:01Z', endedAt: '2026-11-23T17:00:03Z' }
+    expect((await note(id, { state: 'failed', leg: 'A', cause: 17, ...times })).status).toBe(200)
+    const second = { state: 'answered', leg: 'B', at: '2026-11-23T17:00:09Z' }
+    expect((await note(id, second)).status).toBe(200)
+    expect(await outcomeOf(id)).toMatchObject({ state: 'answered', leg: 'B' })
+  })
 
   it('that a machine answered stays so, whatever is reported after it', async () => {
     const number = '3055550106'
     const { id } = await decide(number)
     const reach = async () => {
       const { db } = running.callgate.storage
-      const rows = db.selectFrom('attempts').select('answered').where('decision_id', '=', id)
-      return (await rows.executeTakeFirst())?.answered
+      const rows = db.selectFrom('attempts').select('reach').where('decision_id', '=', id)
+      return (await rows.executeTakeFirst())?.reach
     }
     await note(id, { state: 'answered', answeredBy: 'machine', at: '2026-11-23T17:00:05Z' })
     expect(await reach()).toBe(1)

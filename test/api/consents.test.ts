@@ -146,6 +146,22 @@ describe('a stored consent', () => {
     expect((await decide('ai')).decision).toBe('allow')
   })
 
+  it('that is for other calls lifts no opt-out for them', async () => {
+    const { running, add, decide } = await open({
+      CALLGATE_GATE_PURPOSES:
+        '[{ account: sandbox, purpose: informational, requestsMay: [telemarketing], setBy: Ada }]',
+    })
+    await running.postJson('/v1/opt-outs', { number, said: 'stop' })
+    running.clock.at += 60_000
+    const givenAt = new Date(running.clock.at).toISOString()
+    running.clock.at += 60_000
+    await add({ givenAt, purposes: ['telemarketing'] })
+    const sale = await decide('manual', { purpose: 'telemarketing' })
+    expect(sale.decision).toBe('allow')
+    const reminder = await decide('manual')
+    expect(reminder).toMatchObject({ decision: 'block', reason: 'internal-dnc' })
+  })
+
   it('that does not permit calls of persons lifts no list for them', async () => {
     const { add, decide } = await open()
     const listed = '2125550103'

@@ -319,13 +319,21 @@ describe('an autodialed call', () => {
     })
   })
 
-  it('is blocked if the counts cannot be read, unless a person dials it', async () => {
+  it('is blocked if the counts cannot be read, unless a person dials it or no law counts it', async () => {
     const failing = { read: () => Promise.reject(new Error('no database')) }
-    const { gate } = testGate(fakeCompliance(), { abandonment: failing })
+    const rows = [{ purpose: 'telemarketing', requestsMay: ['emergency'], setBy: 'test' }] as const
+    const { gate } = testGate(fakeCompliance(), {
+      abandonment: failing,
+      callingRules,
+      settings: { purposes: rows },
+    })
     const decision = await gate.decide(aCall({ callKind: 'autodialed' }))
     expect(decision).toMatchObject({ decision: 'block', reason: 'check-unanswered' })
     expect(findRate(decision)).toMatchObject({ verdict: 'unknown' })
     expect((await gate.decide(aCall())).decision).toBe('allow')
+    // No law counts it.
+    const emergency = aCall({ callKind: 'autodialed', purpose: 'emergency' })
+    expect((await gate.decide(emergency)).decision).toBe('allow')
   })
 })
 

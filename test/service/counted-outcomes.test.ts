@@ -40,7 +40,7 @@ async function open(failing = false) {
   const read = async () => {
     await Promise.all(begun)
     const rows = await database.storage.db.selectFrom('attempts').selectAll().execute()
-    return rows.map((row) => [Number(row.at) - at, row.answered])
+    return rows.map((row) => [Number(row.at) - at, row.reach])
   }
   return { outcomes, recorded, begun, lines, read }
 }

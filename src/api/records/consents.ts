@@ -43,9 +43,12 @@ const request: z.ZodType<ConsentProof & ConsentScope> = fields({
   method: oneOf(consentMethods).describe(
     'oral; recorded: there is a recording of it; written: by click, key, text or signature',
   ),
-  wording: requiredText(maxWordingLength).describe(
-    'Exactly what was shown or read to the person; its SHA-256 is stored with it',
-  ),
+  wording: z
+    .string('must be text')
+    .max(maxWordingLength, `must not be longer than ${maxWordingLength} characters`)
+    .refine((text) => text.trim() !== '', 'must not be blank')
+    .refine((text) => !text.includes('\0'), 'must not have the character U+0000')
+    .describe('Exactly what was shown or read to the person; its SHA-256 is stored with it'),
   page: address.describe('The page on which it was given'),
   certificate: address.describe('Certificate of a witness service'),
   personId: optionalText(maxIdLength).describe('Your name for the person'),

@@ -38,13 +38,14 @@ export function judgeSubject(
   at: Instant,
 ): readonly Finding[] {
   const { subject = '' } = request
+  // The detail has no subject, which may say who is called: an erasure leaves it.
   const own = subjects.filter((scope) => isInScope(request, scope) === true)
   if (own.some((row) => row.subjects.includes(subject))) return []
   const known = own.flatMap((row) => row.subjects)
   const detail =
     known.length === 0
-      ? `'${subject}': gate.subjects has none for this account and project`
-      : `'${subject}' is not one of ${known.join(', ')}`
+      ? 'gate.subjects has none for this account and project'
+      : `it must be one of ${known.join(', ')}`
   return [createFinding({ verdict: 'deny', reason: 'unknown-subject', detail }, at)]
 }
 

@@ -33,6 +33,7 @@ import { formatInstant } from '../../domain/time/dates.js'
 import { withTimeout } from '../../runtime/runtime.js'
 import type { AnsweredCall, CallAnswers, Check } from './check.js'
 import { pickStrictestFinding } from './combine-findings.js'
+import { findConsentProblem } from './consent-evidence.js'
 import { permissionCheck } from './permission.js'
 import { addReassigned } from './reassigned.js'
 
@@ -65,7 +66,8 @@ export const internalDncCheck: Check<'internalDnc'> = {
    * A listed number without a row that shows a newer permission is denied, not unknown: policy on
    * unknowns must not allow a number that is known to be listed because its scrub is late.
    */
-  judge(entry, { answers }) {
+  judge(entry, call) {
+    const { answers, purpose } = call
     const { onList, addedAt, facts } = entry.value
     if (!onList) {
       const detail = 'not on the internal do-not-call list'
@@ -77,7 +79,14 @@ export const internalDncCheck: Check<'internalDnc'> = {
       return { verdict: 'deny', reason: 'internal-dnc', detail: listed, facts }
     }
     const { letter, optOut, detail } = row.value
-    if (letter === 'O' || letter === 'H') {
+    // A ban on sales calls to mobile numbers forbids no others.
+    const isUnbanned = letter === 'V' && purpose.purpose !== 'telemarketing'
+    if (letter === 'O' || letter === 'H' || isUnbanned) {
+      const problem = findConsentProblem(row.value, call)
+      if (problem) {
+        const unlifted = `${listed}; ${problem.text}`
+        return { verdict: 'deny', reason: 'internal-dnc', detail: unlifted, facts }
+      }
       return {
         verdict: 'pass',
         reason: 'permitted',

@@ -150,12 +150,11 @@ const order = [
   ['answeredAt', 'endedAt'],
 ] as const
 
-function findDisorder(report: OutcomeReport, document: DecisionDocument): readonly FieldProblem[] {
-  const { state, at, ...rest } = report
+function findDisorder({ state, at, ...rest }: OutcomeReport): readonly FieldProblem[] {
   const named = state === 'not-placed' || at === undefined ? rest : { ...rest, [`${state}At`]: at }
-  const known = { ...readRecorded(document), ...named }
+  // What was recorded before may be of another leg, or by another clock.
   return order.flatMap(([first, second]) => {
-    const [before, after] = [known[first], known[second]]
+    const [before, after] = [named[first], named[second]]
     if (before === undefined || after === undefined || before <= after) return []
     const rule = `must not be before ${first}, ${formatInstant(before)}`
     return [{ field: second, value: formatInstant(after), rule }]
@@ -224,11 +223,7 @@ function requirePossibleReport(
         : `must not be in the future; it is ${formatInstant(now)}`
     return [{ field, value: formatInstant(at), rule }]
   })
-  const all = [
-    ...problems,
-    ...findDisorder(report, document),
-    ...findUnaskedDisclosures(said, document),
-  ]
+  const all = [...problems, ...findDisorder(report), ...findUnaskedDisclosures(said, document)]
   if (all.length > 0) throw invalidRequest(all)
 }
 

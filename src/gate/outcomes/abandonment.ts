@@ -33,16 +33,18 @@ export function judgeAbandonment(
     readonly now: Instant
   },
 ): Finding | undefined {
+  const at = request.at ?? now
+  const limits = findLimits(at)
+  if (limits.length === 0) return undefined
   if (counts === undefined) {
     const detail = 'how many calls were abandoned could not be read'
     return createFinding({ verdict: 'unknown', reason: 'check-unanswered', detail }, now)
   }
-  const at = request.at ?? now
   const current = (counts.get(nameCampaign(request)) ?? []).filter(
     ({ from, until }) => from <= at && at < until,
   )
   if (current.length === 0) return undefined
-  const judged = findLimits(at).flatMap((limit): JudgedCount[] => {
+  const judged = limits.flatMap((limit): JudgedCount[] => {
     const count = current.find(({ rule }) => rule === limit.id)
     return count ? [{ limit, count, state: judgeAbandoned(limit, count) }] : []
   })

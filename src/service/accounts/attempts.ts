@@ -245,7 +245,7 @@ async function lock(
 
 async function insert(db: Db, attempt: Attempt): Promise<void> {
   const { decisionId, keyId, accountId, subject = null, personId = null, call, at } = attempt
-  const { purpose = null } = attempt
+  const { purpose = 'telemarketing' } = attempt
   await db
     .insertInto('attempts')
     .values({

@@ -1,4 +1,5 @@
 /** Which attempts count towards the frequency limits of a call. */
+import { type SqlBool, sql } from 'kysely'
 import {
   type Attempt,
   countedReach,
@@ -21,6 +22,10 @@ export async function readFrequencyCounts(
   return counts
 }
 
+/** An older server knows only that a call was answered, so a person may have talked. */
+export const storedReach = sql<number | null>`coalesce(attempts.reach, attempts.answered * 2)`
+
+/** What is not known of an attempt, every limit counts. */
 async function readCount(
   db: Db,
   { accountId, call: { number }, personId, subject, at }: Attempt,
@@ -43,17 +48,13 @@ async function readCount(
       )
     }
     if (counts !== 'all') {
-      query = query.where((row) =>
-        row.or([row('answered', '>=', countedReach[counts]), row('answered', 'is', null)]),
-      )
+      const isFarEnough = sql<SqlBool>`${storedReach} >= ${countedReach[counts]}`
+      query = query.where((row) => row.or([isFarEnough, row('answered', 'is', null)]))
     }
     if (purposes) {
-      query = query.where((row) => {
-        const named = row('purpose', 'in', purposes)
-        return purposes.includes('telemarketing')
-          ? row.or([named, row('purpose', 'is', null)])
-          : named
-      })
+      query = query.where((row) =>
+        row.or([row('purpose', 'in', purposes), row('purpose', 'is', null)]),
+      )
     }
     return query.orderBy('at', 'desc').limit(calls).execute()
   }

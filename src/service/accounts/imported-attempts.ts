@@ -8,6 +8,7 @@ import { formatInstant, msPerHour } from '../../domain/time/dates.js'
 import { AppError, describeProblem, type FieldProblem, invalidRequest } from '../../errors.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db, Tables } from '../../storage/tables.js'
+import { toReachColumns } from './attempt-outcomes.js'
 
 export interface ImportedAttemptsDeps {
   readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
@@ -112,16 +113,16 @@ const toRow = (
   subject: subject ?? null,
   person: personId ?? null,
   at,
-  purpose: purpose === 'telemarketing' ? null : (purpose ?? null),
-  answered: reach ?? null,
+  purpose: purpose ?? 'telemarketing',
+  ...toReachColumns(reach),
   placed: 1,
 })
 
-const compared = ['number', 'subject', 'person', 'purpose'] as const
+const compared = ['number', 'subject', 'person'] as const
 
 type ComparedRow = Pick<
   Selectable<Tables['attempts']>,
-  'decision_id' | 'at' | 'answered' | (typeof compared)[number]
+  'decision_id' | 'at' | 'answered' | 'purpose' | (typeof compared)[number]
 >
 
 function findConflicts(
@@ -135,22 +136,18 @@ function findConflicts(
       one !== undefined &&
       Number(one.at) === row.at &&
       compared.every((name) => one[name] === row[name]) &&
-      isSameReach(one.answered, row.answered)
+      one.answered === row.answered &&
+      (one.purpose ?? 'telemarketing') === row.purpose
     if (isSame) return []
     const rule = 'stands for an attempt with other content; each needs a ref of its own'
     return [{ field: `attempts[${index}].ref`, value: attempts[index]?.ref, rule }]
   })
 }
 
-/** A server of the version before stores 1 for every answered call. */
-function isSameReach(one: number | null, other: number | null): boolean {
-  return one === other || Math.min(one ?? 0, other ?? 0) >= 1
-}
-
 async function readStored(db: Db, ids: readonly string[]): Promise<readonly ComparedRow[]> {
   return await db
     .selectFrom('attempts')
-    .select(['decision_id', 'at', 'answered', ...compared])
+    .select(['decision_id', 'at', 'answered', 'purpose', ...compared])
     .where('decision_id', 'in', ids)
     .execute()
 }

@@ -40,7 +40,8 @@ export async function insertStatement(
   // One without a scope holds for its list alone.
   const isSameEvent =
     stored.scope !== null &&
-    (decisionId !== undefined || statement.receivedAt === stored.received_at)
+    (statement.receivedAt === stored.received_at ||
+      (decisionId !== undefined && statement.receivedAt === undefined))
   if (!isSameEvent && !(await isInForce(db, owner, { number, scope }))) {
     await insertUnlessStored(db, write, { ...row, id: `change-${seq}` })
     return recorded

@@ -13,6 +13,8 @@ let cluster: Cluster
 
 beforeAll(async () => {
   const settings = {
+    // A hundred calls to one number wait for each other.
+    CALLGATE_GATE_DEADLINE_MS: '20000',
     CALLGATE_LIMITS_LITIGATOR_PER_MINUTE: String(limit),
     CALLGATE_LIMITS_TIME_LEGAL_PER_MINUTE: String(limit),
   }

@@ -91,9 +91,7 @@ function numberPattern(number: string): RegExp {
 /** What was dialed may have more digits than the number. White space at the end is no part of the JSON. */
 function withoutCalledPerson(document: DecisionDocument, length: number): Buffer {
   const { dial, reference, personId, postalCode, subject, ...more } = document
-  // Of a call about a debt it is the id of the debt.
-  const about = document.purpose === 'debt-collection' ? undefined : subject
-  const kept = { ...more, subject: about, findings: document.findings.map(withoutFacts) }
+  const kept = { ...more, findings: document.findings.map(withoutFacts) }
   const body = Buffer.alloc(length, ' ')
   const marked = Buffer.from(JSON.stringify({ ...kept, number: '', dialed: '', erased: true }))
   // Without room for the mark, as after an unusual number, the record is erased all the same.
