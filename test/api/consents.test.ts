@@ -146,6 +146,17 @@ describe('a stored consent', () => {
     expect((await decide('ai')).decision).toBe('allow')
   })
 
+  it('stands in the view beside an opt-out that was said in a call of another project', async () => {
+    const { running, add, read } = await open()
+    await add()
+    const { db } = running.callgate.storage
+    await running.postJson('/v1/opt-outs', { number, said: 'stop it all', source: 'sms' })
+    await db.updateTable('opt_out_statements').set({ list: 'OTHER' }).execute()
+    const { current, statements } = await read()
+    expect(current).toMatchObject({ isEffective: false })
+    expect(statements).toMatchObject([{ said: 'stop it all', source: 'sms' }])
+  })
+
   it('that is for other calls lifts no opt-out for them', async () => {
     const { running, add, decide } = await open({
       CALLGATE_GATE_PURPOSES:

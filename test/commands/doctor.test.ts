@@ -159,6 +159,6 @@ it('requires the address of a server whose port is not known, and times that are
 it('says that opt-outs wait for a person to read them', async () => {
   const said = { number: '2125550100', said: 'I will sue you', channel: 'text' }
   expect((await running.postJson('/v1/opt-outs', said, running.keys.main)).status).toBe(200)
-  const problem = 'opt-outs whose words are not understood and that nobody has read: 1'
+  const problem = 'opt-outs with words that were not understood wait for a person to read them: 1'
   expect(await findAll()).toContainEqual(`soon opt-outs main: account main: ${problem}`)
 })

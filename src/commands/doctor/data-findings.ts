@@ -256,7 +256,7 @@ async function findKeyFindings(db: Db, clock: Clock): Promise<readonly HealthFin
   })
 }
 
-/** What nobody has read; it is in force all the same. Fails for a database of an earlier version. */
+/** Opt-outs that a person still has to read; they are in force anyway. Fails for a database of an earlier version. */
 async function findOptOutFindings(db: Db): Promise<readonly HealthFinding[]> {
   const rows = await db
     .selectFrom('opt_out_statements')
@@ -267,7 +267,7 @@ async function findOptOutFindings(db: Db): Promise<readonly HealthFinding[]> {
     .orderBy('account_id')
     .execute()
   return rows.map(({ account_id: account, count }) => {
-    const problem = `account ${account}: opt-outs whose words are not understood and that nobody has read: ${count}`
+    const problem = `account ${account}: opt-outs with words that were not understood wait for a person to read them: ${count}`
     const fix = `callgate opt-outs list --unclear --account ${account}, then: callgate opt-outs read <id>`
     return { level: 'soon', subject: 'opt-outs', account, problem, fix }
   })

@@ -59,7 +59,7 @@ function registerList(group: Command, terminal: Terminal): void {
     .option('--number <number>', 'only of this number')
     .option(
       '--unclear',
-      'only those that are not understood and that nobody has read, with their ids',
+      'only those with words that were not understood and are not yet read, with their ids',
     )
     .option('--limit <count>', 'at most so many', '100')
     .action((options: ListOptions, command: Command) =>

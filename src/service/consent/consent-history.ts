@@ -98,7 +98,7 @@ export class ConsentHistories {
       .selectAll()
       .where('account_id', '=', accountId)
       .where('number', '=', number)
-      .where('list', '=', internalDncList)
+      .where((row) => row.or([row('list', '=', internalDncList), row('scope', '=', 'everything')]))
       .orderBy('heard_at', 'desc')
       .limit(maxRows)
       .execute()
@@ -150,7 +150,10 @@ export class ConsentHistories {
       type: record.type,
       consentId: record.consent?.id ?? null,
       evidence: record.consent?.evidence ?? null,
-      isEffective: found.relationship === 'current',
+      isEffective:
+        found.relationship === 'current' &&
+        found.internalList !== 'listed' &&
+        found.optOut === undefined,
       expiresOn: found.expiresOn === undefined ? null : formatDay(found.expiresOn),
       isRevoked: found.optOut?.effect === 'ended',
     }

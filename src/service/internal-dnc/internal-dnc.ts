@@ -110,7 +110,7 @@ export class InternalDnc implements InternalDncEntrySource {
 
   /**
    * Adds all numbers to the list or none. A number that is already on it keeps its dates, but the
-   * opt-out is recorded and ends any earlier permission, unless the account ignores repeated adds and nobody has said it.
+   * opt-out is recorded and ends any earlier permission, unless the account ignores repeated adds and this one has no words.
    * Resolves when the change is on disk and announced, with what is stored of the statement.
    */
   async add(
