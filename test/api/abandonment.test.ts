@@ -88,6 +88,59 @@ describe('an outcome', () => {
   })
 })
 
+describe('an outcome of a call that nobody answered', () => {
+  const dialledAt = '2026-11-23T17:00:05Z'
+  const rang = (seconds: number, more: object = {}) => {
+    const failedAt = new Date(Date.parse(dialledAt) + seconds * 1_000).toISOString()
+    return { state: 'failed', dialledAt, failedAt, ...more }
+  }
+  const readRings = async () => {
+    const [row] = await list()
+    return [row?.unanswered ?? 0, row?.disconnectedEarly ?? 0]
+  }
+
+  it.each<readonly [object, number, number]>([
+    [rang(14.999), 1, 1],
+    [rang(15), 1, 0],
+    [rang(5, { dialStatus: 'CANCEL' }), 1, 1],
+    [rang(5, { dialStatus: 'canceled', cause: 0 }), 1, 1],
+    [rang(5, { dialStatus: 'no-answer' }), 1, 1],
+    [{ ...rang(5), failedAt: undefined, endedAt: '2026-11-23T17:00:10Z' }, 1, 1],
+    // The network said that nobody answers, or could not place the call.
+    [rang(5, { dialStatus: 'NOANSWER', cause: 19 }), 1, 0],
+    [rang(5, { dialStatus: 'CONGESTION' }), 1, 0],
+    [rang(5, { cause: 21 }), 1, 0],
+    [rang(1, { dialStatus: 'BUSY' }), 0, 0],
+    [rang(1, { cause: 1 }), 0, 0],
+    [{ state: 'failed', dialStatus: 'CANCEL' }, 0, 0],
+    [{ state: 'dialed', dialledAt, endedAt: '2026-11-23T17:00:10Z' }, 0, 0],
+  ])(
+    '%j adds %i to those with times, and %i to those that ended early',
+    async (body, more, early) => {
+      const before = await readRings()
+      const { id } = await decide()
+      for (let again = 0; again < 2; again += 1) expect((await note(id, body)).status).toBe(200)
+      expect(await readRings()).toEqual([Number(before[0]) + more, Number(before[1]) + early])
+    },
+  )
+
+  it('counts by the times of several reports, and not for calls that a person dials or to Canada', async () => {
+    const [unanswered, early] = await readRings()
+    const { id } = await decide({ callKind: 'ai' })
+    await note(id, { state: 'dialed', at: dialledAt })
+    await note(id, { state: 'failed', at: '2026-11-23T17:00:09Z' })
+    expect(await readRings()).toEqual([Number(unanswered) + 1, Number(early) + 1])
+    for (const call of [{ callKind: 'manual' }, { number: '4165550106' }]) {
+      await note((await decide(call)).id, rang(2))
+    }
+    expect(await readRings()).toEqual([Number(unanswered) + 1, Number(early) + 1])
+    const metrics = await (await running.get('/metrics')).text()
+    expect(metrics).toContain(
+      `callgate_disconnected_early_calls{account="sandbox"} ${Number(early) + 1}`,
+    )
+  })
+})
+
 it('a campaign with too many abandoned calls is blocked, and its gauge says so', async () => {
   for (let call = 0; call < 99; call += 1) {
     const { id } = await decide()

@@ -6,6 +6,7 @@ import {
   type AnswerReport,
   type CallOutcome,
   findReach,
+  findRing,
   nameCampaign,
   type SaidDisclosure,
 } from '../../domain/call-outcome.js'
@@ -79,19 +80,32 @@ export async function applyReport(
     }
   }
   const outcome: Partial<CallOutcome> = { state, ...rest, ...(at && { [`${state}At`]: at }) }
+  const merged = mergeOutcome(readRecorded(document), outcome)
   if (isCounted(document)) {
     const dialedAt =
       outcome.dialledAt ?? (state === 'dialled' ? findFirstReport(document, now) : undefined)
     await counters.attempts.notePlaced(toAttempt(document), {
       dialedAt: dialedAt && Math.min(dialedAt, now),
-      reach: findReach(mergeOutcome(readRecorded(document), outcome)),
+      reach: findReach(merged),
     })
   }
   if (state === 'answered') await countAnswer(document, { ...outcome, fromPlatform }, counters)
+  else await countRing(document, merged, counters)
   return outcome
 }
 
-/** Of a call that a person dialed, and of one that no check has judged, nothing is counted. */
+type CampaignCounters = Pick<ReportCounters, 'abandonment' | 'getCallingRules'>
+
+/** Counts a call that nobody answered; `outcome` is all that is known of it. */
+export async function countRing(
+  document: DecisionDocument,
+  outcome: Partial<CallOutcome>,
+  counters: CampaignCounters,
+): Promise<void> {
+  const ring = findRing(outcome)
+  if (ring) await count(document, { ring }, counters)
+}
+
 async function countAnswer(
   document: DecisionDocument,
   {
@@ -101,13 +115,22 @@ async function countAnswer(
     greetingEndedAt,
     connectedAt,
   }: AnswerReport & { readonly fromPlatform: boolean },
-  { abandonment, getCallingRules }: ReportCounters,
+  counters: CampaignCounters,
+): Promise<void> {
+  const report = { answeredBy, answeredAt, greetingEndedAt, connectedAt }
+  const saysNothing = [answeredBy, greetingEndedAt, connectedAt].every((one) => one === undefined)
+  if ((document.callKind === 'ai' || fromPlatform) && saysNothing) return
+  await count(document, report, counters)
+}
+
+/** Of a call that a person dialed, and of one that no check has judged, nothing is counted. */
+async function count(
+  document: DecisionDocument,
+  report: AnswerReport,
+  { abandonment, getCallingRules }: CampaignCounters,
 ): Promise<void> {
   const callKind = callKinds.find((kind) => kind === document.callKind)
   if (callKind === undefined || callKind === 'manual' || document.findings.length === 0) return
-  const report = { answeredBy, answeredAt, greetingEndedAt, connectedAt }
-  const saysNothing = [answeredBy, greetingEndedAt, connectedAt].every((one) => one === undefined)
-  if ((callKind === 'ai' || fromPlatform) && saysNothing) return
   const { id: decisionId, accountId } = document
   const at = parseInstant(document.decidedAt) ?? 0
   const purpose = findPurpose(document)
@@ -128,7 +151,7 @@ function findPlaces({ findings }: DecisionDocument): readonly CandidatePlace[] {
 }
 
 /** What was reported before. */
-function readRecorded({ outcome: recorded }: DecisionDocument): Partial<CallOutcome> {
+export function readRecorded({ outcome: recorded }: DecisionDocument): Partial<CallOutcome> {
   if (recorded === undefined) return {}
   const { state, leg, answeredBy, dialStatus, cause } = recorded
   const at = (text: string | undefined) => (text === undefined ? undefined : parseInstant(text))
