@@ -106,6 +106,8 @@ export interface DecisionDocument {
   readonly judgedAt: string
   readonly validUntil: string
   readonly nextAllowedAt?: string | undefined
+  /** The call may be placed then at the latest: reports of other calls may open it earlier. */
+  readonly nextAllowedAtLatest?: true | undefined
   /** Of an allow, in the order in which it is said; absent if nothing must be. */
   readonly disclosures?: readonly Disclosure[] | undefined
   readonly whatIf: boolean
@@ -175,7 +177,7 @@ function formatDecision(decision: Decision): string {
     `,"judgedAt":"${formatInstant(judgedAt)}","validUntil":"${formatInstant(decision.validUntil)}"` +
     (nextAllowedAt === undefined
       ? ''
-      : formatMember('nextAllowedAt', formatFinite(nextAllowedAt))) +
+      : formatMember('nextAllowedAt', formatFinite(nextAllowedAt)) + formatLatest(decision)) +
     formatDisclosures(decision) +
     `,"whatIf":${request.at !== undefined},"degraded":${JSON.stringify(listDegradedChecks(decision))}` +
     (policy === undefined ? '' : `,"policy":${JSON.stringify(policy)}`) +
@@ -194,6 +196,14 @@ function formatDecision(decision: Decision): string {
     formatMember('reference', request.reference) +
     `,"recordVersion":${recordVersion}}`
   )
+}
+
+function formatLatest({ findings, effects }: Decision): string {
+  const isShadowed = effects.some(
+    ({ check, effect }) => check === 'abandonment' && effect === 'shadowed',
+  )
+  const mayOpenEarlier = findings.some(({ reason }) => reason === 'abandonment-rate')
+  return mayOpenEarlier && !isShadowed ? ',"nextAllowedAtLatest":true' : ''
 }
 
 function formatDisclosures({ decision, disclosures }: Decision): string {

@@ -151,7 +151,14 @@ it('a campaign with too many abandoned calls is blocked, and its gauge says so',
   expect(await decide()).toMatchObject({
     decision: 'block',
     nextAllowedAt: expect.stringMatching(/^2026-12-23T/),
+    nextAllowedAtLatest: true,
   })
+  const preview = { numbers: ['2125550106', '4165550106'], callKind: 'autodialed' }
+  const { rows } = (await (await running.postJson('/v1/decisions/preview', preview)).json()) as {
+    readonly rows: readonly object[]
+  }
+  expect(rows[0]).toMatchObject({ decision: 'block', nextAllowedAtLatest: true })
+  expect(rows[1]).not.toHaveProperty('nextAllowedAtLatest')
   expect((await decide({ callKind: 'manual' })).decision).toBe('allow')
   expect((await decide({ number: '4165550106' })).decision).toBe('allow')
   const metrics = await (await running.get('/metrics')).text()

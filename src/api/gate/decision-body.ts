@@ -183,6 +183,12 @@ export const decisionSchema = z.object({
   nextAllowedAt: instant
     .optional()
     .describe('When the call may be placed, if only the time blocks it'),
+  nextAllowedAtLatest: z
+    .literal(true)
+    .optional()
+    .describe(
+      'It may be placed at nextAllowedAt at the latest; what becomes of other calls may open it earlier',
+    ),
   disclosures: z
     .array(
       z
