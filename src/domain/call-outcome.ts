@@ -58,6 +58,8 @@ export interface CallOutcome {
   readonly connectedAt?: Instant | undefined
   /** Whether a recorded message was played because nobody spoke. */
   readonly messagePlayed?: boolean | undefined
+  /** The person who answered confirmed the identity. */
+  readonly identityConfirmed?: true | undefined
   /** The disclosures of the decision that were said; each once. */
   readonly said?: readonly SaidDisclosure[] | undefined
   readonly failedAt?: Instant | undefined

@@ -77,6 +77,7 @@ interface OutcomeDocument {
   readonly greetingEndedAt?: string | undefined
   readonly connectedAt?: string | undefined
   readonly messagePlayed?: boolean | undefined
+  readonly identityConfirmed?: true | undefined
   /** The disclosures that were said, in the order of time. */
   readonly said?: readonly { readonly key: string; readonly at: string }[] | undefined
   readonly failedAt?: string | undefined
@@ -299,6 +300,7 @@ function toOutcomeDocument(outcome: CallOutcome): OutcomeDocument {
     greetingEndedAt: formatFinite(outcome.greetingEndedAt),
     connectedAt: formatFinite(outcome.connectedAt),
     messagePlayed: outcome.messagePlayed,
+    identityConfirmed: outcome.identityConfirmed,
     said: outcome.said
       ?.toSorted((a, b) => a.at - b.at)
       .map(({ key, at }) => ({ key, at: formatInstant(at) })),

@@ -49,6 +49,7 @@ async function open(failing = false) {
     counters: {
       attempts: reports,
       abandonment: { count: async (_, { ring }) => void rings.push(ring) },
+      identities: { confirmIdentity: async () => undefined },
       getCallingRules: () => callingRules,
     },
     findDecision: (id) => describeCall(id, noted),

@@ -122,6 +122,7 @@ const outcomeSchema = z
     greetingEndedAt: instant.optional(),
     connectedAt: instant.optional().describe('When somebody began to speak to the person'),
     messagePlayed: z.boolean().optional().describe('Because nobody spoke'),
+    identityConfirmed: z.literal(true).optional().describe('By the person who answered'),
     said: z
       .array(z.object({ key: z.string(), at: instant }))
       .readonly()

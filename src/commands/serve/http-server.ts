@@ -211,6 +211,7 @@ export function createReportCounters(callgate: Callgate): ReportCounters {
   return {
     attempts: new AttemptOutcomes(callgate.storage),
     abandonment: callgate.abandonment,
+    identities: callgate.service.consentRecords,
     getCallingRules: () => callgate.data.rules,
   }
 }

@@ -11,6 +11,7 @@ import {
   type SaidDisclosure,
 } from '../../domain/call-outcome.js'
 import type { Caller } from '../../domain/caller.js'
+import type { ConfirmedCall } from '../../domain/consent-records.js'
 import {
   type AttemptReports,
   type CallPurpose,
@@ -18,6 +19,7 @@ import {
   callPurposes,
   type ReportedAttempt,
 } from '../../domain/mandate.js'
+import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { CandidatePlace } from '../../domain/place.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, parseInstant } from '../../domain/time/dates.js'
@@ -44,7 +46,15 @@ const times = [
 export interface ReportCounters {
   readonly attempts: AttemptReports
   readonly abandonment: AbandonmentReports
+  readonly identities: { confirmIdentity(caller: Caller, call: ConfirmedCall): Promise<void> }
   readonly getCallingRules: () => Pick<GateRules['callingRules'], 'abandonment'>
+}
+
+interface ReportContext {
+  readonly document: DecisionDocument
+  readonly caller: Caller
+  readonly now: Instant
+  readonly counters: ReportCounters
 }
 
 /**
@@ -53,17 +63,7 @@ export interface ReportCounters {
  */
 export async function applyReport(
   report: OutcomeReport,
-  {
-    document,
-    caller,
-    now,
-    counters,
-  }: {
-    readonly document: DecisionDocument
-    readonly caller: Caller
-    readonly now: Instant
-    readonly counters: ReportCounters
-  },
+  { document, caller, now, counters }: ReportContext,
 ): Promise<Partial<CallOutcome>> {
   requirePossibleReport(report, document, now)
   if (document.decision !== 'allow') throw conflict(document, 'the call was blocked')
@@ -89,9 +89,26 @@ export async function applyReport(
       reach: findReach(merged),
     })
   }
+  if (report.identityConfirmed) await confirmIdentity(merged, { document, caller, now, counters })
   if (state === 'answered') await countAnswer(document, { ...outcome, fromPlatform }, counters)
   else await countRing(document, merged, counters)
   return outcome
+}
+
+/** Only a conversation shows who has the number; that it rings, or is answered, does not. */
+async function confirmIdentity(
+  { state, answeredBy, answeredAt }: Partial<CallOutcome>,
+  { document, caller, now, counters }: ReportContext,
+): Promise<void> {
+  if (state !== 'answered' || answeredBy !== 'person') {
+    const rule = 'is only for a call that a person answered; send answeredBy person'
+    throw invalidRequest([{ field: 'identityConfirmed', value: 'true', rule }])
+  }
+  const { number, erased, decidedAt, projectId, campaignId } = document
+  if (erased) throw conflict(document, 'its number was erased')
+  const calledAt = Math.min(answeredAt ?? parseInstant(decidedAt) ?? 0, now)
+  const call = { number: number as PhoneNumber, projectId, campaignId, calledAt }
+  await counters.identities.confirmIdentity(caller, call)
 }
 
 type CampaignCounters = Pick<ReportCounters, 'abandonment' | 'getCallingRules'>

@@ -1,6 +1,6 @@
 /**
  * How many calls of a campaign were not answered, and how many of them the side of the caller ended too early; and how each such call
- * counts. Older servers count neither.
+ * counts. The last day on which the person of a record confirmed the identity. Older servers count and read none of it.
  */
 import type { Kysely } from 'kysely'
 
@@ -12,4 +12,5 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       .execute()
   }
   await db.schema.alterTable('answered_calls').addColumn('rang', 'text').execute()
+  await db.schema.alterTable('ebr_records').addColumn('confirmed_on', 'text').execute()
 }
