@@ -70,6 +70,23 @@ describe('an outcome', () => {
     expect(await list()).toMatchObject([{ abandoned: 2 }, { abandoned: 2 }])
   })
 
+  it('of a voice platform is refused from a key that is not the key of a proxy, and counts nothing', async () => {
+    const before = await list()
+    const grant = { accountId: 'sandbox', role: 'Agent', label: 'dialer' } as const
+    const dialer = await running.callgate.keys.create({ ...grant, rights: ['decide'] })
+    const proxy = await running.callgate.keys.create({ ...grant, rights: ['decide', 'platform'] })
+    const { id } = await decide()
+    const body = { state: 'answered', fromPlatform: true }
+    const send = (key: string) => running.postJson(`/v1/decisions/${id}/outcome`, body, key)
+    const refused = await send(dialer.key)
+    expect([refused.status, await refused.text()]).toEqual([
+      403,
+      expect.stringContaining("lacks the right 'platform'"),
+    ])
+    expect((await send(proxy.key)).status).toBe(200)
+    expect(await list()).toEqual(before)
+  })
+
   it.each([
     { state: 'failed', fromPlatform: true },
     { fromPlatform: 'yes' },

@@ -249,6 +249,15 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
         json: { state: 'answered', answeredBy: 'person', identityConfirmed: true },
       },
     },
+    {
+      about: 'of a platform',
+      needs: ['decide', 'platform'],
+      status: 404,
+      ask: {
+        path: '/v1/decisions/unknown/outcome',
+        json: { state: 'answered', fromPlatform: true },
+      },
+    },
   ],
   attempts: {
     needs: ['records'],

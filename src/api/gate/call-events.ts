@@ -152,6 +152,12 @@ export const outcomeEndpoint = defineEndpoint<OutcomeRequest, { readonly recorde
       condition: 'identityConfirmed is given',
       appliesTo: ({ identityConfirmed }) => identityConfirmed === true,
     },
+    // Otherwise any dialer could leave its answered calls uncounted.
+    {
+      right: 'platform',
+      condition: 'fromPlatform is true',
+      appliesTo: ({ fromPlatform }) => fromPlatform === true,
+    },
   ],
   // The handler checks the key's limits after it has found the record.
   scopes: 'none',
