@@ -180,6 +180,7 @@ function observeEach(metrics) {
     lastBackupAt: 0,
     nextKeyExpiryAt: 0,
     abandonment: [{ account: 'main', state: 'near', campaigns: 1 }],
+    disconnectedEarly: [{ account: 'main', calls: 1 }],
     rateBudgets: [{ source: 'provider', question: 'scrub', ratio: 1 }],
   }))
   metrics.setAsteriskConnected('asterisk', false)

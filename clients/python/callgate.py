@@ -175,6 +175,8 @@ class Blocked:
     # When the call may be asked about again, if only the time blocks it; ISO 8601, UTC.
     next_allowed_at: Optional[str]
     approval: Optional[WaitingApproval] = None
+    # The call may be asked about again at next_allowed_at at the latest, and perhaps earlier.
+    next_allowed_at_latest: bool = False
 
     may_dial = False
 
@@ -401,7 +403,8 @@ def _read_decision(asked: str, call_kind: str, answer: _Answer) -> Decision:
     if decision == "block":
         next_allowed_at = body.get("nextAllowedAt")
         opens_at = next_allowed_at if isinstance(next_allowed_at, str) else None
-        return Blocked(*answered, opens_at, _read_approval(mandate.get("approval")))
+        latest = body.get("nextAllowedAtLatest") is True
+        return Blocked(*answered, opens_at, _read_approval(mandate.get("approval")), latest)
     degraded = body.get("degraded")
     valid_seconds = _read_valid_seconds(body, date)
     if decision != "allow" or body.get("dial") != number or valid_seconds is None:

@@ -54,6 +54,8 @@ export interface Blocked extends Answered {
   readonly mayDial: false
   /** When the call may be asked about again, if only the time blocks it; ISO 8601, UTC. */
   readonly nextAllowedAt: string | undefined
+  /** The call may be asked about again at `nextAllowedAt` at the latest, and perhaps earlier. */
+  readonly nextAllowedAtLatest: boolean
   /** The approval that the call waits for: ask again with its id once a person has given it. */
   readonly approval: WaitingApproval | undefined
 }
@@ -212,7 +214,9 @@ export function readDecision(call: Call, answer: HttpAnswer): Decision {
   if (decision === 'block') {
     const nextAllowedAt = textOf(body, 'nextAllowedAt')
     const approval = readApproval(memberOf(mandate, 'approval'))
-    return Object.freeze({ kind: 'blocked', mayDial: false, ...answered, nextAllowedAt, approval })
+    const nextAllowedAtLatest = memberOf(body, 'nextAllowedAtLatest') === true
+    const next = { nextAllowedAt, nextAllowedAtLatest, approval }
+    return Object.freeze({ kind: 'blocked', mayDial: false, ...answered, ...next })
   }
   const degraded = textsOf(memberOf(body, 'degraded'))
   const validMs = readValidMs(body, date)

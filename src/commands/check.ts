@@ -144,13 +144,14 @@ const marks: Readonly<Record<FindingDocument['verdict'], string>> = {
 
 function describeDecision(decision: DecisionDocument): string {
   const { number, callKind, accountId, judgedAt, validUntil, nextAllowedAt } = decision
+  const latest = decision.nextAllowedAtLatest ? ' at the latest' : ''
   const { degraded, policy = [] } = decision
   const widest = Math.max(0, ...decision.findings.map(({ check }) => check.length))
   return [
     `${decision.decision.toUpperCase()}  ${number}  ${callKind} call, account ${accountId}`,
     `  ${decision.reason}: ${decision.message}`,
     `  decided as of ${judgedAt}, valid until ${validUntil}`,
-    ...(nextAllowedAt === undefined ? [] : [`  may be called from ${nextAllowedAt}`]),
+    ...(nextAllowedAt === undefined ? [] : [`  may be called from ${nextAllowedAt}${latest}`]),
     ...decision.findings.map(
       ({ check, verdict, detail, source }) =>
         `  [${marks[verdict]}] ${check.padEnd(widest)}  ${detail} (${source})`,

@@ -1,6 +1,6 @@
 /**
  * `callgate report shadow`: how many calls the checks in shadow mode would have blocked. `callgate report abandonment`: how many answered
- * calls of each campaign were abandoned.
+ * calls of each campaign were abandoned, and how many others ended too early.
  */
 import { join } from 'node:path'
 import type { Command } from 'commander'
@@ -153,7 +153,7 @@ function registerAbandonment(group: Command, terminal: Terminal): void {
   group
     .command('abandonment')
     .description(
-      'how many answered calls of each campaign were abandoned, by the periods of each law',
+      'how many answered calls of each campaign were abandoned, and how many others disconnected too early, by the periods of each law',
     )
     .option('--account <id>', 'only this account (default: all)')
     .option('--all', 'also periods that have ended')
@@ -174,6 +174,7 @@ function describeCount({ callingHours }: Settings) {
   const { limits } = loadCallingRules(resolveShippedFile(callingHours.rulesFile)).abandonment
   return (count: CampaignCount) => {
     const { accountId: account, campaign, rule, answered, abandoned } = count
+    const { unanswered, disconnectedEarly } = count
     const limit = limits.find(({ id }) => id === rule)
     return {
       ...{ account, campaign, rule },
@@ -183,18 +184,40 @@ function describeCount({ callingHours }: Settings) {
       maxPercent: limit?.maxPercent ?? null,
       state: limit ? judgeAbandoned(limit, count) : null,
       citation: limit?.citation ?? null,
+      ...{
+        unanswered,
+        disconnectedEarly,
+        ringSeconds: limit?.ringMs ? limit.ringMs / 1_000 : null,
+      },
     }
   }
 }
 
 function formatAbandonment(rows: readonly ReturnType<ReturnType<typeof describeCount>>[]): string {
-  if (rows.length === 0) return 'no answered call was reported\n'
+  if (rows.length === 0) return 'no call of a campaign was reported\n'
   return formatTable(
-    ['account', 'campaign', 'rule', 'from', 'until', 'answered', 'abandoned', 'share', 'limit', ''],
+    [
+      ...[
+        'account',
+        'campaign',
+        'rule',
+        'from',
+        'until',
+        'answered',
+        'abandoned',
+        'share',
+        'limit',
+      ],
+      ...['', 'unanswered', 'disconnected early'],
+    ],
     rows.map(({ percent, maxPercent, answered, abandoned, state, ...row }) => [
       ...[row.account, row.campaign, row.rule, row.from, row.until],
       ...[formatNumber(answered), formatNumber(abandoned), `${percent.toFixed(2)} %`],
       ...[maxPercent === null ? '-' : `${maxPercent} %`, state ?? ''],
+      ...[
+        formatNumber(row.unanswered),
+        row.ringSeconds ? formatNumber(row.disconnectedEarly) : '-',
+      ],
     ]),
   )
 }

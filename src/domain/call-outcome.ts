@@ -58,6 +58,8 @@ export interface CallOutcome {
   readonly connectedAt?: Instant | undefined
   /** Whether a recorded message was played because nobody spoke. */
   readonly messagePlayed?: boolean | undefined
+  /** The person who answered confirmed the identity. */
+  readonly identityConfirmed?: true | undefined
   /** The disclosures of the decision that were said; each once. */
   readonly said?: readonly SaidDisclosure[] | undefined
   readonly failedAt?: Instant | undefined
@@ -93,6 +95,33 @@ export function findReach({
   return dialStatus?.toUpperCase() === 'BUSY' || causesOfNoConnection.has(cause) ? -1 : 0
 }
 
+/** How long a call rang that nobody answered. */
+export interface UnansweredRing {
+  readonly ringMs: number
+  /** Whether the side of the caller ended it; also if nothing says who did. */
+  readonly isEndedByCaller: boolean
+}
+
+/** `Dial()` has these when the caller hangs up, and when its time is over. */
+const statusesOfCaller: ReadonlySet<string | undefined> = new Set([undefined, 'CANCEL', 'NOANSWER'])
+/** ITU-T Q.850: normal clearing, no user responding, timer expired, interworking. With others, the network ended the call. */
+const causesOfCaller: ReadonlySet<number | undefined> = new Set([undefined, 16, 18, 102, 127])
+
+/** `undefined` if the call was answered or did not ring, or if it is not known from when until when it rang. */
+export function findRing(outcome: Partial<CallOutcome>): UnansweredRing | undefined {
+  const { dialledAt, failedAt, endedAt, dialStatus, cause } = outcome
+  const end = failedAt ?? endedAt
+  if (findReach(outcome) !== 0 || dialledAt === undefined || end === undefined) return undefined
+  // Platforms write canceled, cancelled and no-answer.
+  const status = dialStatus
+    ?.toUpperCase()
+    .replace(/[^A-Z]/g, '')
+    .replace(/^CANCELL?ED$/, 'CANCEL')
+  // While the leg of a canceled call ends, it may get any cause.
+  const isByCause = status === 'CANCEL' || causesOfCaller.has(cause)
+  return { ringMs: end - dialledAt, isEndedByCaller: statusesOfCaller.has(status) && isByCause }
+}
+
 /** Records the outcome of calls; never throws, and callers do not wait for it. */
 export interface OutcomeRecorder {
   /**
@@ -111,6 +140,8 @@ export interface AbandonmentLimit {
   readonly minAnswered: number
   /** A call in which somebody speaks within so long of the greeting is not abandoned. */
   readonly connectWithinMs: number
+  /** So long an unanswered call rings before the side of the caller ends it; `undefined` if the law does not say. */
+  readonly ringMs: number | undefined
   /** Each period is so many days, the first one from the first call on, or a calendar month in a time zone. */
   readonly period: { readonly days: number } | { readonly monthIn: string }
   readonly citation: string
@@ -124,6 +155,9 @@ export interface AbandonmentCount {
   readonly until: Instant
   readonly answered: number
   readonly abandoned: number
+  /** Not answered, with times of dialing and end; and those that the side of the caller ended too early. */
+  readonly unanswered: number
+  readonly disconnectedEarly: number
 }
 
 /** Of the campaigns of an account; see {@link nameCampaign}. */
@@ -154,8 +188,8 @@ export function judgeAbandoned(
   return abandoned * 100 >= warnPercent * answered ? 'near' : 'within'
 }
 
-/** A call that was allowed and that a person may have answered. */
-export interface AnsweredCall {
+/** A call that was allowed, and that the laws on abandoned calls count for its campaign. */
+export interface CampaignCall {
   readonly decisionId: string
   readonly accountId: string
   /** See {@link nameCampaign}. */
@@ -164,15 +198,16 @@ export interface AnsweredCall {
   readonly at: Instant
 }
 
+/** `ring` of a call that nobody answered. */
 export type AnswerReport = Pick<
   CallOutcome,
   'answeredBy' | 'answeredAt' | 'greetingEndedAt' | 'connectedAt'
->
+> & { readonly ring?: UnansweredRing | undefined }
 
 export interface AbandonmentReports {
   /** Counts the call by each of the limits once; a later report corrects how it counts. */
   count(
-    call: AnsweredCall,
+    call: CampaignCall,
     report: AnswerReport,
     limits: readonly AbandonmentLimit[],
   ): Promise<void>

@@ -18,9 +18,17 @@ export type Role = (typeof roles)[number]
 
 /**
  * The rights of keys (ADR 0073): decide on calls, look up facts, write opt-outs, write consent,
- * manage the account or spend its credits, and copy the account to an edge. Each endpoint lists the rights it needs.
+ * manage the account or spend its credits, copy the account to an edge, and pass on events of voice platforms. Each endpoint lists the rights it needs.
  */
-export const rights = ['decide', 'look-up', 'records', 'consent', 'manage', 'edge'] as const
+export const rights = [
+  'decide',
+  'look-up',
+  'records',
+  'consent',
+  'manage',
+  'edge',
+  'platform',
+] as const
 export type Right = (typeof rights)[number]
 
 export interface KeyLimits {

@@ -210,6 +210,8 @@ export interface ScrubVerdict {
   readonly ebrType: EbrType | ''
   /** The day of the contact of a current record; absent when the source does not report it. */
   readonly contactOn?: LocalDay | undefined
+  /** The last day on which the person confirmed the identity in a call, if one is known. */
+  readonly confirmedOn?: LocalDay | undefined
   /** Of a permission record; absent when the source does not report it. */
   readonly consent?: ConsentTerms | undefined
   readonly doNotCallToday: boolean

@@ -2,10 +2,18 @@
  * Relationship and consent records (spec, "Existing business relationship and consent") as listed and
  * removed.
  */
+
+import type { ScopeChoice } from './caller.js'
 import type { ConsentEvidence, EbrType } from './compliance.js'
 import type { CallKind, CallPurpose } from './decision.js'
 import type { PhoneNumber } from './phone-number.js'
 import type { Instant, LocalDay } from './time/clock.js'
+
+/** A call in which the person called confirmed the identity. */
+export interface ConfirmedCall extends ScopeChoice {
+  readonly number: PhoneNumber
+  readonly calledAt: Instant
+}
 
 export interface ConsentRecordsRequest {
   /** 10 digits each; the service refuses anything else. */

@@ -243,6 +243,8 @@ export interface Finding {
   readonly facts?: string | undefined
   /** Of the permission check: a permission record on file that is current allows the call. */
   readonly hasPermission?: true | undefined
+  /** This finding as it is while the check of reassigned numbers is in shadow, if that differs. */
+  readonly inShadow?: Finding | undefined
   /** What each source alone gave, if several did. */
   readonly parts?: readonly Finding[] | undefined
   /** Its JSON around its age, which alone differs from call to call; a copy does not have it. */

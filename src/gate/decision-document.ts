@@ -77,6 +77,7 @@ interface OutcomeDocument {
   readonly greetingEndedAt?: string | undefined
   readonly connectedAt?: string | undefined
   readonly messagePlayed?: boolean | undefined
+  readonly identityConfirmed?: true | undefined
   /** The disclosures that were said, in the order of time. */
   readonly said?: readonly { readonly key: string; readonly at: string }[] | undefined
   readonly failedAt?: string | undefined
@@ -106,6 +107,8 @@ export interface DecisionDocument {
   readonly judgedAt: string
   readonly validUntil: string
   readonly nextAllowedAt?: string | undefined
+  /** The call may be placed then at the latest: reports of other calls may open it earlier. */
+  readonly nextAllowedAtLatest?: true | undefined
   /** Of an allow, in the order in which it is said; absent if nothing must be. */
   readonly disclosures?: readonly Disclosure[] | undefined
   readonly whatIf: boolean
@@ -175,7 +178,7 @@ function formatDecision(decision: Decision): string {
     `,"judgedAt":"${formatInstant(judgedAt)}","validUntil":"${formatInstant(decision.validUntil)}"` +
     (nextAllowedAt === undefined
       ? ''
-      : formatMember('nextAllowedAt', formatFinite(nextAllowedAt))) +
+      : formatMember('nextAllowedAt', formatFinite(nextAllowedAt)) + formatLatest(decision)) +
     formatDisclosures(decision) +
     `,"whatIf":${request.at !== undefined},"degraded":${JSON.stringify(listDegradedChecks(decision))}` +
     (policy === undefined ? '' : `,"policy":${JSON.stringify(policy)}`) +
@@ -194,6 +197,14 @@ function formatDecision(decision: Decision): string {
     formatMember('reference', request.reference) +
     `,"recordVersion":${recordVersion}}`
   )
+}
+
+function formatLatest({ findings, effects }: Decision): string {
+  const isShadowed = effects.some(
+    ({ check, effect }) => check === 'abandonment' && effect === 'shadowed',
+  )
+  const mayOpenEarlier = findings.some(({ reason }) => reason === 'abandonment-rate')
+  return mayOpenEarlier && !isShadowed ? ',"nextAllowedAtLatest":true' : ''
 }
 
 function formatDisclosures({ decision, disclosures }: Decision): string {
@@ -289,6 +300,7 @@ function toOutcomeDocument(outcome: CallOutcome): OutcomeDocument {
     greetingEndedAt: formatFinite(outcome.greetingEndedAt),
     connectedAt: formatFinite(outcome.connectedAt),
     messagePlayed: outcome.messagePlayed,
+    identityConfirmed: outcome.identityConfirmed,
     said: outcome.said
       ?.toSorted((a, b) => a.at - b.at)
       .map(({ key, at }) => ({ key, at: formatInstant(at) })),

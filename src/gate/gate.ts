@@ -205,7 +205,10 @@ export class Gate {
     const { settings, timers, clock } = this.#deps
     const { request } = call
     const { purpose = 'telemarketing' } = call.purpose ?? {}
-    const findings = addStoredFindings(request, checked, {
+    const policy = this.#choosePolicy(request, stored.pauses)
+    const inForce =
+      policy.reassigned.mode === 'shadow' ? checked.map((one) => one.inShadow ?? one) : checked
+    const findings = addStoredFindings(request, inForce, {
       number,
       purpose,
       stored,
@@ -213,7 +216,6 @@ export class Gate {
       rules: this.#deps,
     })
     const instants = this.#recorder.readInstants(call.account)
-    const policy = this.#choosePolicy(request, stored.pauses)
     const ruling = rule(request, findings, policy, instants)
     const mayBeExcepted = settings.whileCutOff !== undefined && ruling.decision === 'allow'
     const detail = mayBeExcepted

@@ -47,7 +47,8 @@ export function createPreviewRoute(gate: Gate, clock: Clock): Route {
     )
     for await (const document of documents) {
       counts.add(document)
-      const { dialed, number, postalCode, decision, reason, message, nextAllowedAt } = document
+      const { dialed, number, postalCode, decision, reason, message } = document
+      const { nextAllowedAt, nextAllowedAtLatest } = document
       const hours = document.findings.find(({ check }) => check === 'calling-hours')
       const callingHours = hours && hoursReasons.has(hours.reason) ? hours.detail : undefined
       rows.push({
@@ -58,6 +59,7 @@ export function createPreviewRoute(gate: Gate, clock: Clock): Route {
         reason,
         message,
         nextAllowedAt,
+        nextAllowedAtLatest,
         callingHours,
       })
     }

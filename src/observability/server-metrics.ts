@@ -28,6 +28,8 @@ export interface ServerReadings {
     readonly state: 'near' | 'over'
     readonly campaigns: number
   }[]
+  /** Unanswered calls of current periods that the side of the caller ended too early. */
+  readonly disconnectedEarly: readonly { readonly account: string; readonly calls: number }[]
   /** The share of each rate limit for a provider that is left, from 0 to 1. */
   readonly rateBudgets: readonly {
     readonly source: string
@@ -209,6 +211,14 @@ function createReadGauges(registry: Registry): ServerMetrics['setServerReader'] 
       for (const { account, state, campaigns } of abandonment) to.set({ account, state }, campaigns)
     },
     ['account', 'state'],
+  )
+  gauge(
+    'callgate_disconnected_early_calls',
+    'Unanswered calls that the caller ended before the ring time of a calling rule, in the current periods of all campaigns.',
+    (to, { disconnectedEarly }) => {
+      for (const { account, calls } of disconnectedEarly) to.set({ account }, calls)
+    },
+    ['account'],
   )
   return (from) => {
     read = from

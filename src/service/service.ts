@@ -30,7 +30,7 @@ export interface CallServices {
   readonly scrub: Pick<Scrub, 'streamRows'>
   readonly internalDnc: Pick<InternalDnc, 'add' | 'remove' | 'readStatus' | 'count'>
   readonly consent: Pick<Consent, 'record'>
-  readonly consentRecords: Pick<ConsentRecords, 'list' | 'remove'>
+  readonly consentRecords: Pick<ConsentRecords, 'confirmIdentity' | 'list' | 'remove'>
   readonly consentHistories: Pick<ConsentHistories, 'add' | 'read'>
   readonly litigators: Pick<LitigatorCheck, 'check'>
 }

@@ -32,6 +32,7 @@ import * as abandonmentAndCallerIds from './migrations/0026-abandonment-and-call
 import * as optOutScopes from './migrations/0027-opt-out-scopes-expand.js'
 import * as attemptPurposes from './migrations/0029-attempt-purposes-expand.js'
 import * as listRights from './migrations/0030-list-rights-expand.js'
+import * as reportedCalls from './migrations/0034-reported-calls-expand.js'
 import type { EngineTraits, OpenDatabase } from './open-database.js'
 import { limitLockWaits, lockMigration, readConnectedSchemas } from './postgres/schema-locks.js'
 import type { Db } from './tables.js'
@@ -66,6 +67,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0027-opt-out-scopes-expand': optOutScopes,
   '0029-attempt-purposes-expand': attemptPurposes,
   '0030-list-rights-expand': listRights,
+  '0034-reported-calls-expand': reportedCalls,
 }
 
 /** In order. */

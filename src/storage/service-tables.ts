@@ -270,9 +270,12 @@ export interface AbandonmentCountRow {
   period_end: number
   answered: number
   abandoned: number
+  /** Not answered, with times; and those that the side of the caller ended too early. */
+  unanswered: Generated<number>
+  disconnected_early: Generated<number>
 }
 
-/** What was reported of a call that was answered; kept as long as a report may still correct it. */
+/** What was reported of a call that was answered, or that rang; kept as long as a report may still correct it. */
 export interface AnsweredCallRow {
   decision_id: string
   /** When it was allowed. */
@@ -283,6 +286,8 @@ export interface AnsweredCallRow {
   connected_at: number | null
   /** In which rows of `abandonment_counts` it is counted, and as what, as JSON. */
   counted: string
+  /** The same of a call that nobody answered; null in rows of older servers. */
+  rang: string | null
 }
 
 /** What a person said when they opted out; `internal_dnc` has the opt-out. */

@@ -359,6 +359,8 @@ export interface EbrRecordRow {
   contact_on: string
   /** The instant of contact, where the caller gave a time of day. */
   contact_at: number | null
+  /** The last day on which the person confirmed the identity in a call; null in records of older servers. */
+  confirmed_on: Generated<string | null>
   obligation_ends_on: string | null
   reference_num: string | null
   brand: string | null

@@ -37,7 +37,7 @@ const multipart = (form: Record<string, string>) => {
 const validate = '/v1.5/Auth/Validate'
 /** What a key without limits may do. */
 const unlimited = {
-  Rights: ['decide', 'look-up', 'records', 'consent', 'manage', 'edge'],
+  Rights: ['decide', 'look-up', 'records', 'consent', 'manage', 'edge', 'platform'],
   CallKinds: ['manual', 'autodialed', 'ai'],
   Now: '2026-11-20T12:00:00Z',
 }

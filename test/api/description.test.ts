@@ -46,6 +46,7 @@ function everyEndpoint() {
         counters: {
           attempts: new AttemptOutcomes(storage),
           abandonment,
+          identities: service.consentRecords,
           getCallingRules: () => data.rules,
         },
         importedAttempts: { add: async () => undefined },

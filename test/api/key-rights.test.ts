@@ -234,11 +234,31 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
   'predial-get': { needs: decide, ask: { path: '/v1/predial', query: { number, kind: 'manual' } } },
   'predial-post': { needs: decide, ask: { path: '/v1/predial', form: { number, kind: 'manual' } } },
   decision: { needs: decide, status: 404, ask: { path: '/v1/decisions/unknown' } },
-  outcome: {
-    needs: decide,
-    status: 404,
-    ask: { path: '/v1/decisions/unknown/outcome', json: { state: 'failed' } },
-  },
+  outcome: [
+    {
+      needs: decide,
+      status: 404,
+      ask: { path: '/v1/decisions/unknown/outcome', json: { state: 'failed' } },
+    },
+    {
+      about: 'with a confirmed identity',
+      needs: ['decide', 'consent'],
+      status: 404,
+      ask: {
+        path: '/v1/decisions/unknown/outcome',
+        json: { state: 'answered', answeredBy: 'person', identityConfirmed: true },
+      },
+    },
+    {
+      about: 'of a platform',
+      needs: ['decide', 'platform'],
+      status: 404,
+      ask: {
+        path: '/v1/decisions/unknown/outcome',
+        json: { state: 'answered', fromPlatform: true },
+      },
+    },
+  ],
   attempts: {
     needs: ['records'],
     ask: {

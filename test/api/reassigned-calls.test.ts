@@ -79,6 +79,66 @@ describe('the sandbox', () => {
     expect(await decide(running, { number, callKind: 'ai' })).toMatchObject({ decision: 'allow' })
   })
 
+  it('asks about the day on which the person confirmed the identity, and no other call moves it', async () => {
+    const running = await open()
+    const number = '2125550113'
+    await consentTo(running, number, '07/01/2026')
+    // A person may call: the call rests on no consent.
+    const { id } = await decide(running, { number, callKind: 'manual' })
+    const note = async (body: object) => {
+      const response = await running.postJson(`/v1/decisions/${id}/outcome`, body)
+      return [response.status, await response.text()] as const
+    }
+    const at = '2026-11-23T17:00:00Z'
+    const confirmed = { state: 'answered', at, answeredBy: 'person', identityConfirmed: true }
+    for (const body of [
+      { state: 'dialed', at, identityConfirmed: true },
+      { state: 'answered', at, identityConfirmed: true },
+      { ...confirmed, answeredBy: 'machine' },
+      { ...confirmed, answeredBy: 'unknown' },
+      { ...confirmed, identityConfirmed: false },
+    ]) {
+      const [status, text] = await note(body)
+      expect([status, body]).toEqual([400, body])
+      expect(text).toContain('identityConfirmed')
+    }
+    expect((await note({ state: 'dialed', at }))[0]).toBe(200)
+    expect((await note({ state: 'answered', at, answeredBy: 'person' }))[0]).toBe(200)
+    const ask = () => decide(running, { number, callKind: 'ai' })
+    expect(await ask()).toMatchObject({ decision: 'block', reason: 'reassigned' })
+    expect(await note(confirmed)).toEqual([200, '{"recorded":true}'])
+    const allowed = await ask()
+    expect(allowed).toMatchObject({ decision: 'allow' })
+    expect(findingOf(allowed)?.facts).toMatchObject({
+      answer: 'no',
+      askedAbout: '2026-11-23',
+      because: 'last-contact',
+    })
+    const record = await (await running.get(`/v1/decisions/${id}`)).json()
+    expect(record).toMatchObject({ outcome: { state: 'answered', identityConfirmed: true } })
+  })
+
+  it('takes it only from a key that may store consents', async () => {
+    const running = await open()
+    const number = '2125550113'
+    await consentTo(running, number, '07/01/2026')
+    const { id } = await decide(running, { number, callKind: 'manual' })
+    const { key } = await running.callgate.keys.create({
+      ...{ accountId: 'sandbox', role: 'Agent', label: 'dialer', rights: ['decide', 'records'] },
+    })
+    const body = { state: 'answered', answeredBy: 'person' }
+    const note = (report: object) => running.postJson(`/v1/decisions/${id}/outcome`, report, key)
+    const refused = await note({ ...body, identityConfirmed: true })
+    expect([refused.status, await refused.text()]).toEqual([
+      403,
+      expect.stringContaining("'consent'"),
+    ])
+    expect((await note(body)).status).toBe(200)
+    expect(await decide(running, { number, callKind: 'ai' })).toMatchObject({
+      reason: 'reassigned',
+    })
+  })
+
   it('has a line for each answer', async () => {
     const running = await open()
     const reasons = async (line: string) =>
@@ -174,6 +234,27 @@ describe('a real account', () => {
     await importFile(running, 'reassigned', `number,date,answer\n${number},2026-10-01,no\n`)
     expect((await judge())?.[0]).toBe('pass')
     await importFile(running, 'reassigned', `number,date,answer\n${number},2026-10-01,yes\n`)
+    expect((await judge())?.[0]).toBe('deny')
+  })
+
+  it('is callable again after a disconnect before the day of the conversation, and not after one since', async () => {
+    const { running, judge } = await setUp()
+    await importFile(
+      running,
+      'line-status',
+      `number,status,checked-on\n${number},disconnected,2026-11-20\n`,
+    )
+    expect((await judge())?.[0]).toBe('deny')
+    const { id } = await decide(running, { number, callKind: 'manual' }, running.keys.main)
+    const body = { state: 'answered', answeredBy: 'person', identityConfirmed: true }
+    const noted = await running.postJson(`/v1/decisions/${id}/outcome`, body, running.keys.main)
+    expect(noted.status).toBe(200)
+    expect((await judge())?.[0]).toBe('pass')
+    await importFile(
+      running,
+      'line-status',
+      `number,status,checked-on\n${number},disconnected,2026-11-23\n`,
+    )
     expect((await judge())?.[0]).toBe('deny')
   })
 

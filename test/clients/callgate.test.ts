@@ -119,6 +119,26 @@ it.each([
   expect(await client.decide(call, { signal: controller.signal })).toMatchObject(expected)
 })
 
+it.each([true, false])(
+  'says whether a call may be placed at that time at the latest: %s',
+  async (isLatest) => {
+    const nextAllowedAt = '2026-12-23T17:00:00Z'
+    const latest = isLatest ? { nextAllowedAtLatest: true } : {}
+    const body = {
+      ...soundBody(call),
+      dial: undefined,
+      decision: 'block',
+      reason: 'abandonment-rate',
+      nextAllowedAt,
+      ...latest,
+    }
+    const headers = { date: new Date().toUTCString(), 'content-type': 'application/json' }
+    vi.spyOn(globalThis, 'fetch').mockResolvedValue(new Response(JSON.stringify(body), { headers }))
+    const result = await client.decide(call)
+    expect(result).toMatchObject({ kind: 'blocked', nextAllowedAt, nextAllowedAtLatest: isLatest })
+  },
+)
+
 describe('a key with limits', () => {
   it('is told which approval a call waits for, and uses it once', async () => {
     const { key } = await running.callgate.keys.create({

@@ -1,11 +1,14 @@
 /** From which moment on the doctor warns, and that the server says the same. */
 import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { getListsFolder } from '../../src/app/data-folders.js'
 import { findSpaceFindings, listDataProbes } from '../../src/commands/doctor/data-findings.js'
 import { registerDoctor } from '../../src/commands/doctor/doctor.js'
 import { findPolicyFindings } from '../../src/commands/doctor/policy-findings.js'
+import { findShortDialTimes } from '../../src/commands/doctor/ring-time.js'
 import { refreshData, watchData } from '../../src/commands/serve/data-watch.js'
 import { loadSettings } from '../../src/config/load.js'
 import { importList } from '../../src/data/number-list/import/list-import.js'
@@ -161,4 +164,69 @@ it('says that opt-outs wait for a person to read them', async () => {
   expect((await running.postJson('/v1/opt-outs', said, running.keys.main)).status).toBe(200)
   const problem = 'opt-outs with words that were not understood wait for a person to read them: 1'
   expect(await findAll()).toContainEqual(`soon opt-outs main: account main: ${problem}`)
+})
+
+it('notes the campaigns whose unanswered calls were ended too early, in the current period', async () => {
+  await importLists(['us-dnc', 'canada-dnc', 'litigators'], 0)
+  const call = { accountId: 'main', campaign: 'campaign:7', callKind: 'autodialed' } as const
+  const { abandonment, data } = running.callgate
+  const called = { number: '2125550100', purpose: 'telemarketing' as const, places: [] }
+  const { at } = running.clock
+  const limits = data.rules.abandonment.find(called, at)
+  for (const [decisionId, ringMs] of [
+    ['d1', 5_000],
+    ['d2', 20_000],
+  ] as const) {
+    const ring = { ringMs, isEndedByCaller: true }
+    await abandonment.count({ ...call, decisionId, at }, { ring }, limits)
+  }
+  const early = (await findAll()).filter((line) => line.includes('too early'))
+  expect(early).toEqual([
+    'note ring time -: account main, campaign:7: of 2 unanswered calls, the caller ended 1 too early',
+  ])
+  running.clock.at += 31 * dayMs
+  expect((await findAll()).join()).not.toContain('too early')
+})
+
+it.each([
+  ['10', ['soon asterisk: asterisk: CALLGATE_DIAL_SECONDS is 10']],
+  ['14.9', ['soon asterisk: asterisk: CALLGATE_DIAL_SECONDS is 14.9']],
+  ['15', []],
+  ['', []],
+  [undefined, []],
+])('reads CALLGATE_DIAL_SECONDS %j of an Asterisk', async (value, expected) => {
+  const asked: (string | undefined)[] = []
+  const server = createServer(({ url, headers }, response) => {
+    asked.push(url, headers.authorization)
+    response.writeHead(value === undefined ? 404 : 200).end(JSON.stringify({ value }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    const { port } = server.address() as AddressInfo
+    const settings = loadSettings({
+      environment: {
+        CALLGATE_ASTERISK_URL: `http://127.0.0.1:${port}`,
+        CALLGATE_ASTERISK_USERNAME: 'callgate',
+        CALLGATE_ASTERISK_PASSWORD: 'pa:ss',
+      },
+    })
+    const found = await findShortDialTimes(settings)
+    expect(
+      found.map(({ level, subject, problem }) => `${level} ${subject}: ${problem.split(',')[0]}`),
+    ).toEqual(expected)
+    expect(asked).toEqual([
+      '/ari/asterisk/variable?variable=CALLGATE_DIAL_SECONDS',
+      `Basic ${Buffer.from('callgate:pa:ss').toString('base64')}`,
+    ])
+  } finally {
+    server.close()
+  }
+})
+
+it('says nothing of the time of ringing without an Asterisk, or of one that does not answer', async () => {
+  const findAt = (environment: Record<string, string>) =>
+    findShortDialTimes(loadSettings({ environment }))
+  expect(await findAt({})).toEqual([])
+  const nobody = { CALLGATE_ASTERISK_URL: 'http://127.0.0.1:1', CALLGATE_ASTERISK_PASSWORD: 'x' }
+  expect(await findAt(nobody)).toEqual([])
 })

@@ -111,7 +111,7 @@ describe('callgate keys create', () => {
     expect(await state()).toMatch(/revoked \S+$/)
   })
 
-  const words = 'must be one or more of decide, look-up, records, consent, manage, edge'
+  const words = 'must be one or more of decide, look-up, records, consent, manage, edge, platform'
   const past = 'must be in the future, at most 50 years from now'
   const wrong: readonly (readonly [readonly string[], number, string])[] = [
     [['--can', 'dial'], 2, `--can 'dial': ${words}, separated by commas`],

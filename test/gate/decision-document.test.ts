@@ -71,6 +71,10 @@ const anyCall: fc.Arbitrary<CallRequest> = fc.record({
   via: fc.constantFrom('http', 'predial', 'asterisk', 'check'),
 })
 
+const isByRate = ({ findings, effects }: Decision) =>
+  findings.some(({ reason }) => reason === 'abandonment-rate') &&
+  !effects.some(({ check, effect }) => check === 'abandonment' && effect === 'shadowed')
+
 const anyDecision: fc.Arbitrary<Decision> = fc.record({
   id: fc.stringMatching(/^[a-z0-9]{1,29}$/),
   accountId: anyText,
@@ -111,6 +115,7 @@ function expectedText(decision: Decision): string {
     judgedAt: iso(decision.judgedAt),
     validUntil: iso(decision.validUntil),
     nextAllowedAt: iso(decision.nextAllowedAt),
+    nextAllowedAtLatest: (decision.nextAllowedAt !== undefined && isByRate(decision)) || undefined,
     whatIf: request.at !== undefined,
     degraded,
     policy:

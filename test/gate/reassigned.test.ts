@@ -190,6 +190,64 @@ it('a record that an autodialed call to a landline does not need lifts limits, o
   }
 })
 
+it('in shadow it leaves the permission of such a call as it is, so that the same limits are lifted', async () => {
+  const settings = {
+    purposes: [{ purpose: 'informational', requestsMay: [], setBy: 'test' }],
+  } as const
+  const facts = JSON.stringify({ line: 'wireline', places: ['NY America/New_York'] })
+  const rules = loadCallingRules('config/calling-rules.yaml')
+  const decide = async (mode: 'shadow' | 'enforce', found: ReassignedStatus) => {
+    const limits: string[] = []
+    const policy = { ...strictPolicy, reassigned: { mode, allowUnknown: undefined } }
+    const setting = { row: { letter: 'E', facts }, status: found } as const
+    const attempts = {
+      take: async (_: unknown, { frequency }: { frequency: readonly { id: string }[] }) => {
+        limits.push(...frequency.map(({ id }) => id))
+        return { isCounted: true, counts: [] }
+      },
+      release: async () => undefined,
+    }
+    const gate = gateOf(setting, {
+      callingRules: rules,
+      settings,
+      policy,
+      attempts: attempts as never,
+    }).gate
+    const { findings } = await gate.decide(call('autodialed'))
+    const permission = findings.find(({ check }) => check === 'permission')
+    return { limits, detail: permission?.detail, lifts: permission?.hasPermission }
+  }
+  const kept = await decide('enforce', status())
+  expect(kept).toMatchObject({ limits: [], lifts: true })
+  expect(await decide('shadow', status({ result: 'yes' }))).toEqual(kept)
+  expect(await decide('shadow', unknown('no-data', 'because'))).toEqual(kept)
+  const lost = await decide('enforce', status({ result: 'yes' }))
+  expect(lost.limits).toEqual(['us-home-30-days'])
+  expect(lost.lifts).toBeUndefined()
+})
+
+it('asks about the day of a conversation in which the person confirmed the identity, if that is later', async () => {
+  const confirmedOn = consentOn + 20
+  const ask = async (more: Partial<ScrubVerdict>, other?: Partial<ScrubVerdict>) => {
+    const both = answered(row(more), {
+      otherAnswers: other ? [answered(row(other), { source: 'second' })] : undefined,
+    } as object)
+    const { gate, asked } = gateOf({ scrub: { scrub: () => both } })
+    const { findings } = await gate.decide(call('ai'))
+    const { because } = JSON.parse(findings.at(-1)?.facts ?? '{}') as { because?: string }
+    return [asked[0]?.since, because]
+  }
+  expect(await ask({ confirmedOn })).toEqual([confirmedOn, 'last-contact'])
+  expect(await ask({ confirmedOn: consentOn })).toEqual([consentOn, 'consent'])
+  expect(await ask({ confirmedOn: consentOn - 1 })).toEqual([consentOn, 'consent'])
+  // Of several sources the earliest, so another that knows nothing of the conversation keeps its day.
+  expect(await ask({ confirmedOn }, {})).toEqual([consentOn, 'consent'])
+  expect(await ask({ confirmedOn }, { confirmedOn: confirmedOn + 1 })).toEqual([
+    confirmedOn,
+    'last-contact',
+  ])
+})
+
 describe('an answer', () => {
   it('no passes, as long as its data are the newest, and proves that they were asked', async () => {
     const { decision, finding } = await lastFinding({

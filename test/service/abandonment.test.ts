@@ -176,6 +176,70 @@ describe('a call that is reported as answered', () => {
   })
 })
 
+describe('a call that nobody answered', () => {
+  const ring = (ringMs: number, isEndedByCaller = true) => ({ ring: { ringMs, isEndedByCaller } })
+  const readRings = async () =>
+    (await abandonment.list({ after: 0 })).map(
+      ({ rule, answered, unanswered, disconnectedEarly }) =>
+        `${rule} ${answered} ${unanswered} ${disconnectedEarly}`,
+    )
+
+  it('is disconnected early if the caller ends it before 15 seconds, and counts once', async () => {
+    for (let again = 0; again < 3; again += 1) await report(ring(14_999), { decisionId: 'early' })
+    await report(ring(15_000))
+    await report(ring(3_000, false))
+    expect(await readRings()).toEqual(['us-fcc 0 3 1', 'us-ftc 0 3 1'])
+    await database.reopen()
+    abandonment = open()
+    await report(ring(14_999), { decisionId: 'early' })
+    // When more is known: the network ended it.
+    await report(ring(14_999, false), { decisionId: 'early' })
+    expect(await readRings()).toEqual(['us-fcc 0 3 0', 'us-ftc 0 3 0'])
+  })
+
+  it('is in another number than those that were answered, also when a second leg is', async () => {
+    await report(ring(2_000), { decisionId: 'twice' })
+    await report(inTime(clock.now()), { decisionId: 'twice' })
+    await report(abandoned())
+    expect(await readRings()).toEqual(['us-fcc 2 0 0', 'us-ftc 2 0 0'])
+    expect(await read()).toEqual(['project:main 2 1'])
+  })
+
+  it('counts for no law that says nothing of it, and gives no finding', async () => {
+    await report(ring(1_000), { number: ontario })
+    expect(await readRings()).toEqual([])
+    for (let call = 0; call < 120; call += 1) await report(ring(1_000))
+    expect(await readRings()).toEqual(['us-fcc 0 120 120', 'us-ftc 0 120 120'])
+    const decision = await decide()
+    expect(decision.decision).toBe('allow')
+    expect(findRate(decision)).toBeUndefined()
+  })
+
+  it('counts once when servers report it at the same time, in the period of the campaign', async () => {
+    await report(abandoned())
+    clock.advance(31 * day)
+    const servers = [abandonment, open(), open()]
+    const all = Array.from({ length: 30 }, (_, call) =>
+      report(ring(1_000), { decisionId: `u${call % 10}` }, servers[call % 3]),
+    )
+    await Promise.all(all)
+    expect(await abandonment.list({ after: clock.now() })).toMatchObject([
+      {
+        rule: 'us-fcc',
+        from: Date.parse('2026-12-01T17:00:00Z'),
+        unanswered: 10,
+        disconnectedEarly: 10,
+      },
+      {
+        rule: 'us-ftc',
+        from: Date.parse('2026-12-01T17:00:00Z'),
+        unanswered: 10,
+        disconnectedEarly: 10,
+      },
+    ])
+  })
+})
+
 describe('a period', () => {
   const periods = async (rule: string) =>
     (await abandonment.list({ after: 0 }))

@@ -466,3 +466,80 @@ describe('fixed records of the sandbox', () => {
     },
   )
 })
+
+describe('a call in which the person confirms the identity', () => {
+  const at = Date.parse('2026-11-20T18:00:00Z')
+  const confirmedOn = async () => {
+    const rows = await database.db.selectFrom('ebr_records').selectAll().orderBy('id').execute()
+    return rows.map(({ confirmed_on }) => confirmed_on)
+  }
+  const setUp = async () => {
+    const { clock, consent, consentRecords } = await build()
+    clock.set('2026-11-20T12:00:00Z')
+    const store = (more: Partial<EbrInput> = {}) =>
+      consent.record(me, { keepBetterEbr: false, records: [{ ...good, type: 'P', ...more }] })
+    await store()
+    const confirm = (calledAt = at, more: object = {}) =>
+      consentRecords.confirmIdentity(me, { number: n(ny), calledAt, ...more })
+    const read = async () => {
+      const record = (await consent.findRecords('main', 'main', [n(ny)])).get(ny)
+      const one = await consent.findRecord('main', 'main', n(ny), undefined)
+      expect(one?.confirmedOn).toBe(record?.confirmedOn)
+      return record?.confirmedOn === undefined ? undefined : formatDay(record.confirmedOn)
+    }
+    return { clock, store, confirm, read }
+  }
+
+  test('is kept with the record in force, by the earliest local day, and survives a restart', async () => {
+    const { confirm, read } = await setUp()
+    expect(await read()).toBeUndefined()
+    await confirm()
+    expect(await read()).toBe('2026-11-20')
+    // At 10:59 UTC it is the day before in American Samoa.
+    await confirm(Date.parse('2026-11-22T10:59:59Z'))
+    expect(await read()).toBe('2026-11-21')
+    await confirm(Date.parse('2026-11-22T11:00:00Z'))
+    expect(await read()).toBe('2026-11-22')
+    await database.reopen()
+    const { consent } = await build()
+    expect((await consent.findRecord('main', 'main', n(ny), undefined))?.confirmedOn).toBe(
+      parseDay('2026-11-22'),
+    )
+  })
+
+  test('never moves the day back, whichever report comes first', async () => {
+    const { confirm, read } = await setUp()
+    const days = [4, 1, 3, 2].map((day) => at + day * 86_400_000)
+    await Promise.all(days.map((calledAt) => confirm(calledAt)))
+    expect(await read()).toBe('2026-11-24')
+  })
+
+  test('is not about a record that was stored after it, nor about another number or project', async () => {
+    const { clock, store, confirm, read } = await setUp()
+    clock.set('2026-11-20T19:00:00Z')
+    await store()
+    await confirm()
+    expect(await read()).toBeUndefined()
+    await confirm(Date.parse('2026-11-20T19:30:00Z'))
+    expect(await read()).toBe('2026-11-20')
+    expect(await confirmedOn()).toEqual([null, '2026-11-20'])
+    // A new record has a day of its own.
+    clock.set('2026-11-23T19:00:00Z')
+    await store({ dateOfLastContact: '11/22/2026' })
+    expect(await read()).toBeUndefined()
+    await expect(confirm(at, { projectId: 'nobody' })).rejects.toThrow('nobody')
+    await confirm(at, { number: n(ct) })
+    expect(await confirmedOn()).toEqual([null, '2026-11-20', null])
+  })
+
+  test('is announced, once, so that nobody uses the day before', async () => {
+    const { confirm } = await setUp()
+    const readHead = async () =>
+      (await database.db.selectFrom('change_head').select('seq').executeTakeFirstOrThrow()).seq
+    const before = Number(await readHead())
+    await confirm()
+    expect(Number(await readHead())).toBe(before + 1)
+    await confirm()
+    expect(Number(await readHead())).toBe(before + 1)
+  })
+})

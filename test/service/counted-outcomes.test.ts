@@ -1,7 +1,11 @@
 /** What an Asterisk reports of a call, as its attempt counts it. */
 import { expect, it } from 'vitest'
 import { LegOutcomeTracker } from '../../src/asterisk/watch/leg-outcomes.js'
+import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
+import type { AnswerReport, CallOutcome } from '../../src/domain/call-outcome.js'
 import type { AttemptReports } from '../../src/domain/mandate.js'
+import type { DecisionDocument } from '../../src/gate/decision-document.js'
+import { mergeOutcome } from '../../src/gate/journal/merge-outcome.js'
 import { CountedOutcomes } from '../../src/gate/outcomes/counted-outcomes.js'
 import { createLogger } from '../../src/observability/log.js'
 import { AttemptOutcomes } from '../../src/service/accounts/attempt-outcomes.js'
@@ -11,6 +15,8 @@ import { useDatabase } from '../support/database.js'
 const database = useDatabase()
 const webhooks = { add: async () => '', wake: () => undefined }
 const at = Date.UTC(2026, 10, 23, 17)
+
+const callingRules = loadCallingRules('config/calling-rules.yaml')
 
 /** `ended` resolves when all that was begun so far has ended. */
 async function open(failing = false) {
@@ -30,10 +36,23 @@ async function open(failing = false) {
     notePlaced: (one, placed) => follow(() => real.notePlaced(one, placed)),
   }
   const lines: string[] = []
+  const rings: AnswerReport['ring'][] = []
+  let noted: Partial<CallOutcome> = {}
   const recorded: string[] = []
   const outcomes = new CountedOutcomes({
-    journal: { record: (id) => void recorded.push(id) },
-    reports,
+    journal: {
+      record: (id, outcome) => {
+        recorded.push(id)
+        noted = mergeOutcome(noted, outcome)
+      },
+    },
+    counters: {
+      attempts: reports,
+      abandonment: { count: async (_, { ring }) => void rings.push(ring) },
+      identities: { confirmIdentity: async () => undefined },
+      getCallingRules: () => callingRules,
+    },
+    findDecision: (id) => describeCall(id, noted),
     attempts,
     log: createLogger('warn', { write: (line) => void lines.push(line) }),
   })
@@ -42,7 +61,24 @@ async function open(failing = false) {
     const rows = await database.storage.db.selectFrom('attempts').selectAll().execute()
     return rows.map((row) => [Number(row.at) - at, row.reach])
   }
-  return { outcomes, recorded, begun, lines, read }
+  return { outcomes, recorded, begun, lines, rings, read }
+}
+
+/** As it is in the journal. */
+function describeCall(id: string, outcome: Partial<CallOutcome>): DecisionDocument {
+  const format = (instant: number | undefined) => instant && new Date(instant).toISOString()
+  const { dialledAt, failedAt, endedAt } = outcome
+  const times = {
+    dialledAt: format(dialledAt),
+    failedAt: format(failedAt),
+    endedAt: format(endedAt),
+  }
+  return {
+    ...{ id, accountId: 'main', callKind: 'autodialed', number: '3055550100' },
+    decidedAt: format(at),
+    findings: [{ check: 'permission' }],
+    outcome: { ...outcome, ...times },
+  } as unknown as DecisionDocument
 }
 
 const notCarriedOut = 'not-carried-out' as const
@@ -91,6 +127,24 @@ it.each([
     expect(await read()).toEqual([[0, last]])
   },
 )
+
+it.each([
+  ['CANCEL', 26, { ringMs: 6_000, isEndedByCaller: true }],
+  ['NOANSWER', 0, { ringMs: 6_000, isEndedByCaller: true }],
+  ['NOANSWER', 19, { ringMs: 6_000, isEndedByCaller: false }],
+  ['CHANUNAVAIL', 3, { ringMs: 6_000, isEndedByCaller: false }],
+  ['BUSY', 17, undefined],
+  ['ANSWER', 16, undefined],
+])('a leg that ends with %s and cause %i rang %j', async (status, cause, ring) => {
+  const { outcomes, rings } = await open()
+  const legs = new LegOutcomeTracker({ outcomes })
+  legs.onLegDialed({ id: 'c1', name: 'PJSIP/a-1' }, 'd1', at + 1_000)
+  legs.onLegProgressed({ peer: { id: 'c1' } as never, status: 'RINGING', at: at + 2_000 })
+  legs.onLegProgressed({ peer: { id: 'c1' } as never, status, at: at + 7_000 })
+  expect(rings).toEqual([])
+  legs.onLegEnded('c1', cause, at + 7_010)
+  expect(rings).toEqual(ring ? [ring] : [])
+})
 
 it('a leg that dials after all counts again', async () => {
   const { outcomes, read } = await open()

@@ -77,7 +77,7 @@ const kept: Readonly<Record<string, string>> = {
   abandonment_counts: 'campaign rule',
   access_tokens: 'token_hash key_id call_limits',
   accounts: 'id kind name country webhook_secret',
-  answered_calls: 'decision_id answered_by counted',
+  answered_calls: 'decision_id answered_by counted rang',
   api_keys: 'id key_hash label role rights projects call_kinds call_limits',
   attempts: 'decision_id key_id purpose subject',
   caller_ids: 'number project owner proof carrier attestation added_by ended_by presence',
@@ -90,7 +90,7 @@ const kept: Readonly<Record<string, string>> = {
     'id project_code number seller channel method wording wording_sha256 page certificate purposes kinds ends_on key_id',
   decisions: 'id call_kind decision reason via',
   ebr_records:
-    'project_code type contact_on obligation_ends_on reference_num brand key_id number consent',
+    'project_code type contact_on confirmed_on obligation_ends_on reference_num brand key_id number consent',
   erasures: 'id requested_by reason rows',
   // Empty except on an edge. An opt-out is kept, and is there only until the center has it.
   edge_copy: 'cursor missing',

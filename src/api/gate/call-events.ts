@@ -39,6 +39,7 @@ const ofAnswered = [
   'greetingEndedAt',
   'connectedAt',
   'messagePlayed',
+  'identityConfirmed',
   'fromPlatform',
   'said',
 ] as const
@@ -56,6 +57,7 @@ export interface OutcomeReport {
   readonly greetingEndedAt?: Instant | undefined
   readonly connectedAt?: Instant | undefined
   readonly messagePlayed?: boolean | undefined
+  readonly identityConfirmed?: true | undefined
   /** Whether it is an event of a voice platform, which knows neither who answered nor when somebody spoke. */
   readonly fromPlatform?: boolean | undefined
   readonly said?: readonly SaidDisclosure[] | undefined
@@ -88,6 +90,12 @@ const outcomeRequest: z.ZodType<OutcomeRequest> = fields({
     .boolean('must be true or false')
     .optional()
     .describe('Whether a recorded message was played because nobody spoke'),
+  identityConfirmed: z
+    .literal(true, 'must be true')
+    .optional()
+    .describe(
+      'The person who answered confirmed the identity: reassigned numbers are asked about from that day on. Needs the right consent',
+    ),
   fromPlatform: z
     .boolean('must be true or false')
     .optional()
@@ -136,7 +144,21 @@ export const outcomeEndpoint = defineEndpoint<OutcomeRequest, { readonly recorde
   accepts: ['json'],
   maxBodyBytes: maxSmallBodyBytes,
   keyAlsoIn: [],
-  rights: ['decide'],
+  rights: [
+    'decide',
+    // It moves the day that calls may rest on.
+    {
+      right: 'consent',
+      condition: 'identityConfirmed is given',
+      appliesTo: ({ identityConfirmed }) => identityConfirmed === true,
+    },
+    // Otherwise any dialer could leave its answered calls uncounted.
+    {
+      right: 'platform',
+      condition: 'fromPlatform is true',
+      appliesTo: ({ fromPlatform }) => fromPlatform === true,
+    },
+  ],
   // The handler checks the key's limits after it has found the record.
   scopes: 'none',
   request: outcomeRequest,

@@ -122,6 +122,7 @@ const outcomeSchema = z
     greetingEndedAt: instant.optional(),
     connectedAt: instant.optional().describe('When somebody began to speak to the person'),
     messagePlayed: z.boolean().optional().describe('Because nobody spoke'),
+    identityConfirmed: z.literal(true).optional().describe('By the person who answered'),
     said: z
       .array(z.object({ key: z.string(), at: instant }))
       .readonly()
@@ -183,6 +184,12 @@ export const decisionSchema = z.object({
   nextAllowedAt: instant
     .optional()
     .describe('When the call may be placed, if only the time blocks it'),
+  nextAllowedAtLatest: z
+    .literal(true)
+    .optional()
+    .describe(
+      'It may be placed at nextAllowedAt at the latest; what becomes of other calls may open it earlier',
+    ),
   disclosures: z
     .array(
       z

@@ -80,6 +80,7 @@ const previewSchema = z.object({
           reason: true,
           message: true,
           nextAllowedAt: true,
+          nextAllowedAtLatest: true,
         })
         .extend({
           callingHours: z

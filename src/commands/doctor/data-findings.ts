@@ -27,6 +27,7 @@ import { checkNumberingReadiness } from '../serve/data-watch.js'
 import { findExposedFiles } from '../serve/exposed-files.js'
 import { findListAgeProblem } from '../serve/list-age-monitor.js'
 import { diskFix, type HealthFinding } from './finding.js'
+import { findEarlyDisconnects } from './ring-time.js'
 
 // These agree with the alerts of config/prometheus/alerts.yml.
 const soonFreeBytes = 5e9
@@ -180,6 +181,7 @@ async function findStoredFindings(
       ...(await findShadowFindings(db)),
       ...(await findRightFindings(db).catch(() => [])),
       ...(storage.isCopy ? [] : await findOptOutFindings(db).catch(() => [])),
+      ...(await findEarlyDisconnects(db, clock.now()).catch(() => [])),
       ...(await findClockFindings(database, clock)),
     ]
   } finally {

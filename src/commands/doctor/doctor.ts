@@ -8,6 +8,7 @@ import { parseDuration, resolveServerUrl } from '../option-values.js'
 import { describeGoingLive } from '../serve/call-readiness.js'
 import { findingLevels, type HealthFinding } from './finding.js'
 import { findPolicyFindings } from './policy-findings.js'
+import { findShortDialTimes } from './ring-time.js'
 import { runDataProbes } from './run-probes.js'
 import { findServerFindings } from './server-findings.js'
 
@@ -60,7 +61,8 @@ async function findAll(
     // First, since reading large lists would use up the time that the server has to answer.
     const server = await findServerFindings(settings, url)
     const data = await runDataProbes(settings, maxProbeMs)
-    return [...server, ...data, ...findPolicyFindings(settings, nodeRuntime.clock)]
+    const dialTimes = await findShortDialTimes(settings)
+    return [...server, ...dialTimes, ...data, ...findPolicyFindings(settings, nodeRuntime.clock)]
   } catch (cause) {
     if (!(cause instanceof SettingsError)) throw cause
     const fix = 'correct the settings file or the variable (docs/settings.md)'

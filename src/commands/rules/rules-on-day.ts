@@ -354,9 +354,11 @@ function isOfRegion(row: FrequencyRule, code: string, region: RegionEntry | unde
   return row.region === undefined ? row.country === region?.country : row.region === code
 }
 
-function formatAbandonment({ percent, connectSeconds, days, monthIn }: AbandonmentRule): string {
+function formatAbandonment(rule: AbandonmentRule): string {
+  const { percent, connectSeconds, ringSeconds, days, monthIn } = rule
   const period = days === undefined ? `a calendar month (${monthIn})` : `${days} days`
-  return `at most ${percent} % of a campaign's answered calls in ${period} without a voice within ${connectSeconds} s`
+  const ring = ringSeconds === undefined ? '' : `; unanswered calls ring for ${ringSeconds} s`
+  return `at most ${percent} % of a campaign's answered calls in ${period} without a voice within ${connectSeconds} s${ring}`
 }
 
 function formatMonths(months: number): string {

@@ -12,6 +12,7 @@ import { edgeRoutes } from '../../edge/edge-routes.js'
 import { AppError } from '../../errors.js'
 import { type DecisionDocument, encodeDecision } from '../../gate/decision-document.js'
 import { findDecision, journalRoutes } from '../../gate/journal/journal-routes.js'
+import type { ReportCounters } from '../../gate/journal/outcome-reports.js'
 import { createPreviewRoute } from '../../gate/preview.js'
 import { computeAgeMs } from '../../gate/staleness.js'
 import { createApiDocsPages } from '../../http/api-docs.js'
@@ -60,11 +61,7 @@ export function openHttpServer(
     ...journalRoutes({
       journal,
       shared: callgate.sharedDecisions,
-      counters: {
-        attempts: new AttemptOutcomes(callgate.storage),
-        abandonment: callgate.abandonment,
-        getCallingRules: () => callgate.data.rules,
-      },
+      counters: createReportCounters(callgate),
       importedAttempts: new ImportedAttempts({
         storage: callgate.storage,
         clock: runtime.clock,
@@ -207,4 +204,14 @@ function rateLimits(callgate: Callgate): RateLimits {
       }
     },
   })
+}
+
+/** What the reports of a server count for. */
+export function createReportCounters(callgate: Callgate): ReportCounters {
+  return {
+    attempts: new AttemptOutcomes(callgate.storage),
+    abandonment: callgate.abandonment,
+    identities: callgate.service.consentRecords,
+    getCallingRules: () => callgate.data.rules,
+  }
 }

@@ -19,7 +19,6 @@ import type { Tracing } from '../../observability/tracing.js'
 import { closeInOrder } from '../../runtime/close-in-order.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import { onHangup, waitForSignal } from '../../runtime/signals.js'
-import { AttemptOutcomes } from '../../service/accounts/attempt-outcomes.js'
 import { CommandFailure, loadCommandSettings, type RegisterCommand } from '../command.js'
 import { findPolicyFindings } from '../doctor/policy-findings.js'
 import { describeGoingLive, readAccountCallStatuses } from './call-readiness.js'
@@ -31,7 +30,7 @@ import {
   resolveFirstKeysFile,
   writeFirstKeys,
 } from './first-keys.js'
-import { openHttpServer } from './http-server.js'
+import { createReportCounters, openHttpServer } from './http-server.js'
 import { notifySystemd } from './notify-systemd.js'
 import { openReloadSocket } from './reload-socket.js'
 
@@ -173,7 +172,8 @@ export async function attachAsterisk(callgate: Callgate): Promise<Asterisk> {
     outcomes: new CountedOutcomes({
       journal,
       attempts: callgate.attempts,
-      reports: new AttemptOutcomes(callgate.storage),
+      counters: createReportCounters(callgate),
+      findDecision: (id) => journal.find(accountId, id),
       log: runtime.log,
     }),
     metrics,

@@ -23,13 +23,14 @@ type ServerReaderDeps = Pick<
   | 'storage'
 >
 
-type StoredReadings = Pick<
-  ServerReadings,
-  'abandonment' | 'dataFreeBytes' | 'edgeOptOutsPending' | 'lastBackupAt' | 'nextKeyExpiryAt'
->
+type CampaignReadings = Pick<ServerReadings, 'abandonment' | 'disconnectedEarly'>
+
+type StoredReadings = CampaignReadings &
+  Pick<ServerReadings, 'dataFreeBytes' | 'edgeOptOutsPending' | 'lastBackupAt' | 'nextKeyExpiryAt'>
 
 const nothingRead: StoredReadings = {
   abandonment: [],
+  disconnectedEarly: [],
   dataFreeBytes: undefined,
   edgeOptOutsPending: undefined,
   lastBackupAt: undefined,
@@ -81,32 +82,41 @@ async function countEdgeOptOuts({ db }: ServerReaderDeps['storage']): Promise<nu
   return Number(count)
 }
 
-/** Each campaign once, in the worse of its states. */
+/** Each campaign once, in the worse of its states; a call that two laws count is one call. */
 async function countCampaigns({
   abandonment,
   data,
   runtime,
-}: ServerReaderDeps): Promise<ServerReadings['abandonment']> {
+}: ServerReaderDeps): Promise<CampaignReadings> {
   const now = runtime.clock.now()
   const worst = new Map<string, { readonly account: string; readonly state: 'near' | 'over' }>()
+  const early = new Map<string, { readonly account: string; readonly calls: number }>()
   for (const count of await abandonment.list({ after: now })) {
     const limit = data.rules.abandonment.limits.find(({ id }) => id === count.rule)
     const state = limit && now >= count.from ? judgeAbandoned(limit, count) : 'few'
     const key = JSON.stringify([count.accountId, count.campaign])
     const isWorse = state === 'over' || (state === 'near' && !worst.has(key))
     if (isWorse) worst.set(key, { account: count.accountId, state })
+    const calls = Math.max(count.disconnectedEarly, early.get(key)?.calls ?? 0)
+    if (calls > 0) early.set(key, { account: count.accountId, calls })
   }
   const counted = new Map<string, ServerReadings['abandonment'][number]>()
   for (const { account, state } of worst.values()) {
     const key = JSON.stringify([account, state])
     counted.set(key, { account, state, campaigns: (counted.get(key)?.campaigns ?? 0) + 1 })
   }
-  return [...counted.values()]
+  const byAccount = new Map<string, number>()
+  for (const { account, calls } of early.values())
+    byAccount.set(account, (byAccount.get(account) ?? 0) + calls)
+  return {
+    abandonment: [...counted.values()],
+    disconnectedEarly: [...byAccount].map(([account, calls]) => ({ account, calls })),
+  }
 }
 
 async function readFromDisk(deps: ServerReaderDeps): Promise<StoredReadings> {
   const { keys, settings, storage } = deps
-  const [{ bavail, bsize }, nextKeyExpiryAt, lastBackup, edgeOptOutsPending, abandonment] =
+  const [{ bavail, bsize }, nextKeyExpiryAt, lastBackup, edgeOptOutsPending, campaigns] =
     await Promise.all([
       statfs(settings.dataDir),
       keys.findNextExpiry(),
@@ -116,7 +126,7 @@ async function readFromDisk(deps: ServerReaderDeps): Promise<StoredReadings> {
     ])
   const lastBackupAt = parseInstant(lastBackup.split(' ', 1)[0] ?? '')
   return {
-    abandonment,
+    ...campaigns,
     dataFreeBytes: bavail * bsize,
     edgeOptOutsPending,
     lastBackupAt,

@@ -35,6 +35,7 @@ export const abandonmentRuleSchema = ({ country, day, text, confidence }: Abando
       warnPercent: percent,
       minAnswered: z.int().min(1, 'must be 1 or more').max(100_000, 'must be 100000 or less'),
       connectSeconds: z.int().min(1, 'must be 1 or more').max(60, 'must be 60 or less'),
+      ringSeconds: z.int().min(1, 'must be 1 or more').max(60, 'must be 60 or less').optional(),
       days: z.int().min(1, 'must be 1 or more').max(366, 'must be 366 or less').optional(),
       monthIn: z
         .string()
@@ -120,6 +121,7 @@ function prepareRule(rule: AbandonmentRule): PreparedRule {
       maxPercent: rule.percent,
       warnPercent: rule.warnPercent,
       connectWithinMs: rule.connectSeconds * 1_000,
+      ringMs: rule.ringSeconds === undefined ? undefined : rule.ringSeconds * 1_000,
       period: days === undefined ? { monthIn } : { days },
     },
     from: from === undefined ? Number.NEGATIVE_INFINITY : from * msPerDay,

@@ -58,7 +58,8 @@ export function addReassigned(
 function withoutPermission(finding: Finding, { detail }: Finding): Finding {
   if (!finding.hasPermission) return finding
   const why = `the permission record lifts no limit on how often, ${detail}`
-  return { ...finding, hasPermission: undefined, detail: `${finding.detail}; ${why}` }
+  const withoutIt = { ...finding, hasPermission: undefined, text: undefined }
+  return { ...withoutIt, detail: `${finding.detail}; ${why}`, inShadow: finding }
 }
 
 const unreachable = {
@@ -107,10 +108,19 @@ function findBasis(findings: readonly Finding[], call: CallToAsk): Basis | undef
   const rows = isNeeded ? needed : lifting
   const [first] = rows
   if (!first) return undefined
-  const basis = rows.some(({ ebrType }) => ebrType === 'P') ? 'consent' : 'last-contact'
-  // The earliest, since then more disconnects are found.
-  const days = rows.flatMap(({ contactOn }) => contactOn ?? [])
-  return { since: days.length === 0 ? undefined : Math.min(...days), basis, isNeeded }
+  let since: LocalDay | undefined
+  let basis: Basis['basis'] = rows.some(({ ebrType }) => ebrType === 'P')
+    ? 'consent'
+    : 'last-contact'
+  for (const { contactOn, confirmedOn, ebrType } of rows) {
+    const isConfirmed = confirmedOn !== undefined && confirmedOn > (contactOn ?? confirmedOn)
+    const day = isConfirmed ? confirmedOn : contactOn
+    // The earliest, since then more disconnects are found.
+    if (day === undefined || (since !== undefined && since <= day)) continue
+    since = day
+    basis = ebrType === 'P' && !isConfirmed ? 'consent' : 'last-contact'
+  }
+  return { since, basis, isNeeded }
 }
 
 interface JudgedCall extends Basis {

@@ -55,6 +55,7 @@ function mergeLeg(known: Partial<CallOutcome>, note: Partial<CallOutcome>): Part
     greetingEndedAt: note.greetingEndedAt ?? known.greetingEndedAt,
     connectedAt: note.connectedAt ?? known.connectedAt,
     messagePlayed: note.messagePlayed ?? known.messagePlayed,
+    identityConfirmed: note.identityConfirmed ?? known.identityConfirmed,
     failedAt: note.failedAt ?? known.failedAt,
     endedAt: note.endedAt ?? known.endedAt,
     dialStatus: note.dialStatus ?? known.dialStatus,

@@ -6,10 +6,12 @@ import {
   type AnswerReport,
   type CallOutcome,
   findReach,
+  findRing,
   nameCampaign,
   type SaidDisclosure,
 } from '../../domain/call-outcome.js'
 import type { Caller } from '../../domain/caller.js'
+import type { ConfirmedCall } from '../../domain/consent-records.js'
 import {
   type AttemptReports,
   type CallPurpose,
@@ -17,6 +19,7 @@ import {
   callPurposes,
   type ReportedAttempt,
 } from '../../domain/mandate.js'
+import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { CandidatePlace } from '../../domain/place.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, parseInstant } from '../../domain/time/dates.js'
@@ -43,7 +46,15 @@ const times = [
 export interface ReportCounters {
   readonly attempts: AttemptReports
   readonly abandonment: AbandonmentReports
+  readonly identities: { confirmIdentity(caller: Caller, call: ConfirmedCall): Promise<void> }
   readonly getCallingRules: () => Pick<GateRules['callingRules'], 'abandonment'>
+}
+
+interface ReportContext {
+  readonly document: DecisionDocument
+  readonly caller: Caller
+  readonly now: Instant
+  readonly counters: ReportCounters
 }
 
 /**
@@ -52,17 +63,7 @@ export interface ReportCounters {
  */
 export async function applyReport(
   report: OutcomeReport,
-  {
-    document,
-    caller,
-    now,
-    counters,
-  }: {
-    readonly document: DecisionDocument
-    readonly caller: Caller
-    readonly now: Instant
-    readonly counters: ReportCounters
-  },
+  { document, caller, now, counters }: ReportContext,
 ): Promise<Partial<CallOutcome>> {
   requirePossibleReport(report, document, now)
   if (document.decision !== 'allow') throw conflict(document, 'the call was blocked')
@@ -79,19 +80,49 @@ export async function applyReport(
     }
   }
   const outcome: Partial<CallOutcome> = { state, ...rest, ...(at && { [`${state}At`]: at }) }
+  const merged = mergeOutcome(readRecorded(document), outcome)
   if (isCounted(document)) {
     const dialedAt =
       outcome.dialledAt ?? (state === 'dialled' ? findFirstReport(document, now) : undefined)
     await counters.attempts.notePlaced(toAttempt(document), {
       dialedAt: dialedAt && Math.min(dialedAt, now),
-      reach: findReach(mergeOutcome(readRecorded(document), outcome)),
+      reach: findReach(merged),
     })
   }
+  if (report.identityConfirmed) await confirmIdentity(merged, { document, caller, now, counters })
   if (state === 'answered') await countAnswer(document, { ...outcome, fromPlatform }, counters)
+  else await countRing(document, merged, counters)
   return outcome
 }
 
-/** Of a call that a person dialed, and of one that no check has judged, nothing is counted. */
+/** Only a conversation shows who has the number; that it rings, or is answered, does not. */
+async function confirmIdentity(
+  { state, answeredBy, answeredAt }: Partial<CallOutcome>,
+  { document, caller, now, counters }: ReportContext,
+): Promise<void> {
+  if (state !== 'answered' || answeredBy !== 'person') {
+    const rule = 'is only for a call that a person answered; send answeredBy person'
+    throw invalidRequest([{ field: 'identityConfirmed', value: 'true', rule }])
+  }
+  const { number, erased, decidedAt, projectId, campaignId } = document
+  if (erased) throw conflict(document, 'its number was erased')
+  const calledAt = Math.min(answeredAt ?? parseInstant(decidedAt) ?? 0, now)
+  const call = { number: number as PhoneNumber, projectId, campaignId, calledAt }
+  await counters.identities.confirmIdentity(caller, call)
+}
+
+type CampaignCounters = Pick<ReportCounters, 'abandonment' | 'getCallingRules'>
+
+/** Counts a call that nobody answered; `outcome` is all that is known of it. */
+export async function countRing(
+  document: DecisionDocument,
+  outcome: Partial<CallOutcome>,
+  counters: CampaignCounters,
+): Promise<void> {
+  const ring = findRing(outcome)
+  if (ring) await count(document, { ring }, counters)
+}
+
 async function countAnswer(
   document: DecisionDocument,
   {
@@ -101,13 +132,22 @@ async function countAnswer(
     greetingEndedAt,
     connectedAt,
   }: AnswerReport & { readonly fromPlatform: boolean },
-  { abandonment, getCallingRules }: ReportCounters,
+  counters: CampaignCounters,
+): Promise<void> {
+  const report = { answeredBy, answeredAt, greetingEndedAt, connectedAt }
+  const saysNothing = [answeredBy, greetingEndedAt, connectedAt].every((one) => one === undefined)
+  if ((document.callKind === 'ai' || fromPlatform) && saysNothing) return
+  await count(document, report, counters)
+}
+
+/** Of a call that a person dialed, and of one that no check has judged, nothing is counted. */
+async function count(
+  document: DecisionDocument,
+  report: AnswerReport,
+  { abandonment, getCallingRules }: CampaignCounters,
 ): Promise<void> {
   const callKind = callKinds.find((kind) => kind === document.callKind)
   if (callKind === undefined || callKind === 'manual' || document.findings.length === 0) return
-  const report = { answeredBy, answeredAt, greetingEndedAt, connectedAt }
-  const saysNothing = [answeredBy, greetingEndedAt, connectedAt].every((one) => one === undefined)
-  if ((callKind === 'ai' || fromPlatform) && saysNothing) return
   const { id: decisionId, accountId } = document
   const at = parseInstant(document.decidedAt) ?? 0
   const purpose = findPurpose(document)
@@ -128,7 +168,7 @@ function findPlaces({ findings }: DecisionDocument): readonly CandidatePlace[] {
 }
 
 /** What was reported before. */
-function readRecorded({ outcome: recorded }: DecisionDocument): Partial<CallOutcome> {
+export function readRecorded({ outcome: recorded }: DecisionDocument): Partial<CallOutcome> {
   if (recorded === undefined) return {}
   const { state, leg, answeredBy, dialStatus, cause } = recorded
   const at = (text: string | undefined) => (text === undefined ? undefined : parseInstant(text))

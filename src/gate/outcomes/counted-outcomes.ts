@@ -1,11 +1,15 @@
-/** Counts attempts by what an Asterisk reports of their calls. */
+/** Counts attempts, and how long calls rang that nobody answered, by what an Asterisk reports. */
 import { type CallOutcome, findReach, type OutcomeRecorder } from '../../domain/call-outcome.js'
-import type { AttemptReports, PlacedCall, ReportedAttempt } from '../../domain/mandate.js'
+import type { PlacedCall, ReportedAttempt } from '../../domain/mandate.js'
 import { createSampledLine, type Logger } from '../../observability/log.js'
+import type { DecisionDocument } from '../decision-document.js'
+import { countRing, type ReportCounters, readRecorded } from '../journal/outcome-reports.js'
 
 export interface CountedOutcomesDeps {
   readonly journal: OutcomeRecorder
-  readonly reports: AttemptReports
+  readonly counters: ReportCounters
+  /** Of this process, with what is recorded of its call. */
+  readonly findDecision: (id: string) => DecisionDocument | undefined
   /** The attempts that this process has counted. */
   readonly attempts: { findCounted(decisionId: string): ReportedAttempt | undefined }
   readonly log: Logger
@@ -22,7 +26,7 @@ export class CountedOutcomes implements OutcomeRecorder {
     this.#deps = deps
     this.#logFailure = createSampledLine(deps.log, {
       level: 'warn',
-      message: 'what became of a call is recorded but not counted; its attempt counts as unknown',
+      message: 'what became of a call is recorded but not counted; an attempt counts as unknown',
       fields: (failure) => failure,
       max: 10,
       per: 'minute',
@@ -32,13 +36,22 @@ export class CountedOutcomes implements OutcomeRecorder {
   record(decisionId: string, outcome: Partial<CallOutcome>, own: boolean): void {
     const { journal, attempts } = this.#deps
     journal.record(decisionId, outcome, own)
+    const onFailure = (err: unknown) => this.#logFailure({ decisionId, err })
+    // The event of its end has the cause.
+    if (outcome.state === 'failed' && outcome.endedAt !== undefined)
+      this.#countRing(decisionId).catch(onFailure)
     const attempt = attempts.findCounted(decisionId)
-    if (attempt === undefined) return
-    this.#count(attempt, outcome).catch((err: unknown) => this.#logFailure({ decisionId, err }))
+    if (attempt) this.#count(attempt, outcome).catch(onFailure)
+  }
+
+  async #countRing(decisionId: string): Promise<void> {
+    const { findDecision, counters } = this.#deps
+    const document = findDecision(decisionId)
+    if (document) await countRing(document, readRecorded(document), counters)
   }
 
   async #count(attempt: ReportedAttempt, outcome: Partial<CallOutcome>): Promise<void> {
-    const { reports } = this.#deps
+    const { attempts: reports } = this.#deps.counters
     if (outcome.state === 'not-carried-out') {
       if (stayed.has(outcome.notCarriedOut)) await reports.noteNotPlaced(attempt)
       return

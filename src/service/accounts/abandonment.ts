@@ -1,5 +1,5 @@
 /**
- * How many of the calls that persons answer are abandoned: a row for each campaign, law and period, which the reports of what became
+ * How many of the calls that persons answer are abandoned, and how many others are disconnected too early: a row for each campaign, law and period, which the reports of what became
  * of the calls change. Nothing is ever counted again from the calls themselves.
  */
 import { sql } from 'kysely'
@@ -8,8 +8,8 @@ import {
   type AbandonmentCounts,
   type AbandonmentLimit,
   type AbandonmentReports,
-  type AnsweredCall,
   type AnswerReport,
+  type CampaignCall,
   judgeAbandoned,
 } from '../../domain/call-outcome.js'
 import type { MaybePromise } from '../../domain/compliance.js'
@@ -38,7 +38,7 @@ interface Counted {
   readonly until: Instant
   readonly as: CountedAs | null
 }
-type CountedAs = 'connected' | 'abandoned'
+type CountedAs = 'connected' | 'abandoned' | 'rang' | 'early'
 
 /** A row of an account, for a report. */
 export interface CampaignCount extends AbandonmentCount {
@@ -65,6 +65,7 @@ export class Abandonment implements AbandonmentReports {
       const rows = await this.list({ accountId, after: this.#options.clock.now() })
       const byCampaign = new Map<string, CampaignCount[]>()
       for (const row of rows) {
+        if (row.answered === 0) continue
         byCampaign.set(row.campaign, [...(byCampaign.get(row.campaign) ?? []), row])
       }
       return byCampaign
@@ -91,13 +92,14 @@ export class Abandonment implements AbandonmentReports {
       .orderBy('rule')
       .orderBy('period_start', 'desc')
       .execute()
-    return rows.map(({ account_id, period_start, period_end, ...row }) => {
-      return { ...row, accountId: account_id, from: period_start, until: period_end }
+    return rows.map(({ account_id, period_start, period_end, disconnected_early, ...row }) => {
+      const period = { from: period_start, until: period_end }
+      return { ...row, accountId: account_id, ...period, disconnectedEarly: disconnected_early }
     })
   }
 
   async count(
-    call: AnsweredCall,
+    call: CampaignCall,
     report: AnswerReport,
     limits: readonly AbandonmentLimit[],
   ): Promise<void> {
@@ -108,18 +110,22 @@ export class Abandonment implements AbandonmentReports {
       storage.db.transaction().execute(async (db) => {
         const known = await lockCall(db, call)
         const row = merge(known, report)
-        const before: readonly Counted[] = JSON.parse(known.counted)
-        // Rules that are no longer in force keep what they counted.
-        const counted = before.filter(({ rule }) => !limits.some(({ id }) => id === rule))
-        for (const limit of limits) {
-          const one = before.find(({ rule }) => rule === limit.id)
-          const as = judge(call, row, limit)
-          const next = await recount(db, { call, limit, before: one, as }, storage.traits)
-          if (next) counted.push(next)
-        }
+        const all = { call, limits, traits: storage.traits }
+        const [answers, rings] = [parseCounted(known.counted), parseCounted(known.rang)]
+        const { ring } = report
+        const counted =
+          ring === undefined
+            ? await recountAll(db, { ...all, before: answers, judge: (by) => judge(call, row, by) })
+            : answers
+        // Of a call that was answered after all, such as on a second leg, none counts.
+        const rang = await recountAll(db, {
+          ...all,
+          before: rings,
+          judge: (by) => judgeRing(ring, by),
+        })
         await db
           .updateTable('answered_calls')
-          .set({ ...row, counted: JSON.stringify(counted) })
+          .set({ ...row, counted: JSON.stringify(counted), rang: JSON.stringify(rang) })
           .where('decision_id', '=', call.decisionId)
           .execute()
       }),
@@ -140,7 +146,7 @@ export class Abandonment implements AbandonmentReports {
 }
 
 /** As it is known, and not changed by another report meanwhile; begins with a write, as SQLite needs it. */
-async function lockCall(db: Db, { decisionId, at }: AnsweredCall): Promise<AnsweredCallRow> {
+async function lockCall(db: Db, { decisionId, at }: CampaignCall): Promise<AnsweredCallRow> {
   return await db
     .insertInto('answered_calls')
     .values({ decision_id: decisionId, at, counted: '[]' })
@@ -165,7 +171,7 @@ function merge(known: AnsweredCallRow, report: AnswerReport) {
  * answered need not be known: somebody who is spoken to in time is taken for a person, and otherwise the call for abandoned.
  */
 function judge(
-  { callKind }: AnsweredCall,
+  { callKind }: CampaignCall,
   { answered_by, answered_at, greeting_ended_at, connected_at }: ReturnType<typeof merge>,
   { connectWithinMs }: AbandonmentLimit,
 ): CountedAs | null {
@@ -176,12 +182,19 @@ function judge(
   return connected_at - greeted <= connectWithinMs ? 'connected' : 'abandoned'
 }
 
+function judgeRing(ring: AnswerReport['ring'], { ringMs }: AbandonmentLimit): CountedAs | null {
+  if (ring === undefined || ringMs === undefined) return null
+  return ring.isEndedByCaller && ring.ringMs < ringMs ? 'early' : 'rang'
+}
+
+const parseCounted = (text: string | null): readonly Counted[] => JSON.parse(text ?? '[]')
+
 type Period = Pick<Counted, 'rule' | 'from' | 'until'>
 
 /** In which the law counts the call. A call that is older than the first one that was counted is of the first period. */
 async function findPeriod(
   db: Db,
-  call: AnsweredCall,
+  call: CampaignCall,
   { id: rule, period }: AbandonmentLimit,
   { isShared }: OpenDatabase['traits'],
 ): Promise<Period> {
@@ -202,7 +215,7 @@ async function findPeriod(
 /** When the first period began. */
 async function readStart(
   db: Db,
-  { accountId, campaign }: AnsweredCall,
+  { accountId, campaign }: CampaignCall,
   rule: string,
 ): Promise<Instant | undefined> {
   const first = await db
@@ -227,10 +240,37 @@ function findMonth(zone: string, at: Instant): Pick<Period, 'from' | 'until'> {
 }
 
 interface Recount {
-  readonly call: AnsweredCall
+  readonly call: CampaignCall
   readonly limit: AbandonmentLimit
   readonly before: Counted | undefined
   readonly as: CountedAs | null
+}
+
+/** How the call counts now by each of the laws. */
+async function recountAll(
+  db: Db,
+  {
+    call,
+    limits,
+    before,
+    judge: judgeBy,
+    traits,
+  }: {
+    readonly call: CampaignCall
+    readonly limits: readonly AbandonmentLimit[]
+    readonly before: readonly Counted[]
+    readonly judge: (limit: AbandonmentLimit) => CountedAs | null
+    readonly traits: OpenDatabase['traits']
+  },
+): Promise<readonly Counted[]> {
+  // Rules that are no longer in force keep what they counted.
+  const counted = before.filter(({ rule }) => !limits.some(({ id }) => id === rule))
+  for (const limit of limits) {
+    const one = before.find(({ rule }) => rule === limit.id)
+    const next = await recount(db, { call, limit, before: one, as: judgeBy(limit) }, traits)
+    if (next) counted.push(next)
+  }
+  return counted
 }
 
 /** How the call counts now; the counts change only if that is not as before. A call keeps its period. */
@@ -255,22 +295,32 @@ async function change(
   }: Omit<Recount, 'as'> & { readonly now: Counted },
 ): Promise<void> {
   const weigh = (as: CountedAs | null | undefined) => {
-    return { answered: as ? 1 : 0, abandoned: as === 'abandoned' ? 1 : 0 }
+    return {
+      answered: as === 'connected' || as === 'abandoned' ? 1 : 0,
+      abandoned: as === 'abandoned' ? 1 : 0,
+      unanswered: as === 'rang' || as === 'early' ? 1 : 0,
+      early: as === 'early' ? 1 : 0,
+    }
   }
   const [old, next] = [weigh(before?.as), weigh(now.as)]
   const answered = next.answered - old.answered
   const abandoned = next.abandoned - old.abandoned
+  const unanswered = next.unanswered - old.unanswered
+  const early = next.early - old.early
   const { rule, from, until } = now
   const counts = await db
     .insertInto('abandonment_counts')
     .values({
       ...{ account_id: accountId, campaign, rule, answered, abandoned },
+      ...{ unanswered, disconnected_early: early },
       ...{ period_start: from, period_end: until },
     })
     .onConflict((conflict) =>
       conflict.columns(['account_id', 'campaign', 'rule', 'period_start']).doUpdateSet({
         answered: sql<number>`abandonment_counts.answered + ${answered}`,
         abandoned: sql<number>`abandonment_counts.abandoned + ${abandoned}`,
+        unanswered: sql<number>`abandonment_counts.unanswered + ${unanswered}`,
+        disconnected_early: sql<number>`abandonment_counts.disconnected_early + ${early}`,
       }),
     )
     .returning(['answered', 'abandoned'])

@@ -5,9 +5,13 @@
 import type { Selectable } from 'kysely'
 import type { Caller } from '../../domain/caller.js'
 import type { ChangeObserver } from '../../domain/change-notifier.js'
-import type { ConsentRecord, ConsentRecordsRequest } from '../../domain/consent-records.js'
+import type {
+  ConfirmedCall,
+  ConsentRecord,
+  ConsentRecordsRequest,
+} from '../../domain/consent-records.js'
 import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js'
-import { formatInstant } from '../../domain/time/dates.js'
+import { formatInstant, msPerHour, toUtcDay } from '../../domain/time/dates.js'
 import { type FieldProblem, invalidRequest } from '../../errors.js'
 import { forEachInSlices, yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
 import type { ChangeHead } from '../../storage/change-head.js'
@@ -23,7 +27,12 @@ import {
 } from '../projects/project-scope.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
 import { splitIntoChunks } from '../sql/chunks.js'
-import { selectCurrentRecords, selectCurrentSummaries, supersedeRecords } from './ebr-rows.js'
+import {
+  selectCurrentRecords,
+  selectCurrentSummaries,
+  storeConfirmation,
+  supersedeRecords,
+} from './ebr-rows.js'
 
 export interface ConsentRecordsOptions {
   readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
@@ -87,7 +96,33 @@ export class ConsentRecords {
     await notifyNumbersChanged(changes, accountId, numbers)
     return removed
   }
+
+  /**
+   * The person called confirmed the identity in a call: the record in force, if it is from before the call, is about whoever has the
+   * number on that day, the earliest that it may have been there. No call moves the day back.
+   */
+  async confirmIdentity(
+    caller: Caller,
+    { number, calledAt, ...choice }: ConfirmedCall,
+  ): Promise<void> {
+    const { accountId } = caller
+    const { storage, projects, changes, changeHead } = this.#options
+    const scope = await requireScope(projects, accountId, choice)
+    const on = toUtcDay(calledAt - earliestOffsetMs)
+    const isStored = await runAccountTransaction(storage, accountId, async (transaction) => {
+      const { ebrProject } = await readCurrentLists(transaction, scope)
+      requireListAccess(caller, ebrProject)
+      const owner = { accountId, projectCode: ebrProject }
+      const isNew = await storeConfirmation(transaction, owner, { number, on, calledAt })
+      if (isNew) await changeHead.takeNext(transaction, { accountId, numbers: [number] })
+      return isNew
+    })
+    if (isStored) await notifyNumbersChanged(changes, accountId, [number])
+  }
 }
+
+/** In American Samoa it is the earliest day of the numbering plan. */
+const earliestOffsetMs = 11 * msPerHour
 
 async function distinctNumbers(texts: readonly string[]): Promise<readonly PhoneNumber[]> {
   const numbers = new Set<PhoneNumber>()

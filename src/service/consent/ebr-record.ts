@@ -9,6 +9,8 @@ import type { StoredEbr } from './ebr-rows.js'
 export interface EbrRecord extends EbrTerms {
   /** Accurate to the second; `undefined` if the caller gave only a date. */
   readonly contactAt: Instant | undefined
+  /** The last day on which the person confirmed the identity in a call. */
+  readonly confirmedOn?: LocalDay | undefined
   /** Change sequence number, which orders the record against opt-outs; 0 for a fixed fact. */
   readonly storedSeq: number
   /** Its date comes from an import, so an opt-out that may be equally recent ends it. */
@@ -39,6 +41,7 @@ export function toEbrRecord(row: Omit<StoredEbr, 'id' | 'number'>): EbrRecord {
     contactAt: row.contact_at === null ? undefined : Math.min(row.contact_at, row.recorded_at),
     obligationEndsOn:
       row.obligation_ends_on === null ? undefined : parseStoredDay(row.obligation_ends_on),
+    confirmedOn: row.confirmed_on ? parseStoredDay(row.confirmed_on) : undefined,
     storedSeq: row.stored_seq,
     ...(row.imported === 1 && { imported: true }),
     ...(row.type === 'P' && { consent: row.consent ? JSON.parse(row.consent) : withoutProof }),

@@ -1,5 +1,5 @@
 /** The SQL of relationship and consent records; the rules around it are in `consent.ts`. */
-import type { Instant } from '../../domain/time/clock.js'
+import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { formatDay } from '../../domain/time/dates.js'
 import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
 import type { Db, EbrRecordRow } from '../../storage/tables.js'
@@ -21,6 +21,8 @@ export interface StoredEbr
     | 'imported'
     | 'lifts_opt_out'
   > {
+  /** Absent in an export. */
+  readonly confirmed_on?: string | null
   /** As in the table; JSON. */
   readonly consent: string | null
   readonly id: number
@@ -36,6 +38,7 @@ export function selectCurrentSummaries(db: Db, owner: RowOwner, numbers: readonl
       'type',
       'contact_on',
       'contact_at',
+      'confirmed_on',
       'obligation_ends_on',
       'recorded_at',
       'stored_seq',
@@ -75,6 +78,30 @@ export async function supersedeRecords(
       .where('id', 'in', chunk)
       .execute()
   }
+}
+
+/** False if there is no record from before the call, or the person has confirmed the identity on that day or later. */
+export async function storeConfirmation(
+  db: Db,
+  owner: RowOwner,
+  {
+    number,
+    on,
+    calledAt,
+  }: { readonly number: string; readonly on: LocalDay; readonly calledAt: Instant },
+): Promise<boolean> {
+  const day = formatDay(on)
+  const { numUpdatedRows } = await db
+    .updateTable('ebr_records')
+    .set({ confirmed_on: day })
+    .where('account_id', '=', owner.accountId)
+    .where('project_code', '=', owner.projectCode)
+    .where('number', '=', number)
+    .where('superseded_at', 'is', null)
+    .where('recorded_at', '<=', calledAt)
+    .where((row) => row.or([row('confirmed_on', 'is', null), row('confirmed_on', '<', day)]))
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
 }
 
 export interface NewRecords {

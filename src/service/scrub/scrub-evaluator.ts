@@ -236,6 +236,7 @@ export class ScrubEvaluator {
         reason: buildReason(letter, found, facts),
         ebrType,
         contactOn: query.isForDecision ? query.record?.contactOn : undefined,
+        confirmedOn: query.isForDecision ? query.record?.confirmedOn : undefined,
         consent: query.isForDecision ? query.record?.consent : undefined,
         doNotCallToday,
         allowed: computeCallFlags({

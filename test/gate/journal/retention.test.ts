@@ -86,6 +86,7 @@ it('says of a removed decision that it was removed', async () => {
     counters: {
       attempts: { noteNotPlaced: async () => 'released', notePlaced: async () => undefined },
       abandonment: { count: async () => undefined },
+      identities: { confirmIdentity: async () => undefined },
       getCallingRules: () => withoutRules,
     },
     optOuts: { record: () => Promise.reject(new Error('not asked')) },

@@ -477,6 +477,30 @@ it('blocks the calls of a campaign with too many abandoned calls, as its center 
   }
 })
 
+it('asks about the day of a conversation that its center knows of, and takes no report of one', async () => {
+  const number = '9175550113'
+  const ebr = { ebrList: [{ phoneNumber: number, type: 'P', dateOfLastContact: '07/01/2026' }] }
+  expect((await send(first.serving, '/app/main/rpc/ebr', ebr)).status).toBe(200)
+  for (const server of [first.serving, edge]) {
+    await until('it is reassigned', async () =>
+      (await decide(server, number, 'ai')).includes('reassigned'),
+    )
+  }
+  const confirm = async (on: Pick<Serving, 'url'>) => {
+    const asked = await send(on, '/v1/decisions', { number, callKind: 'manual' })
+    const { id } = (await asked.json()) as { readonly id: string }
+    const body = { state: 'answered', answeredBy: 'person', identityConfirmed: true }
+    return (await send(on, `/v1/decisions/${id}/outcome`, body)).status
+  }
+  expect(await confirm(edge)).toBe(503)
+  expect(await confirm(first.serving)).toBe(200)
+  for (const server of [first.serving, second.serving, edge]) {
+    await until('it is callable', async () =>
+      (await decide(server, number, 'ai')).startsWith('allow'),
+    )
+  }
+})
+
 it('takes the own numbers that calls may show from the center', async () => {
   const change = (...args: readonly string[]) =>
     callgate(['caller-ids', ...args, '--account', 'sandbox'], cluster.environment)
