@@ -51,11 +51,18 @@ interface DateRule {
 
 type Shifts = readonly ('preceding-friday' | 'following-monday')[]
 
+interface Purpose {
+  readonly hours?: Week
+  readonly regions?: Readonly<Record<string, { readonly hours: Week }>>
+  readonly machines: string
+}
+
 interface RulesFile {
   readonly baselines: Readonly<Record<'US' | 'CA', { readonly hours: Week }>>
   readonly defaults: { readonly disputedHolidays: string; readonly limitedHolidays: string }
   readonly observedPolicies: Readonly<Record<string, { saturday: Shifts; sunday: Shifts }>>
   readonly holidays: Readonly<Record<string, { readonly rule: DateRule }>>
+  readonly purposes: Readonly<Record<string, Purpose>>
   readonly regions: Readonly<Record<string, Region>>
 }
 
@@ -79,6 +86,12 @@ const readableYears = { from: 2022, to: 2030 }
 
 type CallKind = 'manual' | 'autodialed' | 'ai'
 
+interface SlowCall {
+  readonly region: string
+  readonly kind: CallKind
+  readonly purpose: string
+}
+
 export class SlowRulesReader {
   readonly #file: RulesFile
   /** Days without calls by region, and holidays of recorded voices, each as `YYYY-MM-DD`. */
@@ -93,17 +106,31 @@ export class SlowRulesReader {
     return Object.keys(this.#file.regions)
   }
 
-  /** Whether a call of this kind may be placed where the clock shows this date and time, such as `20:00:00`. */
-  mayCall(code: string, kind: CallKind, date: string, time: string): boolean {
+  /** Sales calls, and what else the file says that calls are for. */
+  get purposes(): readonly string[] {
+    return ['telemarketing', ...Object.keys(this.#file.purposes)]
+  }
+
+  /** Whether such a call may be placed where the clock shows this date and time, such as `20:00:00`. */
+  mayCall(call: SlowCall, date: string, time: string): boolean {
+    const { region: code, kind, purpose } = call
     const region = this.#file.regions[code]
     if (!region) return false
-    if (this.#closedDays(code, region).has(date)) return false
+    const own = this.#file.purposes[purpose]
+    if (!own && purpose !== 'telemarketing') return false
     const weekday = weekdayOf(date)
-    const former = region.history?.find(({ until }) => date <= until)
-    const hours = former?.hours ?? region.hours ?? this.#file.baselines[region.country].hours
-    if (!isWithin(windowOf(hours, weekday), time)) return false
+    if (own?.hours) {
+      const hours = own.regions?.[code]?.hours ?? own.hours
+      if (!isWithin(windowOf(hours, weekday), time)) return false
+    } else {
+      if (this.#closedDays(code, region).has(date)) return false
+      const former = region.history?.find(({ until }) => date <= until)
+      const hours = former?.hours ?? region.hours ?? this.#file.baselines[region.country].hours
+      if (!isWithin(windowOf(hours, weekday), time)) return false
+    }
     const { automated } = region
     if (kind === 'manual' || !automated || !isInForce(automated, date)) return true
+    if (own && own.machines === 'unlimited') return true
     if (!isWithin(windowOf(automated.hours, weekday), time)) return false
     if (!this.#holidaysOfVoice(code, region).has(date)) return true
     return isWithin(automated.holidayHours ?? 'none', time)
