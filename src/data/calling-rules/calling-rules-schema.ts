@@ -45,6 +45,29 @@ const hasDatesInOrder = ({ from, until }: DayRange) =>
   from === undefined || until === undefined || from <= until
 const datesInOrder = { path: ['until'], error: 'must not be before from' }
 
+/** A row, or several of which no two hold on the same day, the oldest first. As a list either way. */
+function rowsInOrder<Row extends DayRange>(row: z.ZodType<Row>) {
+  const rows = z.array(row).min(1, 'must not be empty').superRefine(requireOrder)
+  return z.unknown().transform((value, context): readonly Row[] => {
+    const isList = Array.isArray(value)
+    const parsed = (isList ? rows : row).safeParse(value, { jitless: true })
+    if (parsed.success) return isList ? (parsed.data as Row[]) : [parsed.data as Row]
+    for (const issue of parsed.error.issues) context.addIssue({ ...issue })
+    return z.NEVER
+  })
+}
+
+function requireOrder(rows: readonly DayRange[], context: z.core.$RefinementCtx): void {
+  rows.forEach(({ from }, index) => {
+    const before = rows[index - 1]
+    if (!before) return
+    const isAfter = before.until !== undefined && from !== undefined && before.until < from
+    if (isAfter) return
+    const message = 'must be after the last day of the row before it, which must have one'
+    context.addIssue({ code: 'custom', path: [index, 'from'], message })
+  })
+}
+
 const weekdayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const
 const weekday = z.enum(weekdayNames).transform((name) => weekdayNames.indexOf(name))
 const month = z.int().min(1, 'must be 1 to 12').max(12, 'must be 1 to 12')
@@ -214,24 +237,30 @@ function automatedSchema(known: DefinedNames) {
     .refine(hasDatesInOrder, datesInOrder)
 }
 
-const ebrSchema = z.strictObject({
-  S: months,
-  I: months,
-  obligationExempts: z.boolean().default(false),
-  citation: text.optional(),
-  note: text.optional(),
-})
+const ebrSchema = z
+  .strictObject({
+    S: months,
+    I: months,
+    obligationExempts: z.boolean().default(false),
+    ...dates,
+    citation: text.optional(),
+    note: text.optional(),
+  })
+  .refine(hasDatesInOrder, datesInOrder)
 
-const emergencySchema = z.strictObject({
-  citation: text,
-  trigger: text,
-  scope: text,
-  exceptions: text,
-  ends: text,
-  area: text,
-  operate: text,
-  pending: text.optional(),
-})
+const emergencySchema = z
+  .strictObject({
+    ...dates,
+    citation: text,
+    trigger: text,
+    scope: text,
+    exceptions: text,
+    ends: text,
+    area: text,
+    operate: text,
+    pending: text.optional(),
+  })
+  .refine(hasDatesInOrder, datesInOrder)
 
 const wirelessProhibited = z
   .strictObject({
@@ -244,60 +273,72 @@ const wirelessProhibited = z
   })
   .refine(hasDatesInOrder, datesInOrder)
 
+/** Hours that have changed. */
+const hoursOfTimes = {
+  effectiveFrom: daySchema.optional(),
+  history: historySchema.optional(),
+}
+
+function requireHistory<Schema extends z.ZodType>(schema: Schema): Schema {
+  return schema
+    .refine((row) => 'history' in asRecord(row) === 'effectiveFrom' in asRecord(row), {
+      path: ['effectiveFrom'],
+      error: 'history and effectiveFrom go together',
+      ...alwaysRefine,
+    })
+    .refine((row) => !('history' in asRecord(row)) || 'hours' in asRecord(row), {
+      path: ['hours'],
+      error: 'must be given where there is a history',
+      ...alwaysRefine,
+    })
+    .refine((row) => followsHistory(asRecord(row)), {
+      path: ['effectiveFrom'],
+      error: 'must be the day after the last history row',
+      ...alwaysRefine,
+    })
+}
+
 function regionSchema(known: DefinedNames) {
-  const together = 'history and effectiveFrom go together'
-  return z
+  const region = z
     .strictObject({
       name: text,
       country,
       hours: weekSchema.optional(),
-      effectiveFrom: daySchema.optional(),
-      history: historySchema.optional(),
+      ...hoursOfTimes,
       lenientHours: weekSchema.optional(),
       holidays: holidaysSchema(known).default([]),
       holidaysDisputed: holidaysSchema(known).default([]),
       holidaysLimited: holidaysSchema(known).default([]),
       observedPolicy: reference(known.policies, 'observedPolicies').optional(),
       proclaimedDays: z.boolean().default(false),
-      emergency: emergencySchema.optional(),
-      ebr: ebrSchema.optional(),
-      wirelessProhibited: wirelessProhibited.optional(),
-      automated: automatedSchema(known).optional(),
+      emergency: rowsInOrder(emergencySchema).optional(),
+      ebr: rowsInOrder(ebrSchema).optional(),
+      wirelessProhibited: rowsInOrder(wirelessProhibited).optional(),
+      automated: rowsInOrder(automatedSchema(known)).optional(),
       citation: text,
       confidence,
       sources: z.array(reference(known.sources, 'sources')).min(1, 'must name a source'),
       conflicts: z.array(text).optional(),
       notes: text.optional(),
     })
-    .refine((row: PartialDocument) => 'history' in row === 'effectiveFrom' in row, {
-      path: ['effectiveFrom'],
-      error: together,
-      ...alwaysRefine,
-    })
-    .refine((row: PartialDocument) => !('history' in row) || 'hours' in row, {
-      path: ['hours'],
-      error: 'must be given where there is a history',
-      ...alwaysRefine,
-    })
-    .refine(followsHistory, {
-      path: ['effectiveFrom'],
-      error: 'must be the day after the last history row',
-      ...alwaysRefine,
-    })
     .refine((row: PartialDocument) => !hasHolidays(row) || 'observedPolicy' in row, {
       path: ['observedPolicy'],
       error: 'is missing; a region with holidays needs one',
       ...alwaysRefine,
     })
+  return requireHistory(region)
 }
 
-const baselineSchema = (known: DefinedNames) =>
-  z.strictObject({
+function baselineSchema(known: DefinedNames) {
+  const baseline = z.strictObject({
     hours: weekSchema,
-    ebr: z.strictObject({ S: months, I: months, citation: text.optional() }),
+    ...hoursOfTimes,
+    ebr: rowsInOrder(ebrSchema),
     citation: text,
     sources: z.array(reference(known.sources, 'sources')).min(1, 'must name a source'),
   })
+  return requireHistory(baseline)
+}
 
 const sourceSchema = z.strictObject({
   kind: text,
@@ -341,6 +382,7 @@ function documentSchema(known: DefinedNames) {
     purposes: purposesSchema({
       region: reference(known.regions, 'regions'),
       week: weekSchema,
+      day: daySchema,
       text,
       confidence,
     }),
@@ -382,7 +424,8 @@ function documentSchema(known: DefinedNames) {
 
 export type CallingRulesDocument = z.output<ReturnType<typeof documentSchema>>
 export type RegionEntry = CallingRulesDocument['regions'][string]
-export type AutomatedEntry = NonNullable<RegionEntry['automated']>
+export type BaselineEntry = CallingRulesDocument['baselines']['US']
+export type AutomatedEntry = NonNullable<RegionEntry['automated']>[number]
 export type DisclosureEntry = CallingRulesDocument['disclosures'][number]
 
 export type DocumentCheckResult =

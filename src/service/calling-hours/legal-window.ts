@@ -65,7 +65,7 @@ export function findEffectiveHours(
 ): EffectiveHours | undefined {
   const ofSales = rules.findHours(region, day)
   if (!ofSales) return undefined
-  const law: HoursRule = findOwnHours(rules, region, { purpose }) ?? ofSales
+  const law: HoursRule = findOwnHours(rules, { region, day }, purpose) ?? ofSales
   const end = law.until === undefined ? '' : ` (until ${formatDay(law.until)})`
   const lawBasis = `${law.basis} rule: ${law.citation}${end}`
   const override = overrides.find((hours) => hours.region === region && isEffectiveOn(hours, day))
@@ -77,10 +77,10 @@ export function findEffectiveHours(
 /** Those of a purpose for which the hours, restricted days and bans of sales calls do not apply. */
 function findOwnHours(
   { purposes }: CallingRules,
-  region: string,
-  { purpose }: Pick<WindowOptions, 'purpose'>,
+  where: RegionDay,
+  purpose: CallPurpose | undefined,
 ): HoursRule | undefined {
-  return purpose && purposes.findHours(purpose, region)
+  return purpose && purposes.findHours(purpose, where)
 }
 
 function isEffectiveOn({ effectiveFrom, effectiveUntil }: ProjectHours, day: LocalDay): boolean {
@@ -112,7 +112,8 @@ export function computeLegalWindow(request: LegalWindowRequest): LegalWindow {
   const closesAt = window ? toInstant(place.zone, day, end, 'earlier') : opensAt
   const dayStart = toInstant(place.zone, day, 0, 'earlier')
   const dayEnd = toInstant(place.zone, day + 1, 0, 'later')
-  const bans = findOwnHours(rules, place.region, options) ? [] : closures.listEmergencies(place)
+  const ownHours = findOwnHours(rules, { region: place.region, day }, options.purpose)
+  const bans = ownHours ? [] : closures.listEmergencies(place)
   const emergencies = bans.filter(
     ({ from, until = Number.POSITIVE_INFINITY }) => from < dayEnd && until > dayStart,
   )
@@ -155,7 +156,7 @@ export function findDayRule({ rules, closures, place, day, options }: DayRequest
     const rule = `no calling rules are known for region '${place.region}'`
     return { window: undefined, restrictedDay: undefined, rule }
   }
-  if (findOwnHours(rules, region.code, options) === undefined) {
+  if (findOwnHours(rules, { region: region.code, day }, options.purpose) === undefined) {
     const proclaimedDay = closures.findProclaimedDay(place.region, day)
     if (proclaimedDay !== undefined) {
       const rule = `no calls on ${proclaimedDay}; proclaimed day entered by the operator`
@@ -171,9 +172,9 @@ export function findDayRule({ rules, closures, place, day, options }: DayRequest
   const recorded = options.recordedVoice ? rules.findRecordedHours(region.code, day) : undefined
   const forEveryVoice = findWindowForDay(week, day)
   const window = recorded
-    ? intersectWindows(forEveryVoice, findWindowForDay(recorded, day))
+    ? intersectWindows(forEveryVoice, findWindowForDay(recorded.week, day))
     : forEveryVoice
   const hours = window ? `calls ${formatDayWindow(window)}` : 'no calls on this day'
-  const voice = recorded ? `; recorded voice: ${region.recordedCitation}` : ''
+  const voice = recorded ? `; recorded voice: ${recorded.citation}` : ''
   return { window, restrictedDay: undefined, rule: `${hours}; ${basis}${voice}` }
 }
