@@ -145,7 +145,7 @@ describe('rows follow each other', () => {
 
   test('of recorded voices, bans and purposes', () => {
     const changed = tree(({ regions, purposes }) => {
-      const { automated, wirelessProhibited } = regions?.AZ ?? {}
+      const { automated, wirelessProhibited } = (regions?.AZ ?? {}) as Record<string, object>
       const later = { ...automated, from: '2027-02-01', citation: 'new' }
       Object.assign(regions?.AZ ?? {}, {
         automated: [{ ...automated, until: '2027-01-31' }, later],

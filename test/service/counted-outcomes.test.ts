@@ -34,6 +34,7 @@ async function open(failing = false) {
   const outcomes = new CountedOutcomes({
     journal: { record: (id) => void recorded.push(id) },
     reports,
+    findMinTalkMs: () => 30_000,
     attempts,
     log: createLogger('warn', { write: (line) => void lines.push(line) }),
   })

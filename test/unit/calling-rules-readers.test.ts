@@ -91,12 +91,22 @@ function changeRules(): string {
   const { FL, KY, NE, CA, RI } = file.regions
   file.defaults = { disputedHolidays: 'allow', limitedHolidays: 'allow' }
   FL.hours = { monFri: '00:00-24:00', sat: '12:15-24:00', sun: 'none' }
-  Object.assign(KY.automated, { from: '2024-02-29', until: '2027-06-30' })
+  const later = { ...KY.automated, from: '2026-07-01', hours: FL.hours }
+  KY.automated = [{ ...KY.automated, from: '2024-02-29', until: '2026-06-30' }, later]
+  KY.ebr = [
+    { S: 5, I: 0, until: '2025-12-31' },
+    { S: 4, I: 1, from: '2026-02-01', until: '2026-12-31' },
+  ]
+  const history = [{ until: '2026-06-30', hours: FL.hours }]
+  Object.assign(file.baselines.US, { history, effectiveFrom: '2026-07-01' })
+  Object.assign(file.baselines.CA.ebr, { from: '2026-01-01' })
   Object.assign(NE.automated, { until: '2026-07-04', observedPolicy: 'sat-both-sun-mon' })
-  Object.assign(CA.automated, { from: '2025-12-31', hours: KY.automated.hours })
+  Object.assign(CA.automated, { from: '2025-12-31', hours: later.hours })
   const { charity, emergency, 'debt-collection': debt } = file.purposes
   charity.hours = { monFri: '10:00-24:00', sat: 'none', sun: '12:15-13:30' }
   emergency.machines = 'permission'
+  Object.assign(charity, { from: '2025-07-01', until: '2026-06-30' })
+  Object.assign(debt.regions.ON, { from: '2026-01-01', until: '2027-05-31' })
   debt.regions.CA = {
     hours: { monFri: 'none', sat: '10:00-11:00', sun: 'none' },
     citation: 'x',
@@ -133,6 +143,25 @@ describe('two readers of the calling rules agree', () => {
     console.log(`two readers, ${name}, seed ${seed}:`, JSON.stringify(counts))
     expect(differences).toEqual([])
     expect(counts.allowed).toBeGreaterThan(counts.compared / 4)
+  })
+
+  it.each([
+    ['the shipped rules', () => shipped],
+    ['rules with other rows', changeRules],
+  ])('on the months of relationships by %s, each day', (_name, read) => {
+    const text = read()
+    const slow = new SlowRulesReader(text)
+    const rules = loadCallingRules(folder.write('rules.yaml', text))
+    const differences: string[] = []
+    for (let at = sampled.from; at < sampled.until; at += msPerDay) {
+      const date = new Date(at).toISOString().slice(0, 10)
+      for (const region of slow.regions) {
+        const rule = rules.findEbrRule(region, at / msPerDay)
+        const [decided, expected] = [`${rule?.S},${rule?.I}`, `${slow.ebrMonths(region, date)}`]
+        if (decided !== expected) differences.push(`${region} ${date}: ${decided}, ${expected}`)
+      }
+    }
+    expect(differences).toEqual([])
   })
 
   it.runIf(shortOrLong(0, 1) === 1)(

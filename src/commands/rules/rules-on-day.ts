@@ -236,6 +236,7 @@ function listAllRows(sources: RuleSources, code: string): readonly DatedRow[] {
     ...listOwnRows(sources.rules, code, region),
     ...listCallRows(sources.rules, code, region),
     ...listRevocationRows(sources),
+    ...listFigures(sources.rules),
     ...listPurposeRows(sources.rules, code),
   ]
 }
@@ -295,6 +296,18 @@ function listRevocationRows({ rules, ruleDates }: RuleSources): readonly DatedRo
       (undated ? '; not in force until optOuts.ruleDates has its first day' : '')
     return createRow(`revocation.${row.id}`, value, { ...row, from: row.from ?? entered?.from })
   })
+}
+
+function listFigures({ document }: CallingRules): readonly DatedRow[] {
+  return [
+    ...document.reassignedReleases.map((row) => {
+      const value = `data of the ${row.dayOfMonth}th of each month, in use ${row.daysUntilInUse} days later`
+      return createRow('reassignedReleases', value, row)
+    }),
+    ...document.conversations.map((row) => {
+      return createRow('conversations', `answered calls from ${row.minSeconds} s on`, row)
+    }),
+  ]
 }
 
 function listPurposeRows(rules: CallingRules, code: string): readonly DatedRow[] {

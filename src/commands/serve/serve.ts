@@ -173,6 +173,7 @@ export async function attachAsterisk(callgate: Callgate): Promise<Asterisk> {
     outcomes: new CountedOutcomes({
       journal,
       attempts: callgate.attempts,
+      findMinTalkMs: (at) => callgate.data.rules.findMinTalkMs(at),
       reports: new AttemptOutcomes(callgate.storage),
       log: runtime.log,
     }),

@@ -5,13 +5,14 @@
 import { z } from 'zod'
 import { callKinds, callPurposes, disclosureKeys } from '../../domain/decision.js'
 import type { LocalDay } from '../../domain/time/clock.js'
-import { type DayRange, parseDay, toLocalDay } from '../../domain/time/dates.js'
+import { type DayRange, parseDay } from '../../domain/time/dates.js'
 import { type DayWindow, parseDayWindow } from '../../domain/time/week-windows.js'
 import type { FieldProblem } from '../../errors.js'
 import { listDocumentProblems } from '../files/document-problems.js'
 import { abandonmentRuleSchema } from './abandonment-rules.js'
 import { callerIdRuleSchema } from './caller-id-rules.js'
 import { frequencyRuleSchema } from './frequency-rules.js'
+import { holidayRuleSchema } from './holidays.js'
 import { purposesSchema } from './purposes.js'
 import { revocationSchema } from './revocation-rules.js'
 
@@ -68,72 +69,6 @@ function requireOrder(rows: readonly DayRange[], context: z.core.$RefinementCtx)
   })
 }
 
-const weekdayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const
-const weekday = z.enum(weekdayNames).transform((name) => weekdayNames.indexOf(name))
-const month = z.int().min(1, 'must be 1 to 12').max(12, 'must be 1 to 12')
-const dayOfMonth = z.int().min(1, 'must be 1 to 31').max(31, 'must be 1 to 31')
-const yearDate = { month, day: dayOfMonth }
-
-/** Uses 2023, so that no rule can depend on February 29. A bad month is reported elsewhere. */
-function existsEveryYear({ month, day }: { month?: unknown; day?: unknown }): boolean {
-  const isMonth = Number(month) >= 1 && Number(month) <= 12
-  return !isMonth || toLocalDay(2023, Number(month), Number(day)) !== undefined
-}
-const noSuchDate = { path: ['day'], error: 'must be a day of that month in every year' }
-
-const shift = z
-  .strictObject({
-    sun: z.int(),
-    mon: z.int(),
-    tue: z.int(),
-    wed: z.int(),
-    thu: z.int(),
-    fri: z.int(),
-    sat: z.int(),
-  })
-  .transform((days) => weekdayNames.map((name) => days[name]))
-
-/** See `HolidayRule` in `holidays.ts` for what each type means. */
-const holidayRuleSchema = z.discriminatedUnion(
-  'type',
-  [
-    z
-      .strictObject({
-        type: z.literal('fixed'),
-        ...yearDate,
-        observed: z.enum(['by-region', 'never']),
-      })
-      .refine(existsEveryYear, noSuchDate),
-    z
-      .strictObject({ type: z.literal('fixed-shifted'), ...yearDate, shift })
-      .refine(existsEveryYear, noSuchDate),
-    z.strictObject({
-      type: z.literal('nth-weekday'),
-      month,
-      weekday,
-      nth: z.int().refine((n) => n === -1 || (n >= 1 && n <= 4), 'must be 1 to 4, or -1'),
-      offset: z.int().default(0),
-    }),
-    z.strictObject({ type: z.literal('easter-offset'), days: z.int() }),
-    z
-      .strictObject({ type: z.literal('weekday-before'), ...yearDate, weekday })
-      .refine(existsEveryYear, noSuchDate),
-    z
-      .strictObject({
-        type: z.literal('weekday-after'),
-        ...yearDate,
-        weekday,
-        years: z.enum(['every', 'even']).default('every'),
-      })
-      .refine(existsEveryYear, noSuchDate),
-  ],
-  {
-    error:
-      'must be one of fixed, fixed-shifted, nth-weekday, easter-offset, weekday-before, ' +
-      'weekday-after',
-  },
-)
-
 const text = z.string().min(1, 'must not be empty')
 const count = z.int().min(1, 'must be 1 or more')
 const observedShifts = z.array(z.enum(['preceding-friday', 'following-monday']))
@@ -147,6 +82,9 @@ const confidence = z.enum([
   'conflicting',
   'baseline',
 ])
+
+/** The days, source and remarks of a row of a table. */
+const datedRow = { ...dates, citation: text, confidence, notes: text.optional() }
 
 /** Names that other parts of the document may refer to. */
 interface DefinedNames {
@@ -346,6 +284,22 @@ const sourceSchema = z.strictObject({
   url: z.url('must be a URL').optional(),
 })
 
+/** See `ReleaseRule` in `src/domain/lookups.ts`. */
+const releaseSchema = z
+  .strictObject({
+    dayOfMonth: z.int().min(1, 'must be 1 to 28').max(28, 'must be 1 to 28'),
+    daysUntilInUse: z.int().min(0, 'must be 0 to 14').max(14, 'must be 0 to 14'),
+    ...datedRow,
+  })
+  .refine(hasDatesInOrder, datesInOrder)
+
+const conversationSchema = z
+  .strictObject({
+    minSeconds: z.int().min(0, 'must be 0 to 120').max(120, 'must be 0 to 120'),
+    ...datedRow,
+  })
+  .refine(hasDatesInOrder, datesInOrder)
+
 function documentSchema(known: DefinedNames) {
   const code = z.string().regex(/^[A-Z]{2}$/, 'must be two capital letters')
   return z.strictObject({
@@ -407,6 +361,8 @@ function documentSchema(known: DefinedNames) {
       holiday: reference(known.holidays, 'holidays'),
       observedPolicy: reference(known.policies, 'observedPolicies'),
     }).optional(),
+    reassignedReleases: z.array(releaseSchema).default([]),
+    conversations: z.array(conversationSchema).default([]),
     callerIdRules: z
       .array(
         callerIdRuleSchema({

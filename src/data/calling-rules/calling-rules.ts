@@ -183,6 +183,16 @@ export class CallingRules {
     return findRow(this.listEbrRules(code), day)
   }
 
+  /**
+   * From how long on a call is taken for a conversation, if it is not known who answered. Of the rows in force, the shortest;
+   * without one, any answered call is.
+   */
+  findMinTalkMs(at: Instant): number {
+    const day = toUtcDay(at)
+    const rows = this.document.conversations.filter((row) => isWithinDays(row, day))
+    return rows.length === 0 ? 0 : Math.min(...rows.map((row) => row.minSeconds)) * 1_000
+  }
+
   /** Those of all times, oldest first: each day has one. None for an unknown region. */
   listEbrRules(code: string): readonly EbrRule[] {
     return this.#regions.get(code)?.ebr ?? []

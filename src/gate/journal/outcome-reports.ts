@@ -43,7 +43,10 @@ const times = [
 export interface ReportCounters {
   readonly attempts: AttemptReports
   readonly abandonment: AbandonmentReports
-  readonly getCallingRules: () => Pick<GateRules['callingRules'], 'abandonment'>
+  readonly getCallingRules: () => Pick<GateRules['callingRules'], 'abandonment'> & {
+    /** See {@link findReach}. */
+    findMinTalkMs(at: Instant): number
+  }
 }
 
 /**
@@ -84,7 +87,10 @@ export async function applyReport(
       outcome.dialledAt ?? (state === 'dialled' ? findFirstReport(document, now) : undefined)
     await counters.attempts.notePlaced(toAttempt(document), {
       dialedAt: dialedAt && Math.min(dialedAt, now),
-      reach: findReach(mergeOutcome(readRecorded(document), outcome)),
+      reach: findReach(
+        mergeOutcome(readRecorded(document), outcome),
+        counters.getCallingRules().findMinTalkMs(now),
+      ),
     })
   }
   if (state === 'answered') await countAnswer(document, { ...outcome, fromPlatform }, counters)

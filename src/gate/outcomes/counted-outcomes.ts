@@ -1,12 +1,15 @@
 /** Counts attempts by what an Asterisk reports of their calls. */
 import { type CallOutcome, findReach, type OutcomeRecorder } from '../../domain/call-outcome.js'
 import type { AttemptReports, PlacedCall, ReportedAttempt } from '../../domain/mandate.js'
+import type { Instant } from '../../domain/time/clock.js'
 import { createSampledLine, type Logger } from '../../observability/log.js'
 
 export interface CountedOutcomesDeps {
   readonly journal: OutcomeRecorder
   readonly reports: AttemptReports
   /** The attempts that this process has counted. */
+  /** See {@link findReach}. */
+  readonly findMinTalkMs: (at: Instant) => number
   readonly attempts: { findCounted(decisionId: string): ReportedAttempt | undefined }
   readonly log: Logger
 }
@@ -43,14 +46,14 @@ export class CountedOutcomes implements OutcomeRecorder {
       if (stayed.has(outcome.notCarriedOut)) await reports.noteNotPlaced(attempt)
       return
     }
-    const placed = readPlaced(outcome)
+    const placed = readPlaced(outcome, this.#deps.findMinTalkMs(attempt.at))
     if (placed) await reports.notePlaced(attempt, placed)
   }
 }
 
-function readPlaced(outcome: Partial<CallOutcome>): PlacedCall | undefined {
+function readPlaced(outcome: Partial<CallOutcome>, minTalkMs: number): PlacedCall | undefined {
   const { state, dialledAt: dialedAt, failedAt, endedAt } = outcome
-  const reach = findReach(outcome)
+  const reach = findReach(outcome, minTalkMs)
   if (reach === undefined && state !== 'dialled') return undefined
   // The end of a leg is recorded with its state once more.
   const isCounted = endedAt !== undefined && failedAt === undefined && (reach === 2 || reach === 0)
