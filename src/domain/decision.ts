@@ -2,7 +2,7 @@
  * A call to decide on, the findings of the checks, and the pure function from findings to ruling.
  */
 
-import type { CallKind, CallPurpose, CountedCall, Mandate } from './mandate.js'
+import type { CallKind, CallPurpose, CountedCall, Mandate, Relationship } from './mandate.js'
 import type { ListVersion } from './number-set.js'
 import type { Instant } from './time/clock.js'
 import type { TraceContext } from './trace/trace-context.js'
@@ -243,6 +243,8 @@ export interface Finding {
   readonly facts?: string | undefined
   /** Of the permission check: a permission record on file that is current allows the call. */
   readonly hasPermission?: true | undefined
+  /** Of the permission check: what exceptions of the law may rest on. */
+  readonly relationship?: Relationship | undefined
   /** What each source alone gave, if several did. */
   readonly parts?: readonly Finding[] | undefined
   /** Its JSON around its age, which alone differs from call to call; a copy does not have it. */

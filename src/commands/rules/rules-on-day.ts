@@ -2,6 +2,7 @@
 import type { AbandonmentRule } from '../../data/calling-rules/abandonment-rules.js'
 import type { CallingRules } from '../../data/calling-rules/calling-rules.js'
 import type { AutomatedEntry, RegionEntry } from '../../data/calling-rules/calling-rules-schema.js'
+import type { ExceptionRow } from '../../data/calling-rules/exceptions.js'
 import type { FrequencyRule } from '../../data/calling-rules/frequency-rules.js'
 import type { OperatorDates } from '../../data/calling-rules/revocation-rules.js'
 import type { PurposeRules } from '../../domain/decision.js'
@@ -19,6 +20,7 @@ import {
   formatDayWindow,
   type WeekWindows,
 } from '../../domain/time/week-windows.js'
+import type { ExceptionInUse } from '../../gate/checks/exceptions.js'
 import { findDayRule } from '../../service/calling-hours/legal-window.js'
 import type { OperatorClosures } from '../../service/calling-hours/operator-closures.js'
 
@@ -79,6 +81,8 @@ export interface RuleSources {
   readonly closures: OperatorClosures
   /** First days of rules on opt-outs. */
   readonly ruleDates: OperatorDates
+  /** Exceptions that are used. */
+  readonly exceptions: readonly ExceptionInUse[]
 }
 
 /** `undefined` for a region that the rules do not have. */
@@ -236,6 +240,7 @@ function listAllRows(sources: RuleSources, code: string): readonly DatedRow[] {
     ...listOwnRows(sources.rules, code, region),
     ...listCallRows(sources.rules, code, region),
     ...listRevocationRows(sources),
+    ...listExceptions(sources, code),
     ...listFigures(sources.rules),
     ...listPurposeRows(sources.rules, code),
   ]
@@ -297,6 +302,28 @@ function listRevocationRows({ rules, ruleDates }: RuleSources): readonly DatedRo
     return createRow(`revocation.${row.id}`, value, { ...row, from: row.from ?? entered?.from })
   })
 }
+
+/** Those that are not used too. */
+function listExceptions({ rules, exceptions }: RuleSources, code: string): readonly DatedRow[] {
+  return rules.exceptions.rows
+    .filter(({ region }) => region === code)
+    .map((row) => createRow(`exceptions.${row.id}`, formatException(row, exceptions), row))
+}
+
+function formatException({ id, lifts, by, months }: ExceptionRow, inUse: readonly ExceptionInUse[]) {
+  const uses = inUse.filter((row) => row.id === id).map(formatUse)
+  const time = months === undefined ? '' : ` of the last ${formatMonths(months)}`
+  const records = by.map((type) => recordNames[type]).join(' or ')
+  const state = uses.length === 0 ? 'off (gate.exceptions)' : `on, decided by ${uses.join('; ')}`
+  return `${state}: a ${records}${time} lifts ${lifts.join(' and ')}`
+}
+
+function formatUse({ decidedBy, on, account, project }: ExceptionInUse): string {
+  const scope = [account && `account ${account}`, project && `project ${project}`].filter(Boolean)
+  return [`${decidedBy} from ${formatDay(on)}`, ...scope].join(', ')
+}
+
+const recordNames = { S: 'sale', I: 'inquiry', P: 'permission' } as const
 
 function listFigures({ document }: CallingRules): readonly DatedRow[] {
   return [

@@ -153,6 +153,7 @@ function readSources(command: Command): RuleSources {
     rules,
     closures: new OperatorClosures({ rules, proclaimedDays, emergencies }),
     ruleDates: configuration.settings.optOuts.ruleDates,
+    exceptions: configuration.settings.gate.exceptions,
   }
 }
 

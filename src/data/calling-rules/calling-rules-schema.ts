@@ -11,6 +11,7 @@ import type { FieldProblem } from '../../errors.js'
 import { listDocumentProblems } from '../files/document-problems.js'
 import { abandonmentRuleSchema } from './abandonment-rules.js'
 import { callerIdRuleSchema } from './caller-id-rules.js'
+import { exceptionSchema } from './exceptions.js'
 import { frequencyRuleSchema } from './frequency-rules.js'
 import { holidayRuleSchema } from './holidays.js'
 import { purposesSchema } from './purposes.js'
@@ -361,6 +362,16 @@ function documentSchema(known: DefinedNames) {
       holiday: reference(known.holidays, 'holidays'),
       observedPolicy: reference(known.policies, 'observedPolicies'),
     }).optional(),
+    exceptions: z
+      .array(
+        exceptionSchema({
+          region: reference(known.regions, 'regions'),
+          day: daySchema,
+          text,
+          confidence,
+        }),
+      )
+      .default([]),
     reassignedReleases: z.array(releaseSchema).default([]),
     conversations: z.array(conversationSchema).default([]),
     callerIdRules: z

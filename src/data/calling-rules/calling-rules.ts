@@ -31,6 +31,7 @@ import {
   type DisclosureEntry,
   type RegionEntry,
 } from './calling-rules-schema.js'
+import { Exceptions } from './exceptions.js'
 import { FrequencyRules } from './frequency-rules.js'
 import { HolidayCalendar, type RegionHoliday } from './holidays.js'
 import { Purposes } from './purposes.js'
@@ -113,6 +114,8 @@ export class CallingRules {
   /** Absent from files of earlier versions. */
   readonly revocation: RevocationRules | undefined
   readonly callerIds: CallerIdRules
+  readonly exceptions: Exceptions
+  readonly #federalHours: Readonly<Record<Country, readonly HoursRule[]>>
   readonly #regions: ReadonlyMap<string, PreparedRegion>
   /** Only the kinds that have any, since each decision asks. */
   readonly #disclosures: ReadonlyMap<CallKind, readonly DisclosureEntry[]>
@@ -128,6 +131,9 @@ export class CallingRules {
     this.abandonment = new AbandonmentRules(document.abandonmentRules, countries)
     this.revocation = prepareRevocation(document)
     this.callerIds = new CallerIdRules(document.callerIdRules)
+    this.exceptions = new Exceptions(document.exceptions, document.frequencyRules)
+    const { US, CA } = document.baselines
+    this.#federalHours = { US: listHours(US, 'federal'), CA: listHours(CA, 'federal') }
     this.#regions = new Map(
       Object.entries(document.regions).map(([code, entry]) => [
         code,
@@ -150,6 +156,12 @@ export class CallingRules {
   /** The statutory windows in force on a local day; `undefined` for an unknown region. */
   findHours(code: string, day: LocalDay): HoursRule | undefined {
     return this.listHours(code).find(({ until }) => until === undefined || day <= until)
+  }
+
+  /** Those of the country alone. */
+  findFederalHours(code: string, day: LocalDay): HoursRule | undefined {
+    const country = this.findRegion(code)?.country
+    return country && this.#federalHours[country].find((rule) => isWithinDays(rule, day))
   }
 
   /** The statutory windows of all times, oldest first; none for an unknown region. */

@@ -5,6 +5,7 @@
  */
 import type { CallingRules, HoursRule } from '../../data/calling-rules/calling-rules.js'
 import type { CallingPeriod } from '../../domain/calling-hours.js'
+import type { HoursException } from '../../domain/compliance.js'
 import type { CallPurpose } from '../../domain/decision.js'
 import type { LocalDay } from '../../domain/time/clock.js'
 import { formatDay, formatWithWeekday } from '../../domain/time/dates.js'
@@ -28,6 +29,8 @@ export interface WindowOptions {
   readonly requireStatutoryWindow: boolean
   /** Telemarketing when absent. */
   readonly purpose?: CallPurpose | undefined
+  /** In whose regions the hours of the country hold in place of the region's own, and its holidays do not. */
+  readonly exceptions?: readonly HoursException[] | undefined
 }
 
 export interface LegalWindow {
@@ -61,9 +64,12 @@ export function findEffectiveHours(
     overrides,
     requireStatutoryWindow,
     purpose,
-  }: Pick<WindowOptions, 'overrides' | 'requireStatutoryWindow' | 'purpose'>,
+    exceptions,
+  }: Pick<WindowOptions, 'overrides' | 'requireStatutoryWindow' | 'purpose' | 'exceptions'>,
 ): EffectiveHours | undefined {
-  const ofSales = rules.findHours(region, day)
+  const ofSales = isLifted(region, exceptions)
+    ? rules.findFederalHours(region, day)
+    : rules.findHours(region, day)
   if (!ofSales) return undefined
   const law: HoursRule = findOwnHours(rules, { region, day }, purpose) ?? ofSales
   const end = law.until === undefined ? '' : ` (until ${formatDay(law.until)})`
@@ -81,6 +87,10 @@ function findOwnHours(
   purpose: CallPurpose | undefined,
 ): HoursRule | undefined {
   return purpose && purposes.findHours(purpose, where)
+}
+
+function isLifted(region: string, exceptions: WindowOptions['exceptions']): boolean {
+  return exceptions?.some((one) => one.region === region) === true
 }
 
 function isEffectiveOn({ effectiveFrom, effectiveUntil }: ProjectHours, day: LocalDay): boolean {
@@ -162,7 +172,9 @@ export function findDayRule({ rules, closures, place, day, options }: DayRequest
       const rule = `no calls on ${proclaimedDay}; proclaimed day entered by the operator`
       return { window: undefined, restrictedDay: proclaimedDay, rule }
     }
-    const restrictedDay = rules.findRestrictedDay(region.code, day)
+    const restrictedDay = isLifted(region.code, options.exceptions)
+      ? undefined
+      : rules.findRestrictedDay(region.code, day)
     if (restrictedDay !== undefined) {
       const rule = `no calls on ${restrictedDay}; state rule: ${region.citation}`
       return { window: undefined, restrictedDay, rule }

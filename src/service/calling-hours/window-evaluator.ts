@@ -177,7 +177,8 @@ export class WindowEvaluator {
     const flags = (options.recordedVoice ? 2 : 0) + (options.requireStatutoryWindow ? 1 : 0)
     // Only emergencies depend on the postal code.
     const area = this.#closures.emergencies.has(place.region) ? (place.postalCode ?? '') : ''
-    const key = `${place.region}${flags}${day}${place.zone} ${area} ${options.purpose ?? ''}`
+    const lifted = options.exceptions?.find(({ region }) => region === place.region)?.id ?? ''
+    const key = `${place.region}${flags}${day}${place.zone} ${area} ${options.purpose ?? ''} ${lifted}`
     const known = windows.get(key)
     if (known) return known
     const window = computeLegalWindow({
