@@ -2,8 +2,14 @@
 
 import type { Settings } from '../config/settings.js'
 import { ImportedFacts } from '../data/facts/imported-facts.js'
-import type { LookupSource, ReassignedSource } from '../domain/lookups.js'
+import {
+  findRelease as findReleaseByRules,
+  type LookupSource,
+  type ReassignedSource,
+  type Release,
+} from '../domain/lookups.js'
 import type { ComplaintSource, LabelSource } from '../domain/spam-labels.js'
+import type { Instant } from '../domain/time/clock.js'
 import type { Metrics } from '../observability/metrics.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { CombinedComplaints, CombinedLabels } from '../service/lookups/combined-labels.js'
@@ -15,7 +21,10 @@ import {
 import type { SourceFailureListener } from '../service/lookups/source-failures.js'
 import { chooseByAccount } from '../service/sandbox/sandbox.js'
 import { SandboxFacts } from '../service/sandbox/sandbox-facts.js'
-import { lookupNames } from '../sources/remote/lookups/lookup-options.js'
+import {
+  type LookupProviderOptions,
+  lookupNames,
+} from '../sources/remote/lookups/lookup-options.js'
 import type { LookupProvider } from '../sources/remote/lookups/lookup-provider.js'
 import { readProviderCredentials } from './provider-credentials.js'
 import type { ReferenceData } from './service.js'
@@ -41,7 +50,7 @@ export interface FactSources {
 interface FactSourcesDeps {
   readonly settings: Settings
   readonly runtime: Runtime
-  readonly data: Pick<ReferenceData, 'facts' | 'sandbox'>
+  readonly data: Pick<ReferenceData, 'facts' | 'sandbox' | 'rules'>
   readonly metrics: Metrics
 }
 
@@ -56,7 +65,10 @@ export async function openFactSources({
   metrics,
 }: FactSourcesDeps): Promise<FactSources> {
   const { log, clock } = runtime
-  const provider = await openFactProvider({ settings, runtime, metrics })
+  // A reload replaces the rules.
+  const findRelease = (at: Instant) =>
+    findReleaseByRules(data.rules.document.reassignedReleases, at)
+  const provider = await openFactProvider({ settings, runtime, metrics, findRelease })
   const feeds = new ImportedFacts(data.facts, clock)
   const onFailure = (what: string, cause: unknown) =>
     log.warn('a source of facts failed; the others are used, if any', { what, err: cause })
@@ -72,6 +84,7 @@ export async function openFactSources({
   const reassigned = createReassignedStatuses(settings, {
     runtime,
     onFailure,
+    findRelease,
     data,
     provider: settings.lookups.asksForCalls ? provider : undefined,
     files: feeds,
@@ -100,6 +113,7 @@ function createReassignedStatuses(
   {
     runtime: { clock, timers },
     onFailure,
+    findRelease,
     data,
     provider,
     files,
@@ -107,6 +121,7 @@ function createReassignedStatuses(
   }: {
     readonly runtime: Runtime
     readonly onFailure: SourceFailureListener
+    readonly findRelease: (at: Instant) => Release
     readonly data: FactSourcesDeps['data']
     readonly provider: LookupProvider | undefined
     readonly files: ImportedFacts
@@ -114,7 +129,7 @@ function createReassignedStatuses(
   },
 ) {
   const { maxEntries } = gate.cache
-  const shared = { onFailure, timers, maxEntries }
+  const shared = { onFailure, findRelease, timers, maxEntries }
   const imported = { name: 'imported files', agent: 'own-subscription', source: files } as const
   const findCoverage = (): ReassignedCoverage => {
     if (provider || files.hasFile('reassigned') || files.hasFile('carrier-reassigned'))
@@ -146,7 +161,10 @@ async function openFactProvider({
   settings: { lookups, cluster },
   runtime,
   metrics,
-}: Omit<FactSourcesDeps, 'data'>): Promise<LookupProvider | undefined> {
+  findRelease,
+}: Omit<FactSourcesDeps, 'data'> & Pick<LookupProviderOptions, 'findRelease'>): Promise<
+  LookupProvider | undefined
+> {
   const { name, baseUrl, authUrl, timeoutMs, requestsPerMinute, keepMs } = lookups
   if (baseUrl === undefined) return undefined
   const { LookupProvider } = await import('../sources/remote/lookups/lookup-provider.js')
@@ -162,6 +180,7 @@ async function openFactProvider({
     servers: cluster.servers,
     keepMs,
     clock,
+    findRelease,
     timers,
     random,
     log,

@@ -57,6 +57,7 @@ export function readConfiguration(input: SettingsInput): CheckedConfiguration {
   const { proclaimedDays, emergencies } = settings.callingHours
   const prepared = new CallingRules(rules.document)
   problems.push(...listUnknownRuleDates(settings, prepared))
+  problems.push(...listUnknownExceptions(settings, prepared))
   read(() => new OperatorClosures({ rules: prepared, proclaimedDays, emergencies }))
   if (problems.length > 0) return { settings, problems }
   return { settings, problems, configuration: { settings, rules: rules.document, sandboxFile } }
@@ -72,6 +73,19 @@ function listUnknownRuleDates(
     .map(
       ({ rule }) =>
         `optOuts.ruleDates: '${rule}' must be a rule of ${rulesFile} with datedByOperator: ${known.join(', ') || 'there is none'}`,
+    )
+}
+
+function listUnknownExceptions(
+  { gate, callingHours: { rulesFile } }: Settings,
+  { exceptions }: CallingRules,
+): readonly string[] {
+  const known = exceptions.rows.map(({ id }) => id)
+  return gate.exceptions
+    .filter(({ id }) => !known.includes(id))
+    .map(
+      ({ id }) =>
+        `gate.exceptions: '${id}' must be an exception of ${rulesFile}: ${known.join(', ') || 'there is none'}`,
     )
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { consentEvidence } from '../domain/compliance.js'
 import { callPurposes, maxIdLength } from '../domain/decision.js'
 import { maxFrequencyHours } from '../domain/mandate.js'
-import { milliseconds, reloadable, text, wholeNumber } from './values.js'
+import { day, milliseconds, reloadable, text, wholeNumber } from './values.js'
 
 /** There is one setting per call kind, so each description names its kind. */
 const strictestPlaceFlag = (kind: string, byDefault: boolean) =>
@@ -134,6 +134,24 @@ export const gateSchema = z.strictObject({
     .describe(
       'What calls are for: the first row that fits a call decides. Without one it is telemarketing, and a request ' +
         'that says otherwise is refused. Needs source.kind embedded',
+    ),
+  exceptions: z
+    .array(
+      z.strictObject({
+        id: text.describe('Its id in calling-rules.yaml, such as or-customer'),
+        account: text.optional().describe('Only for calls of this account'),
+        project: text.optional().describe('Only for calls that name this project'),
+        decidedBy: text
+          .max(100)
+          .describe('Who has decided to use it; recorded with each decision that rests on it'),
+        on: day.describe('When that was decided: the first day on which it is used, in UTC'),
+      }),
+    )
+    .default([])
+    .meta(reloadable)
+    .describe(
+      'Exceptions of the calling rules that are used: by them a relationship on file lifts the hours of a state, or how ' +
+        'often it lets somebody be called. None is by default. Needs source.kind embedded',
     ),
   neighborCallerId: z
     .enum(['off', 'warn', 'block'])

@@ -1,7 +1,6 @@
 /** The settings of opt-outs: what an operator has decided about them, each with a name. */
 import { z } from 'zod'
-import { parseDay } from '../domain/time/dates.js'
-import { reloadable, text } from './values.js'
+import { day, reloadable, text } from './values.js'
 
 const by = text.max(100).describe('Who has decided it')
 
@@ -25,15 +24,7 @@ export const optOutsSchema = z.strictObject({
     .array(
       z.strictObject({
         rule: text.describe('Its id in calling-rules.yaml, such as fcc-26-67'),
-        from: z
-          .string()
-          .transform((value, context) => {
-            const day = parseDay(value)
-            if (day !== undefined) return day
-            context.addIssue('must be a date such as 2027-03-01')
-            return z.NEVER
-          })
-          .describe('First day on which it is in force'),
+        from: day.describe('First day on which it is in force'),
         by,
       }),
     )

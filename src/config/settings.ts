@@ -311,6 +311,11 @@ export const settingsSchema = settingsShape.superRefine((settings, context) => {
       "must be empty with source.kind remote: a provider's answers are about telemarketing"
     problem(['gate', 'purposes'], rule)
   }
+  if (source.kind === 'remote' && gate.exceptions.length > 0) {
+    const rule =
+      'must be empty with source.kind remote: a provider does not report the day of a relationship'
+    problem(['gate', 'exceptions'], rule)
+  }
   const keepsStale = source.kind === 'remote' && gate.cache.maxEntries > 0
   const {
     attempts: _,

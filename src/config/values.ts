@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import type { Instant } from '../domain/time/clock.js'
-import { parseInstant } from '../domain/time/dates.js'
+import { parseDay, parseInstant } from '../domain/time/dates.js'
 import { parseUrl } from '../runtime/parse-url.js'
 
 /** Marks a setting whose change a running server takes over (`isReloadable` in `load.ts`). */
@@ -23,6 +23,14 @@ export const shortName = z
   .regex(/^[\w.-]{1,64}$/, 'must be 1 to 64 letters, digits, . _ -')
 
 export const region = z.string().regex(/^[A-Z]{2}$/, 'must be a two-letter region such as FL')
+
+/** A calendar day, as a local day. */
+export const day = z.string().transform((value, context) => {
+  const found = parseDay(value)
+  if (found !== undefined) return found
+  context.addIssue('must be a date such as 2027-03-01')
+  return z.NEVER
+})
 
 export const wholeNumber = (min: number, max: number) => z.number().int().min(min).max(max)
 

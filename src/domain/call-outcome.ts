@@ -70,22 +70,17 @@ export interface CallOutcome {
   readonly cause?: number | undefined
 }
 
-/** A shorter talk is taken for none, unless it is reported that a person answered. */
-const minTalkMs = 30_000
-
 /** ITU-T Q.850: the number is not assigned, busy, out of order, or has changed. */
 const causesOfNoConnection: ReadonlySet<number | undefined> = new Set([1, 17, 22, 27])
 
-/** How far a call got, as far as that is known; `undefined` if it may have got anywhere. */
-export function findReach({
-  state,
-  answeredAt,
-  answeredBy,
-  failedAt,
-  endedAt,
-  dialStatus,
-  cause,
-}: Partial<CallOutcome>): CallReach | undefined {
+/**
+ * How far a call got, as far as that is known; `undefined` if it may have got anywhere. A talk of less than `minTalkMs` is
+ * taken for none, unless it is reported that a person answered.
+ */
+export function findReach(
+  { state, answeredAt, answeredBy, failedAt, endedAt, dialStatus, cause }: Partial<CallOutcome>,
+  minTalkMs: number,
+): CallReach | undefined {
   if (answeredAt !== undefined || state === 'answered') {
     const isShort =
       answeredAt !== undefined && endedAt !== undefined && endedAt - answeredAt < minTalkMs
@@ -111,7 +106,7 @@ const causesOfCaller: ReadonlySet<number | undefined> = new Set([undefined, 16, 
 export function findRing(outcome: Partial<CallOutcome>): UnansweredRing | undefined {
   const { dialledAt, failedAt, endedAt, dialStatus, cause } = outcome
   const end = failedAt ?? endedAt
-  if (findReach(outcome) !== 0 || dialledAt === undefined || end === undefined) return undefined
+  if (findReach(outcome, 0) !== 0 || dialledAt === undefined || end === undefined) return undefined
   // Platforms write canceled, cancelled and no-answer.
   const status = dialStatus
     ?.toUpperCase()

@@ -63,6 +63,14 @@ export interface LegalTimeQuestion extends Question {
   readonly strictestPlace: boolean
   /** Telemarketing when absent. Answers of a provider do not depend on it. */
   readonly purpose?: CallPurpose | undefined
+  /** In these regions the hours of the country hold in place of the region's own. Answers of a provider do not depend on it. */
+  readonly exceptions?: readonly HoursException[] | undefined
+}
+
+/** What lifts the hours of a region. */
+export interface HoursException {
+  readonly id: string
+  readonly region: string
 }
 
 /** Describes the primary source that was not used. */

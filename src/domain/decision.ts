@@ -2,7 +2,7 @@
  * A call to decide on, the findings of the checks, and the pure function from findings to ruling.
  */
 
-import type { CallKind, CallPurpose, CountedCall, Mandate } from './mandate.js'
+import type { CallKind, CallPurpose, CountedCall, Mandate, Relationship } from './mandate.js'
 import type { ListVersion } from './number-set.js'
 import type { Instant } from './time/clock.js'
 import type { TraceContext } from './trace/trace-context.js'
@@ -245,6 +245,8 @@ export interface Finding {
   readonly hasPermission?: true | undefined
   /** This finding as it is while the check of reassigned numbers is in shadow, if that differs. */
   readonly inShadow?: Finding | undefined
+  /** Of the permission check: what exceptions of the law may rest on. */
+  readonly relationship?: Relationship | undefined
   /** What each source alone gave, if several did. */
   readonly parts?: readonly Finding[] | undefined
   /** Its JSON around its age, which alone differs from call to call; a copy does not have it. */

@@ -4,7 +4,7 @@
  */
 import type { PhoneNumber } from './phone-number.js'
 import type { CandidatePlace } from './place.js'
-import type { Instant } from './time/clock.js'
+import type { Instant, LocalDay } from './time/clock.js'
 
 /** A person dials; a machine dials (ATDS, predictive, prerecorded); an AI agent speaks. */
 export const callKinds = ['manual', 'autodialed', 'ai'] as const
@@ -136,6 +136,26 @@ export interface FrequencyLimit {
   readonly citation: string
 }
 
+/** What a relationship may lift by an exception of the law: the hours of a region, or how often it lets somebody be called. */
+export const liftedRules = ['hours', 'cap'] as const
+export type LiftedRule = (typeof liftedRules)[number]
+
+/** A sale, an inquiry or a permission on file that no opt-out has ended; a permission is one that permits the call. */
+export interface Relationship {
+  readonly type: 'S' | 'I' | 'P'
+  /** The day of the sale, the inquiry or the consent. */
+  readonly contactOn: LocalDay
+}
+
+/** An exception of the law that a call rests on, and who has decided to use it. */
+export interface AppliedException {
+  readonly id: string
+  readonly region: string
+  readonly citation: string
+  readonly decidedBy: string
+  readonly relationship: Relationship
+}
+
 /** What decides which laws count a call. */
 export interface CallToCount {
   readonly callKind: CallKind
@@ -156,10 +176,17 @@ export interface FrequencyCount {
   readonly opensAt?: Instant | undefined
 }
 
+export interface LiftedLimit {
+  readonly limit: FrequencyLimit
+  readonly by: AppliedException
+}
+
 /** What limits one attempt. */
 export interface LimitsOfAttempt {
   readonly key?: AttemptLimits | undefined
   readonly frequency: readonly FrequencyLimit[]
+  /** The laws that do not limit the call by an exception; its attempt is taken all the same. */
+  readonly lifted?: readonly LiftedLimit[] | undefined
   /** A full frequency limit does not refuse the call; it is counted all the same. */
   readonly isShadowed: boolean
 }

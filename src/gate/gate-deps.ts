@@ -4,17 +4,21 @@ import type { Compliance, ConsentEvidence, MaybePromise } from '../domain/compli
 import type { CallKind, CallPurpose, Disclosure, Policy, PurposeRules } from '../domain/decision.js'
 import type { ReassignedSource } from '../domain/lookups.js'
 import type {
+  AppliedException,
   AttemptCounter,
   CallerIdRegister,
   CallToCount,
   FrequencyLimit,
+  LiftedRule,
   Pauses,
+  Relationship,
 } from '../domain/mandate.js'
 import type { Clock, ClockReading, Instant, Timers } from '../domain/time/clock.js'
 import type { Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
 import type { CallScope, LegalTimeSettings, PurposeSettings } from './call-terms.js'
 import type { Check } from './checks/check.js'
+import type { ExceptionInUse } from './checks/exceptions.js'
 import type { Journal } from './journal/journal.js'
 import type { RegionDay } from './mandate.js'
 import type { StalenessRules } from './staleness.js'
@@ -40,6 +44,7 @@ export interface GateSettings extends LegalTimeSettings, StalenessRules {
   readonly houseLimits: readonly HouseLimit[]
   readonly subjects: readonly SubjectSettings[]
   readonly purposes: readonly PurposeSettings[]
+  readonly exceptions: readonly ExceptionInUse[]
   readonly neighborCallerId: 'off' | 'warn' | 'block'
   readonly neighborPrefix: 'area-code' | 'exchange'
   readonly aiConsentEvidence: ConsentEvidence
@@ -95,6 +100,16 @@ export interface GateRules {
     readonly frequency: {
       /** The laws on the number of calls that count one to this number, whose person may be in any of the places. */
       find(call: CallToCount, at: Instant): readonly FrequencyLimit[]
+    }
+    readonly exceptions: {
+      /** Those in force at an instant whose conditions a relationship meets. */
+      find(
+        lifted: LiftedRule,
+        relationship: Relationship,
+        at: Instant,
+      ): readonly Omit<AppliedException, 'decidedBy' | 'relationship'>[]
+      /** Whether an exception that lifts caps lifts a frequency rule. */
+      liftsCap(exception: { readonly region: string }, ruleId: string): boolean
     }
     readonly callerIds: {
       /** The citation of the law by which a call to this number, whose person may be in any of the places, may show the other only with presence there. */

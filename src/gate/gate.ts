@@ -34,6 +34,7 @@ import {
   toCountedCall,
 } from './checks/attempts.js'
 import { runChecks } from './checks/checks.js'
+import { prepareExceptions } from './checks/exceptions.js'
 import { DecisionRecorder, type Instants, type PendingCall } from './decision-recorder.js'
 import type { GateAccount, GateDeps, GateRules } from './gate-deps.js'
 import { awaitStored, judgeMandate, refuseByMandate } from './mandate.js'
@@ -183,7 +184,7 @@ export class Gate {
       trace: request.trace,
     }
     const { compliance, reassigned } = account
-    const { aiConsentEvidence } = this.#deps.settings
+    const { aiConsentEvidence, exceptions } = this.#deps.settings
     const toCheck = {
       compliance,
       question,
@@ -192,6 +193,8 @@ export class Gate {
       askedAt,
       reassigned,
       aiConsentEvidence,
+      findExceptions:
+        exceptions.length === 0 ? undefined : prepareExceptions(request, this.#deps, at ?? askedAt),
     }
     return runChecks(checks, toCheck, { deadlineMs, timers })
   }

@@ -158,7 +158,7 @@ export class EmbeddedCompliance implements Compliance {
     const now = clock.now()
     const { number, at, postalCode } = question
     const { recordedVoice, requireStatutoryWindow, strictestPlace: requireBothPlaces } = question
-    const { purpose } = question
+    const { purpose, exceptions } = question
     const { holdsUntil, ...value } = hours.checkTimeLegal({
       phoneNumber: number,
       at,
@@ -170,6 +170,7 @@ export class EmbeddedCompliance implements Compliance {
       requireStatutoryWindow,
       requireBothPlaces,
       purpose,
+      exceptions,
     })
     return this.#succeed(value, holdsUntil, now)
   }

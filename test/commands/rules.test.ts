@@ -1,6 +1,7 @@
 /** `callgate rules`: what holds in a region on a day, and what differs between days and files. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
 import { registerRules } from '../../src/commands/rules/rules.js'
 import type { RuleChange, RulesOnDay } from '../../src/commands/rules/rules-on-day.js'
 import { useTempFolder } from '../data/temp-folder.js'
@@ -79,6 +80,60 @@ describe('rules show', () => {
     expect(rowOf(louisiana, 'wirelessProhibited')?.value).toMatch(/^always: /)
     const { out } = await run('show LA --at 2027-02-07', more)
     expect(out).not.toMatch(/Storm Day|Flood/)
+  })
+
+  it('has the rules on opt-outs, and says of which the first day is missing', async () => {
+    const show = async (at: string, more?: string) =>
+      (await runJson<RulesOnDay>(`show FL --at ${at}`, more)).rules
+        .filter(({ rule }) => rule.startsWith('revocation.'))
+        .map(({ rule, from, value }) => [rule, from, /not in force/.test(value)])
+    const tcpa = ['revocation.tcpa-revocation', '2025-04-11', false]
+    const revokeAll = ['revocation.revoke-all', null, true]
+    expect(await show('2026-11-26')).toEqual([
+      tcpa,
+      ['revocation.fcc-26-67', null, true],
+      revokeAll,
+    ])
+    expect(await show('2025-04-10')).not.toContainEqual(tcpa)
+    const more = 'optOuts: { ruleDates: [{ rule: fcc-26-67, from: 2027-03-01, by: J. Doe }] }\n'
+    expect(await show('2027-02-28', more)).toEqual([tcpa, revokeAll])
+    const dated = ['revocation.fcc-26-67', '2027-03-01', false]
+    expect(await show('2027-03-01', more)).toEqual([tcpa, dated, revokeAll])
+    const changed = await runJson<readonly RuleChange[]>(
+      'diff FL --from 2027-02-28 --to 2027-03-01',
+      more,
+    )
+    expect(changed.map(({ rule }) => rule)).toEqual(['revocation.fcc-26-67'])
+  })
+
+  // A kind of row that is added to the file has citations too.
+  it('shows every citation of the file, of whatever kind of row', async () => {
+    const tree = parse(readFileSync('config/calling-rules.yaml', 'utf8'))
+    const marks: string[] = []
+    const visit = (node: unknown, path: string): void => {
+      if (typeof node !== 'object' || node === null) return
+      for (const [key, value] of Object.entries(node)) {
+        // What a region says of its hours is not used if it has none.
+        const isUsed = key !== 'citation' || !/^regions\...$/.test(path) || 'hours' in node
+        if (key === 'citation' && isUsed) {
+          marks.push(`<${path}>`)
+          Object.assign(node, { citation: `<${path}>` })
+        } else visit(value, path === '' ? key : `${path}.${key}`)
+      }
+    }
+    visit(tree, '')
+    const file = folder.write('marked.yaml', JSON.stringify(tree))
+    const settings = `callingHours: { rulesFile: ${file} }\n`
+    const shown = await Promise.all(
+      Object.keys(tree.regions).map((code) =>
+        runJson<RulesOnDay>(`show ${code} --at 2026-11-26`, settings),
+      ),
+    )
+    const cited = new Set(shown.flatMap(({ rules }) => rules.map(({ citation }) => citation)))
+    expect(marks.filter((mark) => !cited.has(mark))).toEqual([])
+    const kinds = new Set(marks.map((mark) => mark.slice(1).split(/[.>]/)[0]))
+    const withoutRows = ['about', 'defaults', 'observedPolicies', 'holidays', 'sources']
+    expect(Object.keys(tree).filter((kind) => !kinds.has(kind))).toEqual(withoutRows)
   })
 
   it.each([

@@ -38,8 +38,10 @@ describe('the shipped rules', () => {
   test('cite a rule for every region', () => {
     expect(
       rules.regions.filter(
-        ({ code, citation, ebrCitation }) =>
-          !citation || !ebrCitation || !rules.findHours(code, day('2026-11-20'))?.citation,
+        ({ code, citation }) =>
+          !citation ||
+          !rules.findEbrRule(code, day('2026-11-20'))?.citation ||
+          !rules.findHours(code, day('2026-11-20'))?.citation,
       ),
     ).toEqual([])
   })
@@ -77,12 +79,12 @@ describe('the shipped rules', () => {
     ['UT', '8:00-21:00;8:00-21:00;0:00-0:00'],
   ])('recorded voices in %s: %s', (region, week) => {
     const hours = rules.findRecordedHours(region, day('2026-11-20'))
-    expect(hours && formatWeek(hours)).toBe(week)
+    expect(hours && formatWeek(hours.week)).toBe(week)
   })
 
   test('recorded voices in Nebraska start at 13:00 on its legal holidays', () => {
     const hours = rules.findRecordedHours('NE', day('2026-11-26'))
-    expect(hours && formatWeek(hours)).toBe('13:00-21:00;13:00-21:00;13:00-21:00')
+    expect(hours && formatWeek(hours.week)).toBe('13:00-21:00;13:00-21:00;13:00-21:00')
   })
 
   test.each([
@@ -110,12 +112,14 @@ describe('the shipped rules', () => {
     ['ON', 18, 6],
     ['BC', 18, 6],
   ] as const)('%s: a sale exempts %i months, an inquiry %i', (region, sale, inquiry) => {
-    expect([rules.ebrMonths(region, 'S'), rules.ebrMonths(region, 'I')]).toEqual([sale, inquiry])
+    expect(rules.findEbrRule(region, day('2026-11-20'))).toMatchObject({ S: sale, I: inquiry })
   })
 
   test('only New Jersey counts the end date of an obligation', () => {
     const codes = rules.regions.map(({ code }) => code)
-    expect(codes.filter((code) => rules.obligationExempts(code))).toEqual(['NJ'])
+    expect(codes.filter((code) => rules.findEbrRule(code, 20_000)?.obligationExempts)).toEqual([
+      'NJ',
+    ])
   })
 
   test('five states restrict calls to mobile numbers, Texas under a condition', () => {
@@ -127,13 +131,13 @@ describe('the shipped rules', () => {
 
   test('give each country its own months for ranking', () => {
     const { US, CA } = rules.document.baselines
-    expect([US.ebr.S, US.ebr.I, CA.ebr.S, CA.ebr.I]).toEqual([18, 3, 18, 6])
+    expect([US.ebr, CA.ebr]).toMatchObject([[{ S: 18, I: 3 }], [{ S: 18, I: 6 }]])
   })
 
   test('know nothing of an unknown region, and allow nothing in it', () => {
     expect(rules.findRegion('ZZ')).toBeUndefined()
     expect(rules.findHours('ZZ', 20_000)).toBeUndefined()
-    expect(rules.ebrMonths('ZZ', 'S')).toBeUndefined()
+    expect(rules.findEbrRule('ZZ', 20_000)).toBeUndefined()
     expect(rules.findWirelessBan('ZZ', () => 20_000)).toContain('ZZ')
   })
 })

@@ -189,15 +189,18 @@ describe('with one rule changed', () => {
     const flips = findFlips(({ rules, ...more }) => {
       const { NY: state, ...others } = rules.regions
       if (state === undefined) throw new Error('the rules have no New York')
-      const banned = { ...state, wirelessProhibited: { citation: 'a new law' } }
-      return { ...more, rules: { ...rules, regions: { ...others, NY: banned as typeof state } } }
+      const banned = { ...state, wirelessProhibited: [{ citation: 'a new law' }] }
+      return {
+        ...more,
+        rules: { ...rules, regions: { ...others, NY: banned as unknown as typeof state } },
+      }
     })
     expect(flips.toSorted()).toEqual(expected.toSorted())
     expect(expected.length).toBeGreaterThan(0)
   })
 
   it('finds the other letter where a sale or an inquiry no longer exempts', () => {
-    const none = { S: 0, I: 0 }
+    const none = [{ S: 0, I: 0, obligationExempts: false }]
     const rejudgers = createRejudgers(({ rules, ...more }) => {
       const { US, CA } = rules.baselines
       const regions = Object.entries(rules.regions).map(([code, { ebr, ...region }]) => [

@@ -50,7 +50,7 @@ async function open(failing = false) {
       attempts: reports,
       abandonment: { count: async (_, { ring }) => void rings.push(ring) },
       identities: { confirmIdentity: async () => undefined },
-      getCallingRules: () => callingRules,
+      getCallingRules: () => ({ ...callingRules, findMinTalkMs: () => 30_000 }),
     },
     findDecision: (id) => describeCall(id, noted),
     attempts,

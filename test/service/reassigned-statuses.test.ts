@@ -1,7 +1,8 @@
 /** How long an answer about a reassigned number is used, and which of several sources decides. */
 import { describe, expect, it } from 'vitest'
+import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
 import {
-  findRelease,
+  findRelease as findReleaseByRules,
   type ReassignedReport,
   type ReassignedStatus,
 } from '../../src/domain/lookups.js'
@@ -16,10 +17,15 @@ import { instant, testClock } from '../support/test-clock.js'
 const number = n('2127365001')
 const since = parseDay('2026-03-01') ?? 0
 const day = 86_400_000
+const { reassignedReleases } = loadCallingRules('config/calling-rules.yaml').document
+const findRelease = (at: number) => findReleaseByRules(reassignedReleases, at)
 
 type Said = Partial<ReassignedReport> | undefined | Error
 
-function open(says: Readonly<Record<string, Said>>, more: { keepMs?: number } = {}) {
+function open(
+  says: Readonly<Record<string, Said>>,
+  more: { keepMs?: number; findRelease?: typeof findRelease } = {},
+) {
   const clock = testClock('2026-11-20T12:00:00Z')
   const asked: string[] = []
   const failures: string[] = []
@@ -41,6 +47,7 @@ function open(says: Readonly<Record<string, Said>>, more: { keepMs?: number } = 
       },
     })),
     onFailure: (what) => failures.push(what),
+    findRelease: more.findRelease ?? findRelease,
     findCoverage: () => coverage,
     clock,
     timers: clock,
@@ -72,7 +79,7 @@ describe('the release that answers', () => {
     ['2027-01-01T00:00:00Z', '2026-12-15', '2027-01-17T00:00:00Z'],
   ])('at %s is that of %s, until %s', (at, on, until) => {
     const { on: release, replacedAt } = findRelease(instant(at))
-    expect([formatDay(release), formatInstant(replacedAt)]).toEqual([on, until])
+    expect([release && formatDay(release), formatInstant(replacedAt)]).toEqual([on, until])
   })
 
   it('is never older than 31 days after it was asked', () => {
@@ -84,6 +91,36 @@ describe('the release that answers', () => {
       const ms = findRelease(at).replacedAt - at
       expect(ms > 0 && ms <= 31 * day, formatInstant(at)).toBe(true)
     }
+  })
+})
+
+describe('the rows of releases', () => {
+  const rules = [
+    { dayOfMonth: 15, daysUntilInUse: 2, until: parseDay('2026-11-30') ?? 0 },
+    {
+      dayOfMonth: 1,
+      daysUntilInUse: 0,
+      from: parseDay('2026-12-01') ?? 0,
+      until: parseDay('2027-01-31') ?? 0,
+    },
+  ]
+  it.each([
+    ['2026-11-30T23:59:59Z', '2026-11-15', '2026-12-01T00:00:00Z'],
+    ['2026-12-01T00:00:00Z', '2026-12-01', '2027-01-01T00:00:00Z'],
+    ['2027-01-31T00:00:00Z', '2027-01-01', '2027-02-01T00:00:00Z'],
+    ['2027-02-01T00:00:00Z', undefined, '2027-02-01T00:00:00Z'],
+  ])('at %s the data are of %s, until %s', (at, on, until) => {
+    const found = findReleaseByRules(rules, instant(at))
+    expect([found.on && formatDay(found.on), formatInstant(found.replacedAt)]).toEqual([on, until])
+  })
+
+  it('a no proves nothing if none is in force', async () => {
+    const { find } = open({ acme: no }, { findRelease: (at) => findReleaseByRules([], at) })
+    expect(await find()).toMatchObject({
+      result: 'no-data',
+      releasedOn: undefined,
+      detail: expect.stringContaining('no row of reassignedReleases is in force'),
+    })
   })
 })
 

@@ -35,7 +35,7 @@ export function recordChanges(): Announced {
 
 /** Months by region as in the texts: NJ honours nothing but an open obligation. */
 export const testLaw: EbrLaw = {
-  ebrMonths: (region, type) => {
+  findEbrRule: (region) => {
     const months: Record<string, { S: number; I: number }> = {
       NY: { S: 18, I: 3 },
       CT: { S: 12, I: 3 },
@@ -44,10 +44,9 @@ export const testLaw: EbrLaw = {
       NJ: { S: 0, I: 0 },
       ON: { S: 18, I: 6 },
     }
-    return months[region]?.[type]
+    const own = months[region]
+    return own && { ...own, obligationExempts: region === 'NJ', citation: `the law of ${region}` }
   },
-  obligationExempts: (region) => region === 'NJ',
-  ebrCitation: (region) => `the law of ${region}`,
 }
 
 const placesByAreaCode: Readonly<Record<string, readonly string[]>> = {

@@ -12,28 +12,48 @@ interface Week {
   readonly sun: string
 }
 
-interface HolidayUse {
+interface HolidayUse extends Span {
   readonly key: string
+}
+
+interface Span {
   readonly from?: string
   readonly until?: string
+}
+
+/** A row alone, or a list of rows. */
+type Rows<Row> = Row | readonly Row[]
+
+interface Voice extends Span {
+  readonly hours: Week
+  readonly holidayHours?: string
+  readonly holidays?: readonly (string | HolidayUse)[]
+  readonly observedPolicy?: string
+}
+
+interface Months extends Span {
+  readonly S: number
+  readonly I: number
+}
+
+type History = readonly { readonly until: string; readonly hours: Week }[]
+
+interface Baseline {
+  readonly hours: Week
+  readonly history?: History
+  readonly ebr: Rows<Months>
 }
 
 interface Region {
   readonly country: 'US' | 'CA'
   readonly hours?: Week
-  readonly history?: readonly { readonly until: string; readonly hours: Week }[]
+  readonly history?: History
+  readonly ebr?: Rows<Months>
   readonly holidays?: readonly (string | HolidayUse)[]
   readonly holidaysDisputed?: readonly (string | HolidayUse)[]
   readonly holidaysLimited?: readonly (string | HolidayUse)[]
   readonly observedPolicy?: string
-  readonly automated?: {
-    readonly hours: Week
-    readonly holidayHours?: string
-    readonly holidays?: readonly (string | HolidayUse)[]
-    readonly observedPolicy?: string
-    readonly from?: string
-    readonly until?: string
-  }
+  readonly automated?: Rows<Voice>
 }
 
 interface DateRule {
@@ -51,11 +71,18 @@ interface DateRule {
 
 type Shifts = readonly ('preceding-friday' | 'following-monday')[]
 
+interface Purpose extends Span {
+  readonly hours?: Week
+  readonly regions?: Readonly<Record<string, Span & { readonly hours: Week }>>
+  readonly machines: string
+}
+
 interface RulesFile {
-  readonly baselines: Readonly<Record<'US' | 'CA', { readonly hours: Week }>>
+  readonly baselines: Readonly<Record<'US' | 'CA', Baseline>>
   readonly defaults: { readonly disputedHolidays: string; readonly limitedHolidays: string }
   readonly observedPolicies: Readonly<Record<string, { saturday: Shifts; sunday: Shifts }>>
   readonly holidays: Readonly<Record<string, { readonly rule: DateRule }>>
+  readonly purposes: Readonly<Record<string, Purpose>>
   readonly regions: Readonly<Record<string, Region>>
 }
 
@@ -79,11 +106,17 @@ const readableYears = { from: 2022, to: 2030 }
 
 type CallKind = 'manual' | 'autodialed' | 'ai'
 
+interface SlowCall {
+  readonly region: string
+  readonly kind: CallKind
+  readonly purpose: string
+}
+
 export class SlowRulesReader {
   readonly #file: RulesFile
   /** Days without calls by region, and holidays of recorded voices, each as `YYYY-MM-DD`. */
   readonly #closed = new Map<string, ReadonlySet<string>>()
-  readonly #voiceHolidays = new Map<string, ReadonlySet<string>>()
+  readonly #voiceHolidays = new Map<Voice, ReadonlySet<string>>()
 
   constructor(text: string) {
     this.#file = parse(text)
@@ -93,20 +126,44 @@ export class SlowRulesReader {
     return Object.keys(this.#file.regions)
   }
 
-  /** Whether a call of this kind may be placed where the clock shows this date and time, such as `20:00:00`. */
-  mayCall(code: string, kind: CallKind, date: string, time: string): boolean {
+  /** Sales calls, and what else the file says that calls are for. */
+  get purposes(): readonly string[] {
+    return ['telemarketing', ...Object.keys(this.#file.purposes)]
+  }
+
+  /** Whether such a call may be placed where the clock shows this date and time, such as `20:00:00`. */
+  mayCall(call: SlowCall, date: string, time: string): boolean {
+    const { region: code, kind, purpose } = call
     const region = this.#file.regions[code]
     if (!region) return false
-    if (this.#closedDays(code, region).has(date)) return false
+    const own = this.#file.purposes[purpose]
+    if (!own && purpose !== 'telemarketing') return false
     const weekday = weekdayOf(date)
-    const former = region.history?.find(({ until }) => date <= until)
-    const hours = former?.hours ?? region.hours ?? this.#file.baselines[region.country].hours
-    if (!isWithin(windowOf(hours, weekday), time)) return false
-    const { automated } = region
-    if (kind === 'manual' || !automated || !isInForce(automated, date)) return true
-    if (!isWithin(windowOf(automated.hours, weekday), time)) return false
-    if (!this.#holidaysOfVoice(code, region).has(date)) return true
-    return isWithin(automated.holidayHours ?? 'none', time)
+    if (own?.hours && isInForce(own, date)) {
+      const here = own.regions?.[code]
+      const hours = here && isInForce(here, date) ? here.hours : own.hours
+      if (!isWithin(windowOf(hours, weekday), time)) return false
+    } else {
+      if (this.#closedDays(code, region).has(date)) return false
+      const federal = this.#file.baselines[region.country]
+      const { history, hours: latest = federal.hours } = region.hours ? region : federal
+      const hours = history?.find(({ until }) => date <= until)?.hours ?? latest
+      if (!isWithin(windowOf(hours, weekday), time)) return false
+    }
+    const voice = rowOf(region.automated, date)
+    if (kind === 'manual' || !voice) return true
+    if (own && own.machines === 'unlimited') return true
+    if (!isWithin(windowOf(voice.hours, weekday), time)) return false
+    if (!this.#holidaysOfVoice(voice).has(date)) return true
+    return isWithin(voice.holidayHours ?? 'none', time)
+  }
+
+  /** Months for which a sale and an inquiry exempt a number there on a date. */
+  ebrMonths(code: string, date: string): readonly [sale: number, inquiry: number] {
+    const region = this.#file.regions[code]
+    const federal = region && this.#file.baselines[region.country].ebr
+    const { S, I } = rowOf(region?.ebr, date) ?? rowOf(federal, date) ?? { S: 0, I: 0 }
+    return [S, I]
   }
 
   #closedDays(code: string, region: Region): ReadonlySet<string> {
@@ -122,11 +179,11 @@ export class SlowRulesReader {
     return days
   }
 
-  #holidaysOfVoice(code: string, { automated }: Region): ReadonlySet<string> {
-    let days = this.#voiceHolidays.get(code)
+  #holidaysOfVoice(voice: Voice): ReadonlySet<string> {
+    let days = this.#voiceHolidays.get(voice)
     if (!days) {
-      days = this.#listDays(automated?.holidays ?? [], automated?.observedPolicy)
-      this.#voiceHolidays.set(code, days)
+      days = this.#listDays(voice.holidays ?? [], voice.observedPolicy)
+      this.#voiceHolidays.set(voice, days)
     }
     return days
   }
@@ -155,8 +212,12 @@ export class SlowRulesReader {
   }
 }
 
-function isInForce({ from, until }: { from?: string; until?: string }, date: string): boolean {
+function isInForce({ from, until }: Span, date: string): boolean {
   return (from ?? date) <= date && date <= (until ?? date)
+}
+
+function rowOf<Row extends Span>(rows: Rows<Row> | undefined, date: string): Row | undefined {
+  return ([rows ?? []].flat() as Row[]).find((row) => isInForce(row, date))
 }
 
 function windowOf(week: Week, weekday: string): string {

@@ -24,6 +24,7 @@ export const gateSettings: GateSettings = {
   houseLimits: [],
   subjects: [],
   purposes: [],
+  exceptions: [],
   neighborCallerId: 'warn',
   neighborPrefix: 'area-code',
   aiConsentEvidence: 'none',
@@ -40,6 +41,7 @@ export const withoutRules: GateDeps['callingRules'] = {
   purposes: { find: () => telemarketing },
   frequency: { find: () => [] },
   abandonment: { find: () => [] },
+  exceptions: { find: () => [], liftsCap: () => false },
   callerIds: { findPresenceLaw: () => undefined },
 }
 

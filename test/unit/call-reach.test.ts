@@ -1,8 +1,10 @@
 /** How far a call got, by what is known of its outcome. */
 import { expect, it } from 'vitest'
+import { CallingRules, loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
 import { type CallOutcome, findReach } from '../../src/domain/call-outcome.js'
 
 const at = 1_000_000
+const rules = loadCallingRules('config/calling-rules.yaml')
 
 it.each([
   [{}, undefined],
@@ -23,6 +25,20 @@ it.each([
 ] as const satisfies readonly (readonly [Partial<CallOutcome>, number | undefined])[])(
   '%j: %s',
   (outcome, reach) => {
-    expect(findReach(outcome)).toBe(reach)
+    expect(findReach(outcome, rules.findMinTalkMs(at))).toBe(reach)
   },
 )
+
+it('takes the shortest time of the rows in force, and without one any talk', () => {
+  const row = { citation: 'x', confidence: 'baseline' as const }
+  const timeOn = (day: number) =>
+    new CallingRules({
+      ...rules.document,
+      conversations: [
+        { ...row, minSeconds: 30, from: 10, until: 20 },
+        { ...row, minSeconds: 20, from: 20, until: 21 },
+      ],
+    }).findMinTalkMs(day * 86_400_000)
+  expect([9, 10, 20, 21, 22].map(timeOn)).toEqual([0, 30_000, 20_000, 20_000, 0])
+  expect(findReach({ answeredAt: at, endedAt: at + 1_000 }, 0)).toBe(2)
+})

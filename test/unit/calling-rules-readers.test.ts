@@ -1,7 +1,8 @@
 /**
  * Two readers of the calling rules, which have no code in common, agree on whether a call may be placed: the one that
- * decides, and `SlowRulesReader`. One instant of each day by default; with `npm test -- --long` each quarter of an hour of three
- * years, and the second before it, in every region and each of its zones.
+ * decides, and `SlowRulesReader`. By default one instant of each day, for every kind of sales call and of calls for another
+ * purpose; with `npm test -- --long` each quarter of an hour of three years, and the second before it, in every region and
+ * each of its zones, for every kind and purpose.
  */
 import { readFileSync } from 'node:fs'
 import moment from 'moment-timezone'
@@ -9,12 +10,13 @@ import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
 import { findRegionZones } from '../../src/data/numbering/area-codes.js'
-import { callKinds } from '../../src/domain/decision.js'
+import { type CallPurpose, callKinds, callPurposes } from '../../src/domain/decision.js'
 import { msPerDay } from '../../src/domain/time/dates.js'
-import { prepareLegalTimeOptions } from '../../src/gate/call-terms.js'
+import { selectLegalTimeOptions } from '../../src/gate/call-terms.js'
+import { OperatorClosures } from '../../src/service/calling-hours/operator-closures.js'
+import { WindowEvaluator } from '../../src/service/calling-hours/window-evaluator.js'
 import { useTempFolder } from '../data/temp-folder.js'
 import { shortOrLong } from '../support/long.js'
-import { hoursOver, planWith } from '../support/scrub-parts.js'
 import { SlowRulesReader } from '../support/slow-rules-reader.js'
 import { seed } from './properties-support.js'
 
@@ -22,16 +24,26 @@ const folder = useTempFolder()
 const shipped = readFileSync('config/calling-rules.yaml', 'utf8')
 const quarterMs = 15 * 60_000
 
-const kindOptions = prepareLegalTimeOptions({
+const gateSettings = {
   recordedVoiceWindows: true,
   projectMayWiden: false,
   strictestPlace: { manual: false, autodialed: false, ai: false },
-})
+}
 
 function openReaders(text: string) {
   const slow = new SlowRulesReader(text)
   const rules = loadCallingRules(folder.write('rules.yaml', text))
-  const hours = hoursOver(planWith({}), { rules })
+  const closures = new OperatorClosures({ rules, proclaimedDays: [], emergencies: [] })
+  const hours = new WindowEvaluator(rules, closures)
+  const overrides: never[] = []
+  const calls = callPurposes.flatMap((purpose) =>
+    callKinds.map((kind) => {
+      const of = selectLegalTimeOptions(gateSettings, kind, rules.purposes.find(purpose))
+      const { recordedVoice = false, requireStatutoryWindow = false } = of
+      const options = { overrides, recordedVoice, requireStatutoryWindow, purpose }
+      return { purpose, kind, options }
+    }),
+  )
   const places = slow.regions.flatMap((region) =>
     findRegionZones(region).map((zone) => ({ region, zone })),
   )
@@ -41,19 +53,21 @@ function openReaders(text: string) {
     place: { readonly region: string; readonly zone: string },
     at: number,
     [date = '', time = '']: readonly string[],
+    isCompared: (purpose: CallPurpose) => boolean = () => true,
   ) => {
-    for (const kind of callKinds) {
-      const decided = hours.evaluate({ candidates: [place], at, ...kindOptions[kind] }).permitted
-      const expected = slow.mayCall(place.region, kind, date, time)
+    for (const { purpose, kind, options } of calls) {
+      if (!isCompared(purpose)) continue
+      const decided = hours.evaluate([place], at, options).permitted
+      const expected = slow.mayCall({ region: place.region, kind, purpose }, date, time)
       counts.compared += 1
       if (expected) counts.allowed += 1
       if (decided === expected) continue
       counts.differences += 1
-      const where = `${place.region} ${place.zone}, ${date} ${time}, ${kind}`
+      const where = `${place.region} ${place.zone}, ${date} ${time}, ${kind} ${purpose}`
       if (differences.length < 10) differences.push(`${where}: ${decided}, should be ${expected}`)
     }
   }
-  return { places, compare, counts, differences }
+  return { places, compare, counts, differences, purposes: slow.purposes }
 }
 
 function readClock(zone: string, at: number): readonly string[] {
@@ -77,9 +91,27 @@ function changeRules(): string {
   const { FL, KY, NE, CA, RI } = file.regions
   file.defaults = { disputedHolidays: 'allow', limitedHolidays: 'allow' }
   FL.hours = { monFri: '00:00-24:00', sat: '12:15-24:00', sun: 'none' }
-  Object.assign(KY.automated, { from: '2024-02-29', until: '2027-06-30' })
+  const later = { ...KY.automated, from: '2026-07-01', hours: FL.hours }
+  KY.automated = [{ ...KY.automated, from: '2024-02-29', until: '2026-06-30' }, later]
+  KY.ebr = [
+    { S: 5, I: 0, until: '2025-12-31' },
+    { S: 4, I: 1, from: '2026-02-01', until: '2026-12-31' },
+  ]
+  const history = [{ until: '2026-06-30', hours: FL.hours }]
+  Object.assign(file.baselines.US, { history, effectiveFrom: '2026-07-01' })
+  Object.assign(file.baselines.CA.ebr, { from: '2026-01-01' })
   Object.assign(NE.automated, { until: '2026-07-04', observedPolicy: 'sat-both-sun-mon' })
-  Object.assign(CA.automated, { from: '2025-12-31', hours: KY.automated.hours })
+  Object.assign(CA.automated, { from: '2025-12-31', hours: later.hours })
+  const { charity, emergency, 'debt-collection': debt } = file.purposes
+  charity.hours = { monFri: '10:00-24:00', sat: 'none', sun: '12:15-13:30' }
+  emergency.machines = 'permission'
+  Object.assign(charity, { from: '2025-07-01', until: '2026-06-30' })
+  Object.assign(debt.regions.ON, { from: '2026-01-01', until: '2027-05-31' })
+  debt.regions.CA = {
+    hours: { monFri: 'none', sat: '10:00-11:00', sun: 'none' },
+    citation: 'x',
+    confidence: 'baseline',
+  }
   RI.holidays = RI.holidays.map((key: string) => ({ key, from: '2024-01-01', until: '2028-12-25' }))
   return JSON.stringify(file)
 }
@@ -92,7 +124,8 @@ describe('two readers of the calling rules agree', () => {
     ['the shipped rules', 1, () => shipped],
     ['rules with other rows', 3, changeRules],
   ])('at instants of %s, days apart: %i', (name, stepDays, read) => {
-    const { places, compare, counts, differences } = openReaders(read())
+    const { places, compare, counts, differences, purposes } = openReaders(read())
+    expect(purposes).toEqual(callPurposes)
     const random = createRandom(seed)
     const pick = (count: number) => Math.floor(random() * count)
     for (const region of new Set(places.map((place) => place.region))) {
@@ -101,12 +134,34 @@ describe('two readers of the calling rules agree', () => {
         const zone = zones[pick(zones.length)] ?? ''
         // A quarter of an hour, or the second before or after it.
         const at = day + pick(96) * quarterMs + (pick(3) - 1) * 1_000
-        compare({ region, zone }, at, readClock(zone, at))
+        const other = callPurposes[1 + pick(callPurposes.length - 1)]
+        const isCompared = (purpose: CallPurpose) =>
+          purpose === 'telemarketing' || purpose === other
+        compare({ region, zone }, at, readClock(zone, at), isCompared)
       }
     }
     console.log(`two readers, ${name}, seed ${seed}:`, JSON.stringify(counts))
     expect(differences).toEqual([])
     expect(counts.allowed).toBeGreaterThan(counts.compared / 4)
+  })
+
+  it.each([
+    ['the shipped rules', () => shipped],
+    ['rules with other rows', changeRules],
+  ])('on the months of relationships by %s, each day', (_name, read) => {
+    const text = read()
+    const slow = new SlowRulesReader(text)
+    const rules = loadCallingRules(folder.write('rules.yaml', text))
+    const differences: string[] = []
+    for (let at = sampled.from; at < sampled.until; at += msPerDay) {
+      const date = new Date(at).toISOString().slice(0, 10)
+      for (const region of slow.regions) {
+        const rule = rules.findEbrRule(region, at / msPerDay)
+        const [decided, expected] = [`${rule?.S},${rule?.I}`, `${slow.ebrMonths(region, date)}`]
+        if (decided !== expected) differences.push(`${region} ${date}: ${decided}, ${expected}`)
+      }
+    }
+    expect(differences).toEqual([])
   })
 
   it.runIf(shortOrLong(0, 1) === 1)(
@@ -125,8 +180,10 @@ describe('two readers of the calling rules agree', () => {
       }
       console.log(`two readers, ${places.length} places, three years:`, JSON.stringify(counts))
       expect(differences).toEqual([])
-      expect(counts.compared).toBe(places.length * ((end - start) / quarterMs) * 2 * 3)
+      expect(counts.compared).toBe(
+        places.length * ((end - start) / quarterMs) * 2 * callKinds.length * callPurposes.length,
+      )
     },
-    3_600_000,
+    7_200_000,
   )
 })

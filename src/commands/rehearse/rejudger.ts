@@ -26,6 +26,7 @@ import { buildPolicy } from '../../gate/build-policy.js'
 import { findPurpose, selectLegalTimeOptions } from '../../gate/call-terms.js'
 import { allChecks, runChecks } from '../../gate/checks/checks.js'
 import { pickStrictestFinding } from '../../gate/checks/combine-findings.js'
+import { prepareExceptions } from '../../gate/checks/exceptions.js'
 import {
   type DecisionDocument,
   type FindingDocument,
@@ -208,7 +209,13 @@ export class Rejudger {
     const compliance = this.#compliance.answerFor(own, askedAt)
     const deadline = { deadlineMs: 0, timers: nodeRuntime.timers }
     const { aiConsentEvidence } = this.#settings.gate
-    const call = { compliance, question, callKind, purpose, askedAt, aiConsentEvidence }
+    const findExceptions = prepareExceptions(
+      toRequest(document),
+      { settings: this.#settings.gate, callingRules: this.#rules },
+      at ?? askedAt,
+    )
+    const asked = { compliance, question, callKind, purpose, askedAt }
+    const call = { ...asked, aiConsentEvidence, findExceptions }
     const findings = runChecks(checks, call, deadline)
     if (findings instanceof Promise) throw new TypeError('recorded facts are known at once')
     return findings

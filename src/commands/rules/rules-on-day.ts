@@ -1,8 +1,10 @@
 /** What the calling rules say of a region on a local day, row by row, and how that differs from another day or file. */
 import type { AbandonmentRule } from '../../data/calling-rules/abandonment-rules.js'
 import type { CallingRules } from '../../data/calling-rules/calling-rules.js'
-import type { RegionEntry } from '../../data/calling-rules/calling-rules-schema.js'
+import type { AutomatedEntry, RegionEntry } from '../../data/calling-rules/calling-rules-schema.js'
+import type { ExceptionRow } from '../../data/calling-rules/exceptions.js'
 import type { FrequencyRule } from '../../data/calling-rules/frequency-rules.js'
+import type { OperatorDates } from '../../data/calling-rules/revocation-rules.js'
 import type { PurposeRules } from '../../domain/decision.js'
 import type { LocalDay } from '../../domain/time/clock.js'
 import {
@@ -18,6 +20,7 @@ import {
   formatDayWindow,
   type WeekWindows,
 } from '../../domain/time/week-windows.js'
+import type { ExceptionInUse } from '../../gate/checks/exceptions.js'
 import { findDayRule } from '../../service/calling-hours/legal-window.js'
 import type { OperatorClosures } from '../../service/calling-hours/operator-closures.js'
 
@@ -72,18 +75,23 @@ export interface RuleChange {
   readonly after: RuleRow | null
 }
 
-/** Calling rules, and what the operator has closed. */
+/** Calling rules, and what the operator has entered. */
 export interface RuleSources {
   readonly rules: CallingRules
   readonly closures: OperatorClosures
+  /** First days of rules on opt-outs. */
+  readonly ruleDates: OperatorDates
+  /** Exceptions that are used. */
+  readonly exceptions: readonly ExceptionInUse[]
 }
 
 /** `undefined` for a region that the rules do not have. */
 export function describeRegion(
-  { rules, closures }: RuleSources,
+  sources: RuleSources,
   code: string,
   day: LocalDay,
 ): RulesOnDay | undefined {
+  const { rules, closures } = sources
   const region = rules.findRegion(code)
   if (region === undefined) return undefined
   const dayRule = (recordedVoice: boolean) => {
@@ -103,11 +111,11 @@ export function describeRegion(
       closedBy: calls.restrictedDay ?? null,
       emergencies: listEmergencies(closures, code, day),
     },
-    rules: listRows(rules, code, day),
+    rules: listRows(sources, code, day),
     closedDays: [...rules.listRestrictedDays(code, year)]
       .sort(([a], [b]) => a - b)
       .map(([closed, name]) => ({ date: formatDay(closed), name })),
-    next: findNextChange(rules, code, day),
+    next: findNextChange(sources, code, day),
   }
 }
 
@@ -179,35 +187,23 @@ function groupByRule(rows: readonly RuleRow[]): ReadonlyMap<string, readonly Rul
   return groups
 }
 
-function findNextChange(rules: CallingRules, code: string, day: LocalDay): RulesOnDay['next'] {
-  const now = listRows(rules, code, day)
-  const later = listTurns(rules, code)
+function findNextChange(sources: RuleSources, code: string, day: LocalDay): RulesOnDay['next'] {
+  const now = listRows(sources, code, day)
+  const later = listTurns(sources, code)
     .filter((turn) => turn > day)
     .sort((a, b) => a - b)
   for (const turn of later) {
-    const changes = compareRows(code, now, listRows(rules, code, turn))
+    const changes = compareRows(code, now, listRows(sources, code, turn))
     if (changes.length > 0) return { date: formatDay(turn), changes }
   }
   return null
 }
 
 /** The local days on which a row of the region begins or no longer holds. */
-function listTurns(rules: CallingRules, code: string): readonly LocalDay[] {
-  const { regions, disclosures, frequencyRules, abandonmentRules, callerIdRules } = rules.document
-  const region = regions[code]
-  const ranges: readonly (DayRange | undefined)[] = [
-    ...(region?.history ?? []),
-    region?.automated,
-    region?.wirelessProhibited,
-    ...(region ? listHolidays(rules, region) : []),
-    ...frequencyRules.filter((row) => isOfRegion(row, code, region)),
-    ...abandonmentRules.filter(({ country }) => country === region?.country),
-    ...callerIdRules.filter((row) => row.region === code),
-    ...disclosures,
-  ]
-  return ranges.flatMap((range) => [
-    ...(range?.from === undefined ? [] : [range.from]),
-    ...(range?.until === undefined ? [] : [range.until + 1]),
+function listTurns(sources: RuleSources, code: string): readonly LocalDay[] {
+  return listAllRows(sources, code).flatMap(({ range: { from, until } }) => [
+    ...(from === undefined ? [] : [from]),
+    ...(until === undefined ? [] : [until + 1]),
   ])
 }
 
@@ -223,45 +219,63 @@ function listHolidays({ document: { defaults } }: CallingRules, region: RegionEn
   ]
 }
 
-/** The rows in force, in the order of the file. */
-function listRows(rules: CallingRules, code: string, day: LocalDay): readonly RuleRow[] {
-  const {
-    regions,
-    baselines,
-    holidays,
-    frequencyRules,
-    abandonmentRules,
-    callerIdRules,
-    purposes,
-  } = rules.document
-  const region = regions[code]
-  const hours = rules.findHours(code, day)
-  if (region === undefined || hours === undefined) return []
-  const { citation, confidence, automated, wirelessProhibited, emergency } = region
-  const { S, I } = region.ebr ?? baselines[region.country].ebr
-  const ebr = {
-    citation: rules.ebrCitation(code) ?? citation,
-    confidence: region.ebr ? confidence : 'baseline',
-  }
+/** The rows in force, in the order of {@link listAllRows}. */
+function listRows(sources: RuleSources, code: string, day: LocalDay): readonly RuleRow[] {
+  return listAllRows(sources, code).flatMap(({ range, row }) =>
+    isWithinDays(range, day) ? [row] : [],
+  )
+}
+
+/** A row, and the days on which it holds. */
+interface DatedRow {
+  readonly range: DayRange
+  readonly row: RuleRow
+}
+
+/** The rows of a region of all times: its own, and those of tables that are for it. */
+function listAllRows(sources: RuleSources, code: string): readonly DatedRow[] {
+  const region = sources.rules.document.regions[code]
+  if (region === undefined) return []
   return [
-    createRow('hours', formatWeekText(hours.week), { confidence, ...hours }),
-    ...listHolidays(rules, region).map((row) =>
-      createRow(`holidays.${row.key}`, `${holidays[row.key]?.name}${row.doubt}`, {
-        ...row,
-        citation,
-        confidence,
-      }),
-    ),
-    ...(automated ? [createRow('automated', formatVoiceHours(automated), automated)] : []),
-    createRow('ebr.S', formatMonths(S), ebr),
-    createRow('ebr.I', formatMonths(I), ebr),
-    ...(region.ebr?.obligationExempts
-      ? [createRow('ebr.obligationExempts', 'until the obligation ends', ebr)]
-      : []),
-    ...(wirelessProhibited
-      ? [createRow('wirelessProhibited', formatBan(wirelessProhibited), wirelessProhibited)]
-      : []),
-    ...(emergency ? [createRow('emergency', emergency.scope, { confidence, ...emergency })] : []),
+    ...listOwnRows(sources.rules, code, region),
+    ...listCallRows(sources.rules, code, region),
+    ...listRevocationRows(sources),
+    ...listExceptions(sources, code),
+    ...listFigures(sources.rules),
+    ...listPurposeRows(sources.rules, code),
+  ]
+}
+
+function listOwnRows(rules: CallingRules, code: string, region: RegionEntry): readonly DatedRow[] {
+  const { citation, confidence, automated = [], wirelessProhibited = [], emergency = [] } = region
+  return [
+    ...rules.listHours(code).map((row) => {
+      return createRow('hours', formatWeekText(row.week), { confidence, ...row })
+    }),
+    ...listHolidays(rules, region).map((row) => {
+      const name = rules.document.holidays[row.key]?.name
+      const source = { ...row, citation, confidence }
+      return createRow(`holidays.${row.key}`, `${name}${row.doubt}`, source)
+    }),
+    ...automated.map((row) => createRow('automated', formatVoiceHours(row), row)),
+    ...rules.listEbrRules(code).flatMap((rule) => {
+      const source = { ...rule, confidence: rule.basis === 'federal' ? 'baseline' : confidence }
+      const ends = 'until the obligation ends'
+      return [
+        createRow('ebr.S', formatMonths(rule.S), source),
+        createRow('ebr.I', formatMonths(rule.I), source),
+        ...(rule.obligationExempts ? [createRow('ebr.obligationExempts', ends, source)] : []),
+      ]
+    }),
+    ...wirelessProhibited.map((row) => createRow('wirelessProhibited', formatBan(row), row)),
+    ...emergency.map((row) => createRow('emergency', row.scope, { confidence, ...row })),
+  ]
+}
+
+/** Of the tables whose rows are for kinds of calls. */
+function listCallRows(rules: CallingRules, code: string, region: RegionEntry): readonly DatedRow[] {
+  const { frequencyRules, abandonmentRules, callerIdRules } = rules.document
+  return [
     ...frequencyRules
       .filter((row) => isOfRegion(row, code, region))
       .map((row) => createRow(`frequencyRules.${row.id}`, formatFrequency(row), row)),
@@ -272,14 +286,65 @@ function listRows(rules: CallingRules, code: string, day: LocalDay): readonly Ru
       .filter((row) => row.region === code)
       .map((row) => createRow(`callerIdRules.${row.id}`, 'own area codes only with presence', row)),
     ...rules
-      .listDisclosureRows(code, day)
+      .listDisclosureRows(code)
       .map((row) => createRow(`disclosures.${row.key}`, formatCalls(row), row)),
-    ...Object.entries(purposes ?? {}).map(([purpose, row]) => {
-      const own = row.regions[code]
-      const hours = own ?? row
-      return createRow(`purposes.${purpose}`, formatPurpose(hours.hours, row.machines), hours)
+  ]
+}
+
+/** Opt-outs are judged by them wherever the person is. */
+function listRevocationRows({ rules, ruleDates }: RuleSources): readonly DatedRow[] {
+  return (rules.document.revocation?.rules ?? []).map((row) => {
+    const entered = ruleDates.find(({ rule }) => rule === row.id)
+    const undated = row.datedByOperator && !entered
+    const value =
+      `opt-outs honored within ${row.businessDays} business days, one confirmation within ${row.confirmationMinutes} minutes` +
+      (undated ? '; not in force until optOuts.ruleDates has its first day' : '')
+    return createRow(`revocation.${row.id}`, value, { ...row, from: row.from ?? entered?.from })
+  })
+}
+
+/** Those that are not used too. */
+function listExceptions({ rules, exceptions }: RuleSources, code: string): readonly DatedRow[] {
+  return rules.exceptions.rows
+    .filter(({ region }) => region === code)
+    .map((row) => createRow(`exceptions.${row.id}`, formatException(row, exceptions), row))
+}
+
+function formatException({ id, lifts, by, months }: ExceptionRow, inUse: readonly ExceptionInUse[]) {
+  const uses = inUse.filter((row) => row.id === id).map(formatUse)
+  const time = months === undefined ? '' : ` of the last ${formatMonths(months)}`
+  const records = by.map((type) => recordNames[type]).join(' or ')
+  const state = uses.length === 0 ? 'off (gate.exceptions)' : `on, decided by ${uses.join('; ')}`
+  return `${state}: a ${records}${time} lifts ${lifts.join(' and ')}`
+}
+
+function formatUse({ decidedBy, on, account, project }: ExceptionInUse): string {
+  const scope = [account && `account ${account}`, project && `project ${project}`].filter(Boolean)
+  return [`${decidedBy} from ${formatDay(on)}`, ...scope].join(', ')
+}
+
+const recordNames = { S: 'sale', I: 'inquiry', P: 'permission' } as const
+
+function listFigures({ document }: CallingRules): readonly DatedRow[] {
+  return [
+    ...document.reassignedReleases.map((row) => {
+      const value = `data of the ${row.dayOfMonth}th of each month, in use ${row.daysUntilInUse} days later`
+      return createRow('reassignedReleases', value, row)
     }),
-  ].flatMap(({ range, row }) => (isWithinDays(range, day) ? [row] : []))
+    ...document.conversations.map((row) => {
+      return createRow('conversations', `answered calls from ${row.minSeconds} s on`, row)
+    }),
+  ]
+}
+
+function listPurposeRows(rules: CallingRules, code: string): readonly DatedRow[] {
+  return Object.entries(rules.document.purposes ?? {}).flatMap(([purpose, row]) => {
+    const own = row.regions[code]
+    const general = createRow(`purposes.${purpose}`, formatPurpose(row.hours, row.machines), row)
+    return own
+      ? [general, createRow(`purposes.${purpose}.regions`, formatWeekText(own.hours), own)]
+      : [general]
+  })
 }
 
 interface RowSource extends DayRange {
@@ -287,7 +352,7 @@ interface RowSource extends DayRange {
   readonly confidence: string
 }
 
-function createRow(rule: string, value: string, source: RowSource) {
+function createRow(rule: string, value: string, source: RowSource): DatedRow {
   const { from, until, citation, confidence } = source
   const dates = { from: formatEnd(from), until: formatEnd(until) }
   const row: RuleRow = { rule, value, ...dates, citation, confidence }
@@ -298,16 +363,16 @@ function formatEnd(day: LocalDay | undefined): string | null {
   return day === undefined ? null : formatDay(day)
 }
 
-function formatVoiceHours({
-  hours,
-  holidays,
-  holidayHours,
-}: NonNullable<RegionEntry['automated']>) {
+function formatVoiceHours({ hours, holidays, holidayHours }: AutomatedEntry) {
   const onHolidays = holidays ? `, its holidays ${formatWindow(holidayHours)}` : ''
   return `${formatWeekText(hours)}${onHolidays}`
 }
 
-function formatBan({ when, scope, liftedBy }: NonNullable<RegionEntry['wirelessProhibited']>) {
+function formatBan({
+  when,
+  scope,
+  liftedBy,
+}: NonNullable<RegionEntry['wirelessProhibited']>[number]) {
   return `${when}: ${scope}; lifted by ${liftedBy}`
 }
 

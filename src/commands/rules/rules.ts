@@ -149,7 +149,12 @@ function readSources(command: Command): RuleSources {
   }
   const rules = new CallingRules(configuration.rules)
   const { proclaimedDays, emergencies } = configuration.settings.callingHours
-  return { rules, closures: new OperatorClosures({ rules, proclaimedDays, emergencies }) }
+  return {
+    rules,
+    closures: new OperatorClosures({ rules, proclaimedDays, emergencies }),
+    ruleDates: configuration.settings.optOuts.ruleDates,
+    exceptions: configuration.settings.gate.exceptions,
+  }
 }
 
 function requireRegion(sources: RuleSources, region: string, day: LocalDay): RulesOnDay {

@@ -5,13 +5,15 @@
 import { z } from 'zod'
 import { callKinds, callPurposes, disclosureKeys } from '../../domain/decision.js'
 import type { LocalDay } from '../../domain/time/clock.js'
-import { type DayRange, parseDay, toLocalDay } from '../../domain/time/dates.js'
+import { type DayRange, parseDay } from '../../domain/time/dates.js'
 import { type DayWindow, parseDayWindow } from '../../domain/time/week-windows.js'
 import type { FieldProblem } from '../../errors.js'
 import { listDocumentProblems } from '../files/document-problems.js'
 import { abandonmentRuleSchema } from './abandonment-rules.js'
 import { callerIdRuleSchema } from './caller-id-rules.js'
+import { exceptionSchema } from './exceptions.js'
 import { frequencyRuleSchema } from './frequency-rules.js'
+import { holidayRuleSchema } from './holidays.js'
 import { purposesSchema } from './purposes.js'
 import { revocationSchema } from './revocation-rules.js'
 
@@ -45,71 +47,28 @@ const hasDatesInOrder = ({ from, until }: DayRange) =>
   from === undefined || until === undefined || from <= until
 const datesInOrder = { path: ['until'], error: 'must not be before from' }
 
-const weekdayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const
-const weekday = z.enum(weekdayNames).transform((name) => weekdayNames.indexOf(name))
-const month = z.int().min(1, 'must be 1 to 12').max(12, 'must be 1 to 12')
-const dayOfMonth = z.int().min(1, 'must be 1 to 31').max(31, 'must be 1 to 31')
-const yearDate = { month, day: dayOfMonth }
-
-/** Uses 2023, so that no rule can depend on February 29. A bad month is reported elsewhere. */
-function existsEveryYear({ month, day }: { month?: unknown; day?: unknown }): boolean {
-  const isMonth = Number(month) >= 1 && Number(month) <= 12
-  return !isMonth || toLocalDay(2023, Number(month), Number(day)) !== undefined
-}
-const noSuchDate = { path: ['day'], error: 'must be a day of that month in every year' }
-
-const shift = z
-  .strictObject({
-    sun: z.int(),
-    mon: z.int(),
-    tue: z.int(),
-    wed: z.int(),
-    thu: z.int(),
-    fri: z.int(),
-    sat: z.int(),
+/** A row, or several of which no two hold on the same day, the oldest first. As a list either way. */
+function rowsInOrder<Row extends DayRange>(row: z.ZodType<Row>) {
+  const rows = z.array(row).min(1, 'must not be empty').superRefine(requireOrder)
+  return z.unknown().transform((value, context): readonly Row[] => {
+    const isList = Array.isArray(value)
+    const parsed = (isList ? rows : row).safeParse(value, { jitless: true })
+    if (parsed.success) return isList ? (parsed.data as Row[]) : [parsed.data as Row]
+    for (const issue of parsed.error.issues) context.addIssue({ ...issue })
+    return z.NEVER
   })
-  .transform((days) => weekdayNames.map((name) => days[name]))
+}
 
-/** See `HolidayRule` in `holidays.ts` for what each type means. */
-const holidayRuleSchema = z.discriminatedUnion(
-  'type',
-  [
-    z
-      .strictObject({
-        type: z.literal('fixed'),
-        ...yearDate,
-        observed: z.enum(['by-region', 'never']),
-      })
-      .refine(existsEveryYear, noSuchDate),
-    z
-      .strictObject({ type: z.literal('fixed-shifted'), ...yearDate, shift })
-      .refine(existsEveryYear, noSuchDate),
-    z.strictObject({
-      type: z.literal('nth-weekday'),
-      month,
-      weekday,
-      nth: z.int().refine((n) => n === -1 || (n >= 1 && n <= 4), 'must be 1 to 4, or -1'),
-      offset: z.int().default(0),
-    }),
-    z.strictObject({ type: z.literal('easter-offset'), days: z.int() }),
-    z
-      .strictObject({ type: z.literal('weekday-before'), ...yearDate, weekday })
-      .refine(existsEveryYear, noSuchDate),
-    z
-      .strictObject({
-        type: z.literal('weekday-after'),
-        ...yearDate,
-        weekday,
-        years: z.enum(['every', 'even']).default('every'),
-      })
-      .refine(existsEveryYear, noSuchDate),
-  ],
-  {
-    error:
-      'must be one of fixed, fixed-shifted, nth-weekday, easter-offset, weekday-before, ' +
-      'weekday-after',
-  },
-)
+function requireOrder(rows: readonly DayRange[], context: z.core.$RefinementCtx): void {
+  rows.forEach(({ from }, index) => {
+    const before = rows[index - 1]
+    if (!before) return
+    const isAfter = before.until !== undefined && from !== undefined && before.until < from
+    if (isAfter) return
+    const message = 'must be after the last day of the row before it, which must have one'
+    context.addIssue({ code: 'custom', path: [index, 'from'], message })
+  })
+}
 
 const text = z.string().min(1, 'must not be empty')
 const count = z.int().min(1, 'must be 1 or more')
@@ -124,6 +83,9 @@ const confidence = z.enum([
   'conflicting',
   'baseline',
 ])
+
+/** The days, source and remarks of a row of a table. */
+const datedRow = { ...dates, citation: text, confidence, notes: text.optional() }
 
 /** Names that other parts of the document may refer to. */
 interface DefinedNames {
@@ -214,24 +176,30 @@ function automatedSchema(known: DefinedNames) {
     .refine(hasDatesInOrder, datesInOrder)
 }
 
-const ebrSchema = z.strictObject({
-  S: months,
-  I: months,
-  obligationExempts: z.boolean().default(false),
-  citation: text.optional(),
-  note: text.optional(),
-})
+const ebrSchema = z
+  .strictObject({
+    S: months,
+    I: months,
+    obligationExempts: z.boolean().default(false),
+    ...dates,
+    citation: text.optional(),
+    note: text.optional(),
+  })
+  .refine(hasDatesInOrder, datesInOrder)
 
-const emergencySchema = z.strictObject({
-  citation: text,
-  trigger: text,
-  scope: text,
-  exceptions: text,
-  ends: text,
-  area: text,
-  operate: text,
-  pending: text.optional(),
-})
+const emergencySchema = z
+  .strictObject({
+    ...dates,
+    citation: text,
+    trigger: text,
+    scope: text,
+    exceptions: text,
+    ends: text,
+    area: text,
+    operate: text,
+    pending: text.optional(),
+  })
+  .refine(hasDatesInOrder, datesInOrder)
 
 const wirelessProhibited = z
   .strictObject({
@@ -244,66 +212,94 @@ const wirelessProhibited = z
   })
   .refine(hasDatesInOrder, datesInOrder)
 
+/** Hours that have changed. */
+const hoursOfTimes = {
+  effectiveFrom: daySchema.optional(),
+  history: historySchema.optional(),
+}
+
+function requireHistory<Schema extends z.ZodType>(schema: Schema): Schema {
+  return schema
+    .refine((row) => 'history' in asRecord(row) === 'effectiveFrom' in asRecord(row), {
+      path: ['effectiveFrom'],
+      error: 'history and effectiveFrom go together',
+      ...alwaysRefine,
+    })
+    .refine((row) => !('history' in asRecord(row)) || 'hours' in asRecord(row), {
+      path: ['hours'],
+      error: 'must be given where there is a history',
+      ...alwaysRefine,
+    })
+    .refine((row) => followsHistory(asRecord(row)), {
+      path: ['effectiveFrom'],
+      error: 'must be the day after the last history row',
+      ...alwaysRefine,
+    })
+}
+
 function regionSchema(known: DefinedNames) {
-  const together = 'history and effectiveFrom go together'
-  return z
+  const region = z
     .strictObject({
       name: text,
       country,
       hours: weekSchema.optional(),
-      effectiveFrom: daySchema.optional(),
-      history: historySchema.optional(),
+      ...hoursOfTimes,
       lenientHours: weekSchema.optional(),
       holidays: holidaysSchema(known).default([]),
       holidaysDisputed: holidaysSchema(known).default([]),
       holidaysLimited: holidaysSchema(known).default([]),
       observedPolicy: reference(known.policies, 'observedPolicies').optional(),
       proclaimedDays: z.boolean().default(false),
-      emergency: emergencySchema.optional(),
-      ebr: ebrSchema.optional(),
-      wirelessProhibited: wirelessProhibited.optional(),
-      automated: automatedSchema(known).optional(),
+      emergency: rowsInOrder(emergencySchema).optional(),
+      ebr: rowsInOrder(ebrSchema).optional(),
+      wirelessProhibited: rowsInOrder(wirelessProhibited).optional(),
+      automated: rowsInOrder(automatedSchema(known)).optional(),
       citation: text,
       confidence,
       sources: z.array(reference(known.sources, 'sources')).min(1, 'must name a source'),
       conflicts: z.array(text).optional(),
       notes: text.optional(),
     })
-    .refine((row: PartialDocument) => 'history' in row === 'effectiveFrom' in row, {
-      path: ['effectiveFrom'],
-      error: together,
-      ...alwaysRefine,
-    })
-    .refine((row: PartialDocument) => !('history' in row) || 'hours' in row, {
-      path: ['hours'],
-      error: 'must be given where there is a history',
-      ...alwaysRefine,
-    })
-    .refine(followsHistory, {
-      path: ['effectiveFrom'],
-      error: 'must be the day after the last history row',
-      ...alwaysRefine,
-    })
     .refine((row: PartialDocument) => !hasHolidays(row) || 'observedPolicy' in row, {
       path: ['observedPolicy'],
       error: 'is missing; a region with holidays needs one',
       ...alwaysRefine,
     })
+  return requireHistory(region)
 }
 
-const baselineSchema = (known: DefinedNames) =>
-  z.strictObject({
+function baselineSchema(known: DefinedNames) {
+  const baseline = z.strictObject({
     hours: weekSchema,
-    ebr: z.strictObject({ S: months, I: months, citation: text.optional() }),
+    ...hoursOfTimes,
+    ebr: rowsInOrder(ebrSchema),
     citation: text,
     sources: z.array(reference(known.sources, 'sources')).min(1, 'must name a source'),
   })
+  return requireHistory(baseline)
+}
 
 const sourceSchema = z.strictObject({
   kind: text,
   title: text,
   url: z.url('must be a URL').optional(),
 })
+
+/** See `ReleaseRule` in `src/domain/lookups.ts`. */
+const releaseSchema = z
+  .strictObject({
+    dayOfMonth: z.int().min(1, 'must be 1 to 28').max(28, 'must be 1 to 28'),
+    daysUntilInUse: z.int().min(0, 'must be 0 to 14').max(14, 'must be 0 to 14'),
+    ...datedRow,
+  })
+  .refine(hasDatesInOrder, datesInOrder)
+
+const conversationSchema = z
+  .strictObject({
+    minSeconds: z.int().min(0, 'must be 0 to 120').max(120, 'must be 0 to 120'),
+    ...datedRow,
+  })
+  .refine(hasDatesInOrder, datesInOrder)
 
 function documentSchema(known: DefinedNames) {
   const code = z.string().regex(/^[A-Z]{2}$/, 'must be two capital letters')
@@ -341,6 +337,7 @@ function documentSchema(known: DefinedNames) {
     purposes: purposesSchema({
       region: reference(known.regions, 'regions'),
       week: weekSchema,
+      day: daySchema,
       text,
       confidence,
     }),
@@ -365,6 +362,18 @@ function documentSchema(known: DefinedNames) {
       holiday: reference(known.holidays, 'holidays'),
       observedPolicy: reference(known.policies, 'observedPolicies'),
     }).optional(),
+    exceptions: z
+      .array(
+        exceptionSchema({
+          region: reference(known.regions, 'regions'),
+          day: daySchema,
+          text,
+          confidence,
+        }),
+      )
+      .default([]),
+    reassignedReleases: z.array(releaseSchema).default([]),
+    conversations: z.array(conversationSchema).default([]),
     callerIdRules: z
       .array(
         callerIdRuleSchema({
@@ -382,7 +391,8 @@ function documentSchema(known: DefinedNames) {
 
 export type CallingRulesDocument = z.output<ReturnType<typeof documentSchema>>
 export type RegionEntry = CallingRulesDocument['regions'][string]
-export type AutomatedEntry = NonNullable<RegionEntry['automated']>
+export type BaselineEntry = CallingRulesDocument['baselines']['US']
+export type AutomatedEntry = NonNullable<RegionEntry['automated']>[number]
 export type DisclosureEntry = CallingRulesDocument['disclosures'][number]
 
 export type DocumentCheckResult =

@@ -25,18 +25,17 @@ import { AbandonmentRules } from './abandonment-rules.js'
 import { CallerIdRules } from './caller-id-rules.js'
 import {
   type AutomatedEntry,
+  type BaselineEntry,
   type CallingRulesDocument,
   checkCallingRules,
   type DisclosureEntry,
   type RegionEntry,
 } from './calling-rules-schema.js'
+import { Exceptions } from './exceptions.js'
 import { FrequencyRules } from './frequency-rules.js'
 import { HolidayCalendar, type RegionHoliday } from './holidays.js'
 import { Purposes } from './purposes.js'
 import { RevocationRules } from './revocation-rules.js'
-
-/** Sale and inquiry: the relationship records that expire after a number of months. */
-type TimedEbrType = 'S' | 'I'
 
 const noDisclosures: readonly Disclosure[] = []
 
@@ -48,16 +47,18 @@ export interface RegionRules {
   /** Citation of the region's own law: holidays, emergencies, mobile numbers. */
   readonly citation: string
   readonly confidence: string
-  /** Months for which a sale or an inquiry exempts. */
-  readonly ebr: Readonly<Record<TimedEbrType, number>>
+}
+
+/** For how long a sale or an inquiry exempts a number of a region, on the days of a range. */
+export interface EbrRule extends DayRange {
+  /** Months; 0 gives no exemption. */
+  readonly S: number
+  readonly I: number
   /** A record with the end date of an obligation exempts until that day, regardless of months. */
   readonly obligationExempts: boolean
-  /** Citation of the months for which a sale or an inquiry exempts. */
-  readonly ebrCitation: string
-  /** Citation of the rule that bans calls during a declared emergency. */
-  readonly emergencyCitation: string | undefined
-  /** Citation of the window for recorded, artificial or AI voices. */
-  readonly recordedCitation: string | undefined
+  /** Whether it is the region's own, its country's, or there is none. */
+  readonly basis: 'state' | 'federal' | 'none'
+  readonly citation: string
 }
 
 /** A region where the called person may be, and the local day there. */
@@ -83,6 +84,7 @@ export function loadCallingRules(path: string): CallingRules {
 }
 
 interface RecordedVoice extends DayRange {
+  readonly citation: string
   readonly hours: WeekWindows
   readonly holidays: HolidayCalendar
   readonly holidayHours: WeekWindows
@@ -93,8 +95,11 @@ interface PreparedRegion {
   /** Oldest first; the last one has no end. */
   readonly hours: readonly HoursRule[]
   readonly holidays: HolidayCalendar
-  readonly recorded: RecordedVoice | undefined
-  readonly wirelessBan: RegionEntry['wirelessProhibited']
+  /** Every day has one; oldest first. */
+  readonly ebr: readonly EbrRule[]
+  readonly recorded: readonly RecordedVoice[]
+  readonly wirelessBans: NonNullable<RegionEntry['wirelessProhibited']>
+  readonly emergencies: NonNullable<RegionEntry['emergency']>
 }
 
 export class CallingRules {
@@ -109,6 +114,8 @@ export class CallingRules {
   /** Absent from files of earlier versions. */
   readonly revocation: RevocationRules | undefined
   readonly callerIds: CallerIdRules
+  readonly exceptions: Exceptions
+  readonly #federalHours: Readonly<Record<Country, readonly HoursRule[]>>
   readonly #regions: ReadonlyMap<string, PreparedRegion>
   /** Only the kinds that have any, since each decision asks. */
   readonly #disclosures: ReadonlyMap<CallKind, readonly DisclosureEntry[]>
@@ -124,6 +131,9 @@ export class CallingRules {
     this.abandonment = new AbandonmentRules(document.abandonmentRules, countries)
     this.revocation = prepareRevocation(document)
     this.callerIds = new CallerIdRules(document.callerIdRules)
+    this.exceptions = new Exceptions(document.exceptions, document.frequencyRules)
+    const { US, CA } = document.baselines
+    this.#federalHours = { US: listHours(US, 'federal'), CA: listHours(CA, 'federal') }
     this.#regions = new Map(
       Object.entries(document.regions).map(([code, entry]) => [
         code,
@@ -145,14 +155,29 @@ export class CallingRules {
 
   /** The statutory windows in force on a local day; `undefined` for an unknown region. */
   findHours(code: string, day: LocalDay): HoursRule | undefined {
-    return this.#regions.get(code)?.hours.find(({ until }) => until === undefined || day <= until)
+    return this.listHours(code).find(({ until }) => until === undefined || day <= until)
+  }
+
+  /** Those of the country alone. */
+  findFederalHours(code: string, day: LocalDay): HoursRule | undefined {
+    const country = this.findRegion(code)?.country
+    return country && this.#federalHours[country].find((rule) => isWithinDays(rule, day))
+  }
+
+  /** The statutory windows of all times, oldest first; none for an unknown region. */
+  listHours(code: string): readonly HoursRule[] {
+    return this.#regions.get(code)?.hours ?? []
   }
 
   /** The narrower windows for a recorded voice on a local day; `undefined` if there are none. */
-  findRecordedHours(code: string, day: LocalDay): WeekWindows | undefined {
-    const recorded = this.#regions.get(code)?.recorded
-    if (!recorded || !isWithinDays(recorded, day)) return undefined
-    return recorded.holidays.findName(day) === undefined ? recorded.hours : recorded.holidayHours
+  findRecordedHours(
+    code: string,
+    day: LocalDay,
+  ): { readonly week: WeekWindows; readonly citation: string } | undefined {
+    const recorded = findRow(this.#regions.get(code)?.recorded, day)
+    if (!recorded) return undefined
+    const { hours, holidays, holidayHours, citation } = recorded
+    return { week: holidays.findName(day) === undefined ? hours : holidayHours, citation }
   }
 
   /** The name of the holiday, if the region allows no calls on that day. */
@@ -165,9 +190,29 @@ export class CallingRules {
     return this.#regions.get(code)?.holidays.listClosedDays(year) ?? noDays
   }
 
-  /** Months for which a sale or inquiry exempts; 0 means never, `undefined` an unknown region. */
-  ebrMonths(code: string, type: TimedEbrType): number | undefined {
-    return this.#regions.get(code)?.rules.ebr[type]
+  /** For how long records exempt a number by the row of a local day; `undefined` for an unknown region. */
+  findEbrRule(code: string, day: LocalDay): EbrRule | undefined {
+    return findRow(this.listEbrRules(code), day)
+  }
+
+  /**
+   * From how long on a call is taken for a conversation, if it is not known who answered. Of the rows in force, the shortest;
+   * without one, any answered call is.
+   */
+  findMinTalkMs(at: Instant): number {
+    const day = toUtcDay(at)
+    const rows = this.document.conversations.filter((row) => isWithinDays(row, day))
+    return rows.length === 0 ? 0 : Math.min(...rows.map((row) => row.minSeconds)) * 1_000
+  }
+
+  /** Those of all times, oldest first: each day has one. None for an unknown region. */
+  listEbrRules(code: string): readonly EbrRule[] {
+    return this.#regions.get(code)?.ebr ?? []
+  }
+
+  /** The citation of the ban on calls during a declared emergency; `undefined` if there is none on that day. */
+  findEmergencyCitation(code: string, day: LocalDay): string | undefined {
+    return findRow(this.#regions.get(code)?.emergencies, day)?.citation
   }
 
   /**
@@ -200,27 +245,15 @@ export class CallingRules {
     })
   }
 
-  /** The rows of what must be said in a region on a local day, as they are in the file. */
-  listDisclosureRows(code: string, day: LocalDay): readonly DisclosureEntry[] {
-    return this.document.disclosures.filter(
-      (row) => this.#isForRegion(row, code) && isWithinDays(row, day),
-    )
+  /** The rows of all times of what must be said in a region, as they are in the file. */
+  listDisclosureRows(code: string): readonly DisclosureEntry[] {
+    return this.document.disclosures.filter((row) => this.#isForRegion(row, code))
   }
 
   #isForRegion({ countries, regions }: DisclosureEntry, code: string): boolean {
     const region = this.findRegion(code)
     if (region === undefined) return true
     return (countries?.includes(region.country) ?? true) && (regions?.includes(code) ?? true)
-  }
-
-  /** See {@link RegionRules.obligationExempts}; false for an unknown region. */
-  obligationExempts(code: string): boolean {
-    return this.#regions.get(code)?.rules.obligationExempts ?? false
-  }
-
-  /** Citation of the months for which a sale or inquiry exempts; `undefined` for an unknown region. */
-  ebrCitation(code: string): string | undefined {
-    return this.#regions.get(code)?.rules.ebrCitation
   }
 
   /**
@@ -230,8 +263,8 @@ export class CallingRules {
   findWirelessBan(code: string, findDay: () => LocalDay): string | undefined {
     const region = this.#regions.get(code)
     if (region === undefined) return `no calling rules are known for region '${code}'`
-    const { wirelessBan } = region
-    return wirelessBan && isWithinDays(wirelessBan, findDay()) ? wirelessBan.citation : undefined
+    const { wirelessBans } = region
+    return wirelessBans.length === 0 ? undefined : findRow(wirelessBans, findDay())?.citation
   }
 }
 
@@ -258,8 +291,11 @@ interface CodedEntry {
   readonly entry: RegionEntry
 }
 
-function prepareRegion(document: CallingRulesDocument, coded: CodedEntry): PreparedRegion {
-  const { entry } = coded
+function prepareRegion(
+  document: CallingRulesDocument,
+  { code, entry }: CodedEntry,
+): PreparedRegion {
+  const { name, country, citation, confidence } = entry
   const { disputedHolidays, limitedHolidays } = document.defaults
   const holidays = [
     ...entry.holidays,
@@ -267,50 +303,66 @@ function prepareRegion(document: CallingRulesDocument, coded: CodedEntry): Prepa
     ...(limitedHolidays === 'ban' ? entry.holidaysLimited : []),
   ]
   return {
-    rules: toRegionRules(document, coded),
-    hours: listHours(document, entry),
+    rules: { code, name, country, citation, confidence },
+    hours: entry.hours
+      ? listHours({ ...entry, hours: entry.hours }, 'state')
+      : listHours(document.baselines[entry.country], 'federal'),
     holidays: createHolidayCalendar(document, { holidays, policy: entry.observedPolicy }),
-    recorded: entry.automated && prepareRecordedVoice(document, entry.automated),
-    wirelessBan: entry.wirelessProhibited,
+    ebr: listEbrRules(document, entry),
+    recorded: (entry.automated ?? []).map((row) => prepareRecordedVoice(document, row)),
+    wirelessBans: entry.wirelessProhibited ?? [],
+    emergencies: entry.emergency ?? [],
   }
 }
 
+function findRow<Row extends DayRange>(
+  rows: readonly Row[] | undefined,
+  day: LocalDay,
+): Row | undefined {
+  return rows?.find((row) => isWithinDays(row, day))
+}
+
 function listHours(
-  { baselines }: CallingRulesDocument,
-  { country, hours, history = [], effectiveFrom, citation }: RegionEntry,
+  { hours, history = [], effectiveFrom, citation }: Omit<BaselineEntry, 'ebr'>,
+  basis: HoursRule['basis'],
 ): readonly HoursRule[] {
-  const baseline = baselines[country]
-  if (!hours) return [{ week: baseline.hours, basis: 'federal', citation: baseline.citation }]
   const former = history.map((row, index): HoursRule => {
     const before = history[index - 1]
     return {
       week: row.hours,
-      basis: 'state',
+      basis,
       citation: row.citation ?? citation,
       from: before && before.until + 1,
       until: row.until,
     }
   })
-  return [...former, { week: hours, basis: 'state', citation, from: effectiveFrom }]
+  return [...former, { week: hours, basis, citation, from: effectiveFrom }]
 }
 
-function toRegionRules(document: CallingRulesDocument, { code, entry }: CodedEntry): RegionRules {
-  const baseline = document.baselines[entry.country]
-  const { name, country, citation, confidence } = entry
-  return {
-    code,
-    name,
-    country,
-    citation,
-    confidence,
-    ebr: entry.ebr ?? baseline.ebr,
-    obligationExempts: entry.ebr?.obligationExempts ?? false,
-    ebrCitation: entry.ebr
-      ? (entry.ebr.citation ?? citation)
-      : (baseline.ebr.citation ?? baseline.citation),
-    emergencyCitation: entry.emergency?.citation,
-    recordedCitation: entry.automated?.citation,
-  }
+/** The region's own rows, and those of its country on all other days. */
+function listEbrRules(
+  { baselines }: CallingRulesDocument,
+  { ebr = [], country, citation }: RegionEntry,
+): readonly EbrRule[] {
+  const baseline = baselines[country]
+  const own = ebr.map((row) => {
+    return { ...row, basis: 'state' as const, citation: row.citation ?? citation }
+  })
+  const federal = baseline.ebr.map((row) => {
+    return { ...row, basis: 'federal' as const, citation: row.citation ?? baseline.citation }
+  })
+  const none = { S: 0, I: 0, obligationExempts: false, basis: 'none', citation } as const
+  const turns = [...own, ...federal].flatMap(({ from, until }) => [
+    ...(from === undefined ? [] : [from]),
+    ...(until === undefined ? [] : [until + 1]),
+  ])
+  const starts = [undefined, ...[...new Set(turns)].sort((a, b) => a - b)]
+  return starts.map((from, index) => {
+    const day = from ?? Number.NEGATIVE_INFINITY
+    const next = starts[index + 1]
+    const row = findRow(own, day) ?? findRow(federal, day) ?? none
+    return { ...row, from, until: next === undefined ? undefined : next - 1 }
+  })
 }
 
 interface HolidayEntries {
@@ -334,8 +386,9 @@ function prepareRecordedVoice(
   document: CallingRulesDocument,
   entry: AutomatedEntry,
 ): RecordedVoice {
-  const { hours, holidayHours, holidays = [], observedPolicy, from, until } = entry
+  const { hours, holidayHours, holidays = [], observedPolicy, from, until, citation } = entry
   return {
+    citation,
     hours,
     from,
     until,

@@ -1,19 +1,24 @@
 /** What is asked of calls that are not for telemarketing: the table `purposes` of `calling-rules.yaml`. */
 import { z } from 'zod'
 import { type CallPurpose, type PurposeRules, telemarketing } from '../../domain/decision.js'
+import type { LocalDay } from '../../domain/time/clock.js'
+import { type DayRange, isWithinDays } from '../../domain/time/dates.js'
 import type { WeekWindows } from '../../domain/time/week-windows.js'
 
 export interface PurposeFields {
   readonly region: z.ZodType<string, string>
   readonly week: z.ZodType<WeekWindows, unknown>
+  readonly day: z.ZodType<LocalDay, string>
   readonly text: z.ZodType<string, string>
   readonly confidence: z.ZodType<string, string>
 }
 
-export function purposesSchema({ region, week, text, confidence }: PurposeFields) {
-  const hours = z.strictObject({ hours: week, citation: text, confidence })
+export function purposesSchema({ region, week, day, text, confidence }: PurposeFields) {
+  const dates = { from: day.optional(), until: day.optional() }
+  const hours = z.strictObject({ hours: week, ...dates, citation: text, confidence })
   const rules = z.strictObject({
     hours: week.optional(),
+    ...dates,
     regions: z.record(region, hours).default({}),
     machines: z.enum(
       ['permission', 'permission-or-landline', 'unlimited'],
@@ -44,7 +49,7 @@ interface PreparedPurpose {
   readonly hoursByRegion: ReadonlyMap<string, PurposeHours>
 }
 
-interface PurposeHours {
+interface PurposeHours extends DayRange {
   readonly week: WeekWindows
   readonly basis: CallPurpose
   readonly citation: string
@@ -69,25 +74,35 @@ export class Purposes {
     return this.#purposes.get(purpose)?.rules ?? telemarketing
   }
 
-  /** The hours of a purpose in a region; `undefined` if those of sales calls apply, with their restricted days and bans. */
-  findHours(purpose: CallPurpose, region: string): PurposeHours | undefined {
+  /**
+   * The hours of a purpose in a region on a local day; `undefined` if those of sales calls apply, with their restricted days
+   * and bans.
+   */
+  findHours(
+    purpose: CallPurpose,
+    { region, day }: { readonly region: string; readonly day: LocalDay },
+  ): PurposeHours | undefined {
     const own = this.#purposes.get(purpose)
-    return own?.hours && (own.hoursByRegion.get(region) ?? own.hours)
+    if (!own?.hours || !isWithinDays(own.hours, day)) return undefined
+    const ofRegion = own.hoursByRegion.get(region)
+    return ofRegion && isWithinDays(ofRegion, day) ? ofRegion : own.hours
   }
 }
 
 function preparePurpose(
   purpose: CallPurpose,
-  { hours, regions, machines, citation }: PurposesDocument[keyof PurposesDocument],
+  { hours, regions, machines, ...row }: PurposesDocument[keyof PurposesDocument],
 ): PreparedPurpose {
-  const toHours = (row: { readonly hours: WeekWindows; readonly citation: string }) => ({
-    week: row.hours,
+  const toHours = (one: DayRange & { readonly hours: WeekWindows; readonly citation: string }) => ({
+    week: one.hours,
     basis: purpose,
-    citation: row.citation,
+    citation: one.citation,
+    from: one.from,
+    until: one.until,
   })
   return {
     rules: { purpose, machines },
-    hours: hours && toHours({ hours, citation }),
-    hoursByRegion: new Map(Object.entries(regions).map(([code, row]) => [code, toHours(row)])),
+    hours: hours && toHours({ ...row, hours }),
+    hoursByRegion: new Map(Object.entries(regions).map(([code, one]) => [code, toHours(one)])),
   }
 }

@@ -7,16 +7,18 @@ import type {
   CountedCall,
   FrequencyCount,
   FrequencyLimit,
+  LiftedLimit,
   LimitsOfAttempt,
 } from '../../domain/mandate.js'
 import type { Instant, Timers } from '../../domain/time/clock.js'
-import { formatInstant, msPerHour } from '../../domain/time/dates.js'
+import { formatDay, formatInstant, msPerHour } from '../../domain/time/dates.js'
 import { getErrorMessage } from '../../errors.js'
 import { withTimeout } from '../../runtime/runtime.js'
 import { isInScope } from '../call-terms.js'
 import type { GateRules, GateSettings, HouseLimit } from '../gate-deps.js'
 import { createMandateFinding, findPlaces } from '../mandate.js'
 import type { CallRuling } from '../pre-check-ruling.js'
+import { describeExceptions, prepareExceptions } from './exceptions.js'
 
 export function createAttempt(
   request: CallRequest,
@@ -54,7 +56,7 @@ export function findLimits(
   request: CallRequest,
   { number, findings, ruling }: Pick<CallRuling, 'number' | 'findings' | 'ruling'>,
   {
-    rules: { settings, callingRules },
+    rules,
     policy,
     purpose,
     now,
@@ -65,20 +67,53 @@ export function findLimits(
     readonly now: Instant
   },
 ): LimitsOfAttempt | undefined {
+  const { settings, callingRules } = rules
   const { callKind, mandate, at } = request
   const isAllowed = ruling.decision === 'allow'
   if (!isAllowed && ruling.nextAllowedAt === undefined) return undefined
   const key = isAllowed && at === undefined ? mandate?.attempts : undefined
   const hasPermission = findings.some((finding) => finding.hasPermission === true)
   const toCount = { callKind, purpose, number, places: findPlaces(findings), hasPermission }
-  const lawful = callingRules.frequency.find(toCount, at ?? now)
+  const found = callingRules.frequency.find(toCount, at ?? now)
+  const lifted =
+    found.length === 0 ? noneLifted : findLifted(request, findings, { found, rules, at: at ?? now })
+  const lawful =
+    lifted.length === 0
+      ? found
+      : found.filter((limit) => lifted.every((one) => one.limit !== limit))
   const own =
     purpose === 'emergency'
       ? []
       : settings.houseLimits.filter((limit) => isInScope(request, limit) !== false)
   const frequency = own.length === 0 ? lawful : [...lawful, ...own.map(toFrequencyLimit)]
-  if (key === undefined && frequency.length === 0) return undefined
-  return { key, frequency, isShadowed: policy.attempts.mode === 'shadow' }
+  if (key === undefined && frequency.length === 0 && lifted.length === 0) return undefined
+  return { key, frequency, lifted, isShadowed: policy.attempts.mode === 'shadow' }
+}
+
+const noneLifted: readonly LiftedLimit[] = []
+
+/** The limits that an exception lifts which the operator uses. */
+function findLifted(
+  request: CallRequest,
+  findings: readonly Finding[],
+  {
+    found,
+    rules,
+    at,
+  }: {
+    readonly found: readonly FrequencyLimit[]
+    readonly rules: GateRules
+    readonly at: Instant
+  },
+): readonly LiftedLimit[] {
+  const findExceptions = prepareExceptions(request, rules, at)
+  const { relationship } = findings.find(({ check }) => check === 'permission') ?? {}
+  if (!findExceptions || !relationship) return noneLifted
+  const applied = findExceptions('cap', relationship)
+  return found.flatMap((limit) => {
+    const by = applied.find((one) => rules.callingRules.exceptions.liftsCap(one, limit.id))
+    return by ? [{ limit, by }] : []
+  })
 }
 
 function toFrequencyLimit({ calls, seconds }: HouseLimit): FrequencyLimit {
@@ -164,16 +199,33 @@ export function judgeAttempt(
   const refused = taken.refused
     ? [createMandateFinding({ verdict: 'deny', ...taken.refused }, at)]
     : []
-  return taken.counts.length === 0 ? refused : [judgeCounts(taken.counts, at), ...refused]
+  const { lifted = noneLifted } = limits
+  return taken.counts.length === 0 && lifted.length === 0
+    ? refused
+    : [judgeCounts(taken.counts, lifted, at), ...refused]
 }
 
-function judgeCounts(counts: readonly FrequencyCount[], at: Instant): Finding {
+function judgeCounts(
+  counts: readonly FrequencyCount[],
+  lifted: readonly LiftedLimit[],
+  at: Instant,
+): Finding {
   const full = counts.filter(({ opensAt }) => opensAt !== undefined)
-  const detail = (full.length > 0 ? full : counts).map(describeCount).join('; ')
+  const detail = [
+    ...(full.length > 0 ? full : counts).map(describeCount),
+    ...lifted.map(({ limit, by }) => `${limit.citation} lifted: ${describeExceptions([by])}`),
+  ].join('; ')
   const facts = JSON.stringify({
     limits: counts.map(({ limit: { id, citation, calls, periodMs, days }, attempts }) => {
       const period = days ? { days: days.count, in: days.zone } : { hours: periodMs / msPerHour }
       return { id, citation, calls, ...period, attempts }
+    }),
+    ...(lifted.length > 0 && {
+      lifted: lifted.map(({ limit, by: { relationship, ...exception } }) => ({
+        limit: limit.id,
+        ...exception,
+        relationship: { ...relationship, contactOn: formatDay(relationship.contactOn) },
+      })),
     }),
   })
   return full.length === 0

@@ -57,6 +57,7 @@ export interface CheckResult {
   readonly lists?: Finding['lists']
   readonly facts?: Finding['facts']
   readonly hasPermission?: Finding['hasPermission']
+  readonly relationship?: Finding['relationship']
   /** Replaces the answer's own if the judgment also depends on another answer. */
   readonly asOf?: Instant
   readonly holdsUntil?: Instant

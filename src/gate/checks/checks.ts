@@ -34,6 +34,7 @@ import { withTimeout } from '../../runtime/runtime.js'
 import type { AnsweredCall, CallAnswers, Check } from './check.js'
 import { pickStrictestFinding } from './combine-findings.js'
 import { findConsentProblem } from './consent-evidence.js'
+import { type FindExceptions, liftHours } from './exceptions.js'
 import { permissionCheck } from './permission.js'
 import { addReassigned } from './reassigned.js'
 
@@ -183,6 +184,8 @@ export interface CallToCheck {
   /** Absent if the check of reassigned numbers is not asked. */
   readonly reassigned?: ReassignedSource | undefined
   readonly aiConsentEvidence: ConsentEvidence
+  /** Absent if the settings name no exception of the law for the call. */
+  readonly findExceptions?: FindExceptions | undefined
 }
 
 export interface CheckDeadline {
@@ -207,6 +210,7 @@ export function runChecks(
     askedAt,
     reassigned,
     aiConsentEvidence,
+    findExceptions,
   }: CallToCheck,
   { deadlineMs, timers }: CheckDeadline,
 ): MaybePromise<readonly Finding[]> {
@@ -236,6 +240,7 @@ export function runChecks(
     reassigned,
     aiConsentEvidence,
     answers: answers as CallAnswers,
+    lifting: findExceptions && { findExceptions, compliance, question },
   }
   if (waiting.length === 0) return judgeAnswers(checks, call, { deadlineMs, timers })
   const startedMs = timers.monotonicMs()
@@ -249,7 +254,13 @@ export function runChecks(
   })
 }
 
-type CallToJudge = AnsweredCall & Pick<CallToCheck, 'reassigned'> & Pick<Question, 'number'>
+type CallToJudge = AnsweredCall &
+  Pick<CallToCheck, 'reassigned'> &
+  Pick<Question, 'number'> & {
+    readonly lifting:
+      | (Pick<CallToCheck, 'compliance' | 'question'> & { readonly findExceptions: FindExceptions })
+      | undefined
+  }
 
 function judgeAnswers(
   checks: readonly Check[],
@@ -265,6 +276,35 @@ function judgeAnswers(
       findings.push({ ...pickStrictestFinding(parts), parts })
     } else findings.push(toFinding(check, answer, call))
   }
+  const { lifting, purpose } = call
+  if (!lifting || purpose.purpose !== 'telemarketing') return addStatus(findings, call, deadline)
+  const { findExceptions, compliance, question } = lifting
+  const lifted = liftHours({
+    findings,
+    findExceptions,
+    scrub: call.answers.scrub,
+    ask: (exceptions) => {
+      const answer = compliance.legalTime({ ...question, exceptions })
+      return answer instanceof Promise
+        ? withTimeout(answer, deadline.deadlineMs, () => notInTime, deadline)
+        : answer
+    },
+    judgeHours: (answer) => judgeSuccess(callingHoursCheck, answer, call),
+    judgePermission: (answer) => judgeSuccess(permissionCheck, answer, call),
+  })
+  return lifted instanceof Promise
+    ? lifted.then((found) => addStatus(found, call, deadline))
+    : addStatus(lifted, call, deadline)
+}
+
+const notInTime: AnswerFailure = { ok: false, reason: 'deadline', detail: '', source: 'gate' }
+
+/** The findings with what is known of the number's reassignment. */
+function addStatus(
+  findings: readonly Finding[],
+  call: CallToJudge,
+  deadline: CheckDeadline,
+): MaybePromise<readonly Finding[]> {
   const { reassigned, answers, number, callKind, purpose, askedAt } = call
   const { scrub } = answers
   // Nothing rests on a record, as with almost every call of a person.
@@ -337,6 +377,7 @@ function judgeSuccess(
       lists: result.lists,
       facts: result.facts,
       hasPermission: result.hasPermission,
+      relationship: result.relationship,
       text: undefined,
     }
   } catch (cause) {

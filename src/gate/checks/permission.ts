@@ -1,6 +1,7 @@
 /** Whether lists, consent and the kind of line permit a kind of call, and what the call is for. */
 import type { ResultLetter, ScrubVerdict } from '../../domain/compliance.js'
 import type { CallKind, ReasonCode } from '../../domain/decision.js'
+import type { Relationship } from '../../domain/mandate.js'
 import type { AnsweredCall, Check, CheckResult } from './check.js'
 import { type ConsentProblem, findConsentProblem } from './consent-evidence.js'
 
@@ -17,6 +18,7 @@ export const permissionCheck: Check<'scrub'> = {
     const problem = findConsentProblem(row, call)
     const hasPermission =
       ebrType === 'P' && relatedLetters.has(letter) && !problem ? true : undefined
+    const relationship = ebrType === '' ? undefined : findRelationship(row, hasPermission)
     if (purpose.purpose !== 'telemarketing') {
       const judgment = judgeWithoutLists(row, { ...call, hasPermission, problem })
       return { ...judgment, lists, facts, hasPermission }
@@ -36,15 +38,30 @@ export const permissionCheck: Check<'scrub'> = {
       return { verdict: 'deny', reason, detail: `${detail}; ${text}`, lists, facts }
     }
     if (row.doNotCallToday) {
-      return { verdict: 'deny', reason: 'restricted-day', detail, lists, opensAt, facts }
+      const reason = 'restricted-day'
+      return { verdict: 'deny', reason, detail, lists, opensAt, facts, relationship }
     }
     if (!row.allowed[callKind]) {
       const notNow = `${detail}; not at this hour`
       const reason = 'outside-calling-hours'
-      return { verdict: 'deny', reason, detail: notNow, lists, opensAt, facts }
+      return { verdict: 'deny', reason, detail: notNow, lists, opensAt, facts, relationship }
     }
-    return { verdict: 'pass', reason: 'permitted', detail, lists, facts, hasPermission }
+    return {
+      verdict: 'pass',
+      reason: 'permitted',
+      ...{ detail, lists, facts, hasPermission, relationship },
+    }
   },
+}
+
+/** Of a record that is not ended by an opt-out, whatever its age is. */
+function findRelationship(
+  { ebrType: type, contactOn, optOut }: ScrubVerdict,
+  hasPermission: true | undefined,
+): Relationship | undefined {
+  if (contactOn === undefined || optOut !== undefined) return undefined
+  if (type === 'P') return hasPermission && { type, contactOn }
+  return type === 'S' || type === 'I' ? { type, contactOn } : undefined
 }
 
 /** Letters of numbers with a relationship or consent on file that is current. */

@@ -47,7 +47,10 @@ export interface ReportCounters {
   readonly attempts: AttemptReports
   readonly abandonment: AbandonmentReports
   readonly identities: { confirmIdentity(caller: Caller, call: ConfirmedCall): Promise<void> }
-  readonly getCallingRules: () => Pick<GateRules['callingRules'], 'abandonment'>
+  readonly getCallingRules: () => Pick<GateRules['callingRules'], 'abandonment'> & {
+    /** See {@link findReach}. */
+    findMinTalkMs(at: Instant): number
+  }
 }
 
 interface ReportContext {
@@ -86,7 +89,7 @@ export async function applyReport(
       outcome.dialledAt ?? (state === 'dialled' ? findFirstReport(document, now) : undefined)
     await counters.attempts.notePlaced(toAttempt(document), {
       dialedAt: dialedAt && Math.min(dialedAt, now),
-      reach: findReach(merged),
+      reach: findReach(merged, counters.getCallingRules().findMinTalkMs(now)),
     })
   }
   if (report.identityConfirmed) await confirmIdentity(merged, { document, caller, now, counters })

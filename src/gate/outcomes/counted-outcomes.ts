@@ -51,19 +51,19 @@ export class CountedOutcomes implements OutcomeRecorder {
   }
 
   async #count(attempt: ReportedAttempt, outcome: Partial<CallOutcome>): Promise<void> {
-    const { attempts: reports } = this.#deps.counters
+    const { attempts: reports, getCallingRules } = this.#deps.counters
     if (outcome.state === 'not-carried-out') {
       if (stayed.has(outcome.notCarriedOut)) await reports.noteNotPlaced(attempt)
       return
     }
-    const placed = readPlaced(outcome)
+    const placed = readPlaced(outcome, getCallingRules().findMinTalkMs(attempt.at))
     if (placed) await reports.notePlaced(attempt, placed)
   }
 }
 
-function readPlaced(outcome: Partial<CallOutcome>): PlacedCall | undefined {
+function readPlaced(outcome: Partial<CallOutcome>, minTalkMs: number): PlacedCall | undefined {
   const { state, dialledAt: dialedAt, failedAt, endedAt } = outcome
-  const reach = findReach(outcome)
+  const reach = findReach(outcome, minTalkMs)
   if (reach === undefined && state !== 'dialled') return undefined
   // The end of a leg is recorded with its state once more.
   const isCounted = endedAt !== undefined && failedAt === undefined && (reach === 2 || reach === 0)

@@ -5,7 +5,7 @@
  */
 import type { CallingRules } from '../../data/calling-rules/calling-rules.js'
 import type { CallingPeriod } from '../../domain/calling-hours.js'
-import type { LegalTime, LegalTimeStatus } from '../../domain/compliance.js'
+import type { HoursException, LegalTime, LegalTimeStatus } from '../../domain/compliance.js'
 import type { CallPurpose } from '../../domain/decision.js'
 import {
   areaCodeOf,
@@ -92,6 +92,8 @@ export interface HoursItem {
   readonly requireBothPlaces?: boolean | undefined
   /** Telemarketing when absent. */
   readonly purpose?: CallPurpose | undefined
+  /** In whose regions the hours of the country hold in place of the region's own. */
+  readonly exceptions?: readonly HoursException[] | undefined
 }
 
 export interface TimeLegalResult extends LegalTime {
@@ -147,7 +149,8 @@ export class CallingHours {
     if (facts.status !== 'ok') return refuseUnplaced(checked.number, facts)
     const { places, source, postal } = this.#findPlaces(facts.place, item)
     const { overrides = noOverrides, recordedVoice = false, requireStatutoryWindow = false } = item
-    const options = { overrides, recordedVoice, requireStatutoryWindow, purpose: item.purpose }
+    const { purpose, exceptions } = item
+    const options = { overrides, recordedVoice, requireStatutoryWindow, purpose, exceptions }
     const { isDayClosed, ...evaluation } = this.#windows.evaluate(places, checked.at, options)
     const hours = overrides.length > 0 ? selectHours(overrides, places) : undefined
     const isUsual = postal === undefined && hours === undefined

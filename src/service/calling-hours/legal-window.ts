@@ -5,6 +5,7 @@
  */
 import type { CallingRules, HoursRule } from '../../data/calling-rules/calling-rules.js'
 import type { CallingPeriod } from '../../domain/calling-hours.js'
+import type { HoursException } from '../../domain/compliance.js'
 import type { CallPurpose } from '../../domain/decision.js'
 import type { LocalDay } from '../../domain/time/clock.js'
 import { formatDay, formatWithWeekday } from '../../domain/time/dates.js'
@@ -28,6 +29,8 @@ export interface WindowOptions {
   readonly requireStatutoryWindow: boolean
   /** Telemarketing when absent. */
   readonly purpose?: CallPurpose | undefined
+  /** In whose regions the hours of the country hold in place of the region's own, and its holidays do not. */
+  readonly exceptions?: readonly HoursException[] | undefined
 }
 
 export interface LegalWindow {
@@ -61,11 +64,14 @@ export function findEffectiveHours(
     overrides,
     requireStatutoryWindow,
     purpose,
-  }: Pick<WindowOptions, 'overrides' | 'requireStatutoryWindow' | 'purpose'>,
+    exceptions,
+  }: Pick<WindowOptions, 'overrides' | 'requireStatutoryWindow' | 'purpose' | 'exceptions'>,
 ): EffectiveHours | undefined {
-  const ofSales = rules.findHours(region, day)
+  const ofSales = isLifted(region, exceptions)
+    ? rules.findFederalHours(region, day)
+    : rules.findHours(region, day)
   if (!ofSales) return undefined
-  const law: HoursRule = findOwnHours(rules, region, { purpose }) ?? ofSales
+  const law: HoursRule = findOwnHours(rules, { region, day }, purpose) ?? ofSales
   const end = law.until === undefined ? '' : ` (until ${formatDay(law.until)})`
   const lawBasis = `${law.basis} rule: ${law.citation}${end}`
   const override = overrides.find((hours) => hours.region === region && isEffectiveOn(hours, day))
@@ -77,10 +83,14 @@ export function findEffectiveHours(
 /** Those of a purpose for which the hours, restricted days and bans of sales calls do not apply. */
 function findOwnHours(
   { purposes }: CallingRules,
-  region: string,
-  { purpose }: Pick<WindowOptions, 'purpose'>,
+  where: RegionDay,
+  purpose: CallPurpose | undefined,
 ): HoursRule | undefined {
-  return purpose && purposes.findHours(purpose, region)
+  return purpose && purposes.findHours(purpose, where)
+}
+
+function isLifted(region: string, exceptions: WindowOptions['exceptions']): boolean {
+  return exceptions?.some((one) => one.region === region) === true
 }
 
 function isEffectiveOn({ effectiveFrom, effectiveUntil }: ProjectHours, day: LocalDay): boolean {
@@ -112,7 +122,8 @@ export function computeLegalWindow(request: LegalWindowRequest): LegalWindow {
   const closesAt = window ? toInstant(place.zone, day, end, 'earlier') : opensAt
   const dayStart = toInstant(place.zone, day, 0, 'earlier')
   const dayEnd = toInstant(place.zone, day + 1, 0, 'later')
-  const bans = findOwnHours(rules, place.region, options) ? [] : closures.listEmergencies(place)
+  const ownHours = findOwnHours(rules, { region: place.region, day }, options.purpose)
+  const bans = ownHours ? [] : closures.listEmergencies(place)
   const emergencies = bans.filter(
     ({ from, until = Number.POSITIVE_INFINITY }) => from < dayEnd && until > dayStart,
   )
@@ -155,13 +166,15 @@ export function findDayRule({ rules, closures, place, day, options }: DayRequest
     const rule = `no calling rules are known for region '${place.region}'`
     return { window: undefined, restrictedDay: undefined, rule }
   }
-  if (findOwnHours(rules, region.code, options) === undefined) {
+  if (findOwnHours(rules, { region: region.code, day }, options.purpose) === undefined) {
     const proclaimedDay = closures.findProclaimedDay(place.region, day)
     if (proclaimedDay !== undefined) {
       const rule = `no calls on ${proclaimedDay}; proclaimed day entered by the operator`
       return { window: undefined, restrictedDay: proclaimedDay, rule }
     }
-    const restrictedDay = rules.findRestrictedDay(region.code, day)
+    const restrictedDay = isLifted(region.code, options.exceptions)
+      ? undefined
+      : rules.findRestrictedDay(region.code, day)
     if (restrictedDay !== undefined) {
       const rule = `no calls on ${restrictedDay}; state rule: ${region.citation}`
       return { window: undefined, restrictedDay, rule }
@@ -171,9 +184,9 @@ export function findDayRule({ rules, closures, place, day, options }: DayRequest
   const recorded = options.recordedVoice ? rules.findRecordedHours(region.code, day) : undefined
   const forEveryVoice = findWindowForDay(week, day)
   const window = recorded
-    ? intersectWindows(forEveryVoice, findWindowForDay(recorded, day))
+    ? intersectWindows(forEveryVoice, findWindowForDay(recorded.week, day))
     : forEveryVoice
   const hours = window ? `calls ${formatDayWindow(window)}` : 'no calls on this day'
-  const voice = recorded ? `; recorded voice: ${region.recordedCitation}` : ''
+  const voice = recorded ? `; recorded voice: ${recorded.citation}` : ''
   return { window, restrictedDay: undefined, rule: `${hours}; ${basis}${voice}` }
 }

@@ -109,10 +109,11 @@ export class WindowEvaluator {
     at: Instant,
     options: WindowOptions,
   ): Pick<LegalWindow, 'rule' | 'restrictedDay'>[] {
-    const window = this.#findWindow(place, toLocalTime(place.zone, at).day, options)
+    const { day } = toLocalTime(place.zone, at)
+    const window = this.#findWindow(place, day, options)
     const emergency = window.emergencies.find((one) => one.from <= at && at < endOf(one))
     if (emergency) {
-      const citation = emergency.citation ?? this.#rules.findRegion(place.region)?.emergencyCitation
+      const citation = emergency.citation ?? this.#rules.findEmergencyCitation(place.region, day)
       const rule =
         `${place.region}, ${place.zone}: no calls during ${emergency.name}; ` +
         `emergency rule: ${citation ?? 'closed by the operator'}`
@@ -176,7 +177,8 @@ export class WindowEvaluator {
     const flags = (options.recordedVoice ? 2 : 0) + (options.requireStatutoryWindow ? 1 : 0)
     // Only emergencies depend on the postal code.
     const area = this.#closures.emergencies.has(place.region) ? (place.postalCode ?? '') : ''
-    const key = `${place.region}${flags}${day}${place.zone} ${area} ${options.purpose ?? ''}`
+    const lifted = options.exceptions?.find(({ region }) => region === place.region)?.id ?? ''
+    const key = `${place.region}${flags}${day}${place.zone} ${area} ${options.purpose ?? ''} ${lifted}`
     const known = windows.get(key)
     if (known) return known
     const window = computeLegalWindow({

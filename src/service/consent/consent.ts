@@ -11,6 +11,7 @@ import type { ConsentProof } from '../../domain/consent-records.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { CandidatePlace, NumberingPlan } from '../../domain/place.js'
 import type { Instant } from '../../domain/time/clock.js'
+import { toUtcDay } from '../../domain/time/dates.js'
 import {
   forEachInSlices,
   mapInSlices,
@@ -196,10 +197,11 @@ export class Consent implements EbrRecordSource {
     accountId: string,
     { facts, stored, keepBetter }: RankingInput,
   ): Promise<RankingResult> {
-    const { fixedFacts, law, numberingPlan } = this.#options.viewOf(accountId)
+    const { clock, fixedFacts, law, numberingPlan } = this.#options.viewOf(accountId)
+    const day = toUtcDay(clock.now())
     const isOutlasted = (kept: EbrTerms, fact: ParsedEbr) => {
       const regions = findPlaces(numberingPlan, fact.number).map(({ region }) => region)
-      return expiresAfter(kept, fact, { regions, law })
+      return expiresAfter(kept, fact, { regions, law, day })
     }
     const winners = new Map<PhoneNumber, ParsedEbr>()
     const losers: ParsedEbr[] = []

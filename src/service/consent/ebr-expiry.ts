@@ -16,14 +16,22 @@ export interface EbrTerms {
   readonly obligationEndsOn: LocalDay | undefined
 }
 
+/** For how long a region honors records, by the row of its law that is in force on a day. */
+export interface EbrRule {
+  /** Months for a sale and an inquiry; 0 gives no exemption. */
+  readonly S: number
+  readonly I: number
+  /** Whether a sale exempts until its written obligation ends (New Jersey's rule). */
+  readonly obligationExempts: boolean
+  readonly citation: string
+  /** The last day of the row. */
+  readonly until?: LocalDay | undefined
+}
+
 /** The part of the calling rules that expiry needs. */
 export interface EbrLaw {
-  /** Months for which a region honors a sale or inquiry; 0 or `undefined` means no exemption. */
-  ebrMonths(region: string, type: 'S' | 'I'): number | undefined
-  /** Whether a sale exempts until its written obligation ends (New Jersey's rule). */
-  obligationExempts(region: string): boolean
-  /** Of the rule that gives the months. */
-  ebrCitation(region: string): string | undefined
+  /** `undefined` for an unknown region, which honors none. */
+  findEbrRule(region: string, day: LocalDay): EbrRule | undefined
 }
 
 /** Expiry of a permission, which is valid until it is revoked (spec, "EBR record"). */
@@ -42,10 +50,27 @@ export function computeFederalExpiry(record: EbrTerms): LocalDay {
   return computeExpiry(record, (type) => federalMonths[type])
 }
 
-/** Like {@link computeFederalExpiry}, but under the law of the called party's region. */
-export function computeRegionalExpiry(record: EbrTerms, region: string, law: EbrLaw): LocalDay {
-  const byMonths = computeExpiry(record, (type) => law.ebrMonths(region, type) ?? 0)
-  return Math.max(byMonths, computeObligationExpiry(record, region, law))
+/** A region, and the local day there from which on its law is asked. */
+export interface RegionDay {
+  readonly region: string
+  readonly day: LocalDay
+}
+
+/**
+ * Like {@link computeFederalExpiry}, but under the law of the called party's region: by the row of a day and, if the record
+ * exempts beyond the last day of that row, by those after it.
+ */
+export function computeRegionalExpiry(
+  record: EbrTerms,
+  { region, day }: RegionDay,
+  law: EbrLaw,
+): LocalDay {
+  const rule = record.type === 'P' ? undefined : law.findEbrRule(region, day)
+  const byMonths = computeExpiry(record, (type) => rule?.[type] ?? 0)
+  const expiry = Math.max(byMonths, computeObligationExpiry(record, rule))
+  if (rule?.until === undefined || expiry <= rule.until + 1) return expiry
+  const turn = { region, day: rule.until + 1 }
+  return Math.max(turn.day, computeRegionalExpiry(record, turn, law))
 }
 
 /** Whether the record exempts on a local day; it no longer does on its expiry day. */
@@ -54,10 +79,10 @@ export function isExemptOn(expiry: LocalDay, day: LocalDay): boolean {
 }
 
 /** Only a sale can have an open obligation, and the federal limit still applies. */
-function computeObligationExpiry(record: EbrTerms, region: string, law: EbrLaw): LocalDay {
+function computeObligationExpiry(record: EbrTerms, rule: EbrRule | undefined): LocalDay {
   const { type, obligationEndsOn } = record
   if (type !== 'S' || obligationEndsOn === undefined) return neverExempt
-  if (!law.obligationExempts(region)) return neverExempt
+  if (!rule?.obligationExempts) return neverExempt
   return Math.min(obligationEndsOn, computeFederalExpiry(record))
 }
 
@@ -78,11 +103,15 @@ function computeExpiry(
 export function expiresAfter(
   kept: EbrTerms,
   added: EbrTerms,
-  place: { readonly regions: readonly string[]; readonly law: EbrLaw },
+  place: { readonly regions: readonly string[]; readonly law: EbrLaw; readonly day: LocalDay },
 ): boolean {
   const [keptUntil, addedUntil] = [computeFederalExpiry(kept), computeFederalExpiry(added)]
   if (keptUntil !== addedUntil) return keptUntil > addedUntil
   const strictest = (record: EbrTerms) =>
-    Math.min(...place.regions.map((region) => computeRegionalExpiry(record, region, place.law)))
+    Math.min(
+      ...place.regions.map((region) =>
+        computeRegionalExpiry(record, { region, day: place.day }, place.law),
+      ),
+    )
   return strictest(kept) > strictest(added)
 }

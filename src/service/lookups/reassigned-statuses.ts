@@ -4,17 +4,17 @@
  */
 import { findAreaCodePlace } from '../../data/numbering/area-codes.js'
 import type { MaybePromise } from '../../domain/compliance.js'
-import {
-  findRelease,
-  type ReassignedAgent,
-  type ReassignedQuestion,
-  type ReassignedReport,
-  type ReassignedReporter,
-  type ReassignedSource,
-  type ReassignedStatus,
+import type {
+  ReassignedAgent,
+  ReassignedQuestion,
+  ReassignedReport,
+  ReassignedReporter,
+  ReassignedSource,
+  ReassignedStatus,
+  Release,
 } from '../../domain/lookups.js'
 import { areaCodeOf, type PhoneNumber } from '../../domain/phone-number.js'
-import type { Clock, LocalDay, Timers } from '../../domain/time/clock.js'
+import type { Clock, Instant, LocalDay, Timers } from '../../domain/time/clock.js'
 import { formatDay, msPerDay, toUtcDay } from '../../domain/time/dates.js'
 import { getErrorMessage } from '../../errors.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
@@ -31,6 +31,8 @@ interface NamedReporter extends NamedSource<ReassignedReporter> {
 interface ReassignedStatusesOptions {
   readonly sources: readonly NamedReporter[]
   readonly onFailure: SourceFailureListener
+  /** The release of the national database that answers at an instant. */
+  readonly findRelease: (at: Instant) => Release
   /** What the sources may have data about; asked for each question, since a file may be imported. */
   readonly findCoverage: () => ReassignedCoverage
   readonly clock: Clock
@@ -119,25 +121,39 @@ export class ReassignedStatuses
       readonly failure: string | undefined
     },
   ): ReassignedStatus {
-    const now = this.#options.clock.now()
+    const { clock, findRelease } = this.#options
+    const now = clock.now()
     const tomorrow = now + msPerDay
     const yes = answers.find(({ report }) => isReassigned(report) === true)
-    if (yes) return toStatus('yes', yes, noEnd)
+    if (yes) return this.#toStatus('yes', yes, noEnd)
     const out = answers.find(({ report }) => report.isDisconnected)
-    if (out) return toStatus('disconnected', out, tomorrow)
+    if (out) return this.#toStatus('disconnected', out, tomorrow)
     const denied = answers.filter(({ report }) => isReassigned(report) === false)
     const recent = denied.filter(({ report }) => now < findRelease(report.askedAt).replacedAt)
     const safe = recent.find(({ report }) => report.hasSafeHarbor)
     if (failure !== undefined && !safe) return { ...unreachable, detail: failure, askedAt: now }
     const no = safe ?? recent[0]
-    if (no) return toStatus('no', no, findRelease(no.report.askedAt).replacedAt)
+    if (no) return this.#toStatus('no', no, findRelease(no.report.askedAt).replacedAt)
     if (this.#options.findCoverage() !== 'numbers') return notConfigured
     if (findAreaCodePlace(areaCodeOf(number))?.country === 'CA')
       return { ...notCovered, askedAt: now, holdsUntil: tomorrow }
     const [old] = denied
-    if (old) return { ...toStatus('no-data', old, tomorrow), detail: describeOld(old.report, now) }
+    if (old) {
+      const detail = describeOld(old.report, findRelease(now))
+      return { ...this.#toStatus('no-data', old, tomorrow), detail }
+    }
     const detail = `no source has data on the number since ${formatDay(since)}`
     return { ...unreachable, result: 'no-data', detail, askedAt: now, holdsUntil: tomorrow }
+  }
+
+  #toStatus(
+    result: ReassignedStatus['result'],
+    { source: { name, agent }, report }: NamedReport,
+    holdsUntil: number,
+  ): ReassignedStatus {
+    const { askedAt } = report
+    const { on: releasedOn } = this.#options.findRelease(askedAt)
+    return { result, report, source: name, agent, askedAt, releasedOn, holdsUntil }
   }
 }
 
@@ -148,18 +164,10 @@ interface NamedReport {
 
 const isReassigned = ({ national, own }: ReassignedReport) => combineReassigned(national, own)
 
-function toStatus(
-  result: ReassignedStatus['result'],
-  { source: { name, agent }, report }: NamedReport,
-  holdsUntil: number,
-): ReassignedStatus {
-  const { on: releasedOn } = findRelease(report.askedAt)
-  const { askedAt } = report
-  return { result, report, source: name, agent, askedAt, releasedOn, holdsUntil }
-}
-
-function describeOld({ askedAt }: ReassignedReport, now: number): string {
-  const { on } = findRelease(now)
+function describeOld({ askedAt }: ReassignedReport, { on }: Release): string {
+  if (on === undefined) {
+    return 'the calling rules do not say when the newest data are released: no row of reassignedReleases is in force'
+  }
   return `the newest data are of ${formatDay(toUtcDay(askedAt))}, before the release of ${formatDay(on)}`
 }
 

@@ -29,6 +29,7 @@ import {
   type EbrLaw,
   isExemptOn,
   neverExpires,
+  type RegionDay,
 } from '../consent/ebr-expiry.js'
 import type { EbrRecord } from '../consent/ebr-record.js'
 import { decodeDateOnly } from '../internal-dnc/date-only-opt-out.js'
@@ -125,20 +126,24 @@ export function findOptOutEffect(
 
 function computeExpiry(
   record: EbrRecord,
-  { law, places }: RelationshipInput,
+  { law, places, at }: RelationshipInput,
 ): { readonly expiry: LocalDay; readonly endsBy?: string } {
   if (record.isFixed) return { expiry: computeFederalExpiry(record) }
   let expiry = neverExpires
-  let strictest: string | undefined
-  for (const { region } of places) {
-    const inRegion = computeRegionalExpiry(record, region, law)
+  let strictest: RegionDay | undefined
+  for (const { region, zone } of places) {
+    const local = { region, day: toLocalTime(zone, at).day }
+    const inRegion = computeRegionalExpiry(record, local, law)
     if (inRegion >= expiry) continue
     expiry = inRegion
-    strictest = region
+    strictest = local
   }
   // A permission has no end, and no known rule gives a trial one.
   if (strictest === undefined || record.type === 'T') return { expiry }
-  return { expiry, endsBy: `${strictest}, ${law.ebrCitation(strictest) ?? 'no rule is known'}` }
+  const { region, day } = strictest
+  // Of a record that ends later, the row of its end decides.
+  const rule = law.findEbrRule(region, Math.max(day, expiry))
+  return { expiry, endsBy: `${region}, ${rule?.citation ?? 'no rule is known'}` }
 }
 
 /**

@@ -161,8 +161,15 @@ function isPermittedByRow(row: ScrubVerdict, kind: CallKind | undefined): boolea
 }
 
 function formatLegalTimeOptions(question: LegalTimeQuestion): string {
-  const { recordedVoice, requireStatutoryWindow, strictestPlace, purpose = '' } = question
-  return `${Number(recordedVoice)}${Number(requireStatutoryWindow)}${Number(strictestPlace)}${purpose}`
+  const {
+    recordedVoice,
+    requireStatutoryWindow,
+    strictestPlace,
+    purpose = '',
+    exceptions,
+  } = question
+  const lifted = exceptions === undefined ? '' : ` ${exceptions.map(({ id }) => id)}`
+  return `${Number(recordedVoice)}${Number(requireStatutoryWindow)}${Number(strictestPlace)}${purpose}${lifted}`
 }
 
 /** Describes the caching of one question of the port. */

@@ -87,7 +87,7 @@ it('says of a removed decision that it was removed', async () => {
       attempts: { noteNotPlaced: async () => 'released', notePlaced: async () => undefined },
       abandonment: { count: async () => undefined },
       identities: { confirmIdentity: async () => undefined },
-      getCallingRules: () => withoutRules,
+      getCallingRules: () => ({ ...withoutRules, findMinTalkMs: () => 30_000 }),
     },
     optOuts: { record: () => Promise.reject(new Error('not asked')) },
   })

@@ -114,6 +114,7 @@ const provider = new LookupProvider({
   requestsPerMinute: 1_000_000,
   servers: 1,
   clock,
+  findRelease: (at) => ({ on: undefined, replacedAt: at }),
   timers: systemTimers,
   random: () => 0.5,
   log: silentLogger,

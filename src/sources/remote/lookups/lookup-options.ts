@@ -1,4 +1,6 @@
 /** The options of a lookup provider, and the limits that follow from them. */
+import type { Release } from '../../../domain/lookups.js'
+import type { Instant } from '../../../domain/time/clock.js'
 import type { ProviderBaseOptions, ProviderObserver, ProviderOptions } from '../provider-options.js'
 
 /** The names of the questions in logs and metrics. */
@@ -28,6 +30,8 @@ export interface LookupProviderOptions
   readonly servers: number
   /** How long a fact is cached. */
   readonly keepMs: number
+  /** The release of the database of reassigned numbers that answers at an instant. */
+  readonly findRelease: (at: Instant) => Release
   readonly observer: ProviderObserver<LookupName>
 }
 
@@ -53,6 +57,7 @@ export function buildLookupProviderOptions({
   requestsPerMinute,
   servers,
   keepMs: _,
+  findRelease: __,
   ...options
 }: LookupProviderOptions): ProviderOptions<LookupName> {
   const upTo = (numbersPerRequest: number, perMinute = requestsPerMinute) => ({

@@ -52,7 +52,7 @@ export class LookupProvider
 
   constructor(options: LookupProviderOptions) {
     super(buildLookupProviderOptions(options))
-    const { name, timers, keepMs: ttlMs, clock, log } = options
+    const { name, timers, keepMs: ttlMs, clock, findRelease, log } = options
     const createCache = <Value>() =>
       new TtlCache<CachedLookup<Value>>({ timers, ttlMs, maxEntries: maxCacheEntries })
     this.#identity = new SingleLookup({
@@ -72,6 +72,7 @@ export class LookupProvider
       client: this.openClient(reassignedQuestion, { splitsRefusedBatches: true }),
       cache: createCache(),
       clock,
+      findRelease,
       onTestData: () =>
         log.error('a provider answers with test data: its key belongs to a sandbox account', {
           provider: name,

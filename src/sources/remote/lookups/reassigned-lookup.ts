@@ -6,14 +6,14 @@ import {
   wireReassignedRow,
 } from '../../../api/lookups/reassigned.js'
 import type { Answer, AnswerFailure, Question } from '../../../domain/compliance.js'
-import {
-  findRelease,
-  type LookupSource,
-  type NationalReassignedRow,
-  type ReassignedAnswer,
-  type ReassignedFlag,
-  type ReassignedReport,
-  type ReassignedRow,
+import type {
+  LookupSource,
+  NationalReassignedRow,
+  ReassignedAnswer,
+  ReassignedFlag,
+  ReassignedReport,
+  ReassignedRow,
+  Release,
 } from '../../../domain/lookups.js'
 import type { PhoneNumber } from '../../../domain/phone-number.js'
 import type { Clock, Instant, LocalDay } from '../../../domain/time/clock.js'
@@ -137,6 +137,8 @@ interface ReassignedLookupDeps {
   readonly client: BatchClient<ReassignedQuestion, ReassignedResult>
   readonly cache: TtlCache<CachedLookup<DatedFact>>
   readonly clock: Clock
+  /** The release of the national database that answers at an instant. */
+  readonly findRelease: (at: Instant) => Release
   /** Called once if the provider answers with test data. */
   readonly onTestData: () => void
 }
@@ -161,7 +163,8 @@ export class ReassignedLookup {
    */
   async report(number: PhoneNumber, since: LocalDay): Promise<ReassignedReport | undefined> {
     const consent = this.#toAcceptedConsent({ number, consentOn: since })
-    const now = this.#deps.clock.now()
+    const { clock, findRelease } = this.#deps
+    const now = clock.now()
     const isCurrent = ({ fact, askedAt }: DatedFact) =>
       isYes(fact) || now < findRelease(askedAt).replacedAt
     const { fact, askedAt, failure } = requireValue(await this.#findOne(consent, isCurrent))

@@ -1,9 +1,13 @@
 /** A provider of look-ups over a transport in the test's hand; time is virtual. */
+import { loadCallingRules } from '../../../../src/data/calling-rules/calling-rules.js'
+import { findRelease } from '../../../../src/domain/lookups.js'
 import type { LogFields, Logger } from '../../../../src/observability/log.js'
 import type { LookupProviderOptions } from '../../../../src/sources/remote/lookups/lookup-options.js'
 import { LookupProvider } from '../../../../src/sources/remote/lookups/lookup-provider.js'
 import { fakeTransport, type SentRequest } from '../../../support/fake-provider.js'
 import { virtualTime } from '../../../support/virtual-time.js'
+
+const { reassignedReleases } = loadCallingRules('config/calling-rules.yaml').document
 
 export const secretKey = 'the-very-secret-key-of-44-characters-0123456'
 
@@ -31,6 +35,7 @@ export function openLookups(more: Partial<LookupProviderOptions> = {}) {
     servers: 1,
     keepMs: 86_400_000,
     clock: time,
+    findRelease: (at) => findRelease(reassignedReleases, at),
     timers: time,
     log,
     transport,
