@@ -205,6 +205,67 @@ describe('a stored consent', () => {
     expect((await read()).consents.map(({ id }) => id)).toEqual([again.id, first.id])
   })
 
+  it('given before the permission on file, but stored later, stays in the history alone', async () => {
+    const { running, add, addRecord, read, decide } = await open()
+    const newer = await add({
+      givenAt: '2026-11-19T15:00:00Z',
+      kinds: ['ai'],
+      endsOn: '2027-01-31',
+    })
+    running.clock.at += 60_000
+    const late = await add({
+      givenAt: '2026-11-15T15:00:00Z',
+      certificate: 'https://cert.example/1',
+    })
+    expect(late.warnings).toEqual([expect.stringContaining('is not in force')])
+    expect((await decide('ai')).consent).toMatchObject({ id: newer.id, kinds: ['ai'] })
+    expect((await decide('autodialed')).reason).toBe('no-consent')
+    const { current, consents, records } = await read()
+    expect(current).toMatchObject({ consentId: newer.id, expiresOn: '2027-01-31' })
+    expect(consents.map(({ id }) => id)).toEqual([late.id, newer.id])
+    const past = records.map(({ consentId, replacedAt }) => [consentId, replacedAt])
+    expect(past).toEqual([
+      [late.id, '2026-11-23T17:01:00Z'],
+      [newer.id, null],
+    ])
+    await addRecord({ dateOfLastContact: '11/18/2026' })
+    await add({ givenAt: '2026-11-17T15:00:00Z' })
+    expect((await read()).current).toMatchObject({ consentId: null, evidence: 'none' })
+  })
+
+  it('of the same day as the permission on file replaces it unless that has stronger evidence', async () => {
+    const { add, addRecord, read } = await open()
+    const inForce = async () => (await read()).current?.consentId ?? null
+    await addRecord({ dateOfLastContact: '11/20/2026' })
+    const oral = await add({ method: 'oral', givenAt: '2026-11-20T15:00:00Z' })
+    expect(await inForce()).toBe(oral.id)
+    const written = await add({ givenAt: '2026-11-20T14:00:00Z' })
+    expect(await inForce()).toBe(written.id)
+    await add({ method: 'oral', givenAt: '2026-11-20T16:00:00Z' })
+    expect(await inForce()).toBe(written.id)
+    const later = await add({ givenAt: '2026-11-20T15:00:00Z' })
+    expect(await inForce()).toBe(later.id)
+    await add({ givenAt: '2026-11-20T14:30:00Z' })
+    expect(await inForce()).toBe(later.id)
+  })
+
+  it('given after an opt-out lifts it, also with weaker evidence than one of the same day before', async () => {
+    const { running, add, decide } = await open()
+    await add({ givenAt: '2026-11-23T16:59:00Z', method: 'written' })
+    await running.postJson('/v1/opt-outs', { number, said: 'stop' })
+    expect((await decide('ai')).reason).toBe('consent-revoked')
+    running.clock.at += 60_000
+    const again = await add({ givenAt: '2026-11-23T17:01:00Z', method: 'oral' })
+    expect((await decide('ai')).consent).toEqual({ evidence: 'oral', id: again.id })
+  })
+
+  it('replaces a newer sale, which permits less', async () => {
+    const { add, addRecord, read } = await open()
+    await addRecord({ type: 'S', dateOfLastContact: '11/21/2026' })
+    const { id } = await add()
+    expect((await read()).current).toMatchObject({ type: 'P', consentId: id })
+  })
+
   it('is that of its project and account', async () => {
     const { running, add, read } = await open()
     await running.callgate.projects.create({ accountId: 'sandbox', code: 'SPRING', name: 'x' })

@@ -1,9 +1,5 @@
 /** Whether the consent that a call rests on permits it, and is shown by as much as the operator asks for. */
-import {
-  type ConsentEvidence,
-  consentEvidence,
-  type ScrubVerdict,
-} from '../../domain/compliance.js'
+import { rankEvidence, type ScrubVerdict } from '../../domain/compliance.js'
 import type { ReasonCode } from '../../domain/decision.js'
 import type { AnsweredCall } from './check.js'
 
@@ -11,8 +7,6 @@ export interface ConsentProblem {
   readonly reason: ReasonCode
   readonly text: string
 }
-
-const rank = (evidence: ConsentEvidence) => consentEvidence.indexOf(evidence)
 
 /** `undefined` if there is nothing to object to, or no permission on file. */
 export function findConsentProblem(
@@ -31,7 +25,8 @@ export function findConsentProblem(
   if (purposes && !purposes.includes(purpose)) {
     return { reason: 'no-consent', text: `consent ${id} is only for ${purposes.join(', ')}` }
   }
-  if (callKind !== 'ai' || rank(evidence) >= rank(aiConsentEvidence)) return undefined
+  if (callKind !== 'ai' || rankEvidence(evidence) >= rankEvidence(aiConsentEvidence))
+    return undefined
   const text = `evidence of the consent: ${evidence}; gate.aiConsentEvidence asks for ${aiConsentEvidence}`
   return { reason: 'consent-unproven', text }
 }

@@ -22,9 +22,11 @@ import type { Db } from '../../storage/tables.js'
 import type { AccountView, FixedFacts } from '../account-view.js'
 import { findAccount } from '../accounts/accounts.js'
 import type { InternalDncEntrySource } from '../internal-dnc/internal-dnc-entry.js'
+import { beforeFirstWrite, selectEntries } from '../internal-dnc/internal-dnc-rows.js'
 import { notifyNumbersChanged } from '../notify-numbers-changed.js'
 import {
   type ProjectLists,
+  type ProjectScope,
   readCurrentLists,
   requireListAccess,
   requireScope,
@@ -33,8 +35,8 @@ import {
 import { recordNames } from '../scrub/result-letter.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
 import { NumberRowReader, type RowOwner, type RowStorage } from '../sql/rows-by-number.js'
-import { insertProof } from './consent-proofs.js'
-import { type EbrLaw, type EbrTerms, expiresAfter } from './ebr-expiry.js'
+import { findEvidence, insertProof, isGivenLater } from './consent-proofs.js'
+import { type EbrLaw, expiresAfter } from './ebr-expiry.js'
 import { type EbrInput, type ParsedEbr, readEbrList } from './ebr-input.js'
 import { type EbrRecord, type EbrRecordSource, toEbrRecord } from './ebr-record.js'
 import {
@@ -90,7 +92,8 @@ export class Consent implements EbrRecordSource {
    * Stores all records or none. A new record replaces the one in force, unless `keepBetterEbr` is set
    * and the existing one expires later. A record overrides no opt-out if its key could not remove one: an
    * Agent's key where the account does not let Agents remove numbers, or a key without the right
-   * `records`. With a proof, they point to it. Resolves when the change is on disk and announced.
+   * `records`. With a proof, they point to it, and only a permission given later stays in force. Resolves when the change
+   * is on disk and announced.
    */
   async record(
     caller: Caller,
@@ -113,8 +116,10 @@ export class Consent implements EbrRecordSource {
       const liftsOptOut = mayRemove && limits.rights.has('records')
       const owner = { accountId, projectCode: ebrProject }
       const stored = await this.#readStored(transaction, owner, numbers)
-      const { keepBetterEbr: keepBetter } = request
-      const outcome = await this.#rank(accountId, { facts, stored, keepBetter })
+      const isKept = proof
+        ? await compareConsents(transaction, { accountId, ...lists }, proof)
+        : this.#compareExpiry(accountId, request)
+      const outcome = await this.#rank(accountId, { facts, stored, isKept })
       const change = await changeHead.takeNext(transaction, { accountId, numbers })
       const write = { owner, at, keyId, traits: storage.traits, ...change }
       await supersedeRecords(transaction, write, outcome.replaced)
@@ -191,23 +196,25 @@ export class Consent implements EbrRecordSource {
     return stored
   }
 
-  /** Processes the records in request order, so the later of two for one number can win. */
-  async #rank(
-    accountId: string,
-    { facts, stored, keepBetter }: RankingInput,
-  ): Promise<RankingResult> {
-    const { fixedFacts, law, numberingPlan } = this.#options.viewOf(accountId)
-    const isOutlasted = (kept: EbrTerms, fact: ParsedEbr) => {
+  #compareExpiry(accountId: string, { keepBetterEbr }: EbrBatch): IsKept {
+    const { law, numberingPlan } = this.#options.viewOf(accountId)
+    return (kept, fact) => {
+      if (!keepBetterEbr) return false
       const regions = findPlaces(numberingPlan, fact.number).map(({ region }) => region)
       return expiresAfter(kept, fact, { regions, law })
     }
+  }
+
+  /** Processes the records in request order, so the later of two for one number can win. */
+  async #rank(accountId: string, { facts, stored, isKept }: RankingInput): Promise<RankingResult> {
+    const { fixedFacts } = this.#options.viewOf(accountId)
     const winners = new Map<PhoneNumber, ParsedEbr>()
     const losers: ParsedEbr[] = []
     await forEachInSlices(facts, (fact) => {
       const rival = winners.get(fact.number)
       const row = stored.get(fact.number)
       const kept = rival ?? (row ? toEbrRecord(row) : fixedFacts?.ebrRecord(fact.number))
-      if (keepBetter && kept && isOutlasted(kept, fact)) return void losers.push(fact)
+      if (kept && isKept(kept, fact)) return void losers.push(fact)
       if (rival) losers.push(rival)
       winners.set(fact.number, fact)
     })
@@ -218,6 +225,20 @@ export class Consent implements EbrRecordSource {
     })
     return { winners: [...winners.values()], losers, replaced }
   }
+}
+
+/** Of a consent that is reported with its proof: whether the permission on file was given later. */
+async function compareConsents(
+  transaction: Db,
+  { accountId, internalDncList }: Pick<ProjectScope, 'accountId' | 'internalDncList'>,
+  proof: ConsentProof,
+): Promise<IsKept> {
+  const owner = { accountId, projectCode: internalDncList }
+  const entry = await selectEntries(transaction, owner, [proof.number]).executeTakeFirst()
+  const optedOutSeq = entry?.opted_out_seq ?? beforeFirstWrite
+  const evidence = findEvidence(proof)
+  return (kept, reported) =>
+    'storedSeq' in kept && isGivenLater(kept, { ...reported, evidence, optedOutSeq })
 }
 
 function findPlaces(
@@ -244,8 +265,11 @@ interface WriteResult {
 interface RankingInput {
   readonly facts: readonly ParsedEbr[]
   readonly stored: ReadonlyMap<string, StoredEbr>
-  readonly keepBetter: boolean
+  readonly isKept: IsKept
 }
+
+/** Whether a record stays in force although another one is reported. */
+type IsKept = (kept: ParsedEbr | EbrRecord, reported: ParsedEbr) => boolean
 
 interface RankingResult {
   readonly winners: readonly ParsedEbr[]
