@@ -259,6 +259,27 @@ describe('a stored consent', () => {
     expect((await decide('ai')).consent).toEqual({ evidence: 'oral', id: again.id })
   })
 
+  it('that ends is not better than a record that lasts longer, and one that has ended is none', async () => {
+    const { running, add, addRecord, read } = await open()
+    const keepBetter = (more: Readonly<Record<string, unknown>>) =>
+      running.postJson('/app/main/rpc/ebr', {
+        keepBetterEBR: 1,
+        ebrList: [{ phoneNumber: number, dateOfLastContact: '11/01/2026', ...more }],
+      })
+    await add({ endsOn: '2026-11-24' })
+    await keepBetter({ type: 'T' })
+    expect((await read()).current).toMatchObject({ type: 'P', expiresOn: '2026-11-24' })
+    await keepBetter({ type: 'I' })
+    expect((await read()).current).toMatchObject({ type: 'I' })
+    await add({ endsOn: '2026-11-24' })
+    running.clock.at += 86_400_000
+    await keepBetter({ type: 'T' })
+    expect((await read()).current).toMatchObject({ type: 'T' })
+    await addRecord()
+    await keepBetter({ type: 'S' })
+    expect((await read()).current).toMatchObject({ type: 'P' })
+  })
+
   it('replaces a newer sale, which permits less', async () => {
     const { add, addRecord, read } = await open()
     await addRecord({ type: 'S', dateOfLastContact: '11/21/2026' })

@@ -197,11 +197,11 @@ export class Consent implements EbrRecordSource {
   }
 
   #compareExpiry(accountId: string, { keepBetterEbr }: EbrBatch): IsKept {
-    const { law, numberingPlan } = this.#options.viewOf(accountId)
+    const { clock, law, numberingPlan } = this.#options.viewOf(accountId)
+    const at = clock.now()
     return (kept, fact) => {
       if (!keepBetterEbr) return false
-      const regions = findPlaces(numberingPlan, fact.number).map(({ region }) => region)
-      return expiresAfter(kept, fact, { regions, law })
+      return expiresAfter(kept, fact, { places: findPlaces(numberingPlan, fact.number), law, at })
     }
   }
 
