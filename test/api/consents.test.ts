@@ -1,7 +1,9 @@
 /** Consents with what shows them: stored, read in one view, and what calls may rest on them. */
 import { createHash } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
+import { openErasures } from '../../src/app/journal/erasures.js'
 import type { AddedConsent, ConsentHistory } from '../../src/domain/consent-records.js'
+import { toPhoneNumber } from '../../src/domain/phone-number.js'
 import type { DecisionDocument } from '../../src/gate/decision-document.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
@@ -322,6 +324,41 @@ describe('a stored consent', () => {
     expect(reply.status).toBe(400)
     expect(await reply.text()).toContain(field)
     expect(await read()).toMatchObject({ current: null, consents: [], records: [] })
+  })
+})
+
+describe('a stored consent of a person who is erased', () => {
+  const year = 365.25 * 86_400_000
+  const toErase = {
+    number: toPhoneNumber(number),
+    accountId: undefined,
+    includesAllowed: false,
+    requestedBy: 'tester',
+    reason: undefined,
+    keepYears: 5,
+    eraseDecision: () => undefined,
+  }
+
+  it('is kept for five years from its end, or from the erasure if that ended it', async () => {
+    const { running, add, read } = await open()
+    const first = await add({ endsOn: '2026-11-24' })
+    running.clock.at += year
+    const second = await add({ personId: 'Jane' })
+    running.clock.at += year
+    await openErasures(running.callgate).request(toErase)
+    const left = async () => (await read()).consents.map(({ id, personId }) => [id, personId])
+    const deleteExpired = () => openErasures(running.callgate).deleteExpired()
+    await deleteExpired()
+    expect(await left()).toEqual([
+      [second.id, null],
+      [first.id, null],
+    ])
+    running.clock.at += 3.1 * year
+    await deleteExpired()
+    expect(await left()).toEqual([[second.id, null]])
+    running.clock.at += 2 * year
+    await deleteExpired()
+    expect(await left()).toEqual([])
   })
 })
 
