@@ -360,6 +360,19 @@ describe('a stored consent of a person who is erased', () => {
     await deleteExpired()
     expect(await left()).toEqual([])
   })
+
+  it('is named in no later decision, and before in facts alone, which an erasure removes', async () => {
+    const { running, add, decide } = await open()
+    const { id } = await add({ kinds: ['manual'], personId: 'Jane' })
+    const { permission, ...before } = await decide('ai')
+    expect(permission?.facts?.record).toMatchObject({ consent: { id } })
+    expect(`${permission?.detail} ${before.message}`).not.toContain(id)
+    await openErasures(running.callgate).request(toErase)
+    running.callgate.changes.everythingChanged()
+    const after = JSON.stringify(await decide('ai'))
+    expect(after).toContain('no consent on file')
+    expect(after).not.toMatch(new RegExp(`"${id}"|evidence|Jane`))
+  })
 })
 
 describe('what must show the consent to an AI call', () => {

@@ -18,12 +18,13 @@ export function findConsentProblem(
   }: Pick<AnsweredCall, 'callKind' | 'purpose' | 'aiConsentEvidence'>,
 ): ConsentProblem | undefined {
   if (ebrType !== 'P') return undefined
-  const { kinds, purposes, evidence = 'none', id = '' } = consent ?? {}
+  // Without its id, which the facts have: a detail stays when the number is erased.
+  const { kinds, purposes, evidence = 'none' } = consent ?? {}
   if (kinds && !kinds.includes(callKind)) {
-    return { reason: 'no-consent', text: `consent ${id} permits only ${kinds.join(', ')}` }
+    return { reason: 'no-consent', text: `the consent permits only ${kinds.join(', ')}` }
   }
   if (purposes && !purposes.includes(purpose)) {
-    return { reason: 'no-consent', text: `consent ${id} is only for ${purposes.join(', ')}` }
+    return { reason: 'no-consent', text: `the consent is only for ${purposes.join(', ')}` }
   }
   if (callKind !== 'ai' || rankEvidence(evidence) >= rankEvidence(aiConsentEvidence))
     return undefined
