@@ -1,13 +1,13 @@
 /**
- * Relationship and consent records (spec, "Existing business relationship and consent") as listed and
- * removed.
+ * Relationship and permission records (spec, "Existing business relationship and consent") as listed and removed; the
+ * consents that they point to; opt-outs.
  */
 import type { ConsentEvidence, EbrType } from './compliance.js'
 import type { CallKind, CallPurpose } from './decision.js'
 import type { PhoneNumber } from './phone-number.js'
 import type { Instant, LocalDay } from './time/clock.js'
 
-export interface ConsentRecordsRequest {
+export interface EbrRecordsRequest {
   /** 10 digits each; the service refuses anything else. */
   readonly numbers: readonly string[]
   /** Project of the records; absent means the Master Project. */
@@ -17,7 +17,7 @@ export interface ConsentRecordsRequest {
 }
 
 /** A current record, expired or not, as reported. Days are `YYYY-MM-DD`. */
-export interface ConsentRecord {
+export interface ListedEbrRecord {
   readonly phoneNumber: string
   readonly type: EbrType
   /** A day, or a UTC instant if a time was given. */
@@ -100,7 +100,7 @@ export const consentChannels = ['web', 'phone', 'text', 'email', 'paper', 'in-pe
 export const consentMethods = ['oral', 'recorded', 'written'] as const
 
 /** A consent as it was given, with what shows it. */
-export interface ConsentProof {
+export interface NewConsent {
   readonly number: PhoneNumber
   readonly givenAt: Instant
   /** Whom it permits to call. */
@@ -141,8 +141,8 @@ export interface StoredConsent {
   readonly givenAt: string
   readonly endsOn: string | null
   readonly seller: string
-  readonly channel: ConsentProof['channel']
-  readonly method: ConsentProof['method']
+  readonly channel: NewConsent['channel']
+  readonly method: NewConsent['method']
   readonly evidence: ConsentEvidence
   readonly wording: string
   readonly wordingSha256: string
@@ -155,7 +155,7 @@ export interface StoredConsent {
   readonly recordedBy: string
 }
 
-/** A relationship or consent record, also one that has ended. */
+/** A relationship or permission record, also one that has ended. */
 export interface PastRecord {
   readonly type: EbrType
   readonly dateOfLastContact: string

@@ -124,7 +124,7 @@ export class EdgeCopy {
     const rest = page.next === null ? [] : [{ table: first.table, after: page.next }]
     const missing = toMissing({ records: [...rest, ...others] }, state.missing)
     const range = keyRange(first.table, first.after, page.next)
-    // A page of consents may have newer ones of any number.
+    // A page of records may have newer ones of any number.
     const isTouched = first.table === 'internal_dnc' ? range : sql<boolean>`true`
     return await this.#change({ ...state, missing }, isTouched, async (transaction) => {
       await sql`delete from ${sql.table(first.table)}

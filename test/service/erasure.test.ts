@@ -148,7 +148,7 @@ it('leaves the number in no column but those that are known', async () => {
     ['opt-outs (internal do-not-call list)', 1, 'kept'],
     ['statements of opt-outs', 1, 'reduced'],
     ['consents', 1, 'reduced'],
-    ['relationship and consent records', 1, 'reduced'],
+    ['relationship and permission records', 1, 'reduced'],
     ['monitored numbers', 1, 'deleted'],
     ['observations of spam labels', 1, 'deleted'],
     ['removed spam labels', 1, 'deleted'],

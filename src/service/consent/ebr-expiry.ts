@@ -1,5 +1,5 @@
 /**
- * How long an existing business relationship or a consent overrides a do-not-call match. Pure; the
+ * How long an existing business relationship or a permission overrides a do-not-call match. Pure; the
  * months that a region honors are passed in from the calling rules.
  */
 
@@ -12,7 +12,7 @@ import { toLocalTime } from '../../domain/time/time-zones.js'
 /** What the expiry of a record depends on. */
 export interface EbrTerms {
   readonly type: EbrType
-  /** The day of the sale, inquiry, consent or trial. */
+  /** The day of the sale, inquiry, permission or trial. */
   readonly contactOn: LocalDay
   /** The day a written obligation ends; used only in regions whose law says so. */
   readonly obligationEndsOn: LocalDay | undefined

@@ -65,7 +65,7 @@ const eraseStatements: EraseKind = async (db, { number, accountId }) => {
 }
 
 /** Ended, so that no call rests on them anymore. */
-const eraseConsents: EraseKind = async (db, erasure) => {
+const eraseEbrRecords: EraseKind = async (db, erasure) => {
   const { number, accountId, at, keepYears } = erasure
   const rows = await db
     .selectFrom('ebr_records')
@@ -88,7 +88,7 @@ const eraseConsents: EraseKind = async (db, erasure) => {
         .execute()
     }
   }
-  const what = 'relationship and consent records'
+  const what = 'relationship and permission records'
   const why =
     `ended, and without the email address; deleted ${keepYears} years after each one ended: they show that ` +
     'earlier calls were permitted (16 CFR 310.5(a)(8): 5 years)'
@@ -102,7 +102,7 @@ const eraseConsents: EraseKind = async (db, erasure) => {
  * They show that earlier calls were permitted. The last call that can have rested on one was placed before its records were
  * replaced or it ended; where that is not known, before the erasure.
  */
-const eraseProofs: EraseKind = async (db, erasure) => {
+const eraseConsents: EraseKind = async (db, erasure) => {
   const { number, accountId, at, keepYears } = erasure
   const lastCalls = await findLastCalls(db, erasure)
   const rows = await db
@@ -322,8 +322,8 @@ const kinds: readonly EraseKind[] = [
   keepOptOuts,
   eraseStatements,
   // Before their records, which say until when calls can have rested on them.
-  eraseProofs,
   eraseConsents,
+  eraseEbrRecords,
   deleteReputation,
   deletePermits,
   deleteScans,

@@ -1,5 +1,5 @@
 /**
- * Existing business relationships and consents (spec, "Existing business relationship and
+ * Relationship and permission records (spec, "Existing business relationship and
  * consent"): one record in force per number and project; replaced records are kept as evidence.
  * `ebr-expiry.ts` computes when a record expires; the scrub decides what it permits.
  */
@@ -7,7 +7,7 @@
 import type { Caller } from '../../domain/caller.js'
 import type { ChangeObserver } from '../../domain/change-notifier.js'
 import type { MaybePromise } from '../../domain/compliance.js'
-import type { ConsentProof } from '../../domain/consent-records.js'
+import type { NewConsent } from '../../domain/consent-records.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { CandidatePlace, NumberingPlan } from '../../domain/place.js'
 import type { Instant } from '../../domain/time/clock.js'
@@ -35,7 +35,7 @@ import {
 import { recordNames } from '../scrub/result-letter.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
 import { NumberRowReader, type RowOwner, type RowStorage } from '../sql/rows-by-number.js'
-import { findEvidence, insertProof, isGivenLater } from './consent-proofs.js'
+import { findEvidence, insertConsent, isGivenLater } from './consent-rows.js'
 import { type EbrLaw, expiresAfter } from './ebr-expiry.js'
 import { type EbrInput, type ParsedEbr, readEbrList } from './ebr-input.js'
 import { type EbrRecord, type EbrRecordSource, toEbrRecord } from './ebr-record.js'
@@ -47,7 +47,7 @@ import {
 } from './ebr-rows.js'
 import { describeEbrWarning } from './ebr-warnings.js'
 
-export interface ConsentOptions {
+export interface EbrRecordsOptions {
   readonly storage: RowStorage & Pick<OpenDatabase, 'retryWhileLocked'>
   readonly projects: ScopeResolver
   readonly changes: ChangeObserver
@@ -77,12 +77,12 @@ export interface EbrResult {
   readonly warnings: readonly string[]
 }
 
-export class Consent implements EbrRecordSource {
-  readonly #options: ConsentOptions
+export class EbrRecords implements EbrRecordSource {
+  readonly #options: EbrRecordsOptions
   readonly #db: Db
   readonly #rows: NumberRowReader<StoredEbr>
 
-  constructor(options: ConsentOptions) {
+  constructor(options: EbrRecordsOptions) {
     this.#options = options
     this.#db = options.storage.db
     this.#rows = new NumberRowReader(options.storage, selectCurrentSummaries)
@@ -92,13 +92,13 @@ export class Consent implements EbrRecordSource {
    * Stores all records or none. A new record replaces the one in force, unless `keepBetterEbr` is set
    * and the existing one expires later. A record overrides no opt-out if its key could not remove one: an
    * Agent's key where the account does not let Agents remove numbers, or a key without the right
-   * `records`. With a proof, they point to it, and only a permission given later stays in force. Resolves when the change
+   * `records`. With a consent, they point to it, and only a permission given later stays in force. Resolves when the change
    * is on disk and announced.
    */
   async record(
     caller: Caller,
     request: EbrBatch,
-    proof?: ConsentProof,
+    newConsent?: NewConsent,
   ): Promise<EbrResult & { readonly consentId?: string | undefined }> {
     const { accountId, keyId, role, limits } = caller
     const scope = await requireScope(this.#options.projects, accountId, request)
@@ -116,14 +116,14 @@ export class Consent implements EbrRecordSource {
       const liftsOptOut = mayRemove && limits.rights.has('records')
       const owner = { accountId, projectCode: ebrProject }
       const stored = await this.#readStored(transaction, owner, numbers)
-      const isKept = proof
-        ? await compareConsents(transaction, { accountId, ...lists }, proof)
+      const isKept = newConsent
+        ? await compareConsents(transaction, { accountId, ...lists }, newConsent)
         : this.#compareExpiry(accountId, request)
       const outcome = await this.#rank(accountId, { facts, stored, isKept })
       const change = await changeHead.takeNext(transaction, { accountId, numbers })
       const write = { owner, at, keyId, traits: storage.traits, ...change }
       await supersedeRecords(transaction, write, outcome.replaced)
-      const terms = proof && (await insertProof(transaction, write, proof))
+      const terms = newConsent && (await insertConsent(transaction, write, newConsent))
       const consent = terms && JSON.stringify(terms)
       await insertRecords(transaction, write, { ...outcome, liftsOptOut, consent })
       return { lists, outcome, consentId: terms?.id }
@@ -227,16 +227,16 @@ export class Consent implements EbrRecordSource {
   }
 }
 
-/** Of a consent that is reported with its proof: whether the permission on file was given later. */
+/** Of a consent that is reported with what shows it: whether the permission on file was given later. */
 async function compareConsents(
   transaction: Db,
   { accountId, internalDncList }: Pick<ProjectScope, 'accountId' | 'internalDncList'>,
-  proof: ConsentProof,
+  newConsent: NewConsent,
 ): Promise<IsKept> {
   const owner = { accountId, projectCode: internalDncList }
-  const entry = await selectEntries(transaction, owner, [proof.number]).executeTakeFirst()
+  const entry = await selectEntries(transaction, owner, [newConsent.number]).executeTakeFirst()
   const optedOutSeq = entry?.opted_out_seq ?? beforeFirstWrite
-  const evidence = findEvidence(proof)
+  const evidence = findEvidence(newConsent)
   return (kept, reported) =>
     'storedSeq' in kept && isGivenLater(kept, { ...reported, evidence, optedOutSeq })
 }
