@@ -59,6 +59,8 @@ export interface OptOutStatement {
   readonly reference?: string | undefined
   /** The words of the person. */
   readonly said?: string | undefined
+  /** The good or service that the call was about (16 CFR 310.5(a)). */
+  readonly goods?: string | undefined
   /** Where they were heard, such as `transcript`. */
   readonly source: string
   readonly channel: OptOutChannel
@@ -190,6 +192,7 @@ export interface ConsentHistory {
     readonly heardAt: string
     readonly source: string
     readonly said: string | null
+    readonly goods: string | null
     readonly decisionId: string | null
   }[]
 }

@@ -162,7 +162,7 @@ export class EdgeCopy {
   }: OptOutRow): Promise<EdgeOptOutReport> {
     const statement = await this.#storage.db
       .selectFrom('opt_out_statements')
-      .select(['said', 'source', 'channel', 'received_at'])
+      .select(['said', 'goods', 'source', 'channel', 'received_at'])
       .where('account_id', '=', accountId)
       .where('number', '=', number)
       .where('scope', '=', 'everything')
@@ -174,6 +174,7 @@ export class EdgeCopy {
       scope: 'everything',
       reference: `edge ${formatInstant(addedAt)}`,
       said: statement?.said ?? undefined,
+      goods: statement?.goods ?? undefined,
       source: statement?.source ?? 'edge',
       channel: statement?.channel ?? undefined,
       receivedAt: statement?.received_at ?? addedAt,

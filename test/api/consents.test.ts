@@ -195,12 +195,14 @@ describe('a stored consent', () => {
       [first.id, '2026-11-23T17:00:00Z'],
     ])
     running.clock.at += 60_000
-    await running.postJson('/v1/opt-outs', { number, said: 'never again', source: 'transcript' })
+    const optOut = { number, said: 'never again', goods: 'solar panels', source: 'transcript' }
+    await running.postJson('/v1/opt-outs', optOut)
     expect((await decide('ai')).reason).toBe('consent-revoked')
     const revoked = await read()
     expect(revoked.current).toMatchObject({ isEffective: false, isRevoked: true })
     expect(revoked.optOut).toEqual({ addedAt: '2026-11-23T17:01:00Z', removedAt: null })
-    expect(revoked.statements).toMatchObject([{ said: 'never again', source: 'transcript' }])
+    const { said, goods, source } = optOut
+    expect(revoked.statements).toMatchObject([{ said, goods, source }])
     running.clock.at += 60_000
     const again = await add({ givenAt: '2026-11-23T17:02:00Z' })
     expect((await decide('ai')).consent).toEqual({ evidence: 'written', id: again.id })

@@ -149,7 +149,13 @@ const history: z.ZodType<ConsentHistory> = z.object({
   ),
   optOut: z.object({ addedAt: text, removedAt: nullableText }).nullable(),
   statements: z.array(
-    z.object({ heardAt: text, source: text, said: nullableText, decisionId: nullableText }),
+    z.object({
+      heardAt: text,
+      source: text,
+      said: nullableText,
+      goods: nullableText,
+      decisionId: nullableText,
+    }),
   ),
 })
 

@@ -117,10 +117,11 @@ export class ConsentHistories {
       consents: consents.map(toStoredConsent),
       records: records.map(toPastRecord),
       optOut,
-      statements: statements.map(({ heard_at, source, said, decision_id }) => ({
+      statements: statements.map(({ heard_at, source, said, goods, decision_id }) => ({
         heardAt: formatInstant(heard_at),
         source,
         said,
+        goods,
         decisionId: decision_id,
       })),
     }

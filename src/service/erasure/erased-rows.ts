@@ -54,12 +54,12 @@ const keepOptOuts: EraseKind = async (db, { number, accountId }) => {
 const eraseStatements: EraseKind = async (db, { number, accountId }) => {
   const { numUpdatedRows } = await db
     .updateTable('opt_out_statements')
-    .set({ said: null })
+    .set({ said: null, goods: null })
     .where('number', '=', number)
     .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
     .executeTakeFirstOrThrow()
   const why =
-    'without the words; the rest shows how the opt-out was made, and is kept as long as it'
+    'without the words and what the call was about; the rest shows how the opt-out was made, and is kept as long as it'
   const what = 'statements of opt-outs'
   return [{ what, count: Number(numUpdatedRows), result: 'reduced', why }]
 }
