@@ -117,6 +117,6 @@ async function storeRows({ service }: Callgate, numbers: readonly PhoneNumber[])
     type: index % 2 === 0 ? 'P' : 'S',
     dateOfLastContact,
   }))
-  await service.consent.record(caller, { keepBetterEbr: false, records })
+  await service.ebrRecords.record(caller, { keepBetterEbr: false, records })
   return `${listed.length} internal list entries, ${known.length} relationship records`
 }

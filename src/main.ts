@@ -88,7 +88,7 @@ const commands: readonly (readonly [string, string, () => Promise<RegisterComman
   ],
   [
     'records',
-    'import and export opt-outs and consents',
+    'import and export opt-outs, and relationship and permission records',
     async () => (await import('./commands/records/records.js')).registerRecords,
   ],
   [

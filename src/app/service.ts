@@ -27,9 +27,9 @@ import { CallingHours } from '../service/calling-hours/calling-hours.js'
 import { LegalCallTimes } from '../service/calling-hours/legal-call-times.js'
 import { TimeLegalCheck } from '../service/calling-hours/time-legal-check.js'
 import { TimeZoneInfo } from '../service/calling-hours/time-zone-info.js'
-import { Consent } from '../service/consent/consent.js'
 import { ConsentHistories } from '../service/consent/consent-history.js'
-import { ConsentRecords } from '../service/consent/consent-records.js'
+import { EbrRecordList } from '../service/consent/ebr-record-list.js'
+import { EbrRecords } from '../service/consent/ebr-records.js'
 import { InternalDnc, type InternalDncOptions } from '../service/internal-dnc/internal-dnc.js'
 import { OptOuts } from '../service/internal-dnc/opt-outs.js'
 import { ListFacts, type Lists } from '../service/lists/list-facts.js'
@@ -105,7 +105,7 @@ export interface DecisionServices extends CallServices {
   readonly evaluator: ScrubEvaluator
   readonly scrub: Scrub
   readonly internalDnc: InternalDnc
-  readonly consent: Consent
+  readonly ebrRecords: EbrRecords
 }
 
 export interface AccountViews {
@@ -187,8 +187,8 @@ export function createDecisionServices(
   const { storage, projects, changes, changeHead } = context
   const shared = { storage, projects, changes, changeHead, viewOf }
   const internalDnc = new InternalDnc({ ...shared, accounts, onOptOutEnforced, onOptOutStored })
-  const consent = new Consent({ ...shared, internalDnc })
-  const scrubDeps = { projects, internalDnc, consent, viewOf }
+  const ebrRecords = new EbrRecords({ ...shared, internalDnc })
+  const scrubDeps = { projects, internalDnc, ebrRecords, viewOf }
   const postalCodes = createPostalCodes()
   const evaluator = new ScrubEvaluator({ ...scrubDeps, postalCodes })
   return {
@@ -198,9 +198,9 @@ export function createDecisionServices(
     evaluator,
     scrub: new Scrub({ ...scrubDeps, evaluator }),
     internalDnc,
-    consent,
-    consentRecords: new ConsentRecords(shared),
-    consentHistories: new ConsentHistories({ ...shared, consent, internalDnc }),
+    ebrRecords,
+    ebrRecordList: new EbrRecordList(shared),
+    consentHistories: new ConsentHistories({ ...shared, ebrRecords, internalDnc }),
     litigators: new LitigatorCheck(viewOf, projects),
   }
 }

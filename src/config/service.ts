@@ -34,11 +34,11 @@ export const limitsSchema = z.strictObject({
   reassignedPerMinute: perMinute('the reassigned-number checks', 500),
   reputationPerMinute: perMinute('the reputation calls', 100),
   pdncPerMinute: perMinute('the internal list', 6_000),
-  ebrPerMinute: perMinute('the relationship and consent records', 6_000),
+  ebrPerMinute: perMinute('the relationship and permission records', 6_000),
   timeLegalPerMinute: perMinute('the calling hours', 6_000),
   scrubNumbersPerMinute: numbersPerMinute('the scrub', 1_000_000, 20_000),
   pdncNumbersPerMinute: numbersPerMinute('the internal list', 500_000, 10_000),
-  ebrNumbersPerMinute: numbersPerMinute('the relationship and consent records', 500_000, 10_000),
+  ebrNumbersPerMinute: numbersPerMinute('the relationship and permission records', 500_000, 10_000),
   timeLegalNumbersPerMinute: numbersPerMinute('the calling hours', 500_000, 1_000),
   tokensPerKey: wholeNumber(1, 10_000)
     .default(100)

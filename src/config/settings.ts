@@ -112,7 +112,7 @@ const settingsShape = z.strictObject({
         .enum(['sqlite', 'postgres'])
         .default('sqlite')
         .describe(
-          'Where accounts, keys, projects, opt-outs and consents are: in a file of the data folder, or in ' +
+          'Where accounts, keys, projects, opt-outs, permission records and consents are: in a file of the data folder, or in ' +
             'the PostgreSQL database of storage.url. Decisions are in the journal of the data folder',
         ),
       url: postgresUrl

@@ -197,6 +197,11 @@ export type EbrType = (typeof ebrTypes)[number]
 export const consentEvidence = ['none', 'oral', 'recorded', 'written', 'certified'] as const
 export type ConsentEvidence = (typeof consentEvidence)[number]
 
+/** Stronger evidence has a higher rank. */
+export function rankEvidence(evidence: ConsentEvidence): number {
+  return consentEvidence.indexOf(evidence)
+}
+
 /** What a permission record says of its consent. */
 export interface ConsentTerms {
   readonly evidence: ConsentEvidence

@@ -1,6 +1,6 @@
 /**
- * Relationship and consent records (spec, "Existing business relationship and consent") as listed and
- * removed.
+ * Relationship and permission records (spec, "Existing business relationship and consent") as listed and removed; the
+ * consents that they point to; opt-outs.
  */
 
 import type { ScopeChoice } from './caller.js'
@@ -15,7 +15,7 @@ export interface ConfirmedCall extends ScopeChoice {
   readonly calledAt: Instant
 }
 
-export interface ConsentRecordsRequest {
+export interface EbrRecordsRequest {
   /** 10 digits each; the service refuses anything else. */
   readonly numbers: readonly string[]
   /** Project of the records; absent means the Master Project. */
@@ -25,7 +25,7 @@ export interface ConsentRecordsRequest {
 }
 
 /** A current record, expired or not, as reported. Days are `YYYY-MM-DD`. */
-export interface ConsentRecord {
+export interface ListedEbrRecord {
   readonly phoneNumber: string
   readonly type: EbrType
   /** A day, or a UTC instant if a time was given. */
@@ -67,6 +67,8 @@ export interface OptOutStatement {
   readonly reference?: string | undefined
   /** The words of the person. */
   readonly said?: string | undefined
+  /** The good or service that the call was about (16 CFR 310.5(a)). */
+  readonly goods?: string | undefined
   /** Where they were heard, such as `transcript`. */
   readonly source: string
   readonly channel: OptOutChannel
@@ -108,7 +110,7 @@ export const consentChannels = ['web', 'phone', 'text', 'email', 'paper', 'in-pe
 export const consentMethods = ['oral', 'recorded', 'written'] as const
 
 /** A consent as it was given, with what shows it. */
-export interface ConsentProof {
+export interface NewConsent {
   readonly number: PhoneNumber
   readonly givenAt: Instant
   /** Whom it permits to call. */
@@ -149,8 +151,8 @@ export interface StoredConsent {
   readonly givenAt: string
   readonly endsOn: string | null
   readonly seller: string
-  readonly channel: ConsentProof['channel']
-  readonly method: ConsentProof['method']
+  readonly channel: NewConsent['channel']
+  readonly method: NewConsent['method']
   readonly evidence: ConsentEvidence
   readonly wording: string
   readonly wordingSha256: string
@@ -163,7 +165,7 @@ export interface StoredConsent {
   readonly recordedBy: string
 }
 
-/** A relationship or consent record, also one that has ended. */
+/** A relationship or permission record, also one that has ended. */
 export interface PastRecord {
   readonly type: EbrType
   readonly dateOfLastContact: string
@@ -198,6 +200,7 @@ export interface ConsentHistory {
     readonly heardAt: string
     readonly source: string
     readonly said: string | null
+    readonly goods: string | null
     readonly decisionId: string | null
   }[]
 }

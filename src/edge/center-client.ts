@@ -29,7 +29,10 @@ export interface CenterClientOptions {
   readonly loginIdFile: string
 }
 
-export type EdgeOptOutReport = Pick<OptOutReport, 'number' | 'said' | 'source' | 'scope'> & {
+export type EdgeOptOutReport = Pick<
+  OptOutReport,
+  'number' | 'said' | 'goods' | 'source' | 'scope'
+> & {
   readonly reference: string
   readonly receivedAt: Instant
   readonly channel?: OptOutReport['channel'] | undefined

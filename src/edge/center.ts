@@ -116,7 +116,7 @@ export class Center {
     const rows =
       request.table === 'internal_dnc'
         ? await this.#readOptOuts(accountId, request.after)
-        : await this.#readConsents(accountId, request.after)
+        : await this.#readEbrRecords(accountId, request.after)
     const last = rows.length < maxRows ? undefined : rows.at(-1)
     return { accountId, rows, next: last ? formatRecordKey(request.table, last) : null }
   }
@@ -135,13 +135,13 @@ export class Center {
     return rows.map((row) => ({ ...row }))
   }
 
-  async #readConsents(accountId: string, after: string): Promise<readonly CopiedRow[]> {
+  async #readEbrRecords(accountId: string, after: string): Promise<readonly CopiedRow[]> {
     const rows = await this.#db
       .selectFrom('ebr_records')
       .selectAll()
       .where('account_id', '=', accountId)
       .where('superseded_at', 'is', null)
-      .where('id', '>', readConsentKey(after))
+      .where('id', '>', readEbrKey(after))
       .orderBy('id')
       .limit(maxRows)
       .execute()
@@ -268,7 +268,7 @@ export class Center {
       .where('account_id', '=', accountId)
       .where(isOneOf(numbers))
       .execute()
-    const consents = await this.#db
+    const records = await this.#db
       .selectFrom('ebr_records')
       .selectAll()
       .where('account_id', '=', accountId)
@@ -277,7 +277,7 @@ export class Center {
       .execute()
     return {
       internal_dnc: optOuts.map((row) => ({ ...row })),
-      ebr_records: consents.map((row) => ({ ...row })),
+      ebr_records: records.map((row) => ({ ...row })),
     }
   }
 
@@ -378,4 +378,4 @@ function readOptOutKey(after: string): readonly string[] {
   return [list, number]
 }
 
-const readConsentKey = (after: string) => (/^\d{1,15}$/.test(after) ? Number(after) : 0)
+const readEbrKey = (after: string) => (/^\d{1,15}$/.test(after) ? Number(after) : 0)

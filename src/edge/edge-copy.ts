@@ -124,7 +124,7 @@ export class EdgeCopy {
     const rest = page.next === null ? [] : [{ table: first.table, after: page.next }]
     const missing = toMissing({ records: [...rest, ...others] }, state.missing)
     const range = keyRange(first.table, first.after, page.next)
-    // A page of consents may have newer ones of any number.
+    // A page of records may have newer ones of any number.
     const isTouched = first.table === 'internal_dnc' ? range : sql<boolean>`true`
     return await this.#change({ ...state, missing }, isTouched, async (transaction) => {
       await sql`delete from ${sql.table(first.table)}
@@ -162,7 +162,7 @@ export class EdgeCopy {
   }: OptOutRow): Promise<EdgeOptOutReport> {
     const statement = await this.#storage.db
       .selectFrom('opt_out_statements')
-      .select(['said', 'source', 'channel', 'received_at'])
+      .select(['said', 'goods', 'source', 'channel', 'received_at'])
       .where('account_id', '=', accountId)
       .where('number', '=', number)
       .where('scope', '=', 'everything')
@@ -174,6 +174,7 @@ export class EdgeCopy {
       scope: 'everything',
       reference: `edge ${formatInstant(addedAt)}`,
       said: statement?.said ?? undefined,
+      goods: statement?.goods ?? undefined,
       source: statement?.source ?? 'edge',
       channel: statement?.channel ?? undefined,
       receivedAt: statement?.received_at ?? addedAt,

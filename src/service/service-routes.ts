@@ -106,18 +106,18 @@ export function createCallRoutes(
   subjects: CallServices,
   { wrappedRows }: ServiceRoutesOptions,
 ): readonly Route[] {
-  const { timeLegal, callTimes, timeZones, scrub, internalDnc, consent } = subjects
-  const { consentRecords, consentHistories, litigators } = subjects
+  const { timeLegal, callTimes, timeZones, scrub, internalDnc, ebrRecords } = subjects
+  const { ebrRecordList, consentHistories, litigators } = subjects
   const scrubbed = async (caller: Caller, { relationships, ...asked }: ScrubRequest) => {
     const { projectId, campaignId } = asked
     const request = caller.scrub?.aiKeepsVoiceWindows
       ? { ...asked, aiKeepsVoiceWindows: true }
       : asked
-    if (relationships) await consent.record(caller, { ...relationships, projectId, campaignId })
+    if (relationships) await ebrRecords.record(caller, { ...relationships, projectId, campaignId })
     return scrub.streamRows(caller.accountId, request)
   }
   const stored = async (caller: Caller, request: EbrRequest): Promise<EbrResponse> => {
-    const { warnings } = await consent.record(caller, request)
+    const { warnings } = await ebrRecords.record(caller, request)
     return { success: true, warnings }
   }
   const listed = internalDncActions(internalDnc)
@@ -139,10 +139,10 @@ export function createCallRoutes(
       async (caller, asked): Promise<EbrGetResponse> =>
         'store' in asked
           ? await stored(caller, asked.store)
-          : { records: await consentRecords.list(caller, asked.list) },
+          : { records: await ebrRecordList.list(caller, asked.list) },
     ),
     createRoute(ebrRemove, async (caller, request) => ({
-      removed: await consentRecords.remove(caller, request),
+      removed: await ebrRecordList.remove(caller, request),
     })),
     createRoute(addConsentEndpoint, (caller, request) => consentHistories.add(caller, request)),
     createRoute(readConsentsEndpoint, (caller, request) => consentHistories.read(caller, request)),

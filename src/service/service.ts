@@ -7,9 +7,9 @@ import type { CallerIds } from './accounts/caller-ids.js'
 import type { LegalCallTimes } from './calling-hours/legal-call-times.js'
 import type { TimeLegalCheck } from './calling-hours/time-legal-check.js'
 import type { TimeZoneInfo } from './calling-hours/time-zone-info.js'
-import type { Consent } from './consent/consent.js'
 import type { ConsentHistories } from './consent/consent-history.js'
-import type { ConsentRecords } from './consent/consent-records.js'
+import type { EbrRecordList } from './consent/ebr-record-list.js'
+import type { EbrRecords } from './consent/ebr-records.js'
 import type { InternalDnc } from './internal-dnc/internal-dnc.js'
 import type { LegalEntities } from './legal-entities/legal-entities.js'
 import type { LitigatorCheck } from './lists/litigator-check.js'
@@ -29,8 +29,8 @@ export interface CallServices {
   readonly timeZones: Pick<TimeZoneInfo, 'list'>
   readonly scrub: Pick<Scrub, 'streamRows'>
   readonly internalDnc: Pick<InternalDnc, 'add' | 'remove' | 'readStatus' | 'count'>
-  readonly consent: Pick<Consent, 'record'>
-  readonly consentRecords: Pick<ConsentRecords, 'confirmIdentity' | 'list' | 'remove'>
+  readonly ebrRecords: Pick<EbrRecords, 'record'>
+  readonly ebrRecordList: Pick<EbrRecordList, 'confirmIdentity' | 'list' | 'remove'>
   readonly consentHistories: Pick<ConsentHistories, 'add' | 'read'>
   readonly litigators: Pick<LitigatorCheck, 'check'>
 }

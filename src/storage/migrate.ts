@@ -32,6 +32,7 @@ import * as abandonmentAndCallerIds from './migrations/0026-abandonment-and-call
 import * as optOutScopes from './migrations/0027-opt-out-scopes-expand.js'
 import * as attemptPurposes from './migrations/0029-attempt-purposes-expand.js'
 import * as listRights from './migrations/0030-list-rights-expand.js'
+import * as optOutGoods from './migrations/0033-opt-out-goods-expand.js'
 import * as reportedCalls from './migrations/0034-reported-calls-expand.js'
 import type { EngineTraits, OpenDatabase } from './open-database.js'
 import { limitLockWaits, lockMigration, readConnectedSchemas } from './postgres/schema-locks.js'
@@ -67,6 +68,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0027-opt-out-scopes-expand': optOutScopes,
   '0029-attempt-purposes-expand': attemptPurposes,
   '0030-list-rights-expand': listRights,
+  '0033-opt-out-goods-expand': optOutGoods,
   '0034-reported-calls-expand': reportedCalls,
 }
 

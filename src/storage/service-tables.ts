@@ -314,6 +314,8 @@ export interface OptOutStatementRow {
   /** When a person did. */
   read_at: Generated<number | null>
   read_by: Generated<string | null>
+  /** The good or service that the call was about. */
+  goods: Generated<string | null>
 }
 
 /** What shows that a person gave consent. None is changed; only an erasure takes from it. */

@@ -176,7 +176,7 @@ export interface ProjectRow {
   voip_restricted: number
   /** Uses the Master Project's internal do-not-call list. */
   inherits_internal_dnc: number
-  /** Uses the Master Project's relationship and consent records. */
+  /** Uses the Master Project's relationship and permission records. */
   inherits_ebr: number
   notes: string | null
   /** Subscription account number of the federal registry, or the organization's id there. */

@@ -1,7 +1,9 @@
 /** Consents with what shows them: stored, read in one view, and what calls may rest on them. */
 import { createHash } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
+import { openErasures } from '../../src/app/journal/erasures.js'
 import type { AddedConsent, ConsentHistory } from '../../src/domain/consent-records.js'
+import { toPhoneNumber } from '../../src/domain/phone-number.js'
 import type { DecisionDocument } from '../../src/gate/decision-document.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
@@ -193,16 +195,100 @@ describe('a stored consent', () => {
       [first.id, '2026-11-23T17:00:00Z'],
     ])
     running.clock.at += 60_000
-    await running.postJson('/v1/opt-outs', { number, said: 'never again', source: 'transcript' })
+    const optOut = { number, said: 'never again', goods: 'solar panels', source: 'transcript' }
+    await running.postJson('/v1/opt-outs', optOut)
     expect((await decide('ai')).reason).toBe('consent-revoked')
     const revoked = await read()
     expect(revoked.current).toMatchObject({ isEffective: false, isRevoked: true })
     expect(revoked.optOut).toEqual({ addedAt: '2026-11-23T17:01:00Z', removedAt: null })
-    expect(revoked.statements).toMatchObject([{ said: 'never again', source: 'transcript' }])
+    const { said, goods, source } = optOut
+    expect(revoked.statements).toMatchObject([{ said, goods, source }])
     running.clock.at += 60_000
     const again = await add({ givenAt: '2026-11-23T17:02:00Z' })
     expect((await decide('ai')).consent).toEqual({ evidence: 'written', id: again.id })
     expect((await read()).consents.map(({ id }) => id)).toEqual([again.id, first.id])
+  })
+
+  it('given before the permission on file, but stored later, stays in the history alone', async () => {
+    const { running, add, addRecord, read, decide } = await open()
+    const newer = await add({
+      givenAt: '2026-11-19T15:00:00Z',
+      kinds: ['ai'],
+      endsOn: '2027-01-31',
+    })
+    running.clock.at += 60_000
+    const late = await add({
+      givenAt: '2026-11-15T15:00:00Z',
+      certificate: 'https://cert.example/1',
+    })
+    expect(late.warnings).toEqual([expect.stringContaining('is not in force')])
+    expect((await decide('ai')).consent).toMatchObject({ id: newer.id, kinds: ['ai'] })
+    expect((await decide('autodialed')).reason).toBe('no-consent')
+    const { current, consents, records } = await read()
+    expect(current).toMatchObject({ consentId: newer.id, expiresOn: '2027-01-31' })
+    expect(consents.map(({ id }) => id)).toEqual([late.id, newer.id])
+    const past = records.map(({ consentId, replacedAt }) => [consentId, replacedAt])
+    expect(past).toEqual([
+      [late.id, '2026-11-23T17:01:00Z'],
+      [newer.id, null],
+    ])
+    await addRecord({ dateOfLastContact: '11/18/2026' })
+    await add({ givenAt: '2026-11-17T15:00:00Z' })
+    expect((await read()).current).toMatchObject({ consentId: null, evidence: 'none' })
+  })
+
+  it('of the same day as the permission on file replaces it unless that has stronger evidence', async () => {
+    const { add, addRecord, read } = await open()
+    const inForce = async () => (await read()).current?.consentId ?? null
+    await addRecord({ dateOfLastContact: '11/20/2026' })
+    const oral = await add({ method: 'oral', givenAt: '2026-11-20T15:00:00Z' })
+    expect(await inForce()).toBe(oral.id)
+    const written = await add({ givenAt: '2026-11-20T14:00:00Z' })
+    expect(await inForce()).toBe(written.id)
+    await add({ method: 'oral', givenAt: '2026-11-20T16:00:00Z' })
+    expect(await inForce()).toBe(written.id)
+    const later = await add({ givenAt: '2026-11-20T15:00:00Z' })
+    expect(await inForce()).toBe(later.id)
+    await add({ givenAt: '2026-11-20T14:30:00Z' })
+    expect(await inForce()).toBe(later.id)
+  })
+
+  it('given after an opt-out lifts it, also with weaker evidence than one of the same day before', async () => {
+    const { running, add, decide } = await open()
+    await add({ givenAt: '2026-11-23T16:59:00Z', method: 'written' })
+    await running.postJson('/v1/opt-outs', { number, said: 'stop' })
+    expect((await decide('ai')).reason).toBe('consent-revoked')
+    running.clock.at += 60_000
+    const again = await add({ givenAt: '2026-11-23T17:01:00Z', method: 'oral' })
+    expect((await decide('ai')).consent).toEqual({ evidence: 'oral', id: again.id })
+  })
+
+  it('that ends is not better than a record that lasts longer, and one that has ended is none', async () => {
+    const { running, add, addRecord, read } = await open()
+    const keepBetter = (more: Readonly<Record<string, unknown>>) =>
+      running.postJson('/app/main/rpc/ebr', {
+        keepBetterEBR: 1,
+        ebrList: [{ phoneNumber: number, dateOfLastContact: '11/01/2026', ...more }],
+      })
+    await add({ endsOn: '2026-11-24' })
+    await keepBetter({ type: 'T' })
+    expect((await read()).current).toMatchObject({ type: 'P', expiresOn: '2026-11-24' })
+    await keepBetter({ type: 'I' })
+    expect((await read()).current).toMatchObject({ type: 'I' })
+    await add({ endsOn: '2026-11-24' })
+    running.clock.at += 86_400_000
+    await keepBetter({ type: 'T' })
+    expect((await read()).current).toMatchObject({ type: 'T' })
+    await addRecord()
+    await keepBetter({ type: 'S' })
+    expect((await read()).current).toMatchObject({ type: 'P' })
+  })
+
+  it('replaces a newer sale, which permits less', async () => {
+    const { add, addRecord, read } = await open()
+    await addRecord({ type: 'S', dateOfLastContact: '11/21/2026' })
+    const { id } = await add()
+    expect((await read()).current).toMatchObject({ type: 'P', consentId: id })
   })
 
   it('is that of its project and account', async () => {
@@ -240,6 +326,54 @@ describe('a stored consent', () => {
     expect(reply.status).toBe(400)
     expect(await reply.text()).toContain(field)
     expect(await read()).toMatchObject({ current: null, consents: [], records: [] })
+  })
+})
+
+describe('a stored consent of a person who is erased', () => {
+  const year = 365.25 * 86_400_000
+  const toErase = {
+    number: toPhoneNumber(number),
+    accountId: undefined,
+    includesAllowed: false,
+    requestedBy: 'tester',
+    reason: undefined,
+    keepYears: 5,
+    eraseDecision: () => undefined,
+  }
+
+  it('is kept for five years from its end, or from the erasure if that ended it', async () => {
+    const { running, add, read } = await open()
+    const first = await add({ endsOn: '2026-11-24' })
+    running.clock.at += year
+    const second = await add({ personId: 'Jane' })
+    running.clock.at += year
+    await openErasures(running.callgate).request(toErase)
+    const left = async () => (await read()).consents.map(({ id, personId }) => [id, personId])
+    const deleteExpired = () => openErasures(running.callgate).deleteExpired()
+    await deleteExpired()
+    expect(await left()).toEqual([
+      [second.id, null],
+      [first.id, null],
+    ])
+    running.clock.at += 3.1 * year
+    await deleteExpired()
+    expect(await left()).toEqual([[second.id, null]])
+    running.clock.at += 2 * year
+    await deleteExpired()
+    expect(await left()).toEqual([])
+  })
+
+  it('is named in no later decision, and before in facts alone, which an erasure removes', async () => {
+    const { running, add, decide } = await open()
+    const { id } = await add({ kinds: ['manual'], personId: 'Jane' })
+    const { permission, ...before } = await decide('ai')
+    expect(permission?.facts?.record).toMatchObject({ consent: { id } })
+    expect(`${permission?.detail} ${before.message}`).not.toContain(id)
+    await openErasures(running.callgate).request(toErase)
+    running.callgate.changes.everythingChanged()
+    const after = JSON.stringify(await decide('ai'))
+    expect(after).toContain('no consent on file')
+    expect(after).not.toMatch(new RegExp(`"${id}"|evidence|Jane`))
   })
 })
 

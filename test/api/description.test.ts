@@ -46,7 +46,7 @@ function everyEndpoint() {
         counters: {
           attempts: new AttemptOutcomes(storage),
           abandonment,
-          identities: service.consentRecords,
+          identities: service.ebrRecordList,
           getCallingRules: () => data.rules,
         },
         importedAttempts: { add: async () => undefined },

@@ -10,7 +10,7 @@ const measured: { endpoint: string; status: number }[] = []
 const app = await openTestApp({
   routes: createServiceRoutes(
     fakeService({
-      consent: { record: () => Promise.reject(new Error('disk on fire')) },
+      ebrRecords: { record: () => Promise.reject(new Error('disk on fire')) },
       litigators: {
         check: () => {
           throw new AppError('not-available', 'no list loaded')

@@ -24,6 +24,7 @@ it('shows when each came in and took effect, until when the law would have it ho
     receivedAt: '2026-11-19T17:00:00Z',
     channel: 'voicemail',
     said: 'stop calling',
+    goods: 'solar\u001b[31m panels',
   }
   expect((await report({ number: '2125550100', ...received })).status).toBe(200)
   running.clock.at += 60_000
@@ -32,13 +33,15 @@ it('shows when each came in and took effect, until when the law would have it ho
   const { out, code } = await list()
   expect(code).toBe(0)
   const [head, ...rows] = out.trimEnd().split('\n')
-  expect(head).toMatch(/^RECEIVED +IN FORCE +LAW +NUMBER +SCOPE +CHANNEL +SOURCE +BY +WORDS$/)
+  expect(head).toMatch(
+    /^RECEIVED +IN FORCE +LAW +NUMBER +SCOPE +CHANNEL +SOURCE +BY +GOODS +WORDS$/,
+  )
   expect(rows).toEqual([
     expect.stringMatching(
-      /^2026-11-20T17:01:00Z +2026-11-20T17:01:00Z +2026-12-07 +2125550101 +everything +text +api +key-\w+ +I said {2}\[31mno$/,
+      /^2026-11-20T17:01:00Z +2026-11-20T17:01:00Z +2026-12-07 +2125550101 +everything +text +api +key-\w+ +- +I said {2}\[31mno$/,
     ),
     expect.stringMatching(
-      /^2026-11-19T17:00:00Z +2026-11-20T17:00:00Z +2026-12-04 +2125550100 +everything +voicemail +api +key-\w+ +stop calling$/,
+      /^2026-11-19T17:00:00Z +2026-11-20T17:00:00Z +2026-12-04 +2125550100 +everything +voicemail +api +key-\w+ +solar \[31m panels +stop calling$/,
     ),
   ])
   const lines = async (...args: string[]) =>

@@ -74,8 +74,8 @@ async function openEmbedded({
   }
   const viewOf = chooseByAccount(views)
   const subjects = await buildSubjects(storage, { viewOf })
-  const { internalDnc, consent, projects } = subjects
-  const parts = { projects, internalDnc, consent, viewOf }
+  const { internalDnc, ebrRecords, projects } = subjects
+  const parts = { projects, internalDnc, ebrRecords, viewOf }
   const evaluator = new ScrubEvaluator({ ...parts, postalCodes })
   const errors: string[] = []
   const sourceFor = (kind: 'real' | 'sandbox') =>
@@ -156,7 +156,7 @@ describe('a real account', () => {
   })
 
   it('has what it wrote in the very next answer', async () => {
-    await withEmbedded(loaded, async ({ compliance, internalDnc, consent }) => {
+    await withEmbedded(loaded, async ({ compliance, internalDnc, ebrRecords }) => {
       const letter = async () => {
         const row = await compliance.scrub(about())
         return row.ok ? `${row.value.letter}${row.value.ebrType}` : row.detail
@@ -169,7 +169,7 @@ describe('a real account', () => {
       await internalDnc.add(caller(), { numbers: [ny], ignoreInvalid: false })
       expect([await letter(), await onList()]).toEqual(['P', true])
       const permission = { phoneNumber: ny, type: 'P', dateOfLastContact: '11/23/2026' }
-      await consent.record(caller(), { keepBetterEbr: false, records: [permission] })
+      await ebrRecords.record(caller(), { keepBetterEbr: false, records: [permission] })
       // The entry and the permission are of one day: the entry wins.
       expect([await letter(), await onList()]).toEqual(['PP', true])
       await internalDnc.remove(caller(), { numbers: [ny] })
@@ -189,7 +189,7 @@ describe('a real account', () => {
 
 describe('writes of the sandbox account', () => {
   it('work on top of its fixed facts', async () => {
-    await withEmbedded({}, async ({ compliance, internalDnc, consent }) => {
+    await withEmbedded({}, async ({ compliance, internalDnc, ebrRecords }) => {
       const sandbox = caller('sandbox')
       const letter = async (number: string) => {
         const row = await compliance.scrub(about(number, { accountId: 'sandbox' }))
@@ -200,7 +200,7 @@ describe('writes of the sandbox account', () => {
       await internalDnc.remove(sandbox, { numbers: ['2125550104'] })
       expect(await letter('2125550104')).toBe('C')
       const permission = { phoneNumber: '2125550111', type: 'P', dateOfLastContact: '11/22/2026' }
-      await consent.record(sandbox, { keepBetterEbr: false, records: [permission] })
+      await ebrRecords.record(sandbox, { keepBetterEbr: false, records: [permission] })
       expect(await letter('2125550111')).toBe('O')
     })
   })

@@ -54,10 +54,10 @@ test('two connections may write for one account in turn, each on what the other 
       records: [{ phoneNumber: '2125550100', type, dateOfLastContact: '2026-11-01' }],
     })
     for (let round = 0; round < 10; round += 1) {
-      await here.consent.record(caller(), record('P'))
-      await there.consent.record(caller(), record('S'))
+      await here.ebrRecords.record(caller(), record('P'))
+      await there.ebrRecords.record(caller(), record('S'))
     }
-    const inForce = await here.consent.findRecords('main', 'main', [n('2125550100')])
+    const inForce = await here.ebrRecords.findRecords('main', 'main', [n('2125550100')])
     expect(inForce.get('2125550100')?.type).toBe('P')
   } finally {
     await elsewhere.close()

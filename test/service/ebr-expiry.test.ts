@@ -13,6 +13,14 @@ import {
 } from '../../src/service/consent/ebr-expiry.js'
 import { testLaw } from '../support/service-subjects.js'
 
+/** 2026-11-23 in New York, and 2026-11-24 in UTC. */
+const at = Date.UTC(2026, 10, 24, 2)
+const zone = 'America/New_York'
+/** A permission whose consent ends. */
+function untilDay(endsOn: string): EbrTerms {
+  return { ...terms('P', '2026-11-01'), consent: { endsOn: parseDay(endsOn) } }
+}
+
 function terms(type: EbrType, contactOn: string, obligationEndsOn?: string): EbrTerms {
   const ends = obligationEndsOn === undefined ? undefined : parseDay(obligationEndsOn)
   return { type, contactOn: parseDay(contactOn) ?? Number.NaN, obligationEndsOn: ends }
@@ -92,6 +100,36 @@ describe('which of two records outlasts the other', () => {
     ['a sale against a trial', sale, terms('T', '2026-11-01'), ['NY'], true],
     ['two permissions', terms('P', '2026-01-01'), terms('P', '2020-01-01'), ['NY'], false],
     ['the same record', sale, sale, ['NY'], false],
+    ['one that ends tomorrow against a sale', untilDay('2026-11-24'), sale, ['NY'], false],
+    ['one that ends after a sale', untilDay('2027-07-16'), sale, ['NY'], true],
+    [
+      'one that ends against one without an end',
+      untilDay('2036-11-24'),
+      terms('P', '2020-01-01'),
+      ['NY'],
+      false,
+    ],
+    [
+      'one that ends tomorrow against a trial',
+      untilDay('2026-11-24'),
+      terms('T', '2026-11-01'),
+      ['NY'],
+      true,
+    ],
+    [
+      'one that has ended against a trial',
+      untilDay('2026-11-23'),
+      terms('T', '2026-11-01'),
+      ['NY'],
+      false,
+    ],
+    [
+      'one that has ended in UTC, place unknown',
+      untilDay('2026-11-24'),
+      terms('T', '2026-11-01'),
+      [],
+      false,
+    ],
     // Both end on 2026-07-01 federally; in Connecticut the sale ends half a year before.
     [
       'federal tie, inquiry better by state',
@@ -118,6 +156,7 @@ describe('which of two records outlasts the other', () => {
     ['federal tie, longer obligation', terms('S', '2026-01-15', '2026-12-31'), sale, ['NJ'], true],
     ['federal tie, no region known', terms('I', '2026-04-01'), terms('S', '2025-01-01'), [], false],
   ])('%s', (_name, kept, added, regions, expected) => {
-    expect(expiresAfter(kept, added, { regions, law: testLaw, day: 20_000 })).toBe(expected)
+    const places = regions.map((region) => ({ region, zone }))
+    expect(expiresAfter(kept, added, { places, law: testLaw, at })).toBe(expected)
   })
 })

@@ -148,8 +148,8 @@ it('leaves the number in no column but those that are known', async () => {
   expect(preview.map(({ what, count, result }) => [what, count, result])).toEqual([
     ['opt-outs (internal do-not-call list)', 1, 'kept'],
     ['statements of opt-outs', 1, 'reduced'],
-    ['relationship and consent records', 1, 'reduced'],
     ['consents', 1, 'reduced'],
+    ['relationship and permission records', 1, 'reduced'],
     ['monitored numbers', 1, 'deleted'],
     ['observations of spam labels', 1, 'deleted'],
     ['removed spam labels', 1, 'deleted'],
@@ -226,6 +226,51 @@ it('takes the name of the person from a stored consent, and deletes it later', a
   running.clock.at += 5.1 * 365.25 * 86_400_000
   await erasures().deleteExpired()
   expect(left()).toEqual(untouched)
+})
+
+it('deletes a stored consent five years after the last call that can have rested on it', async () => {
+  database.exec('delete from consents; delete from ebr_records')
+  const [year, at] = [365.25 * 86_400_000, running.clock.at]
+  const insertConsent = database.prepare(
+    `insert into consents (id, account_id, project_code, number, given_at, seller, channel, method, wording, wording_sha256,
+      ends_on, recorded_at, key_id) values (?, 'main', 'main', ?, 1, 'Acme', 'web', 'written', 'I agree', 'x', ?, ?, 'k')`,
+  )
+  const insertRecord = database.prepare(
+    `insert into ebr_records (account_id, project_code, number, type, contact_on, recorded_at, stored_at, consent, superseded_at)
+      values ('main', 'main', ?, 'P', '2019-01-01', 1, 1, json_object('id', ?), ?)`,
+  )
+  const add = (id: string, ends: string | null, replacedAt: number | null, storedAt: number) => {
+    insertConsent.run(id, number, ends, storedAt)
+    insertRecord.run(number, id, replacedAt)
+  }
+  add('in-force', null, null, at - 7 * year)
+  add('ended-long-ago', '2020-01-31', at - year, at - 7 * year)
+  add('ended', '2022-11-23', at - year, at - 7 * year)
+  add('stored-after-its-end', '2020-01-31', at - 2 * year, at - 2 * year)
+  add('replaced-long-ago', null, at - 6 * year, at - 7 * year)
+  add('replaced', '2030-01-31', at - 3 * year, at - 7 * year)
+  const left = () => database.prepare('select id from consents order by id').pluck().all()
+  const rows = await erasures().preview(requestFor())
+  expect(rows.filter(({ what }) => what === 'consents')).toMatchObject([
+    { count: 2, result: 'deleted' },
+    { count: 4, result: 'reduced' },
+  ])
+  await erasures().request(requestFor())
+  const kept = ['ended', 'in-force', 'replaced', 'stored-after-its-end']
+  expect(left()).toEqual(kept)
+  const leftAfter = async (years: number) => {
+    running.clock.at = at + years * year
+    // Another erasure keeps none of them any longer.
+    await erasures().request(requestFor())
+    await erasures().deleteExpired()
+    return left()
+  }
+  expect(await leftAfter(0.9)).toEqual(kept)
+  expect(await leftAfter(1.1)).toEqual(['in-force', 'replaced', 'stored-after-its-end'])
+  expect(await leftAfter(2.1)).toEqual(['in-force', 'stored-after-its-end'])
+  expect(await leftAfter(3.1)).toEqual(['in-force'])
+  expect(await leftAfter(4.9)).toEqual(['in-force'])
+  expect(await leftAfter(5.1)).toEqual([])
 })
 
 it('takes the id of a debt from the attempts of its calls, and no other subject', async () => {

@@ -235,7 +235,7 @@ class Search {
     const at = Math.min(day * dayMs + Math.floor(this.#random() * dayMs), latest * dayMs)
     const dateOfLastContact = this.#random() < 0.5 ? formatDay(day) : formatInstant(at)
     const records = [{ phoneNumber: number, type, dateOfLastContact }]
-    await this.running.callgate.service.consent.record(caller, {
+    await this.running.callgate.service.ebrRecords.record(caller, {
       records,
       projectId,
       keepBetterEbr: keep,
@@ -249,7 +249,7 @@ class Search {
   async #removeRecord(): Promise<void> {
     const { project, number, projectId } = this.#about()
     const request = { numbers: [number], projectId }
-    await this.running.callgate.service.consentRecords.remove(this.#someone(), request)
+    await this.running.callgate.service.ebrRecordList.remove(this.#someone(), request)
     this.#model.removeRecord(project, number)
     this.#note(`remove record ${number} ${project}`)
   }

@@ -20,7 +20,7 @@ const number = '2125550100' as PhoneNumber
 
 async function build(settings: Partial<OptOutSettings> = {}) {
   const subjects = await buildSubjects(database.storage)
-  const { projects, internalDnc, consent, clock } = subjects
+  const { projects, internalDnc, ebrRecords, clock } = subjects
   const create = (code: string, inheritsInternalDnc = false) =>
     projects.create({ accountId: 'main', code, name: code, inheritsInternalDnc })
   await create('SALES')
@@ -58,12 +58,12 @@ async function build(settings: Partial<OptOutSettings> = {}) {
   const permit = async (projectId: string, at: string) => {
     clock.set(at)
     const records = [{ phoneNumber: number, type: 'P', dateOfLastContact: at }]
-    await consent.record(me, { records, keepBetterEbr: false, projectId })
+    await ebrRecords.record(me, { records, keepBetterEbr: false, projectId })
   }
   /** Whether the permission on file in the project lifts the opt-out. */
   const isLifted = async (projectCode: string) => {
     const entry = (await internalDnc.findEntries('main', projectCode, [number])).get(number)
-    const record = await consent.findRecord('main', projectCode, number, undefined)
+    const record = await ebrRecords.findRecord('main', projectCode, number, undefined)
     if (!record) throw new Error('there is no record')
     return findOptOutEffect(record, entry, []) === undefined
   }

@@ -179,13 +179,13 @@ describe.each([
   })
 
   test('stores records where they count, and takes them out of force there', async () => {
-    const { consent, consentRecords } = await build()
+    const { ebrRecords, ebrRecordList } = await build()
     const record = { phoneNumber: ny, type: 'I', dateOfLastContact: '2026-11-19' }
-    await consent.record(main, { records: [record], keepBetterEbr: false, projectId: 'SALES' })
+    await ebrRecords.record(main, { records: [record], keepBetterEbr: false, projectId: 'SALES' })
     const rows = () =>
       database.db.selectFrom('ebr_records').select(['project_code', 'superseded_at']).execute()
     expect(await rows()).toEqual([{ project_code: list, superseded_at: null }])
-    expect(await consentRecords.remove(main, { numbers: [ny], projectId: 'SALES' })).toBe(1)
+    expect(await ebrRecordList.remove(main, { numbers: [ny], projectId: 'SALES' })).toBe(1)
   })
 })
 

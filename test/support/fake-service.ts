@@ -45,7 +45,7 @@ const knowsNothing = new Proxy(
 )
 
 const otherNames = [
-  ...(['callTimes', 'timeZones', 'consentRecords', 'tokens', 'access', 'projects'] as const),
+  ...(['callTimes', 'timeZones', 'ebrRecordList', 'tokens', 'access', 'projects'] as const),
   ...(['projectRpc', 'legalEntities', 'lookups', 'reassigned', 'monitor'] as const),
   ...(['flagsRemoved', 'scans', 'approvals', 'callerIds', 'consentHistories'] as const),
 ] satisfies readonly Exclude<keyof Service, Asked>[]
@@ -102,7 +102,7 @@ export function fakeService(parts: Partial<Service> = {}): FakeService {
         return { count: 2, lastModifiedOn: '2026-01-03' }
       },
     },
-    consent: {
+    ebrRecords: {
       record: async (_caller, request) => {
         note('consent.record', request)
         return { stored: request.records.length, warnings: [] }

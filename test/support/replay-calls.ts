@@ -188,7 +188,7 @@ async function changeRecords({ service }: Callgate, choices: Choices): Promise<v
     dateOfLastContact: formatDay(toUtcDay(now) - below(300)),
     projectId,
   }))
-  if (what > 1) await service.consent.record(caller, { keepBetterEbr: below(2) === 0, records })
+  if (what > 1) await service.ebrRecords.record(caller, { keepBetterEbr: below(2) === 0, records })
 }
 
 const oddDials = [

@@ -172,7 +172,7 @@ export function fakeFile({ entries = {}, records = {} }: OnFile, sandbox: Sandbo
         return foundOf(numbers, (number) => entryOf(accountId, list, number))
       },
     },
-    consent: {
+    ebrRecords: {
       findRecord: recordOf,
       async findRecords(accountId: string, project: string, numbers: readonly PhoneNumber[]) {
         asked.records += 1
@@ -215,7 +215,7 @@ export function testScrub(options: TestScrubOptions) {
   const parts = {
     projects: options.projects ?? fakeProjects(),
     internalDnc: file.internalDnc,
-    consent: file.consent,
+    ebrRecords: file.ebrRecords,
     viewOf: chooseByAccount({
       real: { ...law, clock, numberingPlan: plan, lists: listFacts },
       sandbox: {

@@ -7,9 +7,9 @@ import type { CandidatePlace, NumberFacts } from '../../src/domain/place.js'
 import type { ViewOf } from '../../src/service/account-view.js'
 import { Accounts } from '../../src/service/accounts/accounts.js'
 import { ApiKeys } from '../../src/service/accounts/api-keys.js'
-import { Consent } from '../../src/service/consent/consent.js'
-import { ConsentRecords } from '../../src/service/consent/consent-records.js'
 import type { EbrLaw } from '../../src/service/consent/ebr-expiry.js'
+import { EbrRecordList } from '../../src/service/consent/ebr-record-list.js'
+import { EbrRecords } from '../../src/service/consent/ebr-records.js'
 import { InternalDnc } from '../../src/service/internal-dnc/internal-dnc.js'
 import { Projects } from '../../src/service/projects/projects.js'
 import { ChangeHead } from '../../src/storage/change-head.js'
@@ -83,8 +83,8 @@ export interface Subjects {
   readonly apiKeys: ApiKeys
   readonly projects: Projects
   readonly internalDnc: InternalDnc
-  readonly consent: Consent
-  readonly consentRecords: ConsentRecords
+  readonly ebrRecords: EbrRecords
+  readonly ebrRecordList: EbrRecordList
 }
 
 export interface SubjectsOptions {
@@ -122,12 +122,12 @@ export async function buildSubjects(
       randomBytes,
     }),
     internalDnc,
-    consent: new Consent({
+    ebrRecords: new EbrRecords({
       ...shared,
       internalDnc,
       viewOf: (id) => ({ ...viewOf(id), law: testLaw, numberingPlan: testPlan }),
     }),
-    consentRecords: new ConsentRecords(shared),
+    ebrRecordList: new EbrRecordList(shared),
   }
 }
 

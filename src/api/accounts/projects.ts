@@ -40,7 +40,7 @@ const projectFields = {
   ),
   WebhookUrl: text.describe('Receives status changes; at most 1500 characters'),
   InheritInternalDnc: flag.describe("Use the Master Project's internal do-not-call list"),
-  InheritEbr: flag.describe("Use the Master Project's relationship and consent records"),
+  InheritEbr: flag.describe("Use the Master Project's relationship and permission records"),
 }
 
 function fromWireInput(wire: z.output<z.ZodObject<typeof projectFields>>): ProjectWireInput {

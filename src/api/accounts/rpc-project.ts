@@ -91,7 +91,7 @@ const request = fields({
   notes: optionalText(maxTextLength),
   use_master_dnc_dnm_database: flag.describe("Use the Master Project's internal do-not-call list"),
   use_master_override_database: flag.describe(
-    "Use the Master Project's relationship and consent records",
+    "Use the Master Project's relationship and permission records",
   ),
   output: output.describe('xml lists projects; without changes the call only reads'),
 }).transform(

@@ -199,6 +199,7 @@ const optOutRequest: z.ZodType<OptOutRequest> = fields({
     'Your id of the call or event: with it, the same words about the number are stored once while they are in force',
   ),
   said: optionalText(500).describe('What the person said'),
+  goods: optionalText(200).describe('The good or service that the call was about'),
   source: z
     .string('must be text')
     .regex(/^[\w.:-]{1,40}$/, 'must be 1 to 40 letters, digits and . : _ -')

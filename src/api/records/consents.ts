@@ -4,10 +4,10 @@ import { type ConsentEvidence, consentEvidence, ebrTypes } from '../../domain/co
 import {
   type AddedConsent,
   type ConsentHistory,
-  type ConsentProof,
   type ConsentScope,
   consentChannels,
   consentMethods,
+  type NewConsent,
 } from '../../domain/consent-records.js'
 import { callKinds, callPurposes, maxIdLength } from '../../domain/decision.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
@@ -35,7 +35,7 @@ const address = z
 const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z.enum(words, `must be one of ${words.join(', ')}`)
 
-const request: z.ZodType<ConsentProof & ConsentScope> = fields({
+const request: z.ZodType<NewConsent & ConsentScope> = fields({
   number: strictPhone,
   givenAt: instant.describe('When the person gave it'),
   seller: requiredText(200).describe('Whom the consent permits to call'),
@@ -76,7 +76,7 @@ const request: z.ZodType<ConsentProof & ConsentScope> = fields({
   campaignId: optionalId,
 })
 
-export const addConsentEndpoint = defineEndpoint<ConsentProof & ConsentScope, AddedConsent>({
+export const addConsentEndpoint = defineEndpoint<NewConsent & ConsentScope, AddedConsent>({
   name: 'consent',
   summary:
     'Stores a consent with what shows it, and a permission record that points to it and replaces the one in force.',
@@ -149,7 +149,13 @@ const history: z.ZodType<ConsentHistory> = z.object({
   ),
   optOut: z.object({ addedAt: text, removedAt: nullableText }).nullable(),
   statements: z.array(
-    z.object({ heardAt: text, source: text, said: nullableText, decisionId: nullableText }),
+    z.object({
+      heardAt: text,
+      source: text,
+      said: nullableText,
+      goods: nullableText,
+      decisionId: nullableText,
+    }),
   ),
 })
 

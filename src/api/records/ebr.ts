@@ -1,11 +1,11 @@
 /**
- * Relationship and consent records in the API: `ebr` (spec, "Existing business relationship and
+ * Relationship and permission records in the API: `ebr` (spec, "Existing business relationship and
  * consent"), and extensions to list and remove records in the same style. The content of a record
  * is validated by the consent service.
  */
 
 import { z } from 'zod'
-import type { ConsentRecord, ConsentRecordsRequest } from '../../domain/consent-records.js'
+import type { EbrRecordsRequest, ListedEbrRecord } from '../../domain/consent-records.js'
 import type { Reply, ReplyContext } from '../endpoint.js'
 import { defineEndpoint, type RequiredRight, singleScope } from '../endpoint.js'
 import { fields, optionalId, phoneList } from '../fields.js'
@@ -24,7 +24,7 @@ const removal = fields({
   projId: optionalId.describe('Project of the records; the Master Project when absent'),
   campaignId: optionalId.describe('Implies its project'),
 }).transform(
-  ({ phoneList: numbers, projId, campaignId }): ConsentRecordsRequest => ({
+  ({ phoneList: numbers, projId, campaignId }): EbrRecordsRequest => ({
     numbers,
     projectId: projId,
     campaignId,
@@ -33,7 +33,7 @@ const removal = fields({
 
 const text = z.string().nullable()
 
-const body: z.ZodType<ConsentRecord> = z.object({
+const body: z.ZodType<ListedEbrRecord> = z.object({
   phoneNumber: z.string(),
   type: z.enum(['S', 'I', 'P', 'T']),
   dateOfLastContact: z.string().describe('`YYYY-MM-DD`, or an instant where a time was given'),
@@ -50,11 +50,9 @@ const body: z.ZodType<ConsentRecord> = z.object({
 const paths = ['/app/main/rpc/ebr']
 
 /** Records to store, or numbers whose records are requested (extension). */
-export type EbrGetRequest =
-  | { readonly store: EbrRequest }
-  | { readonly list: ConsentRecordsRequest }
+export type EbrGetRequest = { readonly store: EbrRequest } | { readonly list: EbrRecordsRequest }
 
-export type EbrGetResponse = EbrResponse | { readonly records: readonly ConsentRecord[] }
+export type EbrGetResponse = EbrResponse | { readonly records: readonly ListedEbrRecord[] }
 
 const getRequest = fields({
   phoneList: listedPhones.optional(),
@@ -114,7 +112,7 @@ export const ebrGet = defineEndpoint<EbrGetRequest, EbrGetResponse>({
 })
 
 /** Extension: ends records; they are kept as evidence. */
-export const ebrRemove = defineEndpoint<ConsentRecordsRequest, RemovedRecordCount>({
+export const ebrRemove = defineEndpoint<EbrRecordsRequest, RemovedRecordCount>({
   name: 'ebr-remove',
   summary: 'Extension: ends the records of some numbers.',
   spec: 'Existing business relationship and consent',

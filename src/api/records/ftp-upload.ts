@@ -17,7 +17,7 @@ const flag = z.preprocess((value) => value || undefined, optionalFlag.optional()
 const files = {
   upload: flag.describe('Numbers to scrub'),
   pdnc: flag.describe('Opt-outs'),
-  ebr: flag.describe('Relationship and consent records'),
+  ebr: flag.describe('Relationship and permission records'),
   sendDoc: flag.describe('Documents'),
 }
 

@@ -57,7 +57,7 @@ function registerCreate(group: Command, terminal: Terminal): void {
     .option('--industry-exemption', 'an industry exemption overrides list matches (letter X)')
     .option('--voip-restricted', 'treat VoIP as wireless in states that prohibit calls to wireless')
     .option('--inherit-internal-dnc', 'use the Master Project’s internal do-not-call list')
-    .option('--inherit-ebr', 'use the Master Project’s relationship and consent records')
+    .option('--inherit-ebr', 'use the Master Project’s relationship and permission records')
     .action(
       forAccount<CreateOptions>(async ({ projects }, { accountId, args, options }) => {
         const [code = ''] = args

@@ -4,7 +4,7 @@ import type { Route } from '../../api/route.js'
 import type { Callgate } from '../../app/callgate.js'
 import { createOperatorCaller } from '../../domain/caller.js'
 import type { Answer, QuestionName } from '../../domain/compliance.js'
-import type { ConsentRecord } from '../../domain/consent-records.js'
+import type { ListedEbrRecord } from '../../domain/consent-records.js'
 import type { ListVersion } from '../../domain/number-set.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { NumberFacts } from '../../domain/place.js'
@@ -108,7 +108,7 @@ export class OwnRows {
     const answer = await embedded.scrub(question)
     if (!answer.ok) return [answer.detail]
     const query = { numbers: [number], projectId, campaignId }
-    const records = await service.consentRecords.list(createOperatorCaller(accountId), query)
+    const records = await service.ebrRecordList.list(createOperatorCaller(accountId), query)
     const plans = { real: data.plan, sandbox: data.sandbox.planOver(data.plan) }
     const plan = chooseByAccount(plans)(accountId).lookup(number)
     const { detail, lists = [] } = answer.value
@@ -146,7 +146,7 @@ function listText({ name, version, asOf }: ListVersion): string {
   return `${name} ${version} as of ${formatDay(toUtcDay(asOf))}`
 }
 
-function recordText({ type, dateOfLastContact, recordedOn }: ConsentRecord): string {
+function recordText({ type, dateOfLastContact, recordedOn }: ListedEbrRecord): string {
   return `record ${type} of ${dateOfLastContact}, stored ${recordedOn}`
 }
 

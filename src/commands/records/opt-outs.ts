@@ -53,7 +53,7 @@ function registerList(group: Command, terminal: Terminal): void {
     .command('list')
     .description(
       'the latest first: when it came in and took effect, until when the law would have it honored, what it is for, ' +
-        'how it came in, who entered it and the words',
+        'how it came in, who entered it, what the call was about and the words',
     )
     .option('--account <id>', 'account', 'main')
     .option('--number <number>', 'only of this number')
@@ -97,6 +97,7 @@ const header = [
   'CHANNEL',
   'SOURCE',
   'BY',
+  'GOODS',
   'WORDS',
 ]
 
@@ -116,9 +117,14 @@ function toCells(
     row.channel ?? '-',
     row.source,
     row.key_id ?? '-',
-    // The words are those of strangers.
-    row.said?.replaceAll(/\p{C}/gu, ' ') ?? '-',
+    toPlainText(row.goods),
+    toPlainText(row.said),
   ]
+}
+
+/** The words are those of strangers. */
+function toPlainText(text: string | null): string {
+  return text?.replaceAll(/\p{C}/gu, ' ') ?? '-'
 }
 
 function readNumber(text: string): string {

@@ -1,10 +1,10 @@
-/** `callgate records export ...`: writes opt-outs and consents as CSV. */
+/** `callgate records export ...`: writes opt-outs, or relationship and permission records, as CSV. */
 import type { Command } from 'commander'
 import { getNumberingFolder } from '../../app/data-folders.js'
 import { openNumberingPlan } from '../../data/numbering/numbering-plan.js'
 import { writeWholeFile } from '../../runtime/folders.js'
 import {
-  exportConsents,
+  exportEbrRecords,
   exportOptOuts,
   type RecordsExportSummary,
 } from '../../service/records/records-export.js'
@@ -20,8 +20,8 @@ const exports = [
   },
   {
     name: 'consents',
-    description: 'the current relationship and consent records, including expired ones',
-    run: exportConsents,
+    description: 'the current relationship and permission records, including expired ones',
+    run: exportEbrRecords,
   },
 ] as const
 

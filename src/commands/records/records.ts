@@ -1,10 +1,10 @@
-/** `callgate records ...`: imports and exports the opt-outs and consents of an account. */
+/** `callgate records ...`: imports and exports the opt-outs, and the relationship and permission records, of an account. */
 import { basename } from 'node:path'
 import { Option } from 'commander'
 import { parseEbrType } from '../../data/feeds/record-files.js'
 import { type EbrType, ebrTypes } from '../../domain/compliance.js'
 import {
-  importConsents,
+  importEbrRecords,
   importOptOuts,
   type RecordsImportDeps,
   type RecordsImportOptions,
@@ -36,9 +36,9 @@ interface RecordsOptions extends ImportOptions {
 export const registerRecords: RegisterCommand = (program, terminal) => {
   const group = program
     .command('records')
-    .description('opt-outs and consents of an account, in bulk')
+    .description('opt-outs, and relationship and permission records, of an account, in bulk')
   const imports = group.command('import').description('import a file, all rows or none')
-  for (const records of [optOuts, consents]) {
+  for (const records of [optOuts, ebrRecords]) {
     registerImportFeed(imports, terminal, toRecordsFeed(records))
   }
   registerExports(group, terminal)
@@ -65,12 +65,12 @@ const optOuts: RecordsImport = {
   run: (deps, wanted, { undated }) => importOptOuts(deps, { ...wanted, undated: undated === true }),
 }
 
-const consents: RecordsImport = {
+const ebrRecords: RecordsImport = {
   name: 'consents',
-  description: 'store relationship and consent records, dated by each row',
+  description: 'store relationship and permission records, dated by each row',
   columns: 'number, type, date, and optionally obligationEnds, reference, brand, email',
   option: new Option('--type <letter>', 'for all rows: S sale, I inquiry, P permission, T trial'),
-  run: (deps, wanted, { type }) => importConsents(deps, { ...wanted, type: parseType(type) }),
+  run: (deps, wanted, { type }) => importEbrRecords(deps, { ...wanted, type: parseType(type) }),
 }
 
 function toRecordsFeed(records: RecordsImport): ImportFeed<RecordsOptions, RecordsImportSummary> {
@@ -113,7 +113,7 @@ function columnOption(columns: string): Option {
 
 const dates =
   'Dates are YYYY-MM-DD, MM/DD/YYYY or YYYYMMDD; a time is used only with its zone, as in\n' +
-  '2026-06-14T14:05:00Z. The newer of an opt-out and a consent applies; on a tie the opt-out\n' +
+  '2026-06-14T14:05:00Z. The newer of an opt-out and a permission applies; on a tie the opt-out\n' +
   'does. Running servers follow within a second.\n'
 
 function toRecordsOptions(path: string, options: RecordsOptions): RecordsImportOptions {

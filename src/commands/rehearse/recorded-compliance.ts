@@ -115,7 +115,7 @@ export class RecordedCompliance {
       }),
     }
     const internalDnc = { findEntry: () => recorded().facts.entry }
-    const consent = { findRecord: () => recorded().facts.record }
+    const ebrRecords = { findRecord: () => recorded().facts.record }
     const view = {
       clock: { now: () => recorded().facts.now ?? recorded().asOf },
       numberingPlan,
@@ -136,7 +136,7 @@ export class RecordedCompliance {
       fixedFacts: undefined,
     }
     return new EmbeddedCompliance({
-      evaluator: new ScrubEvaluator({ projects, internalDnc, consent, postalCodes }),
+      evaluator: new ScrubEvaluator({ projects, internalDnc, ebrRecords, postalCodes }),
       internalDnc,
       views: { real: view, sandbox: view },
       kind: 'real',

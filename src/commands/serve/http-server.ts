@@ -211,7 +211,7 @@ export function createReportCounters(callgate: Callgate): ReportCounters {
   return {
     attempts: new AttemptOutcomes(callgate.storage),
     abandonment: callgate.abandonment,
-    identities: callgate.service.consentRecords,
+    identities: callgate.service.ebrRecordList,
     getCallingRules: () => callgate.data.rules,
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Reads opt-outs and consents exported by another system. Columns are found by their headers or named
+ * Reads opt-outs, and relationship and permission records, exported by another system. Columns are found by their headers or named
  * by the operator; every row has its own date.
  */
 import { type EbrType, ebrTypes } from '../../domain/compliance.js'
@@ -35,7 +35,7 @@ export interface ImportedOptOut {
   readonly optedOutAt: RecordedTime | undefined
 }
 
-export interface ImportedConsent {
+export interface ImportedEbrRecord {
   readonly number: PhoneNumber
   readonly type: EbrType
   readonly contact: RecordedTime
@@ -108,7 +108,7 @@ export function readOptOuts(file: OptOutFile): Promise<FeedFileSummary> {
   })
 }
 
-const consentColumns = {
+const ebrColumns = {
   number: optOutColumns.number,
   type: ['type', 'ebrtype', 'recordtype', 'kind'],
   date: [
@@ -131,17 +131,17 @@ const consentColumns = {
   email: ['email', 'emailaddress'],
 } as const
 
-export interface ConsentFile extends RecordFile<ImportedConsent> {
+export interface EbrRecordFile extends RecordFile<ImportedEbrRecord> {
   /** The type of all rows, for a file without a type column. */
   readonly type: EbrType | undefined
 }
 
 /** Throws {@link DataFileError} for another kind of file and for too many bad lines. */
-export function readConsents(file: ConsentFile): Promise<FeedFileSummary> {
+export function readEbrRecords(file: EbrRecordFile): Promise<FeedFileSummary> {
   const optional = ['type', 'obligationEnds', 'reference', 'brand', 'email'] as const
-  const table: FactTable<keyof typeof consentColumns> = {
-    description: 'a table of consents (number, type, date)',
-    ...applyColumnNames(consentColumns, optional, file.columnNames),
+  const table: FactTable<keyof typeof ebrColumns> = {
+    description: 'a table of relationship and permission records (number, type, date)',
+    ...applyColumnNames(ebrColumns, optional, file.columnNames),
     requireUniqueColumns: true,
     findHeaderProblem: (found) => {
       if (found.has('type') === (file.type === undefined)) return undefined
@@ -151,17 +151,17 @@ export function readConsents(file: ConsentFile): Promise<FeedFileSummary> {
     },
   }
   return readFactTable(file, table, (row) => {
-    const fact = readConsent(row, file)
+    const fact = readEbrRecord(row, file)
     if (isFieldProblem(fact)) return fact
     file.keep(fact)
     return undefined
   })
 }
 
-function readConsent(
-  row: Row<keyof typeof consentColumns>,
-  { type: typeOfAll, now }: ConsentFile,
-): ImportedConsent | FieldProblem {
+function readEbrRecord(
+  row: Row<keyof typeof ebrColumns>,
+  { type: typeOfAll, now }: EbrRecordFile,
+): ImportedEbrRecord | FieldProblem {
   const number = readNumberCell(row.number)
   if (isFieldProblem(number)) return number
   const type = typeOfAll ?? parseEbrType(row.type)

@@ -1,9 +1,5 @@
 /** Whether the consent that a call rests on permits it, and is shown by as much as the operator asks for. */
-import {
-  type ConsentEvidence,
-  consentEvidence,
-  type ScrubVerdict,
-} from '../../domain/compliance.js'
+import { rankEvidence, type ScrubVerdict } from '../../domain/compliance.js'
 import type { ReasonCode } from '../../domain/decision.js'
 import type { AnsweredCall } from './check.js'
 
@@ -11,8 +7,6 @@ export interface ConsentProblem {
   readonly reason: ReasonCode
   readonly text: string
 }
-
-const rank = (evidence: ConsentEvidence) => consentEvidence.indexOf(evidence)
 
 /** `undefined` if there is nothing to object to, or no permission on file. */
 export function findConsentProblem(
@@ -24,14 +18,16 @@ export function findConsentProblem(
   }: Pick<AnsweredCall, 'callKind' | 'purpose' | 'aiConsentEvidence'>,
 ): ConsentProblem | undefined {
   if (ebrType !== 'P') return undefined
-  const { kinds, purposes, evidence = 'none', id = '' } = consent ?? {}
+  // Without its id, which the facts have: a detail stays when the number is erased.
+  const { kinds, purposes, evidence = 'none' } = consent ?? {}
   if (kinds && !kinds.includes(callKind)) {
-    return { reason: 'no-consent', text: `consent ${id} permits only ${kinds.join(', ')}` }
+    return { reason: 'no-consent', text: `the consent permits only ${kinds.join(', ')}` }
   }
   if (purposes && !purposes.includes(purpose)) {
-    return { reason: 'no-consent', text: `consent ${id} is only for ${purposes.join(', ')}` }
+    return { reason: 'no-consent', text: `the consent is only for ${purposes.join(', ')}` }
   }
-  if (callKind !== 'ai' || rank(evidence) >= rank(aiConsentEvidence)) return undefined
+  if (callKind !== 'ai' || rankEvidence(evidence) >= rankEvidence(aiConsentEvidence))
+    return undefined
   const text = `evidence of the consent: ${evidence}; gate.aiConsentEvidence asks for ${aiConsentEvidence}`
   return { reason: 'consent-unproven', text }
 }

@@ -5,8 +5,8 @@ import type { ConsentTerms } from '../../domain/compliance.js'
 import type {
   AddedConsent,
   ConsentHistory,
-  ConsentProof,
   ConsentScope,
+  NewConsent,
   PastRecord,
 } from '../../domain/consent-records.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
@@ -18,15 +18,15 @@ import type { AccountView } from '../account-view.js'
 import type { InternalDncEntrySource } from '../internal-dnc/internal-dnc-entry.js'
 import { requireScope, type ScopeResolver } from '../projects/project-scope.js'
 import { evaluateRelationship } from '../scrub/result-letter.js'
-import type { Consent } from './consent.js'
-import { hashWording, toStoredConsent } from './consent-proofs.js'
+import { hashWording, toStoredConsent } from './consent-rows.js'
 import type { EbrLaw } from './ebr-expiry.js'
 import type { EbrRecordSource } from './ebr-record.js'
+import type { EbrRecords } from './ebr-records.js'
 
 export interface ConsentHistoriesDeps {
   readonly storage: Pick<OpenDatabase, 'db'>
   readonly projects: ScopeResolver
-  readonly consent: Pick<Consent, 'record'> & Pick<EbrRecordSource, 'findRecord'>
+  readonly ebrRecords: Pick<EbrRecords, 'record'> & Pick<EbrRecordSource, 'findRecord'>
   readonly internalDnc: Pick<InternalDncEntrySource, 'findEntry'>
   readonly viewOf: (
     accountId: string,
@@ -48,10 +48,10 @@ export class ConsentHistories {
   /** Stores the consent and a permission record that points to it, or neither. */
   async add(
     caller: Caller,
-    { projectId, campaignId, ...proof }: ConsentProof & ConsentScope,
+    { projectId, campaignId, ...newConsent }: NewConsent & ConsentScope,
   ): Promise<AddedConsent> {
     const now = this.#deps.viewOf(caller.accountId).clock.now()
-    const { number, givenAt, endsOn } = proof
+    const { number, givenAt, endsOn } = newConsent
     const problems: FieldProblem[] = []
     if (givenAt > now + toleranceMs) {
       const rule = `must not be in the future; it is ${formatInstant(now)}`
@@ -64,8 +64,12 @@ export class ConsentHistories {
     if (problems.length > 0) throw invalidRequest(problems)
     const record = { phoneNumber: number, type: 'P', dateOfLastContact: formatInstant(givenAt) }
     const request = { keepBetterEbr: false, projectId, campaignId, records: [record] }
-    const { consentId = '', warnings } = await this.#deps.consent.record(caller, request, proof)
-    return { id: consentId, wordingSha256: hashWording(proof.wording), warnings }
+    const { consentId = '', warnings } = await this.#deps.ebrRecords.record(
+      caller,
+      request,
+      newConsent,
+    )
+    return { id: consentId, wordingSha256: hashWording(newConsent.wording), warnings }
   }
 
   async read(
@@ -113,10 +117,11 @@ export class ConsentHistories {
       consents: consents.map(toStoredConsent),
       records: records.map(toPastRecord),
       optOut,
-      statements: statements.map(({ heard_at, source, said, decision_id }) => ({
+      statements: statements.map(({ heard_at, source, said, goods, decision_id }) => ({
         heardAt: formatInstant(heard_at),
         source,
         said,
+        goods,
         decisionId: decision_id,
       })),
     }
@@ -135,10 +140,10 @@ export class ConsentHistories {
       readonly internalDncList: string
     },
   ): Promise<Pick<ConsentHistory, 'current' | 'optOut'>> {
-    const { consent, internalDnc, viewOf } = this.#deps
+    const { ebrRecords, internalDnc, viewOf } = this.#deps
     const { clock, fixedFacts, numberingPlan, law } = viewOf(accountId)
     const entry = await internalDnc.findEntry(accountId, internalDncList, number, fixedFacts)
-    const record = await consent.findRecord(accountId, ebrProject, number, fixedFacts)
+    const record = await ebrRecords.findRecord(accountId, ebrProject, number, fixedFacts)
     const facts = numberingPlan.lookup(number)
     const places = facts.status === 'ok' ? facts.place.candidates : []
     const found = evaluateRelationship({ entry, record, places, law, at: clock.now() })

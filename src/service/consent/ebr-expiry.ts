@@ -1,19 +1,23 @@
 /**
- * How long an existing business relationship or a consent overrides a do-not-call match. Pure; the
+ * How long an existing business relationship or a permission overrides a do-not-call match. Pure; the
  * months that a region honors are passed in from the calling rules.
  */
 
-import type { EbrType } from '../../domain/compliance.js'
-import type { LocalDay } from '../../domain/time/clock.js'
-import { addMonths } from '../../domain/time/dates.js'
+import type { ConsentTerms, EbrType } from '../../domain/compliance.js'
+import type { CandidatePlace } from '../../domain/place.js'
+import type { Instant, LocalDay } from '../../domain/time/clock.js'
+import { addMonths, toUtcDay } from '../../domain/time/dates.js'
+import { toLocalTime } from '../../domain/time/time-zones.js'
 
 /** What the expiry of a record depends on. */
 export interface EbrTerms {
   readonly type: EbrType
-  /** The day of the sale, inquiry, consent or trial. */
+  /** The day of the sale, inquiry, permission or trial. */
   readonly contactOn: LocalDay
   /** The day a written obligation ends; used only in regions whose law says so. */
   readonly obligationEndsOn: LocalDay | undefined
+  /** Of a permission that points to a consent. */
+  readonly consent?: Pick<ConsentTerms, 'endsOn'> | undefined
 }
 
 /** For how long a region honors records, by the row of its law that is in force on a day. */
@@ -34,7 +38,7 @@ export interface EbrLaw {
   findEbrRule(region: string, day: LocalDay): EbrRule | undefined
 }
 
-/** Expiry of a permission, which is valid until it is revoked (spec, "EBR record"). */
+/** Expiry of a permission whose consent does not end: it is valid until it is revoked (spec, "EBR record"). */
 export const neverExpires = Number.POSITIVE_INFINITY
 /** Expiry of a record that never exempts. */
 export const neverExempt = Number.NEGATIVE_INFINITY
@@ -88,29 +92,40 @@ function computeObligationExpiry(record: EbrTerms, rule: EbrRule | undefined): L
 
 /** A newspaper trial never exempts, since no known rule grants it any months. */
 function computeExpiry(
-  { type, contactOn }: EbrTerms,
+  { type, contactOn, consent }: EbrTerms,
   monthsOf: (type: 'S' | 'I') => number,
 ): LocalDay {
-  if (type === 'P') return neverExpires
+  if (type === 'P') return consent?.endsOn ?? neverExpires
   const months = type === 'T' ? 0 : monthsOf(type)
   return months > 0 ? addMonths(contactOn, months) : neverExempt
 }
 
 /**
  * Whether the existing record expires later than the new one (spec, `keepBetterEBR`). Federal expiry is
- * compared first; on a tie, the earliest expiry among the number's regions.
+ * compared first; on a tie, the earliest expiry among the number's regions. A permission whose consent has ended is none.
  */
 export function expiresAfter(
   kept: EbrTerms,
   added: EbrTerms,
-  place: { readonly regions: readonly string[]; readonly law: EbrLaw; readonly day: LocalDay },
+  {
+    places,
+    law,
+    at,
+  }: {
+    readonly places: readonly Pick<CandidatePlace, 'region' | 'zone'>[]
+    readonly law: EbrLaw
+    readonly at: Instant
+  },
 ): boolean {
+  const days = places.map(({ zone }) => toLocalTime(zone, at).day)
+  const today = Math.max(...(days.length > 0 ? days : [toUtcDay(at)]))
+  if (!isExemptOn(kept.consent?.endsOn ?? neverExpires, today)) return false
   const [keptUntil, addedUntil] = [computeFederalExpiry(kept), computeFederalExpiry(added)]
   if (keptUntil !== addedUntil) return keptUntil > addedUntil
   const strictest = (record: EbrTerms) =>
     Math.min(
-      ...place.regions.map((region) =>
-        computeRegionalExpiry(record, { region, day: place.day }, place.law),
+      ...places.map(({ region }, index) =>
+        computeRegionalExpiry(record, { region, day: days[index] ?? today }, law),
       ),
     )
   return strictest(kept) > strictest(added)

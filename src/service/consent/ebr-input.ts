@@ -1,5 +1,5 @@
 /**
- * Parses and validates the records of an `ebr` request (spec, "EBR record"); `consent.ts` stores them.
+ * Parses and validates the records of an `ebr` request (spec, "EBR record"); `ebr-records.ts` stores them.
  * A single bad record makes the whole request fail.
  */
 

@@ -27,7 +27,7 @@ export interface EbrRecord extends EbrTerms {
 }
 
 /** Nothing shows that it was given. */
-export const withoutProof: ConsentTerms = { evidence: 'none' }
+export const withoutEvidence: ConsentTerms = { evidence: 'none' }
 
 /**
  * Limits the contact to the time of its report. East of UTC a consent may be dated a day ahead of its
@@ -44,7 +44,7 @@ export function toEbrRecord(row: Omit<StoredEbr, 'id' | 'number'>): EbrRecord {
     confirmedOn: row.confirmed_on ? parseStoredDay(row.confirmed_on) : undefined,
     storedSeq: row.stored_seq,
     ...(row.imported === 1 && { imported: true }),
-    ...(row.type === 'P' && { consent: row.consent ? JSON.parse(row.consent) : withoutProof }),
+    ...(row.type === 'P' && { consent: row.consent ? JSON.parse(row.consent) : withoutEvidence }),
     liftsOptOut: row.lifts_opt_out === 1,
   }
 }

@@ -1,4 +1,4 @@
-/** The SQL of relationship and consent records; the rules around it are in `consent.ts`. */
+/** The SQL of relationship and permission records; the rules around it are in `ebr-records.ts`. */
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { formatDay } from '../../domain/time/dates.js'
 import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'

@@ -3,8 +3,9 @@
  * here has no number of a called person; `test/service/erasure.test.ts` compares this with the schema.
  */
 import { sql } from 'kysely'
+import type { ConsentTerms } from '../../domain/compliance.js'
 import type { Instant } from '../../domain/time/clock.js'
-import { addMonths, msPerDay, toUtcDay } from '../../domain/time/dates.js'
+import { addMonths, msPerDay, parseDay, toUtcDay } from '../../domain/time/dates.js'
 import type { Db } from '../../storage/tables.js'
 
 export interface RowErasure {
@@ -53,18 +54,18 @@ const keepOptOuts: EraseKind = async (db, { number, accountId }) => {
 const eraseStatements: EraseKind = async (db, { number, accountId }) => {
   const { numUpdatedRows } = await db
     .updateTable('opt_out_statements')
-    .set({ said: null })
+    .set({ said: null, goods: null })
     .where('number', '=', number)
     .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
     .executeTakeFirstOrThrow()
   const why =
-    'without the words; the rest shows how the opt-out was made, and is kept as long as it'
+    'without the words and what the call was about; the rest shows how the opt-out was made, and is kept as long as it'
   const what = 'statements of opt-outs'
   return [{ what, count: Number(numUpdatedRows), result: 'reduced', why }]
 }
 
 /** Ended, so that no call rests on them anymore. */
-const eraseConsents: EraseKind = async (db, erasure) => {
+const eraseEbrRecords: EraseKind = async (db, erasure) => {
   const { number, accountId, at, keepYears } = erasure
   const rows = await db
     .selectFrom('ebr_records')
@@ -75,7 +76,7 @@ const eraseConsents: EraseKind = async (db, erasure) => {
   let deleted = 0
   for (const { id, superseded_at } of rows) {
     const endedAt = superseded_at ?? at
-    const eraseAt = addMonths(toUtcDay(endedAt), 12 * keepYears) * msPerDay + msPerDay
+    const eraseAt = addKeptYears(endedAt, keepYears)
     if (eraseAt <= at) {
       await db.deleteFrom('ebr_records').where('id', '=', id).execute()
       deleted += 1
@@ -87,7 +88,7 @@ const eraseConsents: EraseKind = async (db, erasure) => {
         .execute()
     }
   }
-  const what = 'relationship and consent records'
+  const what = 'relationship and permission records'
   const why =
     `ended, and without the email address; deleted ${keepYears} years after each one ended: they show that ` +
     'earlier calls were permitted (16 CFR 310.5(a)(8): 5 years)'
@@ -97,17 +98,68 @@ const eraseConsents: EraseKind = async (db, erasure) => {
   ]
 }
 
-/** They show that earlier calls were permitted, so what the law asks for stays as long as their records. */
-const eraseProofs: EraseKind = async (db, { number, accountId, at, keepYears }) => {
-  const eraseAt = addMonths(toUtcDay(at), 12 * keepYears) * msPerDay + msPerDay
-  const { numUpdatedRows } = await db
-    .updateTable('consents')
-    .set({ person: null, erase_at: sql`coalesce(erase_at, ${eraseAt})` })
+/**
+ * They show that earlier calls were permitted. The last call that can have rested on one was placed before its records were
+ * replaced or it ended; where that is not known, before the erasure.
+ */
+const eraseConsents: EraseKind = async (db, erasure) => {
+  const { number, accountId, at, keepYears } = erasure
+  const lastCalls = await findLastCalls(db, erasure)
+  const rows = await db
+    .selectFrom('consents')
+    .select(['id', 'ends_on', 'recorded_at', 'erase_at'])
     .where('number', '=', number)
     .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
-    .executeTakeFirstOrThrow()
-  const why = `without the name for the person; deleted ${keepYears} years after the erasure (16 CFR 310.5(a)(8): 5 years)`
-  return [{ what: 'consents', count: Number(numUpdatedRows), result: 'reduced', why }]
+    .execute()
+  let deleted = 0
+  for (const row of rows) {
+    const { id, ends_on, recorded_at } = row
+    const replacedAt = lastCalls.get(id) ?? at
+    const endsOn = parseDay(ends_on ?? '') ?? Number.POSITIVE_INFINITY
+    // Its day begins last in Hawaii.
+    const endedAt = Math.max(Math.min(replacedAt, (endsOn + 1) * msPerDay), recorded_at)
+    const eraseAt = row.erase_at ?? addKeptYears(endedAt, keepYears)
+    if (eraseAt <= at) {
+      await db.deleteFrom('consents').where('id', '=', id).execute()
+      deleted += 1
+    } else {
+      await db
+        .updateTable('consents')
+        .set({ person: null, erase_at: eraseAt })
+        .where('id', '=', id)
+        .execute()
+    }
+  }
+  const what = 'consents'
+  const why = `without the name for the person; deleted ${keepYears} years after the last call that can have rested on each (16 CFR 310.5(a)(8): 5 years)`
+  return [
+    { what, count: deleted, result: 'deleted' },
+    { what, count: rows.length - deleted, result: 'reduced', why },
+  ]
+}
+
+/** When the last record that points to a consent ended, by id of the consent. */
+async function findLastCalls(
+  db: Db,
+  { number, accountId, at }: RowErasure,
+): Promise<ReadonlyMap<string, Instant>> {
+  const records = await db
+    .selectFrom('ebr_records')
+    .select(['consent', 'superseded_at'])
+    .where('number', '=', number)
+    .where('consent', 'is not', null)
+    .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
+    .execute()
+  const lastCalls = new Map<string, Instant>()
+  for (const { consent, superseded_at } of records) {
+    const { id = '' }: Partial<ConsentTerms> = JSON.parse(consent ?? '{}')
+    lastCalls.set(id, Math.max(lastCalls.get(id) ?? 0, superseded_at ?? at))
+  }
+  return lastCalls
+}
+
+function addKeptYears(at: Instant, years: number): Instant {
+  return addMonths(toUtcDay(at), 12 * years) * msPerDay + msPerDay
 }
 
 const deleteReputation: EraseKind = async (db, { number, accountId }) => {
@@ -269,8 +321,9 @@ const reportLegalEntities: EraseKind = async (db, { number, accountId }) => {
 const kinds: readonly EraseKind[] = [
   keepOptOuts,
   eraseStatements,
+  // Before their records, which say until when calls can have rested on them.
   eraseConsents,
-  eraseProofs,
+  eraseEbrRecords,
   deleteReputation,
   deletePermits,
   deleteScans,

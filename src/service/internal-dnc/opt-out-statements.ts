@@ -76,6 +76,7 @@ async function insertUnlessStored(
       decision_id: statement.decisionId ?? null,
       source: statement.source,
       said: statement.said ?? null,
+      goods: statement.goods ?? null,
       heard_at: at,
       key_id: keyId,
       scope: statement.scope,

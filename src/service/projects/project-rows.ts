@@ -13,7 +13,7 @@ export interface ProjectSwitches {
   readonly voipRestricted?: boolean | undefined
   /** Uses the Master Project's internal do-not-call list. */
   readonly inheritsInternalDnc?: boolean | undefined
-  /** Uses the Master Project's relationship and consent records. */
+  /** Uses the Master Project's relationship and permission records. */
   readonly inheritsEbr?: boolean | undefined
 }
 

@@ -29,7 +29,7 @@ import type { StoredProject } from './project-rows.js'
 export interface ProjectLists {
   /** Code of the project whose internal do-not-call list applies. */
   readonly internalDncList: string
-  /** Code of the project whose relationship and consent records apply. */
+  /** Code of the project whose relationship and permission records apply. */
   readonly ebrProject: string
 }
 

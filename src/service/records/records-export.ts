@@ -1,5 +1,5 @@
 /**
- * Exports opt-outs and consents as tables that an import can read. A table is a snapshot, unaffected by
+ * Exports opt-outs, and relationship and permission records, as tables that an import can read. A table is a snapshot, unaffected by
  * writes during the export, and is written in parts, since a list may be long.
  */
 import { formatCsvCell } from '../../data/feeds/reject-file.js'
@@ -35,8 +35,8 @@ export interface RecordsExportSummary {
 
 type RecordsExportDeps = Pick<RecordsImportDeps, 'storage' | 'projects'>
 
-interface ConsentExportDeps extends RecordsExportDeps {
-  /** Finds a number's time zones, which determine the local day of an opt-out or consent. */
+interface EbrExportDeps extends RecordsExportDeps {
+  /** Finds a number's time zones, which determine the local day of an opt-out or record. */
   readonly numberingPlan: Pick<NumberingPlan, 'lookup'>
 }
 
@@ -58,17 +58,17 @@ export function exportOptOuts(
 /**
  * Exports the records in force, including expired ones, but not those that an opt-out ended: if the
  * number has since been removed from the list, the exported opt-outs lack it, and an import of the
- * consents would revive the record.
+ * records would revive the record.
  */
-export function exportConsents(
-  { numberingPlan, ...deps }: ConsentExportDeps,
+export function exportEbrRecords(
+  { numberingPlan, ...deps }: EbrExportDeps,
   options: RecordsExportOptions,
 ): Promise<RecordsExportSummary> {
-  return exportRows<ConsentRow>(deps, options, {
+  return exportRows<EbrRow>(deps, options, {
     header: 'number,type,date,obligationEnds,reference,brand,email,source\r\n',
     selectProject: ({ ebrProject }) => ebrProject,
-    readPage: readConsentsPage,
-    format: (row) => (isEffective(row, numberingPlan) ? formatConsent(row) : undefined),
+    readPage: readEbrPage,
+    format: (row) => (isEffective(row, numberingPlan) ? formatEbrRecord(row) : undefined),
   })
 }
 
@@ -139,7 +139,7 @@ type RecordColumns =
   | ('number' | 'type' | 'contact_on' | 'contact_at' | 'obligation_ends_on' | 'reference_num')
   | ('brand' | 'email' | 'recorded_at' | 'stored_seq' | 'imported' | 'lifts_opt_out' | 'key_id')
 
-interface ConsentRow extends Pick<EbrRecordRow, RecordColumns> {
+interface EbrRow extends Pick<EbrRecordRow, RecordColumns> {
   readonly consent: string | null
   /** The columns from here on are those of the number's internal list entry, null without one. */
   readonly added_at: Instant | null
@@ -149,10 +149,10 @@ interface ConsentRow extends Pick<EbrRecordRow, RecordColumns> {
   readonly opted_out_by_date: number | null
 }
 
-function readConsentsPage(
+function readEbrPage(
   db: Db,
   { accountId, projectCode, internalDncList, after }: Page,
-): Promise<ConsentRow[]> {
+): Promise<EbrRow[]> {
   return db
     .selectFrom('ebr_records as record')
     .leftJoin('internal_dnc as entry', (join) =>
@@ -174,7 +174,7 @@ function readConsentsPage(
     .execute()
 }
 
-function isEffective(row: ConsentRow, plan: ConsentExportDeps['numberingPlan']): boolean {
+function isEffective(row: EbrRow, plan: EbrExportDeps['numberingPlan']): boolean {
   // The table cannot express that a permission overrides no opt-out, so an imported one would.
   if (row.type === 'P' && !row.lifts_opt_out) return false
   // Nor can it express that a consent ends, or is for some calls only.
@@ -190,7 +190,7 @@ function isEffective(row: ConsentRow, plan: ConsentExportDeps['numberingPlan']):
   return findOptOutEffect(toEbrRecord(row), entry, places) === undefined
 }
 
-function formatConsent(row: ConsentRow): string {
+function formatEbrRecord(row: EbrRow): string {
   return formatCsvLine([
     row.number,
     row.type,

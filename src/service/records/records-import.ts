@@ -1,16 +1,16 @@
 /**
- * Imports opt-outs or consents, all or none. Each is dated by its row: of an opt-out and a consent the
+ * Imports opt-outs, or relationship and permission records, all or none. Each is dated by its row: of an opt-out and a permission the
  * newer applies, whichever was imported first; on a tie, the opt-out applies.
  */
 import { Readable } from 'node:stream'
 import { type BadLine, BadLines } from '../../data/feeds/bad-lines.js'
 import type { FeedFileSummary } from '../../data/feeds/fact-table.js'
 import {
-  type ConsentFile,
+  type EbrRecordFile,
   type OptOutFile,
   type RecordColumnNames,
   type RecordFile,
-  readConsents,
+  readEbrRecords,
   readOptOuts,
 } from '../../data/feeds/record-files.js'
 import { computeReadDigest, type SourceFile } from '../../data/files/source-file.js'
@@ -25,7 +25,7 @@ import type { ScopeResolver } from '../projects/project-scope.js'
 import { type ProjectLists, readCurrentLists, requireScope } from '../projects/project-scope.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
 import type { RowOwner } from '../sql/rows-by-number.js'
-import { consentRecords } from './staged-consents.js'
+import { ebrRecordImport } from './staged-ebr-records.js'
 import { optOutRecords } from './staged-opt-outs.js'
 import { type RecordImportKind, StagedRecords } from './staged-records.js'
 
@@ -82,13 +82,13 @@ export async function importOptOuts(
 }
 
 /** Throws the same errors as {@link importOptOuts}. */
-export async function importConsents(
+export async function importEbrRecords(
   parts: RecordsImportDeps,
-  options: RecordsImportOptions & Pick<ConsentFile, 'type'>,
+  options: RecordsImportOptions & Pick<EbrRecordFile, 'type'>,
 ): Promise<RecordsImportSummary> {
   return await importRecords(parts, options, {
-    kind: consentRecords,
-    read: (file) => readConsents({ ...file, type: options.type }),
+    kind: ebrRecordImport,
+    read: (file) => readEbrRecords({ ...file, type: options.type }),
     selectProject: ({ ebrProject }) => ebrProject,
   })
 }

@@ -91,8 +91,7 @@ export function evaluateRelationship(question: RelationshipInput): RelationshipF
     return { internalList, relationship: 'none', ebrType: '', expiresOn: undefined }
   }
   const optOut = findOptOutEffect(record, entry, places)
-  const { expiry: byLaw, endsBy } = computeExpiry(record, question)
-  const lawful = Math.min(byLaw, record.consent?.endsOn ?? byLaw)
+  const { expiry: lawful, endsBy } = computeExpiry(record, question)
   const expiry = optOut?.effect === 'ended' ? Math.min(lawful, toUtcDay(optOut.optedOutAt)) : lawful
   const current =
     optOut?.effect !== 'ended' &&
@@ -128,7 +127,8 @@ function computeExpiry(
   record: EbrRecord,
   { law, places, at }: RelationshipInput,
 ): { readonly expiry: LocalDay; readonly endsBy?: string } {
-  if (record.isFixed) return { expiry: computeFederalExpiry(record) }
+  // A permission ends with its consent, wherever the number is.
+  if (record.isFixed || record.type === 'P') return { expiry: computeFederalExpiry(record) }
   let expiry = neverExpires
   let strictest: RegionDay | undefined
   for (const { region, zone } of places) {
@@ -138,7 +138,7 @@ function computeExpiry(
     expiry = inRegion
     strictest = local
   }
-  // A permission has no end, and no known rule gives a trial one.
+  // No known rule gives a trial an end.
   if (strictest === undefined || record.type === 'T') return { expiry }
   const { region, day } = strictest
   // Of a record that ends later, the row of its end decides.

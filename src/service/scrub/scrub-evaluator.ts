@@ -47,7 +47,7 @@ import {
 export interface ScrubEvaluatorDeps {
   readonly projects: ScopeResolver
   readonly internalDnc: Pick<InternalDncEntrySource, 'findEntry'>
-  readonly consent: Pick<EbrRecordSource, 'findRecord'>
+  readonly ebrRecords: Pick<EbrRecordSource, 'findRecord'>
   readonly postalCodes: PostalCodes
 }
 
@@ -139,12 +139,12 @@ export class ScrubEvaluator {
     const { accountId, internalDncList, ebrProject } = scope
     const { number, postalCode } = question
     const { fixedFacts } = account
-    const { internalDnc, consent } = this.#deps
+    const { internalDnc, ebrRecords } = this.#deps
     const now = account.clock.now()
     const at = question.at ?? now
     const known = { account, scope, number, postalCode, now, at, isForDecision: true }
     const entry = internalDnc.findEntry(accountId, internalDncList, number, fixedFacts)
-    const record = consent.findRecord(accountId, ebrProject, number, fixedFacts)
+    const record = ebrRecords.findRecord(accountId, ebrProject, number, fixedFacts)
     return entry instanceof Promise || record instanceof Promise
       ? this.#judgeLater(known, entry, record)
       : this.judge({ ...known, entry, record })

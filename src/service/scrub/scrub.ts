@@ -21,7 +21,7 @@ import { type EvaluatedRow, toScrubRow } from './scrub-row.js'
 export interface ScrubDeps {
   readonly projects: ScopeResolver
   readonly internalDnc: Pick<InternalDncEntrySource, 'findEntries'>
-  readonly consent: Pick<EbrRecordSource, 'findRecords'>
+  readonly ebrRecords: Pick<EbrRecordSource, 'findRecords'>
   readonly evaluator: Pick<ScrubEvaluator, 'judge'>
   readonly viewOf: (accountId: string) => Omit<EvaluatedAccount, 'fixedFacts'>
 }
@@ -51,7 +51,7 @@ export class Scrub {
    */
   async listRows(accountId: string, request: ScrubQuery): Promise<readonly EvaluatedRow[]> {
     const { items, version, aiKeepsVoiceWindows } = request
-    const { projects, internalDnc, consent, evaluator, viewOf } = this.#deps
+    const { projects, internalDnc, ebrRecords, evaluator, viewOf } = this.#deps
     const account = viewOf(accountId)
     const now = account.clock.now()
     const { at = now } = request
@@ -59,7 +59,7 @@ export class Scrub {
     const numbers = await distinctNumbers(items)
     const [entries, records] = await Promise.all([
       internalDnc.findEntries(accountId, scope.internalDncList, numbers),
-      consent.findRecords(accountId, scope.ebrProject, numbers),
+      ebrRecords.findRecords(accountId, scope.ebrProject, numbers),
     ])
     return await mapInSlices(items, (item) => {
       const { phone, postalCode } = item

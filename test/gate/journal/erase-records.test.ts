@@ -111,6 +111,27 @@ it('keeps each record in its place, and what does not concern the number', async
   await journal.close()
 })
 
+it('leaves nothing by which a kept opt-out or consent of the person is found', async () => {
+  const { journal, append } = testJournal(dataDir, () => noon)
+  await journal.open()
+  const since = new Date(noon).toISOString()
+  const detail = `consent c12 permits only manual; the opt-out of ${since} ended it`
+  const decision = await blocked('d1')
+  const findings = decision.findings.map((finding) => ({ ...finding, detail }))
+  await append({ ...decision, findings })
+  await append(await blocked('d2', { dialed: '2125550199' }))
+  expect(journal.find('main', 'd1')?.message).toMatch(/consent c12/)
+  journal.erase(requested())
+  await journal.drain()
+  const erased = journal.find('main', 'd1')
+  const day = since.slice(0, 10)
+  const left = `consent permits only manual; the opt-out of ${day} ended it`
+  expect(erased?.message).toContain(left)
+  expect(new Set(erased?.findings.map((finding) => finding.detail))).toEqual(new Set([left]))
+  expect(JSON.stringify(journal.find('main', 'd2')?.findings)).toContain(`since ${day}T`)
+  await journal.close()
+})
+
 it('takes out the subject, which may be the id of a debt', async () => {
   const { journal, append } = testJournal(dataDir, () => noon)
   await journal.open()

@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { exportConsents, exportOptOuts } from '../../../src/service/records/records-export.js'
+import { exportEbrRecords, exportOptOuts } from '../../../src/service/records/records-export.js'
 import {
-  importConsents,
+  importEbrRecords,
   importOptOuts,
   type RecordsImportOptions,
 } from '../../../src/service/records/records-import.js'
@@ -48,7 +48,7 @@ async function optOuts(text: string, more: More = {}) {
 async function consents(text: string, more: More = {}) {
   const { undated: _, type, ...rest } = more
   const wanted = { accountId: 'main', path: file(text), source: 'crm', columnNames: {}, type }
-  return toldOf(await importConsents(parts(), { ...wanted, ...rest }))
+  return toldOf(await importEbrRecords(parts(), { ...wanted, ...rest }))
 }
 
 function toldOf({ outcomes }: Awaited<ReturnType<typeof importOptOuts>>) {
@@ -185,7 +185,7 @@ describe('opt-outs', () => {
     await optOuts(oneOptOut('2026-11-24'))
     await pdnc('remove')
     const written = { accountId: 'main', write: () => undefined }
-    expect(await exportConsents(parts(), written)).toMatchObject({ rows: 0, omitted: 1 })
+    expect(await exportEbrRecords(parts(), written)).toMatchObject({ rows: 0, omitted: 1 })
   })
 
   test('one with a time wins a tie too, beside an older opt-out of the API and once it is gone', async () => {
@@ -433,7 +433,7 @@ describe('all or none', () => {
 })
 
 describe('an export', () => {
-  async function exported(what: typeof exportConsents) {
+  async function exported(what: typeof exportEbrRecords) {
     let text = ''
     const write = (more: string) => {
       text += more
@@ -451,7 +451,7 @@ describe('an export', () => {
     running.clock.at += hour
     await ebr('2026-11-23')
     await pdnc('remove', `${number},${evening}`)
-    const { text, ...told } = await exported(exportConsents)
+    const { text, ...told } = await exported(exportEbrRecords)
     expect(told).toMatchObject({ rows: 1, omitted: 1 })
     expect(text).toContain(`${number},P,2026-11-23,`)
   })
@@ -481,7 +481,7 @@ describe('an export', () => {
     await optOuts(oneOptOut('2026-03-04', '2127361001'))
     await pdnc('add', '2127361002')
     await pdnc('remove', '2127361002')
-    const { text, ...told } = await exported(exportConsents)
+    const { text, ...told } = await exported(exportEbrRecords)
     expect(told).toEqual({ project: 'main', rows: 2, omitted: 1 })
     expect(text.split('\r\n').slice(0, 3)).toEqual([
       'number,type,date,obligationEnds,reference,brand,email,source',
@@ -501,7 +501,7 @@ describe('an export', () => {
     const ebrList = [{ phoneNumber: number, type: 'P', dateOfLastContact: '2026-03-06' }]
     await running.postJson('/app/main/rpc/ebr', { ebrList }, key)
     expect(await decide()).toBe('block internal-dnc')
-    expect(await exported(exportConsents)).toMatchObject({ rows: 0, omitted: 1 })
+    expect(await exported(exportEbrRecords)).toMatchObject({ rows: 0, omitted: 1 })
   })
 
   test("has no permission of an Agent's key, which would lift an opt-out where it is imported", async () => {
@@ -512,6 +512,6 @@ describe('an export', () => {
     })
     const ebrList = [{ phoneNumber: number, type: 'P', dateOfLastContact: '2026-03-06' }]
     await running.postJson('/app/main/rpc/ebr', { ebrList }, key)
-    expect(await exported(exportConsents)).toMatchObject({ rows: 0, omitted: 1 })
+    expect(await exported(exportEbrRecords)).toMatchObject({ rows: 0, omitted: 1 })
   })
 })

@@ -216,7 +216,12 @@ it('an opt-out of everything that an edge is given holds for every project, also
   for (const code of [undefined, 'OWN']) await untilDecided(edge, number, 'allow permitted', code)
   await untilDecided(edge, number, 'block unknown-project', 'ASLEEP')
   edge.line.pause()
-  const said = { said: 'I will sue you', channel: 'call-voice', source: 'agent' }
+  const said = {
+    said: 'I will sue you',
+    goods: 'solar panels',
+    channel: 'call-voice',
+    source: 'agent',
+  }
   const { status, text } = await send(edge, '/v1/opt-outs', { number, ...said })
   expect(status, text).toBe(200)
   await saveProject('MEANWHILE', false, 'POST')
@@ -224,7 +229,7 @@ it('an opt-out of everything that an edge is given holds for every project, also
   edge.line.resume()
   await untilPassedOn()
   const stored = await cluster.query(
-    `select said, channel, source, understood, scope from opt_out_statements where number = '${number}'`,
+    `select said, goods, channel, source, understood, scope from opt_out_statements where number = '${number}'`,
   )
   expect(stored).toEqual([{ ...said, understood: expect.anything(), scope: 'everything' }])
   expect(Number(stored[0]?.understood)).toBe(0)

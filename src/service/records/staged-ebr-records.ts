@@ -1,6 +1,6 @@
-/** The consents of an import: how they are compared with those on file, and stored. */
+/** The relationship and permission records of an import: how they are compared with those on file, and stored. */
 import { sql } from 'kysely'
-import type { ImportedConsent } from '../../data/feeds/record-files.js'
+import type { ImportedEbrRecord } from '../../data/feeds/record-files.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { formatDay, msPerDay, msPerHour } from '../../domain/time/dates.js'
@@ -30,7 +30,7 @@ const stagedColumns = sql`number, ${detailColumns}, counts_from`
 
 const newestFirst = orderOf('import_rows').map((part) => sql`${part} desc`)
 
-export const consentRecords: RecordImportKind<ImportedConsent> = {
+export const ebrRecordImport: RecordImportKind<ImportedEbrRecord> = {
   outcomeLabels: {
     added: 'stored',
     replacing: 'stored in place of an older record',
@@ -39,14 +39,14 @@ export const consentRecords: RecordImportKind<ImportedConsent> = {
     ended: 'left out: the record on file has been ended since',
   },
   storedOutcomes: ['added', 'replacing'],
-  sortedTable: 'import_consents',
+  sortedTable: 'import_ebr_records',
   columns: `type text not null, contact_on text not null, contact_at bigint,
     obligation_ends_on text, reference_num text, brand text, email text,
     counts_from bigint not null`,
   judgedColumns: 'replaced integer',
   insertedColumns: stagedColumns,
   toValues,
-  sort: sql`insert into import_consents (${stagedColumns}) select ${stagedColumns} from (
+  sort: sql`insert into import_ebr_records (${stagedColumns}) select ${stagedColumns} from (
       select ${stagedColumns}, row_number() over
         (partition by number order by ${sql.join(newestFirst)}, rowid desc) as place
       from import_rows)
@@ -63,7 +63,7 @@ export const consentRecords: RecordImportKind<ImportedConsent> = {
         when ${sql.join(same, sql` and `)} then 'unchanged'
         when (${sql.join(orderOf('said'))}) >= (${sql.join(orderOf('record'))}) then 'replacing'
         else 'older' end
-      from import_consents as said left join ebr_records as record
+      from import_ebr_records as said left join ebr_records as record
         on record.account_id = ${accountId} and record.project_code = ${projectCode}
           and record.number = said.number and record.superseded_at is null
       left join (select number, max(superseded_at) as ended_at from ebr_records
@@ -79,14 +79,14 @@ export const consentRecords: RecordImportKind<ImportedConsent> = {
         recorded_at, stored_at, stored_seq, imported, lifts_opt_out, key_id)
       select ${owner.accountId}, ${owner.projectCode}, said.number, ${detailColumns},
         ${at}, ${storedAt}, ${seq}, 1, 1, ${keyId}
-      from import_consents as said join import_judged as judged on judged.number = said.number
+      from import_ebr_records as said join import_judged as judged on judged.number = said.number
       where judged.outcome in ('added', 'replacing') order by said.number`.execute(transaction)
   },
 }
 
 /** A record dated later than its import, in a zone where that day has begun, is dated by the import. */
 function toValues(
-  { number, type, contact, obligationEndsOn, ...texts }: ImportedConsent,
+  { number, type, contact, obligationEndsOn, ...texts }: ImportedEbrRecord,
   now: Instant,
 ) {
   return [

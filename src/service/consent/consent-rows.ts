@@ -1,12 +1,13 @@
 /** The rows of stored consents, which permission records point to. */
 import { createHash } from 'node:crypto'
 import type { Selectable } from 'kysely'
-import type { ConsentTerms } from '../../domain/compliance.js'
-import type { ConsentProof, StoredConsent } from '../../domain/consent-records.js'
+import { type ConsentEvidence, type ConsentTerms, rankEvidence } from '../../domain/compliance.js'
+import type { NewConsent, StoredConsent } from '../../domain/consent-records.js'
 import { formatDay, formatInstant } from '../../domain/time/dates.js'
 import type { ConsentRow } from '../../storage/service-tables.js'
 import type { Db } from '../../storage/tables.js'
 import type { RowWrite } from '../sql/rows-by-number.js'
+import { type EbrRecord, withoutEvidence } from './ebr-record.js'
 
 /** In hex. */
 export function hashWording(wording: string): string {
@@ -14,12 +15,12 @@ export function hashWording(wording: string): string {
 }
 
 /** Returns what the records that point to it say of it. */
-export async function insertProof(
+export async function insertConsent(
   db: Db,
   { owner, at, seq, keyId }: RowWrite,
-  proof: ConsentProof,
+  newConsent: NewConsent,
 ): Promise<ConsentTerms> {
-  const { number, givenAt, seller, channel, method, wording, kinds, purposes, endsOn } = proof
+  const { number, givenAt, seller, channel, method, wording, kinds, purposes, endsOn } = newConsent
   const id = `c${seq}`
   const row = {
     id,
@@ -32,9 +33,9 @@ export async function insertProof(
     method,
     wording,
     wording_sha256: hashWording(wording),
-    page: proof.page ?? null,
-    certificate: proof.certificate ?? null,
-    person: proof.personId ?? null,
+    page: newConsent.page ?? null,
+    certificate: newConsent.certificate ?? null,
+    person: newConsent.personId ?? null,
     purposes: purposes ? JSON.stringify(purposes) : null,
     kinds: kinds ? JSON.stringify(kinds) : null,
     ends_on: endsOn === undefined ? null : formatDay(endsOn),
@@ -45,8 +46,33 @@ export async function insertProof(
   return { evidence: findEvidence(row), id, kinds, purposes, endsOn }
 }
 
-function findEvidence({ method, certificate }: Pick<ConsentRow, 'method' | 'certificate'>) {
-  return certificate === null ? method : 'certified'
+export function findEvidence({
+  method,
+  certificate,
+}: Pick<NewConsent, 'method'> & { readonly certificate?: string | null | undefined }) {
+  return certificate == null ? method : 'certified'
+}
+
+/**
+ * Whether the permission on file was given later than a consent that is reported now: by the day, on one day by the stronger
+ * evidence unless an opt-out has come between them, then by the time.
+ */
+export function isGivenLater(
+  kept: EbrRecord,
+  reported: Pick<EbrRecord, 'contactOn' | 'contactAt'> & {
+    readonly evidence: ConsentEvidence
+    /** Of the latest opt-out. */
+    readonly optedOutSeq: number
+  },
+): boolean {
+  // What is fixed has the same age at every instant.
+  if (kept.type !== 'P' || kept.isFixed) return false
+  if (kept.contactOn !== reported.contactOn) return kept.contactOn > reported.contactOn
+  const { evidence } = kept.consent ?? withoutEvidence
+  if (evidence !== reported.evidence && kept.storedSeq >= reported.optedOutSeq) {
+    return rankEvidence(evidence) > rankEvidence(reported.evidence)
+  }
+  return (kept.contactAt ?? 0) > (reported.contactAt ?? 0)
 }
 
 export function toStoredConsent(row: Selectable<ConsentRow>): StoredConsent {
@@ -55,7 +81,7 @@ export function toStoredConsent(row: Selectable<ConsentRow>): StoredConsent {
     givenAt: formatInstant(row.given_at),
     endsOn: row.ends_on,
     seller: row.seller,
-    channel: row.channel as ConsentProof['channel'],
+    channel: row.channel as NewConsent['channel'],
     method: row.method,
     evidence: findEvidence(row),
     wording: row.wording,

@@ -1,14 +1,14 @@
 /**
- * Lists relationship and consent records and ends them. The published API has neither operation, but
- * a consent recorded by mistake must be revocable.
+ * Lists relationship and permission records and ends them. The published API has neither operation, but
+ * a permission recorded by mistake must be revocable.
  */
 import type { Selectable } from 'kysely'
 import type { Caller } from '../../domain/caller.js'
 import type { ChangeObserver } from '../../domain/change-notifier.js'
 import type {
   ConfirmedCall,
-  ConsentRecord,
-  ConsentRecordsRequest,
+  EbrRecordsRequest,
+  ListedEbrRecord,
 } from '../../domain/consent-records.js'
 import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js'
 import { formatInstant, msPerHour, toUtcDay } from '../../domain/time/dates.js'
@@ -34,7 +34,7 @@ import {
   supersedeRecords,
 } from './ebr-rows.js'
 
-export interface ConsentRecordsOptions {
+export interface EbrRecordListOptions {
   readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
   readonly projects: ScopeResolver
   readonly changes: ChangeObserver
@@ -44,26 +44,26 @@ export interface ConsentRecordsOptions {
 
 const maxProblems = 20
 
-export class ConsentRecords {
-  readonly #options: ConsentRecordsOptions
+export class EbrRecordList {
+  readonly #options: EbrRecordListOptions
 
-  constructor(options: ConsentRecordsOptions) {
+  constructor(options: EbrRecordListOptions) {
     this.#options = options
   }
 
   /** The stored records in force for the numbers, without the fixed facts of the sandbox. */
   async list(
     { accountId }: Caller,
-    request: ConsentRecordsRequest,
-  ): Promise<readonly ConsentRecord[]> {
+    request: EbrRecordsRequest,
+  ): Promise<readonly ListedEbrRecord[]> {
     const { storage, projects } = this.#options
     const scope = await requireScope(projects, accountId, request)
     const owner = { accountId, projectCode: scope.ebrProject }
-    const found: ConsentRecord[] = []
+    const found: ListedEbrRecord[] = []
     for (const chunk of splitIntoChunks(await distinctNumbers(request.numbers), storage.traits)) {
       await yieldToEventLoop()
       const rows = await selectCurrentRecords(storage.db, owner, chunk).execute()
-      found.push(...rows.map(toConsentRecord))
+      found.push(...rows.map(toListedRecord))
     }
     return found
   }
@@ -72,7 +72,7 @@ export class ConsentRecords {
    * Ends the records in force for the numbers; they are kept as evidence. Resolves to their count once
    * the change is on disk and announced.
    */
-  async remove(caller: Caller, request: ConsentRecordsRequest): Promise<number> {
+  async remove(caller: Caller, request: EbrRecordsRequest): Promise<number> {
     const { accountId } = caller
     const { storage, projects, changes, viewOf, changeHead } = this.#options
     const scope = await requireScope(projects, accountId, request)
@@ -136,7 +136,7 @@ async function distinctNumbers(texts: readonly string[]): Promise<readonly Phone
   return [...numbers]
 }
 
-function toConsentRecord(row: Selectable<EbrRecordRow>): ConsentRecord {
+function toListedRecord(row: Selectable<EbrRecordRow>): ListedEbrRecord {
   return {
     phoneNumber: row.number,
     type: row.type,

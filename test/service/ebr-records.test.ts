@@ -31,9 +31,9 @@ function shown(record: EbrRecord | undefined): string {
 }
 
 async function recorded(records: readonly EbrInput[], keepBetterEbr: boolean, number = ny) {
-  const { consent } = await build()
-  await consent.record(me, { keepBetterEbr, records })
-  return shown((await consent.findRecords('main', 'main', [n(number)])).get(number))
+  const { ebrRecords } = await build()
+  await ebrRecords.record(me, { keepBetterEbr, records })
+  return shown((await ebrRecords.findRecords('main', 'main', [n(number)])).get(number))
 }
 
 describe('what is kept of a record', () => {
@@ -50,16 +50,16 @@ describe('what is kept of a record', () => {
   })
 
   test('the day of an instant is its UTC day', async () => {
-    const { consent } = await build()
+    const { ebrRecords } = await build()
     const dateOfLastContact = '2026-11-19T23:30:00-05:00'
-    await consent.record(me, { keepBetterEbr: false, records: [{ ...good, dateOfLastContact }] })
-    const record = (await consent.findRecords('main', 'main', [n(ny)])).get(ny)
+    await ebrRecords.record(me, { keepBetterEbr: false, records: [{ ...good, dateOfLastContact }] })
+    const record = (await ebrRecords.findRecords('main', 'main', [n(ny)])).get(ny)
     expect(record?.contactOn).toBe(parseDay('2026-11-20'))
   })
 
   test('all fields reach the row', async () => {
-    const { consent, clock } = await build()
-    await consent.record(me, {
+    const { ebrRecords, clock } = await build()
+    await ebrRecords.record(me, {
       keepBetterEbr: false,
       records: [
         {
@@ -88,18 +88,18 @@ describe('what is kept of a record', () => {
         superseded_at: null,
       },
     ])
-    const record = (await consent.findRecords('main', 'main', [n(ny)])).get(ny)
+    const record = (await ebrRecords.findRecords('main', 'main', [n(ny)])).get(ny)
     expect(record?.obligationEndsOn).toBe(parseDay('2027-12-31'))
   })
 
   test('several numbers in one string each get the record', async () => {
-    const { consent, changes } = await build()
+    const { ebrRecords, changes } = await build()
     const records = [{ ...good, phoneNumber: `${ny}, ${ct},2125550101` }]
-    expect(await consent.record(me, { keepBetterEbr: false, records })).toEqual({
+    expect(await ebrRecords.record(me, { keepBetterEbr: false, records })).toEqual({
       stored: 3,
       warnings: [],
     })
-    const inForce = await consent.findRecords('main', 'main', [
+    const inForce = await ebrRecords.findRecords('main', 'main', [
       n(ny),
       n(ct),
       n('2125550101'),
@@ -110,13 +110,13 @@ describe('what is kept of a record', () => {
   })
 
   test('a contact dated tomorrow counts from its report', async () => {
-    const { consent, clock } = await build()
+    const { ebrRecords, clock } = await build()
     const records = [
       { ...good, type: 'P', dateOfLastContact: '11/21/2026' },
       { ...good, phoneNumber: ct, type: 'P', dateOfLastContact: '2026-11-21T06:00:00Z' },
     ]
-    await consent.record(me, { keepBetterEbr: false, records })
-    const inForce = await consent.findRecords('main', 'main', [n(ny), n(ct)])
+    await ebrRecords.record(me, { keepBetterEbr: false, records })
+    const inForce = await ebrRecords.findRecords('main', 'main', [n(ny), n(ct)])
     expect(inForce.get(ny)?.contactOn).toBe(parseDay('2026-11-20'))
     expect(inForce.get(ct)?.contactAt).toBe(clock.now())
   })
@@ -223,11 +223,11 @@ describe('which record is in force', () => {
       [false, replaced],
       [true, ranked],
     ] as const) {
-      const { consent } = await build()
+      const { ebrRecords } = await build()
       await database.db.deleteFrom('ebr_records').execute()
-      await consent.record(me, { keepBetterEbr, records: [first] })
-      await consent.record(me, { keepBetterEbr, records: [second] })
-      const inForce = await consent.findRecords('main', 'main', [number])
+      await ebrRecords.record(me, { keepBetterEbr, records: [first] })
+      await ebrRecords.record(me, { keepBetterEbr, records: [second] })
+      const inForce = await ebrRecords.findRecords('main', 'main', [number])
       expect(shown(inForce.get(number))).toBe(expected)
     }
   })
@@ -240,14 +240,14 @@ describe('which record is in force', () => {
   })
 
   test('every record reported is kept as evidence, one of them in force', async () => {
-    const { consent, clock } = await build()
-    await consent.record(me, { keepBetterEbr: false, records: [record('P', '2026-01-01')] })
+    const { ebrRecords, clock } = await build()
+    await ebrRecords.record(me, { keepBetterEbr: false, records: [record('P', '2026-01-01')] })
     const first = clock.now()
     clock.advance(60_000)
     const records = [record('S', '2026-01-01'), record('I', '2026-11-01')]
-    await consent.record(me, { keepBetterEbr: true, records })
+    await ebrRecords.record(me, { keepBetterEbr: true, records })
     clock.advance(60_000)
-    await consent.record(me, { keepBetterEbr: false, records: [record('S', '2026-02-02')] })
+    await ebrRecords.record(me, { keepBetterEbr: false, records: [record('S', '2026-02-02')] })
     const kept = await database.db
       .selectFrom('ebr_records')
       .select(['type', 'contact_on', 'recorded_at', 'superseded_at'])
@@ -262,10 +262,10 @@ describe('which record is in force', () => {
   })
 
   test('facts of one day are told apart by their time', async () => {
-    const { consent } = await build()
+    const { ebrRecords } = await build()
     const records = [record('P', '2026-11-20T08:00:00Z'), record('P', '2026-11-20T09:00:01Z')]
-    await consent.record(me, { keepBetterEbr: false, records })
-    expect(shown((await consent.findRecords('main', 'main', [n(ny)])).get(ny))).toBe(
+    await ebrRecords.record(me, { keepBetterEbr: false, records })
+    expect(shown((await ebrRecords.findRecords('main', 'main', [n(ny)])).get(ny))).toBe(
       'P 2026-11-20T09:00:01Z',
     )
     const rows = await database.db.selectFrom('ebr_records').select('contact_at').execute()
@@ -328,15 +328,15 @@ describe('bad records', () => {
     ['a brand that is no text', { ...good, brand: 7 }, 'brand', '7'],
     ['a reference that is no text', { ...good, referenceNum: true }, 'referenceNum', 'true'],
   ])('%s refuses the whole request by field path and value', async (_name, bad, field, value) => {
-    const { consent, changes } = await build()
-    const refusal = consent.record(me, { keepBetterEbr: false, records: [good, good, bad] })
+    const { ebrRecords, changes } = await build()
+    const refusal = ebrRecords.record(me, { keepBetterEbr: false, records: [good, good, bad] })
     await expect(refusal).rejects.toMatchObject({ kind: 'invalid-request' })
     const problems = await refusal.catch((error: { problems: unknown }) => error.problems)
     expect(problems).toHaveLength(1)
     expect(problems).toMatchObject([
       { field: `ebrList[2].${field}`, ...(value === undefined ? {} : { value }) },
     ])
-    expect(await consent.findRecords('main', 'main', [n(ny), n(ct)])).toEqual(new Map())
+    expect(await ebrRecords.findRecords('main', 'main', [n(ny), n(ct)])).toEqual(new Map())
     expect(changes.heard).toEqual([])
   })
 
@@ -349,15 +349,15 @@ describe('bad records', () => {
     ],
     ['an obligation that ends years ahead', { dateObligationEnds: '12/31/2040' }],
   ])('%s is no mistake', async (_name, change) => {
-    const { consent } = await build()
-    await consent.record(me, { keepBetterEbr: false, records: [{ ...good, ...change }] })
-    expect((await consent.findRecords('main', 'main', [n(ny)])).size).toBe(1)
+    const { ebrRecords } = await build()
+    await ebrRecords.record(me, { keepBetterEbr: false, records: [{ ...good, ...change }] })
+    expect((await ebrRecords.findRecords('main', 'main', [n(ny)])).size).toBe(1)
   })
 
   test('every problem is listed, up to a limit', async () => {
-    const { consent } = await build()
+    const { ebrRecords } = await build()
     const bad = { phoneNumber: '1', type: 'X', dateOfLastContact: 'never' }
-    const few = consent.record(me, { keepBetterEbr: false, records: [good, bad] })
+    const few = ebrRecords.record(me, { keepBetterEbr: false, records: [good, bad] })
     await expect(few).rejects.toMatchObject({
       problems: [
         { field: 'ebrList[1].phoneNumber' },
@@ -366,7 +366,7 @@ describe('bad records', () => {
       ],
     })
     const records = Array.from({ length: 100 }, () => bad)
-    const problems = await consent
+    const problems = await ebrRecords
       .record(me, { keepBetterEbr: false, records })
       .catch((error: { problems: readonly { rule: string }[] }) => error.problems)
     expect(problems).toHaveLength(21)
@@ -374,59 +374,59 @@ describe('bad records', () => {
   })
 
   test('an unknown project is refused by name and value', async () => {
-    const { consent } = await build()
+    const { ebrRecords } = await build()
     await expect(
-      consent.record(me, { keepBetterEbr: false, records: [good], projectId: 'NOPE' }),
+      ebrRecords.record(me, { keepBetterEbr: false, records: [good], projectId: 'NOPE' }),
     ).rejects.toMatchObject({ problems: [{ field: 'projId', value: 'NOPE' }] })
   })
 })
 
 describe('whose records', () => {
   test('accounts do not see or replace each other’s', async () => {
-    const { consent } = await build()
-    await consent.record(me, { keepBetterEbr: false, records: [good] })
-    expect((await consent.findRecords('other', 'other', [n(ny)])).size).toBe(0)
-    expect((await consent.findRecords('other', 'main', [n(ny)])).size).toBe(0)
+    const { ebrRecords } = await build()
+    await ebrRecords.record(me, { keepBetterEbr: false, records: [good] })
+    expect((await ebrRecords.findRecords('other', 'other', [n(ny)])).size).toBe(0)
+    expect((await ebrRecords.findRecords('other', 'main', [n(ny)])).size).toBe(0)
     const theirs = { ...good, type: 'I' }
-    await consent.record(caller('other'), { keepBetterEbr: false, records: [theirs] })
-    expect((await consent.findRecords('main', 'main', [n(ny)])).get(ny)?.type).toBe('S')
-    expect((await consent.findRecords('other', 'other', [n(ny)])).get(ny)?.type).toBe('I')
+    await ebrRecords.record(caller('other'), { keepBetterEbr: false, records: [theirs] })
+    expect((await ebrRecords.findRecords('main', 'main', [n(ny)])).get(ny)?.type).toBe('S')
+    expect((await ebrRecords.findRecords('other', 'other', [n(ny)])).get(ny)?.type).toBe('I')
   })
 
   test('a project has its own records unless it inherits the Master Project’s', async () => {
-    const { consent, projects } = await build()
+    const { ebrRecords, projects } = await build()
     await projects.create({ accountId: 'main', code: 'OWN', name: 'x' })
     await projects.create({ accountId: 'main', code: 'SHARED', name: 'x', inheritsEbr: true })
-    await consent.record(me, { keepBetterEbr: false, records: [good], projectId: 'own' })
+    await ebrRecords.record(me, { keepBetterEbr: false, records: [good], projectId: 'own' })
     const records = [{ ...good, type: 'P' }]
-    await consent.record(me, { keepBetterEbr: false, records, projectId: 'shared' })
-    expect((await consent.findRecords('main', 'OWN', [n(ny)])).get(ny)?.type).toBe('S')
-    expect((await consent.findRecords('main', 'main', [n(ny)])).get(ny)?.type).toBe('P')
-    expect((await consent.findRecords('main', 'SHARED', [n(ny)])).size).toBe(0)
+    await ebrRecords.record(me, { keepBetterEbr: false, records, projectId: 'shared' })
+    expect((await ebrRecords.findRecords('main', 'OWN', [n(ny)])).get(ny)?.type).toBe('S')
+    expect((await ebrRecords.findRecords('main', 'main', [n(ny)])).get(ny)?.type).toBe('P')
+    expect((await ebrRecords.findRecords('main', 'SHARED', [n(ny)])).size).toBe(0)
   })
 })
 
 test('a restart keeps the records', async () => {
-  const { consent } = await build()
+  const { ebrRecords } = await build()
   const records = [{ ...good, type: 'P', dateOfLastContact: '2026-11-20T09:30:15Z' }]
-  await consent.record(me, { keepBetterEbr: false, records })
-  const before = await consent.findRecords('main', 'main', [n(ny)])
+  await ebrRecords.record(me, { keepBetterEbr: false, records })
+  const before = await ebrRecords.findRecords('main', 'main', [n(ny)])
   await database.reopen()
   const again = await build()
-  expect(await again.consent.findRecords('main', 'main', [n(ny)])).toEqual(before)
+  expect(await again.ebrRecords.findRecords('main', 'main', [n(ny)])).toEqual(before)
   expect(before.size).toBe(1)
 })
 
 test('ten thousand records go in with one call, and replace each other in the next', async () => {
-  const { consent } = await build()
+  const { ebrRecords } = await build()
   const numbers = Array.from({ length: 10_000 }, (_, index) => n(`212${5_550_000 + index}`))
   const records = numbers.map((phoneNumber) => ({ ...good, phoneNumber }))
-  await consent.record(me, { keepBetterEbr: false, records })
-  await consent.record(me, {
+  await ebrRecords.record(me, { keepBetterEbr: false, records })
+  await ebrRecords.record(me, {
     keepBetterEbr: true,
     records: records.map((record) => ({ ...record, type: 'P' })),
   })
-  const inForce = await consent.findRecords('main', 'main', numbers)
+  const inForce = await ebrRecords.findRecords('main', 'main', numbers)
   expect(inForce.size).toBe(10_000)
   expect(new Set([...inForce.values()].map((record) => record.type))).toEqual(new Set(['P']))
 })
@@ -448,9 +448,9 @@ describe('fixed records of the sandbox', () => {
   const visitor = caller('sandbox')
 
   test('they are in force for the sandbox alone', async () => {
-    const { consent } = await build(fixedFacts)
-    expect((await consent.findRecords('sandbox', 'sandbox', [n(ny), n(ct)])).get(ny)).toBe(fixed)
-    expect((await consent.findRecords('main', 'main', [n(ny)])).size).toBe(0)
+    const { ebrRecords } = await build(fixedFacts)
+    expect((await ebrRecords.findRecords('sandbox', 'sandbox', [n(ny), n(ct)])).get(ny)).toBe(fixed)
+    expect((await ebrRecords.findRecords('main', 'main', [n(ny)])).size).toBe(0)
   })
 
   test.each([
@@ -459,9 +459,9 @@ describe('fixed records of the sandbox', () => {
   ])(
     'a stored record replaces one, ranked like any other (keepBetterEBR %s)',
     async (keepBetterEbr, expected) => {
-      const { consent } = await build(fixedFacts)
-      await consent.record(visitor, { keepBetterEbr, records: [good] })
-      const record = (await consent.findRecords('sandbox', 'sandbox', [n(ny)])).get(ny)
+      const { ebrRecords } = await build(fixedFacts)
+      await ebrRecords.record(visitor, { keepBetterEbr, records: [good] })
+      const record = (await ebrRecords.findRecords('sandbox', 'sandbox', [n(ny)])).get(ny)
       expect(shown(record)).toBe(expected)
     },
   )
@@ -474,16 +474,16 @@ describe('a call in which the person confirms the identity', () => {
     return rows.map(({ confirmed_on }) => confirmed_on)
   }
   const setUp = async () => {
-    const { clock, consent, consentRecords } = await build()
+    const { clock, ebrRecords, ebrRecordList } = await build()
     clock.set('2026-11-20T12:00:00Z')
     const store = (more: Partial<EbrInput> = {}) =>
-      consent.record(me, { keepBetterEbr: false, records: [{ ...good, type: 'P', ...more }] })
+      ebrRecords.record(me, { keepBetterEbr: false, records: [{ ...good, type: 'P', ...more }] })
     await store()
     const confirm = (calledAt = at, more: object = {}) =>
-      consentRecords.confirmIdentity(me, { number: n(ny), calledAt, ...more })
+      ebrRecordList.confirmIdentity(me, { number: n(ny), calledAt, ...more })
     const read = async () => {
-      const record = (await consent.findRecords('main', 'main', [n(ny)])).get(ny)
-      const one = await consent.findRecord('main', 'main', n(ny), undefined)
+      const record = (await ebrRecords.findRecords('main', 'main', [n(ny)])).get(ny)
+      const one = await ebrRecords.findRecord('main', 'main', n(ny), undefined)
       expect(one?.confirmedOn).toBe(record?.confirmedOn)
       return record?.confirmedOn === undefined ? undefined : formatDay(record.confirmedOn)
     }
@@ -501,8 +501,8 @@ describe('a call in which the person confirms the identity', () => {
     await confirm(Date.parse('2026-11-22T11:00:00Z'))
     expect(await read()).toBe('2026-11-22')
     await database.reopen()
-    const { consent } = await build()
-    expect((await consent.findRecord('main', 'main', n(ny), undefined))?.confirmedOn).toBe(
+    const { ebrRecords } = await build()
+    expect((await ebrRecords.findRecord('main', 'main', n(ny), undefined))?.confirmedOn).toBe(
       parseDay('2026-11-22'),
     )
   })

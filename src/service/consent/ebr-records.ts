@@ -1,5 +1,5 @@
 /**
- * Existing business relationships and consents (spec, "Existing business relationship and
+ * Relationship and permission records (spec, "Existing business relationship and
  * consent"): one record in force per number and project; replaced records are kept as evidence.
  * `ebr-expiry.ts` computes when a record expires; the scrub decides what it permits.
  */
@@ -7,11 +7,10 @@
 import type { Caller } from '../../domain/caller.js'
 import type { ChangeObserver } from '../../domain/change-notifier.js'
 import type { MaybePromise } from '../../domain/compliance.js'
-import type { ConsentProof } from '../../domain/consent-records.js'
+import type { NewConsent } from '../../domain/consent-records.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { CandidatePlace, NumberingPlan } from '../../domain/place.js'
 import type { Instant } from '../../domain/time/clock.js'
-import { toUtcDay } from '../../domain/time/dates.js'
 import {
   forEachInSlices,
   mapInSlices,
@@ -23,9 +22,11 @@ import type { Db } from '../../storage/tables.js'
 import type { AccountView, FixedFacts } from '../account-view.js'
 import { findAccount } from '../accounts/accounts.js'
 import type { InternalDncEntrySource } from '../internal-dnc/internal-dnc-entry.js'
+import { beforeFirstWrite, selectEntries } from '../internal-dnc/internal-dnc-rows.js'
 import { notifyNumbersChanged } from '../notify-numbers-changed.js'
 import {
   type ProjectLists,
+  type ProjectScope,
   readCurrentLists,
   requireListAccess,
   requireScope,
@@ -34,8 +35,8 @@ import {
 import { recordNames } from '../scrub/result-letter.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
 import { NumberRowReader, type RowOwner, type RowStorage } from '../sql/rows-by-number.js'
-import { insertProof } from './consent-proofs.js'
-import { type EbrLaw, type EbrTerms, expiresAfter } from './ebr-expiry.js'
+import { findEvidence, insertConsent, isGivenLater } from './consent-rows.js'
+import { type EbrLaw, expiresAfter } from './ebr-expiry.js'
 import { type EbrInput, type ParsedEbr, readEbrList } from './ebr-input.js'
 import { type EbrRecord, type EbrRecordSource, toEbrRecord } from './ebr-record.js'
 import {
@@ -46,7 +47,7 @@ import {
 } from './ebr-rows.js'
 import { describeEbrWarning } from './ebr-warnings.js'
 
-export interface ConsentOptions {
+export interface EbrRecordsOptions {
   readonly storage: RowStorage & Pick<OpenDatabase, 'retryWhileLocked'>
   readonly projects: ScopeResolver
   readonly changes: ChangeObserver
@@ -76,12 +77,12 @@ export interface EbrResult {
   readonly warnings: readonly string[]
 }
 
-export class Consent implements EbrRecordSource {
-  readonly #options: ConsentOptions
+export class EbrRecords implements EbrRecordSource {
+  readonly #options: EbrRecordsOptions
   readonly #db: Db
   readonly #rows: NumberRowReader<StoredEbr>
 
-  constructor(options: ConsentOptions) {
+  constructor(options: EbrRecordsOptions) {
     this.#options = options
     this.#db = options.storage.db
     this.#rows = new NumberRowReader(options.storage, selectCurrentSummaries)
@@ -91,12 +92,13 @@ export class Consent implements EbrRecordSource {
    * Stores all records or none. A new record replaces the one in force, unless `keepBetterEbr` is set
    * and the existing one expires later. A record overrides no opt-out if its key could not remove one: an
    * Agent's key where the account does not let Agents remove numbers, or a key without the right
-   * `records`. With a proof, they point to it. Resolves when the change is on disk and announced.
+   * `records`. With a consent, they point to it, and only a permission given later stays in force. Resolves when the change
+   * is on disk and announced.
    */
   async record(
     caller: Caller,
     request: EbrBatch,
-    proof?: ConsentProof,
+    newConsent?: NewConsent,
   ): Promise<EbrResult & { readonly consentId?: string | undefined }> {
     const { accountId, keyId, role, limits } = caller
     const scope = await requireScope(this.#options.projects, accountId, request)
@@ -114,12 +116,14 @@ export class Consent implements EbrRecordSource {
       const liftsOptOut = mayRemove && limits.rights.has('records')
       const owner = { accountId, projectCode: ebrProject }
       const stored = await this.#readStored(transaction, owner, numbers)
-      const { keepBetterEbr: keepBetter } = request
-      const outcome = await this.#rank(accountId, { facts, stored, keepBetter })
+      const isKept = newConsent
+        ? await compareConsents(transaction, { accountId, ...lists }, newConsent)
+        : this.#compareExpiry(accountId, request)
+      const outcome = await this.#rank(accountId, { facts, stored, isKept })
       const change = await changeHead.takeNext(transaction, { accountId, numbers })
       const write = { owner, at, keyId, traits: storage.traits, ...change }
       await supersedeRecords(transaction, write, outcome.replaced)
-      const terms = proof && (await insertProof(transaction, write, proof))
+      const terms = newConsent && (await insertConsent(transaction, write, newConsent))
       const consent = terms && JSON.stringify(terms)
       await insertRecords(transaction, write, { ...outcome, liftsOptOut, consent })
       return { lists, outcome, consentId: terms?.id }
@@ -192,24 +196,25 @@ export class Consent implements EbrRecordSource {
     return stored
   }
 
-  /** Processes the records in request order, so the later of two for one number can win. */
-  async #rank(
-    accountId: string,
-    { facts, stored, keepBetter }: RankingInput,
-  ): Promise<RankingResult> {
-    const { clock, fixedFacts, law, numberingPlan } = this.#options.viewOf(accountId)
-    const day = toUtcDay(clock.now())
-    const isOutlasted = (kept: EbrTerms, fact: ParsedEbr) => {
-      const regions = findPlaces(numberingPlan, fact.number).map(({ region }) => region)
-      return expiresAfter(kept, fact, { regions, law, day })
+  #compareExpiry(accountId: string, { keepBetterEbr }: EbrBatch): IsKept {
+    const { clock, law, numberingPlan } = this.#options.viewOf(accountId)
+    const at = clock.now()
+    return (kept, fact) => {
+      if (!keepBetterEbr) return false
+      return expiresAfter(kept, fact, { places: findPlaces(numberingPlan, fact.number), law, at })
     }
+  }
+
+  /** Processes the records in request order, so the later of two for one number can win. */
+  async #rank(accountId: string, { facts, stored, isKept }: RankingInput): Promise<RankingResult> {
+    const { fixedFacts } = this.#options.viewOf(accountId)
     const winners = new Map<PhoneNumber, ParsedEbr>()
     const losers: ParsedEbr[] = []
     await forEachInSlices(facts, (fact) => {
       const rival = winners.get(fact.number)
       const row = stored.get(fact.number)
       const kept = rival ?? (row ? toEbrRecord(row) : fixedFacts?.ebrRecord(fact.number))
-      if (keepBetter && kept && isOutlasted(kept, fact)) return void losers.push(fact)
+      if (kept && isKept(kept, fact)) return void losers.push(fact)
       if (rival) losers.push(rival)
       winners.set(fact.number, fact)
     })
@@ -220,6 +225,20 @@ export class Consent implements EbrRecordSource {
     })
     return { winners: [...winners.values()], losers, replaced }
   }
+}
+
+/** Of a consent that is reported with what shows it: whether the permission on file was given later. */
+async function compareConsents(
+  transaction: Db,
+  { accountId, internalDncList }: Pick<ProjectScope, 'accountId' | 'internalDncList'>,
+  newConsent: NewConsent,
+): Promise<IsKept> {
+  const owner = { accountId, projectCode: internalDncList }
+  const entry = await selectEntries(transaction, owner, [newConsent.number]).executeTakeFirst()
+  const optedOutSeq = entry?.opted_out_seq ?? beforeFirstWrite
+  const evidence = findEvidence(newConsent)
+  return (kept, reported) =>
+    'storedSeq' in kept && isGivenLater(kept, { ...reported, evidence, optedOutSeq })
 }
 
 function findPlaces(
@@ -246,8 +265,11 @@ interface WriteResult {
 interface RankingInput {
   readonly facts: readonly ParsedEbr[]
   readonly stored: ReadonlyMap<string, StoredEbr>
-  readonly keepBetter: boolean
+  readonly isKept: IsKept
 }
+
+/** Whether a record stays in force although another one is reported. */
+type IsKept = (kept: ParsedEbr | EbrRecord, reported: ParsedEbr) => boolean
 
 interface RankingResult {
   readonly winners: readonly ParsedEbr[]
