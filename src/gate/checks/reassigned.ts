@@ -58,7 +58,8 @@ export function addReassigned(
 function withoutPermission(finding: Finding, { detail }: Finding): Finding {
   if (!finding.hasPermission) return finding
   const why = `the permission record lifts no limit on how often, ${detail}`
-  return { ...finding, hasPermission: undefined, detail: `${finding.detail}; ${why}` }
+  const lifting = { hasPermission: undefined, relationship: undefined }
+  return { ...finding, ...lifting, detail: `${finding.detail}; ${why}` }
 }
 
 const unreachable = {
