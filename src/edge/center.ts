@@ -24,8 +24,8 @@ import type { Db } from '../storage/tables.js'
 import { servesNoEdges } from './edge-access.js'
 
 export interface CenterDeps {
-  /** The account whose edges use the lists that are published. */
-  readonly listAccountId: string
+  /** Says of a published list whether the account may use it. */
+  readonly readListAccess: (accountId: string) => Promise<(name: string) => boolean>
   readonly storage: Pick<OpenDatabase, 'db' | 'feed' | 'traits'>
   readonly timers: Pick<Timers, 'monotonicMs'>
 }
@@ -51,12 +51,12 @@ export class Center {
   readonly #db: Db
   readonly #feed: ChangeFeed | undefined
   readonly #timers: CenterDeps['timers']
-  readonly #listAccountId: string
+  readonly #readListAccess: CenterDeps['readListAccess']
   /** By account, cursor and newest change: many edges ask the same at the same moment. */
   readonly #reading = new Map<string, Promise<CopiedChanges>>()
 
-  constructor({ storage, timers, listAccountId }: CenterDeps) {
-    this.#listAccountId = listAccountId
+  constructor({ storage, timers, readListAccess }: CenterDeps) {
+    this.#readListAccess = readListAccess
     this.#db = storage.db
     this.#feed = storage.traits.isShared ? storage.feed : undefined
     this.#timers = timers
@@ -80,10 +80,18 @@ export class Center {
         project_hours: await read('project_hours'),
         state_registrations: await read('state_registrations'),
         internal_dnc_lists: await read('internal_dnc_lists'),
-        list_versions: accountId === this.#listAccountId ? await read('list_versions') : [],
+        list_rights: await read('list_rights'),
+        list_versions: await this.#readListVersions(accountId),
       },
       seq: await this.#readNewest(),
     }
+  }
+
+  /** Of lists that the account may use. */
+  async #readListVersions(accountId: string): Promise<readonly CopiedRow[]> {
+    const canUse = await this.#readListAccess(accountId)
+    const all = await this.#db.selectFrom('list_versions').selectAll().execute()
+    return all.filter(({ name }) => canUse(name)).map((row) => ({ ...row }))
   }
 
   async #readNewest(): Promise<number> {

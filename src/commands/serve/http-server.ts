@@ -1,5 +1,4 @@
 /** What the HTTP server of a callgate answers: its endpoints, limits, pages and checks of readiness. */
-import { mainAccountId } from '../../app/app-context.js'
 import type { Callgate } from '../../app/callgate.js'
 import { createListFileRoute } from '../../app/lists/list-file-route.js'
 import { createOptOuts } from '../../app/service.js'
@@ -31,6 +30,7 @@ import { createPermitKeyPages, permitRoutes } from '../../permits/permit-routes.
 import { AttemptOutcomes } from '../../service/accounts/attempt-outcomes.js'
 import { ImportedAttempts } from '../../service/accounts/imported-attempts.js'
 import { RepeatedRequests } from '../../service/accounts/repeated-requests.js'
+import { readListAccess } from '../../service/lists/list-rights.js'
 import { createServiceRoutes } from '../../service/service-routes.js'
 import { warmupRoutes } from '../../sources/warming/warmup-routes.js'
 import { takeShared } from '../../storage/cluster/shared-limits.js'
@@ -77,7 +77,7 @@ export function openHttpServer(
       new Center({
         storage: callgate.storage,
         timers: runtime.timers,
-        listAccountId: mainAccountId,
+        readListAccess: (accountId) => readListAccess(callgate.storage.db, accountId),
       }),
       callgate,
     ),
