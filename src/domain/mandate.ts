@@ -176,17 +176,10 @@ export interface FrequencyCount {
   readonly opensAt?: Instant | undefined
 }
 
-export interface LiftedLimit {
-  readonly limit: FrequencyLimit
-  readonly by: AppliedException
-}
-
 /** What limits one attempt. */
 export interface LimitsOfAttempt {
   readonly key?: AttemptLimits | undefined
   readonly frequency: readonly FrequencyLimit[]
-  /** The laws that do not limit the call by an exception; its attempt is taken all the same. */
-  readonly lifted?: readonly LiftedLimit[] | undefined
   /** A full frequency limit does not refuse the call; it is counted all the same. */
   readonly isShadowed: boolean
 }

@@ -38,6 +38,14 @@ export interface PurposeSettings extends CallScope {
   readonly setBy: string
 }
 
+/** A row of the settings: who has decided to use an exception of the calling rules, and for which calls. */
+export interface ExceptionInUse extends CallScope {
+  readonly id: string
+  readonly decidedBy: string
+  /** The first day, in UTC, on which it is used. */
+  readonly on: number
+}
+
 const unstated: { readonly stated?: StatedPurpose | undefined; readonly refusal?: undefined } = {}
 
 /**

@@ -20,7 +20,7 @@ import {
   telemarketing,
   toShadowPolicy,
 } from '../domain/decision.js'
-import type { AttemptCounter, LimitsOfAttempt, Pauses } from '../domain/mandate.js'
+import type { AttemptCounter, Pauses } from '../domain/mandate.js'
 import { type PhoneNumber, parseDialString } from '../domain/phone-number.js'
 import type { Instant, Timers } from '../domain/time/clock.js'
 import { findPurpose, type LegalTimeOptions, prepareLegalTimeOptions } from './call-terms.js'
@@ -29,6 +29,7 @@ import {
   findLimits,
   findNextAllowedAt,
   judgeAttempt,
+  type LimitsOfCall,
   readAttempts,
   takeAttempt,
   toCountedCall,
@@ -57,7 +58,7 @@ type NumberRuling = CallRuling & { readonly number: PhoneNumber }
 
 interface AttemptCounting {
   readonly counter: AttemptCounter
-  readonly limits: LimitsOfAttempt
+  readonly limits: LimitsOfCall
   readonly policy: Policy
 }
 

@@ -106,6 +106,31 @@ describe('rules show', () => {
     expect(changed.map(({ rule }) => rule)).toEqual(['revocation.fcc-26-67'])
   })
 
+  it('has the exceptions, used or not', async () => {
+    const used =
+      'gate: { exceptions: [{ id: or-customer, account: main, decidedBy: J. Doe, on: 2026-11-01 }] }\n'
+    const what = 'a sale of the last 18 months lifts hours and cap'
+    const show = async (at: string, more?: string) =>
+      rowOf(await runJson<RulesOnDay>(`show OR --at ${at}`, more), 'exceptions.or-customer')
+    expect(await show('2026-11-26')).toMatchObject({
+      value: `off (gate.exceptions): ${what}`,
+      from: '2026-01-01',
+      citation: 'ORS 646.563(1)(b) (established business relationship)',
+    })
+    expect(await show('2026-11-26', used)).toMatchObject({
+      value: `on, decided by J. Doe from 2026-11-01, account main: ${what}`,
+    })
+    expect(await show('2025-12-31')).toBeUndefined()
+    expect((await run('show UT')).out).toMatch(/exceptions\.ut-consent +off/)
+    const other = { ...parse(readFileSync('config/calling-rules.yaml', 'utf8')), exceptions: [] }
+    const file = folder.write('without.yaml', JSON.stringify(other))
+    const changed = await runJson<readonly RuleChange[]>(`diff --all --with ${file}`, used)
+    expect(changed.map(({ region, rule, after }) => [region, rule, after])).toEqual([
+      ['OR', 'exceptions.or-customer', null],
+      ['UT', 'exceptions.ut-consent', null],
+    ])
+  })
+
   // A kind of row that is added to the file has citations too.
   it('shows every citation of the file, of whatever kind of row', async () => {
     const tree = parse(readFileSync('config/calling-rules.yaml', 'utf8'))
@@ -165,7 +190,7 @@ describe('rules list', () => {
 describe('rules diff', () => {
   it('lists what changed between two days, each with both citations', async () => {
     const { out } = await run('diff OR --from 2025-12-31 --to 2026-01-02')
-    expect(out).toContain('2 differences in 1 region\n\nOR\n  hours\n')
+    expect(out).toContain('3 differences in 1 region\n\nOR\n  hours\n')
     expect(out).toContain('    - every day 08:00-21:00; until 2025-12-31; ')
     expect(out).toContain('    + every day 08:00-20:00; from 2026-01-01; ')
     expect(out).toContain(
@@ -178,6 +203,7 @@ describe('rules diff', () => {
       'NY frequencyRules.nyc-debt',
       'OR hours',
       'OR frequencyRules.or-24h',
+      'OR exceptions.or-customer',
       'PA hours',
       'UT holidays.good_friday',
       'UT holidays.easter_sunday',

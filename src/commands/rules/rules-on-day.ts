@@ -20,7 +20,7 @@ import {
   formatDayWindow,
   type WeekWindows,
 } from '../../domain/time/week-windows.js'
-import type { ExceptionInUse } from '../../gate/checks/exceptions.js'
+import type { ExceptionInUse } from '../../gate/call-terms.js'
 import { findDayRule } from '../../service/calling-hours/legal-window.js'
 import type { OperatorClosures } from '../../service/calling-hours/operator-closures.js'
 
@@ -310,7 +310,10 @@ function listExceptions({ rules, exceptions }: RuleSources, code: string): reado
     .map((row) => createRow(`exceptions.${row.id}`, formatException(row, exceptions), row))
 }
 
-function formatException({ id, lifts, by, months }: ExceptionRow, inUse: readonly ExceptionInUse[]) {
+function formatException(
+  { id, lifts, by, months }: ExceptionRow,
+  inUse: readonly ExceptionInUse[],
+) {
   const uses = inUse.filter((row) => row.id === id).map(formatUse)
   const time = months === undefined ? '' : ` of the last ${formatMonths(months)}`
   const records = by.map((type) => recordNames[type]).join(' or ')

@@ -1,13 +1,13 @@
 /** Counts the attempts of a call that nothing else blocks, and finds when a blocked one may be placed. */
 import type { CallPurpose, CallRequest, Finding, Policy, Ruling } from '../../domain/decision.js'
 import type {
+  AppliedException,
   Attempt,
   AttemptCounter,
   CountedAttempt,
   CountedCall,
   FrequencyCount,
   FrequencyLimit,
-  LiftedLimit,
   LimitsOfAttempt,
 } from '../../domain/mandate.js'
 import type { Instant, Timers } from '../../domain/time/clock.js'
@@ -66,7 +66,7 @@ export function findLimits(
     readonly purpose: CallPurpose
     readonly now: Instant
   },
-): LimitsOfAttempt | undefined {
+): LimitsOfCall | undefined {
   const { settings, callingRules } = rules
   const { callKind, mandate, at } = request
   const isAllowed = ruling.decision === 'allow'
@@ -129,6 +129,16 @@ function toFrequencyLimit({ calls, seconds }: HouseLimit): FrequencyLimit {
   }
 }
 
+interface LiftedLimit {
+  readonly limit: FrequencyLimit
+  readonly by: AppliedException
+}
+
+/** What limits a call, and what would but for an exception; its attempt is counted in any case. */
+export interface LimitsOfCall extends LimitsOfAttempt {
+  readonly lifted: readonly LiftedLimit[]
+}
+
 interface Deadline {
   readonly ms: number
   readonly timers: Timers
@@ -144,10 +154,12 @@ interface UncountedAttempt {
 /** Never rejects. */
 export async function takeAttempt(
   counter: AttemptCounter,
-  { attempt, limits }: { readonly attempt: Attempt; readonly limits: LimitsOfAttempt },
+  { attempt, limits }: { readonly attempt: Attempt; readonly limits: LimitsOfCall },
   { ms, timers }: Deadline,
 ): Promise<CountedAttempt | UncountedAttempt> {
-  const taking = counter.take(attempt, limits)
+  // An edge sends them to its center, which knows nothing of exceptions.
+  const { lifted: _, ...toCount } = limits
+  const taking = counter.take(attempt, toCount)
   try {
     return await withTimeout(taking, ms, rejectLate, { timers })
   } catch (cause) {
@@ -187,7 +199,7 @@ const rejectLate = () => Promise.reject(new Error('no answer in time'))
 /** The findings of the counting: of the limits of the key, and of the frequency limits. */
 export function judgeAttempt(
   taken: CountedAttempt | UncountedAttempt,
-  limits: LimitsOfAttempt,
+  limits: LimitsOfCall,
   at: Instant,
 ): readonly Finding[] {
   if ('failure' in taken) {
@@ -199,7 +211,7 @@ export function judgeAttempt(
   const refused = taken.refused
     ? [createMandateFinding({ verdict: 'deny', ...taken.refused }, at)]
     : []
-  const { lifted = noneLifted } = limits
+  const { lifted } = limits
   return taken.counts.length === 0 && lifted.length === 0
     ? refused
     : [judgeCounts(taken.counts, lifted, at), ...refused]

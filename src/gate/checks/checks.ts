@@ -15,6 +15,7 @@ import {
   type LegalTime,
   type LegalTimeQuestion,
   type MaybePromise,
+  mapMaybePromise,
   type Question,
   type ScrubVerdict,
 } from '../../domain/compliance.js'
@@ -276,13 +277,28 @@ function judgeAnswers(
       findings.push({ ...pickStrictestFinding(parts), parts })
     } else findings.push(toFinding(check, answer, call))
   }
-  const { lifting, purpose } = call
-  if (!lifting || purpose.purpose !== 'telemarketing') return addStatus(findings, call, deadline)
-  const { findExceptions, compliance, question } = lifting
+  if (call.lifting && call.purpose.purpose === 'telemarketing') {
+    return judgeWithExceptions(findings, { ...call, ...call.lifting }, deadline)
+  }
+  const { reassigned, answers, number, callKind, purpose, askedAt } = call
+  const { scrub } = answers
+  // Nothing rests on a record, as with almost every call of a person.
+  if (!reassigned || (scrub.ok && scrub.value.ebrType === '' && !scrub.otherAnswers))
+    return findings
+  const asked = { reassigned, number, callKind, purpose, askedAt, answers }
+  return addReassigned(findings, asked, deadline)
+}
+
+function judgeWithExceptions(
+  findings: readonly Finding[],
+  call: CallToJudge & NonNullable<CallToJudge['lifting']>,
+  deadline: CheckDeadline,
+): MaybePromise<readonly Finding[]> {
+  const { findExceptions, compliance, question, answers, reassigned } = call
   const lifted = liftHours({
     findings,
     findExceptions,
-    scrub: call.answers.scrub,
+    scrub: answers.scrub,
     ask: (exceptions) => {
       const answer = compliance.legalTime({ ...question, exceptions })
       return answer instanceof Promise
@@ -292,27 +308,11 @@ function judgeAnswers(
     judgeHours: (answer) => judgeSuccess(callingHoursCheck, answer, call),
     judgePermission: (answer) => judgeSuccess(permissionCheck, answer, call),
   })
-  return lifted instanceof Promise
-    ? lifted.then((found) => addStatus(found, call, deadline))
-    : addStatus(lifted, call, deadline)
+  if (!reassigned) return lifted
+  return mapMaybePromise(lifted, (found) => addReassigned(found, { ...call, reassigned }, deadline))
 }
 
 const notInTime: AnswerFailure = { ok: false, reason: 'deadline', detail: '', source: 'gate' }
-
-/** The findings with what is known of the number's reassignment. */
-function addStatus(
-  findings: readonly Finding[],
-  call: CallToJudge,
-  deadline: CheckDeadline,
-): MaybePromise<readonly Finding[]> {
-  const { reassigned, answers, number, callKind, purpose, askedAt } = call
-  const { scrub } = answers
-  // Nothing rests on a record, as with almost every call of a person.
-  if (!reassigned || (scrub.ok && scrub.value.ebrType === '' && !scrub.otherAnswers))
-    return findings
-  const asked = { reassigned, number, callKind, purpose, askedAt, answers }
-  return addReassigned(findings, asked, deadline)
-}
 
 async function awaitAnswer(
   name: keyof CallAnswers,

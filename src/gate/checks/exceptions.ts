@@ -11,16 +11,8 @@ import type { CallRequest, Finding } from '../../domain/decision.js'
 import type { AppliedException, LiftedRule, Relationship } from '../../domain/mandate.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatDay, msPerDay } from '../../domain/time/dates.js'
-import { type CallScope, isInScope } from '../call-terms.js'
+import { type ExceptionInUse, isInScope } from '../call-terms.js'
 import type { GateRules } from '../gate-deps.js'
-
-/** A row of the settings: who has decided to use an exception of the calling rules, and for which calls. */
-export interface ExceptionInUse extends CallScope {
-  readonly id: string
-  readonly decidedBy: string
-  /** The first day, in UTC, on which it is used. */
-  readonly on: number
-}
 
 /** Finds the exceptions that a relationship meets in a call at an instant. */
 export type FindExceptions = (

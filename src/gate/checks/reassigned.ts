@@ -58,7 +58,12 @@ export function addReassigned(
 function withoutPermission(finding: Finding, { detail }: Finding): Finding {
   if (!finding.hasPermission) return finding
   const why = `the permission record lifts no limit on how often, ${detail}`
-  const withoutIt = { ...finding, hasPermission: undefined, text: undefined }
+  const withoutIt = {
+    ...finding,
+    hasPermission: undefined,
+    relationship: undefined,
+    text: undefined,
+  }
   return { ...withoutIt, detail: `${finding.detail}; ${why}`, inShadow: finding }
 }
 

@@ -21,7 +21,7 @@ export interface EbrTerms {
 }
 
 /** For how long a region honors records, by the row of its law that is in force on a day. */
-export interface EbrRule {
+interface EbrRule {
   /** Months for a sale and an inquiry; 0 gives no exemption. */
   readonly S: number
   readonly I: number
