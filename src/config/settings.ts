@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { parseDay } from '../domain/time/dates.js'
 import { asteriskSchema } from './asterisk.js'
+import { hasBudget } from './budget.js'
 import { edgeSchema } from './edge.js'
 import { gateSchema } from './gate.js'
 import { listsSchema } from './lists.js'
@@ -338,6 +339,12 @@ function requireCluster(
     const { centers } = settings.edge
     if (centers.length > 0) problem(['edge', 'centers'], `must be empty ${rule}`)
   }
+  const isEdge = settings.edge.centers.length > 0
+  for (const { path, budget } of listProviders(settings)) {
+    if (!isEdge || !hasBudget(budget)) continue
+    const rule = 'must have no limit with edge.centers: each edge would count by itself'
+    problem([...path, 'budget'], rule)
+  }
   const { servers } = settings.cluster
   for (const { path, requestsPerMinute } of listProviderRates(settings)) {
     if (requestsPerMinute >= servers) continue
@@ -346,6 +353,15 @@ function requireCluster(
       `is ${requestsPerMinute} and must be at least cluster.servers, which is ${servers}`,
     )
   }
+}
+
+/** The providers that are asked. */
+export function listProviders({ source, lookups }: Settings) {
+  return [
+    { path: ['source', 'provider'], ...source.provider },
+    { path: ['source', 'secondProvider'], ...source.secondProvider },
+    { path: ['lookups'], ...lookups },
+  ].filter(({ baseUrl }) => baseUrl !== undefined)
 }
 
 function listProviderRates({ source, lookups }: Settings) {

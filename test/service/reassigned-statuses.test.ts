@@ -56,7 +56,8 @@ function open(says: Readonly<Record<string, Said>>, more: { keepMs?: number } = 
     cover: (next: ReassignedCoverage) => {
       coverage = next
     },
-    find: async (on: number | undefined = since) => await statuses.find({ number, since: on }),
+    find: async (on: number | undefined = since) =>
+      await statuses.find({ accountId: 'main', number, since: on }),
   }
 }
 
@@ -133,7 +134,7 @@ describe('an answer is used', () => {
 
   it('until the files change, also one that is under way', async () => {
     const { statuses, said, find } = open({ acme: no })
-    const early = statuses.find({ number, since })
+    const early = statuses.find({ accountId: 'main', number, since })
     statuses.clear()
     said.set('acme', yes)
     expect(await early).toMatchObject({ result: 'no' })
@@ -147,7 +148,7 @@ describe('an answer is used', () => {
   it('at once when it is known', async () => {
     const { statuses, find } = open({ acme: no })
     await find()
-    expect(statuses.find({ number, since })).not.toBeInstanceOf(Promise)
+    expect(statuses.find({ accountId: 'main', number, since })).not.toBeInstanceOf(Promise)
   })
 
   it('of the sandbox, for a minute', async () => {
@@ -229,7 +230,7 @@ it('a source that failed is asked again at the next call, although a safe harbor
 it('a number of Canada without data is not covered, and one with data is', async () => {
   const ask = async (said: Said) => {
     const { statuses } = open({ acme: said })
-    return await statuses.find({ number: n('4167365001'), since })
+    return await statuses.find({ accountId: 'main', number: n('4167365001'), since })
   }
   expect(await ask(undefined)).toMatchObject({ result: 'not-covered' })
   expect(await ask(new Error('down'))).toMatchObject({ result: 'unreachable' })
@@ -263,7 +264,9 @@ describe('without a source', () => {
 
   it('a day that is not known is not asked about', () => {
     const { asked, statuses } = open({ acme: no })
-    expect(statuses.find({ number, since: undefined })).toMatchObject({ result: 'not-asked' })
+    expect(statuses.find({ accountId: 'main', number, since: undefined })).toMatchObject({
+      result: 'not-asked',
+    })
     expect(asked).toEqual([])
   })
 })

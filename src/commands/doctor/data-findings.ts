@@ -25,6 +25,7 @@ import { checkClockReadiness } from '../serve/clock-monitor.js'
 import { checkNumberingReadiness } from '../serve/data-watch.js'
 import { findExposedFiles } from '../serve/exposed-files.js'
 import { findListAgeProblem } from '../serve/list-age-monitor.js'
+import { findBudgetFindings } from './budget-findings.js'
 import { diskFix, type HealthFinding } from './finding.js'
 
 // These agree with the alerts of config/prometheus/alerts.yml.
@@ -176,6 +177,7 @@ async function findStoredFindings(
         : []),
       ...(await findCalls(db)),
       ...(await findKeyFindings(db, clock)),
+      ...(await findBudgetFindings(settings, db, clock)),
       ...(await findShadowFindings(db)),
       ...(storage.isCopy ? [] : await findOptOutFindings(db).catch(() => [])),
       ...(await findClockFindings(database, clock)),

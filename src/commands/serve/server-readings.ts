@@ -4,10 +4,11 @@ import type { Callgate } from '../../app/callgate.js'
 import { resolveLastBackupPath } from '../../app/data-folders.js'
 import { judgeAbandoned } from '../../domain/call-outcome.js'
 import { checkNames } from '../../domain/decision.js'
-import { parseInstant } from '../../domain/time/dates.js'
+import { parseInstant, toUtcDay } from '../../domain/time/dates.js'
 import { buildPolicy } from '../../gate/build-policy.js'
 import type { ServerReadings } from '../../observability/server-metrics.js'
 import { monotonicSeconds, withTimeout } from '../../runtime/runtime.js'
+import { readBudgetStates } from './budget-states.js'
 
 type ServerReaderDeps = Pick<
   Callgate,
@@ -25,7 +26,12 @@ type ServerReaderDeps = Pick<
 
 type StoredReadings = Pick<
   ServerReadings,
-  'abandonment' | 'dataFreeBytes' | 'edgeOptOutsPending' | 'lastBackupAt' | 'nextKeyExpiryAt'
+  | 'abandonment'
+  | 'dataFreeBytes'
+  | 'edgeOptOutsPending'
+  | 'lastBackupAt'
+  | 'nextKeyExpiryAt'
+  | 'providerBudgets'
 >
 
 const nothingRead: StoredReadings = {
@@ -34,7 +40,11 @@ const nothingRead: StoredReadings = {
   edgeOptOutsPending: undefined,
   lastBackupAt: undefined,
   nextKeyExpiryAt: undefined,
+  providerBudgets: [],
 }
+
+/** Each has time series of its own. */
+const maxBudgets = 400
 
 /** A disk that does not answer must not keep the other metrics from being read. */
 const maxWaitMs = 50
@@ -105,15 +115,22 @@ async function countCampaigns({
 }
 
 async function readFromDisk(deps: ServerReaderDeps): Promise<StoredReadings> {
-  const { keys, settings, storage } = deps
-  const [{ bavail, bsize }, nextKeyExpiryAt, lastBackup, edgeOptOutsPending, abandonment] =
-    await Promise.all([
-      statfs(settings.dataDir),
-      keys.findNextExpiry(),
-      readFile(resolveLastBackupPath(settings), 'utf8').catch(() => ''),
-      storage.traits.isCopy ? countEdgeOptOuts(storage) : undefined,
-      countCampaigns(deps),
-    ])
+  const { keys, settings, storage, runtime } = deps
+  const [
+    { bavail, bsize },
+    nextKeyExpiryAt,
+    lastBackup,
+    edgeOptOutsPending,
+    abandonment,
+    providerBudgets,
+  ] = await Promise.all([
+    statfs(settings.dataDir),
+    keys.findNextExpiry(),
+    readFile(resolveLastBackupPath(settings), 'utf8').catch(() => ''),
+    storage.traits.isCopy ? countEdgeOptOuts(storage) : undefined,
+    countCampaigns(deps),
+    readBudgetStates(settings, storage.db, toUtcDay(runtime.clock.now())),
+  ])
   const lastBackupAt = parseInstant(lastBackup.split(' ', 1)[0] ?? '')
   return {
     abandonment,
@@ -121,5 +138,6 @@ async function readFromDisk(deps: ServerReaderDeps): Promise<StoredReadings> {
     edgeOptOutsPending,
     lastBackupAt,
     nextKeyExpiryAt,
+    providerBudgets: providerBudgets.slice(0, maxBudgets),
   }
 }

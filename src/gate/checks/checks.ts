@@ -227,8 +227,9 @@ export function runChecks(
     }
   }
   // Every name holds the answer to its own question.
-  const { number } = question
+  const { accountId, number } = question
   const call = {
+    accountId,
     number,
     callKind,
     purpose,
@@ -249,7 +250,9 @@ export function runChecks(
   })
 }
 
-type CallToJudge = AnsweredCall & Pick<CallToCheck, 'reassigned'> & Pick<Question, 'number'>
+type CallToJudge = AnsweredCall &
+  Pick<CallToCheck, 'reassigned'> &
+  Pick<Question, 'accountId' | 'number'>
 
 function judgeAnswers(
   checks: readonly Check[],
@@ -265,12 +268,12 @@ function judgeAnswers(
       findings.push({ ...pickStrictestFinding(parts), parts })
     } else findings.push(toFinding(check, answer, call))
   }
-  const { reassigned, answers, number, callKind, purpose, askedAt } = call
+  const { reassigned, answers, accountId, number, callKind, purpose, askedAt } = call
   const { scrub } = answers
   // Nothing rests on a record, as with almost every call of a person.
   if (!reassigned || (scrub.ok && scrub.value.ebrType === '' && !scrub.otherAnswers))
     return findings
-  const asked = { reassigned, number, callKind, purpose, askedAt, answers }
+  const asked = { reassigned, accountId, number, callKind, purpose, askedAt, answers }
   return addReassigned(findings, asked, deadline)
 }
 
