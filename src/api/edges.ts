@@ -33,6 +33,7 @@ export const accountTables = [
   'project_hours',
   'state_registrations',
   'internal_dnc_lists',
+  'list_rights',
   'list_versions',
 ] as const
 export type AccountTable = (typeof accountTables)[number]
@@ -145,6 +146,7 @@ export const edgeAccountEndpoint = defineEndpoint<object, AccountCopy>({
       project_hours: rows,
       state_registrations: rows,
       internal_dnc_lists: rows,
+      list_rights: rows.default([]),
       list_versions: rows,
     }),
     seq: z.int().default(0),

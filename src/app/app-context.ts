@@ -3,7 +3,7 @@
 import { readKeyFile } from '../config/secret-file.js'
 import type { Settings } from '../config/settings.js'
 import { version } from '../config/version.js'
-import { sandboxAccountId } from '../domain/caller.js'
+import { mainAccountId, sandboxAccountId } from '../domain/caller.js'
 import { ChangeNotifier } from '../domain/change-notifier.js'
 import type { Clock } from '../domain/time/clock.js'
 import type { EdgeFeed } from '../edge/edge-feed.js'
@@ -27,8 +27,6 @@ import { migrateSchema } from '../storage/migrate.js'
 import type { OpenDatabase } from '../storage/open-database.js'
 import { prepareDataFolder } from './data-folders.js'
 import { readStorageSettings } from './storage-settings.js'
-
-export const mainAccountId = 'main'
 
 /** The database with accounts, keys and projects, which is all that the smaller commands need. */
 export interface AppContext {

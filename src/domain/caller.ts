@@ -6,6 +6,9 @@
 import type { CallKind, Mandate, ProjectLimit, TokenGrant } from './mandate.js'
 import type { Instant } from './time/clock.js'
 
+/** Id of the operator's account, which is created on the first start. */
+export const mainAccountId = 'main'
+
 /** Id of the sandbox account, which is created on the first start. */
 export const sandboxAccountId = 'sandbox'
 

@@ -18,14 +18,13 @@ import type { Caller } from '../domain/caller.js'
 import type { Timers } from '../domain/time/clock.js'
 import { AppError } from '../errors.js'
 import { sleep } from '../runtime/runtime.js'
+import { canUseList, readListOwners } from '../service/lists/list-rights.js'
 import { schemaNumber } from '../storage/migrate.js'
 import type { ChangeFeed, OpenDatabase } from '../storage/open-database.js'
 import type { Db } from '../storage/tables.js'
 import { servesNoEdges } from './edge-access.js'
 
 export interface CenterDeps {
-  /** The account whose edges use the lists that are published. */
-  readonly listAccountId: string
   readonly storage: Pick<OpenDatabase, 'db' | 'feed' | 'traits'>
   readonly timers: Pick<Timers, 'monotonicMs'>
 }
@@ -51,12 +50,10 @@ export class Center {
   readonly #db: Db
   readonly #feed: ChangeFeed | undefined
   readonly #timers: CenterDeps['timers']
-  readonly #listAccountId: string
   /** By account, cursor and newest change: many edges ask the same at the same moment. */
   readonly #reading = new Map<string, Promise<CopiedChanges>>()
 
-  constructor({ storage, timers, listAccountId }: CenterDeps) {
-    this.#listAccountId = listAccountId
+  constructor({ storage, timers }: CenterDeps) {
     this.#db = storage.db
     this.#feed = storage.traits.isShared ? storage.feed : undefined
     this.#timers = timers
@@ -80,10 +77,20 @@ export class Center {
         project_hours: await read('project_hours'),
         state_registrations: await read('state_registrations'),
         internal_dnc_lists: await read('internal_dnc_lists'),
-        list_versions: accountId === this.#listAccountId ? await read('list_versions') : [],
+        list_rights: await read('list_rights'),
+        list_versions: await this.#readListVersions(accountId),
       },
       seq: await this.#readNewest(),
     }
+  }
+
+  /** Of lists that the account may use. */
+  async #readListVersions(accountId: string): Promise<readonly CopiedRow[]> {
+    const listOwners = await readListOwners(this.#db, accountId)
+    const all = await this.#db.selectFrom('list_versions').selectAll().execute()
+    return all
+      .filter(({ name }) => canUseList(name, { accountId, listOwners }))
+      .map((row) => ({ ...row }))
   }
 
   async #readNewest(): Promise<number> {

@@ -24,6 +24,7 @@ import type {
   InternalDncEntry,
   InternalDncEntrySource,
 } from '../service/internal-dnc/internal-dnc-entry.js'
+import { noListOwners } from '../service/lists/list-rights.js'
 import type { ProjectScope } from '../service/projects/project-scope.js'
 import { projectNotFound, type ScopeResolver } from '../service/projects/project-scope.js'
 import type { RecordedEntry } from '../service/recorded-facts.js'
@@ -110,19 +111,32 @@ export class EmbeddedCompliance implements Compliance {
     return this.#succeed({ onList: true, addedAt, facts }, noExpiry)
   }
 
-  litigator(question: Question): Answer<LitigatorStatus> {
+  /** The answer is that of the account, whether or not its project exists. */
+  litigator(question: Question): MaybePromise<Answer<LitigatorStatus>> {
     try {
-      const { views, kind } = this.#deps
-      const found = views[kind].lists.checkLitigator(question.number)
-      if (found.status === 'not-covered') {
-        const unusable = found.isUnusable ? 'list-unusable' : 'list-missing'
-        return createFailure(found.isStale ? 'list-stale' : unusable, found.detail)
-      }
-      const { status, lists, holdsUntil } = found
-      return this.#succeed({ isLitigator: status === 'listed', list: lists[0] }, holdsUntil)
+      const scope = this.#deps.projects.resolve(question.accountId)
+      if (!(scope instanceof Promise)) return this.#checkLitigator(scope, question)
+      return scope
+        .then((found) => this.#checkLitigator(found, question))
+        .catch((cause: unknown) => this.#fail('litigator', cause))
     } catch (cause) {
       return this.#fail('litigator', cause)
     }
+  }
+
+  #checkLitigator(
+    scope: ProjectScope | undefined,
+    { accountId, number }: Question,
+  ): Answer<LitigatorStatus> {
+    const { views, kind } = this.#deps
+    const user = scope ?? { accountId, listOwners: noListOwners }
+    const found = views[kind].lists.checkLitigator(number, user)
+    if (found.status === 'not-covered') {
+      const unusable = found.isUnusable ? 'list-unusable' : 'list-missing'
+      return createFailure(found.isStale ? 'list-stale' : unusable, found.detail)
+    }
+    const { status, lists, holdsUntil } = found
+    return this.#succeed({ isLitigator: status === 'listed', list: lists[0] }, holdsUntil)
   }
 
   /** An unknown project or campaign gives the status `INVALID_PROJECT`. */

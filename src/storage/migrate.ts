@@ -31,6 +31,7 @@ import * as consents from './migrations/0025-consents-expand.js'
 import * as abandonmentAndCallerIds from './migrations/0026-abandonment-and-caller-ids-expand.js'
 import * as optOutScopes from './migrations/0027-opt-out-scopes-expand.js'
 import * as attemptPurposes from './migrations/0029-attempt-purposes-expand.js'
+import * as listRights from './migrations/0030-list-rights-expand.js'
 import type { EngineTraits, OpenDatabase } from './open-database.js'
 import { limitLockWaits, lockMigration, readConnectedSchemas } from './postgres/schema-locks.js'
 import type { Db } from './tables.js'
@@ -64,6 +65,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0026-abandonment-and-caller-ids-expand': abandonmentAndCallerIds,
   '0027-opt-out-scopes-expand': optOutScopes,
   '0029-attempt-purposes-expand': attemptPurposes,
+  '0030-list-rights-expand': listRights,
 }
 
 /** In order. */

@@ -341,3 +341,18 @@ export interface ConsentRow {
   /** When the consent of an erased number is deleted; null for all others. */
   erase_at: Generated<number | null>
 }
+
+/** That an account may use lists of another one. None is changed, except that it ends. */
+export interface ListRightRow {
+  account_id: string
+  /** A list that checks use, or `all`. */
+  list: string
+  /** The account whose lists they are. */
+  owner_id: string
+  reason: string
+  granted_at: number
+  granted_by: string
+  /** Null while it is in force; one is of each account and list. */
+  ended_at: number | null
+  ended_by: string | null
+}

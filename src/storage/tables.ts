@@ -14,6 +14,7 @@ import type {
   FlagRemovalRow,
   LabelObservationRow,
   LegalEntityRow,
+  ListRightRow,
   MonitoredNumberRow,
   OptOutStatementRow,
   PermitKeyRow,
@@ -67,6 +68,7 @@ export interface Tables {
   repeated_requests: RepeatedRequestRow
   shared_limits: SharedLimitRow
   list_versions: ListVersionRow
+  list_rights: ListRightRow
   permits: PermitRow
   permit_keys: PermitKeyRow
 }

@@ -52,10 +52,7 @@ function everyEndpoint() {
         clock: systemClock,
         optOuts: createOptOuts(running.callgate),
       }),
-      ...edgeRoutes(
-        new Center({ storage, timers: systemTimers, listAccountId: 'main' }),
-        running.callgate,
-      ),
+      ...edgeRoutes(new Center({ storage, timers: systemTimers }), running.callgate),
       createEdgeDecisionsRoute(storage),
       ...permitRoutes(permits),
       ...warmupRoutes(warmup, { serviceCodes: new Set() }),

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Clock } from '../../src/domain/time/clock.js'
 import { type AccountLists, ListFacts, type Lists } from '../../src/service/lists/list-facts.js'
+import { allLists, type ListUser, noListOwners } from '../../src/service/lists/list-rights.js'
 import { LitigatorCheck } from '../../src/service/lists/litigator-check.js'
 import type { ProjectScope, ScopeResolver } from '../../src/service/projects/project-scope.js'
 import { chooseByAccount } from '../../src/service/sandbox/sandbox.js'
@@ -12,6 +13,7 @@ import { instant, testClock } from '../support/test-clock.js'
 const sandbox = testSandbox(testClock())
 const sandboxLists = new SandboxLists(sandbox)
 const now = '2026-11-20T12:00:00Z'
+const main = { accountId: 'main', listOwners: noListOwners }
 const factsOf = (lists: Lists, ages = ageless, clock: Clock = testClock(now)) =>
   new ListFacts({ lists, ages, clock })
 
@@ -34,11 +36,11 @@ describe('national list', () => {
     // Each country's list covers its own numbers alone.
     { number: '2127361000', country: 'CA', status: 'clear' },
   ] as const)('$number in $country is $status', ({ number, country, status }) => {
-    expect(loaded.checkNational(n(number), country).status).toBe(status)
+    expect(loaded.checkNational(n(number), country, main).status).toBe(status)
   })
 
   it('tells the day of the list', () => {
-    expect(loaded.checkNational(n('2127361000'), 'US')).toMatchObject({
+    expect(loaded.checkNational(n('2127361000'), 'US', main)).toMatchObject({
       status: 'listed',
       asOf: instant('2026-10-01'),
     })
@@ -48,7 +50,7 @@ describe('national list', () => {
     { country: 'US', command: 'callgate import list us-dnc <file>' },
     { country: 'CA', command: 'callgate import list canada-dnc <file>' },
   ] as const)('names the missing import of $country', ({ country, command }) => {
-    const found = factsOf(fakeLists({})).checkNational(n('3057361000'), country)
+    const found = factsOf(fakeLists({})).checkNational(n('3057361000'), country, main)
     expect(found.status === 'not-covered' && found.detail).toContain(command)
     expect(found.status === 'not-covered' && found.detail).toContain('305')
   })
@@ -65,13 +67,14 @@ describe('a list that is too old', () => {
   const days = { usDnc: 31, canadaDnc: 31, stateDnc: 92, litigators: 60 }
   const clock = testClock()
   const facts = factsOf(fakeLists(kept), agesWith(days, { TX: 20 }), clock)
-  const national = (number: string) => facts.checkNational(n(number), 'US')
-  const state = (number: string, regions: readonly string[]) => facts.checkState(n(number), regions)
-  const litigator = (number: string) => facts.checkLitigator(n(number))
+  const national = (number: string) => facts.checkNational(n(number), 'US', main)
+  const state = (number: string, regions: readonly string[]) =>
+    facts.checkState(n(number), regions, main)
+  const litigator = (number: string) => facts.checkLitigator(n(number), main)
   const asked = {
     'national, listed': () => national('2127361000'),
     'national, clear': () => national('2127361001'),
-    'national of the other country': () => facts.checkNational(n('4167361000'), 'CA'),
+    'national of the other country': () => facts.checkNational(n('4167361000'), 'CA', main),
     'state, listed': () => state('2127361000', ['NY']),
     'state, clear': () => state('2127361001', ['NY']),
     'two states, one of them listed': () => state('2147361000', ['NY', 'TX']),
@@ -141,10 +144,10 @@ describe('a list that is too old', () => {
       agesWith(days),
       clock,
     )
-    expect(swapped.checkNational(n('2127361000'), 'US').status).toBe('not-covered')
+    expect(swapped.checkNational(n('2127361000'), 'US', main).status).toBe('not-covered')
     loaded = fakeLists({ 'us-dnc': { asOf: '2026-11-20' } })
     announce()
-    expect(swapped.checkNational(n('2127361000'), 'US')).toMatchObject({
+    expect(swapped.checkNational(n('2127361000'), 'US', main)).toMatchObject({
       status: 'clear',
       holdsUntil: instant('2026-12-21') + 1,
     })
@@ -182,7 +185,7 @@ describe('the lists a finding rests on', () => {
     { number: '3057361000', country: 'US', lists: ['us-dnc'] },
     { number: '4167361000', country: 'CA', lists: [] },
   ] as const)('national of $number: $lists', ({ number, country, lists }) => {
-    expect(names(facts.checkNational(n(number), country).lists)).toEqual(lists)
+    expect(names(facts.checkNational(n(number), country, main).lists)).toEqual(lists)
   })
 
   it.each([
@@ -192,19 +195,19 @@ describe('the lists a finding rests on', () => {
     { number: '2127361000', regions: ['NJ', 'CT', 'NY'], lists: ['state-dnc-nj', 'state-dnc-ny'] },
     { number: '2127361000', regions: ['NY', 'PA'], lists: ['state-dnc-ny'] },
   ])('of $regions for $number: $lists', ({ number, regions, lists }) => {
-    expect(names(facts.checkState(n(number), regions).lists)).toEqual(lists)
+    expect(names(facts.checkState(n(number), regions, main).lists)).toEqual(lists)
   })
 
   it('are told by name, version and day, not by the numbers in them', () => {
-    expect(facts.checkNational(n('2127361000'), 'US').lists).toEqual([
+    expect(facts.checkNational(n('2127361000'), 'US', main).lists).toEqual([
       { name: 'us-dnc', version: 'test', asOf: instant('2026-11-01') },
     ])
   })
 
   it('are the same objects for every number, so that a look-up makes none', () => {
-    const one = facts.checkNational(n('2127361001'), 'US')
-    expect(facts.checkNational(n('2127361002'), 'US')).toBe(one)
-    expect(facts.checkNational(n('2127361000'), 'US').lists[0]).toBe(one.lists[0])
+    const one = facts.checkNational(n('2127361001'), 'US', main)
+    expect(facts.checkNational(n('2127361002'), 'US', main)).toBe(one)
+    expect(facts.checkNational(n('2127361000'), 'US', main).lists[0]).toBe(one.lists[0])
     expect(facts.findPortedEvidence().lists).toBe(facts.findPortedEvidence().lists)
   })
 
@@ -246,7 +249,7 @@ describe('state lists', () => {
     { number: '2127361000', regions: ['NY'], status: 'clear', region: undefined },
     { number: '7137361000', regions: ['TX'], status: 'not-covered', region: undefined },
   ])('$number in $regions is $status', ({ number, regions, status, region }) => {
-    const found = loaded.checkState(n(number), regions)
+    const found = loaded.checkState(n(number), regions, main)
     expect({ status: found.status, region: found.region }).toEqual({ status, region })
   })
 
@@ -254,16 +257,111 @@ describe('state lists', () => {
     const damaged = factsOf(
       fakeLists({}, [{ name: 'state-dnc-tx', detail: 'is damaged or truncated' }]),
     )
-    expect(damaged.checkState(n('2147361000'), ['TX'])).toMatchObject({
+    expect(damaged.checkState(n('2147361000'), ['TX'], main)).toMatchObject({
       status: 'not-covered',
       detail: 'state-dnc-tx: is damaged or truncated',
     })
-    expect(damaged.checkState(n('2127361000'), ['NY']).status).toBe('clear')
+    expect(damaged.checkState(n('2127361000'), ['NY'], main).status).toBe('clear')
   })
 
   it('no state list is sure when the whole folder cannot be read', () => {
     const unreadable = factsOf(fakeLists({}, [{ detail: 'permission denied' }]))
-    expect(unreadable.checkState(n('2147361000'), ['TX']).status).toBe('not-covered')
+    expect(unreadable.checkState(n('2147361000'), ['TX'], main).status).toBe('not-covered')
+  })
+})
+
+describe('lists of accounts', () => {
+  const facts = factsOf(
+    fakeLists({
+      'us-dnc': { numbers: ['2127361000'], covers: ['212', '214'] },
+      litigators: { numbers: ['2127361666'] },
+      'state-dnc-tx': { covers: ['214'] },
+      'acme/us-dnc': { numbers: ['2127361001'], covers: ['212'] },
+      'acme/state-dnc-ny': { numbers: ['2127361002'] },
+    }),
+  )
+  const user = (accountId: string, owners: Readonly<Record<string, string>> = {}): ListUser => ({
+    accountId,
+    listOwners: new Map(Object.entries(owners)),
+  })
+  const national = (number: string, by: ListUser) => facts.checkNational(n(number), 'US', by)
+
+  it.each([
+    { number: '2127361001', by: user('acme'), status: 'listed' },
+    { number: '2127361000', by: user('acme'), status: 'clear' },
+    { number: '2127361000', by: main, status: 'listed' },
+    { number: '2127361001', by: main, status: 'clear' },
+    // Its own list applies even if it may use another one, also where its own covers less.
+    { number: '2127361000', by: user('acme', { [allLists]: 'main' }), status: 'clear' },
+    { number: '2147361000', by: user('acme', { [allLists]: 'main' }), status: 'not-covered' },
+    { number: '2127361000', by: user('beta'), status: 'not-covered' },
+    { number: '2127361000', by: user('beta', { litigators: 'main' }), status: 'not-covered' },
+    { number: '2127361000', by: user('beta', { 'us-dnc': 'main' }), status: 'listed' },
+    { number: '2127361001', by: user('beta', { 'us-dnc': 'acme' }), status: 'listed' },
+    // A right to one list is more exact than one to all of them.
+    {
+      number: '2127361001',
+      by: user('beta', { [allLists]: 'main', 'us-dnc': 'acme' }),
+      status: 'listed',
+    },
+    // A right is no list.
+    { number: '2127361000', by: user('beta', { 'us-dnc': 'gone' }), status: 'not-covered' },
+  ])('$number for $by.accountId $by.listOwners is $status', ({ number, by, status }) => {
+    expect(national(number, by).status).toBe(status)
+  })
+
+  it('names the list by whose it is', () => {
+    const lists = (by: ListUser) => national('2127361005', by).lists.map(({ name }) => name)
+    expect(lists(main)).toEqual(['us-dnc'])
+    expect(lists(user('acme'))).toEqual(['acme/us-dnc'])
+    expect(lists(user('beta', { 'us-dnc': 'acme' }))).toEqual(['acme/us-dnc'])
+  })
+
+  it('says what to do without a list', () => {
+    expect(national('2127361000', user('beta'))).toMatchObject({
+      detail:
+        "account beta has no list 'us-dnc' and no right to that of another account; load one with: " +
+        'callgate import list us-dnc <file> --account beta, or state a right: callgate lists share us-dnc --with beta',
+      lists: [],
+    })
+  })
+
+  it.each([
+    { what: 'without any', by: user('beta'), status: 'not-covered' },
+    { what: 'with a right', by: user('beta', { litigators: 'main' }), status: 'listed' },
+  ])('litigators $what: $status', ({ by, status }) => {
+    expect(facts.checkLitigator(n('2127361666'), by).status).toBe(status)
+  })
+
+  it.each([
+    { region: 'TX', by: user('beta'), status: 'not-covered' },
+    { region: 'TX', by: user('beta', { 'state-dnc-tx': 'main' }), status: 'clear' },
+    // Only the lists of the operator are needed by everybody.
+    { region: 'NY', by: user('beta'), status: 'clear' },
+    { region: 'NY', by: main, status: 'clear' },
+    { region: 'NY', by: user('acme'), status: 'listed' },
+  ])('list of $region for $by.accountId $by.listOwners: $status', ({ region, by, status }) => {
+    const number = region === 'TX' ? '2147361002' : '2127361002'
+    expect(facts.checkState(n(number), [region], by).status).toBe(status)
+  })
+
+  it('a list of its own that cannot be read is not replaced by that of another account', () => {
+    const damaged = factsOf(
+      fakeLists({ 'us-dnc': { covers: ['212'] } }, [{ name: 'acme/us-dnc', detail: 'damaged' }]),
+    )
+    const found = damaged.checkNational(n('2127361000'), 'US', user('acme', { [allLists]: 'main' }))
+    expect(found).toMatchObject({ status: 'not-covered', isUnusable: true })
+  })
+
+  it('is as old as that of account main may be', () => {
+    const clock = testClock('2026-12-02T00:00:00Z')
+    const days = { usDnc: 31, canadaDnc: 31, stateDnc: 92, litigators: 60 }
+    const lists = fakeLists({ 'acme/us-dnc': { covers: ['212'], asOf: '2026-11-01' } })
+    const aged = factsOf(lists, agesWith(days), clock)
+    const check = () => aged.checkNational(n('2127361000'), 'US', user('acme'))
+    expect(check().status).toBe('clear')
+    clock.set('2026-12-02T00:00:00.001Z')
+    expect(check()).toMatchObject({ status: 'not-covered', isStale: true })
   })
 })
 
@@ -277,6 +375,7 @@ describe('litigator check', () => {
     industryExemption: false,
     voipRestricted: false,
     hours: [],
+    listOwners: noListOwners,
   }
   const projects: ScopeResolver = {
     resolve: (_accountId, choice) => (choice?.projectId === undefined ? scope : undefined),

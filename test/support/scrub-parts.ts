@@ -15,6 +15,7 @@ import { CallingHours } from '../../src/service/calling-hours/calling-hours.js'
 import type { EbrRecord } from '../../src/service/consent/ebr-record.js'
 import type { InternalDncEntry } from '../../src/service/internal-dnc/internal-dnc-entry.js'
 import { ListFacts, type Lists } from '../../src/service/lists/list-facts.js'
+import { noListOwners } from '../../src/service/lists/list-rights.js'
 import type { ProjectScope, ScopeResolver } from '../../src/service/projects/project-scope.js'
 import { chooseByAccount, Sandbox } from '../../src/service/sandbox/sandbox.js'
 import { readSandboxFile } from '../../src/service/sandbox/sandbox-file.js'
@@ -125,6 +126,7 @@ function scopeOf(accountId: string, more: Partial<ProjectScope> = {}): ProjectSc
     industryExemption: false,
     voipRestricted: false,
     hours: [],
+    listOwners: noListOwners,
     ...more,
   }
 }

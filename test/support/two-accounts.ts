@@ -1,9 +1,12 @@
 /** Two real accounts over one database, with a key each, and what an HTTP client of theirs gets. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Callgate } from '../../src/app/callgate.js'
 import { getListsFolder } from '../../src/app/data-folders.js'
 import { importList } from '../../src/data/number-list/import/list-import.js'
+import { systemClock } from '../../src/runtime/runtime.js'
 import { tokenPrefix } from '../../src/service/accounts/api-keys.js'
+import { allLists, ListRights } from '../../src/service/lists/list-rights.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from './test-callgate.js'
 import type { Refusal } from './walk-endpoints.js'
 
@@ -44,6 +47,7 @@ export async function openTwoAccounts(): Promise<TwoAccounts> {
   })
   const { accounts, keys } = running.callgate
   await accounts.ensure({ id: 'other', kind: 'real', name: 'Other' })
+  await shareLists(running.callgate, 'other')
   const keyOf = (accountId: string) =>
     keys.create({ accountId, role: 'Administrator', label: 'isolation' })
   const worthless = await keyOf('main')
@@ -56,6 +60,12 @@ export async function openTwoAccounts(): Promise<TwoAccounts> {
     revoked: worthless.key,
     send: (key, asked) => send(running.url, key, asked),
   }
+}
+
+/** As `callgate lists share all --with <account>`. */
+export async function shareLists({ storage }: Pick<Callgate, 'storage'>, accountId: string) {
+  const right = { accountId, list: allLists, ownerId: 'main', because: 'test', grantedBy: 'test' }
+  await new ListRights({ storage, clock: systemClock }).grant(right)
 }
 
 /** The files of the lists by name. Writing one takes longer than most cases. */

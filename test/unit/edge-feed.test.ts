@@ -39,6 +39,7 @@ const account: AccountCopy = {
     project_hours: [],
     state_registrations: [],
     internal_dnc_lists: [],
+    list_rights: [],
     list_versions: [],
   },
   seq: 0,

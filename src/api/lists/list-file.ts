@@ -16,7 +16,7 @@ export const listFileEndpoint = defineEndpoint({
   name: 'list-file',
   summary:
     'The bytes of a published number list from the offset `from` on, at most 4 MiB, for another server of the same ' +
-    'PostgreSQL database or an edge. Needs a key of account main.',
+    'PostgreSQL database, with a key of account main, or for an edge of an account that may use the list.',
   spec: 'the gate',
   method: 'GET',
   paths: ['/v1/list-files/:sha256'],
@@ -29,8 +29,8 @@ export const listFileEndpoint = defineEndpoint({
   replyTypes: ['application/octet-stream'],
   encode: (bytes) => ({ bytes, contentType: 'application/octet-stream' }),
   otherStatuses: {
-    403: 'Not a key of account main',
-    404: 'This server does not have the file',
+    403: 'Not the key of an Administrator',
+    404: 'This server does not have the file, or the account may not use the list',
   },
   errors: 'problem',
 })

@@ -1,23 +1,24 @@
-/** Serves the files of published lists to other servers. */
+/** Serves the files of published lists to other servers, and to edges those that their account may use. */
 import { listFileEndpoint } from '../../api/lists/list-file.js'
 import { createRoute, type Route } from '../../api/route.js'
+import { mainAccountId } from '../../domain/caller.js'
 import { requireAdministrator } from '../../edge/edge-access.js'
 import { AppError } from '../../errors.js'
-import { mainAccountId } from '../app-context.js'
+import { canUseList, readListOwners } from '../../service/lists/list-rights.js'
 import type { Callgate } from '../callgate.js'
 
 export function createListFileRoute(callgate: Pick<Callgate, 'storage' | 'settings'>): Route {
   return createRoute(listFileEndpoint, async (caller, { sha256, from = 0 }) => {
     requireAdministrator(caller)
-    if (caller.accountId !== mainAccountId) {
-      throw new AppError('forbidden', `list files need a key of account ${mainAccountId}`)
-    }
     const { storage, settings } = callgate
     const { readPieceOfVersion } = await import('../../data/number-list/exchange/read-piece.js')
     const { locateFile } = await import('./local-files.js')
-    const { findPublishedList } = await import('../../storage/cluster/list-versions.js')
-    const list = await findPublishedList(storage.reads, sha256)
-    if (list) {
+    const { findListsWithContent } = await import('../../storage/cluster/list-versions.js')
+    const { accountId } = caller
+    const listOwners = await readListOwners(storage.reads, accountId)
+    for (const list of await findListsWithContent(storage.reads, sha256)) {
+      const isServer = accountId === mainAccountId
+      if (!isServer && !canUseList(list.name, { accountId, listOwners })) continue
       const { kept, inUse } = locateFile(list, settings)
       for (const path of [kept, inUse]) {
         const piece = await readPieceOfVersion(path, list, from)

@@ -2,8 +2,10 @@
 import { rm } from 'node:fs/promises'
 import type { Settings } from '../../config/settings.js'
 import type { LocalFile } from '../../data/number-list/exchange/obtain-list.js'
+import { splitListName } from '../../data/number-list/list-names.js'
 import { rollBackList } from '../../data/number-list/list-rollback.js'
 import {
+  findListNames,
   findVersions,
   resolveListPath,
   resolveVersionPath,
@@ -33,5 +35,12 @@ export function locateFile(
     }
     await rollBackList({ folder, name, to: version, keep: keepVersions, clock: systemClock })
   }
-  return { inUse, kept: resolveVersionPath(folder, name, version), use }
+  const { list } = splitListName(name)
+  const sameContent = findListNames(folder)
+    .filter((other) => other !== name && splitListName(other).list === list)
+    .flatMap((other) => [
+      resolveListPath(folder, other),
+      resolveVersionPath(folder, other, version),
+    ])
+  return { inUse, kept: resolveVersionPath(folder, name, version), use, sameContent }
 }

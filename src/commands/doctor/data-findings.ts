@@ -10,6 +10,7 @@ import {
 import { openReferenceData, type ReferenceData } from '../../app/service.js'
 import { readStorageSettings } from '../../app/storage-settings.js'
 import type { Settings } from '../../config/settings.js'
+import { formatImportCommand } from '../../data/number-list/list-names.js'
 import type { Clock } from '../../domain/time/clock.js'
 import { formatInstant, msPerDay } from '../../domain/time/dates.js'
 import { getErrorCode, getErrorMessage } from '../../errors.js'
@@ -179,6 +180,7 @@ async function findStoredFindings(
       ...(await findKeyFindings(db, clock)),
       ...(await findBudgetFindings(settings, db, clock)),
       ...(await findShadowFindings(db)),
+      ...(await findRightFindings(db).catch(() => [])),
       ...(storage.isCopy ? [] : await findOptOutFindings(db).catch(() => [])),
       ...(await findClockFindings(database, clock)),
     ]
@@ -291,6 +293,24 @@ async function findShadowFindings(db: Db): Promise<readonly HealthFinding[]> {
   })
 }
 
+/** Rights that an upgrade has given, which nobody has stated. Fails for a database of an earlier version. */
+async function findRightFindings(db: Db): Promise<readonly HealthFinding[]> {
+  const rights = await db
+    .selectFrom('list_rights')
+    .selectAll()
+    .where('ended_at', 'is', null)
+    .where('granted_by', '=', 'upgrade')
+    .orderBy('account_id')
+    .execute()
+  return rights.map(({ account_id: account, list, owner_id: owner }) => {
+    const problem = `account ${account} uses the lists of account ${owner}, and nobody has stated its right to them`
+    const fix =
+      `callgate lists share ${list} --with ${account} --from ${owner} --because <contract>, ` +
+      `or import its own with --account ${account} and end it: callgate lists unshare ${list} --with ${account}`
+    return { level: 'note', subject: 'lists', account, problem, fix }
+  })
+}
+
 async function findClockFindings(
   database: Pick<OpenDatabase, 'db' | 'traits'>,
   clock: Clock,
@@ -332,14 +352,15 @@ function findFileFindings(data: ReferenceData, clock: Clock): readonly HealthFin
         level: 'now',
         subject: 'lists',
         problem,
-        fix: name === undefined ? 'check the folder' : `callgate import ${name}`,
+        fix: name === undefined ? 'check the folder' : formatImportCommand(name),
       }),
     ),
     ...data.lists.all().flatMap((list): HealthFinding[] => {
       const aged = findListAgeProblem(list, { data, runtime: { clock } })
       if (!aged) return []
       const level = aged.state === 'stale' ? 'now' : 'soon'
-      return [{ level, subject: 'lists', problem: aged.text, fix: `callgate import ${list.name}` }]
+      const fix = formatImportCommand(list.name)
+      return [{ level, subject: 'lists', problem: aged.text, fix }]
     }),
     ...(numbering.ready
       ? []

@@ -114,5 +114,5 @@ async function closeRejectFile(
 /** The reject file of this run, such as `rejects/us-dnc-20261122T064114250Z.csv`. */
 function resolveRejectFile({ dataDir }: Pick<Settings, 'dataDir'>, name: string): string {
   const time = formatInstant(systemClock.now()).replaceAll(/[-:.]/g, '')
-  return join(dataDir, 'rejects', `${name}-${time}.csv`)
+  return join(dataDir, 'rejects', `${name.replace('/', '-')}-${time}.csv`)
 }

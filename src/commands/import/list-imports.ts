@@ -16,12 +16,16 @@ import {
   type ListImportSummary,
 } from '../../data/number-list/import/list-import.js'
 import {
+  isPortedList,
   isUsedByChecks,
   litigatorListName,
   nationalListNames,
+  toAccountListName,
   toStateListName,
 } from '../../data/number-list/list-names.js'
+import { mainAccountId, sandboxAccountId } from '../../domain/caller.js'
 import { systemClock } from '../../runtime/runtime.js'
+import { checkAccount } from '../account-command.js'
 import { CommandFailure, type Terminal } from '../command.js'
 import {
   type ImportFeed,
@@ -42,6 +46,7 @@ import { describeAge, describeChanges, describeList } from './import-summary.js'
 import { publishImport } from './publish-lists.js'
 
 interface ListOptions extends ImportOptions {
+  readonly account?: string
   readonly areaCodes?: string
   readonly column?: string
   readonly state?: string
@@ -132,6 +137,10 @@ const emptyLists =
   'A file without numbers is accepted as an empty list only with --area-codes, and only if it\n' +
   'contains nothing but blank lines and # comments.\n'
 
+const accountOption = new Option('--account <id>', 'account whose list it is').default(
+  mainAccountId,
+)
+
 /** The options of every command that imports a whole list. */
 const wholeListOptions: readonly Option[] = [
   asOfOption('modification time of the oldest file'),
@@ -143,7 +152,8 @@ const wholeListOptions: readonly Option[] = [
 
 function toListFeed(list: WholeList): ListFeed<ListImportSummary> {
   const { name, description, files, help, nameList, areaCodes, column, state } = list
-  const nameRun = ({ args, options }: ListRequest) => nameList?.(options) ?? args[0] ?? ''
+  const nameRun = ({ args, options }: ListRequest) =>
+    nameOwned(options, nameList?.(options) ?? args[0] ?? '')
   return {
     name,
     description,
@@ -155,15 +165,17 @@ function toListFeed(list: WholeList): ListFeed<ListImportSummary> {
       ...(state ? [stateOption] : []),
       ...(column ? [columnOption] : []),
       ...(areaCodes === undefined ? [] : [areaCodesOption(areaCodes)]),
+      accountOption,
       ...wholeListOptions,
     ],
     help: `${help}\n${areaCodes === undefined ? '' : emptyLists}`,
     nameRun,
-    run: (request, observer) => {
+    run: async (request, observer) => {
+      await requireOwner(request)
       const files = nameList ? request.args : request.args.slice(1)
       const target = { feed: name, name: nameRun(request), files }
       const options = toListImportOptions(request, target)
-      return publishImport(request, [target.name], {
+      return await publishImport(request, [target.name], {
         change: () => importList({ ...options, ...observer }),
         listVersions: (summary) => [summary],
       })
@@ -172,6 +184,24 @@ function toListFeed(list: WholeList): ListFeed<ListImportSummary> {
     describe: (summary, { settings }) => describeList(summary, settings.lists),
     listNotes: (summary, { settings }) => describeAge(summary, settings.lists),
   }
+}
+
+/** Throws {@link CommandFailure} for a list of ported numbers, which says the same for all accounts. */
+function nameOwned({ account = mainAccountId }: ListOptions, list: string): string {
+  if (account === mainAccountId || !isPortedList(list)) return toAccountListName(account, list)
+  throw new CommandFailure(
+    `--account ${account}: ported numbers are the same for all accounts; import them without it`,
+    2,
+  )
+}
+
+async function requireOwner({ command, options }: ListRequest): Promise<void> {
+  const { account = mainAccountId } = options
+  // The database is opened only where it may say something.
+  if (account === sandboxAccountId) {
+    throw new CommandFailure(`--account ${account}: its lists are built in`, 2)
+  }
+  if (account !== mainAccountId) await checkAccount(command, account)
 }
 
 const stateOption = new Option(
@@ -231,6 +261,7 @@ const changesFeed: ListFeed<ChangesImportSummary> = {
   description: 'changes to the US registry since the list in use; days may be in any order',
   arguments: [['<file...>', 'text, .gz or .zip: number, time, A or D']],
   options: [
+    accountOption,
     new Option('--allow-gap', 'accept that days between the list and the changes are missing'),
     asOfOption('the latest time in the files'),
     ...badLinesOptions('change'),
@@ -241,18 +272,22 @@ const changesFeed: ListFeed<ChangesImportSummary> = {
     'number applies. A deletion older than the list is ignored. A number whose area code the list\n' +
     'does not cover is a bad line: import the full list of that area code. If a day is missing\n' +
     'between the list and the changes, nothing is imported: import a full list, or use --allow-gap.\n',
-  run: (request, observer) =>
-    publishImport(request, [nationalListNames.US], {
+  nameRun: ({ options }) => nameOwned(options, nationalListNames.US),
+  run: async (request, observer) => {
+    await requireOwner(request)
+    const name = nameOwned(request.options, nationalListNames.US)
+    return await publishImport(request, [name], {
       change: () =>
         importChanges({
-          name: nationalListNames.US,
+          name,
           files: request.args,
           allowGap: request.options.allowGap,
           ...toCommonOptions(request),
           ...observer,
         }),
       listVersions: (summary) => [summary],
-    }),
+    })
+  },
   countRows: ({ rows }) => rows,
   describe: (summary, { settings }) => describeChanges(summary, settings.lists),
   listNotes: (summary, { settings }) => describeAge(summary, settings.lists),

@@ -19,6 +19,7 @@ import { isNumberingFileName, keepImportedFile } from '../../data/numbering/publ
 import { getErrorMessage } from '../../errors.js'
 import { sleep, systemClock } from '../../runtime/runtime.js'
 import {
+  findListsWithContent,
   findRetiredLists,
   forgetPublishedList,
   type PublishedList,
@@ -80,7 +81,9 @@ export async function changeAndPublish<Result>(
         for (const { name } of inForce) throw notShared(name)
         return await options.change()
       }
-      for (const one of await withdrawStagedLists(db, options.names)) await files.remove(one)
+      for (const one of await withdrawStagedLists(db, options.names)) {
+        await removeFile(db, one, files)
+      }
       for (const list of inForce) await obtain(list, settings, files, options.allowMissing)
       const result = await options.change()
       const stageSeconds = inForce.length === 0 ? 0 : options.stageSeconds
@@ -163,9 +166,15 @@ async function removeRetired(
   files: ListFiles,
 ): Promise<void> {
   for (const retired of await findRetiredLists(db, name, settings.lists.keepVersions)) {
-    await files.remove(retired)
+    await removeFile(db, retired, files)
     await forgetPublishedList(db, retired)
   }
+}
+
+/** Unless it is the file of a list of another account, too. */
+async function removeFile(db: Db, list: PublishedList, files: ListFiles): Promise<void> {
+  const all = await findListsWithContent(db, list.sha256)
+  if (all.every(({ name }) => name === list.name)) await files.remove(list)
 }
 
 /**

@@ -2,8 +2,7 @@
  * Lists the imported data with its age and state. Without `verify` only the headers of files are
  * read, which is fast at any size but does not find damage in the middle.
  */
-import { existsSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
 import { getFactsFolder, getListsFolder, getNumberingFolder } from '../../app/data-folders.js'
 import type { Settings } from '../../config/settings.js'
 import {
@@ -15,7 +14,6 @@ import {
 import { readCheckedHeader } from '../../data/files/checked-file.js'
 import { openNumberListInBackground } from '../../data/number-list/format/number-list.js'
 import {
-  numberListExtension,
   readNumberListHeader,
   toVersion,
 } from '../../data/number-list/format/number-list-format.js'
@@ -24,8 +22,10 @@ import {
   isUsedByChecks,
   litigatorListName,
   nationalListNames,
+  splitListName,
 } from '../../data/number-list/list-names.js'
 import type { ListInForce } from '../../data/number-list/list-store.js'
+import { findListNames, resolveListPath } from '../../data/number-list/list-version-files.js'
 import { ocnFileKind, readOcnClasses, resolveOcnFilePath } from '../../data/numbering/line-class.js'
 import {
   getTableFileKind,
@@ -71,7 +71,7 @@ export interface DataOverview {
   readonly lists: readonly DataRow[]
   readonly numbering: readonly DataRow[]
   readonly facts: readonly DataRow[]
-  /** Lists that the checks need but that are not imported. */
+  /** Lists that the checks need but that no account has imported. */
   readonly missing: readonly string[]
 }
 
@@ -97,7 +97,9 @@ export async function readDataOverview(options: OverviewOptions): Promise<DataOv
     lists,
     numbering: addInForce(numberingRows(options), ofNumbering),
     facts: factRows(options),
-    missing: expected.filter((name) => !lists.some((row) => row.name === name)),
+    missing: expected.filter(
+      (list) => !lists.some(({ name }) => splitListName(name).list === list),
+    ),
   }
 }
 
@@ -147,14 +149,15 @@ async function listRows({ settings, now, verify }: OverviewOptions): Promise<Dat
   const folder = getListsFolder(settings)
   const ages = createListAges(settings.lists)
   const rows: DataRow[] = []
-  for (const file of listFilesIn(folder)) {
-    const name = file.slice(0, -numberListExtension.length)
+  for (const name of [...findListNames(folder)].sort()) {
+    const { list: expected } = splitListName(name)
     try {
-      const path = join(folder, file)
+      const path = resolveListPath(folder, name)
       const list = verify ? await openNumberListInBackground(path) : readNumberListHeader(path)
-      if (list.name !== name)
-        throw new DataFileError(path, `contains the list '${list.name}' instead of '${name}'`)
-      rows.push(toListRow(list, { ages, now }))
+      if (list.name !== expected)
+        throw new DataFileError(path, `contains the list '${list.name}' instead of '${expected}'`)
+      const { version, asOf, size, importedAt } = list
+      rows.push(toListRow({ name, version, asOf, size, importedAt }, { ages, now }))
     } catch (cause) {
       rows.push(toDamagedRow(name, cause))
     }
@@ -176,13 +179,6 @@ function addInForce(rows: readonly DataRow[], inForce: readonly ListInForce[]): 
     })
   }
   return [...added.values()].sort((one, other) => (one.name < other.name ? -1 : 1))
-}
-
-function listFilesIn(folder: string): string[] {
-  if (!existsSync(folder)) return []
-  return readdirSync(folder)
-    .filter((file) => file.endsWith(numberListExtension) && !file.startsWith('.'))
-    .sort()
 }
 
 interface ListHead extends ListVersion {

@@ -2,9 +2,15 @@
 import { type Command, Option } from 'commander'
 import { getListsFolder } from '../../app/data-folders.js'
 import type { Settings } from '../../config/settings.js'
-import { describeNameRule, isListName } from '../../data/number-list/list-names.js'
+import {
+  describeNameRule,
+  isAccountListName,
+  isListName,
+  toAccountListName,
+} from '../../data/number-list/list-names.js'
 import { type KeptVersion, rollBackList, versionsOf } from '../../data/number-list/list-rollback.js'
 import type { ListInForce } from '../../data/number-list/list-store.js'
+import { mainAccountId } from '../../domain/caller.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { systemClock } from '../../runtime/runtime.js'
 import {
@@ -22,6 +28,7 @@ import {
   readDataOverview,
   requiresAction,
 } from './data-overview.js'
+import { registerListRights } from './list-rights.js'
 
 interface ListsOptions {
   readonly json?: boolean
@@ -44,6 +51,7 @@ export const registerLists: RegisterCommand = (program, terminal) => {
     .action((options: ListsOptions, command: Command) => showLists(command, terminal, options))
   registerVersions(group, terminal)
   registerRollback(group, terminal)
+  registerListRights(group, terminal)
 }
 
 async function showLists(
@@ -134,8 +142,10 @@ function registerVersions(group: Command, terminal: Terminal): void {
     .command('versions')
     .description('show the kept versions of a list, the one in use first')
     .argument('<name>', 'name of the list')
-    .action((name: string, _options, command: Command) => {
-      const versions = versionsOf(requireListsFolder(name, command), name)
+    .addOption(accountOption)
+    .action((list: string, { account }: OwnedListOptions, command: Command) => {
+      const name = requireListName(list, account)
+      const versions = versionsOf(getListsFolder(loadCommandSettings(command)), name)
       if (versions.length === 0) {
         throw new CommandFailure(`list '${name}' not found (see: callgate lists)`)
       }
@@ -144,10 +154,20 @@ function registerVersions(group: Command, terminal: Terminal): void {
     })
 }
 
-/** Requires a valid list name, since the name becomes part of a path. */
-function requireListsFolder(name: string, command: Command): string {
-  if (!isListName(name)) throw new CommandFailure(`name '${name}': ${describeNameRule(name)}`, 2)
-  return getListsFolder(loadCommandSettings(command))
+interface OwnedListOptions {
+  readonly account: string
+}
+
+const accountOption = new Option('--account <id>', 'account whose list it is').default(
+  mainAccountId,
+)
+
+/** Requires valid names, since they become parts of a path. */
+function requireListName(list: string, account: string): string {
+  if (!isListName(list)) throw new CommandFailure(`name '${list}': ${describeNameRule(list)}`, 2)
+  const name = toAccountListName(account, list)
+  if (isAccountListName(name)) return name
+  throw new CommandFailure(`account '${account}' not found (see: callgate accounts list)`, 2)
 }
 
 function describeVersions(versions: readonly KeptVersion[]): string {
@@ -178,18 +198,26 @@ function formatVersionsJson(versions: readonly KeptVersion[]): string {
   return `${JSON.stringify(shown, undefined, 2)}\n`
 }
 
+interface RollbackOptions extends OwnedListOptions {
+  readonly to?: string
+}
+
 function registerRollback(group: Command, terminal: Terminal): void {
   group
     .command('rollback')
     .description('go back to a kept version of a list; the replaced one is kept')
     .argument('<name>', 'name of the list')
+    .addOption(accountOption)
     .option(
       '--to <version>',
       'version, as shown by lists versions (default: the one before the current)',
     )
-    .action(async (name: string, { to }: { to?: string }, command: Command) => {
-      const { lists: settings } = loadCommandSettings(command)
-      const folder = requireListsFolder(name, command)
+    .action(async (list: string, options: RollbackOptions, command: Command) => {
+      const { account, to } = options
+      const name = requireListName(list, account)
+      const all = loadCommandSettings(command)
+      const { lists: settings } = all
+      const folder = getListsFolder(all)
       const { changeAndPublish } = await import('../import/publish-lists.js')
       const { from, to: now } = await changeAndPublish(command, {
         names: [name],
@@ -197,16 +225,17 @@ function registerRollback(group: Command, terminal: Terminal): void {
         stageSeconds: 0,
         change: () =>
           rollBackList({ folder, name, to, clock: systemClock, keep: settings.keepVersions }),
-        listVersions: (result) => [result.to],
+        listVersions: (result) => [{ name, version: result.to.version }],
       })
       terminal.out(
         `${name}: ${formatCount(now.size, 'number')}, as of ${formatInstant(now.asOf)}, ` +
           `version ${now.version} is in use again\n`,
       )
       if (from) {
-        const back = `callgate lists rollback ${name} --to ${from.version}`
+        const of = account === mainAccountId ? '' : ` --account ${account}`
+        const back = `callgate lists rollback ${list}${of} --to ${from.version}`
         terminal.note(`version ${from.version} is kept; to restore it: ${back}\n`)
       }
-      for (const note of describeAge(now, settings)) terminal.note(`${note}\n`)
+      for (const note of describeAge({ ...now, name }, settings)) terminal.note(`${note}\n`)
     })
 }

@@ -15,6 +15,7 @@ import type {
 } from '../../gate/decision-document.js'
 import { CallingHours } from '../../service/calling-hours/calling-hours.js'
 import { type ListFinding, noListEvidence, noStateFinding } from '../../service/lists/list-facts.js'
+import { noListOwners } from '../../service/lists/list-rights.js'
 import type { ProjectScope } from '../../service/projects/project-scope.js'
 import {
   fromRecordedEntry,
@@ -172,7 +173,13 @@ const notRecorded: AnswerFailure = {
   source: 'record',
 }
 
-const unnamedScope = { projectCode: '', campaignId: 0, internalDncList: '', ebrProject: '' }
+const unnamedScope = {
+  projectCode: '',
+  campaignId: 0,
+  internalDncList: '',
+  ebrProject: '',
+  listOwners: noListOwners,
+}
 
 /** Also of several sources, since our own is one of them at most. */
 export function selectOwnFindings({ findings }: DecisionDocument): OwnFindings {

@@ -5,13 +5,26 @@
 
 import type { Callgate } from '../../app/callgate.js'
 import { resolveAriServers } from '../../asterisk/ari/ari-servers.js'
-import { litigatorListName, nationalListNames } from '../../data/number-list/list-names.js'
+import {
+  formatImportCommand,
+  litigatorListName,
+  nationalListNames,
+  toAccountListName,
+} from '../../data/number-list/list-names.js'
+import { mainAccountId } from '../../domain/caller.js'
 import type { Country } from '../../domain/place.js'
 import { getErrorMessage } from '../../errors.js'
 import { buildPolicy } from '../../gate/build-policy.js'
 import type { Readiness } from '../../http/health.js'
 import { monotonicSeconds } from '../../runtime/runtime.js'
 import type { Account } from '../../service/accounts/accounts.js'
+import {
+  findApplicableLists,
+  type ListOwners,
+  type ListUser,
+  noListOwners,
+  readAllListOwners,
+} from '../../service/lists/list-rights.js'
 import { findListAgeProblem } from './list-age-monitor.js'
 
 /** A server passes its {@link Callgate}; a diagnosis passes what it can read. */
@@ -45,7 +58,8 @@ export async function readAccountCallStatuses(
   deps: CallReadinessDeps,
 ): Promise<readonly AccountCallStatus[]> {
   const { accounts, settings } = deps
-  const dataBlockers = [...findListBlockers(deps), ...findNumberingBlockers(deps)]
+  const numberingBlockers = findNumberingBlockers(deps)
+  const owners = await readOwners(deps)
   // What-if decisions do not count, since operators use them for diagnosis.
   const activeAccounts = new Set(deps.journal.listActiveAccounts())
   if (resolveAriServers(settings.asterisk).length > 0) activeAccounts.add(settings.gate.account)
@@ -56,12 +70,23 @@ export async function readAccountCallStatuses(
     isInUse: activeAccounts.has(id),
     blockers: settings.gate.shadow.accounts.includes(id)
       ? []
-      : [...dataBlockers, ...(subscribed?.has(id) === false ? [notSubscribed] : [])],
+      : [
+          ...findListBlockers({ accountId: id, listOwners: owners.get(id) ?? noListOwners }, deps),
+          ...numberingBlockers,
+          ...(subscribed?.has(id) === false ? [notSubscribed] : []),
+        ],
   }))
 }
 
-/** Conditions that affect all real accounts. With a remote source, no lists are needed. */
-function findListBlockers(deps: CallReadinessDeps): readonly CallBlocker[] {
+/** Nobody has stated a right before the first start. */
+async function readOwners({
+  storage,
+}: CallReadinessDeps): Promise<ReadonlyMap<string, ListOwners>> {
+  return storage ? await readAllListOwners(storage.db) : new Map()
+}
+
+/** With a remote source, no lists are needed. */
+function findListBlockers(user: ListUser, deps: CallReadinessDeps): readonly CallBlocker[] {
   const { settings, runtime } = deps
   if (settings.source.kind === 'remote') return []
   const policy = buildPolicy(settings)
@@ -77,28 +102,29 @@ function findListBlockers(deps: CallReadinessDeps): readonly CallBlocker[] {
       : []),
   ]
   return needed.flatMap(({ name, countries: blocked }) => {
-    const problem = describeMissingList(name, deps)
-    const fix = `callgate import ${name}`
+    const problem = describeMissingList(name, deps, user)
+    const fix = formatImportCommand(toAccountListName(user.accountId, name))
     return problem === undefined ? [] : [{ countries: blocked, problem, fix }]
   })
 }
 
-/** Why a list cannot be used, or `undefined` when it can. */
+/** Why a list cannot be used for calls of the account, or `undefined` when it can. */
 export function describeMissingList(
-  name: string,
+  list: string,
   deps: Pick<CallReadinessDeps, 'data' | 'runtime'>,
+  user: ListUser = { accountId: mainAccountId, listOwners: noListOwners },
 ): string | undefined {
   const { lists } = deps.data
-  const list = lists.get(name)
-  if (!list) {
-    const problem = lists
-      .problems()
-      .find((entry) => entry.name === undefined || entry.name === name)
+  for (const name of findApplicableLists(list, user)) {
+    const found = lists.get(name)
+    if (found) {
+      const aged = findListAgeProblem(found, deps)
+      return aged?.state === 'stale' ? aged.text : undefined
+    }
+    const problem = lists.problems().find((one) => one.name === undefined || one.name === name)
     if (problem) return `${name} cannot be used: ${problem.detail}`
-    return `${name} is not imported`
   }
-  const aged = findListAgeProblem(list, deps)
-  return aged?.state === 'stale' ? aged.text : undefined
+  return `${toAccountListName(user.accountId, list)} is not imported`
 }
 
 function findNumberingBlockers({ data, settings }: CallReadinessDeps): readonly CallBlocker[] {

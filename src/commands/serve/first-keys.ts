@@ -1,9 +1,8 @@
 /** Creates the API keys on the first start and writes them to a file. */
 import { closeSync, fsyncSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { mainAccountId } from '../../app/app-context.js'
 import type { Callgate } from '../../app/callgate.js'
-import { sandboxAccountId } from '../../domain/caller.js'
+import { mainAccountId, sandboxAccountId } from '../../domain/caller.js'
 import { DataFileError, getErrorMessage } from '../../errors.js'
 import { moveIntoPlace } from '../../runtime/folders.js'
 import { ApiKeys } from '../../service/accounts/api-keys.js'

@@ -1,5 +1,4 @@
 /** What the HTTP server of a callgate answers: its endpoints, limits, pages and checks of readiness. */
-import { mainAccountId } from '../../app/app-context.js'
 import type { Callgate } from '../../app/callgate.js'
 import { createListFileRoute } from '../../app/lists/list-file-route.js'
 import { createOptOuts } from '../../app/service.js'
@@ -77,7 +76,6 @@ export function openHttpServer(
       new Center({
         storage: callgate.storage,
         timers: runtime.timers,
-        listAccountId: mainAccountId,
       }),
       callgate,
     ),

@@ -7,6 +7,7 @@ import {
   isUsedByChecks,
   litigatorListName,
   nationalListNames,
+  splitListName,
 } from '../../data/number-list/list-names.js'
 import type { ListState, NumberSet } from '../../domain/number-set.js'
 import { formatInstant } from '../../domain/time/dates.js'
@@ -18,9 +19,10 @@ type MissingListsDeps = ListAgeDeps & Pick<Callgate, 'remote'>
 const daySeconds = 86_400
 const expectedLists = [...Object.values(nationalListNames), litigatorListName]
 
-/** Missing lists without which real accounts are blocked; none with a remote source. */
+/** Lists without which real accounts are blocked and that no account has; none with a remote source. */
 export function findMissingLists({ data, remote }: MissingListsDeps): readonly string[] {
-  return remote ? [] : expectedLists.filter((name) => data.lists.get(name) === undefined)
+  const all = new Set(data.lists.all().map(({ name }) => splitListName(name).list))
+  return remote ? [] : expectedLists.filter((list) => !all.has(list))
 }
 
 /** Includes missing lists, so that an alert does not end because a file is gone. */

@@ -6,7 +6,12 @@
 import type { ListState, ListVersion } from '../../domain/number-set.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { msPerDay } from '../../domain/time/dates.js'
-import { litigatorListName, nationalListNames, portedListNames } from './list-names.js'
+import {
+  litigatorListName,
+  nationalListNames,
+  portedListNames,
+  splitListName,
+} from './list-names.js'
 
 /** The settings of `lists` about ages; in days, 0 means no limit. */
 export interface ListAgeSettings {
@@ -80,12 +85,13 @@ const ageRuleCitations: Readonly<Partial<Record<Kind, string>>> = {
 const noLimit: AgeLimit = { days: 0, rule: '' }
 
 function findLimit({ maxAgeDays, maxAgeDaysOfState }: ListAgeSettings, name: string): AgeLimit {
-  const region = stateListPattern.exec(name)?.[1]?.toUpperCase() ?? ''
+  const { list } = splitListName(name)
+  const region = stateListPattern.exec(list)?.[1]?.toUpperCase() ?? ''
   const ofState = maxAgeDaysOfState[region]
   if (ofState !== undefined) {
     return { days: ofState, rule: `setting lists.maxAgeDaysOfState.${region}` }
   }
-  const kind = findListKind(name, region)
+  const kind = findListKind(list, region)
   if (kind === undefined) return noLimit
   const law = ageRuleCitations[kind]
   const rule = `setting lists.maxAgeDays.${kind}${law === undefined ? '' : `, ${law}`}`

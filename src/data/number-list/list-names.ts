@@ -1,6 +1,23 @@
 /** The valid names of number lists: those that checks use, and `custom-` for all others. */
+import { mainAccountId } from '../../domain/caller.js'
 import type { Country } from '../../domain/place.js'
 import { findRegionCountry } from '../numbering/area-codes.js'
+
+/**
+ * The name of a list among those of all accounts: `acme/us-dnc`. A list of account main, the operator's, has no account in
+ * front.
+ */
+export function toAccountListName(accountId: string, list: string): string {
+  return accountId === mainAccountId ? list : `${accountId}/${list}`
+}
+
+/** The account that a list belongs to, and the list as given to `callgate import list`. */
+export function splitListName(name: string): { readonly owner: string; readonly list: string } {
+  const end = name.indexOf('/')
+  return end < 0
+    ? { owner: mainAccountId, list: name }
+    : { owner: name.slice(0, end), list: name.slice(end + 1) }
+}
 
 /** Names of the lists, as given to `callgate import list`. */
 export const nationalListNames: Readonly<Record<Country, string>> = {
@@ -27,15 +44,28 @@ const plainNames: ReadonlySet<string> = new Set([
 const statePattern = /^state-dnc-([a-z]{2})$/
 const customPattern = /^custom-[a-z0-9]+(?:-[a-z0-9]+)*$/
 const maxNameLength = 60
+/** As of the ids of accounts. */
+const ownerPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/
 
 /** Whether a text is a valid name of a list and so of its file. */
 export function isListName(text: string): boolean {
-  return isUsedByChecks(text) || (customPattern.test(text) && text.length <= maxNameLength)
+  return (
+    plainNames.has(text) ||
+    isStateList(text) ||
+    (customPattern.test(text) && text.length <= maxNameLength)
+  )
 }
 
-/** Whether a check uses the list of this name; never true for `custom-` lists. */
+/** Whether a text is a valid name of a list among those of all accounts, and so a path that stays in their folder. */
+export function isAccountListName(text: string): boolean {
+  const { owner, list } = splitListName(text)
+  return ownerPattern.test(owner) && isListName(list)
+}
+
+/** Whether a check uses the list of this name, of any account; never true for `custom-` lists. */
 export function isUsedByChecks(name: string): boolean {
-  return plainNames.has(name) || isStateList(name)
+  const { list } = splitListName(name)
+  return plainNames.has(list) || isStateList(list)
 }
 
 /** Whether a list without stated area codes covers every number. */
@@ -52,6 +82,21 @@ function isStateList(name: string): boolean {
   const region = statePattern.exec(name)?.[1]
   return region !== undefined && findRegionCountry(region.toUpperCase()) !== undefined
 }
+
+/** The command that imports a list, without its files. */
+export function formatImportCommand(name: string): string {
+  const { owner, list } = splitListName(name)
+  const region = statePattern.exec(list)?.[1]?.toUpperCase()
+  const feed = isPortedList(list) ? 'ported' : feedNames.has(list) ? list : `list ${list}`
+  const account = owner === mainAccountId ? '' : ` --account ${owner}`
+  return `callgate import ${region === undefined ? feed : `state-dnc --state ${region}`}${account}`
+}
+
+/** Lists with an import of their own, by their names. */
+const feedNames: ReadonlySet<string> = new Set([
+  ...Object.values(nationalListNames),
+  litigatorListName,
+])
 
 /** The rule for list names, with the name that was probably meant. */
 export function describeNameRule(text: string): string {

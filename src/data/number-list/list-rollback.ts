@@ -2,14 +2,14 @@
  * Rolls a list back to a kept version; the version that it replaces is kept in turn.
  */
 import { existsSync, renameSync, rmSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { Clock } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { DataFileError, getErrorCode, invalidRequest } from '../../errors.js'
 import { syncFolder } from '../../runtime/folders.js'
 import { openNumberListInBackground } from './format/number-list.js'
 import { withListLock } from './import/list-lock.js'
-import { describeNameRule, isListName } from './list-names.js'
+import { describeNameRule, isAccountListName, splitListName } from './list-names.js'
 import {
   copyFileAtomically,
   findVersions,
@@ -19,7 +19,6 @@ import {
   removeListLeftovers,
   resolveListPath,
   resolveVersionPath,
-  resolveVersionsFolder,
 } from './list-version-files.js'
 
 export {
@@ -53,7 +52,7 @@ export interface RollbackResult {
  */
 export async function rollBackList(options: RollbackOptions): Promise<RollbackResult> {
   const { folder, name, keep, clock } = options
-  if (!isListName(name)) {
+  if (!isAccountListName(name)) {
     throw invalidRequest([{ field: 'name', value: name, rule: describeNameRule(name) }])
   }
   return withListLock(folder, name, clock, async () => {
@@ -109,7 +108,7 @@ function refusal(folder: string, name: string, what: string): DataFileError {
 async function verifyVersion({ folder, name }: RollbackOptions, version: string): Promise<void> {
   const path = resolveVersionPath(folder, name, version)
   const list = await openNumberListInBackground(path)
-  if (list.name === name && list.version === version) return
+  if (list.name === splitListName(name).list && list.version === version) return
   throw new DataFileError(path, `contains version ${list.version} of '${list.name}'`)
 }
 
@@ -131,9 +130,10 @@ function activateVersion({ folder, name }: RollbackOptions, version: string): vo
     renameSync(kept, path)
   } catch (cause) {
     if (getErrorCode(cause) !== 'EXDEV') throw cause
-    copyFileAtomically(kept, path, join(folder, `.${basename(path)}.${process.pid}.new`))
+    const aside = join(dirname(path), `.${basename(path)}.${process.pid}.new`)
+    copyFileAtomically(kept, path, aside)
     rmSync(kept)
   }
-  syncFolder(folder)
-  syncFolder(resolveVersionsFolder(folder))
+  syncFolder(dirname(path))
+  syncFolder(dirname(kept))
 }

@@ -1,13 +1,10 @@
 /**
- * The number lists of a folder, in memory. A list is replaced as a whole and only by a verified file. A
+ * The number lists of a folder, in memory, with those of accounts as `acme/us-dnc`. A list is replaced as a whole and only by a verified file. A
  * damaged file is reported as a problem, never as an empty list. The caller decides when to check for
  * new files.
  */
-import { readdirSync } from 'node:fs'
-import { readdir } from 'node:fs/promises'
-import { basename, join } from 'node:path'
 import type { NumberSet } from '../../domain/number-set.js'
-import { DataFileError, getErrorCode, getErrorMessage } from '../../errors.js'
+import { DataFileError, getErrorMessage } from '../../errors.js'
 import {
   missingFileStamp,
   readFileStamp,
@@ -19,8 +16,14 @@ import {
   toRemovedFile,
   type WatchedFile,
 } from '../files/watched-file.js'
-import { openNumberList, openNumberListInBackground } from './format/number-list.js'
-import { numberListExtension, readNumberListHeader } from './format/number-list-format.js'
+import {
+  type NumberList,
+  openNumberList,
+  openNumberListInBackground,
+} from './format/number-list.js'
+import { readNumberListHeader } from './format/number-list-format.js'
+import { splitListName } from './list-names.js'
+import { findListNames, findListNamesInBackground, resolveListPath } from './list-version-files.js'
 
 /** A file, or the whole folder, that cannot be used. */
 export interface ListProblem {
@@ -34,8 +37,8 @@ export interface ListProblem {
 
 /** Reads and verifies the file of a list. Throws `DataFileError` for a damaged one. */
 export interface ListReader {
-  open(path: string): NumberSet
-  openInBackground(path: string): Promise<NumberSet>
+  open(path: string): NumberList
+  openInBackground(path: string): Promise<NumberList>
 }
 
 const fileReader: ListReader = {
@@ -63,9 +66,9 @@ export interface ListInForce {
   readonly whenMissing: string
 }
 
-type KnownList = WatchedFile<NumberSet>
+type KnownList = WatchedFile<NumberList>
 
-interface ScanEntry extends FileObservation<NumberSet> {
+interface ScanEntry extends FileObservation<NumberList> {
   /** Absent if the file must be read first. */
   readonly current: KnownList | undefined
 }
@@ -134,19 +137,11 @@ export class ListStore {
    */
   refresh(): boolean {
     const look = this.#scan(this.#observe())
-    const read = (entry: ScanEntry): KnownList => {
-      try {
-        return toLoaded(entry, this.#reader.open(entry.path))
-      } catch (cause) {
-        return toFailedFile(entry, cause)
-      }
+    const known = new Map<string, KnownList>()
+    for (const entry of look.entries) {
+      known.set(entry.name, this.#findLoaded(entry, known) ?? shareMemory(this.#read(entry), known))
     }
-    return this.#adopt(
-      look,
-      new Map(
-        look.entries.map((one) => [one.name, one.current ?? this.#keepInForce(one) ?? read(one)]),
-      ),
-    )
+    return this.#adopt(look, known)
   }
 
   /**
@@ -171,11 +166,31 @@ export class ListStore {
     const look = this.#scan(await this.#observeInBackground())
     const known = new Map<string, KnownList>()
     for (const entry of look.entries) {
-      const unread = entry.current ?? this.#keepInForce(entry)
-      known.set(entry.name, unread ?? (await this.#load(entry)))
+      const loaded = this.#findLoaded(entry, known)
+      known.set(entry.name, loaded ?? shareMemory(await this.#load(entry), known))
     }
     // If refresh was called in the meantime, it has loaded newer lists.
     return this.#known === before && this.#adopt(look, known)
+  }
+
+  /**
+   * What needs no reading. Accounts whose lists are links to one file share its memory; `known` is what is loaded by now.
+   */
+  #findLoaded(entry: ScanEntry, known: ReadonlyMap<string, KnownList>): KnownList | undefined {
+    const unread = entry.current ?? this.#keepInForce(entry)
+    if (unread || entry.stamp === undefined) return unread
+    for (const { stamp, content } of known.values()) {
+      if (stamp === entry.stamp && content) return toLoaded(entry, content)
+    }
+    return undefined
+  }
+
+  #read(entry: ScanEntry): KnownList {
+    try {
+      return toLoaded(entry, this.#reader.open(entry.path))
+    } catch (cause) {
+      return toFailedFile(entry, cause)
+    }
   }
 
   async #load(entry: ScanEntry): Promise<KnownList> {
@@ -199,7 +214,7 @@ export class ListStore {
 
   #observe(): FolderObservation {
     try {
-      const names = this.#listNames(listFilesIn(this.#folder))
+      const names = this.#listNames(findListNames(this.#folder))
       return new Map(names.map((name) => [name, readFileStamp(this.#resolvePath(name))]))
     } catch (cause) {
       return new Error(messageOf(cause))
@@ -210,7 +225,7 @@ export class ListStore {
   async #observeInBackground(): Promise<FolderObservation> {
     try {
       const stamps = new Map<string, string>()
-      for (const name of this.#listNames(await listFilesInBackground(this.#folder))) {
+      for (const name of this.#listNames(await findListNamesInBackground(this.#folder))) {
         stamps.set(name, await readFileStampInBackground(this.#resolvePath(name)))
       }
       return stamps
@@ -220,9 +235,8 @@ export class ListStore {
   }
 
   /** Of the files, and of the lists in use. */
-  #listNames(files: readonly string[]): readonly string[] {
-    const isList = (file: string) => file.endsWith(numberListExtension) && !file.startsWith('.')
-    return [...new Set([...files.filter(isList).map(toListName), ...this.#known.keys()])].sort()
+  #listNames(ofFiles: readonly string[]): readonly string[] {
+    return [...new Set([...ofFiles, ...this.#known.keys()])].sort()
   }
 
   /** If the folder cannot be read, the lists in use are unchanged. */
@@ -253,7 +267,7 @@ export class ListStore {
   }
 
   #resolvePath(name: string): string {
-    return join(this.#folder, `${name}${numberListExtension}`)
+    return resolveListPath(this.#folder, name)
   }
 
   /** Replaces all lists at once, then calls the listeners. */
@@ -289,6 +303,16 @@ export class ListStore {
   }
 }
 
+/** Copies of a file, as a restored backup has in the place of links, are in memory once. */
+function shareMemory(loaded: KnownList, known: ReadonlyMap<string, KnownList>): KnownList {
+  const { content } = loaded
+  for (const other of known.values()) {
+    if (content === undefined || other.content?.version !== content.version) continue
+    return { ...loaded, content: other.content.withName(content.name) }
+  }
+  return loaded
+}
+
 /** `undefined` for a file that is missing or damaged. */
 function readVersion(path: string): string | undefined {
   try {
@@ -298,32 +322,13 @@ function readVersion(path: string): string | undefined {
   }
 }
 
-function toLoaded(entry: ScanEntry, list: NumberSet): KnownList {
+function toLoaded(entry: ScanEntry, content: NumberList): KnownList {
   const { name, path, stamp } = entry
-  if (list.name === name) return { stamp, content: list, problem: undefined }
-  return toFailedFile(entry, new DataFileError(path, `contains the list '${list.name}'`))
-}
-
-function listFilesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder)
-  } catch (cause) {
-    if (getErrorCode(cause) === 'ENOENT') return []
-    throw cause
+  const contained = splitListName(content.name).list
+  if (contained === splitListName(name).list) {
+    return { stamp, content: content.withName(name), problem: undefined }
   }
-}
-
-async function listFilesInBackground(folder: string): Promise<readonly string[]> {
-  try {
-    return await readdir(folder)
-  } catch (cause) {
-    if (getErrorCode(cause) === 'ENOENT') return []
-    throw cause
-  }
-}
-
-function toListName(path: string): string {
-  return basename(path, numberListExtension)
+  return toFailedFile(entry, new DataFileError(path, `contains the list '${contained}'`))
 }
 
 function messageOf(cause: unknown): string {

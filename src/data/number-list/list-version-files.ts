@@ -1,5 +1,6 @@
 /**
- * Earlier versions of the lists, kept in their subfolder `versions`. A version is a hard link to the
+ * The files of the lists and of their earlier versions. Lists of account main are in the folder of the lists, those of
+ * others in the folder of the account there. Earlier versions are in the subfolder `versions` of each. A version is a hard link to the
  * file that was in use, or a copy on file systems without hard links. The list in use is a complete
  * file at every moment.
  */
@@ -13,16 +14,20 @@ import {
   renameSync,
   rmSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { readdir } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { mainAccountId } from '../../domain/caller.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { DataFileError, getErrorCode } from '../../errors.js'
-import { ensureFolder, syncFile, syncFolder } from '../../runtime/folders.js'
+import { ensureFolder, moveIntoPlace, syncFile, syncFolder } from '../../runtime/folders.js'
 import { removeLeftovers } from '../files/leftover-files.js'
+import { hasEqualContent } from './format/equal-content.js'
 import {
   type NumberListHeader,
   numberListExtension,
   readNumberListHeader,
 } from './format/number-list-format.js'
+import { splitListName, toAccountListName } from './list-names.js'
 
 export interface ListVersionFile extends NumberListHeader {
   readonly version: string
@@ -31,19 +36,58 @@ export interface ListVersionFile extends NumberListHeader {
   readonly inUse: boolean
 }
 
-/** The path of the list in use. */
-export function resolveListPath(folder: string, name: string): string {
-  return join(folder, `${name}${numberListExtension}`)
+const accountsFolder = 'accounts'
+
+/** The folder of an account's lists; `folder` is that of all lists. */
+function resolveAccountFolder(folder: string, accountId: string): string {
+  return accountId === mainAccountId ? folder : join(folder, accountsFolder, accountId)
 }
 
+/** Of the account that the list is of; `name` is the one among the lists of all accounts. */
+export function resolveListFolder(folder: string, name: string): string {
+  return resolveAccountFolder(folder, splitListName(name).owner)
+}
+
+/** The path of the list in use. */
+export function resolveListPath(folder: string, name: string): string {
+  return join(resolveListFolder(folder, name), toFileName(name))
+}
+
+const toFileName = (name: string) => `${splitListName(name).list}${numberListExtension}`
+
 /** The folder of the earlier versions. */
-export function resolveVersionsFolder(folder: string): string {
-  return join(folder, 'versions')
+export function resolveVersionsFolder(folder: string, name: string): string {
+  return join(resolveListFolder(folder, name), 'versions')
 }
 
 /** The path of an earlier version, if it is kept. */
 export function resolveVersionPath(folder: string, name: string, version: string): string {
-  return join(resolveVersionsFolder(folder), `${name}.${version}${numberListExtension}`)
+  const { list } = splitListName(name)
+  return join(resolveVersionsFolder(folder, name), `${list}.${version}${numberListExtension}`)
+}
+
+/** The names of all lists with a file, among those of all accounts: `us-dnc`, `acme/us-dnc`. */
+export function findListNames(folder: string): readonly string[] {
+  return [mainAccountId, ...listFiles(join(folder, accountsFolder))].flatMap((accountId) =>
+    toListNames(accountId, listFiles(resolveAccountFolder(folder, accountId))),
+  )
+}
+
+/** As {@link findListNames}, without waiting for the disk. */
+export async function findListNamesInBackground(folder: string): Promise<readonly string[]> {
+  const names: string[] = []
+  const accounts = await listFilesInBackground(join(folder, accountsFolder))
+  for (const accountId of [mainAccountId, ...accounts]) {
+    const files = await listFilesInBackground(resolveAccountFolder(folder, accountId))
+    names.push(...toListNames(accountId, files))
+  }
+  return names
+}
+
+function toListNames(accountId: string, files: readonly string[]): readonly string[] {
+  return files
+    .filter((file) => file.endsWith(numberListExtension) && !file.startsWith('.'))
+    .map((file) => toAccountListName(accountId, file.slice(0, -numberListExtension.length)))
 }
 
 /**
@@ -56,7 +100,7 @@ export function keepVersion(folder: string, name: string, link = linkSync): stri
   if (version === undefined) return undefined
   const kept = resolveVersionPath(folder, name, version)
   if (existsSync(kept)) return version
-  ensureFolder(resolveVersionsFolder(folder))
+  ensureFolder(resolveVersionsFolder(folder, name))
   try {
     // A link to a symbolic link would be dangling once its target is replaced.
     link(realpathSync(path), kept)
@@ -65,15 +109,14 @@ export function keepVersion(folder: string, name: string, link = linkSync): stri
     if (getErrorCode(cause) !== 'EEXIST')
       copyFileAtomically(path, kept, temporaryPath(folder, name, version))
   }
-  syncFolder(resolveVersionsFolder(folder))
+  syncFolder(resolveVersionsFolder(folder, name))
   return version
 }
 
 /** Removes the temporary files that a crash left next to the list and its versions. */
 export function removeListLeftovers(folder: string, name: string, now: Instant): void {
-  const file = `${name}${numberListExtension}`
-  removeLeftovers(join(folder, file), now)
-  removeLeftovers(join(resolveVersionsFolder(folder), file), now)
+  removeLeftovers(resolveListPath(folder, name), now)
+  removeLeftovers(join(resolveVersionsFolder(folder, name), toFileName(name)), now)
 }
 
 export interface ListReplacement {
@@ -103,9 +146,40 @@ export async function replaceList(
       refuseConcurrentReplace(resolveListPath(folder, name), replacedVersion)
     if (keepVersions > 0 && replacedVersion !== null) kept = keepVersion(folder, name)
   })
+  const shared = await linkToEqualList(folder, name)
   pruneVersions(folder, name, keepVersions, kept)
-  return version
+  return shared ?? version
 }
+
+/**
+ * Registries sell the same numbers to many accounts: replaces the file by a link to that of another account with the same content, as of
+ * the same instant, so that disk and memory have it once. Returns the version of that file, whose header names the files it was imported from.
+ */
+async function linkToEqualList(folder: string, name: string): Promise<string | undefined> {
+  const path = resolveListPath(folder, name)
+  const { list } = splitListName(name)
+  const others = findListNames(folder).filter(
+    (other) => other !== name && splitListName(other).list === list,
+  )
+  for (const other of others) {
+    const otherPath = resolveListPath(folder, other)
+    if (!(await hasEqualContent(path, otherPath))) continue
+    const aside = join(dirname(path), `.${basename(path)}.${process.pid}.new`)
+    try {
+      linkSync(realpathSync(otherPath), aside)
+      moveIntoPlace(aside, path)
+    } catch (cause) {
+      rmSync(aside, { force: true })
+      // Without hard links, each has a file of its own.
+      if (!linkFailures.has(`${getErrorCode(cause)}`)) throw cause
+      return undefined
+    }
+    return readNumberListHeader(path).version
+  }
+  return undefined
+}
+
+const linkFailures: ReadonlySet<string> = new Set(['EXDEV', 'EPERM', 'ENOTSUP', 'EMLINK', 'ENOSYS'])
 
 /** Throws if the list was replaced concurrently, which the lock prevents unless hosts share a name. */
 function refuseConcurrentReplace(path: string, expected: string): void {
@@ -120,8 +194,8 @@ function refuseConcurrentReplace(path: string, expected: string): void {
 
 /** A temporary name that the cleanup after a crash recognizes. */
 function temporaryPath(folder: string, name: string, version: string): string {
-  const file = `.${name}${numberListExtension}.${version}.${process.pid}.part`
-  return join(resolveVersionsFolder(folder), file)
+  const file = `.${toFileName(name)}.${version}.${process.pid}.part`
+  return join(resolveVersionsFolder(folder, name), file)
 }
 
 /** Copies to a temporary file, syncs it to disk, and only then renames it to its target. */
@@ -172,8 +246,9 @@ interface KeptFile {
 }
 
 function findKeptFiles(folder: string, name: string): KeptFile[] {
-  const pattern = new RegExp(`^${name}\\.([0-9a-f]{16})\\${numberListExtension}$`)
-  return listFiles(resolveVersionsFolder(folder)).flatMap((file) => {
+  const { list } = splitListName(name)
+  const pattern = new RegExp(`^${list}\\.([0-9a-f]{16})\\${numberListExtension}$`)
+  return listFiles(resolveVersionsFolder(folder, name)).flatMap((file) => {
     const version = pattern.exec(file)?.[1]
     if (version === undefined) return []
     const header = readableHeader(resolveVersionPath(folder, name, version))
@@ -185,9 +260,23 @@ function listFiles(folder: string): string[] {
   try {
     return readdirSync(folder)
   } catch (cause) {
-    if (getErrorCode(cause) === 'ENOENT') return []
-    throw cause
+    return requireMissing(cause)
   }
+}
+
+async function listFilesInBackground(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder)
+  } catch (cause) {
+    return requireMissing(cause)
+  }
+}
+
+/** A stray file among the folders of accounts has no lists. */
+function requireMissing(cause: unknown): [] {
+  const code = getErrorCode(cause)
+  if (code === 'ENOENT' || code === 'ENOTDIR') return []
+  throw cause
 }
 
 /** `undefined` for a file that is missing or whose header is damaged. */

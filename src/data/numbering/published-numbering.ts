@@ -78,7 +78,7 @@ export function locateNumberingFile(options: NumberingFileOptions): LocalFile {
     await copyIntoPlace(kept, inUse)
     await pruneVersions(options)
   }
-  return { inUse, kept, use }
+  return { inUse, kept, use, sameContent: [] }
 }
 
 export interface KeptNumberingFile {

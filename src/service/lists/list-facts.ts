@@ -1,6 +1,6 @@
 /**
  * Checks a number against the lists that apply to an account: national and state do-not-call lists and
- * known litigators. A list that is missing, damaged, too old or does not cover the area code clears no
+ * known litigators, its own or those of another account that it has a right to. A list that is missing, damaged, too old or does not cover the area code clears no
  * number. The sandbox account has its own lists and never uses the imported ones.
  */
 import type { ListAges } from '../../data/number-list/list-ages.js'
@@ -8,14 +8,18 @@ import {
   litigatorListName,
   nationalListNames,
   portedListNames,
+  splitListName,
+  toAccountListName,
   toStateListName,
 } from '../../data/number-list/list-names.js'
+import { mainAccountId } from '../../domain/caller.js'
 import type { ListVersion, NumberSet } from '../../domain/number-set.js'
 import { areaCodeOf, type PhoneNumber } from '../../domain/phone-number.js'
 import type { Country } from '../../domain/place.js'
 import type { Clock, Instant, LocalDay } from '../../domain/time/clock.js'
 import { formatInstant, msPerDay } from '../../domain/time/dates.js'
 import type { ProjectScope } from '../projects/project-scope.js'
+import { findApplicableLists, type ListUser } from './list-rights.js'
 
 /** The part of the list store that is needed here. */
 export interface Lists {
@@ -59,14 +63,14 @@ export type StateFinding = ListFinding & { readonly region?: string }
 
 export interface AccountLists {
   /** The national list of the number's country; the US list covers the territories too. */
-  checkNational(number: PhoneNumber, country: Country): ListFinding
+  checkNational(number: PhoneNumber, country: Country, user: ListUser): ListFinding
   /**
    * The state lists of every region the number may be in. State lists are optional, but a loaded one
-   * must be readable, recent enough and cover the area code.
+   * must be readable, recent enough and cover the area code. One of account main is needed by all accounts.
    */
-  checkState(number: PhoneNumber, regions: readonly string[]): StateFinding
+  checkState(number: PhoneNumber, regions: readonly string[], user: ListUser): StateFinding
   /** The list of known litigators, which applies to all countries. */
-  checkLitigator(number: PhoneNumber): ListFinding
+  checkLitigator(number: PhoneNumber, user: ListUser): ListFinding
   /** The lists of ported numbers that the line class depends on, if any are loaded. */
   findPortedEvidence(): ListEvidence
 }
@@ -95,6 +99,7 @@ interface LoadedList extends PreparedFindings {
 export class ListFacts implements AccountLists {
   readonly #deps: ListFactsDeps
   readonly #stateNames = new Map<string, string>()
+  /** By the name among the lists of all accounts. */
   #loaded: ReadonlyMap<string, LoadedList> = new Map()
   #problems: ReturnType<Lists['problems']> = []
   #ported: readonly LoadedList[] = []
@@ -108,17 +113,17 @@ export class ListFacts implements AccountLists {
     this.close = deps.lists.onChange(() => this.#load())
   }
 
-  checkNational(number: PhoneNumber, country: Country): ListFinding {
-    const name = nationalListNames[country]
-    return this.#check(name, number) ?? createNotCoveredFinding(name, number, [])
+  checkNational(number: PhoneNumber, country: Country, user: ListUser): ListFinding {
+    const list = nationalListNames[country]
+    return this.#check(list, number, user) ?? createNotCoveredFinding(list, number, user)
   }
 
-  checkState(number: PhoneNumber, regions: readonly string[]): StateFinding {
+  checkState(number: PhoneNumber, regions: readonly string[], user: ListUser): StateFinding {
     let merged: StateFinding | undefined
     for (const region of regions) {
-      const name = this.#stateNames.get(region) ?? toStateListName(region)
-      this.#stateNames.set(region, name)
-      const found = this.#check(name, number)
+      const list = this.#stateNames.get(region) ?? toStateListName(region)
+      this.#stateNames.set(region, list)
+      const found = this.#check(list, number, user) ?? this.#requireRight(list, number, user)
       if (!found) continue
       const ofState = found.status === 'listed' ? { ...found, region } : found
       merged = merged ? mergeStateFindings(merged, ofState) : ofState
@@ -127,9 +132,10 @@ export class ListFacts implements AccountLists {
   }
 
   /** A list that is too old still applies to the numbers on it, but clears no other number. */
-  checkLitigator(number: PhoneNumber): ListFinding {
-    const name = litigatorListName
-    return this.#check(name, number, 'still-lists') ?? createNotCoveredFinding(name, number, [])
+  checkLitigator(number: PhoneNumber, user: ListUser): ListFinding {
+    const list = litigatorListName
+    const found = this.#check(list, number, user, 'still-lists')
+    return found ?? createNotCoveredFinding(list, number, user)
   }
 
   findPortedEvidence(): ListEvidence {
@@ -157,18 +163,31 @@ export class ListFacts implements AccountLists {
   }
 
   /**
-   * Returns `undefined` if there is no list of that name. A list that is too old gives
+   * Returns `undefined` if the account has no list of that name and no right to one. A list that is too old gives
    * `not-covered`; with `still-lists`, only for numbers that are not on it.
    */
   #check(
-    name: string,
+    list: string,
     number: PhoneNumber,
+    user: ListUser,
     whenStale: 'silent' | 'still-lists' = 'silent',
   ): ListFinding | undefined {
+    for (const name of findApplicableLists(list, user)) {
+      const found = this.#checkIn(name, number, whenStale) ?? this.#findProblem(name)
+      if (found) return found
+    }
+    return undefined
+  }
+
+  #checkIn(
+    name: string,
+    number: PhoneNumber,
+    whenStale: 'silent' | 'still-lists',
+  ): ListFinding | undefined {
     const loaded = this.#loaded.get(name)
-    if (!loaded) return this.#findProblem(name)
+    if (!loaded) return undefined
     const { set, staleAt, listed, clear } = loaded
-    if (!set.covers(number)) return createNotCoveredFinding(name, number, clear.lists)
+    if (!set.covers(number)) return createUncoveredFinding(set, number, clear.lists)
     const isListed = set.has(number)
     const now = this.#deps.clock.now()
     if (now >= staleAt) {
@@ -178,6 +197,13 @@ export class ListFacts implements AccountLists {
     if (!isListed) return clear
     const listedOn = set.dayOf?.(number)
     return listedOn === undefined ? listed : ({ ...listed, listedOn } as ListFinding)
+  }
+
+  /** The operator has imported the list because its calls need it, so an account without a right to it is not covered. */
+  #requireRight(list: string, number: PhoneNumber, user: ListUser): ListFinding | undefined {
+    if (user.accountId === mainAccountId) return undefined
+    const isNeeded = this.#loaded.has(list) || this.#findProblem(list) !== undefined
+    return isNeeded ? createNotCoveredFinding(list, number, user) : undefined
   }
 
   #createStaleFinding(
@@ -214,9 +240,23 @@ export function prepareFindings(list: ListVersion, holdsUntil: Instant): Prepare
   }
 }
 
-/** For a number that no list covers. It does not expire, since an import invalidates all earlier findings. */
+/** These do not expire, since an import, and the end of a right, invalidate all earlier findings. */
 function createNotCoveredFinding(
-  name: string,
+  list: string,
+  number: PhoneNumber,
+  { accountId }: ListUser,
+): ListFinding {
+  const load = formatImportCommand(toAccountListName(accountId, list))
+  const detail =
+    accountId === mainAccountId
+      ? `no list '${list}' covers area code ${areaCodeOf(number)}; ${load}`
+      : `account ${accountId} has no list '${list}' and no right to that of another account; ${load}, ` +
+        `or state a right: callgate lists share ${list} --with ${accountId}`
+  return { status: 'not-covered', detail, ...noListEvidence }
+}
+
+function createUncoveredFinding(
+  { name }: ListVersion,
   number: PhoneNumber,
   lists: readonly ListVersion[],
 ): ListFinding {
@@ -225,7 +265,9 @@ function createNotCoveredFinding(
 }
 
 function formatImportCommand(name: string): string {
-  return `load one with: callgate import list ${name} <file>`
+  const { owner, list } = splitListName(name)
+  const account = owner === mainAccountId ? '' : ` --account ${owner}`
+  return `load one with: callgate import list ${list} <file>${account}`
 }
 
 /** An unusable list ranks before a listing, since a record on file may override the listing. */

@@ -30,11 +30,11 @@ export class LitigatorCheck {
    * list covers one of the numbers, since a missing list clears no number.
    */
   async check(accountId: string, request: LitigatorQuery): Promise<readonly LitigatorMatch[]> {
-    await requireScope(this.#projects, accountId, request)
+    const scope = await requireScope(this.#projects, accountId, request)
     const { lists } = this.#viewOf(accountId)
     const phones = request.numbers.map(parseTenDigits)
     return await mapInSlices(phones, (phone) => {
-      const found = lists.checkLitigator(phone)
+      const found = lists.checkLitigator(phone, scope)
       if (found.status === 'not-covered') throw new AppError('not-available', found.detail)
       return { phone, isLitigator: found.status === 'listed' }
     })

@@ -21,6 +21,7 @@ import {
 import { AppError, invalidRequest } from '../../errors.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
 import type { Db, ProjectHoursRow } from '../../storage/tables.js'
+import { type ListOwners, readListOwners } from '../lists/list-rights.js'
 import { readCacheLimits } from '../sql/read-cache-limits.js'
 import type { StoredProject } from './project-rows.js'
 
@@ -40,6 +41,8 @@ export interface ProjectScope extends ProjectLists {
   readonly industryExemption: boolean
   readonly voipRestricted: boolean
   readonly hours: readonly ProjectHours[]
+  /** Whose lists the account uses besides its own. */
+  readonly listOwners: ListOwners
   /** Absent while the federal registry has not decided on the project. */
   readonly subscription?: FederalSubscription | undefined
 }
@@ -112,6 +115,7 @@ async function loadScope(
     industryExemption: row.industry_exemption === 1,
     voipRestricted: row.voip_restricted === 1,
     hours: hours.length === 0 ? noHours : Object.freeze(hours.map(toProjectHours)),
+    listOwners: await readListOwners(db, accountId),
     subscription: toSubscription(row),
   })
 }

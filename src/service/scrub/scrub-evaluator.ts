@@ -286,9 +286,10 @@ export class ScrubEvaluator {
     }
     return {
       records: this.#evaluateRecords(query, everywhere, query.at),
-      national: findSubscriptionGap(scope, number, country) ?? lists.checkNational(number, country),
-      state: lists.checkState(number, regions),
-      litigator: lists.checkLitigator(number),
+      national:
+        findSubscriptionGap(scope, number, country) ?? lists.checkNational(number, country, scope),
+      state: lists.checkState(number, regions, scope),
+      litigator: lists.checkLitigator(number, scope),
       ported,
       wirelessBan,
     }

@@ -41,12 +41,12 @@ export async function readStagedLists(db: Db): Promise<readonly PublishedList[]>
     .execute()
 }
 
-/** The version with this checksum, in force or not. */
-export async function findPublishedList(
+/** The lists that have the content with this checksum, in force or not: lists of several accounts may have the same. */
+export async function findListsWithContent(
   db: Db,
   sha256: string,
-): Promise<PublishedList | undefined> {
-  return await selectVersions(db).where('sha256', '=', sha256).executeTakeFirst()
+): Promise<readonly PublishedList[]> {
+  return await selectVersions(db).where('sha256', '=', sha256).orderBy('name').execute()
 }
 
 function selectVersions(db: Db) {

@@ -2,7 +2,7 @@
  * What laws on the number of calls to a person need of an attempt. The check of it only reports, for the accounts that there are, until
  * somebody has it enforced: their dialers have called without it.
  */
-import { type Kysely, PostgresAdapter, sql } from 'kysely'
+import { type Kysely, PostgresAdapter, type RawBuilder, sql } from 'kysely'
 
 export async function up(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('attempts').addColumn('subject', 'text').execute()
@@ -24,11 +24,14 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 
 /** A new check only reports, for the accounts that there are. */
 export async function putInShadow(db: Kysely<unknown>, check: string): Promise<void> {
-  const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter
-  const now = isPostgres
+  await sql`insert into pauses (subject, account_id, paused_at, paused_by, reason)
+    select ${`check:${check}:`} || id, id, ${currentTime(db)}, 'upgrade', 'the account is older than this check'
+    from accounts where kind = 'real'`.execute(db)
+}
+
+/** In milliseconds. */
+export function currentTime(db: Kysely<unknown>): RawBuilder<number> {
+  return db.getExecutor().adapter instanceof PostgresAdapter
     ? sql`(extract(epoch from now()) * 1000)::bigint`
     : sql`cast(unixepoch('subsec') * 1000 as integer)`
-  await sql`insert into pauses (subject, account_id, paused_at, paused_by, reason)
-    select ${`check:${check}:`} || id, id, ${now}, 'upgrade', 'the account is older than this check'
-    from accounts where kind = 'real'`.execute(db)
 }

@@ -1,4 +1,5 @@
 /** Where servers get the files of published lists from. */
+import { splitListName } from '../list-names.js'
 
 /** Identifies the file of one version. */
 export interface ListFile {
@@ -29,8 +30,9 @@ export interface ListFiles {
 /** Few enough to be in memory, many enough that a request for each takes no time. */
 export const pieceBytes = 4_194_304
 
+/** The same for the same content of several accounts, which is stored once. */
 export function toFileName({ name, version }: ListFile): string {
-  return `${name}.${version}.cglist`
+  return `${splitListName(name).list}.${version}.cglist`
 }
 
 /** Nothing comes from a server that has taken a request and stopped. */

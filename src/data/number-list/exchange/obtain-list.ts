@@ -1,5 +1,5 @@
 /** Puts a published version in use on this server: a kept one, or one that is fetched. */
-import { type FileHandle, open, rm, stat } from 'node:fs/promises'
+import { type FileHandle, link, open, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { DataFileError, getErrorCode } from '../../../errors.js'
 import { ensureFolder, moveIntoPlace } from '../../../runtime/folders.js'
@@ -14,6 +14,8 @@ export interface LocalFile {
   readonly kept: string
   /** Puts the kept file in use. */
   readonly use: () => Promise<void>
+  /** Where lists of other accounts may have the same content. */
+  readonly sameContent: readonly string[]
 }
 
 export interface ObtainOptions {
@@ -42,11 +44,14 @@ export async function obtainList(file: ListFile, options: ObtainOptions): Promis
 /** As {@link obtainList}, but it is only kept, beside the file in use. */
 export async function fetchList(
   file: ListFile,
-  { local: { kept }, files, signal }: ObtainOptions,
+  { local: { kept, sameContent }, files, signal }: ObtainOptions,
 ): Promise<void> {
   if (await isIntact(kept, file)) return
   const folder = dirname(kept)
   ensureFolder(folder)
+  for (const path of sameContent) {
+    if ((await isIntact(path, file)) && (await linkFile(path, kept))) return
+  }
   const part = join(folder, `.${basename(kept)}.fetched`)
   await readFile(file, part, { files, signal })
   if (!(await isIntact(part, file))) {
@@ -60,6 +65,16 @@ export async function fetchList(
     moveIntoPlace(part, kept)
   } catch (cause) {
     if (getErrorCode(cause) !== 'ENOENT' || !(await isIntact(kept, file))) throw cause
+  }
+}
+
+/** Returns `false` where a link is impossible: the file is fetched then. */
+async function linkFile(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to)
+    return true
+  } catch {
+    return false
   }
 }
 

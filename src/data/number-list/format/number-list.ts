@@ -103,6 +103,12 @@ export class NumberList implements NumberSet {
     else for (const areaCode of header.coverage) this.#covered[Number(areaCode)] = 1
   }
 
+  /** The same list in the same memory by another name. */
+  withName(name: string): NumberList {
+    const { header } = this.#parts
+    return new NumberList({ ...this.#parts, header: { ...header, name } })
+  }
+
   /** For another thread. */
   share(): NumberListParts {
     return this.#parts

@@ -13,6 +13,7 @@ import type { OnProgress } from '../../files/source-progress.js'
 import { type NumberList, openNumberList } from '../format/number-list.js'
 import { NumberListEditor } from '../format/number-list-editor.js'
 import type { ListSource } from '../format/number-list-format.js'
+import { splitListName } from '../list-names.js'
 import { removeListLeftovers, replaceList, resolveListPath } from '../list-version-files.js'
 import { ChangeRows } from './change-rows.js'
 import { requireValidImportOptions } from './import-options.js'
@@ -22,7 +23,7 @@ import { readSources, requireRows, type SourcesSummary } from './list-sources.js
 import { mergeSources } from './source-history.js'
 
 export interface ChangesImportOptions {
-  /** The list to change, such as `us-dnc`. */
+  /** The list to change, by its name among those of all accounts, such as `us-dnc`. */
   readonly name: string
   /** Name of the importer, for the header of the list; default `us-dnc-changes`. */
   readonly feed?: string | undefined
@@ -106,6 +107,7 @@ async function importLocked(options: ChangesImportOptions): Promise<ChangesImpor
   const known = { name, previous: base.version, asOf, importedAt }
   const meta = {
     ...known,
+    name: splitListName(name).list,
     feed,
     coverage: base.coverage,
     sources: mergeSources(base.sources, sources),

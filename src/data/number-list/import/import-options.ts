@@ -3,7 +3,7 @@ import type { Clock, Instant } from '../../../domain/time/clock.js'
 import { type FieldProblem, invalidRequest } from '../../../errors.js'
 import { findAreaCodePlace } from '../../numbering/area-codes.js'
 import { type Coverage, isAreaCode } from '../format/number-list-format.js'
-import { describeNameRule, isListName } from '../list-names.js'
+import { describeNameRule, isAccountListName } from '../list-names.js'
 
 /** Options that all list imports have. */
 export interface CommonImportOptions {
@@ -20,7 +20,9 @@ export interface CommonImportOptions {
 export function requireValidImportOptions(options: CommonImportOptions): void {
   const { name, files, asOf, clock } = options
   const problems: FieldProblem[] = []
-  if (!isListName(name)) problems.push({ field: 'name', value: name, rule: describeNameRule(name) })
+  if (!isAccountListName(name)) {
+    problems.push({ field: 'name', value: name, rule: describeNameRule(name) })
+  }
   if (files.length === 0) problems.push({ field: 'files', rule: 'at least one is needed' })
   if (asOf !== undefined && !(asOf <= clock.now())) {
     problems.push({ field: 'asOf', value: String(asOf), rule: 'must not be in the future' })

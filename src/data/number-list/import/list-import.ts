@@ -13,7 +13,7 @@ import { formatSourcePath, type SourceFile } from '../../files/source-file.js'
 import type { OnProgress } from '../../files/source-progress.js'
 import { NumberListBuilder } from '../format/number-list-builder.js'
 import type { Coverage, ListSource } from '../format/number-list-format.js'
-import { coversAllByDefault, isPortedList } from '../list-names.js'
+import { coversAllByDefault, isPortedList, splitListName } from '../list-names.js'
 import { removeListLeftovers, replaceList, resolveListPath } from '../list-version-files.js'
 import { requireValidImportOptions } from './import-options.js'
 import { compareWithCurrent, refuseOlderList, refuseShrunkList } from './list-difference.js'
@@ -21,13 +21,13 @@ import { withListLock } from './list-lock.js'
 import { readSources, requireRows, type SourcesSummary } from './list-sources.js'
 
 export interface ListImportOptions {
-  /** A valid list name (see {@link isListName}), such as `us-dnc`. */
+  /** A valid name among the lists of all accounts (see {@link isAccountListName}), such as `us-dnc`. */
   readonly name: string
   /** Name of the importer, for the header of the list; default `list`. */
   readonly feed?: string | undefined
   /** Paths of plain text, `.gz` or `.zip` files; at least one. Every file of an archive is read. */
   readonly files: readonly string[]
-  /** Folder of the resulting file, `<name>.cglist`. */
+  /** The folder of all lists. */
   readonly folder: string
   /** The date of the content; by default the oldest modification time of the files. */
   readonly asOf?: Instant | undefined
@@ -125,7 +125,7 @@ async function importLocked(options: ListImportOptions): Promise<ListImportSumma
   if (allowOlder !== true) refuseOlderList({ files, path, difference }, asOf)
   const { previous, previousAsOf, added, removed } = difference
   const { sources, rows, unreadDays, headers } = read
-  const meta = { name, previous, asOf, importedAt, coverage, sources }
+  const meta = { name: splitListName(name).list, previous, asOf, importedAt, coverage, sources }
   const replacement = { folder, name, keepVersions, replacedVersion: previous }
   const version = dryRun
     ? dryRunVersion
@@ -135,6 +135,7 @@ async function importLocked(options: ListImportOptions): Promise<ListImportSumma
   const { maxAllowed, count, first } = badLines
   return {
     ...meta,
+    name,
     path,
     version,
     dryRun,
@@ -171,7 +172,8 @@ async function readFiles(
   options: ListImportOptions,
   { builder, badLines, importedAt }: ListReadTarget,
 ): Promise<SourcesSummary & { readonly unreadDays: number }> {
-  const { name, areaCodes, column, dayColumn } = options
+  const { areaCodes, column, dayColumn } = options
+  const { list: name } = splitListName(options.name)
   const isPorted = isPortedList(name)
   const readNumbers = isPorted ? readPortedNumbers : readPlainNumbers
   const wanted = { column, dayColumn, today: toUtcDay(importedAt) }
@@ -209,7 +211,8 @@ function resolveCoverage(
   { name, areaCodes }: ListImportOptions,
   builder: NumberListBuilder,
 ): Coverage {
-  const stated = areaCodes ?? (coversAllByDefault(name) ? 'all' : undefined)
+  const { list } = splitListName(name)
+  const stated = areaCodes ?? (coversAllByDefault(list) ? 'all' : undefined)
   if (stated === undefined) return builder.listAreaCodes()
   return stated === 'all' ? stated : [...new Set(stated)].sort((a, b) => Number(a) - Number(b))
 }

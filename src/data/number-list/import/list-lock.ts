@@ -5,17 +5,18 @@
  */
 import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import type { Clock, Instant } from '../../../domain/time/clock.js'
 import { formatInstant } from '../../../domain/time/dates.js'
 import { DataFileError, getErrorCode } from '../../../errors.js'
 import { ensureFolder } from '../../../runtime/folders.js'
 import { hasProcessEnded } from '../../files/leftover-files.js'
-import { numberListExtension } from '../format/number-list-format.js'
+import { splitListName } from '../list-names.js'
+import { resolveListFolder, resolveListPath } from '../list-version-files.js'
 
 /** The path of a list's lock file. */
 export function resolveListLockPath(folder: string, name: string): string {
-  return join(folder, `.${name}.lock`)
+  return join(resolveListFolder(folder, name), `.${splitListName(name).list}.lock`)
 }
 
 /**
@@ -28,7 +29,7 @@ export async function withListLock<Result>(
   clock: Clock,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  ensureFolder(folder)
+  ensureFolder(resolveListFolder(folder, name))
   const lock = new ListLock(folder, name)
   lock.take(clock.now())
   try {
@@ -55,7 +56,8 @@ class ListLock {
     this.#name = name
     this.#path = resolveListLockPath(folder, name)
     const own = `${hostname()}.${process.pid}`
-    this.#aside = join(folder, `.${name}${numberListExtension}.lock.${own}.part`)
+    const list = resolveListPath(folder, name)
+    this.#aside = join(dirname(list), `.${basename(list)}.lock.${own}.part`)
   }
 
   take(now: Instant): void {

@@ -1,0 +1,120 @@
+/** `callgate lists share ...`: which accounts may use lists of other accounts. */
+import { type Command, Option } from 'commander'
+import type { AppContext } from '../../app/app-context.js'
+import {
+  describeNameRule,
+  isPortedList,
+  isUsedByChecks,
+} from '../../data/number-list/list-names.js'
+import { mainAccountId, sandboxAccountId } from '../../domain/caller.js'
+import { formatInstant } from '../../domain/time/dates.js'
+import { systemClock } from '../../runtime/runtime.js'
+import { allLists, type ListRight, ListRights } from '../../service/lists/list-rights.js'
+import { requireAccount, requireOwnAccounts, withAppContext } from '../account-command.js'
+import { CommandFailure, formatTable, type Terminal } from '../command.js'
+import { findUser } from '../option-values.js'
+
+interface ShareOptions {
+  readonly with: string
+  readonly from: string
+  readonly because: string
+}
+
+export function registerListRights(group: Command, terminal: Terminal): void {
+  const withOption = () =>
+    new Option('--with <id>', 'account that may use it').makeOptionMandatory()
+  group
+    .command('share')
+    .description(
+      'state that an account may use a list of another one; running servers follow within a second',
+    )
+    .argument('<name>', `name of the list, or ${allLists}: every list that checks use`)
+    .addOption(withOption())
+    .option('--from <id>', 'account whose list it is', mainAccountId)
+    .requiredOption('--because <text>', 'what gives it the right, such as the contract')
+    .action((list: string, options: ShareOptions, command: Command) =>
+      withRights(command, list, async (rights, context) => {
+        const { with: accountId, from: ownerId, because } = options
+        await requireUser(context, accountId)
+        await requireUser(context, ownerId)
+        await rights.grant({ accountId, list, ownerId, because, grantedBy: findUser() })
+        terminal.note(`${accountId} may use ${describeList(list)} of ${ownerId}\n`)
+      }),
+    )
+  group
+    .command('unshare')
+    .description('end such a right; without a list of its own, calls of the account are blocked')
+    .argument('<name>', `name of the list, or ${allLists}, as it was shared`)
+    .addOption(withOption())
+    .action((list: string, { with: accountId }: ShareOptions, command: Command) =>
+      withRights(command, list, async (rights, context) => {
+        await requireAccount(context, accountId)
+        if (await rights.end({ accountId, list, endedBy: findUser() })) {
+          return terminal.note(`the right of ${accountId} to ${describeList(list)} has ended\n`)
+        }
+        throw new CommandFailure(
+          `account '${accountId}' has no right to ${describeList(list)} (see: callgate lists rights)`,
+        )
+      }),
+    )
+  group
+    .command('rights')
+    .description('show which accounts may use lists of others, also what has ended')
+    .action((_options, command: Command) =>
+      withAppContext(command, async ({ storage }) => {
+        const rights = await new ListRights({ storage, clock: systemClock }).list()
+        const { json = false } = command.optsWithGlobals<{ readonly json?: boolean }>()
+        terminal.out(json ? formatRightsJson(rights) : describeRights(rights))
+      }),
+    )
+}
+
+/** Throws {@link CommandFailure} on an edge, and for a name that is neither {@link allLists} nor a list that checks use. */
+async function withRights(
+  command: Command,
+  list: string,
+  work: (rights: ListRights, context: AppContext) => Promise<void>,
+): Promise<void> {
+  if (list !== allLists && (!isUsedByChecks(list) || list.includes('/') || isPortedList(list))) {
+    const rule = isPortedList(list) ? 'is the same for all accounts' : describeNameRule(list)
+    throw new CommandFailure(`name '${list}': ${rule}`, 2)
+  }
+  await withAppContext(command, async (context) => {
+    requireOwnAccounts(context)
+    const { storage } = context
+    await work(new ListRights({ storage, clock: systemClock }), context)
+  })
+}
+
+async function requireUser(context: AppContext, accountId: string): Promise<void> {
+  await requireAccount(context, accountId)
+  if (accountId !== sandboxAccountId) return
+  throw new CommandFailure(`account '${accountId}' has lists of its own, which are built in`, 2)
+}
+
+const describeList = (list: string) => (list === allLists ? 'every list' : list)
+
+function formatRightsJson(rights: readonly ListRight[]): string {
+  const shown = rights.map(({ grantedAt, endedAt, ...right }) => ({
+    ...right,
+    grantedAt: formatInstant(grantedAt),
+    endedAt: endedAt === undefined ? undefined : formatInstant(endedAt),
+  }))
+  return `${JSON.stringify(shown, undefined, 2)}\n`
+}
+
+function describeRights(rights: readonly ListRight[]): string {
+  return formatTable(
+    ['account', 'list', 'of', 'since', 'by', 'ended', 'by', 'because'],
+    rights.map((right) => [
+      right.accountId,
+      right.list,
+      right.ownerId,
+      formatInstant(right.grantedAt),
+      right.grantedBy,
+      right.endedAt === undefined ? '-' : formatInstant(right.endedAt),
+      right.endedBy ?? '-',
+      right.because,
+    ]),
+  )
+}

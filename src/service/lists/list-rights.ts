@@ -1,0 +1,206 @@
+/**
+ * Which accounts may use lists of other accounts. Access to registries is bought by each seller (16 CFR 310.8), so an account
+ * uses its own lists, and those of another account only by a right that somebody has stated. Rights end, and are kept.
+ */
+import {
+  isPortedList,
+  isUsedByChecks,
+  splitListName,
+  toAccountListName,
+} from '../../data/number-list/list-names.js'
+import { isNumberingFileName } from '../../data/numbering/published-numbering.js'
+import { mainAccountId } from '../../domain/caller.js'
+import type { Clock, Instant } from '../../domain/time/clock.js'
+import { type AppError, invalidRequest } from '../../errors.js'
+import type { OpenDatabase } from '../../storage/open-database.js'
+import type { Db, ListRightRow } from '../../storage/tables.js'
+
+/** In the place of a list: every list that checks use. */
+export const allLists = 'all'
+
+export interface ListRight {
+  readonly accountId: string
+  /** A list that checks use, or {@link allLists}. */
+  readonly list: string
+  /** The account whose lists they are. */
+  readonly ownerId: string
+  /** Why the account may use them, such as the contract. */
+  readonly because: string
+  readonly grantedAt: Instant
+  readonly grantedBy: string
+  readonly endedAt: Instant | undefined
+  readonly endedBy: string | undefined
+}
+
+/** What an account uses besides its own lists: the account that each is of, by list or {@link allLists}. */
+export type ListOwners = ReadonlyMap<string, string>
+
+/** Whose lists a question is about. */
+export interface ListUser {
+  readonly accountId: string
+  readonly listOwners: ListOwners
+}
+
+/** Account main, whose lists are the operator's, and accounts without a right. */
+export const noListOwners: ListOwners = new Map()
+
+type NewRight = Pick<ListRight, 'accountId' | 'list' | 'ownerId' | 'because' | 'grantedBy'>
+
+const maxReasonLength = 500
+
+export class ListRights {
+  readonly #storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
+  readonly #clock: Clock
+
+  constructor({
+    storage,
+    clock,
+  }: {
+    readonly storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
+    readonly clock: Clock
+  }) {
+    this.#storage = storage
+    this.#clock = clock
+  }
+
+  /** Of all accounts, with those that have ended, oldest first. */
+  async list(): Promise<readonly ListRight[]> {
+    const query = this.#storage.db.selectFrom('list_rights').selectAll()
+    return (await query.orderBy('granted_at').orderBy('account_id').orderBy('list').execute()).map(
+      toListRight,
+    )
+  }
+
+  /**
+   * Replaces the right of the account to the list, if it has one. Running servers follow within a second. Throws `invalid-request` naming
+   * the field for a reason that is missing or too long, and if the owner is the account itself.
+   */
+  async grant({ accountId, list, ownerId, because, grantedBy }: NewRight): Promise<void> {
+    requireReason(because)
+    if (ownerId === accountId) {
+      throw refuse('owner', ownerId, 'is the account itself, which needs no right to its own lists')
+    }
+    const now = this.#clock.now()
+    await this.#write(async (db) => {
+      await endRight(db, { accountId, list, at: now, by: grantedBy })
+      const granted = { granted_at: now, granted_by: grantedBy }
+      await db
+        .insertInto('list_rights')
+        .values({
+          account_id: accountId,
+          list,
+          owner_id: ownerId,
+          reason: because.trim(),
+          ...granted,
+        })
+        .execute()
+    })
+  }
+
+  /** Returns `false` if there is none in force. */
+  async end({
+    accountId,
+    list,
+    endedBy,
+  }: Pick<ListRight, 'accountId' | 'list'> & { readonly endedBy: string }): Promise<boolean> {
+    const at = this.#clock.now()
+    return await this.#write((db) => endRight(db, { accountId, list, at, by: endedBy }))
+  }
+
+  #write<Result>(work: (db: Db) => Promise<Result>): Promise<Result> {
+    const { db, retryWhileLocked } = this.#storage
+    return retryWhileLocked(() => db.transaction().execute(work))
+  }
+}
+
+async function endRight(
+  db: Db,
+  {
+    accountId,
+    list,
+    at,
+    by,
+  }: {
+    readonly accountId: string
+    readonly list: string
+    readonly at: Instant
+    readonly by: string
+  },
+): Promise<boolean> {
+  const ended = await db
+    .updateTable('list_rights')
+    .set({ ended_at: at, ended_by: by })
+    .where('account_id', '=', accountId)
+    .where('list', '=', list)
+    .where('ended_at', 'is', null)
+    .executeTakeFirst()
+  return ended.numUpdatedRows > 0n
+}
+
+/** What the account may use now. */
+export async function readListOwners(db: Db, accountId: string): Promise<ListOwners> {
+  if (accountId === mainAccountId) return noListOwners
+  const rows = await db
+    .selectFrom('list_rights')
+    .select(['list', 'owner_id'])
+    .where('account_id', '=', accountId)
+    .where('ended_at', 'is', null)
+    .execute()
+  return new Map(rows.map(({ list, owner_id: ownerId }) => [list, ownerId]))
+}
+
+/** Of all accounts with a right to a list of another one. */
+export async function readAllListOwners(db: Db): Promise<ReadonlyMap<string, ListOwners>> {
+  const rows = await db
+    .selectFrom('list_rights')
+    .select(['account_id', 'list', 'owner_id'])
+    .where('ended_at', 'is', null)
+    .execute()
+  const all = new Map<string, Map<string, string>>()
+  for (const { account_id: accountId, list, owner_id: ownerId } of rows) {
+    all.set(accountId, (all.get(accountId) ?? new Map()).set(list, ownerId))
+  }
+  return all
+}
+
+/**
+ * The names, among the lists of all accounts, of the list that applies to the account's calls: the first one that there is. Its own applies even
+ * if it cannot be used.
+ */
+export function findApplicableLists(
+  list: string,
+  { accountId, listOwners }: ListUser,
+): readonly string[] {
+  const own = toAccountListName(accountId, list)
+  const owner = listOwners.get(list) ?? listOwners.get(allLists)
+  return owner === undefined ? [own] : [own, toAccountListName(owner, list)]
+}
+
+/** Whether the account needs a published list or numbering file for its calls, and may use it. */
+export function canUseList(name: string, { accountId, listOwners }: ListUser): boolean {
+  const { owner, list } = splitListName(name)
+  if (owner === accountId || isPortedList(list) || isNumberingFileName(list)) return true
+  return isUsedByChecks(list) && (listOwners.get(list) ?? listOwners.get(allLists)) === owner
+}
+
+function requireReason(because: string): void {
+  if (because.trim() !== '' && because.length <= maxReasonLength) return
+  const rule = `is required and must have at most ${maxReasonLength} characters`
+  throw refuse('because', because, rule)
+}
+
+const refuse = (field: string, value: string, rule: string): AppError =>
+  invalidRequest([{ field, value, rule }])
+
+function toListRight(row: ListRightRow): ListRight {
+  return {
+    accountId: row.account_id,
+    list: row.list,
+    ownerId: row.owner_id,
+    because: row.reason,
+    grantedAt: row.granted_at,
+    grantedBy: row.granted_by,
+    endedAt: row.ended_at ?? undefined,
+    endedBy: row.ended_by ?? undefined,
+  }
+}
