@@ -1,11 +1,12 @@
 /** The budgets of the accounts at a provider, from the settings and the database. */
+
+import { listProviders, type Settings } from '../config/settings.js'
 import {
   type AccountLimit,
   type BudgetSettings,
   listAccountLimits,
   toMillionths,
-} from '../config/budget.js'
-import { listProviders, type Settings } from '../config/settings.js'
+} from '../config/source.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { AccountBudgets, type BudgetTerms } from '../sources/remote/batching/account-budgets.js'
 import type { QuestionBudget } from '../sources/remote/provider-options.js'

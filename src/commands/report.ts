@@ -25,7 +25,7 @@ import {
 } from './command.js'
 import { formatCount, formatNumber } from './format.js'
 import { parseTimeRange } from './option-values.js'
-import { type BudgetState, readBudgetStates } from './serve/budget-states.js'
+import type { BudgetState } from './serve/budget-states.js'
 
 interface ShadowOptions {
   readonly since: string
@@ -227,6 +227,7 @@ function registerBudgets(group: Command, terminal: Terminal): void {
         if (day === undefined) {
           throw new CommandFailure(`--day '${text}': must be a date such as 2026-11-26`, 2)
         }
+        const { readBudgetStates } = await import('./serve/budget-states.js')
         const all = await readBudgetStates(context.settings, context.storage.db, day)
         const rows = all.filter((row) => account === undefined || row.account === account)
         const ofDay = rows.map(({ source: provider, path: _, ...row }) => ({

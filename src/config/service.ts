@@ -1,7 +1,7 @@
 /** The settings of the compliance service: limits, webhooks, reputation, and provider lookups. */
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { budgetSchema } from './budget.js'
+import { budgetSchema } from './source.js'
 import {
   credentials,
   httpUrl,

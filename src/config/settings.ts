@@ -5,7 +5,6 @@
 import { z } from 'zod'
 import { parseDay } from '../domain/time/dates.js'
 import { asteriskSchema } from './asterisk.js'
-import { hasBudget } from './budget.js'
 import { edgeSchema } from './edge.js'
 import { gateSchema } from './gate.js'
 import { listsSchema } from './lists.js'
@@ -13,7 +12,7 @@ import { optOutsSchema } from './opt-outs.js'
 import { permitsSchema } from './permits.js'
 import { policySchema } from './policy.js'
 import { limitsSchema, lookupsSchema, reputationSchema, webhooksSchema } from './service.js'
-import { sourceSchema } from './source.js'
+import { hasBudget, sourceSchema } from './source.js'
 import {
   addProblem,
   filePath,

@@ -1,6 +1,7 @@
 /** What `callgate doctor` says of the budgets of providers. */
-import { hasBudget } from '../../config/budget.js'
+
 import { listProviders, type Settings } from '../../config/settings.js'
+import { hasBudget } from '../../config/source.js'
 import type { Clock } from '../../domain/time/clock.js'
 import { formatInstant, msPerDay, toUtcDay } from '../../domain/time/dates.js'
 import type { Db } from '../../storage/tables.js'

@@ -1,6 +1,7 @@
 /** What accounts have used of their budgets of providers, for metrics, reports and `callgate doctor`. */
-import { type BudgetSettings, listAccountLimits, toMillionths } from '../../config/budget.js'
+
 import { listProviders, type Settings } from '../../config/settings.js'
+import { type BudgetSettings, listAccountLimits, toMillionths } from '../../config/source.js'
 import type { LocalDay } from '../../domain/time/clock.js'
 import { listBudgetUse } from '../../storage/cluster/budget-store.js'
 import type { Db } from '../../storage/tables.js'

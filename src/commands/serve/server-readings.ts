@@ -2,13 +2,14 @@
 import { readFile, statfs } from 'node:fs/promises'
 import type { Callgate } from '../../app/callgate.js'
 import { resolveLastBackupPath } from '../../app/data-folders.js'
+import { listProviders } from '../../config/settings.js'
+import { hasBudget } from '../../config/source.js'
 import { judgeAbandoned } from '../../domain/call-outcome.js'
 import { checkNames } from '../../domain/decision.js'
 import { parseInstant, toUtcDay } from '../../domain/time/dates.js'
 import { buildPolicy } from '../../gate/build-policy.js'
 import type { ServerReadings } from '../../observability/server-metrics.js'
 import { monotonicSeconds, withTimeout } from '../../runtime/runtime.js'
-import { readBudgetStates } from './budget-states.js'
 
 type ServerReaderDeps = Pick<
   Callgate,
@@ -114,8 +115,18 @@ async function countCampaigns({
   return [...counted.values()]
 }
 
+async function readBudgets({
+  settings,
+  storage,
+  runtime,
+}: ServerReaderDeps): Promise<ServerReadings['providerBudgets']> {
+  if (!listProviders(settings).some(({ budget }) => hasBudget(budget))) return []
+  const { readBudgetStates } = await import('./budget-states.js')
+  return await readBudgetStates(settings, storage.db, toUtcDay(runtime.clock.now()))
+}
+
 async function readFromDisk(deps: ServerReaderDeps): Promise<StoredReadings> {
-  const { keys, settings, storage, runtime } = deps
+  const { keys, settings, storage } = deps
   const [
     { bavail, bsize },
     nextKeyExpiryAt,
@@ -129,7 +140,7 @@ async function readFromDisk(deps: ServerReaderDeps): Promise<StoredReadings> {
     readFile(resolveLastBackupPath(settings), 'utf8').catch(() => ''),
     storage.traits.isCopy ? countEdgeOptOuts(storage) : undefined,
     countCampaigns(deps),
-    readBudgetStates(settings, storage.db, toUtcDay(runtime.clock.now())),
+    readBudgets(deps),
   ])
   const lastBackupAt = parseInstant(lastBackup.split(' ', 1)[0] ?? '')
   return {

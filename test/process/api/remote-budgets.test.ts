@@ -59,6 +59,8 @@ describe('a budget of two calls', () => {
       expect(await decideWith(remote, acme, numberAt(3))).toMatchObject({ decision: 'allow' })
       expect(askedOf(vendor)).toBe(12)
 
+      // The first reading may take longer than the metrics wait for it.
+      await expect.poll(() => remote.metrics()).toContain('callgate_provider_budget_used{')
       const metrics = await remote.metrics()
       const labels = (account: string) => `{source="acme",account="${account}",unit="numbers"}`
       expect(metrics).toContain(`callgate_provider_budget_used${labels('main')} 8`)
