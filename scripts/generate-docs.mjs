@@ -179,6 +179,9 @@ function observeEach(metrics) {
     policyExceptions: [{ check: 'litigator', until: 0 }],
     lastBackupAt: 0,
     nextKeyExpiryAt: 0,
+    providerBudgets: [
+      { source: 'acme', account: 'main', unit: 'money', used: 1, limit: 2, state: 'open' },
+    ],
     abandonment: [{ account: 'main', state: 'near', campaigns: 1 }],
     disconnectedEarly: [{ account: 'main', calls: 1 }],
     rateBudgets: [{ source: 'provider', question: 'scrub', ratio: 1 }],

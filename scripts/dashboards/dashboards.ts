@@ -439,6 +439,21 @@ const sources: DashboardSpec = {
             ],
           ],
         },
+        {
+          kind: 'graph',
+          title: 'Budgets of the day by account',
+          about: 'The share that is used up; at 100 % the provider is not asked for the account.',
+          alert: 'CallgateProviderBudgetSpent',
+          unit: 'percentunit',
+          max: 1,
+          redFrom: 1,
+          queries: [
+            [
+              `max by (source, account, unit) (callgate_provider_budget_used{${own}} / callgate_provider_budget_limit{${own}})`,
+              '{{source}} {{account}} {{unit}}',
+            ],
+          ],
+        },
       ],
     },
     {

@@ -135,14 +135,16 @@ async function buildCallgate(
     createEmbeddedCompliance(foundation, { views, kind, services, metrics })
   const embedded = { real: embeddedFor('real'), sandbox: embeddedFor('sandbox') }
   const { settings, storage } = foundation
-  const factSources = await openFactSources({ settings, runtime, data, metrics })
+  const getSettings = () => callgate.settings
+  const factSources = await openFactSources({ ...foundation, data, metrics, getSettings })
   const accountSubjects = createAccountServices(foundation, viewOf)
   const facts = createFactServices(foundation, { viewOf, factSources, metrics })
   foundation.webhookObserver.setObserver({
     onAttempt: (outcome) => metrics.countWebhookAttempt(outcome),
     onPending: (count) => metrics.setPendingWebhooks(count),
   })
-  const remote = await createRemoteStack(foundation, { own: embedded.real, metrics, tracing })
+  const own = embedded.real
+  const remote = await createRemoteStack(foundation, { own, metrics, tracing, getSettings })
   // Subscribes before the caches, so that a repeated question does not see an outdated project.
   changes.subscribe({
     numbersChanged: () => undefined,
@@ -151,7 +153,6 @@ async function buildCallgate(
   changes.subscribe(embedded.real)
   changes.subscribe(embedded.sandbox)
   const accounts = createGateAccounts(views, { ...factSources, embedded, remote })
-  const getSettings = () => callgate.settings
   const warmup = createWarmup(foundation, { embedded, remote, getSettings })
   const journal = createJournal(foundation, metrics)
   const erasureTask = createErasureTask(foundation, journal)
@@ -288,24 +289,26 @@ function createJournal(context: AppContext, metrics: Metrics): Journal {
 }
 
 async function createRemoteStack(
-  { settings, runtime }: AppContext,
+  { settings, runtime, storage }: AppContext,
   {
     own: embedded,
-    metrics,
     tracing: tracer,
+    ...deps
   }: {
     readonly own: Compliance
     readonly metrics: Metrics
     readonly tracing: Tracing | undefined
+    readonly getSettings: () => Settings
   },
 ): Promise<RemoteStack | undefined> {
   if (settings.source.kind === 'embedded') return undefined
   const { openRemoteStack } = await import('./remote-stack.js')
   const deadlineMs = resolveGateDeadlineMs(settings)
   return openRemoteStack({
+    ...deps,
     settings,
     runtime,
-    metrics,
+    storage,
     embedded,
     gateDeadlineMs: deadlineMs,
     tracer,

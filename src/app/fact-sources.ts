@@ -26,6 +26,7 @@ import {
   lookupNames,
 } from '../sources/remote/lookups/lookup-options.js'
 import type { LookupProvider } from '../sources/remote/lookups/lookup-provider.js'
+import type { ProviderBudgetDeps } from './provider-budgets.js'
 import { readProviderCredentials } from './provider-credentials.js'
 import type { ReferenceData } from './service.js'
 
@@ -47,7 +48,7 @@ export interface FactSources {
   close(): Promise<void>
 }
 
-interface FactSourcesDeps {
+interface FactSourcesDeps extends Pick<ProviderBudgetDeps, 'getSettings' | 'storage'> {
   readonly settings: Settings
   readonly runtime: Runtime
   readonly data: Pick<ReferenceData, 'facts' | 'sandbox' | 'rules'>
@@ -58,26 +59,32 @@ interface FactSourcesDeps {
  * The provider has precedence over the files, since its facts are current. The sandbox uses only its
  * fixed facts, so that trying it out causes no real lookups.
  */
-export async function openFactSources({
-  settings,
-  runtime,
-  data,
-  metrics,
-}: FactSourcesDeps): Promise<FactSources> {
+export async function openFactSources(deps: FactSourcesDeps): Promise<FactSources> {
+  const { settings, runtime, data } = deps
   const { log, clock } = runtime
   // A reload replaces the rules.
   const findRelease = (at: Instant) =>
     findReleaseByRules(data.rules.document.reassignedReleases, at)
-  const provider = await openFactProvider({ settings, runtime, metrics, findRelease })
+  const provider = await openFactProvider({ ...deps, findRelease })
   const feeds = new ImportedFacts(data.facts, clock)
   const onFailure = (what: string, cause: unknown) =>
     log.warn('a source of facts failed; the others are used, if any', { what, err: cause })
   const files = { name: 'imported files', source: feeds }
-  const sources = provider ? [{ name: settings.lookups.name, source: provider }, files] : [files]
-  const real: AccountFactSources = {
-    lookups: new CombinedLookups(sources, onFailure),
-    labels: new CombinedLabels(sources, onFailure),
-    complaints: new CombinedComplaints([files], onFailure),
+  const complaints = new CombinedComplaints([files], onFailure)
+  const createReal = (accountId: string): AccountFactSources => {
+    const source = provider?.forAccount(accountId)
+    const sources = source ? [{ name: settings.lookups.name, source }, files] : [files]
+    return {
+      lookups: new CombinedLookups(sources, onFailure),
+      labels: new CombinedLabels(sources, onFailure),
+      complaints,
+    }
+  }
+  const real = new Map<string, AccountFactSources>()
+  const findReal = (accountId: string) => {
+    const found = real.get(accountId) ?? createReal(accountId)
+    real.set(accountId, found)
+    return found
   }
   const fixed = new SandboxFacts(data)
   const sandbox: AccountFactSources = { lookups: fixed, labels: fixed, complaints: fixed }
@@ -91,7 +98,8 @@ export async function openFactSources({
     fixed,
   })
   return {
-    sourcesFor: chooseByAccount({ real, sandbox }),
+    sourcesFor: (accountId) =>
+      chooseByAccount({ real: findReal, sandbox: () => sandbox })(accountId)(accountId),
     provider,
     reassigned,
     factsChanged: () => {
@@ -162,12 +170,14 @@ async function openFactProvider({
   runtime,
   metrics,
   findRelease,
+  ...deps
 }: Omit<FactSourcesDeps, 'data'> & Pick<LookupProviderOptions, 'findRelease'>): Promise<
   LookupProvider | undefined
 > {
   const { name, baseUrl, authUrl, timeoutMs, requestsPerMinute, keepMs } = lookups
   if (baseUrl === undefined) return undefined
   const { LookupProvider } = await import('../sources/remote/lookups/lookup-provider.js')
+  const { createProviderBudget } = await import('./provider-budgets.js')
   const { clock, timers, random, log } = runtime
   // Initializes the gauge, so that it exists before a circuit opens.
   for (const question of lookupNames) metrics.setLookupCircuit(name, question, false)
@@ -185,6 +195,7 @@ async function openFactProvider({
     random,
     log,
     credentials: readProviderCredentials(lookups, 'lookups'),
+    budget: createProviderBudget({ path: 'lookups', name }, { ...deps, runtime }),
     observer: {
       onRequest: (question, outcome, seconds) =>
         metrics.recordLookupRequest({ source: name, question, outcome, seconds }),

@@ -14,6 +14,7 @@ import type {
   RequestTracer,
 } from '../sources/remote/provider-options.js'
 import { RemoteCompliance } from '../sources/remote/remote-compliance.js'
+import { createProviderBudget, type ProviderBudgetDeps } from './provider-budgets.js'
 import { readProviderCredentials } from './provider-credentials.js'
 
 export interface RemoteStack {
@@ -29,7 +30,7 @@ export interface RemoteStack {
   close(): Promise<void>
 }
 
-export interface RemoteStackDeps {
+export interface RemoteStackDeps extends Pick<ProviderBudgetDeps, 'getSettings' | 'storage'> {
   readonly settings: Settings
   readonly runtime: Runtime
   readonly metrics: Metrics
@@ -47,16 +48,14 @@ const staleFallbackShare = 0.85
 
 /** Throws `DataFileError` for a key file that cannot be read. */
 export function openRemoteStack(deps: RemoteStackDeps): RemoteStack {
-  const { settings, runtime, metrics, embedded, gateDeadlineMs, tracer } = deps
+  const { settings, runtime, metrics, embedded, gateDeadlineMs } = deps
   const { source } = settings
   const maxDenialWaitMs = gateDeadlineMs * denialWaitShare
   const opened = (['provider', 'secondProvider'] as const)
     .filter((which) => source[which].baseUrl !== undefined)
     .map((which) => ({
       name: source[which].name,
-      remote: new RemoteCompliance(
-        createProviderOptions(settings, which, { runtime, metrics, tracer }),
-      ),
+      remote: new RemoteCompliance(createProviderOptions(settings, which, deps)),
     }))
   const remotes = opened.map(({ remote }) => remote)
   const cache = new CachedCompliance(
@@ -76,7 +75,12 @@ export function openRemoteStack(deps: RemoteStackDeps): RemoteStack {
     },
   )
   return {
-    compliance: new RestrictedCompliance(cache, embedded),
+    compliance: new RestrictedCompliance(
+      cache,
+      embedded,
+      ({ reason, source }) =>
+        reason === 'budget-spent' && findAtEnd(deps.getSettings(), source) === 'own-data',
+    ),
     cache,
     providers: opened.map(({ name, remote }) => ({
       name,
@@ -87,6 +91,10 @@ export function openRemoteStack(deps: RemoteStackDeps): RemoteStack {
       await Promise.all(remotes.map((remote) => remote.close()))
     },
   }
+}
+
+function findAtEnd({ source: { provider, secondProvider } }: Settings, name: string) {
+  return [provider, secondProvider].find((one) => one.name === name)?.budget.atEnd
 }
 
 function createProviderSource(
@@ -113,10 +121,11 @@ function createProviderSource(
 export function createProviderOptions(
   { source, cluster }: Settings,
   which: 'provider' | 'secondProvider',
-  { runtime, metrics, tracer }: Pick<RemoteStackDeps, 'runtime' | 'metrics' | 'tracer'>,
+  deps: Pick<RemoteStackDeps, 'runtime' | 'metrics' | 'tracer' | 'getSettings' | 'storage'>,
 ): ProviderOptions {
   const settings = source[which]
   const { name } = settings
+  const { runtime, metrics, tracer } = deps
   // Initializes the gauge, so that it exists before a circuit opens.
   for (const question of questionNames) metrics.setSourceCircuit(name, question, false)
   const { clock, timers, random, log } = runtime
@@ -141,6 +150,7 @@ export function createProviderOptions(
     random,
     log,
     tracer,
+    budget: createProviderBudget({ path: `source.${which}`, name }, deps),
     observer: {
       onRequest: metrics.recordSourceRequest.bind(metrics, name),
       onCircuitChange: (question, open) => metrics.setSourceCircuit(name, question, open),

@@ -1,6 +1,7 @@
 /**
  * `callgate report shadow`: how many calls the checks in shadow mode would have blocked. `callgate report abandonment`: how many answered
- * calls of each campaign were abandoned, and how many others ended too early.
+ * calls of each campaign were abandoned, and how many others ended too early. `callgate report budgets`: what accounts have asked
+ * providers.
  */
 import { join } from 'node:path'
 import type { Command } from 'commander'
@@ -10,15 +11,22 @@ import { loadCallingRules } from '../data/calling-rules/calling-rules.js'
 import { judgeAbandoned } from '../domain/call-outcome.js'
 import { sandboxAccountId } from '../domain/caller.js'
 import { pickHigherRankedReason, type ReasonCode } from '../domain/decision.js'
-import { formatInstant } from '../domain/time/dates.js'
+import { formatDay, formatInstant, parseDay, toUtcDay } from '../domain/time/dates.js'
 import type { DecisionDocument } from '../gate/decision-document.js'
 import { readRecordedDecisions, type TimeRange } from '../gate/journal/recorded-decisions.js'
 import { systemClock } from '../runtime/runtime.js'
 import type { CampaignCount } from '../service/accounts/abandonment.js'
 import { checkAccount, requireAccount, withAppContext } from './account-command.js'
-import { formatTable, loadCommandSettings, type RegisterCommand, type Terminal } from './command.js'
+import {
+  CommandFailure,
+  formatTable,
+  loadCommandSettings,
+  type RegisterCommand,
+  type Terminal,
+} from './command.js'
 import { formatCount, formatNumber } from './format.js'
 import { parseTimeRange } from './option-values.js'
+import type { BudgetState } from './serve/budget-states.js'
 
 interface ShadowOptions {
   readonly since: string
@@ -46,6 +54,7 @@ interface ShadowReport {
 export const registerReport: RegisterCommand = (program, terminal) => {
   const group = program.command('report').description('count what was recorded')
   registerAbandonment(group, terminal)
+  registerBudgets(group, terminal)
   group
     .command('shadow')
     .description('how many calls the checks in shadow mode would have blocked, and why')
@@ -218,6 +227,56 @@ function formatAbandonment(rows: readonly ReturnType<ReturnType<typeof describeC
         formatNumber(row.unanswered),
         row.ringSeconds ? formatNumber(row.disconnectedEarly) : '-',
       ],
+    ]),
+  )
+}
+
+interface BudgetOptions {
+  readonly account?: string
+  readonly day?: string
+  readonly json?: boolean
+}
+
+function registerBudgets(group: Command, terminal: Terminal): void {
+  group
+    .command('budgets')
+    .description('what accounts have asked providers on a day, of accounts that have a budget')
+    .option('--account <id>', 'only this account (default: all)')
+    .option('--day <date>', 'a UTC day such as 2026-11-26 (default: today)')
+    .option('--json', 'as JSON')
+    .action(({ account, day: text, json }: BudgetOptions, command: Command) =>
+      withAppContext(command, async (context) => {
+        if (account !== undefined) await requireAccount(context, account)
+        const day = text === undefined ? toUtcDay(systemClock.now()) : parseDay(text)
+        if (day === undefined) {
+          throw new CommandFailure(`--day '${text}': must be a date such as 2026-11-26`, 2)
+        }
+        const { readBudgetStates } = await import('./serve/budget-states.js')
+        const all = await readBudgetStates(context.settings, context.storage.db, day)
+        const rows = all.filter((row) => account === undefined || row.account === account)
+        const ofDay = rows.map(({ source: provider, path: _, ...row }) => ({
+          ...{ day: formatDay(day), provider },
+          ...{ ...row, limit: row.limit ?? null, setting: row.setting ?? null },
+        }))
+        terminal.out(json ? `${JSON.stringify(ofDay, null, 2)}\n` : formatBudgets(ofDay))
+      }),
+    )
+}
+
+function formatBudgets(
+  rows: readonly (Omit<BudgetState, 'source' | 'path' | 'limit' | 'setting'> & {
+    readonly day: string
+    readonly provider: string
+    readonly limit: number | null
+  })[],
+): string {
+  if (rows.length === 0) return 'no account with a budget has asked a provider on that day\n'
+  return formatTable(
+    ['day', 'provider', 'account', 'used', 'limit', 'unit', ''],
+    rows.map(({ unit, used, limit, currency, state, ...row }) => [
+      ...[row.day, row.provider, row.account, formatNumber(used)],
+      ...[limit === null ? '-' : formatNumber(limit), unit === 'money' ? currency : unit],
+      state,
     ]),
   )
 }

@@ -1,6 +1,7 @@
 /** The settings of the compliance service: limits, webhooks, reputation, and provider lookups. */
 import { isIP } from 'node:net'
 import { z } from 'zod'
+import { budgetSchema } from './source.js'
 import {
   credentials,
   httpUrl,
@@ -136,5 +137,12 @@ export const lookupsSchema = z
         'Decisions ask this provider whether numbers have been reassigned: once a month for each number and consent ' +
           'of AI calls, of autodialed ones and of those that need the consent',
       ),
+    budget: budgetSchema([
+      'identity',
+      'lineStatus',
+      'resOrBusiness',
+      'reassigned',
+      'labels',
+    ]).prefault({}),
   })
   .superRefine(requireCredentials)

@@ -12,7 +12,7 @@ import { optOutsSchema } from './opt-outs.js'
 import { permitsSchema } from './permits.js'
 import { policySchema } from './policy.js'
 import { limitsSchema, lookupsSchema, reputationSchema, webhooksSchema } from './service.js'
-import { sourceSchema } from './source.js'
+import { hasBudget, sourceSchema } from './source.js'
 import {
   addProblem,
   filePath,
@@ -343,6 +343,12 @@ function requireCluster(
     const { centers } = settings.edge
     if (centers.length > 0) problem(['edge', 'centers'], `must be empty ${rule}`)
   }
+  const isEdge = settings.edge.centers.length > 0
+  for (const { path, budget } of listProviders(settings)) {
+    if (!isEdge || !hasBudget(budget)) continue
+    const rule = 'must have no limit with edge.centers: each edge would count by itself'
+    problem([...path, 'budget'], rule)
+  }
   const { servers } = settings.cluster
   for (const { path, requestsPerMinute } of listProviderRates(settings)) {
     if (requestsPerMinute >= servers) continue
@@ -351,6 +357,15 @@ function requireCluster(
       `is ${requestsPerMinute} and must be at least cluster.servers, which is ${servers}`,
     )
   }
+}
+
+/** The providers that are asked. */
+export function listProviders({ source, lookups }: Settings) {
+  return [
+    { path: ['source', 'provider'], ...source.provider },
+    { path: ['source', 'secondProvider'], ...source.secondProvider },
+    { path: ['lookups'], ...lookups },
+  ].filter(({ baseUrl }) => baseUrl !== undefined)
 }
 
 function listProviderRates({ source, lookups }: Settings) {

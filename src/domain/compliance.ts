@@ -140,6 +140,8 @@ export const answerFailureReasons = [
   'bad-question',
   /** A rate limit of the source was or would be exceeded. */
   'rate-limited',
+  /** The account has used up its budget of the provider. */
+  'budget-spent',
   /** The circuit breaker of the source is open after repeated failures. */
   'circuit-open',
   /** The queue of questions for the source is full. */

@@ -148,10 +148,16 @@ export interface ReassignedReport extends ReassignedAnswer {
 
 /** A source of reports; `undefined` means no data. Throws or rejects when it is unavailable. */
 export interface ReassignedReporter {
-  report(number: PhoneNumber, since: LocalDay): MaybePromise<ReassignedReport | undefined>
+  report(
+    number: PhoneNumber,
+    since: LocalDay,
+    accountId: string,
+  ): MaybePromise<ReassignedReport | undefined>
 }
 
 export interface ReassignedQuestion {
+  /** Whose call it is; answers do not depend on it. */
+  readonly accountId: string
   readonly number: PhoneNumber
   /** The day of the consent, or of the last contact with the person; `undefined` if it is not known. */
   readonly since: LocalDay | undefined

@@ -30,6 +30,15 @@ export interface ServerReadings {
   }[]
   /** Unanswered calls of current periods that the side of the caller ended too early. */
   readonly disconnectedEarly: readonly { readonly account: string; readonly calls: number }[]
+  /** Of today, of accounts that have asked and have a limit. */
+  readonly providerBudgets: readonly {
+    readonly source: string
+    readonly account: string
+    readonly unit: 'numbers' | 'money'
+    readonly used: number
+    readonly limit: number | undefined
+    readonly state: 'open' | 'near' | 'spent'
+  }[]
   /** The share of each rate limit for a provider that is left, from 0 to 1. */
   readonly rateBudgets: readonly {
     readonly source: string
@@ -219,6 +228,37 @@ function createReadGauges(registry: Registry): ServerMetrics['setServerReader'] 
       for (const { account, calls } of disconnectedEarly) to.set({ account }, calls)
     },
     ['account'],
+  )
+  const ofBudget = ['source', 'account', 'unit']
+  gauge(
+    'callgate_provider_budget_used',
+    'What the account has asked the provider on this UTC day: numbers, or money in the currency of the budget; only of accounts with a limit.',
+    (to, { providerBudgets }) => {
+      for (const { source, account, unit, used } of providerBudgets) {
+        to.set({ source, account, unit }, used)
+      }
+    },
+    ofBudget,
+  )
+  gauge(
+    'callgate_provider_budget_limit',
+    'What the account may ask the provider on a UTC day.',
+    (to, { providerBudgets }) => {
+      for (const { source, account, unit, limit } of providerBudgets) {
+        if (limit !== undefined) to.set({ source, account, unit }, limit)
+      }
+    },
+    ofBudget,
+  )
+  gauge(
+    'callgate_provider_budget_state',
+    'How much of the budget is used up: 0 little, 1 from budget.warnAtPercent, 2 all of it, so the provider is not asked for the account until the next UTC day.',
+    (to, { providerBudgets }) => {
+      for (const { source, account, unit, state } of providerBudgets) {
+        to.set({ source, account, unit }, ['open', 'near', 'spent'].indexOf(state))
+      }
+    },
+    ofBudget,
   )
   return (from) => {
     read = from

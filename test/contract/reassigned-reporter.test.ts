@@ -74,7 +74,7 @@ describe.each([
 ])('%s', (_name, open) => {
   const ask = async (number: typeof kept) => {
     const { reporter, settle } = await open()
-    return await settle((async () => await reporter.report(number, since))())
+    return await settle((async () => await reporter.report(number, since, 'main'))())
   }
 
   it('report a disconnect on that day or later', async () => {
@@ -99,7 +99,7 @@ describe.each([
 it('a provider that is down rejects', async () => {
   const { provider, time, transport } = openLookups()
   transport.onSend = (sent) => sent.reply({ status: 503, body: '' })
-  const asked = provider.report(kept, since)
+  const asked = provider.report(kept, since, 'main')
   asked.catch(() => undefined)
   await time.advance(60_000)
   await expect(asked).rejects.toThrow()
@@ -112,7 +112,7 @@ it('a provider is asked about no day of the future', async () => {
     dates.push(...(bodyOf(sent) as { Data: { date: string }[] }).Data.map(({ date }) => date))
     sent.reply({ status: 503, body: '' })
   }
-  const asked = provider.report(kept, day('2099-01-01')).catch(() => undefined)
+  const asked = provider.report(kept, day('2099-01-01'), 'main').catch(() => undefined)
   await time.advance(60_000)
   await asked
   expect(new Set(dates).size).toBe(1)

@@ -63,7 +63,8 @@ function open(
     cover: (next: ReassignedCoverage) => {
       coverage = next
     },
-    find: async (on: number | undefined = since) => await statuses.find({ number, since: on }),
+    find: async (on: number | undefined = since) =>
+      await statuses.find({ accountId: 'main', number, since: on }),
   }
 }
 
@@ -170,7 +171,7 @@ describe('an answer is used', () => {
 
   it('until the files change, also one that is under way', async () => {
     const { statuses, said, find } = open({ acme: no })
-    const early = statuses.find({ number, since })
+    const early = statuses.find({ accountId: 'main', number, since })
     statuses.clear()
     said.set('acme', yes)
     expect(await early).toMatchObject({ result: 'no' })
@@ -184,7 +185,7 @@ describe('an answer is used', () => {
   it('at once when it is known', async () => {
     const { statuses, find } = open({ acme: no })
     await find()
-    expect(statuses.find({ number, since })).not.toBeInstanceOf(Promise)
+    expect(statuses.find({ accountId: 'main', number, since })).not.toBeInstanceOf(Promise)
   })
 
   it('of the sandbox, for a minute', async () => {
@@ -266,7 +267,7 @@ it('a source that failed is asked again at the next call, although a safe harbor
 it('a number of Canada without data is not covered, and one with data is', async () => {
   const ask = async (said: Said) => {
     const { statuses } = open({ acme: said })
-    return await statuses.find({ number: n('4167365001'), since })
+    return await statuses.find({ accountId: 'main', number: n('4167365001'), since })
   }
   expect(await ask(undefined)).toMatchObject({ result: 'not-covered' })
   expect(await ask(new Error('down'))).toMatchObject({ result: 'unreachable' })
@@ -300,7 +301,9 @@ describe('without a source', () => {
 
   it('a day that is not known is not asked about', () => {
     const { asked, statuses } = open({ acme: no })
-    expect(statuses.find({ number, since: undefined })).toMatchObject({ result: 'not-asked' })
+    expect(statuses.find({ accountId: 'main', number, since: undefined })).toMatchObject({
+      result: 'not-asked',
+    })
     expect(asked).toEqual([])
   })
 })

@@ -15,6 +15,7 @@ import type {
   ProviderCredentials,
   ProviderLimits,
   ProviderOptions,
+  QuestionBudget,
   QuestionLimits,
 } from '../../src/sources/remote/provider-options.js'
 import { type VirtualTime, virtualTime } from './virtual-time.js'
@@ -147,6 +148,7 @@ export interface ProviderSetup {
   readonly limits?: Partial<ProviderLimits>
   readonly credentials?: ProviderCredentials
   readonly random?: () => number
+  readonly budget?: (options: Pick<ProviderOptions, 'clock' | 'timers' | 'log'>) => QuestionBudget
   /** In the place of the virtual ones. */
   readonly timers?: (time: VirtualTime) => Timers
 }
@@ -221,6 +223,7 @@ export function fakeProvider(setup: ProviderSetup = {}): FakeProvider {
     },
     log,
     transport,
+    budget: setup.budget?.({ clock: time, timers, log }),
   }
   return { time, transport, options, lines, requested, circuits, start: time.now() }
 }

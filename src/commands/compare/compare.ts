@@ -193,9 +193,11 @@ function computeBatchSize(
 function openProviderRows(
   which: 'provider' | 'secondProvider',
   settings: Settings,
-  { metrics }: Callgate,
+  { metrics, storage }: Callgate,
 ): RawRowClient {
-  const options = createProviderOptions(settings, which, { runtime: nodeRuntime, metrics })
+  const runtime = nodeRuntime
+  const deps = { runtime, metrics, storage, getSettings: () => settings }
+  const options = createProviderOptions(settings, which, deps)
   const questions = Object.fromEntries(
     questionNames.map((name) => [
       name,

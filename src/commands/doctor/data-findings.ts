@@ -26,6 +26,7 @@ import { checkClockReadiness } from '../serve/clock-monitor.js'
 import { checkNumberingReadiness } from '../serve/data-watch.js'
 import { findExposedFiles } from '../serve/exposed-files.js'
 import { findListAgeProblem } from '../serve/list-age-monitor.js'
+import { findBudgetFindings } from './budget-findings.js'
 import { diskFix, type HealthFinding } from './finding.js'
 import { findEarlyDisconnects } from './ring-time.js'
 
@@ -178,6 +179,7 @@ async function findStoredFindings(
         : []),
       ...(await findCalls(db)),
       ...(await findKeyFindings(db, clock)),
+      ...(await findBudgetFindings(settings, db, clock)),
       ...(await findShadowFindings(db)),
       ...(await findRightFindings(db).catch(() => [])),
       ...(storage.isCopy ? [] : await findOptOutFindings(db).catch(() => [])),

@@ -2,9 +2,11 @@
 import { readFile, statfs } from 'node:fs/promises'
 import type { Callgate } from '../../app/callgate.js'
 import { resolveLastBackupPath } from '../../app/data-folders.js'
+import { listProviders } from '../../config/settings.js'
+import { hasBudget } from '../../config/source.js'
 import { judgeAbandoned } from '../../domain/call-outcome.js'
 import { checkNames } from '../../domain/decision.js'
-import { parseInstant } from '../../domain/time/dates.js'
+import { parseInstant, toUtcDay } from '../../domain/time/dates.js'
 import { buildPolicy } from '../../gate/build-policy.js'
 import type { ServerReadings } from '../../observability/server-metrics.js'
 import { monotonicSeconds, withTimeout } from '../../runtime/runtime.js'
@@ -26,7 +28,14 @@ type ServerReaderDeps = Pick<
 type CampaignReadings = Pick<ServerReadings, 'abandonment' | 'disconnectedEarly'>
 
 type StoredReadings = CampaignReadings &
-  Pick<ServerReadings, 'dataFreeBytes' | 'edgeOptOutsPending' | 'lastBackupAt' | 'nextKeyExpiryAt'>
+  Pick<
+    ServerReadings,
+    | 'dataFreeBytes'
+    | 'edgeOptOutsPending'
+    | 'lastBackupAt'
+    | 'nextKeyExpiryAt'
+    | 'providerBudgets'
+  >
 
 const nothingRead: StoredReadings = {
   abandonment: [],
@@ -35,7 +44,11 @@ const nothingRead: StoredReadings = {
   edgeOptOutsPending: undefined,
   lastBackupAt: undefined,
   nextKeyExpiryAt: undefined,
+  providerBudgets: [],
 }
+
+/** Each has time series of its own. */
+const maxBudgets = 400
 
 /** A disk that does not answer must not keep the other metrics from being read. */
 const maxWaitMs = 50
@@ -114,16 +127,33 @@ async function countCampaigns({
   }
 }
 
+async function readBudgets({
+  settings,
+  storage,
+  runtime,
+}: ServerReaderDeps): Promise<ServerReadings['providerBudgets']> {
+  if (!listProviders(settings).some(({ budget }) => hasBudget(budget))) return []
+  const { readBudgetStates } = await import('./budget-states.js')
+  return await readBudgetStates(settings, storage.db, toUtcDay(runtime.clock.now()))
+}
+
 async function readFromDisk(deps: ServerReaderDeps): Promise<StoredReadings> {
   const { keys, settings, storage } = deps
-  const [{ bavail, bsize }, nextKeyExpiryAt, lastBackup, edgeOptOutsPending, campaigns] =
-    await Promise.all([
-      statfs(settings.dataDir),
-      keys.findNextExpiry(),
-      readFile(resolveLastBackupPath(settings), 'utf8').catch(() => ''),
-      storage.traits.isCopy ? countEdgeOptOuts(storage) : undefined,
-      countCampaigns(deps),
-    ])
+  const [
+    { bavail, bsize },
+    nextKeyExpiryAt,
+    lastBackup,
+    edgeOptOutsPending,
+    campaigns,
+    providerBudgets,
+  ] = await Promise.all([
+    statfs(settings.dataDir),
+    keys.findNextExpiry(),
+    readFile(resolveLastBackupPath(settings), 'utf8').catch(() => ''),
+    storage.traits.isCopy ? countEdgeOptOuts(storage) : undefined,
+    countCampaigns(deps),
+    readBudgets(deps),
+  ])
   const lastBackupAt = parseInstant(lastBackup.split(' ', 1)[0] ?? '')
   return {
     ...campaigns,
@@ -131,5 +161,6 @@ async function readFromDisk(deps: ServerReaderDeps): Promise<StoredReadings> {
     edgeOptOutsPending,
     lastBackupAt,
     nextKeyExpiryAt,
+    providerBudgets: providerBudgets.slice(0, maxBudgets),
   }
 }

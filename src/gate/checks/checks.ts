@@ -232,8 +232,9 @@ export function runChecks(
     }
   }
   // Every name holds the answer to its own question.
-  const { number } = question
+  const { accountId, number } = question
   const call = {
+    accountId,
     number,
     callKind,
     purpose,
@@ -257,7 +258,7 @@ export function runChecks(
 
 type CallToJudge = AnsweredCall &
   Pick<CallToCheck, 'reassigned'> &
-  Pick<Question, 'number'> & {
+  Pick<Question, 'accountId' | 'number'> & {
     readonly lifting:
       | (Pick<CallToCheck, 'compliance' | 'question'> & { readonly findExceptions: FindExceptions })
       | undefined
@@ -280,12 +281,12 @@ function judgeAnswers(
   if (call.lifting && call.purpose.purpose === 'telemarketing') {
     return judgeWithExceptions(findings, { ...call, ...call.lifting }, deadline)
   }
-  const { reassigned, answers, number, callKind, purpose, askedAt } = call
+  const { reassigned, answers, accountId, number, callKind, purpose, askedAt } = call
   const { scrub } = answers
   // Nothing rests on a record, as with almost every call of a person.
   if (!reassigned || (scrub.ok && scrub.value.ebrType === '' && !scrub.otherAnswers))
     return findings
-  const asked = { reassigned, number, callKind, purpose, askedAt, answers }
+  const asked = { reassigned, accountId, number, callKind, purpose, askedAt, answers }
   return addReassigned(findings, asked, deadline)
 }
 

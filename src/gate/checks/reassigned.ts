@@ -22,6 +22,7 @@ import { needsPermission, relatedLetters } from './permission.js'
 export interface CallToAsk
   extends Pick<AnsweredCall, 'callKind' | 'purpose' | 'askedAt' | 'answers'> {
   readonly reassigned: ReassignedSource
+  readonly accountId: string
   readonly number: PhoneNumber
 }
 
@@ -39,7 +40,7 @@ export function addReassigned(
   call: CallToAsk,
   { deadlineMs, timers }: { readonly deadlineMs: number; readonly timers: Timers },
 ): MaybePromise<readonly Finding[]> {
-  const { reassigned, number, purpose, askedAt } = call
+  const { reassigned, accountId, number, purpose, askedAt } = call
   // An emergency rests on nothing.
   const found = purpose.machines === 'unlimited' ? undefined : findBasis(findings, call)
   if (!found) return findings
@@ -48,7 +49,7 @@ export function addReassigned(
     if (found.isNeeded || finding.verdict === 'pass') return [...findings, finding]
     return findings.map((one) => withoutPermission(one, finding))
   }
-  const status = reassigned.find({ number, since: found.since })
+  const status = reassigned.find({ accountId, number, since: found.since })
   if (!(status instanceof Promise)) return add(status)
   const detail = `not answered within ${Math.round(deadlineMs)} ms`
   const late = { ...unreachable, detail, askedAt }

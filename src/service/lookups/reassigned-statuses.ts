@@ -59,7 +59,7 @@ export class ReassignedStatuses
     this.#cache = this.#createCache()
   }
 
-  find({ number, since }: ReassignedQuestion): MaybePromise<ReassignedStatus> {
+  find({ accountId, number, since }: ReassignedQuestion): MaybePromise<ReassignedStatus> {
     const { clock, findCoverage, maxEntries } = this.#options
     const coverage = findCoverage()
     if (coverage === 'none') return notConfigured
@@ -69,7 +69,7 @@ export class ReassignedStatuses
     const now = clock.now()
     if (known && now < known.holdsUntil) return known
     const cache = this.#cache
-    return this.#ask({ number, since }).then(({ status, hasFailure }) => {
+    return this.#ask({ accountId, number, since }).then(({ status, hasFailure }) => {
       // The source that failed may say yes to the next call.
       const keepMs = hasFailure && status.result === 'no' ? 0 : status.holdsUntil - now
       // A changed file has a cache of its own, so that what was read before it is not kept.
@@ -89,14 +89,16 @@ export class ReassignedStatuses
   }
 
   async #ask({
+    accountId,
     number,
     since,
   }: {
+    readonly accountId: string
     readonly number: PhoneNumber
     readonly since: LocalDay
   }): Promise<{ readonly status: ReassignedStatus; readonly hasFailure: boolean }> {
     const results = await this.askAll('reassigned numbers for calls', async (source) =>
-      source.report(number, since),
+      source.report(number, since, accountId),
     )
     const answers = results.flatMap((result, index) => {
       const source = this.#options.sources[index]

@@ -1,9 +1,11 @@
 /**
  * Restricts what a provider permits by local knowledge: statutory hours, opt-outs recorded here, and an
- * imported litigator list. It never permits more than the provider.
+ * imported litigator list. It never permits more than the provider, unless the settings say that our own
+ * data answer in its place when the budget of an account is used up.
  */
 import {
   type Answer,
+  type AnswerFailure,
   type Compliance,
   hasAnswerWhere,
   type InternalDncStatus,
@@ -22,16 +24,25 @@ import { requireAllPermit } from './require-all-permit.js'
 export class RestrictedCompliance implements Compliance {
   readonly #provider: Compliance
   readonly #local: Compliance
+  readonly #isReplaced: (failure: AnswerFailure) => boolean
 
-  /** `local` answers from data stored and imported here, without asking a provider. */
-  constructor(provider: Compliance, local: Compliance) {
+  /**
+   * `local` answers from data stored and imported here, without asking a provider. `isReplaced`: whether its answer is
+   * used alone instead of that failure of the provider.
+   */
+  constructor(
+    provider: Compliance,
+    local: Compliance,
+    isReplaced: (failure: AnswerFailure) => boolean = () => false,
+  ) {
     this.#provider = provider
     this.#local = local
+    this.#isReplaced = isReplaced
   }
 
   /** Uses only the provider, whose letter combines its own lists and consent records. */
   scrub(question: Question): MaybePromise<Answer<ScrubVerdict>> {
-    return this.#provider.scrub(question)
+    return this.#orLocal(this.#provider.scrub(question), () => this.#local.scrub(question))
   }
 
   /**
@@ -41,7 +52,10 @@ export class RestrictedCompliance implements Compliance {
   internalDnc(question: Question): MaybePromise<Answer<InternalDncStatus>> {
     return this.#restrict(
       this.#askLocalInternalDnc(question),
-      () => this.#provider.internalDnc(question),
+      () =>
+        this.#orLocal(this.#provider.internalDnc(question), () =>
+          this.#local.internalDnc(question),
+        ),
       // Our own entry is final; the provider's may be overridden, so ours must be known first.
       { local: ({ onList }) => onList, provider: () => false },
     )
@@ -53,7 +67,8 @@ export class RestrictedCompliance implements Compliance {
       mapMaybePromise(this.#local.litigator(question), (answer) =>
         !answer.ok && answer.reason === 'list-missing' ? undefined : answer,
       ),
-      () => this.#provider.litigator(question),
+      () =>
+        this.#orLocal(this.#provider.litigator(question), () => this.#local.litigator(question)),
       createFinalDenial(({ isLitigator }) => isLitigator),
     )
   }
@@ -71,8 +86,18 @@ export class RestrictedCompliance implements Compliance {
       mapMaybePromise(this.#local.legalTime(toStatutoryQuestion(question)), (answer) =>
         isUnplacedFictionalNumber(question.number, answer) ? undefined : answer,
       ),
-      () => this.#provider.legalTime(question),
+      () =>
+        this.#orLocal(this.#provider.legalTime(question), () => this.#local.legalTime(question)),
       createFinalDenial(({ permitted }) => !permitted),
+    )
+  }
+
+  #orLocal<T>(
+    answer: MaybePromise<Answer<T>>,
+    askLocal: () => MaybePromise<Answer<T>>,
+  ): MaybePromise<Answer<T>> {
+    return mapMaybePromise(answer, (given) =>
+      !given.ok && this.#isReplaced(given) ? askLocal() : given,
     )
   }
 

@@ -71,6 +71,7 @@ export class ProviderConnection<Name extends string = QuestionName> {
   /** Ends all pending questions with a failure; leaves no timer and no socket. */
   async close(): Promise<void> {
     await Promise.all(this.#clients.map(([, client]) => client.close()))
+    await this.#options.budget?.close()
     await this.#credentials.close()
     await this.#transport.close()
   }

@@ -1,9 +1,10 @@
 /** The options of a remote provider's clients. */
 
-import type { AnswerFailureReason, QuestionName } from '../../domain/compliance.js'
-import type { Clock, Timers } from '../../domain/time/clock.js'
+import type { AnswerFailureReason, MaybePromise, QuestionName } from '../../domain/compliance.js'
+import type { Clock, Instant, Timers } from '../../domain/time/clock.js'
 import type { TraceContext } from '../../domain/trace/trace-context.js'
 import type { Logger } from '../../observability/log.js'
+import type { QuestionFailure } from './client/question-failure.js'
 import type { Transport } from './client/transport.js'
 
 /** The addresses of a provider (spec, "Addresses"), without trailing slashes. */
@@ -67,6 +68,23 @@ export interface RequestSpan {
   end(outcome: RequestOutcome, traces: readonly TraceContext[]): void
 }
 
+/** What the accounts may ask a provider; counts a number of a question each time it is sent. */
+export interface QuestionBudget {
+  /** Such an account shares no answers in flight with others. */
+  isLimited(accountId: string): boolean
+  /** Takes one number from the budget; gives why it may not be asked. Never rejects. */
+  take(
+    accountId: string,
+    question: string,
+    inBackground: boolean,
+  ): MaybePromise<QuestionFailure | undefined>
+  /** The same without waiting: what is not known here may not be asked. */
+  takeHeld(accountId: string, question: string, inBackground: boolean): QuestionFailure | undefined
+  /** It was taken and not sent. */
+  giveBack(accountId: string, question: string, takenAt: Instant): void
+  close(): Promise<void>
+}
+
 /** The options that do not depend on the questions. */
 export interface ProviderBaseOptions {
   /** Name in findings, logs and metrics. */
@@ -82,6 +100,8 @@ export interface ProviderBaseOptions {
   readonly log: Logger
   /** Absent while traces are not exported. */
   readonly tracer?: RequestTracer | undefined
+  /** No account has a limit when absent. */
+  readonly budget?: QuestionBudget | undefined
   /** HTTP is used when absent. */
   readonly transport?: Transport | undefined
 }

@@ -16,11 +16,22 @@ export interface SharedLimit {
  * servers and commands take at the same time is never more than the limit. `db` may be a transaction, which holds up
  * others with the same key until its end, and takes nothing if it fails.
  */
-export async function takeShared(
+export async function takeShared(db: Db, limit: SharedLimit, amount: number): Promise<number> {
+  return (await takeSharedPart(db, limit, amount)).granted
+}
+
+export interface SharedPart {
+  readonly granted: number
+  /** By all together, with what was granted; at most the limit. */
+  readonly taken: number
+}
+
+/** Does the same, and resolves also to how much has been taken by all. */
+export async function takeSharedPart(
   db: Db,
   { key, limit, expiresAt }: SharedLimit,
   amount: number,
-): Promise<number> {
+): Promise<SharedPart> {
   const row = await db
     .insertInto('shared_limits')
     .values({ key, taken: amount, expires_at: expiresAt })
@@ -32,9 +43,18 @@ export async function takeShared(
     )
     .returning('taken')
     .executeTakeFirst()
-  if (!row) return 0
+  if (!row) return { granted: 0, taken: limit }
   const before = row.taken - amount
-  return Math.min(amount, limit - before)
+  return { granted: Math.min(amount, limit - before), taken: Math.min(row.taken, limit) }
+}
+
+/** Gives back what was taken and not used, or was not granted, so that others can take it. */
+export async function returnShared(db: Db, key: string, amount: number): Promise<void> {
+  await db
+    .updateTable('shared_limits')
+    .set((limits) => ({ taken: limits('taken', '-', amount) }))
+    .where('key', '=', key)
+    .execute()
 }
 
 const maxDeletedAtOnce = 10_000

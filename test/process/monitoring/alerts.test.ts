@@ -354,6 +354,14 @@ const cases: Readonly<Record<string, Case>> = {
     fires: ['CallgateRateBudgetSpent'],
     series: metric('callgate_source_rate_budget_ratio', becomes(1, 0)),
   },
+  'most of a budget is used': {
+    fires: ['CallgateProviderBudgetNearlySpent'],
+    series: metric('callgate_provider_budget_state', becomes(0, 1)),
+  },
+  'a budget is used up': {
+    fires: ['CallgateProviderBudgetSpent'],
+    series: metric('callgate_provider_budget_state', becomes(0, 2)),
+  },
   'webhooks are not accepted': {
     fires: ['CallgateWebhooksStuck'],
     series: {

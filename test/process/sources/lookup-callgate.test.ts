@@ -106,7 +106,7 @@ const behind = await openTestApp({
 })
 
 const failures: string[] = []
-const provider = new LookupProvider({
+const behindProvider = new LookupProvider({
   name: 'behind',
   baseUrl: behind.url,
   timeoutMs: 10_000,
@@ -121,7 +121,8 @@ const provider = new LookupProvider({
   observer: { onRequest: () => undefined, onCircuitChange: () => undefined },
   credentials: { kind: 'login-id', loginId: adminKey },
 })
-afterAll(() => provider.close())
+afterAll(() => behindProvider.close())
+const provider = behindProvider.forAccount('main')
 
 const front = await openTestApp({
   routes: lookupRoutes(

@@ -1,13 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { ListAges } from '../../../src/data/number-list/list-ages.js'
 import { openNumberingPlan } from '../../../src/data/numbering/numbering-plan.js'
-import type {
-  Answer,
-  AnswerFailure,
-  Compliance,
-  LegalTimeQuestion,
-  MaybePromise,
-  Question,
+import {
+  type Answer,
+  type AnswerFailure,
+  type Compliance,
+  findUnanswered,
+  type LegalTimeQuestion,
+  type MaybePromise,
+  type Question,
 } from '../../../src/domain/compliance.js'
 import { toPhoneNumber } from '../../../src/domain/phone-number.js'
 import type { NumberingPlan } from '../../../src/domain/place.js'
@@ -369,5 +370,40 @@ describe('a litigator list, beside a provider that knows none', () => {
     const { rules } = beside({ lists, listProblems })
     const answer = await rules.litigator(question)
     expect(summary(answer, ({ isLitigator }) => !isLitigator)).toBe(gives)
+  })
+})
+
+describe('when the budget of the provider is used up', () => {
+  const spent: AnswerFailure = { ok: false, reason: 'budget-spent', detail: '', source: 'acme' }
+  const fails = () => spent
+  const provider: Compliance = {
+    scrub: fails,
+    internalDnc: fails,
+    litigator: fails,
+    legalTime: fails,
+  }
+  const own = fakeCompliance({
+    scrub: () => answered(cleanRow),
+    internalDnc: () => answered(yes.internalDnc),
+    litigator: () => answered(yes.litigator),
+    legalTime: () => answered(yes.legalTime),
+  })
+
+  it.each(['scrub', ...narrowed] as const)('%s has no answer', async (name) => {
+    const answer: Answer<unknown> = await new RestrictedCompliance(provider, own)[name](question)
+    expect(findUnanswered(answer)).toEqual(spent)
+  })
+
+  it.each(['scrub', ...narrowed] as const)('%s is answered here if that is set', async (name) => {
+    const rules = new RestrictedCompliance(provider, own, ({ reason }) => reason === 'budget-spent')
+    const answer: Answer<unknown> = await rules[name](question)
+    expect(answer).toMatchObject({ ok: true, source: 'fake' })
+    expect(findUnanswered(answer)).toBeUndefined()
+  })
+
+  it('no other failure is replaced', async () => {
+    const isReplaced = ({ reason }: AnswerFailure) => reason === 'circuit-open'
+    const rules = new RestrictedCompliance(provider, own, isReplaced)
+    expect(await rules.scrub(question)).toEqual(spent)
   })
 })

@@ -5,6 +5,7 @@ import { loadSettings } from '../../../src/config/load.js'
 import { createMetrics } from '../../../src/observability/metrics.js'
 import { nodeRuntime } from '../../../src/runtime/runtime.js'
 import { buildLookupProviderOptions } from '../../../src/sources/remote/lookups/lookup-options.js'
+import { useDatabase } from '../../support/database.js'
 
 function settingsOf(servers: number, more: Readonly<Record<string, string>> = {}) {
   return loadSettings({
@@ -18,6 +19,8 @@ function settingsOf(servers: number, more: Readonly<Record<string, string>> = {}
   })
 }
 
+const database = useDatabase()
+
 const ratesOf = (questions: Readonly<Record<string, { readonly requestsPerMinute: number }>>) =>
   Object.entries(questions).map(([name, { requestsPerMinute }]) => [name, requestsPerMinute])
 
@@ -26,9 +29,12 @@ test.each([
   [3, [33, 33, 333, 33]],
 ])('each of %i has its part for questions', (servers, expected) => {
   const metrics = createMetrics({ version: 'test', processMetrics: false })
-  const { questions } = createProviderOptions(settingsOf(servers), 'provider', {
+  const settings = settingsOf(servers)
+  const { questions } = createProviderOptions(settings, 'provider', {
     runtime: nodeRuntime,
     metrics,
+    getSettings: () => settings,
+    storage: database.storage,
   })
   const names = ['scrub', 'internal-dnc', 'litigator', 'legal-time']
   expect(ratesOf(questions)).toEqual(names.map((name, index) => [name, expected[index]]))

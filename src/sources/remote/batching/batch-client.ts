@@ -4,6 +4,7 @@
  * how failed ones are handled; the cache stores answers.
  */
 import type { Answer, AnswerSuccess, MaybePromise, Question } from '../../../domain/compliance.js'
+import type { Instant } from '../../../domain/time/clock.js'
 import {
   closingFailure,
   createDeadlineFailure,
@@ -91,7 +92,7 @@ export class BatchClient<Asks extends Question, Value> {
     if (refusal !== undefined) return this.#toAnswer({ reason: 'not-askable', detail: refusal })
     const inBackground = asks.inBackground === true
     const deadlineMs = this.#options.timers.monotonicMs() + this.#getDeadlineMs(inBackground)
-    const identity = question.getIdentity(asks)
+    const identity = this.#getIdentity(asks)
     const known = this.#pending.get(identity)
     if (known) {
       if (asks.trace) known.traces.push(asks.trace)
@@ -99,13 +100,54 @@ export class BatchClient<Asks extends Question, Value> {
     }
     const rejection = this.#findOverload(inBackground) ?? this.#sender.findRejection(deadlineMs)
     if (rejection) return this.#toAnswer(rejection)
+    // Read before it is charged, so that nothing is given back to a day that was not charged.
+    const paidAt = this.#options.clock.now()
+    const taking = this.#options.budget?.take(asks.accountId, question.name, inBackground)
+    if (taking && !(taking instanceof Promise)) return this.#toAnswer(taking)
     const group = question.getGroup(asks)
     const added = new CoalescedQuestion<Asks, Value>(asks, { identity, group })
     if (asks.trace) added.traces.push(asks.trace)
     this.#pending.set(identity, added)
     const answer = this.#join(added, inBackground, deadlineMs)
-    this.#sender.add(added)
+    if (taking) void this.#addWhenPaid(added, { taking, paidAt })
+    else this.#add(added, paidAt)
     return answer
+  }
+
+  /** Each account with a budget asks for itself, so that its provider is asked what was counted for it. */
+  #getIdentity(asks: Asks): string {
+    const identity = this.#deps.question.getIdentity(asks)
+    const { accountId } = asks
+    return this.#options.budget?.isLimited(accountId) ? `${accountId} ${identity}` : identity
+  }
+
+  #add(paid: CoalescedQuestion<Asks, Value>, paidAt: Instant): void {
+    paid.paidAt = paidAt
+    this.#sender.add(paid)
+  }
+
+  async #addWhenPaid(
+    added: CoalescedQuestion<Asks, Value>,
+    charge: {
+      readonly taking: Promise<QuestionFailure | undefined>
+      readonly paidAt: Instant
+    },
+  ): Promise<void> {
+    const { options, question } = this.#deps
+    const { accountId } = added.question
+    let wasUrgent = added.isUrgent
+    let { paidAt } = charge
+    let refusal = await charge.taking
+    // A call that joined meanwhile may use what work in the background may not.
+    while (refusal && added.isUrgent && !wasUrgent && added.state === 'unpaid') {
+      wasUrgent = true
+      paidAt = options.clock.now()
+      refusal = await options.budget?.take(accountId, question.name, false)
+    }
+    if (added.state === 'ended') {
+      if (!refusal) options.budget?.giveBack(accountId, question.name, paidAt)
+    } else if (refusal) this.#settle(added, refusal)
+    else this.#add(added, paidAt)
   }
 
   #join(

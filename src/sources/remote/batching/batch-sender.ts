@@ -112,6 +112,10 @@ export class BatchSender<Asks extends Question, Value> {
   cancel(question: CoalescedQuestion<Asks, Value>): void {
     if (question.state === 'queued') this.#queue.remove(question)
     question.state = 'ended'
+    if (question.paidAt === undefined) return
+    const { accountId } = question.question
+    this.#options.budget?.giveBack(accountId, this.#deps.question.name, question.paidAt)
+    question.paidAt = undefined
   }
 
   /** Sends what can be sent now, and sets a timer for the rest. */
@@ -203,7 +207,8 @@ export class BatchSender<Asks extends Question, Value> {
 
   #sendNext(): void {
     const { question, credentials, onSettled } = this.#deps
-    const questions = this.#queue.take()
+    const questions = this.#queue.take().filter((one) => this.#charge(one))
+    if (questions.length === 0) return
     try {
       const authHeaders = credentials.getHeaders()
       if (!authHeaders) throw new Error('there is no key to send')
@@ -217,6 +222,19 @@ export class BatchSender<Asks extends Question, Value> {
     } catch (cause) {
       for (const one of questions) onSettled(one, createThrownFailure(cause))
     }
+  }
+
+  /** The first request was charged for when it was asked; a retry is another one. */
+  #charge(one: CoalescedQuestion<Asks, Value>): boolean {
+    const { budget } = this.#options
+    if (!budget || one.paidAt !== undefined) {
+      one.paidAt = undefined
+      return true
+    }
+    const { question, onSettled } = this.#deps
+    const refusal = budget.takeHeld(one.question.accountId, question.name, !one.isUrgent)
+    if (refusal) onSettled(one, refusal)
+    return refusal === undefined
   }
 
   async #send(sent: InFlightRequest<Asks, Value>, controller: AbortController): Promise<void> {

@@ -1,5 +1,6 @@
 /** One question to a provider, and the callers that wait for its answer. */
 import type { Answer, Question } from '../../../domain/compliance.js'
+import type { Instant } from '../../../domain/time/clock.js'
 import type { TraceContext } from '../../../domain/trace/trace-context.js'
 
 /** One waiting caller, or several that asked within a millisecond of each other. */
@@ -23,7 +24,10 @@ export class CoalescedQuestion<Asks extends Question, Value> {
   /** Lower is earlier; decides which group is sent first. */
   order = 0
   isUrgent: boolean
-  state: 'queued' | 'delayed' | 'sent' | 'ended' = 'queued'
+  /** `unpaid`: it is not known yet whether its account may ask it. */
+  state: 'unpaid' | 'queued' | 'delayed' | 'sent' | 'ended' = 'unpaid'
+  /** When the budget of its account was charged for the next request; absent if it was not. */
+  paidAt: Instant | undefined
   /** Count of failed requests that contained it. */
   attempts = 0
   /** Whether it is being retried with a new key after its first key was not accepted. */

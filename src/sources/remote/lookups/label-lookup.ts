@@ -12,7 +12,7 @@ import type { BatchClient } from '../batching/batch-client.js'
 import { createEndpointRequest, defineQuestion } from '../questions/define-question.js'
 import { parseRowsByNumber } from '../questions/parse-rows.js'
 import type { LookupName } from './lookup-options.js'
-import { collectValues, noAccount } from './single-lookup.js'
+import { collectValues } from './single-lookup.js'
 
 interface LabelQuestion extends Question {
   readonly action: 'get' | 'add'
@@ -76,9 +76,11 @@ export class LabelLookup {
   async find(
     numbers: readonly PhoneNumber[],
     issuers: readonly LabelIssuer[],
+    accountId: string,
   ): Promise<ReadonlyMap<PhoneNumber, NumberLabels>> {
     const distinct = [...new Set(numbers)]
-    const found = collectValues(await Promise.all(distinct.map((number) => this.#monitor(number))))
+    const monitor = (number: PhoneNumber) => this.#monitor({ accountId, number })
+    const found = collectValues(await Promise.all(distinct.map(monitor)))
     return new Map(
       distinct.flatMap((number, index) => {
         const labels = found[index]?.labels ?? {}
@@ -89,17 +91,14 @@ export class LabelLookup {
     )
   }
 
-  async #monitor(number: PhoneNumber): Promise<Answer<MonitoredNumber>> {
-    const known = await this.#ask(number, 'get')
+  async #monitor(asked: Question): Promise<Answer<MonitoredNumber>> {
+    const known = await this.#ask(asked, 'get')
     if (!known.ok || known.value.isMonitored) return known
-    return await this.#ask(number, 'add')
+    return await this.#ask(asked, 'add')
   }
 
   /** Asks in the background, since label checks come in large numbers and no caller waits for them. */
-  async #ask(
-    number: PhoneNumber,
-    action: LabelQuestion['action'],
-  ): Promise<Answer<MonitoredNumber>> {
-    return await this.#client.ask({ accountId: noAccount, number, action, inBackground: true })
+  async #ask(asked: Question, action: LabelQuestion['action']): Promise<Answer<MonitoredNumber>> {
+    return await this.#client.ask({ ...asked, action, inBackground: true })
   }
 }

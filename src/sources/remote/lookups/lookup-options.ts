@@ -16,7 +16,7 @@ export type LookupName = (typeof lookupNames)[number]
 export interface LookupProviderOptions
   extends Pick<
     ProviderBaseOptions,
-    'name' | 'credentials' | 'clock' | 'timers' | 'random' | 'log' | 'transport'
+    'name' | 'credentials' | 'clock' | 'timers' | 'random' | 'log' | 'transport' | 'budget'
   > {
   /** Base of every path of the API; does not end with a slash. */
   readonly baseUrl: string

@@ -8,13 +8,12 @@ import type {
   LineStatus,
   LineStatusAnswer,
   LookupSource,
-  ReassignedAnswer,
   ReassignedReport,
   ReassignedReporter,
   ResOrBusiness,
 } from '../../../domain/lookups.js'
 import type { PhoneNumber } from '../../../domain/phone-number.js'
-import type { LabelIssuer, LabelSource, NumberLabels } from '../../../domain/spam-labels.js'
+import type { LabelSource } from '../../../domain/spam-labels.js'
 import type { LocalDay } from '../../../domain/time/clock.js'
 import { TtlCache } from '../../../runtime/ttl-cache.js'
 import { ProviderConnection } from '../provider-connection.js'
@@ -40,10 +39,7 @@ const transientStatuses: ReadonlySet<LineStatus> = new Set([
   'unreachable',
 ])
 
-export class LookupProvider
-  extends ProviderConnection<LookupName>
-  implements LookupSource, LabelSource, ReassignedReporter
-{
+export class LookupProvider extends ProviderConnection<LookupName> implements ReassignedReporter {
   readonly #identity: SingleLookup<LineIdentity>
   readonly #lineStatus: SingleLookup<LineStatusAnswer>
   readonly #resOrBusiness: SingleLookup<ResOrBusiness>
@@ -81,32 +77,22 @@ export class LookupProvider
     this.#labels = new LabelLookup(this.openClient(labelQuestion, { splitsRefusedBatches: true }))
   }
 
-  identity(number: PhoneNumber): Promise<LineIdentity | undefined> {
-    return this.#identity.find(number)
+  /** What is cached is for all accounts; what is asked is for one. */
+  forAccount(accountId: string): LookupSource & LabelSource {
+    return {
+      identity: (number) => this.#identity.find(number, accountId),
+      lineStatus: (number) => this.#lineStatus.find(number, accountId),
+      resOrBusiness: (number) => this.#resOrBusiness.find(number, accountId),
+      reassigned: (items) => this.#reassigned.find(items, accountId),
+      labels: (numbers, issuers) => this.#labels.find(numbers, issuers, accountId),
+    }
   }
 
-  lineStatus(number: PhoneNumber): Promise<LineStatusAnswer | undefined> {
-    return this.#lineStatus.find(number)
-  }
-
-  resOrBusiness(number: PhoneNumber): Promise<ResOrBusiness | undefined> {
-    return this.#resOrBusiness.find(number)
-  }
-
-  reassigned(
-    items: Parameters<LookupSource['reassigned']>[0],
-  ): Promise<readonly (ReassignedAnswer | undefined)[]> {
-    return this.#reassigned.find(items)
-  }
-
-  report(number: PhoneNumber, since: LocalDay): Promise<ReassignedReport | undefined> {
-    return this.#reassigned.report(number, since)
-  }
-
-  labels(
-    numbers: readonly PhoneNumber[],
-    issuers: readonly LabelIssuer[],
-  ): Promise<ReadonlyMap<PhoneNumber, NumberLabels>> {
-    return this.#labels.find(numbers, issuers)
+  report(
+    number: PhoneNumber,
+    since: LocalDay,
+    accountId: string,
+  ): Promise<ReassignedReport | undefined> {
+    return this.#reassigned.report(number, since, accountId)
   }
 }

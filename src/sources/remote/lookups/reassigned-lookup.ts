@@ -29,7 +29,6 @@ import {
   collectValues,
   type LookupResult,
   maxTransientMs,
-  noAccount,
   requireValue,
 } from './single-lookup.js'
 
@@ -121,6 +120,7 @@ function toReassignedAnswer(
 }
 
 type Consent = Parameters<LookupSource['reassigned']>[0][number]
+type AskedConsent = Consent & Pick<Question, 'accountId'>
 type Fact = ReassignedAnswer | undefined
 
 /** A fact, and when the provider was asked. */
@@ -152,8 +152,10 @@ export class ReassignedLookup {
   }
 
   /** Facts in the order of `consents`, `undefined` also for failures; rejects if all failed. */
-  async find(consents: readonly Consent[]): Promise<readonly Fact[]> {
-    const results = consents.map((consent) => this.#findOne(this.#toAcceptedConsent(consent)))
+  async find(consents: readonly Consent[], accountId: string): Promise<readonly Fact[]> {
+    const results = consents.map((consent) =>
+      this.#findOne({ accountId, ...this.#toAcceptedConsent(consent) }),
+    )
     return collectValues(await Promise.all(results)).map((dated) => dated?.fact)
   }
 
@@ -161,13 +163,18 @@ export class ReassignedLookup {
    * The fact about one number with its date. Rejects if the lookup fails; also if its national half does, unless the
    * other half is a yes. Calls need a `no` of the newest release, which may be younger than the cached one.
    */
-  async report(number: PhoneNumber, since: LocalDay): Promise<ReassignedReport | undefined> {
+  async report(
+    number: PhoneNumber,
+    since: LocalDay,
+    accountId: string,
+  ): Promise<ReassignedReport | undefined> {
     const consent = this.#toAcceptedConsent({ number, consentOn: since })
     const { clock, findRelease } = this.#deps
     const now = clock.now()
     const isCurrent = ({ fact, askedAt }: DatedFact) =>
       isYes(fact) || now < findRelease(askedAt).replacedAt
-    const { fact, askedAt, failure } = requireValue(await this.#findOne(consent, isCurrent))
+    const found = await this.#findOne({ accountId, ...consent }, isCurrent)
+    const { fact, askedAt, failure } = requireValue(found)
     if (failure && !isYes(fact)) requireValue(failure)
     return fact && { ...fact, isDisconnected: false, since: consent.consentOn, askedAt }
   }
@@ -178,7 +185,7 @@ export class ReassignedLookup {
 
   /** Asks again if `isCurrent` refuses what is cached. */
   async #findOne(
-    consent: Consent,
+    consent: AskedConsent,
     isCurrent: (dated: DatedFact) => boolean = () => true,
   ): Promise<LookupResult<DatedFact>> {
     const cached = this.#deps.cache.get(buildConsentKey(consent))
@@ -194,7 +201,7 @@ export class ReassignedLookup {
 
   /** If the national database fails, the combined answer is used alone. */
   async #askNationalOnly(
-    consent: Consent,
+    consent: AskedConsent,
     combined: ReassignedResult,
     askedAt: Instant,
   ): Promise<LookupResult<DatedFact>> {
@@ -215,12 +222,11 @@ export class ReassignedLookup {
   }
 
   async #ask(
-    consent: Consent,
+    { accountId, number, consentOn }: AskedConsent,
     scope: ReassignedQuestion['scope'],
   ): Promise<Answer<ReassignedResult>> {
-    const { number, consentOn } = consent
     const { client, onTestData } = this.#deps
-    const answer = await client.ask({ accountId: noAccount, number, consentOn, scope })
+    const answer = await client.ask({ accountId, number, consentOn, scope })
     if (!answer.ok && answer.detail === testDataDetail && !this.#isTestDataReported) {
       this.#isTestDataReported = true
       onTestData()

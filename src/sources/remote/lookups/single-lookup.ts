@@ -4,9 +4,6 @@ import type { PhoneNumber } from '../../../domain/phone-number.js'
 import type { TtlCache } from '../../../runtime/ttl-cache.js'
 import type { BatchClient } from '../batching/batch-client.js'
 
-/** Lookups belong to no account, since the provider only sees this program's own key. */
-export const noAccount = ''
-
 /** Wrapped, so that a missing fact can be cached too. */
 export interface CachedLookup<Value> {
   readonly value: Value
@@ -30,11 +27,11 @@ export class SingleLookup<Fact> {
   }
 
   /** The fact, if any. Rejects with a {@link LookupError} if the lookup fails. */
-  async find(number: PhoneNumber): Promise<Fact | undefined> {
+  async find(number: PhoneNumber, accountId: string): Promise<Fact | undefined> {
     const { client, cache, isTransient = () => false } = this.#deps
     const cached = cache.get(number)
     if (cached) return cached.value
-    const fact = requireValue(await client.ask({ accountId: noAccount, number }))
+    const fact = requireValue(await client.ask({ accountId, number }))
     const isBrief = fact === undefined || isTransient(fact)
     cache.set(number, { value: fact }, isBrief ? maxTransientMs : undefined)
     return fact

@@ -27,7 +27,7 @@ export function openLookups(more: Partial<LookupProviderOptions> = {}) {
     info: at('info'),
     debug: at('debug'),
   }
-  const provider = new LookupProvider({
+  const opened = new LookupProvider({
     name: 'acme',
     baseUrl: 'https://acme.test',
     timeoutMs: 5_000,
@@ -47,6 +47,7 @@ export function openLookups(more: Partial<LookupProviderOptions> = {}) {
     },
     ...more,
   })
+  const provider = Object.assign(opened, opened.forAccount('main'))
   /** Ends the work's waits as time passes, and gives what became of it. */
   const outcome = async (work: Promise<unknown>, ms = 60_000): Promise<unknown> => {
     const ended = work.then(

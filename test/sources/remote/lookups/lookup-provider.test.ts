@@ -1,7 +1,6 @@
 /** How a provider of look-ups is treated: its pace, its outages, its key, its end. */
 import { describe, expect, it } from 'vitest'
 import { lookupNames } from '../../../../src/sources/remote/lookups/lookup-options.js'
-import type { LookupProvider } from '../../../../src/sources/remote/lookups/lookup-provider.js'
 import type { SentRequest } from '../../../support/fake-provider.js'
 import { mostInAMinute } from '../../../support/rate-proof.js'
 import { n } from '../../../support/service-subjects.js'
@@ -13,7 +12,7 @@ const numberOf = (index: number) => n(`${2_127_360_000 + index}`)
 const ask: Readonly<
   Record<
     (typeof lookupNames)[number],
-    (provider: LookupProvider, index: number) => Promise<unknown>
+    (provider: ReturnType<typeof openLookups>['provider'], index: number) => Promise<unknown>
   >
 > = {
   identity: (provider, index) => provider.identity(numberOf(index)),

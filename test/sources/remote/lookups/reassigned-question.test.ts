@@ -269,7 +269,7 @@ describe('a report is asked again', () => {
     const { provider, transport } = openLookups({ clock: time, timers: time, keepMs })
     transport.onSend = answering(row)
     const ask = async () => {
-      const report = provider.report(number, consentOn)
+      const report = provider.report(number, consentOn, 'main')
       await time.advance(1_000)
       return await report
     }
@@ -301,7 +301,7 @@ it.each([
     const { provider, transport, outcome } = openLookups()
     transport.onSend = (sent) =>
       isBasic(sent) ? sent.reply({ status: 404 }) : answering(row)(sent)
-    expect(await outcome(provider.report(number, consentOn))).toEqual(result)
-    expect(await outcome(provider.report(number, consentOn), 10)).toEqual(result)
+    expect(await outcome(provider.report(number, consentOn, 'main'))).toEqual(result)
+    expect(await outcome(provider.report(number, consentOn, 'main'), 10)).toEqual(result)
   },
 )

@@ -1,0 +1,38 @@
+/** What `callgate doctor` says of the budgets of providers. */
+
+import { listProviders, type Settings } from '../../config/settings.js'
+import { hasBudget } from '../../config/source.js'
+import type { Clock } from '../../domain/time/clock.js'
+import { formatInstant, msPerDay, toUtcDay } from '../../domain/time/dates.js'
+import type { Db } from '../../storage/tables.js'
+import { readBudgetStates } from '../serve/budget-states.js'
+import type { HealthFinding } from './finding.js'
+
+/** Budgets that are used up or soon will be, and providers without any. */
+export async function findBudgetFindings(
+  settings: Settings,
+  db: Db,
+  clock: Clock,
+): Promise<readonly HealthFinding[]> {
+  const day = toUtcDay(clock.now())
+  const renewal = formatInstant((day + 1) * msPerDay)
+  const states = await readBudgetStates(settings, db, day)
+  const used = states.flatMap((one): HealthFinding[] => {
+    const { source, account, unit, limit, setting, currency, state } = one
+    if (state === 'open') return []
+    const what = `${one.used} of ${limit} ${unit === 'money' ? currency : unit}`
+    const verb = state === 'spent' ? 'has used up its budget' : 'has used much of its budget'
+    const rest = state === 'spent' ? `, and ${source} is not asked for it until ${renewal}` : ''
+    const problem = `account ${account} ${verb} of ${source} for today: ${what}${rest}`
+    const fix = `raise ${setting} and reload, or wait until ${renewal}; callgate report budgets`
+    return [{ level: state === 'spent' ? 'now' : 'soon', subject: 'budget', account, problem, fix }]
+  })
+  const unlimited = listProviders(settings)
+    .filter(({ budget }) => !hasBudget(budget))
+    .map(({ path, name }): HealthFinding => {
+      const problem = `accounts may ask ${name} without a limit a day, whatever it costs`
+      const fix = `set ${path.join('.')}.budget (docs/remote-source.md#budgets)`
+      return { level: 'note', subject: 'budget', problem, fix }
+    })
+  return [...used, ...unlimited]
+}
