@@ -18,13 +18,14 @@ import type { Caller } from '../domain/caller.js'
 import type { Timers } from '../domain/time/clock.js'
 import { AppError } from '../errors.js'
 import { sleep } from '../runtime/runtime.js'
-import { canUseList, readListOwners } from '../service/lists/list-rights.js'
 import { schemaNumber } from '../storage/migrate.js'
 import type { ChangeFeed, OpenDatabase } from '../storage/open-database.js'
 import type { Db } from '../storage/tables.js'
 import { servesNoEdges } from './edge-access.js'
 
 export interface CenterDeps {
+  /** Says of a published list whether the account may use it. */
+  readonly readListAccess: (accountId: string) => Promise<(name: string) => boolean>
   readonly storage: Pick<OpenDatabase, 'db' | 'feed' | 'traits'>
   readonly timers: Pick<Timers, 'monotonicMs'>
 }
@@ -50,10 +51,12 @@ export class Center {
   readonly #db: Db
   readonly #feed: ChangeFeed | undefined
   readonly #timers: CenterDeps['timers']
+  readonly #readListAccess: CenterDeps['readListAccess']
   /** By account, cursor and newest change: many edges ask the same at the same moment. */
   readonly #reading = new Map<string, Promise<CopiedChanges>>()
 
-  constructor({ storage, timers }: CenterDeps) {
+  constructor({ storage, timers, readListAccess }: CenterDeps) {
+    this.#readListAccess = readListAccess
     this.#db = storage.db
     this.#feed = storage.traits.isShared ? storage.feed : undefined
     this.#timers = timers
@@ -86,11 +89,9 @@ export class Center {
 
   /** Of lists that the account may use. */
   async #readListVersions(accountId: string): Promise<readonly CopiedRow[]> {
-    const listOwners = await readListOwners(this.#db, accountId)
+    const canUse = await this.#readListAccess(accountId)
     const all = await this.#db.selectFrom('list_versions').selectAll().execute()
-    return all
-      .filter(({ name }) => canUseList(name, { accountId, listOwners }))
-      .map((row) => ({ ...row }))
+    return all.filter(({ name }) => canUse(name)).map((row) => ({ ...row }))
   }
 
   async #readNewest(): Promise<number> {

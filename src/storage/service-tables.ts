@@ -351,7 +351,7 @@ export interface ListRightRow {
   list: string
   /** The account whose lists they are. */
   owner_id: string
-  reason: string
+  because: string
   granted_at: number
   granted_by: string
   /** Null while it is in force; one is of each account and list. */

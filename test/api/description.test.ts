@@ -52,7 +52,14 @@ function everyEndpoint() {
         clock: systemClock,
         optOuts: createOptOuts(running.callgate),
       }),
-      ...edgeRoutes(new Center({ storage, timers: systemTimers }), running.callgate),
+      ...edgeRoutes(
+        new Center({
+          storage,
+          timers: systemTimers,
+          readListAccess: async () => () => true,
+        }),
+        running.callgate,
+      ),
       createEdgeDecisionsRoute(storage),
       ...permitRoutes(permits),
       ...warmupRoutes(warmup, { serviceCodes: new Set() }),

@@ -637,7 +637,7 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
   ],
   'list-file': {
     ask: () => ({ path: `/v1/list-files/${'0'.repeat(64)}` }),
-    theirs: status(403),
+    theirs: status(404),
     mine: status(404),
   },
   'caller-ids': {

@@ -329,7 +329,7 @@ describe('failures', () => {
     const lists = fakeLists({ litigators: {} })
     const failing = { ...lists, all: () => lists.all().map((list) => ({ ...list, covers })) }
     await withEmbedded({ lists: failing }, async ({ compliance, errors }) => {
-      expect(compliance.litigator(about())).toMatchObject({
+      expect(await compliance.litigator(about())).toMatchObject({
         ok: false,
         reason: 'source-failed',
         detail: 'the list cannot be read',

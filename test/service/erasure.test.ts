@@ -100,6 +100,7 @@ const kept: Readonly<Record<string, string>> = {
   key_versions: 'key_id limits changed_by',
   legal_entities:
     'legal_name ein street_address city state zip country_code primary_phone_number more',
+  list_rights: 'list owner_id because granted_by ended_by',
   list_versions: 'name version sha256 published_by',
   pauses: 'subject paused_by reason',
   opt_out_statements: 'id list number decision_id source key_id scope channel read_by',

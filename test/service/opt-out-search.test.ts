@@ -11,7 +11,7 @@ import { formatDay, formatInstant } from '../../src/domain/time/dates.js'
 import { AppError } from '../../src/errors.js'
 import { shortOrLong } from '../support/long.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
-import { openTwoAccounts } from '../support/two-accounts.js'
+import { openTwoAccounts, shareLists } from '../support/two-accounts.js'
 
 const steps = Number(process.env.CALLGATE_SEARCH_STEPS ?? shortOrLong(500, 1_500))
 const seed = Number(process.env.CALLGATE_SEARCH_SEED ?? 20_261_123)
@@ -139,6 +139,7 @@ class Search {
     this.#trace = []
     const { accounts, projects: subject } = this.running.callgate
     await accounts.ensure({ id: this.#account, kind: 'real', name: 'Search' })
+    await shareLists(this.running.callgate, this.#account)
     await subject.create({ accountId: this.#account, code: 'SALES', name: 'Sales' })
     await this.running.setBack(monday)
   }

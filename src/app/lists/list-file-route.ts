@@ -4,7 +4,7 @@ import { createRoute, type Route } from '../../api/route.js'
 import { mainAccountId } from '../../domain/caller.js'
 import { requireAdministrator } from '../../edge/edge-access.js'
 import { AppError } from '../../errors.js'
-import { canUseList, readListOwners } from '../../service/lists/list-rights.js'
+import { readListAccess } from '../../service/lists/list-rights.js'
 import type { Callgate } from '../callgate.js'
 
 export function createListFileRoute(callgate: Pick<Callgate, 'storage' | 'settings'>): Route {
@@ -15,10 +15,9 @@ export function createListFileRoute(callgate: Pick<Callgate, 'storage' | 'settin
     const { locateFile } = await import('./local-files.js')
     const { findListsWithContent } = await import('../../storage/cluster/list-versions.js')
     const { accountId } = caller
-    const listOwners = await readListOwners(storage.reads, accountId)
+    const canUse = await readListAccess(storage.reads, accountId)
     for (const list of await findListsWithContent(storage.reads, sha256)) {
-      const isServer = accountId === mainAccountId
-      if (!isServer && !canUseList(list.name, { accountId, listOwners })) continue
+      if (accountId !== mainAccountId && !canUse(list.name)) continue
       const { kept, inUse } = locateFile(list, settings)
       for (const path of [kept, inUse]) {
         const piece = await readPieceOfVersion(path, list, from)

@@ -16,6 +16,7 @@ import {
   type ListImportSummary,
 } from '../../data/number-list/import/list-import.js'
 import {
+  describeNameRule,
   isPortedList,
   isUsedByChecks,
   litigatorListName,
@@ -186,8 +187,9 @@ function toListFeed(list: WholeList): ListFeed<ListImportSummary> {
   }
 }
 
-/** Throws {@link CommandFailure} for a list of ported numbers, which says the same for all accounts. */
+/** Throws {@link CommandFailure} for a list of ported numbers, which says the same for all accounts, and for a name with an account. */
 function nameOwned({ account = mainAccountId }: ListOptions, list: string): string {
+  if (list.includes('/')) throw new CommandFailure(`name '${list}': ${describeNameRule(list)}`, 2)
   if (account === mainAccountId || !isPortedList(list)) return toAccountListName(account, list)
   throw new CommandFailure(
     `--account ${account}: ported numbers are the same for all accounts; import them without it`,

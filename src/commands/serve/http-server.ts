@@ -30,6 +30,7 @@ import { createPermitKeyPages, permitRoutes } from '../../permits/permit-routes.
 import { AttemptOutcomes } from '../../service/accounts/attempt-outcomes.js'
 import { ImportedAttempts } from '../../service/accounts/imported-attempts.js'
 import { RepeatedRequests } from '../../service/accounts/repeated-requests.js'
+import { readListAccess } from '../../service/lists/list-rights.js'
 import { createServiceRoutes } from '../../service/service-routes.js'
 import { warmupRoutes } from '../../sources/warming/warmup-routes.js'
 import { takeShared } from '../../storage/cluster/shared-limits.js'
@@ -76,6 +77,7 @@ export function openHttpServer(
       new Center({
         storage: callgate.storage,
         timers: runtime.timers,
+        readListAccess: (accountId) => readListAccess(callgate.storage.db, accountId),
       }),
       callgate,
     ),

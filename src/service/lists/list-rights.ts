@@ -90,7 +90,7 @@ export class ListRights {
           account_id: accountId,
           list,
           owner_id: ownerId,
-          reason: because.trim(),
+          because: because.trim(),
           ...granted,
         })
         .execute()
@@ -176,6 +176,15 @@ export function findApplicableLists(
   return owner === undefined ? [own] : [own, toAccountListName(owner, list)]
 }
 
+/** What {@link canUseList} says of the account now. */
+export async function readListAccess(
+  db: Db,
+  accountId: string,
+): Promise<(name: string) => boolean> {
+  const listOwners = await readListOwners(db, accountId)
+  return (name) => canUseList(name, { accountId, listOwners })
+}
+
 /** Whether the account needs a published list or numbering file for its calls, and may use it. */
 export function canUseList(name: string, { accountId, listOwners }: ListUser): boolean {
   const { owner, list } = splitListName(name)
@@ -197,7 +206,7 @@ function toListRight(row: ListRightRow): ListRight {
     accountId: row.account_id,
     list: row.list,
     ownerId: row.owner_id,
-    because: row.reason,
+    because: row.because,
     grantedAt: row.granted_at,
     grantedBy: row.granted_by,
     endedAt: row.ended_at ?? undefined,

@@ -11,7 +11,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('account_id', 'text', (column) => column.notNull().references('accounts.id'))
     .addColumn('list', 'text', (column) => column.notNull())
     .addColumn('owner_id', 'text', (column) => column.notNull())
-    .addColumn('reason', 'text', (column) => column.notNull())
+    .addColumn('because', 'text', (column) => column.notNull())
     .addColumn('granted_at', 'bigint', (column) => column.notNull())
     .addColumn('granted_by', 'text', (column) => column.notNull())
     .addColumn('ended_at', 'bigint')
@@ -22,7 +22,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`create unique index list_rights_current on list_rights (account_id, list) where ended_at is null`.execute(
     db,
   )
-  await sql`insert into list_rights (account_id, list, owner_id, reason, granted_at, granted_by)
+  await sql`insert into list_rights (account_id, list, owner_id, because, granted_at, granted_by)
     select id, 'all', 'main', 'the account is older than rights to lists',
       ${currentTime(db)}, 'upgrade'
     from accounts where kind = 'real' and id <> 'main'`.execute(db)

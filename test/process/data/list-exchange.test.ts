@@ -40,7 +40,7 @@ function openLocal(folder: string) {
   const inUse = join(temp.path, folder, 'in-use')
   const kept = join(temp.path, folder, 'versions', 'kept')
   mkdirSync(join(temp.path, folder), { recursive: true })
-  return { inUse, kept, use: async () => renameSync(kept, inUse) }
+  return { inUse, kept, use: async () => renameSync(kept, inUse), sameContent: [] }
 }
 
 async function startServer(file: Buffer): Promise<string> {

@@ -3,6 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { registerAccounts } from '../../../src/commands/accounts/accounts.js'
+import { registerKeys } from '../../../src/commands/accounts/keys.js'
 import type { RegisterCommand } from '../../../src/commands/command.js'
 import { registerImport } from '../../../src/commands/import/import.js'
 import { registerLists } from '../../../src/commands/lists/lists.js'
@@ -58,10 +60,11 @@ async function checkLitigator(
   { serving }: Pick<ClusterNode, 'serving'>,
   number: string,
   name = 'litigator',
+  key = mainKey,
 ): Promise<string> {
   const response = await fetch(`${serving.url}/v1/decisions`, {
     method: 'POST',
-    headers: { loginId: mainKey, 'content-type': 'application/json', connection: 'close' },
+    headers: { loginId: key, 'content-type': 'application/json', connection: 'close' },
     body: JSON.stringify({ number, callKind: 'manual' }),
   })
   const { decision, findings = [] } = (await response.json()) as {
@@ -104,6 +107,12 @@ function writeLitigators(node: ClusterNode, numbers: readonly string[]): string 
 
 const importLitigators = (node: ClusterNode, numbers: readonly string[], ...options: string[]) =>
   runOn(node, registerImport, ['import', 'litigators', writeLitigators(node, numbers), ...options])
+
+function writeKey(name: string, key: string): string {
+  const file = join(folder, name)
+  writeFileSync(file, key, { mode: 0o600 })
+  return file
+}
 
 const readInForce = async () =>
   (
@@ -401,7 +410,7 @@ it('of two imports at once, one is refused', async () => {
   await untilItSays(second, three, /^pass/)
 })
 
-it('from the server that has imported it, with a key of account main only', async () => {
+it('from the server that has imported it, with a key of account main or of one that may use it', async () => {
   const loginIdFile = join(folder, 'key')
   writeFileSync(loginIdFile, mainKey, { mode: 0o600 })
   setFiles({ servers: ['http://127.0.0.1:1', first.serving.url], loginIdFile })
@@ -414,17 +423,88 @@ it('from the server that has imported it, with a key of account main only', asyn
   const get = async (key: string) =>
     (await fetch(`${first.serving.url}/v1/list-files/${sha256}`, { headers: { loginId: key } }))
       .status
-  expect([await get(mainKey), await get(cluster.key), await get('no')]).toEqual([200, 403, 401])
+  expect([await get(mainKey), await get(cluster.key), await get('no')]).toEqual([200, 404, 401])
+})
+
+it('lists of another account: its own, by a right, and at its edge', async () => {
+  setFiles({ folder: shared })
+  for (const node of [first, second]) {
+    await node.serving.end('SIGTERM')
+    await node.restart()
+  }
+  const seller = '2125550777'
+  const run = async (add: RegisterCommand, ...args: string[]) => {
+    const { code, out, err } = await runOn(first, add, args)
+    expect(code, err).toBe(0)
+    return out.trim()
+  }
+  await run(registerAccounts, 'accounts', 'create', 'seller', '--name', 'Seller')
+  const key = await run(
+    registerKeys,
+    ...['keys', 'create', '--account', 'seller', '--label', 'test', '--role', 'Administrator'],
+  )
+  const says = (node: Pick<ClusterNode, 'serving' | 'name'>, number: string, what: RegExp) =>
+    until(
+      `${node.name} says ${what} of ${number}`,
+      async () => what.test(await checkLitigator(node, number, 'litigator', key)),
+      { withinMs: 60_000, everyMs: 100 },
+    )
+  await says(second, one, /^unknown .*account seller has no list 'litigators'/)
+  const share = ['share', 'litigators', '--with', 'seller', '--because', 'contract']
+  await run(registerLists, 'lists', ...share)
+  await says(second, one, /^deny/)
+  // Its own list applies from then on, on all servers, and account main is not served from it.
+  const own = writeLitigators(first, [seller])
+  await run(registerImport, 'import', 'litigators', own, '--account', 'seller')
+  await says(second, seller, /^deny/)
+  await says(second, one, /^pass/)
+  expect(await checkLitigator(second, seller)).toMatch(/^pass/)
+  const edge = await serve({
+    CALLGATE_DATA_DIR: join(folder, 'seller-edge'),
+    CALLGATE_GATE_DEADLINE_MS: '5000',
+    CALLGATE_EDGE_CENTERS: `[${first.serving.url}]`,
+    CALLGATE_EDGE_LOGIN_ID_FILE: writeKey('seller-key', key),
+  })
+  try {
+    await says({ name: 'edge', serving: edge }, seller, /^deny/)
+    await says({ name: 'edge', serving: edge }, one, /^pass/)
+    const files = readdirSync(join(folder, 'seller-edge', 'lists', 'accounts'))
+    expect(files).toEqual(['seller'])
+  } finally {
+    await edge.end('SIGTERM')
+  }
+  const { sha256 } = await readInForce()
+  const status = async () =>
+    (await fetch(`${first.serving.url}/v1/list-files/${sha256}`, { headers: { loginId: key } }))
+      .status
+  // It has a right to the list of account main.
+  expect(await status()).toBe(200)
+  await run(registerLists, 'lists', 'unshare', 'litigators', '--with', 'seller')
+  expect(await status()).toBe(404)
+  // The same numbers as those of account main are one file in the place.
+  const { as_of: asOf } = await readInForce()
+  const before = readdirSync(shared)
+  const listed = writeLitigators(second, [one, two, three, '2125550104'])
+  const day = new Date(Number(asOf)).toISOString().slice(0, 10)
+  for (const account of ['main', 'seller']) {
+    const options = ['--as-of', day, '--account', account, '--allow-shrink', '--allow-older']
+    await run(registerImport, 'import', 'litigators', listed, ...options)
+  }
+  await says(second, '2125550104', /^deny/)
+  const versions = await cluster.query(
+    `select name, version from list_versions where in_force = 1 and name like '%litigators'`,
+  )
+  expect(new Set(versions.map(({ version }) => version)).size).toBe(1)
+  expect(versions.map(({ name }) => name).sort()).toEqual(['litigators', 'seller/litigators'])
+  expect(readdirSync(shared).filter((file) => !before.includes(file))).toHaveLength(1)
 })
 
 it('an edge uses the lists of its center, and the next version too', async () => {
-  const keyFile = join(folder, 'edge-key')
-  writeFileSync(keyFile, mainKey, { mode: 0o600 })
   const serving = await serve({
     CALLGATE_DATA_DIR: join(folder, 'edge'),
     CALLGATE_GATE_DEADLINE_MS: '5000',
     CALLGATE_EDGE_CENTERS: `[${first.serving.url}, ${second.serving.url}]`,
-    CALLGATE_EDGE_LOGIN_ID_FILE: keyFile,
+    CALLGATE_EDGE_LOGIN_ID_FILE: writeKey('edge-key', mainKey),
   })
   const edge = { name: 'edge', serving }
   try {
