@@ -70,7 +70,11 @@ async function open(): Promise<Lab> {
       return await command('import', ...all)
     },
     decide: async (to, by = key) => {
-      const response = await running.postJson('/v1/decisions', { number: to, callKind: 'manual' }, by)
+      const response = await running.postJson(
+        '/v1/decisions',
+        { number: to, callKind: 'manual' },
+        by,
+      )
       return (await response.json()) as DecisionDocument
     },
   }

@@ -30,11 +30,7 @@ type CampaignReadings = Pick<ServerReadings, 'abandonment' | 'disconnectedEarly'
 type StoredReadings = CampaignReadings &
   Pick<
     ServerReadings,
-    | 'dataFreeBytes'
-    | 'edgeOptOutsPending'
-    | 'lastBackupAt'
-    | 'nextKeyExpiryAt'
-    | 'providerBudgets'
+    'dataFreeBytes' | 'edgeOptOutsPending' | 'lastBackupAt' | 'nextKeyExpiryAt' | 'providerBudgets'
   >
 
 const nothingRead: StoredReadings = {
