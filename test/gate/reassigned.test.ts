@@ -139,7 +139,7 @@ describe('is asked', () => {
   it('with the day of the record', async () => {
     const { gate, asked } = gateOf()
     await gate.decide(call('ai'))
-    expect(asked).toEqual([{ number: '2125550100', since: consentOn }])
+    expect(asked).toEqual([{ accountId: 'main', number: '2125550100', since: consentOn }])
   })
 
   it('without a day if the source of the consent does not say it, or does not answer, unless a person calls', async () => {
