@@ -163,6 +163,13 @@ const plainGauges: readonly (readonly [string, string, SelectReading])[] = [
   ],
 ]
 
+type AddGauge = (
+  name: string,
+  help: string,
+  set: (gauge: Gauge, readings: ServerReadings) => void,
+  labelNames?: string[],
+) => void
+
 function createReadGauges(registry: Registry): ServerMetrics['setServerReader'] {
   let read: (() => Promise<ServerReadings>) | undefined
   let reading: Promise<ServerReadings | undefined> | undefined
@@ -173,12 +180,7 @@ function createReadGauges(registry: Registry): ServerMetrics['setServerReader'] 
     })
     return reading
   }
-  const gauge = (
-    name: string,
-    help: string,
-    set: (gauge: Gauge, readings: ServerReadings) => void,
-    labelNames: string[] = [],
-  ) =>
+  const gauge: AddGauge = (name, help, set, labelNames = []) =>
     new Gauge({
       name,
       help,
@@ -197,6 +199,14 @@ function createReadGauges(registry: Registry): ServerMetrics['setServerReader'] 
       if (selected !== undefined) to.set(selected)
     })
   }
+  addLabeledGauges(gauge)
+  addBudgetGauges(gauge)
+  return (from) => {
+    read = from
+  }
+}
+
+function addLabeledGauges(gauge: AddGauge): void {
   gauge(
     'callgate_policy_exception_until_timestamp_seconds',
     'When an allowed unknown of the check blocks again (policy.<check>.until), also after that.',
@@ -229,6 +239,9 @@ function createReadGauges(registry: Registry): ServerMetrics['setServerReader'] 
     },
     ['account'],
   )
+}
+
+function addBudgetGauges(gauge: AddGauge): void {
   const ofBudget = ['source', 'account', 'unit']
   gauge(
     'callgate_provider_budget_used',
@@ -260,7 +273,4 @@ function createReadGauges(registry: Registry): ServerMetrics['setServerReader'] 
     },
     ofBudget,
   )
-  return (from) => {
-    read = from
-  }
 }

@@ -56,7 +56,7 @@ export function resolveListPath(folder: string, name: string): string {
 const toFileName = (name: string) => `${splitListName(name).list}${numberListExtension}`
 
 /** The folder of the earlier versions. */
-export function resolveVersionsFolder(folder: string, name: string): string {
+function resolveVersionsFolder(folder: string, name: string): string {
   return join(resolveListFolder(folder, name), 'versions')
 }
 
