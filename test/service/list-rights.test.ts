@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { allLists } from '../../src/data/number-list/list-names.js'
 import {
-  allLists,
   canUseList,
   ListRights,
   readAllListOwners,

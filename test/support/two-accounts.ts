@@ -1,12 +1,14 @@
 /** Two real accounts over one database, with a key each, and what an HTTP client of theirs gets. */
+
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Callgate } from '../../src/app/callgate.js'
 import { getListsFolder } from '../../src/app/data-folders.js'
 import { importList } from '../../src/data/number-list/import/list-import.js'
+import { allLists } from '../../src/data/number-list/list-names.js'
 import { systemClock } from '../../src/runtime/runtime.js'
 import { tokenPrefix } from '../../src/service/accounts/api-keys.js'
-import { allLists, ListRights } from '../../src/service/lists/list-rights.js'
+import { ListRights } from '../../src/service/lists/list-rights.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from './test-callgate.js'
 import type { Refusal } from './walk-endpoints.js'
 

@@ -3,13 +3,13 @@ import { rm } from 'node:fs/promises'
 import type { Settings } from '../../config/settings.js'
 import type { LocalFile } from '../../data/number-list/exchange/obtain-list.js'
 import { splitListName } from '../../data/number-list/list-names.js'
-import { rollBackList } from '../../data/number-list/list-rollback.js'
 import {
   findListNames,
-  findVersions,
   resolveListPath,
   resolveVersionPath,
-} from '../../data/number-list/list-version-files.js'
+} from '../../data/number-list/list-paths.js'
+import { rollBackList } from '../../data/number-list/list-rollback.js'
+import { findVersions } from '../../data/number-list/list-version-files.js'
 import {
   isNumberingFileName,
   locateNumberingFile,

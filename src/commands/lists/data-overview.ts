@@ -24,8 +24,8 @@ import {
   nationalListNames,
   splitListName,
 } from '../../data/number-list/list-names.js'
+import { findListNames, resolveListPath } from '../../data/number-list/list-paths.js'
 import type { ListInForce } from '../../data/number-list/list-store.js'
-import { findListNames, resolveListPath } from '../../data/number-list/list-version-files.js'
 import { ocnFileKind, readOcnClasses, resolveOcnFilePath } from '../../data/numbering/line-class.js'
 import {
   getTableFileKind,

@@ -2,6 +2,7 @@
 import { type Command, Option } from 'commander'
 import type { AppContext } from '../../app/app-context.js'
 import {
+  allLists,
   describeNameRule,
   isPortedList,
   isUsedByChecks,
@@ -9,8 +10,7 @@ import {
 import { mainAccountId, sandboxAccountId } from '../../domain/caller.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { systemClock } from '../../runtime/runtime.js'
-import { allLists, type ListRight, ListRights } from '../../service/lists/list-rights.js'
-import { requireAccount, requireOwnAccounts, withAppContext } from '../account-command.js'
+import type { ListRight, ListRights } from '../../service/lists/list-rights.js'
 import { CommandFailure, formatTable, type Terminal } from '../command.js'
 import { findUser } from '../option-values.js'
 
@@ -35,8 +35,7 @@ export function registerListRights(group: Command, terminal: Terminal): void {
     .action((list: string, options: ShareOptions, command: Command) =>
       withRights(command, list, async (rights, context) => {
         const { with: accountId, from: ownerId, because } = options
-        await requireUser(context, accountId)
-        await requireUser(context, ownerId)
+        for (const id of [accountId, ownerId]) await requireUser(context, id)
         await rights.grant({ accountId, list, ownerId, because, grantedBy: findUser() })
         terminal.note(`${accountId} may use ${describeList(list)} of ${ownerId}\n`)
       }),
@@ -48,7 +47,7 @@ export function registerListRights(group: Command, terminal: Terminal): void {
     .addOption(withOption())
     .action((list: string, { with: accountId }: ShareOptions, command: Command) =>
       withRights(command, list, async (rights, context) => {
-        await requireAccount(context, accountId)
+        await requireUser(context, accountId)
         if (await rights.end({ accountId, list, endedBy: findUser() })) {
           return terminal.note(`the right of ${accountId} to ${describeList(list)} has ended\n`)
         }
@@ -61,8 +60,8 @@ export function registerListRights(group: Command, terminal: Terminal): void {
     .command('rights')
     .description('show which accounts may use lists of others, also what has ended')
     .action((_options, command: Command) =>
-      withAppContext(command, async ({ storage }) => {
-        const rights = await new ListRights({ storage, clock: systemClock }).list()
+      openRights(command, async (stored) => {
+        const rights = await stored.list()
         const { json = false } = command.optsWithGlobals<{ readonly json?: boolean }>()
         terminal.out(json ? formatRightsJson(rights) : describeRights(rights))
       }),
@@ -79,14 +78,27 @@ async function withRights(
     const rule = isPortedList(list) ? 'is the same for all accounts' : describeNameRule(list)
     throw new CommandFailure(`name '${list}': ${rule}`, 2)
   }
-  await withAppContext(command, async (context) => {
+  const { requireOwnAccounts } = await import('../account-command.js')
+  await openRights(command, async (rights, context) => {
     requireOwnAccounts(context)
-    const { storage } = context
-    await work(new ListRights({ storage, clock: systemClock }), context)
+    await work(rights, context)
   })
 }
 
+/** The database is loaded only here, since `callgate lists` does not need it. */
+async function openRights(
+  command: Command,
+  work: (rights: ListRights, context: AppContext) => Promise<void>,
+): Promise<void> {
+  const { withAppContext } = await import('../account-command.js')
+  const { ListRights } = await import('../../service/lists/list-rights.js')
+  await withAppContext(command, (context) =>
+    work(new ListRights({ storage: context.storage, clock: systemClock }), context),
+  )
+}
+
 async function requireUser(context: AppContext, accountId: string): Promise<void> {
+  const { requireAccount } = await import('../account-command.js')
   await requireAccount(context, accountId)
   if (accountId !== sandboxAccountId) return
   throw new CommandFailure(`account '${accountId}' has lists of its own, which are built in`, 2)

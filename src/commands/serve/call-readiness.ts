@@ -6,7 +6,10 @@
 import type { Callgate } from '../../app/callgate.js'
 import { resolveAriServers } from '../../asterisk/ari/ari-servers.js'
 import {
+  findApplicableLists,
   formatImportCommand,
+  type ListOwners,
+  type ListUser,
   litigatorListName,
   nationalListNames,
   toAccountListName,
@@ -18,13 +21,7 @@ import { buildPolicy } from '../../gate/build-policy.js'
 import type { Readiness } from '../../http/health.js'
 import { monotonicSeconds } from '../../runtime/runtime.js'
 import type { Account } from '../../service/accounts/accounts.js'
-import {
-  findApplicableLists,
-  type ListOwners,
-  type ListUser,
-  noListOwners,
-  readAllListOwners,
-} from '../../service/lists/list-rights.js'
+import { noListOwners, readAllListOwners } from '../../service/lists/list-rights.js'
 import { findListAgeProblem } from './list-age-monitor.js'
 
 /** A server passes its {@link Callgate}; a diagnosis passes what it can read. */

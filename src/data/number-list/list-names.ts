@@ -19,6 +19,31 @@ export function splitListName(name: string): { readonly owner: string; readonly 
     : { owner: name.slice(0, end), list: name.slice(end + 1) }
 }
 
+/** In the place of a list: every list that checks use. */
+export const allLists = 'all'
+
+/** What an account uses besides its own lists: the account that each is of, by list or {@link allLists}. */
+export type ListOwners = ReadonlyMap<string, string>
+
+/** Whose lists a question is about. */
+export interface ListUser {
+  readonly accountId: string
+  readonly listOwners: ListOwners
+}
+
+/**
+ * The names, among the lists of all accounts, of the list that applies to the account's calls: the first one that there is. Its own applies even
+ * if it cannot be used.
+ */
+export function findApplicableLists(
+  list: string,
+  { accountId, listOwners }: ListUser,
+): readonly string[] {
+  const own = toAccountListName(accountId, list)
+  const owner = listOwners.get(list) ?? listOwners.get(allLists)
+  return owner === undefined ? [own] : [own, toAccountListName(owner, list)]
+}
+
 /** Names of the lists, as given to `callgate import list`. */
 export const nationalListNames: Readonly<Record<Country, string>> = {
   US: 'us-dnc',

@@ -10,6 +10,7 @@ import { syncFolder } from '../../runtime/folders.js'
 import { openNumberListInBackground } from './format/number-list.js'
 import { withListLock } from './import/list-lock.js'
 import { describeNameRule, isAccountListName, splitListName } from './list-names.js'
+import { resolveListPath, resolveVersionPath } from './list-paths.js'
 import {
   copyFileAtomically,
   findVersions,
@@ -17,8 +18,6 @@ import {
   type ListVersionFile,
   pruneVersions,
   removeListLeftovers,
-  resolveListPath,
-  resolveVersionPath,
 } from './list-version-files.js'
 
 export {

@@ -23,7 +23,7 @@ import {
 } from './format/number-list.js'
 import { readNumberListHeader } from './format/number-list-format.js'
 import { splitListName } from './list-names.js'
-import { findListNames, findListNamesInBackground, resolveListPath } from './list-version-files.js'
+import { findListNames, findListNamesInBackground, resolveListPath } from './list-paths.js'
 
 /** A file, or the whole folder, that cannot be used. */
 export interface ListProblem {

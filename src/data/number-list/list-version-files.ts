@@ -1,22 +1,17 @@
 /**
- * The files of the lists and of their earlier versions. Lists of account main are in the folder of the lists, those of
- * others in the folder of the account there. Earlier versions are in the subfolder `versions` of each. A version is a hard link to the
- * file that was in use, or a copy on file systems without hard links. The list in use is a complete
- * file at every moment.
+ * Earlier versions of the lists. A version is a hard link to the file that was in use, or a copy on file systems without hard
+ * links. The list in use is a complete file at every moment.
  */
 import {
   constants,
   copyFileSync,
   existsSync,
   linkSync,
-  readdirSync,
   realpathSync,
   renameSync,
   rmSync,
 } from 'node:fs'
-import { readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { mainAccountId } from '../../domain/caller.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { DataFileError, getErrorCode } from '../../errors.js'
 import { ensureFolder, moveIntoPlace, syncFile, syncFolder } from '../../runtime/folders.js'
@@ -27,67 +22,20 @@ import {
   numberListExtension,
   readNumberListHeader,
 } from './format/number-list-format.js'
-import { splitListName, toAccountListName } from './list-names.js'
+import { splitListName } from './list-names.js'
+import {
+  findListNames,
+  listFilesIn,
+  resolveListPath,
+  resolveVersionPath,
+  resolveVersionsFolder,
+} from './list-paths.js'
 
 export interface ListVersionFile extends NumberListHeader {
   readonly version: string
   readonly path: string
   /** Whether this is the list in use; otherwise it is a kept version. */
   readonly inUse: boolean
-}
-
-const accountsFolder = 'accounts'
-
-/** The folder of an account's lists; `folder` is that of all lists. */
-function resolveAccountFolder(folder: string, accountId: string): string {
-  return accountId === mainAccountId ? folder : join(folder, accountsFolder, accountId)
-}
-
-/** Of the account that the list is of; `name` is the one among the lists of all accounts. */
-export function resolveListFolder(folder: string, name: string): string {
-  return resolveAccountFolder(folder, splitListName(name).owner)
-}
-
-/** The path of the list in use. */
-export function resolveListPath(folder: string, name: string): string {
-  return join(resolveListFolder(folder, name), toFileName(name))
-}
-
-const toFileName = (name: string) => `${splitListName(name).list}${numberListExtension}`
-
-/** The folder of the earlier versions. */
-function resolveVersionsFolder(folder: string, name: string): string {
-  return join(resolveListFolder(folder, name), 'versions')
-}
-
-/** The path of an earlier version, if it is kept. */
-export function resolveVersionPath(folder: string, name: string, version: string): string {
-  const { list } = splitListName(name)
-  return join(resolveVersionsFolder(folder, name), `${list}.${version}${numberListExtension}`)
-}
-
-/** The names of all lists with a file, among those of all accounts: `us-dnc`, `acme/us-dnc`. */
-export function findListNames(folder: string): readonly string[] {
-  return [mainAccountId, ...listFiles(join(folder, accountsFolder))].flatMap((accountId) =>
-    toListNames(accountId, listFiles(resolveAccountFolder(folder, accountId))),
-  )
-}
-
-/** As {@link findListNames}, without waiting for the disk. */
-export async function findListNamesInBackground(folder: string): Promise<readonly string[]> {
-  const names: string[] = []
-  const accounts = await listFilesInBackground(join(folder, accountsFolder))
-  for (const accountId of [mainAccountId, ...accounts]) {
-    const files = await listFilesInBackground(resolveAccountFolder(folder, accountId))
-    names.push(...toListNames(accountId, files))
-  }
-  return names
-}
-
-function toListNames(accountId: string, files: readonly string[]): readonly string[] {
-  return files
-    .filter((file) => file.endsWith(numberListExtension) && !file.startsWith('.'))
-    .map((file) => toAccountListName(accountId, file.slice(0, -numberListExtension.length)))
 }
 
 /**
@@ -116,7 +64,8 @@ export function keepVersion(folder: string, name: string, link = linkSync): stri
 /** Removes the temporary files that a crash left next to the list and its versions. */
 export function removeListLeftovers(folder: string, name: string, now: Instant): void {
   removeLeftovers(resolveListPath(folder, name), now)
-  removeLeftovers(join(resolveVersionsFolder(folder, name), toFileName(name)), now)
+  const list = resolveListPath(folder, name)
+  removeLeftovers(join(resolveVersionsFolder(folder, name), basename(list)), now)
 }
 
 export interface ListReplacement {
@@ -194,7 +143,7 @@ function refuseConcurrentReplace(path: string, expected: string): void {
 
 /** A temporary name that the cleanup after a crash recognizes. */
 function temporaryPath(folder: string, name: string, version: string): string {
-  const file = `.${toFileName(name)}.${version}.${process.pid}.part`
+  const file = `.${basename(resolveListPath(folder, name))}.${version}.${process.pid}.part`
   return join(resolveVersionsFolder(folder, name), file)
 }
 
@@ -248,35 +197,12 @@ interface KeptFile {
 function findKeptFiles(folder: string, name: string): KeptFile[] {
   const { list } = splitListName(name)
   const pattern = new RegExp(`^${list}\\.([0-9a-f]{16})\\${numberListExtension}$`)
-  return listFiles(resolveVersionsFolder(folder, name)).flatMap((file) => {
+  return listFilesIn(resolveVersionsFolder(folder, name)).flatMap((file) => {
     const version = pattern.exec(file)?.[1]
     if (version === undefined) return []
     const header = readableHeader(resolveVersionPath(folder, name, version))
     return [{ version, header: header?.version === version ? header : undefined }]
   })
-}
-
-function listFiles(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch (cause) {
-    return requireMissing(cause)
-  }
-}
-
-async function listFilesInBackground(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder)
-  } catch (cause) {
-    return requireMissing(cause)
-  }
-}
-
-/** A stray file among the folders of accounts has no lists. */
-function requireMissing(cause: unknown): [] {
-  const code = getErrorCode(cause)
-  if (code === 'ENOENT' || code === 'ENOTDIR') return []
-  throw cause
 }
 
 /** `undefined` for a file that is missing or whose header is damaged. */

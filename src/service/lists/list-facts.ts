@@ -5,6 +5,8 @@
  */
 import type { ListAges } from '../../data/number-list/list-ages.js'
 import {
+  findApplicableLists,
+  type ListUser,
   litigatorListName,
   nationalListNames,
   portedListNames,
@@ -19,7 +21,6 @@ import type { Country } from '../../domain/place.js'
 import type { Clock, Instant, LocalDay } from '../../domain/time/clock.js'
 import { formatInstant, msPerDay } from '../../domain/time/dates.js'
 import type { ProjectScope } from '../projects/project-scope.js'
-import { findApplicableLists, type ListUser } from './list-rights.js'
 
 /** The part of the list store that is needed here. */
 export interface Lists {

@@ -3,20 +3,19 @@
  * uses its own lists, and those of another account only by a right that somebody has stated. Rights end, and are kept.
  */
 import {
+  allLists,
+  isListName,
   isPortedList,
   isUsedByChecks,
+  type ListOwners,
+  type ListUser,
   splitListName,
-  toAccountListName,
 } from '../../data/number-list/list-names.js'
-import { isNumberingFileName } from '../../data/numbering/published-numbering.js'
 import { mainAccountId } from '../../domain/caller.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
 import { type AppError, invalidRequest } from '../../errors.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db, ListRightRow } from '../../storage/tables.js'
-
-/** In the place of a list: every list that checks use. */
-export const allLists = 'all'
 
 export interface ListRight {
   readonly accountId: string
@@ -30,15 +29,6 @@ export interface ListRight {
   readonly grantedBy: string
   readonly endedAt: Instant | undefined
   readonly endedBy: string | undefined
-}
-
-/** What an account uses besides its own lists: the account that each is of, by list or {@link allLists}. */
-export type ListOwners = ReadonlyMap<string, string>
-
-/** Whose lists a question is about. */
-export interface ListUser {
-  readonly accountId: string
-  readonly listOwners: ListOwners
 }
 
 /** Account main, whose lists are the operator's, and accounts without a right. */
@@ -163,19 +153,6 @@ export async function readAllListOwners(db: Db): Promise<ReadonlyMap<string, Lis
   return all
 }
 
-/**
- * The names, among the lists of all accounts, of the list that applies to the account's calls: the first one that there is. Its own applies even
- * if it cannot be used.
- */
-export function findApplicableLists(
-  list: string,
-  { accountId, listOwners }: ListUser,
-): readonly string[] {
-  const own = toAccountListName(accountId, list)
-  const owner = listOwners.get(list) ?? listOwners.get(allLists)
-  return owner === undefined ? [own] : [own, toAccountListName(owner, list)]
-}
-
 /** What {@link canUseList} says of the account now. */
 export async function readListAccess(
   db: Db,
@@ -188,7 +165,8 @@ export async function readListAccess(
 /** Whether the account needs a published list or numbering file for its calls, and may use it. */
 export function canUseList(name: string, { accountId, listOwners }: ListUser): boolean {
   const { owner, list } = splitListName(name)
-  if (owner === accountId || isPortedList(list) || isNumberingFileName(list)) return true
+  // Numbering files, which are no lists, and ported numbers are the same for all accounts.
+  if (owner === accountId || isPortedList(list) || !isListName(list)) return true
   return isUsedByChecks(list) && (listOwners.get(list) ?? listOwners.get(allLists)) === owner
 }
 

@@ -3,6 +3,7 @@
  * lists its key may change.
  */
 
+import type { ListOwners } from '../../data/number-list/list-names.js'
 import {
   type Caller,
   canUseScope,
@@ -21,7 +22,7 @@ import {
 import { AppError, invalidRequest } from '../../errors.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
 import type { Db, ProjectHoursRow } from '../../storage/tables.js'
-import { type ListOwners, readListOwners } from '../lists/list-rights.js'
+import { readListOwners } from '../lists/list-rights.js'
 import { readCacheLimits } from '../sql/read-cache-limits.js'
 import type { StoredProject } from './project-rows.js'
 

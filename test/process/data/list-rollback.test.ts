@@ -15,6 +15,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openNumberList } from '../../../src/data/number-list/format/number-list.js'
 import { withListLock } from '../../../src/data/number-list/import/list-lock.js'
+import { resolveVersionPath } from '../../../src/data/number-list/list-paths.js'
 import {
   keepVersion,
   pruneVersions,
@@ -22,7 +23,6 @@ import {
   versionsOf,
 } from '../../../src/data/number-list/list-rollback.js'
 import { openListStore } from '../../../src/data/number-list/list-store.js'
-import { resolveVersionPath } from '../../../src/data/number-list/list-version-files.js'
 import { fixedClock } from '../../../src/domain/time/clock.js'
 import { listsFixture, now, numberLines } from '../../data/lists-fixture.js'
 import { useTempFolder } from '../../data/temp-folder.js'

@@ -12,7 +12,7 @@ import { DataFileError, getErrorCode } from '../../../errors.js'
 import { ensureFolder } from '../../../runtime/folders.js'
 import { hasProcessEnded } from '../../files/leftover-files.js'
 import { splitListName } from '../list-names.js'
-import { resolveListFolder, resolveListPath } from '../list-version-files.js'
+import { resolveListFolder, resolveListPath } from '../list-paths.js'
 
 /** The path of a list's lock file. */
 export function resolveListLockPath(folder: string, name: string): string {
