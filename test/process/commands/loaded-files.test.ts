@@ -43,7 +43,7 @@ it.each([
   ['--version', 4, ['commander']],
   ['--help', 4, ['commander']],
   ['config check', 49, ['commander', ...settings]],
-  ['lists', 55, ['better-sqlite3', 'commander', ...settings]],
+  ['lists', 60, ['better-sqlite3', 'commander', ...settings]],
 ] as const)(
   'callgate %s loads at most %i files of its own, and few libraries',
   async (command, most, libraries) => {
@@ -76,7 +76,7 @@ it('each thread of a server loads what it uses', async () => {
   })
   expect(reply.status).toBe(200)
   const bounds: Readonly<Record<string, number>> = {
-    'main.js': 423,
+    'main.js': 428,
     'storage/sqlite-store.js': 9,
     'gate/journal/segment-writer.js': 12,
     'gate/journal/index-writer.js': 16,
