@@ -80,7 +80,7 @@ it('each thread of a server loads what it uses', async () => {
     'storage/sqlite-store.js': 9,
     'gate/journal/segment-writer.js': 12,
     'gate/journal/index-writer.js': 16,
-    'app/service-thread.js': 214,
+    'app/service-thread.js': 216,
   }
   await expect
     .poll(() =>
