@@ -48,8 +48,8 @@ describe('national list', () => {
   })
 
   it.each([
-    { country: 'US', command: 'callgate import list us-dnc <file>' },
-    { country: 'CA', command: 'callgate import list canada-dnc <file>' },
+    { country: 'US', command: 'callgate import us-dnc' },
+    { country: 'CA', command: 'callgate import canada-dnc' },
   ] as const)('names the missing import of $country', ({ country, command }) => {
     const found = factsOf(fakeLists({})).checkNational(n('3057361000'), country, main)
     expect(found.status === 'not-covered' && found.detail).toContain(command)
@@ -116,7 +116,7 @@ describe('a list that is too old', () => {
     expect(found.status === 'not-covered' && found.detail).toBe(
       "the list 'us-dnc' is too old to be used: it is as of 2026-10-01T00:00:00Z, more than 45 days " +
         'ago, and may be 31 days old (setting lists.maxAgeDays.usDnc, 16 CFR 310.4(b)(3)(iv)); ' +
-        'load one with: callgate import list us-dnc <file>',
+        'load one with: callgate import us-dnc',
     )
     const ofState = state('2147361000', ['TX', 'NY'])
     expect(ofState.status === 'not-covered' && ofState.detail).toContain('state-dnc-ny')
@@ -323,7 +323,7 @@ describe('lists of accounts', () => {
     expect(national('2127361000', user('beta'))).toMatchObject({
       detail:
         "account beta has no list 'us-dnc' and no right to that of another account; load one with: " +
-        'callgate import list us-dnc <file> --account beta, or state a right: callgate lists share us-dnc --with beta',
+        'callgate import us-dnc --account beta, or state a right: callgate lists share us-dnc --with beta',
       lists: [],
     })
   })
@@ -435,7 +435,7 @@ describe('litigator check', () => {
     const none = new LitigatorCheck(() => ({ lists: factsOf(fakeLists({})) }), projects)
     await expect(none.check('main', { numbers: ['2127361000'] })).rejects.toMatchObject({
       kind: 'not-available',
-      message: expect.stringContaining('callgate import list litigators <file>'),
+      message: expect.stringContaining('callgate import litigators'),
     })
   })
 

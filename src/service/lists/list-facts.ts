@@ -7,11 +7,11 @@ import type { ListAges } from '../../data/number-list/list-ages.js'
 import {
   affectsList,
   findApplicableLists,
+  formatImportCommand,
   type ListUser,
   litigatorListName,
   nationalListNames,
   portedListNames,
-  splitListName,
   toAccountListName,
   toStateListName,
 } from '../../data/number-list/list-names.js'
@@ -226,7 +226,7 @@ export class ListFacts implements AccountLists {
     const age = Math.floor((now - asOf - 1) / msPerDay)
     const detail =
       `the list '${name}' is too old to be used: it is as of ${formatInstant(asOf)}, more than ` +
-      `${age} days ago, and may be ${days} days old (${rule}); ${formatImportCommand(name)}`
+      `${age} days ago, and may be ${days} days old (${rule}); load one with: ${formatImportCommand(name)}`
     return { status: 'not-covered', detail, isStale: true, lists, holdsUntil: noExpiry }
   }
 
@@ -257,7 +257,7 @@ function createNotCoveredFinding(
   number: PhoneNumber,
   { accountId }: ListUser,
 ): ListFinding {
-  const load = formatImportCommand(toAccountListName(accountId, list))
+  const load = `load one with: ${formatImportCommand(toAccountListName(accountId, list))}`
   const detail =
     accountId === mainAccountId
       ? `no list '${list}' covers area code ${areaCodeOf(number)}; ${load}`
@@ -271,14 +271,8 @@ function createUncoveredFinding(
   number: PhoneNumber,
   lists: readonly ListVersion[],
 ): ListFinding {
-  const detail = `no list '${name}' covers area code ${areaCodeOf(number)}; ${formatImportCommand(name)}`
+  const detail = `no list '${name}' covers area code ${areaCodeOf(number)}; load one with: ${formatImportCommand(name)}`
   return { status: 'not-covered', detail, lists, holdsUntil: noExpiry }
-}
-
-function formatImportCommand(name: string): string {
-  const { owner, list } = splitListName(name)
-  const account = owner === mainAccountId ? '' : ` --account ${owner}`
-  return `load one with: callgate import list ${list} <file>${account}`
 }
 
 /** An unusable list ranks before a listing, since a record on file may override the listing. */
