@@ -9,7 +9,6 @@ import { formatDay } from '../../src/domain/time/dates.js'
 import type { DecisionDocument } from '../../src/gate/decision-document.js'
 import { runCommand } from '../support/run-command.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
-import { engineVariablesOf } from '../support/test-engine.js'
 
 const opened: TestCallgate[] = []
 afterEach(async () => {
@@ -41,10 +40,8 @@ async function open(): Promise<Lab> {
     role: 'Administrator',
     label: 'test',
   })
-  const { CALLGATE_STORAGE_URL: url } = engineVariablesOf(dataDir)
-  const more = url === undefined ? '' : `storage: { engine: postgres, url: "${url}", tls: false }\n`
   const run = (...args: string[]) =>
-    runCommand(args[0] === 'import' ? registerImport : registerLists, args, { dataDir, more })
+    runCommand(args[0] === 'import' ? registerImport : registerLists, args, { dataDir })
   const command = async (...args: string[]) => {
     const { code, out, err } = await run(...args)
     expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' })
@@ -214,7 +211,10 @@ it('wrong input is refused with what to do', async () => {
   ).toContain('ported numbers are the same for all accounts')
   expect(await lab.refused('import', 'list', 'acme/us-dnc', file)).toContain("name 'acme/us-dnc'")
   expect(await share('us-dnc', '--with', 'nobody', ...because)).toContain("'nobody' not found")
-  expect(await share('us-dnc', '--with', 'main', ...because)).toContain('needs no right')
+  expect(await share('us-dnc', '--with', 'main', ...because)).toContain('its own lists')
+  expect(await share('us-dnc', '--with', 'acme', '--from', 'acme', ...because)).toContain(
+    'no right',
+  )
   expect(await share('us-dnc', '--with', 'sandbox', ...because)).toContain('built in')
   expect(await share('custom-vip', '--with', 'acme', ...because)).toContain("name 'custom-vip'")
   expect(await share('ported-wireless', '--with', 'acme', ...because)).toContain('same for all')

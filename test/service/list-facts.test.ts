@@ -136,6 +136,7 @@ describe('a list that is too old', () => {
     const swapped = factsOf(
       {
         all: () => loaded.all(),
+        needed: new Set(),
         problems: () => [],
         onChange: (listener) => {
           announce = listener
@@ -345,6 +346,38 @@ describe('lists of accounts', () => {
     const number = region === 'TX' ? '2147361002' : '2127361002'
     expect(facts.checkState(n(number), [region], by).status).toBe(status)
   })
+
+  it('a state list that is needed, and is not here, covers nobody', () => {
+    const edge = factsOf({ ...fakeLists({ 'us-dnc': {} }), needed: new Set(['state-dnc-fl']) })
+    const check = (by: ListUser) => edge.checkState(n('8507361000'), ['FL'], by).status
+    expect(check(user('acme'))).toBe('not-covered')
+    expect(check(main)).toBe('clear')
+  })
+
+  it('a right to a state list that there is not covers nobody', () => {
+    const found = facts.checkState(
+      n('8507361000'),
+      ['FL'],
+      user('beta', { 'state-dnc-fl': 'acme' }),
+    )
+    expect(found.status).toBe('not-covered')
+    const all = facts.checkState(n('8507361000'), ['FL'], user('beta', { [allLists]: 'acme' }))
+    expect(all.status).toBe('clear')
+  })
+
+  it.each([
+    { problem: 'acme/', by: user('acme'), status: 'not-covered' },
+    { problem: 'acme/', by: user('acme', { [allLists]: 'main' }), status: 'not-covered' },
+    { problem: 'acme/', by: user('acmee', { [allLists]: 'main' }), status: 'clear' },
+    { problem: '/', by: user('acme', { [allLists]: 'main' }), status: 'not-covered' },
+    { problem: '/', by: main, status: 'clear' },
+  ])(
+    'a folder $problem that cannot be read, for $by.accountId: $status',
+    ({ problem, by, status }) => {
+      const lists = fakeLists({ 'us-dnc': {} }, [{ name: problem, detail: 'EACCES' }])
+      expect(factsOf(lists).checkNational(n('2127361005'), 'US', by).status).toBe(status)
+    },
+  )
 
   it('a list of its own that cannot be read is not replaced by that of another account', () => {
     const damaged = factsOf(

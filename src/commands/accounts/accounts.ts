@@ -55,7 +55,13 @@ function registerCreate(group: Command, terminal: Terminal): void {
       withAppContext(command, async (context) => {
         requireOwnAccounts(context)
         const { accounts } = context
-        if (await accounts.ensure({ id, kind: 'real', name })) return terminal.out(`${id}\n`)
+        if (await accounts.ensure({ id, kind: 'real', name })) {
+          terminal.out(`${id}\n`)
+          return terminal.note(
+            `${id} has no lists yet, which its calls need: import its own with --account ${id}, or state ` +
+              `a right to those of another account with: callgate lists share all --with ${id}\n`,
+          )
+        }
         throw new CommandFailure(`account '${id}' already exists (see: callgate accounts list)`)
       }),
     )

@@ -5,6 +5,7 @@
  */
 import type { ListAges } from '../../data/number-list/list-ages.js'
 import {
+  affectsList,
   findApplicableLists,
   type ListUser,
   litigatorListName,
@@ -25,7 +26,9 @@ import type { ProjectScope } from '../projects/project-scope.js'
 /** The part of the list store that is needed here. */
 export interface Lists {
   all(): readonly NumberSet[]
-  /** Lists that exist but whose file cannot be used. A problem without a name affects every list. */
+  /** Lists that calls need, although they are not here. */
+  readonly needed: ReadonlySet<string>
+  /** Lists that exist but whose file cannot be used; see {@link affectsList}. */
   problems(): readonly { readonly name?: string; readonly detail: string }[]
   /** `listener` is called after each change of lists or problems. */
   onChange(listener: () => void): () => void
@@ -200,10 +203,17 @@ export class ListFacts implements AccountLists {
     return listedOn === undefined ? listed : ({ ...listed, listedOn } as ListFinding)
   }
 
-  /** The operator has imported the list because its calls need it, so an account without a right to it is not covered. */
+  /**
+   * The operator has imported the list because its calls need it, so an account without a right to it is not covered; nor is one with a
+   * right to a list that there is not.
+   */
   #requireRight(list: string, number: PhoneNumber, user: ListUser): ListFinding | undefined {
     if (user.accountId === mainAccountId) return undefined
-    const isNeeded = this.#loaded.has(list) || this.#findProblem(list) !== undefined
+    const isNeeded =
+      this.#loaded.has(list) ||
+      this.#deps.lists.needed.has(list) ||
+      user.listOwners.has(list) ||
+      this.#findProblem(list) !== undefined
     return isNeeded ? createNotCoveredFinding(list, number, user) : undefined
   }
 
@@ -222,7 +232,7 @@ export class ListFacts implements AccountLists {
 
   #findProblem(name: string): ListFinding | undefined {
     for (const problem of this.#problems) {
-      if (problem.name !== undefined && problem.name !== name) continue
+      if (!affectsList(problem.name, name)) continue
       const detail = `${name}: ${problem.detail}`
       return { status: 'not-covered', detail, isUnusable: true, ...noListEvidence }
     }

@@ -90,7 +90,7 @@ describe('callgate accounts create', () => {
     expect(await run('accounts', 'create', 'acme-2', '--name', 'Acme, Inc.')).toEqual({
       code: 0,
       out: 'acme-2\n',
-      err: '',
+      err: expect.stringContaining('import its own with --account acme-2'),
     })
     const created = expect.stringMatching(/Z$/)
     expect(await rowOf('acme-2')).toEqual(newRow('acme-2', { created, name: 'Acme, Inc.' }))

@@ -188,6 +188,7 @@ describe('callgate doctor beside a server', () => {
     const expires = new Date(Date.now() + dayMs).toISOString()
     for (const args of [
       ['accounts', 'create', 'acme', '--name', 'Acme'],
+      ['lists', 'share', 'all', '--with', 'acme', '--because', 'contract'],
       ['keys', 'create', '--account', 'acme', '--expires', expires],
     ]) {
       expect(await callgate(args, settings)).toMatchObject({ code: 0 })
