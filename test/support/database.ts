@@ -1,8 +1,8 @@
-/** A migrated database in a temporary folder for each test, which can be closed and reopened. */
+/** A migrated database in a temporary folder for each test, or for a file, which can be closed and reopened. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
-import { afterEach, beforeEach } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { openDatabase } from '../../src/storage/engine.js'
 import { migrateSchema } from '../../src/storage/migrate.js'
 import type { OpenDatabase } from '../../src/storage/open-database.js'
@@ -42,19 +42,21 @@ async function migrateOnce() {
   }
 }
 
-export function useDatabase(): TestDatabase {
+/** One for the whole file is for tests that share no rows. */
+export function useDatabase(each: 'test' | 'file' = 'test'): TestDatabase {
   let folder = ''
   let storage: OpenDatabase
   const open = async () => {
     storage = await openDatabase({ ...settings, ...engineOf(folder), dataDir: folder })
     await migrateSchema(storage)
   }
-  beforeEach(async () => {
+  const [before, after] = each === 'test' ? [beforeEach, afterEach] : [beforeAll, afterAll]
+  before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'callgate-db-'))
     await writeMigratedDatabase(folder)
     await open()
   })
-  afterEach(async () => {
+  after(async () => {
     await storage.close()
     rmSync(folder, { recursive: true, force: true })
   })

@@ -9,7 +9,8 @@ import {
 } from '../../domain/mandate.js'
 import type { CandidatePlace, Country } from '../../domain/place.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
-import { msPerDay, msPerHour } from '../../domain/time/dates.js'
+import { msPerDay, msPerHour, toUtcDay } from '../../domain/time/dates.js'
+import { toLocalTime } from '../../domain/time/time-zones.js'
 import { findAreaCodePlace, listAreaCodes } from '../numbering/area-codes.js'
 
 export interface FrequencyRuleFields {
@@ -75,8 +76,6 @@ export type FrequencyRule = z.output<ReturnType<typeof frequencyRuleSchema>>
 interface PreparedRule {
   readonly rule: FrequencyRule
   readonly limit: FrequencyLimit
-  readonly from: Instant
-  readonly until: Instant
 }
 
 const noRules: readonly PreparedRule[] = []
@@ -145,17 +144,34 @@ function groupByPlace(
 }
 
 function counts(
-  { rule, from, until }: PreparedRule,
-  { callKind, hasPermission }: CallToCount,
+  { rule }: PreparedRule,
+  { callKind, hasPermission, places }: CallToCount,
   at: Instant,
 ): boolean {
   return (
     rule.callKinds?.includes(callKind) !== false &&
     !(hasPermission && rule.liftedBy === 'permission') &&
-    at >= from &&
-    at < until
+    isInForce(rule, places, at)
   )
 }
+
+/** On the local day of any place where the person may be; where none is known, on that of any clock of the plan. */
+function isInForce(
+  { from, until }: FrequencyRule,
+  places: readonly CandidatePlace[],
+  at: Instant,
+): boolean {
+  if (from === undefined && until === undefined) return true
+  const days =
+    places.length === 0
+      ? [toUtcDay(at - maxBehindUtc), toUtcDay(at + maxAheadOfUtc)]
+      : places.map(({ zone }) => toLocalTime(zone, at).day)
+  return days.some((day) => day >= (from ?? day) && day <= (until ?? day))
+}
+
+/** American Samoa is behind UTC by 11 hours, Guam ahead by 10. */
+const maxBehindUtc = 11 * msPerHour
+const maxAheadOfUtc = 10 * msPerHour
 
 /** A rule of whole days is one in each time zone where the person may be. */
 function toLimits(
@@ -169,14 +185,11 @@ function toLimits(
 
 function prepareRule(rule: FrequencyRule): PreparedRule {
   const { id, calls, hours, days, per, perSubject: isPerSubject, counts, citation } = rule
-  const { from, until, purposes } = rule
+  const { purposes } = rule
   // Where no time zone is known, a day more than the days.
   const periodMs = hours === undefined ? ((days ?? 0) + 1) * msPerDay : hours * msPerHour
   return {
     rule,
     limit: { id, calls, periodMs, per, isPerSubject, counts, purposes, citation },
-    // Whatever the local time is: the first day begins everywhere, and the last one has ended everywhere.
-    from: from === undefined ? Number.NEGATIVE_INFINITY : from * msPerDay,
-    until: until === undefined ? Number.POSITIVE_INFINITY : (until + 2) * msPerDay,
   }
 }
