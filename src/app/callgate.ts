@@ -46,6 +46,7 @@ import type { Configuration } from './configuration.js'
 import { type FactSources, openFactSources } from './fact-sources.js'
 import { createDecisionProjection, type DecisionProjection } from './journal/decision-projection.js'
 import { createErasureTask, createSegmentObserver } from './journal/erasures.js'
+import { hasLoginRight } from './provider-credentials.js'
 import type { RemoteStack } from './remote-stack.js'
 import {
   createAccountViews,
@@ -292,7 +293,7 @@ function createJournal(context: AppContext, metrics: Metrics): Journal {
 }
 
 async function createRemoteStack(
-  { settings, runtime, storage }: AppContext,
+  { settings, runtime, storage, projects }: AppContext,
   {
     own: embedded,
     tracing: tracer,
@@ -314,6 +315,7 @@ async function createRemoteStack(
     storage,
     embedded,
     gateDeadlineMs: deadlineMs,
+    hasLoginRight: (accountId) => hasLoginRight(projects, accountId),
     tracer,
   })
 }

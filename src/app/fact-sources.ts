@@ -19,15 +19,16 @@ import {
   ReassignedStatuses,
 } from '../service/lookups/reassigned-statuses.js'
 import type { SourceFailureListener } from '../service/lookups/source-failures.js'
+import type { ScopeResolver } from '../service/projects/project-scope.js'
 import { chooseByAccount } from '../service/sandbox/sandbox.js'
 import { SandboxFacts } from '../service/sandbox/sandbox-facts.js'
+import type { AccountLookups } from '../sources/remote/lookups/account-lookups.js'
 import {
   type LookupProviderOptions,
   lookupNames,
 } from '../sources/remote/lookups/lookup-options.js'
-import type { LookupProvider } from '../sources/remote/lookups/lookup-provider.js'
 import type { ProviderBudgetDeps } from './provider-budgets.js'
-import { readProviderCredentials } from './provider-credentials.js'
+import { hasLoginRight, readProviderCredentials } from './provider-credentials.js'
 import type { ReferenceData } from './service.js'
 
 /** The sources of facts for the numbers of one account. */
@@ -40,7 +41,7 @@ interface AccountFactSources {
 export interface FactSources {
   readonly sourcesFor: (accountId: string) => AccountFactSources
   /** The provider of `lookups.baseUrl`. */
-  readonly provider: LookupProvider | undefined
+  readonly provider: AccountLookups | undefined
   /** What calls ask about reassigned numbers. */
   readonly reassigned: { readonly real: ReassignedSource; readonly sandbox: ReassignedSource }
   /** The imported files or the sandbox have changed. */
@@ -53,6 +54,7 @@ interface FactSourcesDeps extends Pick<ProviderBudgetDeps, 'getSettings' | 'stor
   readonly runtime: Runtime
   readonly data: Pick<ReferenceData, 'facts' | 'sandbox' | 'rules'>
   readonly metrics: Metrics
+  readonly projects: ScopeResolver
 }
 
 /**
@@ -131,7 +133,7 @@ function createReassignedStatuses(
     readonly onFailure: SourceFailureListener
     readonly findRelease: (at: Instant) => Release
     readonly data: FactSourcesDeps['data']
-    readonly provider: LookupProvider | undefined
+    readonly provider: AccountLookups | undefined
     readonly files: ImportedFacts
     readonly fixed: SandboxFacts
   },
@@ -151,6 +153,7 @@ function createReassignedStatuses(
         ? [imported, { name: lookups.name, agent: 'agent', source: provider }]
         : [imported],
       findCoverage,
+      findRefusal: provider && ((accountId) => provider.findRefusal(accountId)),
       clock,
       keepMs: Number.POSITIVE_INFINITY,
     }),
@@ -165,23 +168,52 @@ function createReassignedStatuses(
   }
 }
 
-async function openFactProvider({
-  settings: { lookups, cluster },
-  runtime,
-  metrics,
-  findRelease,
-  ...deps
-}: Omit<FactSourcesDeps, 'data'> & Pick<LookupProviderOptions, 'findRelease'>): Promise<
-  LookupProvider | undefined
-> {
-  const { name, baseUrl, authUrl, timeoutMs, requestsPerMinute, keepMs } = lookups
+async function openFactProvider(
+  deps: Omit<FactSourcesDeps, 'data'> & Pick<LookupProviderOptions, 'findRelease'>,
+): Promise<AccountLookups | undefined> {
+  const { lookups } = deps.settings
+  const { name, baseUrl, accounts } = lookups
   if (baseUrl === undefined) return undefined
   const { LookupProvider } = await import('../sources/remote/lookups/lookup-provider.js')
+  const { AccountLookups } = await import('../sources/remote/lookups/account-lookups.js')
+  const { AccountLogins, nameLogin } = await import('../sources/remote/account-logins.js')
   const { createProviderBudget } = await import('./provider-budgets.js')
-  const { clock, timers, random, log } = runtime
+  const open = (login: ProviderLogin) =>
+    new LookupProvider({
+      ...createLookupOptions(baseUrl, login, deps),
+      budget: createProviderBudget({ path: 'lookups', name: login.name }, deps),
+    })
+  const own = Object.entries(accounts).map(([id, account]) => {
+    const credentials = readProviderCredentials(account, `lookups.accounts.${id}`)
+    return [id, open({ name: nameLogin(name, id), credentials })] as const
+  })
+  return new AccountLookups(
+    new AccountLogins({
+      name,
+      path: 'lookups',
+      main: open({ name, credentials: readProviderCredentials(lookups, 'lookups') }),
+      own: new Map(own),
+      hasRight: (accountId) => hasLoginRight(deps.projects, accountId),
+    }),
+  )
+}
+
+type ProviderLogin = Pick<LookupProviderOptions, 'name' | 'credentials'>
+
+function createLookupOptions(
+  baseUrl: string,
+  { name, credentials }: ProviderLogin,
+  {
+    settings: { lookups, cluster },
+    runtime: { clock, timers, random, log },
+    metrics,
+    findRelease,
+  }: Omit<FactSourcesDeps, 'data'> & Pick<LookupProviderOptions, 'findRelease'>,
+): LookupProviderOptions {
+  const { authUrl, timeoutMs, requestsPerMinute, keepMs } = lookups
   // Initializes the gauge, so that it exists before a circuit opens.
   for (const question of lookupNames) metrics.setLookupCircuit(name, question, false)
-  return new LookupProvider({
+  return {
     name,
     baseUrl,
     authUrl,
@@ -194,12 +226,11 @@ async function openFactProvider({
     timers,
     random,
     log,
-    credentials: readProviderCredentials(lookups, 'lookups'),
-    budget: createProviderBudget({ path: 'lookups', name }, { ...deps, runtime }),
+    credentials,
     observer: {
       onRequest: (question, outcome, seconds) =>
         metrics.recordLookupRequest({ source: name, question, outcome, seconds }),
       onCircuitChange: (question, open) => metrics.setLookupCircuit(name, question, open),
     },
-  })
+  }
 }

@@ -1,7 +1,10 @@
-/** Reads the credentials for a provider from the settings and the files they name. */
+/** The logins of providers: read from the settings and the files they name, and which accounts may use that of account main. */
 
 import { readKeyFile } from '../config/secret-file.js'
-import type { CredentialSettings } from '../config/values.js'
+import type { LoginSettings } from '../config/values.js'
+import { canUseProviders } from '../data/number-list/list-names.js'
+import { type MaybePromise, mapMaybePromise } from '../domain/compliance.js'
+import type { ScopeResolver } from '../service/projects/project-scope.js'
 import type { ProviderCredentials } from '../sources/remote/provider-options.js'
 
 /**
@@ -9,7 +12,7 @@ import type { ProviderCredentials } from '../sources/remote/provider-options.js'
  * cannot be read.
  */
 export function readProviderCredentials(
-  settings: CredentialSettings,
+  settings: LoginSettings,
   path: string,
 ): ProviderCredentials {
   const { clientId, clientSecret, clientSecretFile, loginId, loginIdFile } = settings
@@ -19,4 +22,12 @@ export function readProviderCredentials(
   }
   const key = loginId ?? readKeyFile(loginIdFile ?? '', `${path}.loginIdFile`)
   return { kind: 'login-id', loginId: key }
+}
+
+/** Whether the account may use the login of account main; as of a second ago at most. Rejects if that cannot be read. */
+export function hasLoginRight(projects: ScopeResolver, accountId: string): MaybePromise<boolean> {
+  return mapMaybePromise(
+    projects.resolve(accountId),
+    (scope) => scope !== undefined && canUseProviders(scope.listOwners),
+  )
 }

@@ -7,6 +7,14 @@ import type { Runtime } from '../runtime/runtime.js'
 import { CachedCompliance } from '../sources/cache/cached-compliance.js'
 import { combineProviders } from '../sources/combine/combine-providers.js'
 import { RestrictedCompliance } from '../sources/combine/restricted-compliance.js'
+import {
+  AccountCompliance,
+  AccountLogins,
+  type LoginRight,
+  LoginRights,
+  nameLogin,
+  RightfulCompliance,
+} from '../sources/remote/account-logins.js'
 import type {
   ProviderAddresses,
   ProviderOptions,
@@ -22,6 +30,7 @@ export interface RemoteStack {
   readonly compliance: Compliance
   /** Caches the providers' answers, which do not depend on local changes. */
   readonly cache: CachedCompliance
+  /** One for each login. */
   readonly providers: readonly {
     readonly name: string
     circuits: RemoteCompliance['listCircuits']
@@ -37,6 +46,8 @@ export interface RemoteStackDeps extends Pick<ProviderBudgetDeps, 'getSettings' 
   /** The embedded service, whose answers can only restrict what the providers permit. */
   readonly embedded: Compliance
   readonly gateDeadlineMs: number
+  /** Whether an account may use the login of account main; read often. */
+  readonly hasLoginRight: LoginRight
   /** Absent while traces are not exported. */
   readonly tracer?: RequestTracer | undefined
 }
@@ -51,15 +62,15 @@ export function openRemoteStack(deps: RemoteStackDeps): RemoteStack {
   const { settings, runtime, metrics, embedded, gateDeadlineMs } = deps
   const { source } = settings
   const maxDenialWaitMs = gateDeadlineMs * denialWaitShare
-  const opened = (['provider', 'secondProvider'] as const)
+  const rights = new LoginRights(deps.hasLoginRight)
+  const logins = (['provider', 'secondProvider'] as const)
     .filter((which) => source[which].baseUrl !== undefined)
-    .map((which) => ({
-      name: source[which].name,
-      remote: new RemoteCompliance(createProviderOptions(settings, which, deps)),
-    }))
-  const remotes = opened.map(({ remote }) => remote)
+    .map((which) => openLogins(which, rights, deps))
   const cache = new CachedCompliance(
-    createProviderSource(remotes, { settings, runtime, maxDenialWaitMs }),
+    createProviderSource(
+      logins.map((one) => new AccountCompliance(one)),
+      { settings, runtime, maxDenialWaitMs },
+    ),
     {
       settings: { ...settings.gate.cache, refreshAheadMs: source.refreshAheadMs },
       staleForMs: resolveStaleForMs(settings.policy),
@@ -76,29 +87,53 @@ export function openRemoteStack(deps: RemoteStackDeps): RemoteStack {
   )
   return {
     compliance: new RestrictedCompliance(
-      cache,
+      new RightfulCompliance({ cache, rights, clock: runtime.clock }),
       embedded,
       ({ reason, source }) =>
         reason === 'budget-spent' && findAtEnd(deps.getSettings(), source) === 'own-data',
     ),
     cache,
-    providers: opened.map(({ name, remote }) => ({
-      name,
-      circuits: () => remote.listCircuits(),
-      rateBudgets: () => remote.listRateBudgets(),
-    })),
+    providers: logins
+      .flatMap((one) => one.list())
+      .map(({ name, client }) => ({
+        name,
+        circuits: () => client.listCircuits(),
+        rateBudgets: () => client.listRateBudgets(),
+      })),
     close: async () => {
-      await Promise.all(remotes.map((remote) => remote.close()))
+      await Promise.all(logins.map((one) => one.close()))
     },
   }
 }
 
-function findAtEnd({ source: { provider, secondProvider } }: Settings, name: string) {
-  return [provider, secondProvider].find((one) => one.name === name)?.budget.atEnd
+function openLogins(
+  which: 'provider' | 'secondProvider',
+  { hasRight }: LoginRights,
+  deps: RemoteStackDeps,
+): AccountLogins<RemoteCompliance> {
+  const { settings } = deps
+  const { name, accounts } = settings.source[which]
+  const open = (accountId?: string) =>
+    new RemoteCompliance(createProviderOptions(settings, which, { ...deps, accountId }))
+  return new AccountLogins({
+    name,
+    path: `source.${which}`,
+    main: open(),
+    own: new Map(Object.keys(accounts).map((id) => [id, open(id)])),
+    hasRight,
+  })
+}
+
+/** Of two providers that both failed, neither is replaced. */
+function findAtEnd({ source: { provider, secondProvider } }: Settings, source: string) {
+  return [provider, secondProvider].find(
+    ({ name, accounts }) =>
+      source === name || Object.keys(accounts).some((id) => source === nameLogin(name, id)),
+  )?.budget.atEnd
 }
 
 function createProviderSource(
-  providers: readonly RemoteCompliance[],
+  providers: readonly Compliance[],
   {
     settings: { source },
     runtime,
@@ -117,15 +152,22 @@ function createProviderSource(
   })
 }
 
-/** Throws `DataFileError` for a key file that cannot be read. */
+/** With the login of the account, or of account main. Throws `DataFileError` for a key file that cannot be read. */
 export function createProviderOptions(
   { source, cluster }: Settings,
   which: 'provider' | 'secondProvider',
-  deps: Pick<RemoteStackDeps, 'runtime' | 'metrics' | 'tracer' | 'getSettings' | 'storage'>,
+  deps: Pick<RemoteStackDeps, 'runtime' | 'metrics' | 'tracer' | 'getSettings' | 'storage'> & {
+    readonly accountId?: string | undefined
+  },
 ): ProviderOptions {
   const settings = source[which]
-  const { name } = settings
-  const { runtime, metrics, tracer } = deps
+  const { runtime, metrics, tracer, accountId } = deps
+  const own = Object.entries(settings.accounts).find(([id]) => id === accountId)
+  const path = `source.${which}`
+  const name = own ? nameLogin(settings.name, own[0]) : settings.name
+  const credentials = own
+    ? readProviderCredentials(own[1], `${path}.accounts.${own[0]}`)
+    : readProviderCredentials(settings, path)
   // Initializes the gauge, so that it exists before a circuit opens.
   for (const question of questionNames) metrics.setSourceCircuit(name, question, false)
   const { clock, timers, random, log } = runtime
@@ -137,7 +179,7 @@ export function createProviderOptions(
   return {
     name,
     addresses: resolveProviderAddresses(settings),
-    credentials: readProviderCredentials(settings, `source.${which}`),
+    credentials,
     limits: { coalesceMs, maxQueued, maxRequests, retries, circuitFailures, circuitOpenMs },
     questions: {
       scrub: ofServer(settings.scrub),
@@ -150,7 +192,7 @@ export function createProviderOptions(
     random,
     log,
     tracer,
-    budget: createProviderBudget({ path: `source.${which}`, name }, deps),
+    budget: createProviderBudget({ path, name }, deps),
     observer: {
       onRequest: metrics.recordSourceRequest.bind(metrics, name),
       onCircuitChange: (question, open) => metrics.setSourceCircuit(name, question, open),

@@ -71,11 +71,7 @@ const secret = z
   .regex(/^[\x21-\x7e]{1,500}$/, 'must be 1 to 500 visible ASCII characters')
   .optional()
 
-/** The settings of a provider's authentication. */
-export const credentials = {
-  authUrl: httpUrl
-    .optional()
-    .describe('Token endpoint, path included; default baseUrl + /oauth/token'),
+const login = {
   loginId: secret.describe('API key; or use loginIdFile'),
   loginIdFile: filePath.describe('File with the API key on its first line'),
   clientId: text.optional().describe('Account id, for OAuth instead of a key'),
@@ -83,8 +79,35 @@ export const credentials = {
   clientSecretFile: filePath.describe('File with the API key for OAuth on its first line'),
 }
 
-export interface CredentialSettings {
-  readonly baseUrl?: string | undefined
+const loginRule =
+  'needs either loginId or loginIdFile, or clientId with clientSecret or clientSecretFile, but not both'
+
+/** The settings of a provider's authentication. */
+export const credentials = {
+  authUrl: httpUrl
+    .optional()
+    .describe('Token endpoint, path included; default baseUrl + /oauth/token'),
+  ...login,
+  accounts: z
+    .record(text, z.strictObject(login).refine(isOneLogin, loginRule))
+    .refine(
+      (accounts) => !Object.hasOwn(accounts, 'main'),
+      'must not have main, which uses the login of the provider itself',
+    )
+    .refine(
+      (accounts) => !Object.hasOwn(accounts, 'sandbox'),
+      'must not have sandbox, for which no provider is asked',
+    )
+    .default({})
+    .describe(
+      'Logins of accounts that have their own, such as acme: {loginIdFile: /etc/callgate/acme-key}, with loginId, ' +
+        'loginIdFile, clientId, clientSecret and clientSecretFile as above. The others need a right to that of account ' +
+        'main: callgate lists share provider',
+    ),
+}
+
+/** How a provider is logged in to. */
+export interface LoginSettings {
   readonly loginId?: string | undefined
   readonly loginIdFile?: string | undefined
   readonly clientId?: string | undefined
@@ -92,22 +115,35 @@ export interface CredentialSettings {
   readonly clientSecretFile?: string | undefined
 }
 
+interface CredentialSettings extends LoginSettings {
+  readonly baseUrl?: string | undefined
+  readonly accounts: Readonly<Record<string, LoginSettings>>
+}
+
 /** There must be exactly one way to authenticate, with each secret set in one place. */
 export function requireCredentials(
   settings: CredentialSettings,
   context: z.core.$RefinementCtx,
 ): void {
-  const { loginId, loginIdFile, clientId, clientSecret, clientSecretFile } = settings
-  const keys = [loginId, loginIdFile].filter((value) => value !== undefined).length
-  const secrets = [clientSecret, clientSecretFile].filter((value) => value !== undefined).length
   if (settings.baseUrl === undefined) {
-    const isUnused = keys + secrets > 0 || clientId !== undefined
+    const isUnused = hasLogin(settings) || Object.keys(settings.accounts).length > 0
     if (isUnused) addProblem(context, [], 'has a key but no baseUrl')
     return
   }
+  if (!isOneLogin(settings)) addProblem(context, [], loginRule)
+}
+
+function hasLogin({ loginId, loginIdFile, clientId, ...secrets }: LoginSettings): boolean {
+  const { clientSecret, clientSecretFile } = secrets
+  const all = [loginId, loginIdFile, clientId, clientSecret, clientSecretFile]
+  return all.some((value) => value !== undefined)
+}
+
+function isOneLogin({ loginId, loginIdFile, clientId, ...more }: LoginSettings): boolean {
+  const keys = [loginId, loginIdFile].filter((value) => value !== undefined).length
+  const secrets = [more.clientSecret, more.clientSecretFile].filter(
+    (value) => value !== undefined,
+  ).length
   const isKey = keys === 1 && clientId === undefined && secrets === 0
-  const isOauth = keys === 0 && clientId !== undefined && secrets === 1
-  if (isKey || isOauth) return
-  const rule = 'needs either loginId or loginIdFile, or clientId with clientSecret or'
-  addProblem(context, [], `${rule} clientSecretFile, but not both`)
+  return isKey || (keys === 0 && clientId !== undefined && secrets === 1)
 }

@@ -117,6 +117,21 @@ describe('an account without lists of its own', () => {
     )
   })
 
+  it('may be to the logins of providers, which are those of account main', async () => {
+    const lab = await open()
+    const share = ['--with', 'acme', '--because', 'contract 13']
+    expect(await lab.command('lists', 'share', 'provider', ...share)).toBe(
+      'acme may use the logins of providers of main\n',
+    )
+    expect(await lab.command('lists', 'share', 'all', ...share)).toBe(
+      'acme may use every list and the logins of providers of main\n',
+    )
+    expect(await lab.command('lists', 'rights')).toMatch(/acme +provider +main .* contract 13/)
+    expect(await lab.command('lists', 'unshare', 'provider', '--with', 'acme')).toBe(
+      'the right of acme to the logins of providers has ended\n',
+    )
+  })
+
   it('may use those of any account', async () => {
     const lab = await open()
     await lab.import('us-dnc', [number], '--account', 'beta')
@@ -219,6 +234,9 @@ it('wrong input is refused with what to do', async () => {
   expect(await share('custom-vip', '--with', 'acme', ...because)).toContain("name 'custom-vip'")
   expect(await share('ported-wireless', '--with', 'acme', ...because)).toContain('same for all')
   expect(await share('us-dnc', '--with', 'acme', '--because', ' ')).toContain('because')
+  expect(await share('provider', '--with', 'acme', '--from', 'beta', ...because)).toContain(
+    'must be main: the logins of other accounts are for themselves',
+  )
   expect(await lab.refused('lists', 'unshare', 'us-dnc', '--with', 'acme')).toContain(
     "account 'acme' has no right to us-dnc",
   )

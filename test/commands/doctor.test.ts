@@ -12,6 +12,7 @@ import { findShortDialTimes } from '../../src/commands/doctor/ring-time.js'
 import { refreshData, watchData } from '../../src/commands/serve/data-watch.js'
 import { loadSettings } from '../../src/config/load.js'
 import { importList } from '../../src/data/number-list/import/list-import.js'
+import { ListRights } from '../../src/service/lists/list-rights.js'
 import { runCommand } from '../support/run-command.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
@@ -38,8 +39,8 @@ async function importLists(names: readonly string[], daysAgo: number): Promise<v
 }
 
 /** `<level> <subject> <account>: <problem>` of each finding about the data. */
-async function findAll(): Promise<readonly string[]> {
-  const { settings, runtime } = running.callgate
+async function findAll(settings = running.callgate.settings): Promise<readonly string[]> {
+  const { runtime } = running.callgate
   const found: string[] = []
   const deps = { clock: runtime.clock, temporaryFolder: running.dataDir }
   for (const { subject: probe, run } of listDataProbes(settings, deps)) {
@@ -157,6 +158,47 @@ it('requires the address of a server whose port is not known, and times that are
       `--timeout '${time}': must be a time such as 30s or 5m, at most 60m`,
     )
   }
+})
+
+/** With a provider of which account acme has a login. */
+const withProvider = () => {
+  const { settings } = running.callgate
+  const environment = {
+    CALLGATE_SOURCE_KIND: 'remote',
+    CALLGATE_SOURCE_PROVIDER_NAME: 'vendor',
+    CALLGATE_SOURCE_PROVIDER_BASE_URL: 'https://vendor.test',
+    CALLGATE_SOURCE_PROVIDER_LOGIN_ID: 'x',
+    CALLGATE_SOURCE_PROVIDER_ACCOUNTS: '{acme: {loginId: y}, gone: {loginId: z}}',
+  }
+  const { source } = loadSettings({ environment })
+  return { ...settings, source }
+}
+
+it('names accounts that use the login of account main by the right that the upgrade gave', async () => {
+  const { accounts, storage, runtime } = running.callgate
+  const rights = new ListRights({ storage, clock: runtime.clock })
+  for (const accountId of ['acme', 'old']) {
+    await accounts.ensure({ id: accountId, kind: 'real', name: accountId })
+    const from = { ownerId: 'main', because: 'before', grantedBy: 'upgrade' }
+    await rights.grant({ accountId, list: 'all', ...from })
+  }
+  const found = (await findAll(withProvider())).filter((line) => line.includes('nobody has stated'))
+  expect(found).toEqual([
+    'note lists acme: account acme uses the lists of account main, and nobody has stated its right to them',
+    'note lists old: account old uses the lists of account main and its login for vendor, and nobody has stated its right to them',
+  ])
+})
+
+it('warns of logins for accounts that do not exist, and of accounts without any', async () => {
+  const { accounts } = running.callgate
+  for (const id of ['acme', 'beta']) await accounts.ensure({ id, kind: 'real', name: id })
+  const found = await findAll(withProvider())
+  expect(found).toContain(
+    "soon settings -: source.provider.accounts has a login for account 'gone', which does not exist",
+  )
+  expect(found.filter((line) => line.includes('is blocked'))).toEqual([
+    'now calls beta: every call of account beta is blocked: it has no login for vendor and no right to that of account main',
+  ])
 })
 
 it('says that opt-outs wait for a person to read them', async () => {

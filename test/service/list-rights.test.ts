@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { allLists } from '../../src/data/number-list/list-names.js'
+import { allLists, canUseProviders, providerLogins } from '../../src/data/number-list/list-names.js'
 import {
   canUseList,
   ListRights,
@@ -133,5 +133,24 @@ describe('published lists that an account may use', () => {
     { name: 'acme/us-dnc', user: { accountId: 'main', listOwners: new Map() }, can: false },
   ])('$name of $user.accountId $user.listOwners: $can', ({ name, user, can }) => {
     expect(canUseList(name, user)).toBe(can)
+  })
+})
+
+describe('rights to the logins of providers', () => {
+  it('are of account main alone, and a part of all', async () => {
+    const { rights, grant, owners } = await open()
+    const canUse = async () => canUseProviders(await owners())
+    expect(await canUse()).toBe(false)
+    await grant('us-dnc', 'main')
+    expect(await canUse()).toBe(false)
+    await expect(grant(providerLogins, 'other')).rejects.toThrow('must be main')
+    await grant(providerLogins, 'main')
+    expect(await canUse()).toBe(true)
+    await rights.end({ accountId: 'acme', list: providerLogins, endedBy: 'joe' })
+    await grant(allLists, 'other')
+    expect(await canUse()).toBe(false)
+    clock.set('2026-12-01T12:00:00Z')
+    await grant(allLists, 'main')
+    expect(await canUse()).toBe(true)
   })
 })

@@ -10,6 +10,7 @@ import { formatDay, formatInstant, parseDay } from '../../src/domain/time/dates.
 import {
   type ReassignedCoverage,
   ReassignedStatuses,
+  type ReassignedStatusesOptions,
 } from '../../src/service/lookups/reassigned-statuses.js'
 import { n } from '../support/service-subjects.js'
 import { instant, testClock } from '../support/test-clock.js'
@@ -24,7 +25,7 @@ type Said = Partial<ReassignedReport> | undefined | Error
 
 function open(
   says: Readonly<Record<string, Said>>,
-  more: { keepMs?: number; findRelease?: typeof findRelease } = {},
+  more: Partial<Pick<ReassignedStatusesOptions, 'keepMs' | 'findRelease' | 'findRefusal'>> = {},
 ) {
   const clock = testClock('2026-11-20T12:00:00Z')
   const asked: string[] = []
@@ -52,6 +53,7 @@ function open(
     clock,
     timers: clock,
     maxEntries: 100,
+    findRefusal: more.findRefusal,
     keepMs: more.keepMs ?? Number.POSITIVE_INFINITY,
   })
   return {
@@ -63,8 +65,8 @@ function open(
     cover: (next: ReassignedCoverage) => {
       coverage = next
     },
-    find: async (on: number | undefined = since) =>
-      await statuses.find({ accountId: 'main', number, since: on }),
+    find: async (on: number | undefined = since, accountId = 'main') =>
+      await statuses.find({ accountId, number, since: on }),
   }
 }
 
@@ -305,5 +307,40 @@ describe('without a source', () => {
       result: 'not-asked',
     })
     expect(asked).toEqual([])
+  })
+})
+
+describe('accounts', () => {
+  it('are not answered from what was asked for another one', async () => {
+    const { find, asked } = open({ acme: { national: false } })
+    await find(since, 'main')
+    await find(since, 'other')
+    await find(since, 'other')
+    expect(asked).toEqual(['acme', 'acme'])
+  })
+
+  it.each(['at once', 'later'])(
+    'that may no longer ask use nothing that is cached (%s)',
+    async (when) => {
+      let refusal: string | undefined
+      const findRefusal = () => (when === 'later' ? Promise.resolve(refusal) : refusal)
+      const { find, asked, said } = open({ acme: { national: true } }, { findRefusal })
+      expect(await find()).toMatchObject({ result: 'yes' })
+      expect(await find()).toMatchObject({ result: 'yes' })
+      expect(asked).toHaveLength(1)
+      refusal = 'no right'
+      said.set('acme', new Error(refusal))
+      expect(await find()).toMatchObject({ result: 'unreachable', detail: 'no right' })
+      refusal = undefined
+      expect(await find()).toMatchObject({ result: 'yes' })
+      expect(asked).toHaveLength(2)
+    },
+  )
+
+  it('whose rights cannot be read use nothing that is cached', async () => {
+    const failing = () => Promise.reject(new Error('the database is away'))
+    const { find, said } = open({ acme: { national: true } }, { findRefusal: failing })
+    said.set('acme', new Error('the database is away'))
+    expect(await find()).toMatchObject({ result: 'unreachable', detail: 'the database is away' })
   })
 })

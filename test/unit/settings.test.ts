@@ -3,11 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import {
+  formatGivenSettings,
   listSettingLeaves,
   loadSettings,
   resolveShippedFile,
   SettingsError,
 } from '../../src/config/load.js'
+import { listSecretFiles } from '../../src/config/secret-file.js'
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'callgate-settings-'))
@@ -202,6 +204,25 @@ describe('settings', () => {
     expect(source.secondProvider.baseUrl).toBeUndefined()
   })
 
+  it('of a provider may have logins of accounts, which are never shown', () => {
+    const accounts = `accounts: { acme: { loginId: ${key} }, beta: { clientId: b, clientSecret: ${key} } }`
+    const file = remote(`    loginId: ${key}\n    ${accounts}\n`)
+    expect(load(file).source.provider.accounts).toEqual({
+      acme: { loginId: key },
+      beta: { clientId: 'b', clientSecret: key },
+    })
+    const variable = load(remote(`    loginId: ${key}\n`), {
+      CALLGATE_SOURCE_PROVIDER_ACCOUNTS: `{acme: {loginIdFile: /etc/acme}}`,
+    })
+    expect(listSecretFiles(variable.source.provider)).toEqual([
+      { setting: 'accounts.acme.loginIdFile', path: '/etc/acme' },
+    ])
+    const input = { file: settingsFile(file), environment: {} }
+    const shown = formatGivenSettings(input, { withSecrets: false })
+    expect(shown).toContain('acme')
+    expect(shown).not.toContain(key)
+  })
+
   const refusedSources: readonly (readonly [string, string, string])[] = [
     ['no address', 'source: { kind: remote }\n', 'source.provider.baseUrl: is required'],
     ['no key', remote(''), 'source.provider: needs either loginId or loginIdFile'],
@@ -259,6 +280,31 @@ describe('settings', () => {
       'a key for nobody',
       `${remote(`    loginId: ${key}\n`)}  secondProvider: { loginId: ${key} }\n`,
       'source.secondProvider: has a key but no baseUrl',
+    ],
+    [
+      'a login of an account without a key',
+      remote(`    loginId: ${key}\n    accounts: { acme: { clientId: ${key} } }\n`),
+      'source.provider.accounts.acme: needs either loginId or loginIdFile',
+    ],
+    [
+      'a login of an account where no key belongs',
+      remote(`    loginId: ${key}\n    accounts: { acme: ${key} }\n`),
+      'source.provider.accounts.acme: ',
+    ],
+    [
+      'an own login of account main',
+      remote(`    loginId: ${key}\n    accounts: { main: { loginId: ${key} } }\n`),
+      'source.provider.accounts: must not have main, which uses the login of the provider itself',
+    ],
+    [
+      'a login of the sandbox',
+      remote(`    loginId: ${key}\n    accounts: { sandbox: { loginId: ${key} } }\n`),
+      'source.provider.accounts: must not have sandbox, for which no provider is asked',
+    ],
+    [
+      'logins of accounts for lookups that nobody is asked',
+      `lookups: { accounts: { acme: { loginId: ${key} } } }\n`,
+      'lookups: has a key but no baseUrl',
     ],
     [
       'a second that would be asked too late',

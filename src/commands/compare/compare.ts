@@ -2,10 +2,13 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { type Callgate, openCallgate } from '../../app/callgate.js'
+import { hasLoginRight } from '../../app/provider-credentials.js'
 import { createProviderOptions } from '../../app/remote-stack.js'
 import type { Settings } from '../../config/settings.js'
+import { mainAccountId, sandboxAccountId } from '../../domain/caller.js'
 import { type QuestionName, questionNames } from '../../domain/compliance.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
+import { describeNoLogin } from '../../sources/remote/account-logins.js'
 import { RawRowClient } from '../../sources/remote/raw-row-client.js'
 import { findDatabaseEvidence, resolveDatabasePath } from '../../storage/database-files.js'
 import { requireAccount } from '../account-command.js'
@@ -104,7 +107,8 @@ async function compare(
     const accountId = options.account ?? settings.gate.account
     await requireAccount(callgate, accountId)
     const numbers = await readNumbers(file, options, { callgate, accountId, terminal })
-    const provider = openProviderRows(which, settings, callgate)
+    await requireLogin(which, settings, { callgate, accountId })
+    const provider = openProviderRows(which, settings, { callgate, accountId })
     const own = new OwnRows(callgate)
     terminal.out(
       `${options.with} and account ${accountId} of this callgate\nhere: ${own.describeData()}\n\n`,
@@ -190,13 +194,28 @@ function computeBatchSize(
   return Math.max(1, Math.floor(Math.min(maxBatchSize, provider.maxQueued, ...inHalfAMinute)))
 }
 
+/** For the sandbox, the login of account main is used: its numbers are fictional. */
+async function requireLogin(
+  which: 'provider' | 'secondProvider',
+  { source }: Settings,
+  { callgate, accountId }: { readonly callgate: Callgate; readonly accountId: string },
+): Promise<void> {
+  const { name, accounts } = source[which]
+  if ([mainAccountId, sandboxAccountId, ...Object.keys(accounts)].includes(accountId)) return
+  if (await hasLoginRight(callgate.projects, accountId)) return
+  throw new CommandFailure(describeNoLogin({ name, path: `source.${which}` }, accountId))
+}
+
 function openProviderRows(
   which: 'provider' | 'secondProvider',
   settings: Settings,
-  { metrics, storage }: Callgate,
+  {
+    callgate: { metrics, storage },
+    accountId,
+  }: { readonly callgate: Callgate; readonly accountId: string },
 ): RawRowClient {
   const runtime = nodeRuntime
-  const deps = { runtime, metrics, storage, getSettings: () => settings }
+  const deps = { runtime, metrics, storage, accountId, getSettings: () => settings }
   const options = createProviderOptions(settings, which, deps)
   const questions = Object.fromEntries(
     questionNames.map((name) => [

@@ -9,7 +9,7 @@ import {
 } from '../../app/data-folders.js'
 import { openReferenceData, type ReferenceData } from '../../app/service.js'
 import { readStorageSettings } from '../../app/storage-settings.js'
-import type { Settings } from '../../config/settings.js'
+import { listProviders, type Settings } from '../../config/settings.js'
 import { formatImportCommand } from '../../data/number-list/list-names.js'
 import type { Clock } from '../../domain/time/clock.js'
 import { formatInstant, msPerDay } from '../../domain/time/dates.js'
@@ -181,7 +181,8 @@ async function findStoredFindings(
       ...(await findKeyFindings(db, clock)),
       ...(await findBudgetFindings(settings, db, clock)),
       ...(await findShadowFindings(db)),
-      ...(await findRightFindings(db).catch(() => [])),
+      ...(await findRightFindings(settings, db).catch(() => [])),
+      ...(await findLoginFindings(settings, db)),
       ...(storage.isCopy ? [] : await findOptOutFindings(db).catch(() => [])),
       ...(await findEarlyDisconnects(db, clock.now()).catch(() => [])),
       ...(await findClockFindings(database, clock)),
@@ -296,7 +297,7 @@ async function findShadowFindings(db: Db): Promise<readonly HealthFinding[]> {
 }
 
 /** Rights that an upgrade has given, which nobody has stated. Fails for a database of an earlier version. */
-async function findRightFindings(db: Db): Promise<readonly HealthFinding[]> {
+async function findRightFindings(settings: Settings, db: Db): Promise<readonly HealthFinding[]> {
   const rights = await db
     .selectFrom('list_rights')
     .selectAll()
@@ -305,11 +306,33 @@ async function findRightFindings(db: Db): Promise<readonly HealthFinding[]> {
     .orderBy('account_id')
     .execute()
   return rights.map(({ account_id: account, list, owner_id: owner }) => {
-    const problem = `account ${account} uses the lists of account ${owner}, and nobody has stated its right to them`
+    const shared = listProviders(settings).filter(
+      ({ accounts }) => !Object.hasOwn(accounts, account),
+    )
+    const logins = shared.map(({ name }) => ` and its login for ${name}`).join('')
+    const ownLogins = shared.map(({ path }) => ` and set ${path.join('.')}.accounts.${account}`)
+    const problem = `account ${account} uses the lists of account ${owner}${logins}, and nobody has stated its right to them`
     const fix =
       `callgate lists share ${list} --with ${account} --from ${owner} --because <contract>, ` +
-      `or import its own with --account ${account} and end it: callgate lists unshare ${list} --with ${account}`
+      `or import its own with --account ${account}${ownLogins.join('')}, and end it: ` +
+      `callgate lists unshare ${list} --with ${account}`
     return { level: 'note', subject: 'lists', account, problem, fix }
+  })
+}
+
+/** Logins of providers in the settings for accounts that do not exist. */
+async function findLoginFindings(settings: Settings, db: Db): Promise<readonly HealthFinding[]> {
+  const named = listProviders(settings).flatMap(({ path, accounts }) =>
+    Object.keys(accounts).map((account) => ({ account, setting: `${path.join('.')}.accounts` })),
+  )
+  if (named.length === 0) return []
+  const rows = await db.selectFrom('accounts').select('id').execute()
+  const known = new Set(rows.map(({ id }) => id))
+  return named.flatMap(({ account, setting }): readonly HealthFinding[] => {
+    if (known.has(account)) return []
+    const problem = `${setting} has a login for account '${account}', which does not exist`
+    const fix = `correct the name, or: callgate accounts create ${account} --name <name>`
+    return [{ level: 'soon', subject: 'settings', problem, fix }]
   })
 }
 

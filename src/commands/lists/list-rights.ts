@@ -1,4 +1,4 @@
-/** `callgate lists share ...`: which accounts may use lists of other accounts. */
+/** `callgate lists share ...`: which accounts may use lists of other accounts, and the logins of providers. */
 import { type Command, Option } from 'commander'
 import type { AppContext } from '../../app/app-context.js'
 import {
@@ -6,6 +6,7 @@ import {
   describeNameRule,
   isPortedList,
   isUsedByChecks,
+  providerLogins,
 } from '../../data/number-list/list-names.js'
 import { mainAccountId, sandboxAccountId } from '../../domain/caller.js'
 import { formatInstant } from '../../domain/time/dates.js'
@@ -28,7 +29,10 @@ export function registerListRights(group: Command, terminal: Terminal): void {
     .description(
       'state that an account may use a list of another one; running servers follow within a second',
     )
-    .argument('<name>', `name of the list, or ${allLists}: every list that checks use`)
+    .argument(
+      '<name>',
+      `name of the list; ${providerLogins}: the logins of providers; or ${allLists}: those and every list that checks use`,
+    )
     .addOption(withOption())
     .option('--from <id>', 'account whose list it is', mainAccountId)
     .requiredOption('--because <text>', 'what gives it the right, such as the contract')
@@ -37,7 +41,7 @@ export function registerListRights(group: Command, terminal: Terminal): void {
         const { with: accountId, from: ownerId, because } = options
         for (const id of [accountId, ownerId]) await requireUser(context, id)
         await rights.grant({ accountId, list, ownerId, because, grantedBy: findUser() })
-        terminal.note(`${accountId} may use ${describeList(list)} of ${ownerId}\n`)
+        terminal.note(`${accountId} may use ${describeList(list, ownerId)} of ${ownerId}\n`)
       }),
     )
   group
@@ -68,13 +72,14 @@ export function registerListRights(group: Command, terminal: Terminal): void {
     )
 }
 
-/** Throws {@link CommandFailure} on an edge, and for a name that is neither {@link allLists} nor a list that checks use. */
+/** Throws {@link CommandFailure} on an edge, and for a name that is none of those that `share` describes. */
 async function withRights(
   command: Command,
   list: string,
   work: (rights: ListRights, context: AppContext) => Promise<void>,
 ): Promise<void> {
-  if (list !== allLists && (!isUsedByChecks(list) || list.includes('/') || isPortedList(list))) {
+  const isShareable = isUsedByChecks(list) && !list.includes('/') && !isPortedList(list)
+  if (list !== allLists && list !== providerLogins && !isShareable) {
     const rule = isPortedList(list) ? 'is the same for all accounts' : describeNameRule(list)
     throw new CommandFailure(`name '${list}': ${rule}`, 2)
   }
@@ -104,7 +109,11 @@ async function requireUser(context: AppContext, accountId: string): Promise<void
   throw new CommandFailure(`account '${accountId}' has lists of its own, which are built in`, 2)
 }
 
-const describeList = (list: string) => (list === allLists ? 'every list' : list)
+function describeList(list: string, ownerId?: string): string {
+  if (list === providerLogins) return 'the logins of providers'
+  if (list !== allLists) return list
+  return ownerId === mainAccountId ? 'every list and the logins of providers' : 'every list'
+}
 
 function formatRightsJson(rights: readonly ListRight[]): string {
   const shown = rights.map(({ grantedAt, endedAt, ...right }) => ({

@@ -5,8 +5,10 @@
 
 import type { Callgate } from '../../app/callgate.js'
 import { resolveAriServers } from '../../asterisk/ari/ari-servers.js'
+import { listProviders, type Settings } from '../../config/settings.js'
 import {
   affectsList,
+  canUseProviders,
   findApplicableLists,
   formatImportCommand,
   type ListOwners,
@@ -83,10 +85,10 @@ async function readOwners({
   return storage ? await readAllListOwners(storage.db) : new Map()
 }
 
-/** With a remote source, no lists are needed. */
+/** With a remote source, no lists are needed, but a login. */
 function findListBlockers(user: ListUser, deps: CallReadinessDeps): readonly CallBlocker[] {
   const { settings, runtime } = deps
-  if (settings.source.kind === 'remote') return []
+  if (settings.source.kind === 'remote') return findLoginBlockers(user, settings)
   const policy = buildPolicy(settings)
   const { allowUnknown } = policy.litigator
   const isUnknownAllowed = allowUnknown !== undefined && runtime.clock.now() < allowUnknown.until
@@ -104,6 +106,29 @@ function findListBlockers(user: ListUser, deps: CallReadinessDeps): readonly Cal
     const fix = formatImportCommand(toAccountListName(user.accountId, name))
     return problem === undefined ? [] : [{ countries: blocked, problem, fix }]
   })
+}
+
+/** An account needs a login for one provider, or for each with `any-no-blocks`. */
+function findLoginBlockers(
+  { accountId, listOwners }: ListUser,
+  settings: Settings,
+): readonly CallBlocker[] {
+  if (accountId === mainAccountId || canUseProviders(listOwners)) return []
+  if (buildPolicy(settings).permission.mode !== 'enforce') return []
+  const used = listProviders(settings).filter(({ path }) => path[0] === 'source')
+  const missing = used.filter(({ accounts }) => !Object.hasOwn(accounts, accountId))
+  const isEnough = settings.source.combine === 'fallback' && missing.length < used.length
+  const [first] = missing
+  if (isEnough || !first) return []
+  const names = missing.map(({ name }) => name).join(', ')
+  const share = `callgate lists share provider --with ${accountId} --because <text>`
+  return [
+    {
+      countries,
+      problem: `it has no login for ${names} and no right to that of account ${mainAccountId}`,
+      fix: `set ${first.path.join('.')}.accounts.${accountId}, or: ${share}`,
+    },
+  ]
 }
 
 /** Why a list cannot be used for calls of the account, or `undefined` when it can. */

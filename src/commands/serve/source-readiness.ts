@@ -15,12 +15,17 @@ export function listSourceReadinessChecks({ remote }: Callgate): readonly Readin
       check: () => ({
         ready: true,
         detail: remote.providers
-          .map(({ name, circuits }) => describeCircuits(name, circuits()))
+          .map(({ name, circuits }) => ({ name, circuits: circuits() }))
+          .filter(({ name, circuits }) => !isLogin(name) || circuits.some(({ open }) => open))
+          .map(({ name, circuits }) => describeCircuits(name, circuits))
           .join('; '),
       }),
     },
   ]
 }
+
+/** Those of accounts are named only if they are not asked. */
+const isLogin = (name: string) => name.includes('/')
 
 function describeCircuits(
   name: string,

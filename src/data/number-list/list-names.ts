@@ -32,7 +32,10 @@ export function splitListName(name: string): { readonly owner: string; readonly 
 /** In the place of a list: every list that checks use. */
 export const allLists = 'all'
 
-/** What an account uses besides its own lists: the account that each is of, by list or {@link allLists}. */
+/** In the place of a list: the logins of providers in the settings, which are those of account main. */
+export const providerLogins = 'provider'
+
+/** What an account uses besides its own: the account that each is of, by list, {@link allLists} or {@link providerLogins}. */
 export type ListOwners = ReadonlyMap<string, string>
 
 /** Whose lists a question is about. */
@@ -52,6 +55,11 @@ export function findApplicableLists(
   const own = toAccountListName(accountId, list)
   const owner = listOwners.get(list) ?? listOwners.get(allLists)
   return owner === undefined ? [own] : [own, toAccountListName(owner, list)]
+}
+
+/** Whether the account may ask providers with the login of account main, by a right of its own or to everything. */
+export function canUseProviders(listOwners: ListOwners): boolean {
+  return (listOwners.get(providerLogins) ?? listOwners.get(allLists)) === mainAccountId
 }
 
 /** Names of the lists, as given to `callgate import list`. */

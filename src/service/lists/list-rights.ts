@@ -1,5 +1,5 @@
 /**
- * Which accounts may use lists of other accounts. Access to registries is bought by each seller (16 CFR 310.8), so an account
+ * Which accounts may use lists of other accounts, and the logins of providers, which are account main's. Access to registries is bought by each seller (16 CFR 310.8), so an account
  * uses its own lists, and those of another account only by a right that somebody has stated. Rights end, and are kept.
  */
 import {
@@ -10,6 +10,7 @@ import {
   isUsedByChecks,
   type ListOwners,
   type ListUser,
+  providerLogins,
   splitListName,
 } from '../../data/number-list/list-names.js'
 import { mainAccountId } from '../../domain/caller.js'
@@ -20,7 +21,7 @@ import type { Db, ListRightRow } from '../../storage/tables.js'
 
 export interface ListRight {
   readonly accountId: string
-  /** A list that checks use, or {@link allLists}. */
+  /** A list that checks use, {@link providerLogins}, or {@link allLists}, which includes those. */
   readonly list: string
   /** The account whose lists they are. */
   readonly ownerId: string
@@ -64,7 +65,7 @@ export class ListRights {
 
   /**
    * Replaces the right of the account to the list, if it has one. Running servers follow within a second. Throws `invalid-request` naming
-   * the field for a reason that is missing or too long, and if the owner is the account itself.
+   * the field for a reason that is missing or too long, if the owner is the account itself, and if logins are not of account main.
    */
   async grant({ accountId, list, ownerId, because, grantedBy }: NewRight): Promise<void> {
     requireReason(because)
@@ -73,6 +74,10 @@ export class ListRights {
     }
     if (ownerId === accountId) {
       throw refuse('owner', ownerId, 'is the account itself, which needs no right to its own lists')
+    }
+    if (list === providerLogins && ownerId !== mainAccountId) {
+      const rule = `must be ${mainAccountId}: the logins of other accounts are for themselves`
+      throw refuse('owner', ownerId, rule)
     }
     const now = this.#clock.now()
     await this.#write(async (db) => {

@@ -28,13 +28,15 @@ interface NamedReporter extends NamedSource<ReassignedReporter> {
   readonly agent: ReassignedAgent
 }
 
-interface ReassignedStatusesOptions {
+export interface ReassignedStatusesOptions {
   readonly sources: readonly NamedReporter[]
   readonly onFailure: SourceFailureListener
   /** The release of the national database that answers at an instant. */
   readonly findRelease: (at: Instant) => Release
   /** What the sources may have data about; asked for each question, since a file may be imported. */
   readonly findCoverage: () => ReassignedCoverage
+  /** Why a source may not be asked for the account; then nothing that is cached is used. May reject. */
+  readonly findRefusal?: ((accountId: string) => MaybePromise<string | undefined>) | undefined
   readonly clock: Clock
   readonly timers: Pick<Timers, 'monotonicMs'>
   /** 0 caches none. */
@@ -60,16 +62,36 @@ export class ReassignedStatuses
   }
 
   find({ accountId, number, since }: ReassignedQuestion): MaybePromise<ReassignedStatus> {
-    const { clock, findCoverage, maxEntries } = this.#options
+    const { findCoverage, findRefusal } = this.#options
     const coverage = findCoverage()
     if (coverage === 'none') return notConfigured
     if (since === undefined) return coverage === 'numbers' ? notAsked : notConfigured
-    const key = `${number} ${since}`
+    const about = { accountId, number, since }
+    if (findRefusal === undefined) return this.#findCached(about)
+    const refusal = findRefusal(accountId)
+    if (refusal === undefined) return this.#findCached(about)
+    return this.#findUnlessRefused(about, refusal)
+  }
+
+  async #findUnlessRefused(
+    about: DatedQuestion,
+    refusal: MaybePromise<string | undefined>,
+  ): Promise<ReassignedStatus> {
+    const isAllowed = await Promise.resolve(refusal).then(
+      (reason) => reason === undefined,
+      () => false,
+    )
+    return isAllowed ? await this.#findCached(about) : (await this.#ask(about)).status
+  }
+
+  #findCached(about: DatedQuestion): MaybePromise<ReassignedStatus> {
+    const { clock, maxEntries } = this.#options
+    const key = `${about.number} ${about.since} ${about.accountId}`
     const known = this.#cache.get(key)
     const now = clock.now()
     if (known && now < known.holdsUntil) return known
     const cache = this.#cache
-    return this.#ask({ accountId, number, since }).then(({ status, hasFailure }) => {
+    return this.#ask(about).then(({ status, hasFailure }) => {
       // The source that failed may say yes to the next call.
       const keepMs = hasFailure && status.result === 'no' ? 0 : status.holdsUntil - now
       // A changed file has a cache of its own, so that what was read before it is not kept.
@@ -92,11 +114,7 @@ export class ReassignedStatuses
     accountId,
     number,
     since,
-  }: {
-    readonly accountId: string
-    readonly number: PhoneNumber
-    readonly since: LocalDay
-  }): Promise<{ readonly status: ReassignedStatus; readonly hasFailure: boolean }> {
+  }: DatedQuestion): Promise<{ readonly status: ReassignedStatus; readonly hasFailure: boolean }> {
     const results = await this.askAll('reassigned numbers for calls', async (source) =>
       source.report(number, since, accountId),
     )
@@ -157,6 +175,10 @@ export class ReassignedStatuses
     const { on: releasedOn } = this.#options.findRelease(askedAt)
     return { result, report, source: name, agent, askedAt, releasedOn, holdsUntil }
   }
+}
+
+interface DatedQuestion extends ReassignedQuestion {
+  readonly since: LocalDay
 }
 
 interface NamedReport {

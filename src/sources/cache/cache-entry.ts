@@ -228,6 +228,10 @@ type Subject = Pick<Question, 'accountId' | 'number' | 'projectId' | 'campaignId
 export const formatCacheKey = ({ accountId, number }: Pick<Question, 'accountId' | 'number'>) =>
   `${number}${accountId}`
 
+const numberLength = 10
+
+const isOfAccount = (key: string, accountId: string) => key.slice(numberLength) === accountId
+
 /** What is cached about one number of one account. */
 interface CachedNumber {
   readonly generation: number
@@ -299,6 +303,14 @@ export class CachedNumbers {
 
   delete(key: string): void {
     this.#numbers.delete(key)
+    this.#last = undefined
+  }
+
+  /** Takes some milliseconds with many numbers. */
+  deleteAccount(accountId: string): void {
+    for (const key of [...this.#numbers.keys()]) {
+      if (isOfAccount(key, accountId)) this.#numbers.delete(key)
+    }
     this.#last = undefined
   }
 

@@ -140,12 +140,22 @@ export class CachedCompliance implements Compliance, ChangeObserver {
   }
 
   everythingChanged(): void {
-    this.#invalidate()
+    this.#numbers.deleteAll()
+    this.#discardAnswersInFlight()
   }
 
-  #invalidate(key?: string): void {
-    if (key === undefined) this.#numbers.deleteAll()
-    else this.#numbers.delete(key)
+  /** The account may no longer use what is cached for it. */
+  accountChanged(accountId: string): void {
+    this.#numbers.deleteAccount(accountId)
+    this.#discardAnswersInFlight()
+  }
+
+  #invalidate(key: string): void {
+    this.#numbers.delete(key)
+    this.#discardAnswersInFlight(key)
+  }
+
+  #discardAnswersInFlight(key?: string): void {
     for (const cache of [this.#scrub, this.#internalDnc, this.#litigator, this.#legalTime]) {
       cache.discardAnswersInFlight(key)
     }

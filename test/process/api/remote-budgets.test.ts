@@ -12,6 +12,7 @@ import {
 } from '../../support/remote-callgate.js'
 import { runCommand } from '../../support/run-command.js'
 import { openTestCallgate } from '../../support/test-callgate.js'
+import { shareLists } from '../../support/two-accounts.js'
 
 const numberAt = (index: number) => String(2_127_360_000 + index)
 
@@ -23,6 +24,7 @@ function askedOf(vendor: FakeVendor): number {
 async function openAccount(remote: RemoteCallgate, id: string): Promise<string> {
   const { accounts, keys } = remote.callgate
   await accounts.ensure({ id, kind: 'real', name: id })
+  await shareLists(remote.callgate, id)
   return (await keys.create({ accountId: id, role: 'Administrator', label: 'test' })).key
 }
 

@@ -77,7 +77,7 @@ export class LookupProvider extends ProviderConnection<LookupName> implements Re
     this.#labels = new LabelLookup(this.openClient(labelQuestion, { splitsRefusedBatches: true }))
   }
 
-  /** What is cached is for all accounts; what is asked is for one. */
+  /** Accounts share nothing that is cached: who asked for it is part of what an answer proves. */
   forAccount(accountId: string): LookupSource & LabelSource {
     return {
       identity: (number) => this.#identity.find(number, accountId),

@@ -216,7 +216,7 @@ export class ReassignedLookup {
     return this.#store(consent, { fact, askedAt, failure }, !answer.ok)
   }
 
-  #store(consent: Consent, value: DatedFact, isBrief: boolean): LookupResult<DatedFact> {
+  #store(consent: AskedConsent, value: DatedFact, isBrief: boolean): LookupResult<DatedFact> {
     this.#deps.cache.set(buildConsentKey(consent), { value }, isBrief ? maxTransientMs : undefined)
     return { ok: true, value }
   }
@@ -245,6 +245,6 @@ function getEarliestToday(clock: Clock): LocalDay {
   return Math.floor((clock.now() - westernmostOffsetMs) / msPerDay)
 }
 
-function buildConsentKey({ number, consentOn }: Consent): string {
-  return `${number} ${consentOn}`
+function buildConsentKey({ number, consentOn, accountId }: AskedConsent): string {
+  return `${number} ${consentOn} ${accountId}`
 }

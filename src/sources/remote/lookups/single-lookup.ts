@@ -29,11 +29,12 @@ export class SingleLookup<Fact> {
   /** The fact, if any. Rejects with a {@link LookupError} if the lookup fails. */
   async find(number: PhoneNumber, accountId: string): Promise<Fact | undefined> {
     const { client, cache, isTransient = () => false } = this.#deps
-    const cached = cache.get(number)
+    const key = `${number} ${accountId}`
+    const cached = cache.get(key)
     if (cached) return cached.value
     const fact = requireValue(await client.ask({ accountId, number }))
     const isBrief = fact === undefined || isTransient(fact)
-    cache.set(number, { value: fact }, isBrief ? maxTransientMs : undefined)
+    cache.set(key, { value: fact }, isBrief ? maxTransientMs : undefined)
     return fact
   }
 }
