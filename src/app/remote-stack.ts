@@ -75,12 +75,7 @@ export function openRemoteStack(deps: RemoteStackDeps): RemoteStack {
     },
   )
   return {
-    compliance: new RestrictedCompliance(
-      cache,
-      embedded,
-      ({ reason, source }) =>
-        reason === 'budget-spent' && findAtEnd(deps.getSettings(), source) === 'own-data',
-    ),
+    compliance: new RestrictedCompliance(cache, embedded),
     cache,
     providers: opened.map(({ name, remote }) => ({
       name,
@@ -91,10 +86,6 @@ export function openRemoteStack(deps: RemoteStackDeps): RemoteStack {
       await Promise.all(remotes.map((remote) => remote.close()))
     },
   }
-}
-
-function findAtEnd({ source: { provider, secondProvider } }: Settings, name: string) {
-  return [provider, secondProvider].find((one) => one.name === name)?.budget.atEnd
 }
 
 function createProviderSource(
