@@ -50,7 +50,10 @@ export type NumberTable = (typeof numberTables)[number]
 
 export interface AccountCopy {
   readonly accountId: string
-  readonly tables: Readonly<Record<AccountTable, readonly CopiedRow[]>>
+  readonly tables: Readonly<Record<Exclude<AccountTable, 'list_rights'>, readonly CopiedRow[]>> & {
+    /** Absent from a center of an earlier version, which knows none. */
+    readonly list_rights?: readonly CopiedRow[] | undefined
+  }
   /** All that it has of changes is of those up to this number; 0 from older servers. */
   readonly seq: number
 }
@@ -146,7 +149,7 @@ export const edgeAccountEndpoint = defineEndpoint<object, AccountCopy>({
       project_hours: rows,
       state_registrations: rows,
       internal_dnc_lists: rows,
-      list_rights: rows.default([]),
+      list_rights: rows.optional(),
       list_versions: rows,
     }),
     seq: z.int().default(0),

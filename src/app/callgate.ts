@@ -213,11 +213,14 @@ async function followChanges(callgate: Callgate): Promise<void> {
   const { storage, settings, data, changes, runtime, acknowledgedOptOuts } = callgate
   if (!storage.traits.isShared && !storage.traits.isCopy) return
   const { openListFiles, putInForce } = await import('./lists/list-files.js')
-  const { readListsInForce } = await import('../storage/cluster/list-versions.js')
+  const { readListsInForce, readListsNowhereInForce } = await import(
+    '../storage/cluster/list-versions.js'
+  )
   const place = openListFiles(settings)?.place
   const readInForce = async () => {
     const inForce = await readListsInForce(storage.reads)
-    putInForce(inForce, { data, settings, place })
+    const needed = storage.traits.isCopy ? await readListsNowhereInForce(storage.reads) : []
+    putInForce(inForce, { data, settings, place, needed })
   }
   // A command has no feed.
   if (!storage.feed) return await readInForce()

@@ -24,8 +24,10 @@ import type { Db } from '../storage/tables.js'
 import { servesNoEdges } from './edge-access.js'
 
 export interface CenterDeps {
-  /** Says of a published list whether the account may use it. */
-  readonly readListAccess: (accountId: string) => Promise<(name: string) => boolean>
+  /** Says of a published list whether the account may use it, or cannot do without it although it may not. */
+  readonly readListAccess: (
+    accountId: string,
+  ) => Promise<(name: string) => 'use' | 'needed' | 'none'>
   readonly storage: Pick<OpenDatabase, 'db' | 'feed' | 'traits'>
   readonly timers: Pick<Timers, 'monotonicMs'>
 }
@@ -87,11 +89,15 @@ export class Center {
     }
   }
 
-  /** Of lists that the account may use. */
+  /** Of lists that the account may use; those that it needs beside them are in force nowhere at the edge. */
   async #readListVersions(accountId: string): Promise<readonly CopiedRow[]> {
-    const canUse = await this.#readListAccess(accountId)
+    const findAccess = await this.#readListAccess(accountId)
     const all = await this.#db.selectFrom('list_versions').selectAll().execute()
-    return all.filter(({ name }) => canUse(name)).map((row) => ({ ...row }))
+    return all.flatMap((row) => {
+      const access = findAccess(row.name)
+      if (access === 'none') return []
+      return [{ ...row, in_force: access === 'needed' ? 0 : row.in_force }]
+    })
   }
 
   async #readNewest(): Promise<number> {

@@ -211,7 +211,10 @@ it('wrong input is refused with what to do', async () => {
   ).toContain('ported numbers are the same for all accounts')
   expect(await lab.refused('import', 'list', 'acme/us-dnc', file)).toContain("name 'acme/us-dnc'")
   expect(await share('us-dnc', '--with', 'nobody', ...because)).toContain("'nobody' not found")
-  expect(await share('us-dnc', '--with', 'main', ...because)).toContain('needs no right')
+  expect(await share('us-dnc', '--with', 'main', ...because)).toContain('its own lists')
+  expect(await share('us-dnc', '--with', 'acme', '--from', 'acme', ...because)).toContain(
+    'no right',
+  )
   expect(await share('us-dnc', '--with', 'sandbox', ...because)).toContain('built in')
   expect(await share('custom-vip', '--with', 'acme', ...because)).toContain("name 'custom-vip'")
   expect(await share('ported-wireless', '--with', 'acme', ...because)).toContain('same for all')

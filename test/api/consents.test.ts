@@ -253,6 +253,16 @@ describe('a stored consent', () => {
     expect(await inForce()).toBe(later.id)
   })
 
+  it('with limits is not replaced by one given earlier on the day, whatever shows that', async () => {
+    const { add, read, decide } = await open()
+    const narrow = await add({ method: 'oral', givenAt: '2026-11-20T16:00:00Z', kinds: ['manual'] })
+    await add({ method: 'written', givenAt: '2026-11-20T15:00:00Z' })
+    expect((await read()).current).toMatchObject({ consentId: narrow.id })
+    expect((await decide('ai')).reason).toBe('no-consent')
+    const later = await add({ method: 'written', givenAt: '2026-11-20T17:00:00Z' })
+    expect((await read()).current).toMatchObject({ consentId: later.id })
+  })
+
   it('given after an opt-out lifts it, also with weaker evidence than one of the same day before', async () => {
     const { running, add, decide } = await open()
     await add({ givenAt: '2026-11-23T16:59:00Z', method: 'written' })

@@ -237,7 +237,7 @@ describe('a real account', () => {
   it('without a national list is blocked, and told which import is missing', async () => {
     const decision = await decide({ number: '2127365000', callKind: 'manual' }, running.keys.main)
     expect(decision).toMatchObject({ decision: 'block', reason: 'list-not-covering' })
-    expect(decision.message).toContain('callgate import list us-dnc')
+    expect(decision.message).toContain('callgate import us-dnc')
   })
 
   it('never sees the sandbox’s numbers', async () => {

@@ -57,7 +57,7 @@ function everyEndpoint() {
         new Center({
           storage,
           timers: systemTimers,
-          readListAccess: async () => () => true,
+          readListAccess: async () => () => 'use',
         }),
         running.callgate,
       ),

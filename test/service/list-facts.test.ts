@@ -48,8 +48,8 @@ describe('national list', () => {
   })
 
   it.each([
-    { country: 'US', command: 'callgate import list us-dnc <file>' },
-    { country: 'CA', command: 'callgate import list canada-dnc <file>' },
+    { country: 'US', command: 'callgate import us-dnc' },
+    { country: 'CA', command: 'callgate import canada-dnc' },
   ] as const)('names the missing import of $country', ({ country, command }) => {
     const found = factsOf(fakeLists({})).checkNational(n('3057361000'), country, main)
     expect(found.status === 'not-covered' && found.detail).toContain(command)
@@ -116,7 +116,7 @@ describe('a list that is too old', () => {
     expect(found.status === 'not-covered' && found.detail).toBe(
       "the list 'us-dnc' is too old to be used: it is as of 2026-10-01T00:00:00Z, more than 45 days " +
         'ago, and may be 31 days old (setting lists.maxAgeDays.usDnc, 16 CFR 310.4(b)(3)(iv)); ' +
-        'load one with: callgate import list us-dnc <file>',
+        'load one with: callgate import us-dnc',
     )
     const ofState = state('2147361000', ['TX', 'NY'])
     expect(ofState.status === 'not-covered' && ofState.detail).toContain('state-dnc-ny')
@@ -136,6 +136,7 @@ describe('a list that is too old', () => {
     const swapped = factsOf(
       {
         all: () => loaded.all(),
+        needed: new Set(),
         problems: () => [],
         onChange: (listener) => {
           announce = listener
@@ -322,7 +323,7 @@ describe('lists of accounts', () => {
     expect(national('2127361000', user('beta'))).toMatchObject({
       detail:
         "account beta has no list 'us-dnc' and no right to that of another account; load one with: " +
-        'callgate import list us-dnc <file> --account beta, or state a right: callgate lists share us-dnc --with beta',
+        'callgate import us-dnc --account beta, or state a right: callgate lists share us-dnc --with beta',
       lists: [],
     })
   })
@@ -345,6 +346,38 @@ describe('lists of accounts', () => {
     const number = region === 'TX' ? '2147361002' : '2127361002'
     expect(facts.checkState(n(number), [region], by).status).toBe(status)
   })
+
+  it('a state list that is needed, and is not here, covers nobody', () => {
+    const edge = factsOf({ ...fakeLists({ 'us-dnc': {} }), needed: new Set(['state-dnc-fl']) })
+    const check = (by: ListUser) => edge.checkState(n('8507361000'), ['FL'], by).status
+    expect(check(user('acme'))).toBe('not-covered')
+    expect(check(main)).toBe('clear')
+  })
+
+  it('a right to a state list that there is not covers nobody', () => {
+    const found = facts.checkState(
+      n('8507361000'),
+      ['FL'],
+      user('beta', { 'state-dnc-fl': 'acme' }),
+    )
+    expect(found.status).toBe('not-covered')
+    const all = facts.checkState(n('8507361000'), ['FL'], user('beta', { [allLists]: 'acme' }))
+    expect(all.status).toBe('clear')
+  })
+
+  it.each([
+    { problem: 'acme/', by: user('acme'), status: 'not-covered' },
+    { problem: 'acme/', by: user('acme', { [allLists]: 'main' }), status: 'not-covered' },
+    { problem: 'acme/', by: user('acmee', { [allLists]: 'main' }), status: 'clear' },
+    { problem: '/', by: user('acme', { [allLists]: 'main' }), status: 'not-covered' },
+    { problem: '/', by: main, status: 'clear' },
+  ])(
+    'a folder $problem that cannot be read, for $by.accountId: $status',
+    ({ problem, by, status }) => {
+      const lists = fakeLists({ 'us-dnc': {} }, [{ name: problem, detail: 'EACCES' }])
+      expect(factsOf(lists).checkNational(n('2127361005'), 'US', by).status).toBe(status)
+    },
+  )
 
   it('a list of its own that cannot be read is not replaced by that of another account', () => {
     const damaged = factsOf(
@@ -402,7 +435,7 @@ describe('litigator check', () => {
     const none = new LitigatorCheck(() => ({ lists: factsOf(fakeLists({})) }), projects)
     await expect(none.check('main', { numbers: ['2127361000'] })).rejects.toMatchObject({
       kind: 'not-available',
-      message: expect.stringContaining('callgate import list litigators <file>'),
+      message: expect.stringContaining('callgate import litigators'),
     })
   })
 

@@ -82,12 +82,23 @@ describe('rights to lists of other accounts', () => {
   })
 
   it('need a reason, and another account', async () => {
-    const { grant, owners } = await open()
+    const { rights, grant, owners } = await open()
     for (const because of ['', ' ', 'x'.repeat(501)]) {
       await expect(grant('us-dnc', 'main', because)).rejects.toMatchObject({
         problems: [{ field: 'because', value: because }],
       })
     }
+    const ofMain = {
+      accountId: 'main',
+      list: 'us-dnc',
+      ownerId: 'acme',
+      because: 'x',
+      grantedBy: 'joe',
+    }
+    await expect(rights.grant(ofMain)).rejects.toMatchObject({ problems: [{ field: 'account' }] })
+    await grant('litigators', 'main')
+    await grant('litigators', 'other')
+    await rights.end({ accountId: 'acme', list: 'litigators', endedBy: 'joe' })
     await expect(grant('us-dnc', 'acme')).rejects.toMatchObject({ problems: [{ field: 'owner' }] })
     expect([...(await owners())]).toEqual([])
   })

@@ -222,8 +222,8 @@ describe('lists', () => {
   })
 
   it.each([
-    { phone: ny, command: 'callgate import list us-dnc <file>' },
-    { phone: '4167361000', command: 'callgate import list canada-dnc <file>' },
+    { phone: ny, command: 'callgate import us-dnc' },
+    { phone: '4167361000', command: 'callgate import canada-dnc' },
   ])('a B row says which import is missing: $command', async ({ phone, command }) => {
     expect((await rowOf(phone, { plan, lists: fakeLists({}) })).detail).toContain(command)
   })

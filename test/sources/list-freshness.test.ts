@@ -210,7 +210,7 @@ describe('a litigator answer', () => {
     expect(cached.litigator(question)).toMatchObject({
       ok: false,
       reason: 'list-stale',
-      detail: expect.stringContaining('callgate import list litigators <file>'),
+      detail: expect.stringContaining('callgate import litigators'),
     })
     expect(asked).toEqual(['litigator miss', 'litigator hit', 'litigator expired'])
   })

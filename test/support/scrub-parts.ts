@@ -77,6 +77,7 @@ export function fakeLists(
   }
   return {
     all: () => [...sets.values()],
+    needed: new Set(),
     problems: () => problems,
     onChange: () => () => undefined,
   }

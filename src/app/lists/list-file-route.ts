@@ -15,9 +15,9 @@ export function createListFileRoute(callgate: Pick<Callgate, 'storage' | 'settin
     const { locateFile } = await import('./local-files.js')
     const { findListsWithContent } = await import('../../storage/cluster/list-versions.js')
     const { accountId } = caller
-    const canUse = await readListAccess(storage.reads, accountId)
+    const findAccess = await readListAccess(storage.reads, accountId)
     for (const list of await findListsWithContent(storage.reads, sha256)) {
-      if (accountId !== mainAccountId && !canUse(list.name)) continue
+      if (accountId !== mainAccountId && findAccess(list.name) !== 'use') continue
       const { kept, inUse } = locateFile(list, settings)
       for (const path of [kept, inUse]) {
         const piece = await readPieceOfVersion(path, list, from)

@@ -45,10 +45,13 @@ export function putInForce(
     data: { lists, plan },
     settings,
     place,
+    needed,
   }: {
     readonly data: Pick<ReferenceData, 'lists' | 'plan'>
     readonly settings: Settings
     readonly place: string | undefined
+    /** Lists that calls need, although they are not here. */
+    readonly needed: readonly string[]
   },
 ): void {
   const folder = getNumberingFolder(settings)
@@ -60,7 +63,10 @@ export function putInForce(
   })
   plan.setInForce(new Map(numbering))
   const ofLists = versions.filter(({ name }) => !isNumberingFileName(name))
-  lists.setInForce(ofLists.map((list) => toListInForce(list, place)))
+  lists.setInForce(
+    ofLists.map((list) => toListInForce(list, place)),
+    needed,
+  )
 }
 
 export function toListInForce(

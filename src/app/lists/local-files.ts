@@ -36,11 +36,12 @@ export function locateFile(
     await rollBackList({ folder, name, to: version, keep: keepVersions, clock: systemClock })
   }
   const { list } = splitListName(name)
-  const sameContent = findListNames(folder)
-    .filter((other) => other !== name && splitListName(other).list === list)
-    .flatMap((other) => [
-      resolveListPath(folder, other),
-      resolveVersionPath(folder, other, version),
-    ])
-  return { inUse, kept: resolveVersionPath(folder, name, version), use, sameContent }
+  const findSameContent = () =>
+    findListNames(folder)
+      .names.filter((other) => other !== name && splitListName(other).list === list)
+      .flatMap((other) => [
+        resolveListPath(folder, other),
+        resolveVersionPath(folder, other, version),
+      ])
+  return { inUse, kept: resolveVersionPath(folder, name, version), use, findSameContent }
 }

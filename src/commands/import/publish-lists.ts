@@ -136,7 +136,10 @@ async function publish(
     const lists: ListToPublish[] = []
     for (const one of imported) lists.push(await describeFile(one, settings))
     for (const list of lists) await files.put(list, list.path)
-    if (stageSeconds > 0) {
+    // The same content again has the same version, which is in force.
+    const isNew = ({ name, version }: PublishedList) =>
+      !inForce.some((one) => one.name === name && one.version === version)
+    if (stageSeconds > 0 && lists.some(isNew)) {
       await restoreNumbering(inForce, settings)
       await stageLists(db, lists)
       await sleep(stageSeconds * 1_000)

@@ -24,7 +24,7 @@ import {
   nationalListNames,
   splitListName,
 } from '../../data/number-list/list-names.js'
-import { findListNames, resolveListPath } from '../../data/number-list/list-paths.js'
+import { findListNames, resolveListPath, toNamePrefix } from '../../data/number-list/list-paths.js'
 import type { ListInForce } from '../../data/number-list/list-store.js'
 import { ocnFileKind, readOcnClasses, resolveOcnFilePath } from '../../data/numbering/line-class.js'
 import {
@@ -71,7 +71,7 @@ export interface DataOverview {
   readonly lists: readonly DataRow[]
   readonly numbering: readonly DataRow[]
   readonly facts: readonly DataRow[]
-  /** Lists that the checks need but that no account has imported. */
+  /** Lists that the checks need but that are not imported for account main. */
   readonly missing: readonly string[]
 }
 
@@ -97,9 +97,7 @@ export async function readDataOverview(options: OverviewOptions): Promise<DataOv
     lists,
     numbering: addInForce(numberingRows(options), ofNumbering),
     facts: factRows(options),
-    missing: expected.filter(
-      (list) => !lists.some(({ name }) => splitListName(name).list === list),
-    ),
+    missing: expected.filter((name) => !lists.some((row) => row.name === name)),
   }
 }
 
@@ -149,7 +147,9 @@ async function listRows({ settings, now, verify }: OverviewOptions): Promise<Dat
   const folder = getListsFolder(settings)
   const ages = createListAges(settings.lists)
   const rows: DataRow[] = []
-  for (const name of [...findListNames(folder)].sort()) {
+  const { names, failures } = findListNames(folder)
+  for (const [path, cause] of failures) rows.push(toDamagedRow(toNamePrefix(folder, path), cause))
+  for (const name of [...names].sort()) {
     const { list: expected } = splitListName(name)
     try {
       const path = resolveListPath(folder, name)

@@ -8,8 +8,9 @@ import {
   isListName,
   toAccountListName,
 } from '../../data/number-list/list-names.js'
-import { type KeptVersion, rollBackList, versionsOf } from '../../data/number-list/list-rollback.js'
+import { rollBackList } from '../../data/number-list/list-rollback.js'
 import type { ListInForce } from '../../data/number-list/list-store.js'
+import { findVersions, type ListVersionFile } from '../../data/number-list/list-version-files.js'
 import { mainAccountId } from '../../domain/caller.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { systemClock } from '../../runtime/runtime.js'
@@ -145,7 +146,7 @@ function registerVersions(group: Command, terminal: Terminal): void {
     .addOption(accountOption)
     .action((list: string, { account }: OwnedListOptions, command: Command) => {
       const name = requireListName(list, account)
-      const versions = versionsOf(getListsFolder(loadCommandSettings(command)), name)
+      const versions = findVersions(getListsFolder(loadCommandSettings(command)), name)
       if (versions.length === 0) {
         throw new CommandFailure(`list '${name}' not found (see: callgate lists)`)
       }
@@ -170,7 +171,7 @@ function requireListName(list: string, account: string): string {
   throw new CommandFailure(`account '${account}' not found (see: callgate accounts list)`, 2)
 }
 
-function describeVersions(versions: readonly KeptVersion[]): string {
+function describeVersions(versions: readonly ListVersionFile[]): string {
   return formatTable(
     ['version', 'entries', 'as of', 'imported', 'by', 'replaced', 'state'],
     versions.map(({ version, size, asOf, importedAt, feed, previous, inUse }) => [
@@ -185,7 +186,7 @@ function describeVersions(versions: readonly KeptVersion[]): string {
   )
 }
 
-function formatVersionsJson(versions: readonly KeptVersion[]): string {
+function formatVersionsJson(versions: readonly ListVersionFile[]): string {
   const shown = versions.map(({ version, size, asOf, importedAt, feed, previous, inUse }) => ({
     version,
     entries: size,

@@ -6,6 +6,7 @@
 import type { Callgate } from '../../app/callgate.js'
 import { resolveAriServers } from '../../asterisk/ari/ari-servers.js'
 import {
+  affectsList,
   findApplicableLists,
   formatImportCommand,
   type ListOwners,
@@ -118,7 +119,7 @@ export function describeMissingList(
       const aged = findListAgeProblem(found, deps)
       return aged?.state === 'stale' ? aged.text : undefined
     }
-    const problem = lists.problems().find((one) => one.name === undefined || one.name === name)
+    const problem = lists.problems().find((one) => affectsList(one.name, name))
     if (problem) return `${name} cannot be used: ${problem.detail}`
   }
   return `${toAccountListName(user.accountId, list)} is not imported`

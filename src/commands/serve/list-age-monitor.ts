@@ -7,7 +7,6 @@ import {
   isUsedByChecks,
   litigatorListName,
   nationalListNames,
-  splitListName,
 } from '../../data/number-list/list-names.js'
 import type { ListState, NumberSet } from '../../domain/number-set.js'
 import { formatInstant } from '../../domain/time/dates.js'
@@ -19,10 +18,9 @@ type MissingListsDeps = ListAgeDeps & Pick<Callgate, 'remote'>
 const daySeconds = 86_400
 const expectedLists = [...Object.values(nationalListNames), litigatorListName]
 
-/** Lists without which real accounts are blocked and that no account has; none with a remote source. */
+/** Missing lists without which account main, and those that use its lists, are blocked; none with a remote source. */
 export function findMissingLists({ data, remote }: MissingListsDeps): readonly string[] {
-  const all = new Set(data.lists.all().map(({ name }) => splitListName(name).list))
-  return remote ? [] : expectedLists.filter((list) => !all.has(list))
+  return remote ? [] : expectedLists.filter((name) => data.lists.get(name) === undefined)
 }
 
 /** Includes missing lists, so that an alert does not end because a file is gone. */

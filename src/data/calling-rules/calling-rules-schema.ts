@@ -301,6 +301,17 @@ const conversationSchema = z
   })
   .refine(hasDatesInOrder, datesInOrder)
 
+function exceptionsSchema(known: DefinedNames) {
+  const region = reference(known.regions, 'regions')
+  return z
+    .array(exceptionSchema({ region, day: daySchema, text, confidence }))
+    .refine(
+      (rows) => new Set(rows.map(({ id }) => id)).size === rows.length,
+      'must have each id once',
+    )
+    .default([])
+}
+
 function documentSchema(known: DefinedNames) {
   const code = z.string().regex(/^[A-Z]{2}$/, 'must be two capital letters')
   return z.strictObject({
@@ -362,16 +373,7 @@ function documentSchema(known: DefinedNames) {
       holiday: reference(known.holidays, 'holidays'),
       observedPolicy: reference(known.policies, 'observedPolicies'),
     }).optional(),
-    exceptions: z
-      .array(
-        exceptionSchema({
-          region: reference(known.regions, 'regions'),
-          day: daySchema,
-          text,
-          confidence,
-        }),
-      )
-      .default([]),
+    exceptions: exceptionsSchema(known),
     reassignedReleases: z.array(releaseSchema).default([]),
     conversations: z.array(conversationSchema).default([]),
     callerIdRules: z

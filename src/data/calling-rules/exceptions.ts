@@ -39,7 +39,7 @@ export const exceptionSchema = ({ region, day, text, confidence }: ExceptionFiel
 
 export type ExceptionRow = z.output<ReturnType<typeof exceptionSchema>>
 
-/** By every clock of the plan the day is the same or later, and the same or earlier. */
+/** The day where it is latest: no time zone is more than 14 hours ahead of UTC. */
 const latestDay = (at: Instant) => toUtcDay(at + 14 * msPerHour)
 
 export class Exceptions {

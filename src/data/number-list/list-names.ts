@@ -11,6 +11,16 @@ export function toAccountListName(accountId: string, list: string): string {
   return accountId === mainAccountId ? list : `${accountId}/${list}`
 }
 
+/**
+ * Whether a problem is one of a list: of the list itself, of all lists (`undefined`), of those of an account (`acme/`), or of those of all
+ * accounts but main (`/`).
+ */
+export function affectsList(problemName: string | undefined, name: string): boolean {
+  if (problemName === undefined || problemName === name) return true
+  if (problemName === '/') return name.includes('/')
+  return problemName.endsWith('/') && name.startsWith(problemName)
+}
+
 /** The account that a list belongs to, and the list as given to `callgate import list`. */
 export function splitListName(name: string): { readonly owner: string; readonly list: string } {
   const end = name.indexOf('/')
@@ -103,7 +113,8 @@ export function isPortedList(name: string): boolean {
   return Object.values<string>(portedListNames).includes(name)
 }
 
-function isStateList(name: string): boolean {
+/** Of account main, whose state lists all accounts need. */
+export function isStateList(name: string): boolean {
   const region = statePattern.exec(name)?.[1]
   return region !== undefined && findRegionCountry(region.toUpperCase()) !== undefined
 }

@@ -4,7 +4,7 @@
  */
 import { readdirSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { mainAccountId } from '../../domain/caller.js'
 import { getErrorCode } from '../../errors.js'
 import { numberListExtension } from './format/number-list-format.js'
@@ -40,22 +40,58 @@ export function resolveVersionPath(folder: string, name: string, version: string
   return join(resolveVersionsFolder(folder, name), `${list}.${version}${numberListExtension}`)
 }
 
-/** The names of all lists with a file, among those of all accounts: `us-dnc`, `acme/us-dnc`. */
-export function findListNames(folder: string): readonly string[] {
-  return [mainAccountId, ...listFilesIn(join(folder, accountsFolder))].flatMap((accountId) =>
-    toListNames(accountId, listFilesIn(resolveAccountFolder(folder, accountId))),
-  )
+/** The beginning of the names of the lists of an account, or of all accounts but main, whose folder this is. */
+export function toNamePrefix(folder: string, path: string): string {
+  return path === join(folder, accountsFolder) ? '/' : `${basename(path)}/`
+}
+
+export interface FoundLists {
+  /** Of all lists with a file, among those of all accounts: `us-dnc`, `acme/us-dnc`. */
+  readonly names: readonly string[]
+  /** Why the folder of an account, or with those of all accounts, cannot be read, by its path. */
+  readonly failures: ReadonlyMap<string, Error>
+}
+
+/** Throws if the folder of all lists cannot be read; one that does not exist has none. */
+export function findListNames(folder: string): FoundLists {
+  const names = [...toListNames(mainAccountId, listFilesIn(folder))]
+  const failures = new Map<string, Error>()
+  const listOf = (path: string) => {
+    try {
+      return listFilesIn(path)
+    } catch (cause) {
+      addFailure(failures, path, cause)
+      return []
+    }
+  }
+  for (const accountId of listOf(join(folder, accountsFolder))) {
+    names.push(...toListNames(accountId, listOf(resolveAccountFolder(folder, accountId))))
+  }
+  return { names, failures }
 }
 
 /** As {@link findListNames}, without waiting for the disk. */
-export async function findListNamesInBackground(folder: string): Promise<readonly string[]> {
-  const names: string[] = []
-  const accounts = await listFilesInBackground(join(folder, accountsFolder))
-  for (const accountId of [mainAccountId, ...accounts]) {
-    const files = await listFilesInBackground(resolveAccountFolder(folder, accountId))
-    names.push(...toListNames(accountId, files))
+export async function findListNamesInBackground(folder: string): Promise<FoundLists> {
+  const names = [...toListNames(mainAccountId, await listFilesInBackground(folder))]
+  const failures = new Map<string, Error>()
+  const listOf = async (path: string) => {
+    try {
+      return await listFilesInBackground(path)
+    } catch (cause) {
+      addFailure(failures, path, cause)
+      return []
+    }
   }
-  return names
+  for (const accountId of await listOf(join(folder, accountsFolder))) {
+    names.push(...toListNames(accountId, await listOf(resolveAccountFolder(folder, accountId))))
+  }
+  return { names, failures }
+}
+
+/** A stray file among the folders of accounts has no lists. */
+function addFailure(failures: Map<string, Error>, path: string, cause: unknown): void {
+  if (getErrorCode(cause) === 'ENOTDIR') return
+  failures.set(path, cause instanceof Error ? cause : new Error(String(cause)))
 }
 
 function toListNames(accountId: string, files: readonly string[]): readonly string[] {
@@ -81,9 +117,7 @@ async function listFilesInBackground(folder: string): Promise<string[]> {
   }
 }
 
-/** A stray file among the folders of accounts has no lists. */
 function requireMissing(cause: unknown): [] {
-  const code = getErrorCode(cause)
-  if (code === 'ENOENT' || code === 'ENOTDIR') return []
+  if (getErrorCode(cause) === 'ENOENT') return []
   throw cause
 }

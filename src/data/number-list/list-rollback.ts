@@ -20,13 +20,6 @@ import {
   removeListLeftovers,
 } from './list-version-files.js'
 
-export {
-  findVersions as versionsOf,
-  keepVersion,
-  type ListVersionFile as KeptVersion,
-  pruneVersions,
-} from './list-version-files.js'
-
 export interface RollbackOptions {
   readonly folder: string
   readonly name: string

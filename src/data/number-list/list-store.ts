@@ -22,8 +22,14 @@ import {
   openNumberListInBackground,
 } from './format/number-list.js'
 import { readNumberListHeader } from './format/number-list-format.js'
-import { splitListName } from './list-names.js'
-import { findListNames, findListNamesInBackground, resolveListPath } from './list-paths.js'
+import { affectsList, splitListName } from './list-names.js'
+import {
+  type FoundLists,
+  findListNames,
+  findListNamesInBackground,
+  resolveListPath,
+  toNamePrefix,
+} from './list-paths.js'
 
 /** A file, or the whole folder, that cannot be used. */
 export interface ListProblem {
@@ -73,12 +79,14 @@ interface ScanEntry extends FileObservation<NumberList> {
   readonly current: KnownList | undefined
 }
 
-/** The stamps of the files by the names of their lists, or why the folder cannot be read. */
-type FolderObservation = ReadonlyMap<string, string> | Error
+/** The stamps of the files by the names of their lists, and which folders cannot be read, or why none can. */
+type FolderObservation =
+  | { readonly stamps: ReadonlyMap<string, string>; readonly failures: FoundLists['failures'] }
+  | Error
 
 interface FolderScan {
   readonly entries: readonly ScanEntry[]
-  readonly folderProblem: ListProblem | undefined
+  readonly folderProblems: readonly ListProblem[]
 }
 
 export class ListStore {
@@ -89,7 +97,8 @@ export class ListStore {
   /** Of {@link #known}, what may be used. */
   #usable: ReadonlyMap<string, NumberSet> = new Map()
   #inForce: ReadonlyMap<string, ListInForce> = new Map()
-  #folderProblem: ListProblem | undefined
+  #needed: ReadonlySet<string> = new Set()
+  #folderProblems: readonly ListProblem[] = []
   #problems: readonly ListProblem[] = []
   #inBackground: Promise<boolean> | undefined
 
@@ -108,14 +117,25 @@ export class ListStore {
     return [...this.#usable.values()]
   }
 
-  /** Of the lists named here, no other version is used from now on. Lists that are not named are used as they are. */
-  setInForce(lists: readonly ListInForce[]): void {
-    const before = this.#inForce
+  /** Lists that calls need, although they are not here. */
+  get needed(): ReadonlySet<string> {
+    return this.#needed
+  }
+
+  /**
+   * Of the lists named here, no other version is used from now on. Lists that are not named are used as they are. For
+   * `needed` see {@link ListStore.needed}.
+   */
+  setInForce(lists: readonly ListInForce[], needed: readonly string[] = []): void {
+    const [before, neededBefore] = [this.#inForce, this.#needed]
     this.#inForce = new Map(lists.map((list) => [list.name, list]))
+    this.#needed = new Set(needed)
     const names = [...new Set([...before.keys(), ...this.#inForce.keys()])]
-    const changed = names.filter(
-      (name) => before.get(name)?.version !== this.#inForce.get(name)?.version,
-    )
+    const changed = [
+      ...names.filter((name) => before.get(name)?.version !== this.#inForce.get(name)?.version),
+      ...needed.filter((name) => !neededBefore.has(name)),
+      ...[...neededBefore].filter((name) => !this.#needed.has(name)),
+    ]
     if (changed.length === 0) return
     this.#select()
     for (const listener of this.#listeners) listener(changed)
@@ -179,8 +199,9 @@ export class ListStore {
   #findLoaded(entry: ScanEntry, known: ReadonlyMap<string, KnownList>): KnownList | undefined {
     const unread = entry.current ?? this.#keepInForce(entry)
     if (unread || entry.stamp === undefined) return unread
-    for (const { stamp, content } of known.values()) {
-      if (stamp === entry.stamp && content) return toLoaded(entry, content)
+    for (const { stamp, content, problem } of known.values()) {
+      // Beside a problem, the content is that of an earlier file.
+      if (stamp === entry.stamp && content && !problem) return toLoaded(entry, content)
     }
     return undefined
   }
@@ -214,8 +235,11 @@ export class ListStore {
 
   #observe(): FolderObservation {
     try {
-      const names = this.#listNames(findListNames(this.#folder))
-      return new Map(names.map((name) => [name, readFileStamp(this.#resolvePath(name))]))
+      const { names, failures } = findListNames(this.#folder)
+      const stamps = this.#listNames(names, failures).map(
+        (name) => [name, readFileStamp(this.#resolvePath(name))] as const,
+      )
+      return { stamps: new Map(stamps), failures }
     } catch (cause) {
       return new Error(messageOf(cause))
     }
@@ -224,31 +248,47 @@ export class ListStore {
   /** Like {@link #observe}, but does not wait for the disk. */
   async #observeInBackground(): Promise<FolderObservation> {
     try {
+      const { names, failures } = await findListNamesInBackground(this.#folder)
       const stamps = new Map<string, string>()
-      for (const name of this.#listNames(await findListNamesInBackground(this.#folder))) {
+      for (const name of this.#listNames(names, failures)) {
         stamps.set(name, await readFileStampInBackground(this.#resolvePath(name)))
       }
-      return stamps
+      return { stamps, failures }
     } catch (cause) {
       return new Error(messageOf(cause))
     }
   }
 
-  /** Of the files, and of the lists in use. */
-  #listNames(ofFiles: readonly string[]): readonly string[] {
-    return [...new Set([...ofFiles, ...this.#known.keys()])].sort()
+  /** Of the files, and of the lists in use whose folder can be read. */
+  #listNames(ofFiles: readonly string[], failures: FoundLists['failures']): readonly string[] {
+    const known = [...this.#known.keys()].filter((name) => !this.#isUnreadable(name, failures))
+    return [...new Set([...ofFiles, ...known])].sort()
   }
 
-  /** If the folder cannot be read, the lists in use are unchanged. */
+  #isUnreadable(name: string, failures: FoundLists['failures']): boolean {
+    const paths = [...failures.keys()]
+    return paths.some((path) => affectsList(toNamePrefix(this.#folder, path), name))
+  }
+
+  /** The lists in use of a folder that cannot be read are unchanged. */
   #scan(observed: FolderObservation): FolderScan {
-    if (!(observed instanceof Error)) {
-      const entries = [...observed].flatMap(([name, stamp]) => this.#scanEntry(name, stamp) ?? [])
-      return { entries, folderProblem: undefined }
+    const keep = (isKept: (name: string) => boolean) =>
+      [...this.#known].flatMap(([name, known]) =>
+        isKept(name) ? [this.#toUnchanged(name, known)] : [],
+      )
+    if (observed instanceof Error) {
+      const olderInUse = this.all().length > 0
+      const problem = { path: this.#folder, detail: observed.message, olderInUse }
+      return { entries: keep(() => true), folderProblems: [problem] }
     }
-    const olderInUse = this.all().length > 0
-    const folderProblem = { path: this.#folder, detail: observed.message, olderInUse }
-    const entries = [...this.#known].map(([name, known]) => this.#toUnchanged(name, known))
-    return { entries, folderProblem }
+    const { stamps, failures } = observed
+    const entries = [...stamps].flatMap(([name, stamp]) => this.#scanEntry(name, stamp) ?? [])
+    const kept = keep((name) => this.#isUnreadable(name, failures))
+    const folderProblems = [...failures].map(([path, { message: detail }]): ListProblem => {
+      const name = toNamePrefix(this.#folder, path)
+      return { name, path, detail, olderInUse: kept.some((one) => affectsList(name, one.name)) }
+    })
+    return { entries: [...entries, ...kept], folderProblems }
   }
 
   #scanEntry(name: string, stamp: string): ScanEntry | undefined {
@@ -271,14 +311,15 @@ export class ListStore {
   }
 
   /** Replaces all lists at once, then calls the listeners. */
-  #adopt({ folderProblem }: FolderScan, known: ReadonlyMap<string, KnownList>): boolean {
+  #adopt({ folderProblems }: FolderScan, known: ReadonlyMap<string, KnownList>): boolean {
     const before = this.#known
-    const folderProblemBefore = this.#folderProblem?.detail
+    const problemsBefore = JSON.stringify(this.#folderProblems)
     this.#known = known
-    this.#folderProblem = folderProblem
+    this.#folderProblems = folderProblems
     this.#select()
     const changed = [...known.keys()].filter((name) => before.get(name) !== known.get(name))
-    if (changed.length === 0 && folderProblemBefore === folderProblem?.detail) return false
+    const hasSameProblems = problemsBefore === JSON.stringify(folderProblems)
+    if (changed.length === 0 && hasSameProblems) return false
     for (const listener of this.#listeners) listener(changed)
     return true
   }
@@ -286,7 +327,7 @@ export class ListStore {
   /** A list that is not in force is like one that is missing. */
   #select(): void {
     const usable = new Map<string, NumberSet>()
-    const problems: ListProblem[] = this.#folderProblem ? [this.#folderProblem] : []
+    const problems: ListProblem[] = [...this.#folderProblems]
     for (const name of [...new Set([...this.#known.keys(), ...this.#inForce.keys()])].sort()) {
       const { content, problem } = this.#known.get(name) ?? {}
       const inForce = this.#inForce.get(name)
@@ -307,7 +348,7 @@ export class ListStore {
 function shareMemory(loaded: KnownList, known: ReadonlyMap<string, KnownList>): KnownList {
   const { content } = loaded
   for (const other of known.values()) {
-    if (content === undefined || other.content?.version !== content.version) continue
+    if (!content || loaded.problem || other.content?.version !== content.version) continue
     return { ...loaded, content: other.content.withName(content.name) }
   }
   return loaded

@@ -7,16 +7,18 @@ import {
   copyFileSync,
   existsSync,
   linkSync,
+  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
+  writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Instant } from '../../domain/time/clock.js'
 import { DataFileError, getErrorCode } from '../../errors.js'
 import { ensureFolder, moveIntoPlace, syncFile, syncFolder } from '../../runtime/folders.js'
 import { removeLeftovers } from '../files/leftover-files.js'
-import { hasEqualContent } from './format/equal-content.js'
+import { hasEqualContent, mayHaveEqualContent } from './format/equal-content.js'
 import {
   type NumberListHeader,
   numberListExtension,
@@ -68,6 +70,42 @@ export function removeListLeftovers(folder: string, name: string, now: Instant):
   removeLeftovers(join(resolveVersionsFolder(folder, name), basename(list)), now)
 }
 
+/** What a list that is a link to the file of another account would say of its own import. */
+type OwnImport = Pick<NumberListHeader, 'feed' | 'importedAt' | 'previous' | 'sources'>
+
+interface NamedVersion {
+  readonly name: string
+  readonly version: string
+}
+
+function resolveOwnImportPath(folder: string, { name, version }: NamedVersion): string {
+  const file = `${splitListName(name).list}.${version}.json`
+  return join(resolveVersionsFolder(folder, name), file)
+}
+
+function writeOwnImport(folder: string, of: NamedVersion, header: OwnImport): void {
+  const path = resolveOwnImportPath(folder, of)
+  const { feed, importedAt, previous, sources } = header
+  // The same content again has replaced nothing.
+  if (previous === of.version && existsSync(path)) return
+  ensureFolder(dirname(path))
+  const aside = join(dirname(path), `.${basename(path)}.${process.pid}.part`)
+  writeFileSync(aside, JSON.stringify({ feed, importedAt, previous, sources }), { flush: true })
+  moveIntoPlace(aside, path)
+}
+
+/** The header as it would be in a file of its own. */
+function withOwnImport<Of extends Header>(folder: string, name: string, header: Of): Of {
+  try {
+    const { version } = header
+    const text = readFileSync(resolveOwnImportPath(folder, { name, version }), 'utf8')
+    return { ...header, ...(JSON.parse(text) as OwnImport) }
+  } catch (cause) {
+    if (getErrorCode(cause) === 'ENOENT') return header
+    throw cause
+  }
+}
+
 export interface ListReplacement {
   readonly folder: string
   readonly name: string
@@ -102,33 +140,36 @@ export async function replaceList(
 
 /**
  * Registries sell the same numbers to many accounts: replaces the file by a link to that of another account with the same content, as of
- * the same instant, so that disk and memory have it once. Returns the version of that file, whose header names the files it was imported from.
+ * the same instant, so that disk and memory have it once. Returns the version of that file. What its header says of the import of the other
+ * account is kept for this one beside the versions.
  */
 async function linkToEqualList(folder: string, name: string): Promise<string | undefined> {
   const path = resolveListPath(folder, name)
   const { list } = splitListName(name)
-  const others = findListNames(folder).filter(
+  const others = findListNames(folder).names.filter(
     (other) => other !== name && splitListName(other).list === list,
   )
+  const aside = join(dirname(path), `.${basename(path)}.${process.pid}.new`)
   for (const other of others) {
     const otherPath = resolveListPath(folder, other)
-    if (!(await hasEqualContent(path, otherPath))) continue
-    const aside = join(dirname(path), `.${basename(path)}.${process.pid}.new`)
     try {
+      if (!mayHaveEqualContent(path, otherPath)) continue
+      // The other list may be replaced at any moment, but not what the link is to.
       linkSync(realpathSync(otherPath), aside)
-      moveIntoPlace(aside, path)
-    } catch (cause) {
+      if (await hasEqualContent(path, aside)) {
+        const { version } = readNumberListHeader(aside)
+        writeOwnImport(folder, { name, version }, readNumberListHeader(path))
+        moveIntoPlace(aside, path)
+        return version
+      }
+      rmSync(aside)
+    } catch {
+      // Without hard links, for example. The list is in place already, in a file of its own.
       rmSync(aside, { force: true })
-      // Without hard links, each has a file of its own.
-      if (!linkFailures.has(`${getErrorCode(cause)}`)) throw cause
-      return undefined
     }
-    return readNumberListHeader(path).version
   }
   return undefined
 }
-
-const linkFailures: ReadonlySet<string> = new Set(['EXDEV', 'EPERM', 'ENOTSUP', 'EMLINK', 'ENOSYS'])
 
 /** Throws if the list was replaced concurrently, which the lock prevents unless hosts share a name. */
 function refuseConcurrentReplace(path: string, expected: string): void {
@@ -172,16 +213,21 @@ export function pruneVersions(folder: string, name: string, keep: number, replac
   const going = [...order.slice(keep).map(({ version }) => version)]
   // After a crash before the replacement, the list in use still has both of its links.
   if (inUse !== undefined) going.push(inUse)
-  for (const version of going) rmSync(resolveVersionPath(folder, name, version), { force: true })
+  for (const version of going) {
+    rmSync(resolveVersionPath(folder, name, version), { force: true })
+    if (version !== inUse) rmSync(resolveOwnImportPath(folder, { name, version }), { force: true })
+  }
 }
 
 /** The list in use, then the kept versions, newest first. Files that cannot be read are left out. */
 export function findVersions(folder: string, name: string): readonly ListVersionFile[] {
   const path = resolveListPath(folder, name)
-  const current = readableHeader(path)
+  const head = readableHeader(path)
+  const current = head && withOwnImport(folder, name, head)
   const kept = findKeptFiles(folder, name).flatMap(({ version, header }) => {
     if (!header || version === current?.version) return []
-    return [{ ...header, path: resolveVersionPath(folder, name, version), inUse: false }]
+    const own = withOwnImport(folder, name, header)
+    return [{ ...own, path: resolveVersionPath(folder, name, version), inUse: false }]
   })
   kept.sort((one, other) => other.importedAt - one.importedAt)
   return [...(current ? [{ ...current, path, inUse: true }] : []), ...kept]

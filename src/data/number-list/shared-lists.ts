@@ -7,10 +7,12 @@ import type { ListProblem, ListStore } from './list-store.js'
 export interface ListsMessage {
   readonly lists: readonly NumberListParts[]
   readonly problems: readonly ListProblem[]
+  readonly needed: readonly string[]
 }
 
-export function shareLists(store: Pick<ListStore, 'all' | 'problems'>): ListsMessage {
-  return { lists: store.all().map(toParts), problems: store.problems() }
+export function shareLists(store: Pick<ListStore, 'all' | 'needed' | 'problems'>): ListsMessage {
+  const lists = store.all().map(toParts)
+  return { lists, problems: store.problems(), needed: [...store.needed] }
 }
 
 function toParts(list: NumberSet): NumberListParts {
@@ -18,10 +20,13 @@ function toParts(list: NumberSet): NumberListParts {
   throw new TypeError(`the list '${list.name}' is not in shared memory`)
 }
 
-export class SharedLists implements Pick<ListStore, 'get' | 'all' | 'problems' | 'onChange'> {
+export class SharedLists
+  implements Pick<ListStore, 'get' | 'all' | 'needed' | 'problems' | 'onChange'>
+{
   readonly #listeners = new Set<(names: readonly string[]) => void>()
   #lists: ReadonlyMap<string, NumberSet> = new Map()
   #problems: readonly ListProblem[] = []
+  #needed: ReadonlySet<string> = new Set()
 
   constructor(message: ListsMessage) {
     this.replace(message)
@@ -35,6 +40,10 @@ export class SharedLists implements Pick<ListStore, 'get' | 'all' | 'problems' |
     return [...this.#lists.values()]
   }
 
+  get needed(): ReadonlySet<string> {
+    return this.#needed
+  }
+
   problems(): readonly ListProblem[] {
     return this.#problems
   }
@@ -45,10 +54,11 @@ export class SharedLists implements Pick<ListStore, 'get' | 'all' | 'problems' |
   }
 
   /** Replaces all lists at once, then calls the listeners. */
-  replace({ lists, problems }: ListsMessage): void {
+  replace({ lists, problems, needed }: ListsMessage): void {
     const received = lists.map((parts) => new NumberList(parts))
     this.#lists = new Map(received.map((list) => [list.name, list]))
     this.#problems = problems
+    this.#needed = new Set(needed)
     for (const listener of this.#listeners) listener([...this.#lists.keys()])
   }
 }

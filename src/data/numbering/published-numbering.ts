@@ -78,7 +78,7 @@ export function locateNumberingFile(options: NumberingFileOptions): LocalFile {
     await copyIntoPlace(kept, inUse)
     await pruneVersions(options)
   }
-  return { inUse, kept, use, sameContent: [] }
+  return { inUse, kept, use, findSameContent: () => [] }
 }
 
 export interface KeptNumberingFile {

@@ -55,7 +55,7 @@ export function findEvidence({
 
 /**
  * Whether the permission on file was given later than a consent that is reported now: by the day, on one day by the stronger
- * evidence unless an opt-out has come between them, then by the time.
+ * evidence unless an opt-out has come between them, then by the time. One with limits is not replaced by an earlier one of the day.
  */
 export function isGivenLater(
   kept: EbrRecord,
@@ -68,7 +68,10 @@ export function isGivenLater(
   // What is fixed has the same age at every instant.
   if (kept.type !== 'P' || kept.isFixed) return false
   if (kept.contactOn !== reported.contactOn) return kept.contactOn > reported.contactOn
-  const { evidence } = kept.consent ?? withoutEvidence
+  const { evidence, kinds, purposes, endsOn } = kept.consent ?? withoutEvidence
+  const isLimited = (kinds ?? purposes ?? endsOn) !== undefined
+  if (isLimited && (kept.contactAt ?? Number.POSITIVE_INFINITY) > (reported.contactAt ?? 0))
+    return true
   if (evidence !== reported.evidence && kept.storedSeq >= reported.optedOutSeq) {
     return rankEvidence(evidence) > rankEvidence(reported.evidence)
   }

@@ -5,12 +5,13 @@
  */
 import type { ListAges } from '../../data/number-list/list-ages.js'
 import {
+  affectsList,
   findApplicableLists,
+  formatImportCommand,
   type ListUser,
   litigatorListName,
   nationalListNames,
   portedListNames,
-  splitListName,
   toAccountListName,
   toStateListName,
 } from '../../data/number-list/list-names.js'
@@ -25,7 +26,9 @@ import type { ProjectScope } from '../projects/project-scope.js'
 /** The part of the list store that is needed here. */
 export interface Lists {
   all(): readonly NumberSet[]
-  /** Lists that exist but whose file cannot be used. A problem without a name affects every list. */
+  /** Lists that calls need, although they are not here. */
+  readonly needed: ReadonlySet<string>
+  /** Lists that exist but whose file cannot be used; see {@link affectsList}. */
   problems(): readonly { readonly name?: string; readonly detail: string }[]
   /** `listener` is called after each change of lists or problems. */
   onChange(listener: () => void): () => void
@@ -200,10 +203,17 @@ export class ListFacts implements AccountLists {
     return listedOn === undefined ? listed : ({ ...listed, listedOn } as ListFinding)
   }
 
-  /** The operator has imported the list because its calls need it, so an account without a right to it is not covered. */
+  /**
+   * The operator has imported the list because its calls need it, so an account without a right to it is not covered; nor is one with a
+   * right to a list that there is not.
+   */
   #requireRight(list: string, number: PhoneNumber, user: ListUser): ListFinding | undefined {
     if (user.accountId === mainAccountId) return undefined
-    const isNeeded = this.#loaded.has(list) || this.#findProblem(list) !== undefined
+    const isNeeded =
+      this.#loaded.has(list) ||
+      this.#deps.lists.needed.has(list) ||
+      user.listOwners.has(list) ||
+      this.#findProblem(list) !== undefined
     return isNeeded ? createNotCoveredFinding(list, number, user) : undefined
   }
 
@@ -216,13 +226,13 @@ export class ListFacts implements AccountLists {
     const age = Math.floor((now - asOf - 1) / msPerDay)
     const detail =
       `the list '${name}' is too old to be used: it is as of ${formatInstant(asOf)}, more than ` +
-      `${age} days ago, and may be ${days} days old (${rule}); ${formatImportCommand(name)}`
+      `${age} days ago, and may be ${days} days old (${rule}); load one with: ${formatImportCommand(name)}`
     return { status: 'not-covered', detail, isStale: true, lists, holdsUntil: noExpiry }
   }
 
   #findProblem(name: string): ListFinding | undefined {
     for (const problem of this.#problems) {
-      if (problem.name !== undefined && problem.name !== name) continue
+      if (!affectsList(problem.name, name)) continue
       const detail = `${name}: ${problem.detail}`
       return { status: 'not-covered', detail, isUnusable: true, ...noListEvidence }
     }
@@ -247,7 +257,7 @@ function createNotCoveredFinding(
   number: PhoneNumber,
   { accountId }: ListUser,
 ): ListFinding {
-  const load = formatImportCommand(toAccountListName(accountId, list))
+  const load = `load one with: ${formatImportCommand(toAccountListName(accountId, list))}`
   const detail =
     accountId === mainAccountId
       ? `no list '${list}' covers area code ${areaCodeOf(number)}; ${load}`
@@ -261,14 +271,8 @@ function createUncoveredFinding(
   number: PhoneNumber,
   lists: readonly ListVersion[],
 ): ListFinding {
-  const detail = `no list '${name}' covers area code ${areaCodeOf(number)}; ${formatImportCommand(name)}`
+  const detail = `no list '${name}' covers area code ${areaCodeOf(number)}; load one with: ${formatImportCommand(name)}`
   return { status: 'not-covered', detail, lists, holdsUntil: noExpiry }
-}
-
-function formatImportCommand(name: string): string {
-  const { owner, list } = splitListName(name)
-  const account = owner === mainAccountId ? '' : ` --account ${owner}`
-  return `load one with: callgate import list ${list} <file>${account}`
 }
 
 /** An unusable list ranks before a listing, since a record on file may override the listing. */

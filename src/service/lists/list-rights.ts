@@ -6,6 +6,7 @@ import {
   allLists,
   isListName,
   isPortedList,
+  isStateList,
   isUsedByChecks,
   type ListOwners,
   type ListUser,
@@ -67,13 +68,17 @@ export class ListRights {
    */
   async grant({ accountId, list, ownerId, because, grantedBy }: NewRight): Promise<void> {
     requireReason(because)
+    if (accountId === mainAccountId) {
+      throw refuse('account', accountId, 'is the operator’s own account, which uses its own lists')
+    }
     if (ownerId === accountId) {
       throw refuse('owner', ownerId, 'is the account itself, which needs no right to its own lists')
     }
     const now = this.#clock.now()
     await this.#write(async (db) => {
       await endRight(db, { accountId, list, at: now, by: grantedBy })
-      const granted = { granted_at: now, granted_by: grantedBy }
+      const last = await readLastGrant(db, accountId, list)
+      const granted = { granted_at: Math.max(now, last + 1), granted_by: grantedBy }
       await db
         .insertInto('list_rights')
         .values({
@@ -101,6 +106,18 @@ export class ListRights {
     const { db, retryWhileLocked } = this.#storage
     return retryWhileLocked(() => db.transaction().execute(work))
   }
+}
+
+/** Two rights of the same instant would be one. */
+async function readLastGrant(db: Db, accountId: string, list: string): Promise<Instant> {
+  const row = await db
+    .selectFrom('list_rights')
+    .select('granted_at')
+    .where('account_id', '=', accountId)
+    .where('list', '=', list)
+    .orderBy('granted_at', 'desc')
+    .executeTakeFirst()
+  return row?.granted_at ?? 0
 }
 
 async function endRight(
@@ -153,13 +170,19 @@ export async function readAllListOwners(db: Db): Promise<ReadonlyMap<string, Lis
   return all
 }
 
-/** What {@link canUseList} says of the account now. */
+/** What an account may do with a published list or numbering file; `needed`: its numbers are not covered without it. */
+export type ListAccess = 'use' | 'needed' | 'none'
+
+/** For each of them, as of now. */
 export async function readListAccess(
   db: Db,
   accountId: string,
-): Promise<(name: string) => boolean> {
+): Promise<(name: string) => ListAccess> {
   const listOwners = await readListOwners(db, accountId)
-  return (name) => canUseList(name, { accountId, listOwners })
+  return (name) => {
+    if (canUseList(name, { accountId, listOwners })) return 'use'
+    return isStateList(name) ? 'needed' : 'none'
+  }
 }
 
 /** Whether the account needs a published list or numbering file for its calls, and may use it. */
@@ -171,7 +194,7 @@ export function canUseList(name: string, { accountId, listOwners }: ListUser): b
 }
 
 function requireReason(because: string): void {
-  if (because.trim() !== '' && because.length <= maxReasonLength) return
+  if (because.trim() !== '' && because.trim().length <= maxReasonLength) return
   const rule = `is required and must have at most ${maxReasonLength} characters`
   throw refuse('because', because, rule)
 }

@@ -24,6 +24,17 @@ export async function readListsInForce(db: Db): Promise<readonly PublishedList[]
   return await selectVersions(db).where('in_force', '=', 1).orderBy('name').execute()
 }
 
+/** Lists of which no version is in force, as an edge has them that its account needs and may not use. */
+export async function readListsNowhereInForce(db: Db): Promise<readonly string[]> {
+  const rows = await db
+    .selectFrom('list_versions')
+    .select('name')
+    .groupBy('name')
+    .having((row) => row.fn.max('in_force'), '=', 0)
+    .execute()
+  return rows.map(({ name }) => name)
+}
+
 /** Versions that will be in force soon: published later than those in force. */
 export async function readStagedLists(db: Db): Promise<readonly PublishedList[]> {
   return await selectVersions(db)
@@ -56,7 +67,7 @@ function selectVersions(db: Db) {
     .select(['as_of as asOf', 'published_at as publishedAt', 'published_by as publishedBy'])
 }
 
-/** Lets servers fetch versions before they are in force. */
+/** Lets servers fetch versions before they are in force. One that is in force stays so. */
 export async function stageLists(db: Db, lists: readonly PublishedList[]): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     for (const list of lists) await insertVersion(transaction, list, 0)
@@ -83,7 +94,12 @@ async function insertVersion(db: Db, list: PublishedList, inForce: 0 | 1): Promi
   await db
     .insertInto('list_versions')
     .values({ name, version, sha256, bytes, entries, as_of: asOf, ...publication })
-    .onConflict((conflict) => conflict.columns(['name', 'version']).doUpdateSet(publication))
+    .onConflict((conflict) =>
+      conflict
+        .columns(['name', 'version'])
+        .doUpdateSet(publication)
+        .where('list_versions.in_force', '<=', inForce),
+    )
     .execute()
 }
 

@@ -12,6 +12,7 @@ import {
   type TestCallgate,
   type TestCallgateOptions,
 } from '../../support/test-callgate.js'
+import { shareLists } from '../../support/two-accounts.js'
 
 const dayMs = 86_400_000
 let running: TestCallgate
@@ -114,15 +115,18 @@ describe('whether real calls can be allowed', () => {
     for (const name of ['us-dnc', 'litigators']) await importNumbers(name)
     const { accounts, keys, projects, storage } = running.callgate
     await accounts.ensure({ id: 'acme', kind: 'real', name: 'Acme' })
+    await shareLists(running.callgate, 'acme')
     const { key } = await keys.create({ accountId: 'acme', role: 'Agent', label: 'a' })
     const expired = { ftc_status: 'expired' } as const
     await storage.db.updateTable('projects').set(expired).where('code', '=', 'acme').execute()
     projects.clearCache()
     expect(await call('2127360002', {}, key)).toBe('block list-not-covering')
     const canada = 'canada-dnc is not imported (callgate import canada-dnc)'
+    const canadaOfAcme =
+      'acme/canada-dnc is not imported (callgate import canada-dnc --account acme)'
     const ofMain = (verb: string) => `main: every CA call ${verb}: ${canada}`
     const ofAcme =
-      `acme: every call is blocked: ${canada}, the federal subscription of every active project ` +
+      `acme: every call is blocked: ${canadaOfAcme}, the federal subscription of every active project ` +
       'has failed or expired (callgate projects ftc-validation)'
     expect(await calls()).toBe(
       `503 ${ofAcme}; ${ofMain('would be blocked, but the account has made no calls yet')}`,

@@ -6,7 +6,8 @@ import { openNumberList } from '../../../src/data/number-list/format/number-list
 import type { ChangesImportOptions } from '../../../src/data/number-list/import/changes-import.js'
 import { withListLock } from '../../../src/data/number-list/import/list-lock.js'
 import { mergeSources } from '../../../src/data/number-list/import/source-history.js'
-import { rollBackList, versionsOf } from '../../../src/data/number-list/list-rollback.js'
+import { rollBackList } from '../../../src/data/number-list/list-rollback.js'
+import { findVersions } from '../../../src/data/number-list/list-version-files.js'
 import { toPhoneNumber } from '../../../src/domain/phone-number.js'
 import { fixedClock } from '../../../src/domain/time/clock.js'
 import { formatInstant } from '../../../src/domain/time/dates.js'
@@ -211,7 +212,7 @@ describe('the list that comes of it', () => {
   it('keeps the one it replaces, which comes back as it was', async () => {
     const { version } = await withList()
     await changes(`${c},2026-11-18T09:00:00,A\n`)
-    expect(versionsOf(lists(), 'us-dnc').map(({ size }) => size)).toEqual([3, 2])
+    expect(findVersions(lists(), 'us-dnc').map(({ size }) => size)).toEqual([3, 2])
     await rollBackList({ folder: lists(), name: 'us-dnc', keep: 2, clock: fixedClock(now) })
     expect(openNumberList(path()).version).toBe(version)
     expect(listed([a, b, c])).toEqual([a, b])

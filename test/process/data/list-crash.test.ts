@@ -7,7 +7,8 @@ import { pathToFileURL } from 'node:url'
 import { expect, it } from 'vitest'
 import { startChild } from '../../../scripts/children.mjs'
 import { openNumberList } from '../../../src/data/number-list/format/number-list.js'
-import { rollBackList, versionsOf } from '../../../src/data/number-list/list-rollback.js'
+import { rollBackList } from '../../../src/data/number-list/list-rollback.js'
+import { findVersions } from '../../../src/data/number-list/list-version-files.js'
 import { systemClock } from '../../../src/runtime/runtime.js'
 import { listsFixture, numberLines } from '../../data/lists-fixture.js'
 import { seededRandom } from '../../data/random-numbers.js'
@@ -76,7 +77,7 @@ it('a kill at any moment leaves a whole list in use, and versions to go back to'
     const { size, version } = openNumberList(path())
     expect([3_000, 3_001, 5_000, 5_001]).toContain(size)
     seen.add(size)
-    const [inUse, ...kept] = versionsOf(lists(), 'us-dnc')
+    const [inUse, ...kept] = findVersions(lists(), 'us-dnc')
     expect(inUse).toMatchObject({ version, inUse: true })
     for (const one of kept) expect(openNumberList(one.path).size).toBe(one.size)
   }

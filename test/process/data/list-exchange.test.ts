@@ -40,7 +40,7 @@ function openLocal(folder: string) {
   const inUse = join(temp.path, folder, 'in-use')
   const kept = join(temp.path, folder, 'versions', 'kept')
   mkdirSync(join(temp.path, folder), { recursive: true })
-  return { inUse, kept, use: async () => renameSync(kept, inUse), sameContent: [] }
+  return { inUse, kept, use: async () => renameSync(kept, inUse), findSameContent: () => [] }
 }
 
 async function startServer(file: Buffer): Promise<string> {

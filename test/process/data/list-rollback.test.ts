@@ -16,13 +16,13 @@ import { describe, expect, it } from 'vitest'
 import { openNumberList } from '../../../src/data/number-list/format/number-list.js'
 import { withListLock } from '../../../src/data/number-list/import/list-lock.js'
 import { resolveVersionPath } from '../../../src/data/number-list/list-paths.js'
+import { rollBackList } from '../../../src/data/number-list/list-rollback.js'
+import { openListStore } from '../../../src/data/number-list/list-store.js'
 import {
+  findVersions,
   keepVersion,
   pruneVersions,
-  rollBackList,
-  versionsOf,
-} from '../../../src/data/number-list/list-rollback.js'
-import { openListStore } from '../../../src/data/number-list/list-store.js'
+} from '../../../src/data/number-list/list-version-files.js'
 import { fixedClock } from '../../../src/domain/time/clock.js'
 import { listsFixture, now, numberLines } from '../../data/lists-fixture.js'
 import { useTempFolder } from '../../data/temp-folder.js'
@@ -45,7 +45,8 @@ function rollingBack(more: { to?: string; keep?: number } = {}) {
   return rollBackList({ folder: lists(), name: 'us-dnc', keep: 2, clock: fixedClock(now), ...more })
 }
 
-const kept = () => versionsOf(lists(), 'us-dnc').flatMap(({ inUse, size }) => (inUse ? [] : [size]))
+const kept = () =>
+  findVersions(lists(), 'us-dnc').flatMap(({ inUse, size }) => (inUse ? [] : [size]))
 const inUse = () => openNumberList(path()).size
 const fileOf = (version = '') => resolveVersionPath(lists(), 'us-dnc', version)
 
@@ -68,7 +69,9 @@ describe('an import keeps the versions it replaces', () => {
 
   it('two unless it is said, each whole and the one the next names', async () => {
     const [first, second, third] = await imported(3)
-    expect(versionsOf(lists(), 'us-dnc').map((one) => [one.version, one.inUse, one.path])).toEqual([
+    expect(
+      findVersions(lists(), 'us-dnc').map((one) => [one.version, one.inUse, one.path]),
+    ).toEqual([
       [third, true, path()],
       [second, false, fileOf(second)],
       [first, false, fileOf(first)],
@@ -109,7 +112,7 @@ describe('an import keeps the versions it replaces', () => {
     await expect(importing({ files: [source('b.txt', '-bad\n')] })).rejects.toThrow('1 line is bad')
     expect(files()).toEqual(['us-dnc.cglist'])
     const [version] = await imported(1)
-    expect(statSync(fileOf(versionsOf(lists(), 'us-dnc')[1]?.version)).ino).toBe(ino)
+    expect(statSync(fileOf(findVersions(lists(), 'us-dnc')[1]?.version)).ino).toBe(ino)
     expect(inUse()).toBe(1)
     expect(openNumberList(path()).version).toBe(version)
   })

@@ -62,6 +62,7 @@ async function openRemote(): Promise<Serving> {
     ...deadlines,
     CALLGATE_LOOKUPS_BASE_URL: vendor.url,
     CALLGATE_LOOKUPS_LOGIN_ID: vendor.loginId,
+    CALLGATE_SOURCE_PROVIDER_BUDGET_NUMBERS_PER_DAY: '1000000',
     CALLGATE_GATE_CACHE_ALLOW_MS: '1000',
     CALLGATE_GATE_CACHE_BLOCK_MS: '1000',
     CALLGATE_POLICY_PERMISSION_MODE: 'shadow',

@@ -15,7 +15,7 @@ export interface LocalFile {
   /** Puts the kept file in use. */
   readonly use: () => Promise<void>
   /** Where lists of other accounts may have the same content. */
-  readonly sameContent: readonly string[]
+  readonly findSameContent: () => readonly string[]
 }
 
 export interface ObtainOptions {
@@ -44,12 +44,12 @@ export async function obtainList(file: ListFile, options: ObtainOptions): Promis
 /** As {@link obtainList}, but it is only kept, beside the file in use. */
 export async function fetchList(
   file: ListFile,
-  { local: { kept, sameContent }, files, signal }: ObtainOptions,
+  { local: { kept, findSameContent }, files, signal }: ObtainOptions,
 ): Promise<void> {
   if (await isIntact(kept, file)) return
   const folder = dirname(kept)
   ensureFolder(folder)
-  for (const path of sameContent) {
+  for (const path of findSameContent()) {
     if ((await isIntact(path, file)) && (await linkFile(path, kept))) return
   }
   const part = join(folder, `.${basename(kept)}.fetched`)
