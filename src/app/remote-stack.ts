@@ -89,8 +89,6 @@ export function openRemoteStack(deps: RemoteStackDeps): RemoteStack {
     compliance: new RestrictedCompliance(
       new RightfulCompliance({ cache, rights, clock: runtime.clock }),
       embedded,
-      ({ reason, source }) =>
-        reason === 'budget-spent' && findAtEnd(deps.getSettings(), source) === 'own-data',
     ),
     cache,
     providers: logins
@@ -122,14 +120,6 @@ function openLogins(
     own: new Map(Object.keys(accounts).map((id) => [id, open(id)])),
     hasRight,
   })
-}
-
-/** Of two providers that both failed, neither is replaced. */
-function findAtEnd({ source: { provider, secondProvider } }: Settings, source: string) {
-  return [provider, secondProvider].find(
-    ({ name, accounts }) =>
-      source === name || Object.keys(accounts).some((id) => source === nameLogin(name, id)),
-  )?.budget.atEnd
 }
 
 function createProviderSource(

@@ -207,19 +207,7 @@ const providerSchema = (name: string) =>
         maxBatch: 10_000,
       }),
       legalTime: questionLimits('calling hours', { perMinute: 100, batch: 1_000, maxBatch: 1_000 }),
-      budget: budgetSchema(['scrub', 'internalDnc', 'litigator', 'legalTime'])
-        .safeExtend({
-          atEnd: z
-            .enum(['block', 'own-data'])
-            .default('block')
-            .meta(reloadable)
-            .describe(
-              'What an account that has used its budget up is answered until the next UTC day. block: nothing, so calls ' +
-                'without a cached answer are blocked. own-data: what the data of this callgate say, as with source.kind ' +
-                'embedded; where they say nothing, calls are blocked',
-            ),
-        })
-        .prefault({}),
+      budget: budgetSchema(['scrub', 'internalDnc', 'litigator', 'legalTime']).prefault({}),
     })
     .superRefine(requireCredentials)
 

@@ -142,6 +142,8 @@ export const answerFailureReasons = [
   'rate-limited',
   /** The account has used up its budget of the provider. */
   'budget-spent',
+  /** No call waits for the answer, and what is left of the account's budget is for calls. */
+  'budget-reserved',
   /** The circuit breaker of the source is open after repeated failures. */
   'circuit-open',
   /** The queue of questions for the source is full. */

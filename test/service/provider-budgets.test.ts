@@ -1,4 +1,5 @@
 /** What accounts may ask a provider on one day: counted in the database, over servers and restarts. */
+import type { KyselyPlugin } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { createProviderBudget } from '../../src/app/provider-budgets.js'
 import { findBudgetFindings } from '../../src/commands/doctor/budget-findings.js'
@@ -7,10 +8,10 @@ import type { Answer, Question } from '../../src/domain/compliance.js'
 import type { PhoneNumber } from '../../src/domain/phone-number.js'
 import { toUtcDay } from '../../src/domain/time/dates.js'
 import { silentLogger } from '../../src/runtime/runtime.js'
-import { listBudgetUse } from '../../src/storage/cluster/budget-store.js'
+import { BudgetStore, listBudgetUse } from '../../src/storage/cluster/budget-store.js'
 import { openLookups, replyJson } from '../sources/remote/lookups/lookup-fixture.js'
 import { useDatabase } from '../support/database.js'
-import { about, anyNumber } from '../support/fake-provider.js'
+import { about, anyNumber, type SentRequest } from '../support/fake-provider.js'
 import { type AskerSetup, nothingLeft, openAsker } from '../support/open-batch-client.js'
 import { n } from '../support/service-subjects.js'
 import { virtualTime } from '../support/virtual-time.js'
@@ -78,6 +79,39 @@ async function readUse({ start }: Pick<Server, 'start'>) {
     all.map(({ accountId, unit, taken }) => [`${accountId} ${unit}`, taken]),
   )
 }
+
+describe('a part that the database refuses to store at first', () => {
+  it('is taken once', async () => {
+    const locked = new Error('locked by another process')
+    let isLocked = true
+    const lockOnce: KyselyPlugin = {
+      transformQuery({ node }) {
+        if (node.kind === 'UpdateQueryNode' && isLocked) {
+          isLocked = false
+          throw locked
+        }
+        return node
+      },
+      transformResult: async ({ result }) => result,
+    }
+    const store = new BudgetStore(
+      {
+        db: database.db.withPlugin(lockOnce),
+        retryWhileLocked: (work) =>
+          work().catch((cause: unknown) => {
+            if (cause !== locked) throw cause
+            return work()
+          }),
+      },
+      'source.provider',
+    )
+    const day = toUtcDay(virtualTime().now())
+    const key = { day, accountId: 'main', unit: 'numbers' } as const
+    expect(await store.take(key, 50, 80)).toEqual({ granted: 50, taken: 50 })
+    expect(isLocked).toBe(false)
+    expect(await listBudgetUse(database.db, day)).toMatchObject([{ taken: 50 }])
+  })
+})
 
 describe('without a budget', () => {
   it('nothing is counted, and accounts share answers', async () => {
@@ -183,6 +217,33 @@ describe('a budget of numbers', () => {
   })
 })
 
+describe('a retry of more than this server has left of its part', () => {
+  const failures: Readonly<Record<string, (sent: SentRequest) => void>> = {
+    'a failed request': (sent) => sent.fail('unreachable'),
+    'a rate limit': (sent) => sent.reply({ status: 429, retryAfter: '1' }),
+    'an expired token': (sent) => sent.reply({ status: 401 }),
+    'a rejection, in halves': (sent) => sent.reply({ status: 400 }),
+  }
+  it.each(Object.entries(failures))('after %s may use the whole budget', async (_, fail) => {
+    const credentials = { kind: 'oauth', clientId: 'a', clientSecret: 'b' } as const
+    const server = openServer({ numbersPerDay: 1_000 }, { splitsRefusedBatches: true, credentials })
+    const token = JSON.stringify({ access_token: 'a', token_type: 'Bearer', expires_in: 3_600 })
+    let left = 2
+    server.transport.onSend = (sent) => {
+      if (sent.numbers.length === 0) return sent.reply({ body: token })
+      left -= 1
+      if (left === 0) fail(sent)
+      else sent.answer()
+    }
+    await server.ask(1)
+    const asked = Array.from({ length: 200 }, () => server.asker.ask(about(anyNumber())))
+    await server.time.advance(2_900)
+    expect(failuresOf(await Promise.all(asked))).toEqual([])
+    await server.stop()
+    expect(await readUse(server)).toEqual({ 'main numbers': server.sentCount() })
+  })
+})
+
 describe('the count', () => {
   it('survives a restart, which gives back what was not used', async () => {
     const budget = { numbersPerDay: 1_000 }
@@ -224,7 +285,7 @@ describe('the count', () => {
     await server.ask(1)
     // In one turn of the event loop, in which no database can answer.
     for (let count = 1; count < 100; count += 1) {
-      expect(server.options.budget?.take('main', 'scrub', false)).toBeUndefined()
+      expect(server.options.budget?.take('main', 'scrub', false)).toHaveProperty('giveBack')
     }
     expect(await readUse(server)).toEqual({ 'main numbers': 200 })
     await server.stop()
@@ -275,6 +336,16 @@ describe('a budget of money', () => {
     expect(await readUse(server)).toEqual({ 'main money': 48_000 })
   })
 
+  it('gives back what a question was charged, also when its price has changed since', async () => {
+    const server = openServer({ costPerDay: 1, costPerNumber: prices })
+    await server.ask(1)
+    const asked = server.asker.ask(about())
+    server.reload({ costPerDay: 1, costPerNumber: { ...prices, scrub: 0.1 } })
+    await server.stop()
+    expect(await asked).toMatchObject({ ok: false, detail: 'closing' })
+    expect(await readUse(server)).toEqual({ 'main money': 4_000 })
+  })
+
   it('and one of numbers both hold', async () => {
     const server = openServer({ costPerDay: 1, costPerNumber: prices, numbersPerDay: 3 })
     expect(answered(await server.ask(5))).toBe(3)
@@ -297,7 +368,7 @@ describe('work that no call waits for', () => {
     const warmed = await server.ask(100, { inBackground: true })
     expect(answered(warmed)).toBe(60)
     expect(failuresOf(warmed)[0]).toMatchObject({
-      reason: 'budget-spent',
+      reason: 'budget-reserved',
       detail:
         'account main has used 60 % of its budget of 100 numbers (source.provider.budget.numbersPerDay); ' +
         'the rest until 2026-11-24T00:00:00Z is for calls (source.provider.budget.warnAtPercent)',
@@ -356,6 +427,11 @@ describe('the doctor', () => {
     return found.map(({ level, problem, fix }) => `${level}: ${problem} -> ${fix}`)
   }
 
+  const createAccount = async (id: string, { start }: Server) => {
+    const account = { id, kind: 'real', name: id, agents_may_remove: 0, created_at: start } as const
+    await database.db.insertInto('accounts').values(account).execute()
+  }
+
   it('says whose budget is used up or nearly so', async () => {
     const budget = {
       numbersPerDay: 10,
@@ -363,6 +439,7 @@ describe('the doctor', () => {
       costPerNumber: prices,
     }
     const server = openServer(budget)
+    await createAccount('acme', server)
     await server.ask(8, { accountId: 'other' })
     await server.ask(1, { accountId: 'acme' })
     await server.ask(11)
@@ -376,6 +453,17 @@ describe('the doctor', () => {
     await server.stop()
     await server.time.advance(7 * 3_600_000)
     expect(await findingsOf(server, budget)).toEqual([])
+  })
+
+  it('names the accounts of budgets that do not exist', async () => {
+    const server = openServer({})
+    const accounts = { main: { numbersPerDay: 1 }, amce: { numbersPerDay: 500 } }
+    await createAccount('main', server)
+    expect(await findingsOf(server, { accounts })).toEqual([
+      "soon: source.provider.budget.accounts has a budget for account 'amce', which does not exist -> correct the " +
+        'name or remove it, and reload; the accounts: callgate accounts list',
+    ])
+    await server.stop()
   })
 
   it('says which providers have none', async () => {
@@ -446,6 +534,7 @@ describe('settings', () => {
       'source.provider.budget.costPerNumber.scrub: must have at most six decimals',
     ])
     expect(problemsOf({ numbersPerDay: 0 })).toHaveLength(1)
+    expect(problemsOf({ atEnd: 'own-data' })).toHaveLength(1)
     expect(problemsOf({ costPerDay: 0, costPerNumber: prices })).toHaveLength(1)
   })
 

@@ -12,6 +12,7 @@ import {
 
 export interface AskerSetup extends ProviderSetup {
   readonly batch?: Partial<BatchQuestion<Question, string>>
+  readonly splitsRefusedBatches?: boolean
 }
 
 /** `value`, or why there is none. */
@@ -24,7 +25,10 @@ export function openAsker(setup: AskerSetup = {}) {
   const { options, transport, time } = provider
   const credentials = openCredentials(options, transport)
   const question = { ...textQuestion(), ...setup.batch }
-  const asker = new BatchClient<Question, string>({ question, options, credentials, transport })
+  const { splitsRefusedBatches = false } = setup
+  const asker = new BatchClient<Question, string>({
+    ...{ question, options, credentials, transport, splitsRefusedBatches },
+  })
   const told: string[] = []
   /** Notes when it is told what: `<name> <text> at <ms>`. */
   const note = (name: string, asks: Question) => {

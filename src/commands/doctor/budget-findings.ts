@@ -8,7 +8,7 @@ import type { Db } from '../../storage/tables.js'
 import { readBudgetStates } from '../serve/budget-states.js'
 import type { HealthFinding } from './finding.js'
 
-/** Budgets that are used up or soon will be, and providers without any. */
+/** Budgets that are used up or soon will be, those of unknown accounts, and providers without any. */
 export async function findBudgetFindings(
   settings: Settings,
   db: Db,
@@ -34,5 +34,27 @@ export async function findBudgetFindings(
       const fix = `set ${path.join('.')}.budget (docs/remote-source.md#budgets)`
       return { level: 'note', subject: 'budget', problem, fix }
     })
-  return [...used, ...unlimited]
+  return [...used, ...(await findUnknownAccounts(settings, db)), ...unlimited]
+}
+
+/** Budgets of accounts that do not exist, such as a name with a typo: the real account then has another limit, or none. */
+export async function findUnknownAccounts(
+  settings: Settings,
+  db: Db,
+): Promise<readonly HealthFinding[]> {
+  const named = listProviders(settings).flatMap(({ path, budget }) =>
+    Object.keys(budget.accounts).map((id) => ({
+      id,
+      setting: `${path.join('.')}.budget.accounts`,
+    })),
+  )
+  if (named.length === 0) return []
+  const rows = await db.selectFrom('accounts').select('id').execute()
+  const known = new Set(rows.map(({ id }) => id))
+  return named.flatMap(({ id, setting }): readonly HealthFinding[] => {
+    if (known.has(id)) return []
+    const problem = `${setting} has a budget for account '${id}', which does not exist`
+    const fix = `correct the name or remove it, and reload; the accounts: callgate accounts list`
+    return [{ level: 'soon', subject: 'budget', problem, fix }]
+  })
 }

@@ -7,7 +7,7 @@ import { Reloader } from '../../app/reloader.js'
 import { ServiceThreads } from '../../app/service-threads.js'
 import { resolveAriServers } from '../../asterisk/ari/ari-servers.js'
 import type { Asterisk } from '../../asterisk/asterisk.js'
-import type { Settings } from '../../config/settings.js'
+import { listProviders, type Settings } from '../../config/settings.js'
 import { version } from '../../config/version.js'
 import { sandboxAccountId } from '../../domain/caller.js'
 import { getIanaVersion } from '../../domain/time/time-zones.js'
@@ -64,6 +64,7 @@ export const registerServe: RegisterCommand = (program) => {
             onReconfigured: (configuration) => {
               log.setLevel(configuration.settings.logLevel)
               serviceThreads?.reconfigure(configuration)
+              logUnknownAccounts(callgate, configuration.settings)
             },
           })
           setReloader(reloader)
@@ -110,6 +111,7 @@ async function serveUntil(
   )
   await callgate.journal.open()
   logWarnings(callgate)
+  logUnknownAccounts(callgate, callgate.settings)
   const opened: (() => Promise<void> | void)[] = [watchData(callgate)]
   try {
     const asterisk = await attachAsterisk(callgate)
@@ -142,6 +144,19 @@ function logWarnings({ settings, runtime: { log, clock } }: Callgate): void {
   const findings = [...findPolicyFindings(settings, clock), ...findExposedFiles(settings)]
   for (const { problem, subject, fix } of findings) log.warn(problem, { subject, fix })
 }
+
+/** Logs in the background which budgets of the settings are of accounts that do not exist. */
+function logUnknownAccounts({ storage, runtime: { log } }: Callgate, settings: Settings): void {
+  if (listProviders(settings).every(({ budget }) => isEmpty(budget.accounts))) return
+  const check = async () => {
+    const { findUnknownAccounts } = await import('../doctor/budget-findings.js')
+    const findings = await findUnknownAccounts(settings, storage.db)
+    for (const { problem, subject, fix } of findings) log.warn(problem, { subject, fix })
+  }
+  check().catch((err: unknown) => log.warn('the accounts of budgets could not be checked', { err }))
+}
+
+const isEmpty = (record: object) => Object.keys(record).length === 0
 
 /** Checks the database in the background; damage is reported in readiness and the log. */
 function checkDatabasePages({ storage, runtime: { log } }: Callgate): void {

@@ -1,11 +1,9 @@
 /**
  * Restricts what a provider permits by local knowledge: statutory hours, opt-outs recorded here, and an
- * imported litigator list. It never permits more than the provider, unless the settings say that our own
- * data answer in its place when the budget of an account is used up.
+ * imported litigator list. It never permits more than the provider.
  */
 import {
   type Answer,
-  type AnswerFailure,
   type Compliance,
   hasAnswerWhere,
   type InternalDncStatus,
@@ -24,25 +22,16 @@ import { requireAllPermit } from './require-all-permit.js'
 export class RestrictedCompliance implements Compliance {
   readonly #provider: Compliance
   readonly #local: Compliance
-  readonly #isReplaced: (failure: AnswerFailure) => boolean
 
-  /**
-   * `local` answers from data stored and imported here, without asking a provider. `isReplaced`: whether its answer is
-   * used alone instead of that failure of the provider.
-   */
-  constructor(
-    provider: Compliance,
-    local: Compliance,
-    isReplaced: (failure: AnswerFailure) => boolean = () => false,
-  ) {
+  /** `local` answers from data stored and imported here, without asking a provider. */
+  constructor(provider: Compliance, local: Compliance) {
     this.#provider = provider
     this.#local = local
-    this.#isReplaced = isReplaced
   }
 
   /** Uses only the provider, whose letter combines its own lists and consent records. */
   scrub(question: Question): MaybePromise<Answer<ScrubVerdict>> {
-    return this.#orLocal(this.#provider.scrub(question), () => this.#local.scrub(question))
+    return this.#provider.scrub(question)
   }
 
   /**
@@ -52,10 +41,7 @@ export class RestrictedCompliance implements Compliance {
   internalDnc(question: Question): MaybePromise<Answer<InternalDncStatus>> {
     return this.#restrict(
       this.#askLocalInternalDnc(question),
-      () =>
-        this.#orLocal(this.#provider.internalDnc(question), () =>
-          this.#local.internalDnc(question),
-        ),
+      () => this.#provider.internalDnc(question),
       // Our own entry is final; the provider's may be overridden, so ours must be known first.
       { local: ({ onList }) => onList, provider: () => false },
     )
@@ -67,8 +53,7 @@ export class RestrictedCompliance implements Compliance {
       mapMaybePromise(this.#local.litigator(question), (answer) =>
         !answer.ok && answer.reason === 'list-missing' ? undefined : answer,
       ),
-      () =>
-        this.#orLocal(this.#provider.litigator(question), () => this.#local.litigator(question)),
+      () => this.#provider.litigator(question),
       createFinalDenial(({ isLitigator }) => isLitigator),
     )
   }
@@ -86,18 +71,8 @@ export class RestrictedCompliance implements Compliance {
       mapMaybePromise(this.#local.legalTime(toStatutoryQuestion(question)), (answer) =>
         isUnplacedFictionalNumber(question.number, answer) ? undefined : answer,
       ),
-      () =>
-        this.#orLocal(this.#provider.legalTime(question), () => this.#local.legalTime(question)),
+      () => this.#provider.legalTime(question),
       createFinalDenial(({ permitted }) => !permitted),
-    )
-  }
-
-  #orLocal<T>(
-    answer: MaybePromise<Answer<T>>,
-    askLocal: () => MaybePromise<Answer<T>>,
-  ): MaybePromise<Answer<T>> {
-    return mapMaybePromise(answer, (given) =>
-      !given.ok && this.#isReplaced(given) ? askLocal() : given,
     )
   }
 

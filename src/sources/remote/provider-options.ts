@@ -1,7 +1,7 @@
 /** The options of a remote provider's clients. */
 
 import type { AnswerFailureReason, MaybePromise, QuestionName } from '../../domain/compliance.js'
-import type { Clock, Instant, Timers } from '../../domain/time/clock.js'
+import type { Clock, Timers } from '../../domain/time/clock.js'
 import type { TraceContext } from '../../domain/trace/trace-context.js'
 import type { Logger } from '../../observability/log.js'
 import type { QuestionFailure } from './client/question-failure.js'
@@ -72,17 +72,19 @@ export interface RequestSpan {
 export interface QuestionBudget {
   /** Such an account shares no answers in flight with others. */
   isLimited(accountId: string): boolean
-  /** Takes one number from the budget; gives why it may not be asked. Never rejects. */
+  /** Takes one number from the budget, or gives why it may not be asked. Never rejects. */
   take(
     accountId: string,
     question: string,
     inBackground: boolean,
-  ): MaybePromise<QuestionFailure | undefined>
-  /** The same without waiting: what is not known here may not be asked. */
-  takeHeld(accountId: string, question: string, inBackground: boolean): QuestionFailure | undefined
-  /** It was taken and not sent. */
-  giveBack(accountId: string, question: string, takenAt: Instant): void
+  ): MaybePromise<BudgetCharge | QuestionFailure>
   close(): Promise<void>
+}
+
+/** What one number was charged when it was asked. */
+export interface BudgetCharge {
+  /** For a number that was not sent. */
+  giveBack(): void
 }
 
 /** The options that do not depend on the questions. */

@@ -40,12 +40,15 @@ export class BudgetStore {
   async take(of: BudgetKey, limit: number, amount: number): Promise<SharedPart> {
     const key = this.#formatKey('budget', of)
     const expiresAt = computeExpiry(of.day)
-    return await this.#storage.retryWhileLocked(async () => {
-      const part = await takeSharedPart(this.#storage.db, { key, limit, expiresAt }, amount)
+    const { db, retryWhileLocked } = this.#storage
+    // In one transaction, since a retry after half of it would take a second time.
+    const take = async (transaction: Db) => {
+      const part = await takeSharedPart(transaction, { key, limit, expiresAt }, amount)
       const excess = part.granted === 0 ? 0 : amount - part.granted
-      if (excess > 0) await returnShared(this.#storage.db, key, excess)
+      if (excess > 0) await returnShared(transaction, key, excess)
       return part
-    })
+    }
+    return await retryWhileLocked(() => db.transaction().execute(take))
   }
 
   async giveBack(of: BudgetKey, amount: number): Promise<void> {

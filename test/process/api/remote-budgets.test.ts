@@ -1,17 +1,21 @@
 /** Budgets of accounts in front of a fake vendor, which counts what it was really asked. */
-import { rmSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { getListsFolder } from '../../../src/app/data-folders.js'
 import { registerReport } from '../../../src/commands/report.js'
+import { importList } from '../../../src/data/number-list/import/list-import.js'
 import type { FakeVendor } from '../../../src/fake-vendor/fake-vendor.js'
 import type { DecisionDocument } from '../../../src/gate/decision-document.js'
 import {
   findingOf,
   openRemoteCallgate,
   type RemoteCallgate,
+  vendorList,
   withRemoteCallgate,
 } from '../../support/remote-callgate.js'
 import { runCommand } from '../../support/run-command.js'
-import { openTestCallgate } from '../../support/test-callgate.js'
+import { mondayNoon, openTestCallgate } from '../../support/test-callgate.js'
 import { shareLists } from '../../support/two-accounts.js'
 
 const numberAt = (index: number) => String(2_127_360_000 + index)
@@ -139,14 +143,27 @@ function environmentOf(vendor: FakeVendor): Readonly<Record<string, string>> {
 }
 
 describe('at the end of a budget', () => {
-  it('own data answer if the settings say so, and permit nothing that they do not know', async () => {
-    const provider = { ...twoCalls, BUDGET_AT_END: 'own-data' }
-    await withRemoteCallgate({ provider }, async (remote) => {
+  it('lists of this callgate do not answer in the place of the provider', async () => {
+    await withRemoteCallgate({ provider: twoCalls }, async (remote) => {
+      const { callgate, dataDir, vendor } = remote
+      const folder = getListsFolder(callgate.settings)
+      for (const name of ['us-dnc', 'litigators']) {
+        const file = join(dataDir, `${name}.txt`)
+        writeFileSync(file, '2127361002\n')
+        const clock = { now: () => mondayNoon }
+        await importList({ name, files: [file], folder, asOf: mondayNoon, clock })
+      }
+      callgate.data.lists.refresh()
+      callgate.changes.everythingChanged()
+      await vendorList(vendor, 'add', numberAt(3))
       for (const index of [1, 2]) await remote.decide(numberAt(index))
+      const asked = askedOf(vendor)
       const decision = await remote.decide(numberAt(3))
-      expect(decision).toMatchObject({ decision: 'block', reason: 'list-not-covering' })
-      expect(findingOf(decision, 'permission')).toMatchObject({ source: 'embedded' })
-      expect(askedOf(remote.vendor)).toBe(8)
+      expect(decision).toMatchObject({ decision: 'block', reason: 'check-unanswered' })
+      for (const check of ['permission', 'internal-dnc', 'litigator', 'calling-hours']) {
+        expect(findingOf(decision, check)).toMatchObject({ verdict: 'unknown', source: 'acme' })
+      }
+      expect(askedOf(vendor)).toBe(asked)
     })
   })
 

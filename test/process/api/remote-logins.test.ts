@@ -223,16 +223,6 @@ it('a login that the provider refuses blocks its account alone, and is named', a
   expect(metrics).toContain('callgate_source_circuit_open{source="vendor",question="scrub"} 0')
 })
 
-it('own data answer at the end of a budget, whichever login it is of', async () => {
-  const vendor = await openProvider()
-  const budget = { BUDGET_ACCOUNTS: '{acme: {numbersPerDay: 4}}', BUDGET_AT_END: 'own-data' }
-  const program = await openProgram(provider(vendor, { ACCOUNTS: own('acme'), ...budget }))
-  const acme = await program.keyOf('acme')
-  expect(await program.decide(acme, freshNumber())).toMatchObject({ decision: 'allow' })
-  const decision = await program.decide(acme, freshNumber())
-  expect(sourcesOf(decision)).toMatchObject({ permission: 'embedded' })
-})
-
 it('lookups are asked with the login of the account, by a right, or not at all', async () => {
   const vendor = await openProvider()
   const program = await openProgram({

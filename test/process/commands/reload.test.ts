@@ -283,6 +283,28 @@ describe('a changed setting', () => {
     expect(server.output()).toContain(JSON.stringify({ versions }).slice(1, -1))
   }, 60_000)
 
+  test('names accounts of budgets that do not exist, as the start does', async () => {
+    const writeBudget = (account: string) => {
+      const budget = { accounts: { main: { numbersPerDay: 5 }, [account]: { numbersPerDay: 5 } } }
+      writeSettings({ lookups: { baseUrl: 'http://127.0.0.1:9', loginId: 'a', budget } })
+    }
+    writeBudget('amce')
+    const own = { ...environment, CALLGATE_DATA_DIR: join(folder, 'budgets') }
+    const other = await serve(own)
+    const warning = (account: string) =>
+      `lookups.budget.accounts has a budget for account '${account}', which does not exist`
+    const logged = (account: string) => other.output().includes(warning(account))
+    try {
+      await expect.poll(() => logged('amce'), { timeout: 10_000 }).toBe(true)
+      writeBudget('acmee')
+      expect((await callgate(['reload'], own)).code).toBe(0)
+      await expect.poll(() => logged('acmee'), { timeout: 10_000 }).toBe(true)
+      expect(logged('main')).toBe(false)
+    } finally {
+      await other.end('SIGTERM')
+    }
+  }, 60_000)
+
   test('of a key file is named, without its content', async () => {
     const keyFile = join(folder, 'key')
     writeFileSync(keyFile, 'first-secret-key\n')

@@ -118,7 +118,8 @@ const healthy: Series = {
   [`callgate_webhooks_pending{${own}}`]: steady(0),
   [`callgate_webhook_attempts_total{${own},outcome="delivered"}`]: growing(1),
   [`callgate_monitored_overdue_numbers{${own}}`]: steady(0),
-  [`callgate_provider_budget_state{${own},source="provider",account="main",unit="numbers"}`]: steady(0),
+  [`callgate_provider_budget_state{${own},source="provider",account="main",unit="numbers"}`]:
+    steady(0),
   [`nodejs_eventloop_lag_p99_seconds{${own}}`]: steady(0.011),
   [`process_resident_memory_bytes{${own}}`]: steady(250e6),
   [`process_open_fds{${own}}`]: steady(80),

@@ -393,17 +393,4 @@ describe('when the budget of the provider is used up', () => {
     const answer: Answer<unknown> = await new RestrictedCompliance(provider, own)[name](question)
     expect(findUnanswered(answer)).toEqual(spent)
   })
-
-  it.each(['scrub', ...narrowed] as const)('%s is answered here if that is set', async (name) => {
-    const rules = new RestrictedCompliance(provider, own, ({ reason }) => reason === 'budget-spent')
-    const answer: Answer<unknown> = await rules[name](question)
-    expect(answer).toMatchObject({ ok: true, source: 'fake' })
-    expect(findUnanswered(answer)).toBeUndefined()
-  })
-
-  it('no other failure is replaced', async () => {
-    const isReplaced = ({ reason }: AnswerFailure) => reason === 'circuit-open'
-    const rules = new RestrictedCompliance(provider, own, isReplaced)
-    expect(await rules.scrub(question)).toEqual(spent)
-  })
 })

@@ -3,13 +3,13 @@
  * the database at a time, and the next one before it is used up, so that a question seldom waits for it. All servers
  * together never use more than the budget.
  */
-import type { Clock, Instant, LocalDay, Timers } from '../../../domain/time/clock.js'
+import type { Clock, LocalDay, Timers } from '../../../domain/time/clock.js'
 import { formatDay, formatInstant, msPerDay, toUtcDay } from '../../../domain/time/dates.js'
 import { getErrorMessage } from '../../../errors.js'
 import type { Logger } from '../../../observability/log.js'
 import { withTimeout } from '../../../runtime/runtime.js'
-import type { QuestionFailure } from '../client/question-failure.js'
-import type { QuestionBudget } from '../provider-options.js'
+import { closingFailure, type QuestionFailure } from '../client/question-failure.js'
+import type { BudgetCharge, QuestionBudget } from '../provider-options.js'
 
 export interface AccountLimit {
   /** Money is counted in millionths. */
@@ -86,11 +86,14 @@ interface Due {
   readonly amount: number
 }
 
+const noCharge: BudgetCharge = { giveBack: () => undefined }
+
 export class AccountBudgets implements QuestionBudget {
   readonly #options: AccountBudgetsOptions
   #day: LocalDay = Number.NaN
   /** Of the current day, by account and unit. */
   #shares = new Map<string, Share>()
+  #isClosed = false
 
   constructor(options: AccountBudgetsOptions) {
     this.#options = options
@@ -106,26 +109,20 @@ export class AccountBudgets implements QuestionBudget {
     return isLacking(result) ? this.#takeLacking(asked) : result
   }
 
-  takeHeld(accountId: string, question: string, inBackground: boolean) {
-    const result = this.#takeHeld({ accountId, question, inBackground })
-    return isLacking(result) ? this.#createUnknownFailure(accountId, 'is asked for it') : result
-  }
-
-  giveBack(accountId: string, question: string, takenAt: Instant): void {
-    if (toUtcDay(takenAt) !== toUtcDay(this.#options.clock.now())) return
-    for (const { share, amount } of this.#listDue({ accountId, question })) share.left += amount
-  }
-
   /** Gives what is not used to other servers. */
   async close(): Promise<void> {
+    this.#isClosed = true
     const shares = [...this.#shares.values()]
     this.#shares = new Map()
     await Promise.all(shares.map((share) => share.taking?.catch(() => undefined)))
     await this.#giveBackUnused(shares)
   }
 
-  /** `undefined` if it was taken, why not, or the share of which too little is left here. */
-  #takeHeld(asked: Asked): QuestionFailure | Due | undefined {
+  /**
+   * Takes from what this server has already taken from the database. Gives the charge, or why the question may not be
+   * asked; or, if this server has too little left of a budget that is not used up, which one and how much is needed.
+   */
+  #takeHeld(asked: Asked): BudgetCharge | QuestionFailure | Due {
     const all = this.#listDue(asked)
     for (const { share, amount } of all) {
       const used = share.taken - share.left + amount
@@ -149,14 +146,21 @@ export class AccountBudgets implements QuestionBudget {
       if (isLow && share.taken < share.about.limit)
         this.#takeMore({ share, amount }).catch(() => undefined)
     }
-    return undefined
+    if (all.length === 0) return noCharge
+    // The amounts of now, since a reload may change prices.
+    const giveBack = () => {
+      for (const { share, amount } of all) share.left += amount
+    }
+    return { giveBack }
   }
 
-  async #takeLacking(asked: Asked): Promise<QuestionFailure | undefined> {
+  /** Takes parts from the database until there is enough for the question, or the budget is used up. */
+  async #takeLacking(asked: Asked): Promise<BudgetCharge | QuestionFailure> {
     const { timers } = this.#options
     for (;;) {
       const result = this.#takeHeld(asked)
       if (!isLacking(result)) return result
+      if (this.#isClosed) return closingFailure
       try {
         const late = () => Promise.reject(new Error(`did not answer within ${maxWaitMs} ms`))
         await withTimeout(this.#takeMore(result), maxWaitMs, late, { timers })
@@ -215,7 +219,10 @@ export class AccountBudgets implements QuestionBudget {
     return made
   }
 
-  /** Of a closed program or a past day, so a failure makes only their report less exact. */
+  /**
+   * Gives what was taken from the database and not used back to it, when the program ends or the day is over. A failure
+   * is only logged: the report of the day then shows more than was used, and after a restart that much less is left.
+   */
   async #giveBackUnused(shares: readonly Share[]): Promise<void> {
     const { shared, log, name } = this.#options
     const unused = shares.filter(({ left }) => left > 0)
@@ -237,7 +244,7 @@ export class AccountBudgets implements QuestionBudget {
     const { setting, text } = share.about
     const message =
       notice === 'end'
-        ? 'an account has used up its budget of a provider, which it is not asked for it until it is renewed'
+        ? 'an account has used up its budget of a provider and can ask it nothing more until the next UTC day'
         : `an account has used ${getTerms().warnAtPercent} % of its budget of a provider`
     const fields = {
       ...{ provider: name, account: share.key.accountId, budget: text, setting },
@@ -262,7 +269,7 @@ export class AccountBudgets implements QuestionBudget {
     const { warnAtPercent, warnSetting } = this.#options.getTerms()
     const used = `account ${key.accountId} has used ${warnAtPercent} % of its budget of ${about.text} (${about.setting})`
     const rest = `the rest until ${describeRenewal(key)} is for calls (${warnSetting})`
-    return { reason: 'budget-spent', detail: `${used}; ${rest}` }
+    return { reason: 'budget-reserved', detail: `${used}; ${rest}` }
   }
 
   #createUnknownFailure(accountId: string, why: string): QuestionFailure {
@@ -271,8 +278,8 @@ export class AccountBudgets implements QuestionBudget {
   }
 }
 
-function isLacking(result: QuestionFailure | Due | undefined): result is Due {
-  return result !== undefined && 'share' in result
+function isLacking(result: BudgetCharge | QuestionFailure | Due): result is Due {
+  return 'share' in result
 }
 
 function computePart({ about }: Share): number {

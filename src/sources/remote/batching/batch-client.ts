@@ -4,7 +4,6 @@
  * how failed ones are handled; the cache stores answers.
  */
 import type { Answer, AnswerSuccess, MaybePromise, Question } from '../../../domain/compliance.js'
-import type { Instant } from '../../../domain/time/clock.js'
 import {
   closingFailure,
   createDeadlineFailure,
@@ -100,17 +99,15 @@ export class BatchClient<Asks extends Question, Value> {
     }
     const rejection = this.#findOverload(inBackground) ?? this.#sender.findRejection(deadlineMs)
     if (rejection) return this.#toAnswer(rejection)
-    // Read before it is charged, so that nothing is given back to a day that was not charged.
-    const paidAt = this.#options.clock.now()
-    const taking = this.#options.budget?.take(asks.accountId, question.name, inBackground)
-    if (taking && !(taking instanceof Promise)) return this.#toAnswer(taking)
     const group = question.getGroup(asks)
     const added = new CoalescedQuestion<Asks, Value>(asks, { identity, group })
+    const paying = added.pay(this.#options.budget, question.name)
+    if (paying && !(paying instanceof Promise)) return this.#toAnswer(paying)
     if (asks.trace) added.traces.push(asks.trace)
     this.#pending.set(identity, added)
     const answer = this.#join(added, inBackground, deadlineMs)
-    if (taking) void this.#addWhenPaid(added, { taking, paidAt })
-    else this.#add(added, paidAt)
+    if (paying) void this.#addWhenPaid(added, paying)
+    else this.#sender.add(added)
     return answer
   }
 
@@ -121,33 +118,14 @@ export class BatchClient<Asks extends Question, Value> {
     return this.#options.budget?.isLimited(accountId) ? `${accountId} ${identity}` : identity
   }
 
-  #add(paid: CoalescedQuestion<Asks, Value>, paidAt: Instant): void {
-    paid.paidAt = paidAt
-    this.#sender.add(paid)
-  }
-
   async #addWhenPaid(
     added: CoalescedQuestion<Asks, Value>,
-    charge: {
-      readonly taking: Promise<QuestionFailure | undefined>
-      readonly paidAt: Instant
-    },
+    paying: Promise<QuestionFailure | undefined>,
   ): Promise<void> {
-    const { options, question } = this.#deps
-    const { accountId } = added.question
-    let wasUrgent = added.isUrgent
-    let { paidAt } = charge
-    let refusal = await charge.taking
-    // A call that joined meanwhile may use what work in the background may not.
-    while (refusal && added.isUrgent && !wasUrgent && added.state === 'unpaid') {
-      wasUrgent = true
-      paidAt = options.clock.now()
-      refusal = await options.budget?.take(accountId, question.name, false)
-    }
-    if (added.state === 'ended') {
-      if (!refusal) options.budget?.giveBack(accountId, question.name, paidAt)
-    } else if (refusal) this.#settle(added, refusal)
-    else this.#add(added, paidAt)
+    const refusal = await paying
+    if (added.state === 'ended') return
+    if (refusal) this.#settle(added, refusal)
+    else this.#sender.add(added)
   }
 
   #join(

@@ -112,10 +112,7 @@ export class BatchSender<Asks extends Question, Value> {
   cancel(question: CoalescedQuestion<Asks, Value>): void {
     if (question.state === 'queued') this.#queue.remove(question)
     question.state = 'ended'
-    if (question.paidAt === undefined) return
-    const { accountId } = question.question
-    this.#options.budget?.giveBack(accountId, this.#deps.question.name, question.paidAt)
-    question.paidAt = undefined
+    question.giveBackCharge()
   }
 
   /** Sends what can be sent now, and sets a timer for the rest. */
@@ -168,10 +165,36 @@ export class BatchSender<Asks extends Question, Value> {
     this.#wakeup = undefined
   }
 
-  /** Requeues questions, which do not wait for others to join them. */
+  /**
+   * Requeues questions, which do not wait for others to join them. Each is charged again, and all wait until the last
+   * one is, so that they do not leave in more requests than before.
+   */
   #requeue(questions: CoalescedQuestions<Asks, Value>): void {
-    if (questions.length === 0) return
-    this.#queue.requeue(questions)
+    const paying: Promise<void>[] = []
+    for (const one of questions) {
+      const refusal = one.pay(this.#options.budget, this.#deps.question.name)
+      if (refusal instanceof Promise)
+        paying.push(refusal.then((known) => this.#settleRefused(one, known)))
+      else this.#settleRefused(one, refusal)
+    }
+    if (paying.length > 0) void Promise.all(paying).then(() => this.#sendPaid(questions))
+    else this.#requeuePaid(questions)
+  }
+
+  #settleRefused(one: CoalescedQuestion<Asks, Value>, refusal: QuestionFailure | undefined): void {
+    if (refusal && one.state === 'unpaid') this.#deps.onSettled(one, refusal)
+  }
+
+  #sendPaid(questions: CoalescedQuestions<Asks, Value>): void {
+    if (this.#isClosed) return
+    this.#requeuePaid(questions)
+    this.sendDue()
+  }
+
+  #requeuePaid(questions: CoalescedQuestions<Asks, Value>): void {
+    const paid = questions.filter(({ state }) => state === 'unpaid')
+    if (paid.length === 0) return
+    this.#queue.requeue(paid)
     this.#scheduler.endCoalescing(this.#now())
   }
 
@@ -207,34 +230,23 @@ export class BatchSender<Asks extends Question, Value> {
 
   #sendNext(): void {
     const { question, credentials, onSettled } = this.#deps
-    const questions = this.#queue.take().filter((one) => this.#charge(one))
-    if (questions.length === 0) return
+    const questions = this.#queue.take()
     try {
       const authHeaders = credentials.getHeaders()
       if (!authHeaders) throw new Error('there is no key to send')
       const request = question.buildRequest(questions.map(({ question }) => question))
       const isProbe = this.#scheduler.recordSend(this.#now())
       const controller = new AbortController()
-      for (const one of questions) one.state = 'sent'
+      for (const one of questions) {
+        one.state = 'sent'
+        one.charge = undefined
+      }
       this.#inFlightCount += questions.length
       const sent = { questions, request, authHeaders, isProbe }
       this.#requests.set(controller, this.#send(sent, controller))
     } catch (cause) {
       for (const one of questions) onSettled(one, createThrownFailure(cause))
     }
-  }
-
-  /** The first request was charged for when it was asked; a retry is another one. */
-  #charge(one: CoalescedQuestion<Asks, Value>): boolean {
-    const { budget } = this.#options
-    if (!budget || one.paidAt !== undefined) {
-      one.paidAt = undefined
-      return true
-    }
-    const { question, onSettled } = this.#deps
-    const refusal = budget.takeHeld(one.question.accountId, question.name, !one.isUrgent)
-    if (refusal) onSettled(one, refusal)
-    return refusal === undefined
   }
 
   async #send(sent: InFlightRequest<Asks, Value>, controller: AbortController): Promise<void> {

@@ -1,7 +1,13 @@
 /** One question to a provider, and the callers that wait for its answer. */
-import type { Answer, Question } from '../../../domain/compliance.js'
-import type { Instant } from '../../../domain/time/clock.js'
+import {
+  type Answer,
+  type MaybePromise,
+  mapMaybePromise,
+  type Question,
+} from '../../../domain/compliance.js'
 import type { TraceContext } from '../../../domain/trace/trace-context.js'
+import type { QuestionFailure } from '../client/question-failure.js'
+import type { BudgetCharge, QuestionBudget } from '../provider-options.js'
 
 /** One waiting caller, or several that asked within a millisecond of each other. */
 export interface Listener<Asks extends Question, Value> {
@@ -24,10 +30,10 @@ export class CoalescedQuestion<Asks extends Question, Value> {
   /** Lower is earlier; decides which group is sent first. */
   order = 0
   isUrgent: boolean
-  /** `unpaid`: it is not known yet whether its account may ask it. */
+  /** `unpaid`: it is not known yet whether the budget of its account has room for it. */
   state: 'unpaid' | 'queued' | 'delayed' | 'sent' | 'ended' = 'unpaid'
-  /** When the budget of its account was charged for the next request; absent if it was not. */
-  paidAt: Instant | undefined
+  /** For its next request; absent if none was charged. */
+  charge: BudgetCharge | undefined
   /** Count of failed requests that contained it. */
   attempts = 0
   /** Whether it is being retried with a new key after its first key was not accepted. */
@@ -45,6 +51,32 @@ export class CoalescedQuestion<Asks extends Question, Value> {
     this.identity = about.identity
     this.group = about.group
     this.isUrgent = asks.inBackground !== true
+  }
+
+  /** Charges the budget for its next request; gives why there may be none. Charges nothing if it ends meanwhile. */
+  pay(budget: QuestionBudget | undefined, name: string): MaybePromise<QuestionFailure | undefined> {
+    this.state = 'unpaid'
+    if (!budget) return undefined
+    const wasUrgent = this.isUrgent
+    return mapMaybePromise(
+      budget.take(this.question.accountId, name, !wasUrgent),
+      (taken): MaybePromise<QuestionFailure | undefined> => {
+        if (!('giveBack' in taken)) {
+          // A call that joined meanwhile may use what work in the background may not.
+          const mayUseMore = this.state === 'unpaid' && this.isUrgent && !wasUrgent
+          return mayUseMore ? this.pay(budget, name) : taken
+        }
+        if (this.state === 'unpaid') this.charge = taken
+        else taken.giveBack()
+        return undefined
+      },
+    )
+  }
+
+  /** For a request that is not sent. */
+  giveBackCharge(): void {
+    this.charge?.giveBack()
+    this.charge = undefined
   }
 
   /** The listener whose promise the next caller may share. */
