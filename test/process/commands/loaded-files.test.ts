@@ -42,7 +42,7 @@ const settings = ['js-yaml', 'zod']
 it.each([
   ['--version', 4, ['commander']],
   ['--help', 4, ['commander']],
-  ['config check', 50, ['commander', ...settings]],
+  ['config check', 50, ['commander', ...settings, 'luxon', 'moment', 'moment-timezone']],
   ['lists', 60, ['better-sqlite3', 'commander', ...settings]],
 ] as const)(
   'callgate %s loads at most %i files of its own, and few libraries',

@@ -460,23 +460,6 @@ it('goes on for what an operator has signed for while it is cut off, and says so
   await excepted.end('SIGTERM')
 })
 
-it('blocks the calls of a campaign with too many abandoned calls, as its center does', async () => {
-  const call = { number: '9175550106', callKind: 'autodialed', campaignId: '' }
-  const ask = async ({ url }: Pick<Serving, 'url'>) => {
-    const response = await send({ url }, '/v1/decisions', call)
-    return (await response.json()) as { readonly id: string; readonly reason: string }
-  }
-  for (let abandoned = 0; abandoned < 100; abandoned += 1) {
-    expect((await ask(edge)).reason).toBe('permitted')
-    const { id } = await ask(first.serving)
-    const outcome = { state: 'answered', answeredBy: 'person' }
-    expect((await send(first.serving, `/v1/decisions/${id}/outcome`, outcome)).status).toBe(200)
-  }
-  for (const server of [first.serving, second.serving, edge]) {
-    await until('it is blocked', async () => (await ask(server)).reason === 'abandonment-rate')
-  }
-})
-
 it('asks about the day of a conversation that its center knows of, and takes no report of one', async () => {
   const number = '9175550113'
   const ebr = { ebrList: [{ phoneNumber: number, type: 'P', dateOfLastContact: '07/01/2026' }] }
@@ -498,6 +481,23 @@ it('asks about the day of a conversation that its center knows of, and takes no 
     await until('it is callable', async () =>
       (await decide(server, number, 'ai')).startsWith('allow'),
     )
+  }
+})
+
+it('blocks the calls of a campaign with too many abandoned calls, as its center does', async () => {
+  const call = { number: '9175550106', callKind: 'autodialed', campaignId: '' }
+  const ask = async ({ url }: Pick<Serving, 'url'>) => {
+    const response = await send({ url }, '/v1/decisions', call)
+    return (await response.json()) as { readonly id: string; readonly reason: string }
+  }
+  for (let abandoned = 0; abandoned < 100; abandoned += 1) {
+    expect((await ask(edge)).reason).toBe('permitted')
+    const { id } = await ask(first.serving)
+    const outcome = { state: 'answered', answeredBy: 'person' }
+    expect((await send(first.serving, `/v1/decisions/${id}/outcome`, outcome)).status).toBe(200)
+  }
+  for (const server of [first.serving, second.serving, edge]) {
+    await until('it is blocked', async () => (await ask(server)).reason === 'abandonment-rate')
   }
 })
 
