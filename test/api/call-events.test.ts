@@ -313,6 +313,14 @@ describe('an opt-out', () => {
     expect(await answer()).toEqual({ ...first, confirmation: null })
   })
 
+  it('of scope account is for everything, since opt-outs are kept by account', async () => {
+    const answer = await optOut({ number: '2125550195', scope: 'account' })
+    expect(await answer.json()).toMatchObject({ recorded: true, scope: 'everything' })
+    const unknown = await optOut({ number: '2125550195', scope: 'region' })
+    expect(unknown.status).toBe(400)
+    expect(await unknown.text()).toContain('must be everything, account or project')
+  })
+
   it('of scope project is refused, says why, and is not stored', async () => {
     const refused = await optOut({ number: '2125550197', scope: 'project' })
     expect(refused.status).toBe(400)

@@ -184,10 +184,12 @@ const optOutRequest: z.ZodType<OptOutRequest> = fields({
     .optional(),
   decisionId: decisionId.optional(),
   scope: z
-    .enum(optOutScopes, `must be ${optOutScopes.join(' or ')}`)
+    .enum([...optOutScopes, 'account'], 'must be everything, account or project')
     .default('everything')
+    // Opt-outs are kept by account, so none reaches further.
+    .transform((scope) => (scope === 'account' ? 'everything' : scope))
     .describe(
-      'everything: calls of every project of the account. project: of the project alone, which must call for a legal ' +
+      'everything, or account: calls of every project of the account. project: of the project alone, which must call for a legal ' +
         'entity of its own (optOuts.sellers)',
     ),
   channel: z
