@@ -1,5 +1,5 @@
 /** The files of lists of several accounts: shared, damaged, replaced and rolled back. */
-import { readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { openNumberList } from '../../src/data/number-list/format/number-list.js'
@@ -104,6 +104,54 @@ describe('a folder of an account that cannot be read', () => {
     const store = openListStore({ folder: lists() })
     expect(sizesOf(store)).toEqual({ 'us-dnc': 1 })
     expect(store.problems()).toMatchObject([{ name: '/', path: accounts }])
+  })
+
+  it('may be readable, and its files not', async () => {
+    await importAs('us-dnc', 1)
+    await importAs('acme/us-dnc', 2)
+    const file = path('accounts/acme/us-dnc')
+    rmSync(file)
+    symlinkSync(file, file)
+    const store = openListStore({ folder: lists() })
+    expect(sizesOf(store)).toEqual({ 'us-dnc': 1 })
+    expect(store.problems()).toMatchObject([
+      { name: 'acme/', detail: expect.stringMatching(/ELOOP/) },
+    ])
+    await importAs('us-dnc', 5)
+    await store.refreshInBackground()
+    expect(sizesOf(store)).toEqual({ 'us-dnc': 5 })
+  })
+
+  it('may be a file', async () => {
+    await importAs('us-dnc', 1)
+    mkdirSync(`${lists()}/accounts`)
+    writeFileSync(`${lists()}/accounts/acme`, '')
+    expect(openListStore({ folder: lists() }).problems()).toMatchObject([{ name: 'acme/' }])
+    rmSync(`${lists()}/accounts`, { recursive: true })
+    writeFileSync(`${lists()}/accounts`, '')
+    expect(openListStore({ folder: lists() }).problems()).toMatchObject([{ name: '/' }])
+  })
+
+  it('a record of an own import that cannot be read is as none', async () => {
+    await importAs('us-dnc', 2)
+    const { version } = await importAs('acme/us-dnc', 2)
+    const record = `${lists()}/accounts/acme/versions/us-dnc.${version}.json`
+    for (const broken of ['', '{', '[]', '{"feed":1}']) {
+      writeFileSync(record, broken)
+      expect(findVersions(lists(), 'acme/us-dnc')).toMatchObject([{ version, inUse: true }])
+    }
+    await importAs('acme/us-dnc', 2)
+    expect(JSON.parse(readFileSync(record, 'utf8'))).toMatchObject({ feed: 'list' })
+  })
+
+  it('of another name than one of an account has no lists', async () => {
+    await importAs('us-dnc', 1)
+    for (const name of ['lost+found', 'acme.bak', 'main']) {
+      mkdirSync(`${lists()}/accounts/${name}`, { recursive: true })
+      renameSync(source(`${name}.txt`, ''), `${lists()}/accounts/${name}/us-dnc.cglist`)
+    }
+    const store = openListStore({ folder: lists() })
+    expect([store.all().length, store.problems()]).toEqual([1, []])
   })
 
   it('a file among the folders of accounts has no lists', async () => {

@@ -8,7 +8,12 @@ import { basename, join } from 'node:path'
 import { mainAccountId } from '../../domain/caller.js'
 import { getErrorCode } from '../../errors.js'
 import { numberListExtension } from './format/number-list-format.js'
-import { splitListName, toAccountListName } from './list-names.js'
+import {
+  isAccountListName,
+  litigatorListName,
+  splitListName,
+  toAccountListName,
+} from './list-names.js'
 
 const accountsFolder = 'accounts'
 
@@ -49,7 +54,7 @@ export interface FoundLists {
   /** Of all lists with a file, among those of all accounts: `us-dnc`, `acme/us-dnc`. */
   readonly names: readonly string[]
   /** Why the folder of an account, or with those of all accounts, cannot be read, by its path. */
-  readonly failures: ReadonlyMap<string, Error>
+  readonly failures: Map<string, Error>
 }
 
 /** Throws if the folder of all lists cannot be read; one that does not exist has none. */
@@ -64,7 +69,7 @@ export function findListNames(folder: string): FoundLists {
       return []
     }
   }
-  for (const accountId of listOf(join(folder, accountsFolder))) {
+  for (const accountId of listOf(join(folder, accountsFolder)).filter(isAccountFolder)) {
     names.push(...toListNames(accountId, listOf(resolveAccountFolder(folder, accountId))))
   }
   return { names, failures }
@@ -82,15 +87,18 @@ export async function findListNamesInBackground(folder: string): Promise<FoundLi
       return []
     }
   }
-  for (const accountId of await listOf(join(folder, accountsFolder))) {
+  for (const accountId of (await listOf(join(folder, accountsFolder))).filter(isAccountFolder)) {
     names.push(...toListNames(accountId, await listOf(resolveAccountFolder(folder, accountId))))
   }
   return { names, failures }
 }
 
-/** A stray file among the folders of accounts has no lists. */
-function addFailure(failures: Map<string, Error>, path: string, cause: unknown): void {
-  if (getErrorCode(cause) === 'ENOTDIR') return
+/** Others, such as `lost+found` and `acme.bak`, have no lists. */
+function isAccountFolder(name: string): boolean {
+  return name !== mainAccountId && isAccountListName(`${name}/${litigatorListName}`)
+}
+
+export function addFailure(failures: Map<string, Error>, path: string, cause: unknown): void {
   failures.set(path, cause instanceof Error ? cause : new Error(String(cause)))
 }
 

@@ -3,6 +3,7 @@
  * damaged file is reported as a problem, never as an empty list. The caller decides when to check for
  * new files.
  */
+import { mainAccountId } from '../../domain/caller.js'
 import type { NumberSet } from '../../domain/number-set.js'
 import { DataFileError, getErrorMessage } from '../../errors.js'
 import {
@@ -24,9 +25,11 @@ import {
 import { readNumberListHeader } from './format/number-list-format.js'
 import { affectsList, splitListName } from './list-names.js'
 import {
+  addFailure,
   type FoundLists,
   findListNames,
   findListNamesInBackground,
+  resolveListFolder,
   resolveListPath,
   toNamePrefix,
 } from './list-paths.js'
@@ -236,10 +239,15 @@ export class ListStore {
   #observe(): FolderObservation {
     try {
       const { names, failures } = findListNames(this.#folder)
-      const stamps = this.#listNames(names, failures).map(
-        (name) => [name, readFileStamp(this.#resolvePath(name))] as const,
-      )
-      return { stamps: new Map(stamps), failures }
+      const stamps = new Map<string, string>()
+      for (const name of this.#listNames(names, failures)) {
+        try {
+          stamps.set(name, readFileStamp(this.#resolvePath(name)))
+        } catch (cause) {
+          this.#addFailure(failures, name, cause)
+        }
+      }
+      return { stamps, failures }
     } catch (cause) {
       return new Error(messageOf(cause))
     }
@@ -251,12 +259,22 @@ export class ListStore {
       const { names, failures } = await findListNamesInBackground(this.#folder)
       const stamps = new Map<string, string>()
       for (const name of this.#listNames(names, failures)) {
-        stamps.set(name, await readFileStampInBackground(this.#resolvePath(name)))
+        try {
+          stamps.set(name, await readFileStampInBackground(this.#resolvePath(name)))
+        } catch (cause) {
+          this.#addFailure(failures, name, cause)
+        }
       }
       return { stamps, failures }
     } catch (cause) {
       return new Error(messageOf(cause))
     }
+  }
+
+  /** The folder of an account can be read, but not what is in it. Throws for that of account main. */
+  #addFailure(failures: Map<string, Error>, name: string, cause: unknown): void {
+    if (splitListName(name).owner === mainAccountId) throw cause
+    addFailure(failures, resolveListFolder(this.#folder, name), cause)
   }
 
   /** Of the files, and of the lists in use whose folder can be read. */

@@ -87,7 +87,7 @@ function writeOwnImport(folder: string, of: NamedVersion, header: OwnImport): vo
   const path = resolveOwnImportPath(folder, of)
   const { feed, importedAt, previous, sources } = header
   // The same content again has replaced nothing.
-  if (previous === of.version && existsSync(path)) return
+  if (previous === of.version && readOwnImport(folder, of)) return
   ensureFolder(dirname(path))
   const aside = join(dirname(path), `.${basename(path)}.${process.pid}.part`)
   writeFileSync(aside, JSON.stringify({ feed, importedAt, previous, sources }), { flush: true })
@@ -96,13 +96,19 @@ function writeOwnImport(folder: string, of: NamedVersion, header: OwnImport): vo
 
 /** The header as it would be in a file of its own. */
 function withOwnImport<Of extends Header>(folder: string, name: string, header: Of): Of {
+  return { ...header, ...readOwnImport(folder, { name, version: header.version }) }
+}
+
+/** `undefined` if it is missing, or cannot be read: a list can be used without. */
+function readOwnImport(folder: string, of: NamedVersion): OwnImport | undefined {
   try {
-    const { version } = header
-    const text = readFileSync(resolveOwnImportPath(folder, { name, version }), 'utf8')
-    return { ...header, ...(JSON.parse(text) as OwnImport) }
-  } catch (cause) {
-    if (getErrorCode(cause) === 'ENOENT') return header
-    throw cause
+    const read = JSON.parse(readFileSync(resolveOwnImportPath(folder, of), 'utf8')) as OwnImport
+    const { feed, importedAt, previous, sources } = read
+    const isWhole =
+      typeof feed === 'string' && Number.isSafeInteger(importedAt) && Array.isArray(sources)
+    return isWhole ? { feed, importedAt, previous, sources } : undefined
+  } catch {
+    return undefined
   }
 }
 

@@ -118,11 +118,15 @@ export function combineFailures(first: AnswerFailure, second: AnswerFailure): An
   }
 }
 
-/** A question that one source rejects as invalid must not hide an outage of the other. */
+/**
+ * A question that one source rejects as invalid must not hide an outage of the other, and an outage must not hide that there is no right to ask
+ * the other.
+ */
 function selectFailureReason(
   first: AnswerFailureReason,
   second: AnswerFailureReason,
 ): AnswerFailureReason {
+  if (first === 'list-missing' || second === 'list-missing') return 'list-missing'
   if (second === 'bad-question') return second
   return first === 'not-askable' ? second : first
 }

@@ -204,8 +204,13 @@ export class RightfulCompliance implements Compliance {
 
   /** As the service in this process answers for a number that no list covers, which no policy for unknown checks can allow. */
   #toUncovered(answer: Answer<ScrubVerdict>): Answer<ScrubVerdict> {
-    if (answer.ok || answer.reason !== 'list-missing') return answer
-    const { detail, source } = answer
+    // Where several providers must permit a call, one without a login permits none.
+    const answers: readonly Answer<ScrubVerdict>[] = answer.ok
+      ? (answer.otherAnswers ?? [])
+      : [answer]
+    const missing = answers.find((one) => !one.ok && one.reason === 'list-missing')
+    if (!missing || missing.ok) return answer
+    const { detail, source } = missing
     const allowed = { manual: false, autodialed: false, ai: false }
     return {
       ok: true,

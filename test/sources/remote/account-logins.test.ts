@@ -81,3 +81,23 @@ it('rights that cannot be read are a failure, not a permission', async () => {
   expect(main.asked).toEqual([])
   expect(await source.litigator({ accountId: 'main', number })).toMatchObject({ ok: true })
 })
+
+it('a number that one of two providers may not be asked about is not covered, whatever the other says', async () => {
+  const refused = {
+    ok: false,
+    reason: 'list-missing',
+    detail: 'account acme has no login',
+    source: 'b',
+  } as const
+  const allowing = await fakeCompliance().scrub({ accountId: 'acme', number })
+  if (!allowing.ok) throw new Error('it is not answered')
+  const clock = { now: () => noon }
+  for (const answer of [refused, { ...allowing, otherAnswers: [refused] }]) {
+    const cache = { ...fakeCompliance(), scrub: () => answer, accountChanged: () => undefined }
+    const source = new RightfulCompliance({ cache, rights: new LoginRights(() => true), clock })
+    expect(await source.scrub({ accountId: 'acme', number })).toMatchObject({
+      ok: true,
+      value: { letter: 'B', detail: 'account acme has no login' },
+    })
+  }
+})
