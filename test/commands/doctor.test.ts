@@ -182,10 +182,12 @@ it('names accounts that use the login of account main by the right that the upgr
     const from = { ownerId: 'main', because: 'before', grantedBy: 'upgrade' }
     await rights.grant({ accountId, list: 'all', ...from })
   }
-  const found = (await findAll(withProvider())).filter((line) => line.includes('nobody has stated'))
+  const found = (await findAll(withProvider())).filter((line) =>
+    line.includes('that the upgrade gave'),
+  )
   expect(found).toEqual([
-    'note lists acme: account acme uses the lists of account main, and nobody has stated its right to them',
-    'note lists old: account old uses the lists of account main and its login for vendor, and nobody has stated its right to them',
+    'note lists acme: account acme uses the lists of account main by the right that the upgrade gave it',
+    'note lists old: account old uses the lists of account main and its login for vendor by the right that the upgrade gave it',
   ])
 })
 
@@ -194,7 +196,7 @@ it('warns of logins for accounts that do not exist, and of accounts without any'
   for (const id of ['acme', 'beta']) await accounts.ensure({ id, kind: 'real', name: id })
   const found = await findAll(withProvider())
   expect(found).toContain(
-    "soon settings -: source.provider.accounts has a login for account 'gone', which does not exist",
+    "soon login -: source.provider.accounts has a login for account 'gone', which does not exist",
   )
   expect(found.filter((line) => line.includes('is blocked'))).toEqual([
     'now calls beta: every call of account beta is blocked: it has no login for vendor and no right to that of account main',

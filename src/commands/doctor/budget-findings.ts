@@ -37,24 +37,26 @@ export async function findBudgetFindings(
   return [...used, ...(await findUnknownAccounts(settings, db)), ...unlimited]
 }
 
-/** Budgets of accounts that do not exist, such as a name with a typo: the real account then has another limit, or none. */
+/** Budgets and logins of accounts that do not exist, such as a name with a typo: the real account then has others. */
 export async function findUnknownAccounts(
   settings: Settings,
   db: Db,
 ): Promise<readonly HealthFinding[]> {
-  const named = listProviders(settings).flatMap(({ path, budget }) =>
-    Object.keys(budget.accounts).map((id) => ({
+  const named = listProviders(settings).flatMap(({ path, budget, accounts }) => [
+    ...Object.keys(budget.accounts).map((id) => ({
       id,
-      setting: `${path.join('.')}.budget.accounts`,
+      what: 'budget',
+      setting: [...path, 'budget'],
     })),
-  )
+    ...Object.keys(accounts).map((id) => ({ id, what: 'login', setting: path })),
+  ])
   if (named.length === 0) return []
   const rows = await db.selectFrom('accounts').select('id').execute()
   const known = new Set(rows.map(({ id }) => id))
-  return named.flatMap(({ id, setting }): readonly HealthFinding[] => {
+  return named.flatMap(({ id, what, setting }): readonly HealthFinding[] => {
     if (known.has(id)) return []
-    const problem = `${setting} has a budget for account '${id}', which does not exist`
+    const problem = `${setting.join('.')}.accounts has a ${what} for account '${id}', which does not exist`
     const fix = `correct the name or remove it, and reload; the accounts: callgate accounts list`
-    return [{ level: 'soon', subject: 'budget', problem, fix }]
+    return [{ level: 'soon', subject: what, problem, fix }]
   })
 }

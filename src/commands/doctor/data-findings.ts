@@ -182,7 +182,6 @@ async function findStoredFindings(
       ...(await findBudgetFindings(settings, db, clock)),
       ...(await findShadowFindings(db)),
       ...(await findRightFindings(settings, db).catch(() => [])),
-      ...(await findLoginFindings(settings, db)),
       ...(storage.isCopy ? [] : await findOptOutFindings(db).catch(() => [])),
       ...(await findEarlyDisconnects(db, clock.now()).catch(() => [])),
       ...(await findClockFindings(database, clock)),
@@ -296,7 +295,7 @@ async function findShadowFindings(db: Db): Promise<readonly HealthFinding[]> {
   })
 }
 
-/** Rights that an upgrade has given, which nobody has stated. Fails for a database of an earlier version. */
+/** Rights that the upgrade has given. Fails for a database of an earlier version. */
 async function findRightFindings(settings: Settings, db: Db): Promise<readonly HealthFinding[]> {
   const rights = await db
     .selectFrom('list_rights')
@@ -311,28 +310,12 @@ async function findRightFindings(settings: Settings, db: Db): Promise<readonly H
     )
     const logins = shared.map(({ name }) => ` and its login for ${name}`).join('')
     const ownLogins = shared.map(({ path }) => ` and set ${path.join('.')}.accounts.${account}`)
-    const problem = `account ${account} uses the lists of account ${owner}${logins}, and nobody has stated its right to them`
+    const problem = `account ${account} uses the lists of account ${owner}${logins} by the right that the upgrade gave it`
     const fix =
       `callgate lists share ${list} --with ${account} --from ${owner} --because <contract>, ` +
       `or import its own with --account ${account}${ownLogins.join('')}, and end it: ` +
       `callgate lists unshare ${list} --with ${account}`
     return { level: 'note', subject: 'lists', account, problem, fix }
-  })
-}
-
-/** Logins of providers in the settings for accounts that do not exist. */
-async function findLoginFindings(settings: Settings, db: Db): Promise<readonly HealthFinding[]> {
-  const named = listProviders(settings).flatMap(({ path, accounts }) =>
-    Object.keys(accounts).map((account) => ({ account, setting: `${path.join('.')}.accounts` })),
-  )
-  if (named.length === 0) return []
-  const rows = await db.selectFrom('accounts').select('id').execute()
-  const known = new Set(rows.map(({ id }) => id))
-  return named.flatMap(({ account, setting }): readonly HealthFinding[] => {
-    if (known.has(account)) return []
-    const problem = `${setting} has a login for account '${account}', which does not exist`
-    const fix = `correct the name, or: callgate accounts create ${account} --name <name>`
-    return [{ level: 'soon', subject: 'settings', problem, fix }]
   })
 }
 

@@ -78,7 +78,7 @@ export async function readAccountCallStatuses(
   }))
 }
 
-/** Nobody has stated a right before the first start. */
+/** There are no rights before the first start. */
 async function readOwners({
   storage,
 }: CallReadinessDeps): Promise<ReadonlyMap<string, ListOwners>> {

@@ -145,15 +145,20 @@ function logWarnings({ settings, runtime: { log, clock } }: Callgate): void {
   for (const { problem, subject, fix } of findings) log.warn(problem, { subject, fix })
 }
 
-/** Logs in the background which budgets of the settings are of accounts that do not exist. */
+/** Logs in the background which budgets and logins in the settings are of accounts that do not exist. */
 function logUnknownAccounts({ storage, runtime: { log } }: Callgate, settings: Settings): void {
-  if (listProviders(settings).every(({ budget }) => isEmpty(budget.accounts))) return
+  const isUnnamed = listProviders(settings).every(
+    ({ budget, accounts }) => isEmpty(budget.accounts) && isEmpty(accounts),
+  )
+  if (isUnnamed) return
   const check = async () => {
     const { findUnknownAccounts } = await import('../doctor/budget-findings.js')
     const findings = await findUnknownAccounts(settings, storage.db)
     for (const { problem, subject, fix } of findings) log.warn(problem, { subject, fix })
   }
-  check().catch((err: unknown) => log.warn('the accounts of budgets could not be checked', { err }))
+  check().catch((err: unknown) =>
+    log.warn('the accounts in the settings could not be checked', { err }),
+  )
 }
 
 const isEmpty = (record: object) => Object.keys(record).length === 0
