@@ -47,6 +47,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'runtime/': ['domain/time/', 'errors.ts', 'observability/log.ts'],
   'domain/': [],
   'client/': [],
+  'transparency/': [],
   'observability/': ['domain/'],
   'config/': ['domain/', 'runtime/parse-url.ts', 'errors.ts'],
   'api/': ['domain/', 'runtime/', 'errors.ts'],

@@ -1,0 +1,332 @@
+/** The formats held against values that other implementations computed (golang/mod `sumdb`, OpenSSL, Python). */
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  formatProofFile,
+  openCheckpoint,
+  parseCheckpoint,
+  parseProofFile,
+  signCheckpoint,
+  toInclusionProof,
+} from '../../src/transparency/checkpoint.js'
+import { commitTo, decodeEntry, encodeEntry } from '../../src/transparency/log-entry.js'
+import {
+  computeRoot,
+  hashLeaf,
+  proveConsistency,
+  proveInclusion,
+  type ReadNode,
+  verifyConsistency,
+  verifyInclusion,
+} from '../../src/transparency/merkle-tree.js'
+import {
+  createSigningKey,
+  formatNote,
+  formatSignature,
+  formatVerifierKey,
+  NoteError,
+  parseNote,
+  parseVerifierKey,
+  signNote,
+  verifySignatures,
+} from '../../src/transparency/signed-note.js'
+
+/** The definitions of RFC 6962, section 2.1, word for word, over all leaves: another way than that of the product. */
+const sha256 = (...parts: Uint8Array[]) =>
+  createHash('sha256').update(Buffer.concat(parts)).digest()
+const split = (count: number) => 2 ** (Math.ceil(Math.log2(count)) - 1)
+function mth(d: readonly Buffer[]): Buffer {
+  if (d.length === 0) return sha256()
+  if (d.length === 1) return sha256(Buffer.of(0), d[0] as Buffer)
+  const k = split(d.length)
+  return sha256(Buffer.of(1), mth(d.slice(0, k)), mth(d.slice(k)))
+}
+function pathOf(m: number, d: readonly Buffer[]): Buffer[] {
+  if (d.length === 1) return []
+  const k = split(d.length)
+  return m < k
+    ? [...pathOf(m, d.slice(0, k)), mth(d.slice(k))]
+    : [...pathOf(m - k, d.slice(k)), mth(d.slice(0, k))]
+}
+function subproof(m: number, d: readonly Buffer[], b: boolean): Buffer[] {
+  if (m === d.length) return b ? [] : [mth(d)]
+  const k = split(d.length)
+  return m <= k
+    ? [...subproof(m, d.slice(0, k), b), mth(d.slice(k))]
+    : [...subproof(m - k, d.slice(k), false), mth(d.slice(0, k))]
+}
+
+const nodesOf =
+  (leaves: readonly Buffer[]): ReadNode =>
+  (level, index) =>
+    mth(leaves.slice(index * 2 ** level, (index + 1) * 2 ** level))
+const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
+
+const publicLeaves = [
+  '',
+  '00',
+  '10',
+  '2021',
+  '3031',
+  '40414243',
+  '5051525354555657',
+  '606162636465666768696a6b6c6d6e6f',
+].map((text) => Buffer.from(text, 'hex'))
+
+const salt = (i: number) => Buffer.alloc(16, i + 1)
+const body = (i: number) => {
+  const isBlock = i === 2 || i === 5
+  const [decision, reason] = isBlock ? ['block', 'internal-dnc'] : ['allow', 'all-passed']
+  return Buffer.from(
+    `{"id":"d-${i}","decision":"${decision}","reason":"${reason}","number":"212555010${i}"}`,
+  )
+}
+const entry = (i: number) =>
+  encodeEntry({
+    kind: 1,
+    seq: i,
+    at: 1795370400000 + 1000 * i,
+    commitment: commitTo(salt(i), body(i)),
+  })
+const entries = Array.from({ length: 7 }, (_, i) => entry(i))
+
+const logKey = createSigningKey('gate.example.com/journal', 'signer', Buffer.alloc(32, 1))
+const witnessKey = createSigningKey('witness.example.com/w1', 'cosigner', Buffer.alloc(32, 2))
+
+const proofFile = `c2sp.org/tlog-proof@v1
+extra BAQEBAQEBAQEBAQEBAQEBHsiaWQiOiJkLTMiLCJkZWNpc2lvbiI6ImFsbG93IiwicmVhc29uIjoiYWxsLXBhc3NlZCIsIm51bWJlciI6IjIxMjU1NTAxMDMifQ==
+index 3
+iSXS5j/XNqZzqKtgNUjF9QtN5hoxfkxh9Qr5eFv6mSg=
+HsJho9/m8IrCbd1Qty2jDjm0WVqkEiqRiIHJkKQm6sg=
+cROfflNRfq4ouusAzsv+uh8PoEgVzEZhfXDMFtRoEyw=
+
+gate.example.com/journal
+7
+IEBBqoXQTdJo54WKDb+MJ1JunCisPDWWS7kMcLsi+sk=
+
+— gate.example.com/journal CdTBFD7SRJ7I740pDuDRV/PMbfMYI5fgDg+QXdyfSYTxl2MqLrI2ac6No+FjXv7r0r5yMYIrkQeZe5mJF4gOFkaKGgg=
+— witness.example.com/w1 dF+16AAAAABrAy3c1Ovqu/40GFsZ6zKaGee6Gc2nTnEdR8TpgzxW/W36JzqFwp08U7DZlEmaPvVtyVE5d0fPz7Vvnlt8EjejDMGMBw==
+`
+
+describe('the tree', () => {
+  it.each([
+    [1, '6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d'],
+    [2, 'fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125'],
+    [3, 'aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77'],
+    [4, 'd37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7'],
+    [7, 'ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c'],
+    [8, '5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328'],
+  ])('has the published root of %i reference leaves', (size, root) => {
+    expect(hex(computeRoot(size, nodesOf(publicLeaves)))).toBe(root)
+  })
+
+  it('has the published empty root', () => {
+    expect(hex(computeRoot(0, nodesOf([])))).toBe(
+      'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+    )
+  })
+
+  it('has the computed roots and proofs of seven records', () => {
+    expect(hex(commitTo(salt(3), body(3)))).toBe(
+      '732fa0904500e9d0f6d6a9795aef1f3561fc883d9561257511922e26f3f8ecb6',
+    )
+    expect(hex(entry(3))).toBe(
+      '01010000000000000003000001a2046a44b8732fa0904500e9d0f6d6a9795aef1f3561fc883d9561257511922e26f3f8ecb6',
+    )
+    expect(hex(hashLeaf(entry(3)))).toBe(
+      '35100738c42bf5d73afcf02b397d2aea9535ceae40801708d97f8701625cde9e',
+    )
+    const node = nodesOf(entries)
+    expect([3, 4, 7].map((size) => hex(computeRoot(size, node)))).toEqual([
+      '57a230ff9e89a13234e8e47b475f807614f3a8f6cad2cab79b2732f3f1fd59a0',
+      '8ec606ca37b5464fc735e350d370a4a701b8f2d301ba97109066e405de77fff3',
+      '204041aa85d04dd268e7858a0dbf8c27526e9c28ac3c35964bb90c70bb22fac9',
+    ])
+    expect(proveInclusion(3, 7, node).map(hex)).toEqual([
+      '8925d2e63fd736a673a8ab603548c5f50b4de61a317e4c61f50af9785bfa9928',
+      '1ec261a3dfe6f08ac26ddd50b72da30e39b4595aa4122a918881c990a426eac8',
+      '71139f7e53517eae28baeb00cecbfeba1f0fa04815cc46617d70cc16d468132c',
+    ])
+    expect(proveConsistency(3, 7, node).map((hash) => hex(hash).slice(0, 8))).toEqual([
+      '8925d2e6',
+      '35100738',
+      '1ec261a3',
+      '71139f7e',
+    ])
+    expect(proveConsistency(4, 7, node).map((hash) => hex(hash).slice(0, 8))).toEqual(['71139f7e'])
+  })
+
+  it('gives the proofs of the definition, and accepts them, for every pair of sizes up to 40', () => {
+    const leaves = Array.from({ length: 40 }, (_, i) => Buffer.from(`leaf ${i}`))
+    for (let size = 1; size <= leaves.length; size += 1) {
+      const some = leaves.slice(0, size)
+      const root = mth(some)
+      expect(computeRoot(size, nodesOf(some))).toEqual(root)
+      for (let index = 0; index < size; index += 1) {
+        const path = proveInclusion(index, size, nodesOf(some))
+        expect(path).toEqual(pathOf(index, some))
+        const leaf = hashLeaf(leaves[index] as Buffer)
+        expect(verifyInclusion(leaf, { index, size, root, path })).toBe(true)
+        const old = { size: index + 1, root: mth(leaves.slice(0, index + 1)) }
+        const proof = proveConsistency(old.size, size, nodesOf(some))
+        expect(proof).toEqual(subproof(old.size, some, true))
+        expect(verifyConsistency(old, { size, root }, proof)).toBe(true)
+      }
+    }
+  })
+
+  it('refuses a changed proof of either kind', () => {
+    const leaves = Array.from({ length: 40 }, (_, i) => Buffer.from(`leaf ${i}`))
+    const rootOf = (size: number) => mth(leaves.slice(0, size))
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 2, max: 40 }),
+        fc.nat(),
+        fc.integer({ min: 0, max: 5 }),
+        fc.nat(),
+        (size, at, way, place) => {
+          const index = at % size
+          const node = nodesOf(leaves.slice(0, size))
+          const old = (at % (size - 1)) + 1
+          const mutate = (path: readonly Buffer[]): Buffer[] => {
+            const some = path.map((hash) => Buffer.from(hash))
+            const i = place % Math.max(1, some.length)
+            const [one, next] = [some[i], some[(i + 1) % some.length]]
+            if (way === 0) return [...some, Buffer.alloc(32)]
+            if (way === 1) return some.slice(0, -1)
+            if (way === 2 && one) one[place % 32] = (one[place % 32] ?? 0) ^ (1 << (place % 8))
+            if (way === 3 && one && next) [some[i], some[(i + 1) % some.length]] = [next, one]
+            return some
+          }
+          const path = proveInclusion(index, size, node)
+          const changed = mutate(path)
+          const isSame =
+            changed.length === path.length && changed.every((h, i) => h.equals(path[i] as Buffer))
+          const leaf = hashLeaf(leaves[index] as Buffer)
+          const good = { index, size, root: rootOf(size), path }
+          if (!isSame) expect(verifyInclusion(leaf, { ...good, path: changed })).toBe(false)
+          if (way === 4) {
+            const other = place % size
+            expect(verifyInclusion(leaf, { ...good, index: other })).toBe(other === index)
+          }
+          if (way === 5) {
+            expect(verifyInclusion(leaf, { ...good, index: size + (place % 9) })).toBe(false)
+            expect(verifyInclusion(leaf, { ...good, size: size + 64 + (place % 9) })).toBe(false)
+          }
+          const proof = proveConsistency(old, size, node)
+          const changedProof = mutate(proof)
+          const isSameProof =
+            changedProof.length === proof.length &&
+            changedProof.every((h, i) => h.equals(proof[i] as Buffer))
+          const heads = [
+            { size: old, root: rootOf(old) },
+            { size, root: rootOf(size) },
+          ] as const
+          if (!isSameProof) expect(verifyConsistency(...heads, changedProof)).toBe(false)
+        },
+      ),
+      { numRuns: 3_000 },
+    )
+  })
+})
+
+describe('an entry', () => {
+  it('is read as it was written, and not with another version or length', () => {
+    const bytes = entry(5)
+    expect(decodeEntry(bytes)).toMatchObject({ kind: 1, seq: 5, at: 1795370405000 })
+    expect(decodeEntry(bytes.subarray(0, 49))).toBeUndefined()
+    expect(decodeEntry(Buffer.concat([Buffer.of(2), bytes.subarray(1)]))).toBeUndefined()
+  })
+})
+
+describe('notes', () => {
+  it('have the computed keys', () => {
+    expect(formatVerifierKey(logKey)).toBe(
+      'gate.example.com/journal+09d4c114+AYqI4910CfGV/VLbLTy6XXLKZwm/HZQSG/N0iAG0D29c',
+    )
+    expect(formatVerifierKey(witnessKey)).toBe(
+      'witness.example.com/w1+745fb5e8+BIE5dw6ofRdfVqNUZsNMfszLjYqRtO43ol32D1uPybOU',
+    )
+    expect(parseVerifierKey(formatVerifierKey(witnessKey))).toMatchObject({ type: 'cosigner' })
+  })
+
+  it('accept the key of another implementation whose base64 has a plus sign', () => {
+    const text = 'PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW'
+    expect(formatVerifierKey(parseVerifierKey(text))).toBe(text)
+    const plus = createSigningKey('a', 'signer', Buffer.alloc(32, 9))
+    expect(parseVerifierKey(formatVerifierKey(plus)).publicKey).toEqual(plus.publicKey)
+  })
+
+  it('are signed and cosigned to the byte as computed elsewhere', () => {
+    const checkpoint = { origin: logKey.name, size: 7, root: computeRoot(7, nodesOf(entries)) }
+    const signed = signCheckpoint(checkpoint, logKey)
+    const { text } = parseNote(signed)
+    const cosigned = signed + formatSignature(signNote(text, witnessKey, 1795370460))
+    expect(proofFile.endsWith(cosigned)).toBe(true)
+    const opened = openCheckpoint(cosigned, logKey, [witnessKey])
+    expect(opened).toMatchObject(checkpoint)
+    expect(opened.signatures.map(({ at }) => at)).toEqual([undefined, 1795370460])
+  })
+
+  it.each<[string, (note: string) => string]>([
+    ['CRLF', (note) => note.replaceAll('\n', '\r\n')],
+    ['no final line feed', (note) => note.slice(0, -1)],
+    ['a leading zero in the size', (note) => note.replace('\n7\n', '\n07\n')],
+    ['another size', (note) => note.replace('\n7\n', '\n8\n')],
+    ['another origin', (note) => note.replaceAll('gate.example', 'gaze.example')],
+    ['only a signature of an unknown key', (note) => note.replace(/^— gate.*\n/m, '')],
+    ['a wrong signature of a known key', (note) => note.replace('CdTBFD7S', 'CdTBFD7T')],
+    [
+      'a wrong cosignature',
+      (note) => note.replace('AAAAAGsD', 'AAAAAGsE').replace('dF+16AAAAABrAy', 'dF+16AAAAABrAz'),
+    ],
+    ['no base64', (note) => note.replace('GggTT', '!').replace('KGgg=', 'KGg!=')],
+    ['no signature at all', (note) => note.slice(0, note.indexOf('\n\n') + 2)],
+    ['a plus sign in a name', (note) => note.replace('— witness.', '— wit+ness.')],
+    ['a control character', (note) => note.replace('journal\n7', 'journal\u0001\n7')],
+  ])('are refused with %s', (_, mutate) => {
+    const note = proofFile.slice(proofFile.indexOf('\n\n') + 2)
+    expect(() => openCheckpoint(note, logKey, [witnessKey])).not.toThrow()
+    expect(mutate(note)).not.toBe(note)
+    expect(() => openCheckpoint(mutate(note), logKey, [witnessKey])).toThrow(NoteError)
+  })
+
+  it('pass over unknown signatures, up to a bound', () => {
+    const text = 'some text\n'
+    const others = Array.from({ length: 17 }, (_, i) =>
+      signNote(text, createSigningKey(`other${i}`, 'signer', Buffer.alloc(32, i + 3))),
+    )
+    const note = formatNote({ text, signatures: [...others, signNote(text, logKey)] })
+    expect(verifySignatures(parseNote(note), [logKey])).toHaveLength(1)
+    const many = formatNote({ text, signatures: Array(101).fill(signNote(text, logKey)) })
+    expect(() => parseNote(many)).toThrow('more than 100 signatures')
+  })
+})
+
+describe('a proof file', () => {
+  it('is read and written to the byte, and proves its record', () => {
+    const proof = parseProofFile(proofFile)
+    expect(formatProofFile(proof)).toBe(proofFile)
+    const checkpoint = openCheckpoint(proof.checkpoint, logKey, [witnessKey])
+    const { extra = Buffer.alloc(0) } = proof
+    const commitment = commitTo(extra.subarray(0, 16), extra.subarray(16))
+    const leaf = hashLeaf(encodeEntry({ kind: 1, seq: 3, at: 1795370403000, commitment }))
+    expect(verifyInclusion(leaf, toInclusionProof(proof, checkpoint))).toBe(true)
+  })
+
+  it.each([
+    ['another header', proofFile.replace('@v1', '@v2')],
+    ['extra data that is no base64', proofFile.replace('extra BAQ', 'extra !AQ')],
+    ['an index with a leading zero', proofFile.replace('index 3', 'index 03')],
+    ['a short hash', proofFile.replace('iSXS5j/XNqZz', 'iSXS5j/X')],
+    ['no checkpoint', proofFile.slice(0, proofFile.indexOf('\n\n') + 1)],
+  ])('is refused with %s', (_, file) => {
+    expect(() => parseProofFile(file)).toThrow(NoteError)
+  })
+
+  it('has a checkpoint that is refused without its three lines', () => {
+    expect(() => parseCheckpoint('a\n1\n')).toThrow(NoteError)
+    expect(() => parseCheckpoint('\n1\nAAAA\n')).toThrow(NoteError)
+  })
+})
