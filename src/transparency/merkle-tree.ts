@@ -103,7 +103,7 @@ export function verifyInclusion(
   { index, size, root, path }: InclusionProof,
 ): boolean {
   if (!isPosition(index) || !isPosition(size) || index >= size) return false
-  let hash = Buffer.from(leafHash)
+  let hash: Buffer = Buffer.from(leafHash)
   const isWhole = climb(index, size - 1, path, (sibling, isLeft) => {
     hash = isLeft ? hashNode(sibling, hash) : hashNode(hash, sibling)
   })

@@ -2,14 +2,7 @@
  * Texts with signatures of several parties: C2SP `signed-note`, and the timestamped cosignatures of
  * `tlog-cosignature`. Only Ed25519 is known; signatures of unknown keys, and of other kinds, are passed over.
  */
-import {
-  createHash,
-  createPrivateKey,
-  createPublicKey,
-  type KeyObject,
-  sign,
-  verify,
-} from 'node:crypto'
+import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 
 /** `cosigner` is that of a witness, which signs with the time. */
 const keyTypes = { signer: 0x01, cosigner: 0x04 } as const
@@ -47,7 +40,6 @@ export class NoteError extends Error {}
 /** More are a waste of everybody's time. */
 const maxSignatures = 100
 const maxNoteLength = 1_000_000
-const ed25519Pkcs8 = Buffer.from('302e020100300506032b657004220420', 'hex')
 const ed25519Spki = Buffer.from('302a300506032b6570032100', 'hex')
 
 function requireName(name: string): void {
@@ -57,11 +49,12 @@ function requireName(name: string): void {
   )
 }
 
-/** From the 32 bytes of a seed. */
-export function createSigningKey(name: string, type: KeyType, seed: Buffer): SigningKey {
+/** Throws {@link NoteError} if the key is not one of Ed25519. */
+export function createSigningKey(name: string, type: KeyType, privateKey: KeyObject): SigningKey {
   requireName(name)
-  const der = Buffer.concat([ed25519Pkcs8, seed])
-  const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
+  if (privateKey.asymmetricKeyType !== 'ed25519') {
+    throw new NoteError(`the key must be one of Ed25519, not of ${privateKey.asymmetricKeyType}`)
+  }
   const publicKey = createPublicKey(privateKey).export({ format: 'der', type: 'spki' })
   return { name, type, privateKey, publicKey: publicKey.subarray(ed25519Spki.length) }
 }

@@ -1,5 +1,5 @@
 /** The formats held against values that other implementations computed (golang/mod `sumdb`, OpenSSL, Python). */
-import { createHash } from 'node:crypto'
+import { createHash, generateKeyPairSync } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -31,6 +31,7 @@ import {
   signNote,
   verifySignatures,
 } from '../../src/transparency/signed-note.js'
+import { seededKey } from '../support/seeded-key.js'
 
 /** The definitions of RFC 6962, section 2.1, word for word, over all leaves: another way than that of the product. */
 const sha256 = (...parts: Uint8Array[]) =>
@@ -91,8 +92,8 @@ const entry = (i: number) =>
   })
 const entries = Array.from({ length: 7 }, (_, i) => entry(i))
 
-const logKey = createSigningKey('gate.example.com/journal', 'signer', Buffer.alloc(32, 1))
-const witnessKey = createSigningKey('witness.example.com/w1', 'cosigner', Buffer.alloc(32, 2))
+const logKey = seededKey('gate.example.com/journal', 'signer', 1)
+const witnessKey = seededKey('witness.example.com/w1', 'cosigner', 2)
 
 const proofFile = `c2sp.org/tlog-proof@v1
 extra BAQEBAQEBAQEBAQEBAQEBHsiaWQiOiJkLTMiLCJkZWNpc2lvbiI6ImFsbG93IiwicmVhc29uIjoiYWxsLXBhc3NlZCIsIm51bWJlciI6IjIxMjU1NTAxMDMifQ==
@@ -254,8 +255,13 @@ describe('notes', () => {
   it('accept the key of another implementation whose base64 has a plus sign', () => {
     const text = 'PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW'
     expect(formatVerifierKey(parseVerifierKey(text))).toBe(text)
-    const plus = createSigningKey('a', 'signer', Buffer.alloc(32, 9))
+    const plus = seededKey('a', 'signer', 9)
     expect(parseVerifierKey(formatVerifierKey(plus)).publicKey).toEqual(plus.publicKey)
+  })
+
+  it('are not signed by other kinds of keys', () => {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    expect(() => createSigningKey('a', 'signer', privateKey)).toThrow('must be one of Ed25519')
   })
 
   it('are signed and cosigned to the byte as computed elsewhere', () => {
@@ -295,7 +301,7 @@ describe('notes', () => {
   it('pass over unknown signatures, up to a bound', () => {
     const text = 'some text\n'
     const others = Array.from({ length: 17 }, (_, i) =>
-      signNote(text, createSigningKey(`other${i}`, 'signer', Buffer.alloc(32, i + 3))),
+      signNote(text, seededKey(`other${i}`, 'signer', i + 3)),
     )
     const note = formatNote({ text, signatures: [...others, signNote(text, logKey)] })
     expect(verifySignatures(parseNote(note), [logKey])).toHaveLength(1)

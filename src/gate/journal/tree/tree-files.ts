@@ -1,0 +1,121 @@
+/**
+ * The tree of a journal as files, in the layout of C2SP `tlog-tiles` below `tree/` of its folder: `tile/<level>/<number>`
+ * with 256 hashes, `tile/entries/<number>` with 256 entries, each after its length in two bytes, and partial ones with
+ * fewer, `<number>.p/<width>`, as they were when the newest checkpoint was signed. A hash of level L + 1 is the root of a
+ * full tile of level L.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DataFileError, getErrorCode } from '../../../errors.js'
+import { entryBytes } from '../../../transparency/log-entry.js'
+import { hashBytes, hashNode, type ReadNode } from '../../../transparency/merkle-tree.js'
+
+export const tileWidth = 256
+/** A tile has the hashes of 8 levels of the tree. */
+const levelsPerTile = 8
+export const bundledEntryBytes = 2 + entryBytes
+
+/** A level, or `entries`. */
+export type TileKind = number | 'entries'
+
+export const treeFolder = (journalFolder: string): string => join(journalFolder, 'tree')
+export const checkpointPath = (folder: string): string => join(folder, 'checkpoint')
+/** Of the key that checks the signatures of this log, for those who read it. */
+export const verifierKeyPath = (folder: string): string => join(folder, 'key')
+
+/** Groups of three digits, all but the last after an `x`; `width` is that of a partial tile. */
+export function tilePath(
+  folder: string,
+  kind: TileKind,
+  number: number,
+  width = tileWidth,
+): string {
+  const groups = [String(number % 1000).padStart(3, '0')]
+  for (let rest = Math.floor(number / 1000); rest > 0; rest = Math.floor(rest / 1000)) {
+    groups.unshift(`x${String(rest % 1000).padStart(3, '0')}`)
+  }
+  const path = join(folder, 'tile', String(kind), ...groups)
+  return width === tileWidth ? path : join(`${path}.p`, String(width))
+}
+
+/** How many hashes or entries the last, partial tile has in a tree of this size; 0 if there is none. */
+export function partialWidth(kind: TileKind, size: number): number {
+  return countOf(kind, size) % tileWidth
+}
+
+/** How many hashes or entries there are. */
+function countOf(kind: TileKind, size: number): number {
+  return kind === 'entries' ? size : Math.floor(size / tileWidth ** kind)
+}
+
+const itemBytes = (kind: TileKind): number => (kind === 'entries' ? bundledEntryBytes : hashBytes)
+
+/** Reads the tree of one size, whose partial tiles must exist. */
+export class TreeReader {
+  readonly folder: string
+  readonly size: number
+  /** The tiles that were read last, by path. */
+  readonly #tiles = new Map<string, Buffer>()
+
+  constructor(folder: string, size: number) {
+    this.folder = folder
+    this.size = size
+  }
+
+  readonly node: ReadNode = (level, index) => {
+    const tileLevel = Math.floor(level / levelsPerTile)
+    const count = 2 ** (level % levelsPerTile)
+    const start = index * count
+    const tile = this.readTile(tileLevel, Math.floor(start / tileWidth))
+    const from = (start % tileWidth) * hashBytes
+    return hashAll(tile.subarray(from, from + count * hashBytes))
+  }
+
+  /** The bytes of an entry; throws {@link DataFileError} with the place if it cannot be read. */
+  readEntry(index: number): Buffer {
+    const tile = this.readTile('entries', Math.floor(index / tileWidth))
+    const from = (index % tileWidth) * bundledEntryBytes
+    return tile.subarray(from + 2, from + bundledEntryBytes)
+  }
+
+  /** All of a tile that this tree has. Throws {@link DataFileError} if it is missing or too short. */
+  readTile(kind: TileKind, number: number): Buffer {
+    const left = countOf(kind, this.size) - number * tileWidth
+    const width = Math.min(tileWidth, left)
+    const path = tilePath(this.folder, kind, number, width)
+    const known = this.#tiles.get(path)
+    if (known) return known
+    const bytes = this.#readFile(path, tilePath(this.folder, kind, number))
+    if (bytes === undefined || bytes.length < width * itemBytes(kind)) {
+      const rule = bytes === undefined ? 'is missing' : `has ${bytes.length} bytes`
+      const wanted = `a tile of ${width} ${kind === 'entries' ? 'entries' : 'hashes'}`
+      throw new DataFileError(path, `${wanted} ${rule}. Restore the folder from a backup`)
+    }
+    if (this.#tiles.size >= maxTiles) this.#tiles.clear()
+    const tile = bytes.subarray(0, width * itemBytes(kind))
+    this.#tiles.set(path, tile)
+    return tile
+  }
+
+  /** A partial tile may have become a full one, whose beginning is the same. */
+  #readFile(path: string, fullPath: string): Buffer | undefined {
+    for (const one of [path, fullPath]) {
+      try {
+        return readFileSync(one)
+      } catch (cause) {
+        const code = getErrorCode(cause)
+        if (code !== 'ENOENT' && code !== 'ENOTDIR') throw cause
+      }
+    }
+    return undefined
+  }
+}
+
+const maxTiles = 1_000
+
+/** The root of a subtree with as many leaves as there are hashes, a power of 2. */
+function hashAll(hashes: Buffer): Buffer {
+  if (hashes.length === hashBytes) return hashes
+  const middle = hashes.length / 2
+  return hashNode(hashAll(hashes.subarray(0, middle)), hashAll(hashes.subarray(middle)))
+}
