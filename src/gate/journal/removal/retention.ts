@@ -16,6 +16,7 @@ import {
   type Segment,
   segmentPath,
 } from '../journal-reader.js'
+import { isOfDecision } from '../segment-format.js'
 
 /** A clock that is wrong for less than this removes nothing. */
 const daysOfClock = 8
@@ -104,7 +105,7 @@ export class Retention {
     this.#index.removeCarriedOver()
     const ids = new Set<string>()
     for (const { kind, body } of readSegment(this.#options.folder, segment, next)) {
-      if (kind === 'opened' || kind === 'erasure') continue
+      if (!isOfDecision(kind)) continue
       const { id }: { readonly id: string } = JSON.parse(body.toString())
       ids.add(id)
     }
