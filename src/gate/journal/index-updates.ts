@@ -12,6 +12,7 @@ import {
   type IndexRequest,
   type IndexWriterOptions,
   indexWriting,
+  type SegmentEvent,
 } from './index-writer.js'
 import type { JournalObserver } from './journal-observer.js'
 import type { RequestedErasure } from './removal/pending-erasures.js'
@@ -23,6 +24,8 @@ export interface IndexUpdatesOptions {
   readonly blocks: FrameBlocks
   /** Number of the last record on disk. */
   readonly getDurableSeq: () => number
+  /** Adds a notice to the journal. */
+  readonly addNotice: (content: object) => void
 }
 
 const retryDelays = { firstMs: 10, maxMs: 2_000 }
@@ -118,8 +121,7 @@ export class IndexUpdates {
         const progress = await this.#thread.ask({ lastSeq: getDurableSeq(), erasures, mustSign })
         const { nextSeq, signedSeq, hasMore, event } = progress
         this.#progress = progress
-        if (event?.kind === 'erased') this.#erasures.delete(event.id)
-        if (event) observer.onSegmentEvent(event)
+        if (event) this.#tell(event)
         blocks.forgetBefore(nextSeq)
         observer.onIndexLag(getDurableSeq() + 1 - nextSeq)
         if (signedSeq >= this.#unsignedSeq) this.#beginUnsigned()
@@ -134,6 +136,17 @@ export class IndexUpdates {
       const retryMs = computeBackoffMs(this.#failures, retryDelays)
       this.#timer ??= setTimeout(this.#update, retryMs).unref()
     }
+  }
+
+  #tell(event: SegmentEvent): void {
+    const { addNotice, observer } = this.#options
+    if (event.kind === 'erased') {
+      this.#erasures.delete(event.id)
+      if (event.notice) addNotice(event.notice)
+    }
+    if (event.kind === 'removed')
+      addNotice({ removedBefore: event.before, firstSeq: event.firstSeq })
+    observer.onSegmentEvent(event)
   }
 
   #scheduleCheckpoint(): void {

@@ -14,6 +14,7 @@ import {
   listSegments,
   type PlacedRecord,
 } from './journal-reader.js'
+import { type ErasureNotice, forgetChangedRecords } from './removal/changed-records.js'
 import {
   type FinishedErasure,
   PendingErasures,
@@ -137,11 +138,17 @@ class IndexWriter {
   /** One that this process has not requested is done, or will be requested again. */
   #addErasures(records: readonly PlacedRecord[], requested: readonly RequestedErasure[]): void {
     for (const { kind, body, segment } of records) {
+      if (kind === 'notice') this.#forgetNoted(body)
       if (kind !== 'erasure') continue
       const note: ErasureNote = JSON.parse(body.toString())
       const erasure = requested.find(({ id }) => id === note.id)
       if (erasure) this.#erasures.add({ ...erasure, beforeSeq: segment })
     }
+  }
+
+  #forgetNoted(body: Buffer): void {
+    const { erasure }: Partial<ErasureNotice> = JSON.parse(body.toString())
+    if (erasure !== undefined) forgetChangedRecords(this.#options.folder, erasure)
   }
 
   /** The tree may be behind the index: after a crash it goes on from its last checkpoint. */

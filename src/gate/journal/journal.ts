@@ -24,6 +24,7 @@ import { readBeginning } from './journal-beginning.js'
 import type { JournalObserver } from './journal-observer.js'
 import { readOrigin, recoverJournal } from './journal-reader.js'
 import { mergeOutcome } from './merge-outcome.js'
+import { listChangedRecords } from './removal/changed-records.js'
 import type { RequestedErasure } from './removal/pending-erasures.js'
 import { type FrameRun, maxBodyLength, type RecordKind } from './segment-format.js'
 import { segmentWriting } from './segment-writer.js'
@@ -171,9 +172,14 @@ export class Journal implements OutcomeRecorder {
       observer,
       blocks: this.#blocks,
       getDurableSeq: () => this.#durableSeq,
+      addNotice: (content) => {
+        // What is not noted now is noted after the next start.
+        if (!this.#isClosing) this.note('notice', content)
+      },
     })
-    // What a crash kept from being noted, in the file that says it, is noted here.
     this.#enqueueNote('opened', { version, removedBytes, ...readBeginning(folder) })
+    // A crash may have kept them from being noted.
+    for (const notice of listChangedRecords(folder)) this.#enqueueNote('notice', notice)
     this.#flush()
     await this.#writing
   }

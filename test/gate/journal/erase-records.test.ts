@@ -82,7 +82,18 @@ it('keeps each record in its place, and what does not concern the number', async
   const before = recordsIn(dataDir)
   journal.erase(requested())
   await journal.drain()
-  expect(events).toEqual([{ kind: 'erased', id: 'e1', erased: 3, kept: 1 }])
+  const notice = {
+    erasure: 'e1',
+    changed: [
+      [2, 2],
+      [5, 6],
+    ],
+  }
+  expect(events).toEqual([{ kind: 'erased', id: 'e1', erased: 3, kept: 1, notice }])
+  await journal.drain()
+  const noted = recordsIn(dataDir).find(({ kind }) => kind === 'notice')
+  expect(JSON.parse(noted?.body ?? '')).toEqual(notice)
+  expect(listFiles(folder()).filter((name) => name.endsWith('.changed'))).toEqual([])
 
   const d1 = journal.find('main', 'd1')
   expect(d1).toMatchObject({ decision: 'block', reason: 'internal-dnc', number: '', dialed: '' })
@@ -203,7 +214,7 @@ it('erases allowed calls only when told so, what-ifs always, and only the accoun
   await append(await blocked('d3', { accountId: 'other' }))
   journal.erase(requested({ accountId: 'main' }))
   await journal.drain()
-  expect(events).toEqual([{ kind: 'erased', id: 'e1', erased: 1, kept: 1 }])
+  expect(events).toMatchObject([{ kind: 'erased', id: 'e1', erased: 1, kept: 1 }])
   expect(journal.find('main', 'd2')?.number).toBe('')
   expect(journal.find('other', 'd3')?.number).toBe(number)
   await journal.close()
@@ -263,6 +274,17 @@ it('does not hold up the index when a segment cannot be replaced, and goes on wi
   pending.add({ ...requested(), beforeSeq: Number.POSITIVE_INFINITY })
   const done = []
   while (pending.count > 0) done.push(pending.continue())
-  expect(done.at(-1)).toEqual({ id: 'e1', erased: 2, kept: 0 })
+  expect(done.at(-1)).toEqual({
+    id: 'e1',
+    erased: 2,
+    kept: 0,
+    notice: {
+      erasure: 'e1',
+      changed: [
+        [2, 2],
+        [4, 4],
+      ],
+    },
+  })
   expect(readFiles()).not.toContain(number)
 })

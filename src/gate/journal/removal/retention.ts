@@ -43,6 +43,8 @@ export interface RemovedSegments {
   readonly decisions: number
   /** Every decision before this instant is gone. */
   readonly before: Instant
+  /** Number of the first record that is left. */
+  readonly firstSeq: number
 }
 
 interface RetentionOptions {
@@ -95,7 +97,12 @@ export class Retention {
     const decisions = this.#removeFromIndex(oldest, next, beginsNow)
     removeFiles(folder, oldest)
     const { segments: earlier = 0, decisions: earlierDecisions = 0 } = this.#removed ?? {}
-    this.#removed = { segments: earlier + 1, decisions: earlierDecisions + decisions, before }
+    this.#removed = {
+      segments: earlier + 1,
+      decisions: earlierDecisions + decisions,
+      before,
+      firstSeq,
+    }
     return undefined
   }
 

@@ -4,9 +4,11 @@
  * fewer, `<number>.p/<width>`, as they were when the newest checkpoint was signed. A hash of level L + 1 is the root of a
  * full tile of level L.
  */
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DataFileError, getErrorCode } from '../../../errors.js'
+import { ensureFolder } from '../../../runtime/folders.js'
+import { parseCheckpoint } from '../../../transparency/checkpoint.js'
 import { entryBytes } from '../../../transparency/log-entry.js'
 import { hashBytes, hashNode, type ReadNode } from '../../../transparency/merkle-tree.js'
 
@@ -128,4 +130,25 @@ export function hashAll(hashes: Buffer): Buffer {
   if (hashes.length === hashBytes) return hashes
   const middle = hashes.length / 2
   return hashNode(hashAll(hashes.subarray(0, middle)), hashAll(hashes.subarray(middle)))
+}
+
+/** Copies the tree of the newest checkpoint, which may be replaced meanwhile; nothing if there is none. */
+export function copyTree(folder: string, target: string): void {
+  if (!existsSync(checkpointPath(folder))) return
+  const signed = readFileSync(checkpointPath(folder), 'utf8')
+  const { size } = parseCheckpoint(signed)
+  const reader = new TreeReader(folder, size)
+  const kinds: TileKind[] = ['entries']
+  for (let level = 0; countOf(level, size) > 0; level += 1) kinds.push(level)
+  ensureFolder(target)
+  for (const kind of kinds) {
+    for (let number = 0; number * tileWidth < countOf(kind, size); number += 1) {
+      const width = Math.min(tileWidth, countOf(kind, size) - number * tileWidth)
+      const path = tilePath(target, kind, number, width)
+      ensureFolder(dirname(path))
+      writeFileSync(path, reader.readTile(kind, number), { mode: 0o600 })
+    }
+  }
+  writeFileSync(verifierKeyPath(target), readFileSync(verifierKeyPath(folder)), { mode: 0o600 })
+  writeFileSync(checkpointPath(target), signed, { mode: 0o600 })
 }
