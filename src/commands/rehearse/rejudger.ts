@@ -80,6 +80,7 @@ export const gateReasons: ReadonlySet<string> = new Set<ReasonCode>([
   'expired',
   'invalid-request',
   'overloaded',
+  'permit-too-short',
 ])
 
 export class Rejudger {
@@ -261,7 +262,7 @@ const checksOfNumbers: ReadonlySet<string> = new Set([
 ])
 
 /** Those whose facts no rule of ours is applied to again. */
-const keptChecks: ReadonlySet<CheckName> = new Set(['attempts', 'reassigned'])
+const keptChecks: ReadonlySet<CheckName> = new Set(['attempts', 'reassigned', 'abandonment'])
 
 /** A finding to which no rule of ours was applied. */
 function restoreFinding(recorded: FindingDocument, accountTime: Instant): Finding {
