@@ -7,8 +7,8 @@ import { registerEvidence } from '../../src/commands/evidence/evidence.js'
 import type { Fault } from '../../src/commands/evidence/match-legs.js'
 import type { Decision } from '../../src/domain/decision.js'
 import type { Instant } from '../../src/domain/time/clock.js'
-import { toLocalTime } from '../../src/domain/time/time-zones.js'
 import { formatDay } from '../../src/domain/time/dates.js'
+import { toLocalTime } from '../../src/domain/time/time-zones.js'
 import { seededRandom } from '../data/random-numbers.js'
 import { runCommand } from '../support/run-command.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
@@ -62,7 +62,9 @@ async function callAll(): Promise<void> {
   }
   const allow = async () => {
     const decision = await decide('0100')
-    expect(decision, decision.findings.map((one) => one.detail).join()).toMatchObject({ decision: 'allow' })
+    expect(decision, decision.findings.map((one) => one.detail).join()).toMatchObject({
+      decision: 'allow',
+    })
     allows += 1
     return decision
   }
@@ -134,7 +136,12 @@ function localTime(at: Instant): string {
 const spell = (number: string): string =>
   number.length < 10
     ? number
-    : pick([number, `1${number}`, `+1${number}`, `(${number.slice(0, 3)}) ${number.slice(3, 6)}-${number.slice(6)}`])
+    : pick([
+        number,
+        `1${number}`,
+        `+1${number}`,
+        `(${number.slice(0, 3)}) ${number.slice(3, 6)}-${number.slice(6)}`,
+      ])
 
 /** As a carrier writes it: by the end of each call, in its local time. */
 function carrierFile(rows: readonly Leg[], withIds: boolean): string {
@@ -154,8 +161,18 @@ function masterFile(rows: readonly Leg[]): string {
     const permitted = decisionId ? `,60,ib(callgate-leg^s^1(${permit}))` : ',60'
     const texts = ['', '100', number, 'gate', '"" <100>', 'PJSIP/100-00000001']
     const dialed = ['PJSIP/trunk-00000002', 'Dial', `PJSIP/${number}@trunk${permitted}`]
-    const quoted = [...texts, ...dialed, start, start, end].map((cell) => `"${cell.replaceAll('"', '""')}"`)
-    return [...quoted, seconds, seconds, '"ANSWERED"', '"DOCUMENTATION"', `"${index}.1"`, '""'].join()
+    const quoted = [...texts, ...dialed, start, start, end].map(
+      (cell) => `"${cell.replaceAll('"', '""')}"`,
+    )
+    return [
+      ...quoted,
+      seconds,
+      seconds,
+      '"ANSWERED"',
+      '"DOCUMENTATION"',
+      `"${index}.1"`,
+      '""',
+    ].join()
   })
   return `${lines.join('\n')}\n`
 }
@@ -187,7 +204,9 @@ function expectPlanted(out: string, rows: readonly Leg[], firstLine: number): Fo
   const report = JSON.parse(out) as FoundReport
   const found = report.mismatches.flatMap(({ leg, fault }) => (leg ? [`${leg.line} ${fault}`] : []))
   const codes = report.serviceCodes.map(({ line }) => `${line} service-code`)
-  const expected = rows.flatMap(({ fault }, index) => (fault ? [`${index + firstLine} ${fault}`] : []))
+  const expected = rows.flatMap(({ fault }, index) =>
+    fault ? [`${index + firstLine} ${fault}`] : [],
+  )
   expect([...found, ...codes].sort()).toEqual(expected.sort())
   const lost = report.mismatches.filter(({ fault }) => fault === 'no-leg')
   expect(lost.map(({ decision }) => decision?.id)).toEqual(withoutLeg)
@@ -233,7 +252,9 @@ describe('the call detail records of a day', () => {
     const rows = legs.slice(2, 7)
     expect(rows.map(({ fault }) => fault)).toEqual(rows.map(() => undefined))
     const { code, out } = await reconcile('clean.csv', carrierFile(rows, true), '--zone', zone)
-    expect(out).toContain('\n5 legs have their allow by its id, 0 by number and time\n0 do not match\n')
+    expect(out).toContain(
+      '\n5 legs have their allow by its id, 0 by number and time\n0 do not match\n',
+    )
     expect(code).toBe(0)
   })
 
@@ -276,7 +297,13 @@ describe('a file', () => {
       'x,2.12556E+09,2026-11-23 10:00:00,6,',
       'x,2125550100',
     ]
-    const { code, out } = await reconcile('bad.csv', `${good}${bad.join('\n')}`, '--zone', zone, '--json')
+    const { code, out } = await reconcile(
+      'bad.csv',
+      `${good}${bad.join('\n')}`,
+      '--zone',
+      zone,
+      '--json',
+    )
     const report = JSON.parse(out) as FoundReport
     expect(report.mismatches).toEqual([])
     const rules = [
@@ -296,9 +323,17 @@ describe('a file', () => {
   })
 
   it.each([
-    ['Called,When\n', [], "no column 'start', 'time' or 'date'; name it with --columns time=<header>"],
+    [
+      'Called,When\n',
+      [],
+      "no column 'start', 'time' or 'date'; name it with --columns time=<header>",
+    ],
     ['Who,Start\n', [], "no column 'number' or 'called' or 'callednumber'"],
-    ['To,Dst,Start\n', [], "'To' and 'Dst' could each be the column number; choose one with --columns number=<header>"],
+    [
+      'To,Dst,Start\n',
+      [],
+      "'To' and 'Dst' could each be the column number; choose one with --columns number=<header>",
+    ],
     ['Who,Start\n', ['--columns', 'numbr=Who'], "--columns 'numbr': must be number, time, date, "],
     ['Who,Start\n', ['--columns', 'number'], "--columns 'number': must be <name>=<header>"],
     ['Who,Start\n', ['--columns', 'number=Whom'], "no column 'whom'"],
@@ -308,7 +343,11 @@ describe('a file', () => {
     ['To,Start\n', [], 'the file has no leg that can be read'],
     ['', [], 'is empty'],
     ['To,Start\n', ['--json', '--csv'], ''],
-    ['To,Start\n', ['--from', '2026-11-24', '--to', '2026-11-23'], "--from '2026-11-24': must be before --to"],
+    [
+      'To,Start\n',
+      ['--from', '2026-11-24', '--to', '2026-11-23'],
+      "--from '2026-11-24': must be before --to",
+    ],
   ])('%j with %j is refused with 3', async (text, args, message) => {
     const { code, err, out } = await reconcile('refused.csv', text, ...args)
     expect(err).toContain(message)
@@ -337,7 +376,12 @@ describe('a file', () => {
       `${Math.floor(three.at / 1000)};${three.number}`,
     ]
     const text = `Angefangen;Wen\n${rows.join('\n')}\n`
-    const { code, out } = await reconcile('other.csv', text, '--columns', 'number=Wen,time=Angefangen')
+    const { code, out } = await reconcile(
+      'other.csv',
+      text,
+      '--columns',
+      'number=Wen,time=Angefangen',
+    )
     expect(out).toContain('\n0 legs have their allow by its id, 3 by number and time\n')
     expect(code).toBe(0)
   })

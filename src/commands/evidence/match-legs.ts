@@ -139,7 +139,10 @@ class Matcher {
     const at = nearestStart(leg, call)
     if (at > call.validUntil + slackMs) return ['expired', describeEnd(call)]
     if (at < call.decidedAt - slackMs) {
-      return ['other-time', `decision ${call.id} is of ${formatInstant(call.decidedAt)}, later than the leg`]
+      return [
+        'other-time',
+        `decision ${call.id} is of ${formatInstant(call.decidedAt)}, later than the leg`,
+      ]
     }
     return call.legs >= maxLegs ? ['used-again', describeUse(call)] : undefined
   }

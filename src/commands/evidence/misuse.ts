@@ -1,5 +1,5 @@
 /** Exit codes of the group: 1 and 2 are results, so wrong usage, settings and files that cannot be read have their own. */
-import { type Command, CommanderError } from 'commander'
+import type { Command, CommanderError } from 'commander'
 import { SettingsError } from '../../config/load.js'
 import { AppError, DataFileError } from '../../errors.js'
 import { CommandFailure } from '../command.js'

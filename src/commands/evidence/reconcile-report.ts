@@ -29,7 +29,11 @@ export function toText(report: ReconcileReport, maxListed: number): string {
         maxListed,
       ),
     ),
-    ...formatList('calls to emergency and service codes, which need no decision', serviceCodes.map(toLegCells), maxListed),
+    ...formatList(
+      'calls to emergency and service codes, which need no decision',
+      serviceCodes.map(toLegCells),
+      maxListed,
+    ),
     ...formatList('rows that cannot be read', unreadable.map(toBadCells), maxListed),
   ])
 }
@@ -49,7 +53,9 @@ function summarize(report: ReconcileReport): readonly string[] {
     ...optional(report.outside, 'legs are outside this time'),
     ...optional(report.notDialed, 'rows of Asterisk are of calls that it did not dial on a trunk'),
     ...(report.notDialed > 0 && !report.hasTrunks
-      ? ['asterisk.trunks is empty, so every channel that Asterisk dialed is taken for one of a carrier']
+      ? [
+          'asterisk.trunks is empty, so every channel that Asterisk dialed is taken for one of a carrier',
+        ]
       : []),
     ...optional(report.comments, 'lines are comments'),
     ...optional(report.erased, 'decisions were erased; their legs are found by id alone'),
@@ -58,7 +64,17 @@ function summarize(report: ReconcileReport): readonly string[] {
   ]
 }
 
-const head = ['fault', 'line', 'call', 'number', 'start', 'seconds', 'decision', 'decided', 'detail']
+const head = [
+  'fault',
+  'line',
+  'call',
+  'number',
+  'start',
+  'seconds',
+  'decision',
+  'decided',
+  'detail',
+]
 
 function formatList(
   title: string,
@@ -74,7 +90,9 @@ function formatList(
     '',
     `${title} (${formatNumber(rows.length)}):`,
     ...(shown.length > 0 ? [formatTable(pick(head), shown.map(pick)).trimEnd()] : []),
-    ...(more > 0 ? [`and ${formatNumber(more)} more; --limit shows more, --csv and --json all`] : []),
+    ...(more > 0
+      ? [`and ${formatNumber(more)} more; --limit shows more, --csv and --json all`]
+      : []),
   ]
 }
 
@@ -93,7 +111,14 @@ function toCells({ fault, leg, call, detail }: Mismatch): readonly string[] {
   ]
 }
 
-function toLegCells({ line, id, number, startsAt, seconds, decisionId }: BilledLeg): readonly string[] {
+function toLegCells({
+  line,
+  id,
+  number,
+  startsAt,
+  seconds,
+  decisionId,
+}: BilledLeg): readonly string[] {
   const billed = seconds === undefined ? '' : String(seconds)
   const start = formatInstant(startsAt)
   return ['service-code', String(line), id, number, start, billed, decisionId ?? '', '', '']

@@ -1,7 +1,7 @@
 /** `callgate evidence reconcile`: compares the call detail records of a carrier or of Asterisk with the recorded decisions. */
 import { Argument, type Command, Option } from 'commander'
-import { parseLegNumber } from '../../asterisk/watch/leg-number.js'
 import { Trunks } from '../../asterisk/trunks.js'
+import { parseLegNumber } from '../../asterisk/watch/leg-number.js'
 import type { Settings } from '../../config/settings.js'
 import type { BadLine } from '../../data/feeds/bad-lines.js'
 import {
@@ -23,7 +23,7 @@ import { CommandFailure, loadCommandSettings, type RegisterCommand } from '../co
 import { parseDuration } from '../option-values.js'
 import { instantOf } from '../rehearse/recorded-compliance.js'
 import { parseLimit } from '../rehearse/rehearse.js'
-import { type DecidedCall, matchLegs, type MatchOptions, relatedMs } from './match-legs.js'
+import { type DecidedCall, type MatchOptions, matchLegs, relatedMs } from './match-legs.js'
 import { asResult, exitByResult } from './misuse.js'
 import { toCsv, toJson, toText } from './reconcile-report.js'
 import { forEachCall, parsePeriod } from './recorded-calls.js'
@@ -48,8 +48,13 @@ export const registerReconcile: RegisterCommand = (group, terminal) => {
       'compare the call detail records of a carrier, or Master.csv of Asterisk, with the decisions: each leg must have its ' +
         'allow, and each allow its leg. Changes nothing; the server may be running',
     )
-    .addArgument(new Argument('<cdr.csv>', 'a table with a header, or Master.csv; text, .gz or .zip'))
-    .option('--from <time>', 'legs from an instant, a date, or how long ago on (default: the first leg)')
+    .addArgument(
+      new Argument('<cdr.csv>', 'a table with a header, or Master.csv; text, .gz or .zip'),
+    )
+    .option(
+      '--from <time>',
+      'legs from an instant, a date, or how long ago on (default: the first leg)',
+    )
     .option('--to <time>', 'the same (default: the last leg)')
     .option('--account <id>', 'decisions of this account (default: all but the sandbox)')
     .option(
@@ -57,7 +62,11 @@ export const registerReconcile: RegisterCommand = (group, terminal) => {
       'headers of the columns number, time, date, duration, id, decision (default: those with usual names)',
     )
     .option('--zone <name>', 'time zone of times without one, such as America/New_York or UTC')
-    .option('--slack <time>', 'how much a leg may begin before its decision or after its end', '60s')
+    .option(
+      '--slack <time>',
+      'how much a leg may begin before its decision or after its end',
+      '60s',
+    )
     .option('--legs <n>', 'how many legs an allow may have, as with several trunks', '1')
     .option('--limit <n>', 'how many lines of each kind to show', parseLimit, 100)
     .addOption(new Option('--json', 'everything, as JSON').conflicts('csv'))
@@ -160,8 +169,12 @@ function findPeriod(legs: readonly BilledLeg[], stated: TimeRange): TimeRange {
   }
   const since = Number.isFinite(stated.since) ? stated.since : first
   const until = Number.isFinite(stated.until) ? stated.until : last + 1
-  if (Number.isFinite(since) && Number.isFinite(until)) return { since, until: Math.max(since, until) }
-  throw new CommandFailure('the file has no leg that can be read; state the time with --from and --to', 2)
+  if (Number.isFinite(since) && Number.isFinite(until))
+    return { since, until: Math.max(since, until) }
+  throw new CommandFailure(
+    'the file has no leg that can be read; state the time with --from and --to',
+    2,
+  )
 }
 
 /** More are no file of call detail records. */
@@ -194,7 +207,10 @@ async function readLegs(
       if (unreadable.length > maxUnreadable) {
         const { line, value, rule } = unreadable[0] as BadLine
         const first = `line ${line} '${value}': ${rule}`
-        throw new DataFileError(path, `more than ${maxUnreadable} rows cannot be read; the first: ${first}`)
+        throw new DataFileError(
+          path,
+          `more than ${maxUnreadable} rows cannot be read; the first: ${first}`,
+        )
       }
     },
   })
@@ -207,7 +223,10 @@ function parseColumns(text: string | undefined): Readonly<Record<string, string>
     text.split(',').map((one) => {
       const [, name = '', header = ''] = /^([^=]+)=(.+)$/.exec(one) ?? []
       if (name !== '') return [name.trim(), header.trim()]
-      throw new CommandFailure(`--columns '${one}': must be <name>=<header>, separated by commas`, 2)
+      throw new CommandFailure(
+        `--columns '${one}': must be <name>=<header>, separated by commas`,
+        2,
+      )
     }),
   )
 }

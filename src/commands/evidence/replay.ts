@@ -1,9 +1,9 @@
 /** `callgate evidence replay`: judges recorded decisions again, and compares what comes out with their records. */
 import { Argument, type Command } from 'commander'
-import { computeVersions, type ConfigurationVersions } from '../../app/configuration.js'
+import { type ConfigurationVersions, computeVersions } from '../../app/configuration.js'
 import { formatInstant } from '../../domain/time/dates.js'
-import type { RecordedDecision, TimeRange } from '../../gate/journal/recorded-decisions.js'
 import { readIdInstant } from '../../gate/journal/projection/decision-months.js'
+import type { RecordedDecision, TimeRange } from '../../gate/journal/recorded-decisions.js'
 import { systemClock } from '../../runtime/runtime.js'
 import { checkAccount } from '../account-command.js'
 import { CommandFailure, findConfigOption, formatTable, type RegisterCommand } from '../command.js'
@@ -64,7 +64,10 @@ export const registerReplay: RegisterCommand = (group, terminal) => {
         'server may be running',
     )
     .addArgument(new Argument('[decision-id]', 'one decision'))
-    .option('--from <time>', 'those from an instant or a date on, or from how long ago: 7d, 24h, 30m')
+    .option(
+      '--from <time>',
+      'those from an instant or a date on, or from how long ago: 7d, 24h, 30m',
+    )
     .option('--to <time>', 'the same (default: now)')
     .option('--account <id>', 'only this account (default: all)')
     .option('--rules <file>', 'the calling rules of that time (default: those in use)')
@@ -124,7 +127,10 @@ function findRange(id: string | undefined, { from, to }: ReplayOptions): TimeRan
   }
   const since = readIdInstant(id)
   if (since !== undefined) return { since, until: since + maxAfterIdMs }
-  throw new CommandFailure(`<decision-id> '${id}': must be 29 letters and digits, as in a record`, 2)
+  throw new CommandFailure(
+    `<decision-id> '${id}': must be 29 letters and digits, as in a record`,
+    2,
+  )
 }
 
 class ReplayCounter {
@@ -192,9 +198,7 @@ function formatReport(report: ReplayReport): string {
       : []),
     ...unjudgedReasons.flatMap((why) => {
       const count = report.notReplayed[why]
-      return count
-        ? [`${formatNumber(count)} cannot be judged again: ${unjudgedTexts[why]}`]
-        : []
+      return count ? [`${formatNumber(count)} cannot be judged again: ${unjudgedTexts[why]}`] : []
     }),
     ...formatGiven(report.given, withGiven),
   ]
@@ -204,7 +208,12 @@ function formatReport(report: ReplayReport): string {
     differences.length < different
       ? `first ${formatNumber(differences.length)} of ${formatNumber(different)}; --limit shows more`
       : `all ${formatNumber(different)}`
-  return joinLines([...lines, '', `records that differ (${shown}):`, ...differences.map(formatDifferent)])
+  return joinLines([
+    ...lines,
+    '',
+    `records that differ (${shown}):`,
+    ...differences.map(formatDifferent),
+  ])
 }
 
 function formatGiven(given: ReplayReport['given'], withGiven: number): readonly string[] {

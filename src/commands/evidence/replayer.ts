@@ -81,7 +81,10 @@ export class Replayer {
     // Providers were asked again, and what they answered then is not recorded.
     if (given.some(({ check }) => !storedChecks.has(check))) {
       const recorded = document.nextAllowedAt
-      return { ...decision, nextAllowedAt: recorded === undefined ? undefined : instantOf(recorded) }
+      return {
+        ...decision,
+        nextAllowedAt: recorded === undefined ? undefined : instantOf(recorded),
+      }
     }
     const next = await findNextAllowedAt(nextAllowedAt, async (at) =>
       this.#rejudger.ruleAt(document, at),
@@ -148,5 +151,7 @@ function nameMembers(tree: object): ReadonlyMap<string, unknown> {
   if (!Array.isArray(tree)) return new Map(entries)
   const names = tree.map((one) => (isTree(one) && 'check' in one ? String(one.check) : undefined))
   const areNames = names.every((name, index) => name && names.indexOf(name) === index)
-  return new Map(entries.map(([index, one]) => [areNames ? names[Number(index)] ?? '' : index, one]))
+  return new Map(
+    entries.map(([index, one]) => [areNames ? (names[Number(index)] ?? '') : index, one]),
+  )
 }

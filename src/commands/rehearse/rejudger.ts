@@ -305,9 +305,12 @@ function restoreDetail(detail: string, recorded: string): string {
 /** Why a record cannot be judged at all. */
 function findUnjudgedReason({
   erased,
+  number,
+  findings,
   recordVersion: version = 1,
 }: DecisionDocument): UnjudgedReason | undefined {
-  if (erased) return 'erased'
+  // The mark of an erasure does not fit into each record, and only numbers are checked.
+  if (erased || (number === '' && findings.length > 0)) return 'erased'
   if (version === recordVersion) return undefined
   return version < recordVersion ? 'old-record' : 'newer-record'
 }

@@ -10,7 +10,13 @@ import type { FieldProblem } from '../../errors.js'
 import type { SourceFile } from '../files/source-file.js'
 import type { BadLine } from './bad-lines.js'
 import { applyColumnNames, type RecordColumnNames } from './record-files.js'
-import { isFieldProblem, type Row, readTable, type TableFormat, type TableSummary } from './table.js'
+import {
+  isFieldProblem,
+  type Row,
+  readTable,
+  type TableFormat,
+  type TableSummary,
+} from './table.js'
 
 /** A leg of a call, as its carrier recorded it. */
 export interface BilledLeg {
@@ -50,12 +56,29 @@ export interface CallRecordsFile {
 const columns = {
   number: [
     ...['number', 'called', 'callednumber', 'calledparty', 'calledpartynumber', 'calledstationid'],
-    ...['dst', 'dest', 'destination', 'destinationnumber', 'destnumber', 'to', 'tonumber', 'toe164'],
+    ...[
+      'dst',
+      'dest',
+      'destination',
+      'destinationnumber',
+      'destnumber',
+      'to',
+      'tonumber',
+      'toe164',
+    ],
     ...['dialed', 'dialled', 'dialednumber', 'dialedno', 'terminatingnumber', 'bnumber', 'cld'],
     ...['phone', 'phonenumber', 'callee'],
   ],
   time: [
-    ...['time', 'start', 'starttime', 'startdatetime', 'callstart', 'callstarttime', 'starttimeutc'],
+    ...[
+      'time',
+      'start',
+      'starttime',
+      'startdatetime',
+      'callstart',
+      'callstarttime',
+      'starttimeutc',
+    ],
     ...['calldate', 'calldatetime', 'calltime', 'datetime', 'timestamp', 'startedat', 'startstamp'],
     ...['connecttime', 'setuptime', 'begin', 'begintime', 'initiated'],
   ],
@@ -210,7 +233,9 @@ function readLocalTime(
   invalid: (rule: string) => FieldProblem,
 ): readonly [Instant, Instant?] | FieldProblem {
   if (zone === undefined) {
-    return invalid('has no zone; name it with --zone, such as --zone America/New_York or --zone UTC')
+    return invalid(
+      'has no zone; name it with --zone, such as --zone America/New_York or --zone UTC',
+    )
   }
   const day = parseDay(date)
   const [hour, maxHour] = half ? [Number(hourText) % 12, 12] : [Number(hourText), 23]
@@ -243,14 +268,14 @@ const idPattern = /(?<![0-9a-z])[0-9a-z]{9}[0-9a-f]{20}(?![0-9a-z])/
 const permitPattern = /\(1\.[0-9a-z]{1,11}\.([0-9a-z]{9}[0-9a-f]{20})\.[\w-]{43}\)/
 
 function findDecisionId(row: Row<Column>): string | undefined {
-  const [found] = idPattern.exec(
-    // Without a unique id in the file of Asterisk, the user field is in its place.
-    [row.decision, row.userField, row.account, row.id].join(' '),
-  ) ?? []
+  const [found] =
+    idPattern.exec(
+      // Without a unique id in the file of Asterisk, the user field is in its place.
+      [row.decision, row.userField, row.account, row.id].join(' '),
+    ) ?? []
   const id = found ?? permitPattern.exec(row.dialString)?.[1]
   return id === undefined ? undefined : copyText(id)
 }
 
 /** A part of a text keeps all of it in memory, here some thousand lines. */
 const copyText = (text: string): string => Buffer.from(text).toString()
-
