@@ -201,9 +201,7 @@ describe('callgate evidence replay', () => {
       byGate: 1,
       notReplayed: {},
     })
-    expect(new Set(report.given.map(({ check }) => check))).toEqual(
-      new Set(['attempts', 'mandate', 'reassigned']),
-    )
+    expect(new Set(report.given.map(({ check }) => check))).toEqual(new Set(['mandate']))
     expect([code, err]).toEqual([2, ''])
     const reasons = new Set(readDecisions(running.dataDir).map(({ document }) => document.reason))
     const expected = [
@@ -262,6 +260,27 @@ describe('callgate evidence replay', () => {
     const { code, out, err } = await replay(...args)
     expect(err).toContain(message)
     expect([code, out]).toEqual([3, ''])
+  })
+
+  it('finds that a counted call is missing in a block by a limit', async () => {
+    const { configuration } = readConfiguration({ environment })
+    const replayer = configuration && new Replayer(configuration)
+    const record = readDecisions(running.dataDir).find(({ document }) => document.id === ids.again)
+    if (!replayer || !record) throw new Error('there is no such record')
+    expect(await replayer.replay(record)).toEqual({ kind: 'same', given: [] })
+    const changed = record.body.replace(ids.allowed ?? '', '').replace('[""]', '[]')
+    const found = await replayer.replay({ document: JSON.parse(changed), body: changed })
+    if (found.kind !== 'different') throw new Error(found.kind)
+    expect(found.members).toContainEqual({
+      member: 'findings.attempts.verdict',
+      recorded: 'deny',
+      replayed: 'pass',
+    })
+    expect(found.members).toContainEqual({
+      member: 'decision',
+      recorded: 'block',
+      replayed: 'allow',
+    })
   })
 
   it('counts what cannot be judged again, and names why', async () => {

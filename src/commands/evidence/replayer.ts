@@ -1,7 +1,7 @@
 /**
  * Judges a recorded decision again as it was judged, and compares every byte with the record. What a record does not have the
- * facts of is taken as recorded: the answers of providers, what other calls and the registers counted, and why the gate itself
- * blocked an allow. What follows from that is judged again all the same.
+ * facts of is taken as recorded: the answers of providers, the limits of keys, the register of caller IDs, and why the gate
+ * itself blocked an allow. What follows from that is judged again all the same.
  */
 import type { Configuration } from '../../app/configuration.js'
 import { type Decision, type FindingName, reasonTexts } from '../../domain/decision.js'
@@ -15,6 +15,7 @@ import type { RecordedDecision } from '../../gate/journal/recorded-decisions.js'
 import { blockInstead } from '../../gate/pre-check-ruling.js'
 import { embeddedSourceName } from '../../sources/embedded-compliance.js'
 import { instantOf } from '../rehearse/recorded-compliance.js'
+import { isCountJudged } from '../rehearse/recorded-counts.js'
 import { gateReasons, Rejudger, type UnjudgedReason } from '../rehearse/rejudger.js'
 
 /** A member of a record, such as `findings.permission.detail`; absent values are `undefined`. */
@@ -103,17 +104,20 @@ const storedChecks: ReadonlySet<string> = new Set<FindingName>([
 ])
 
 /** An entry on a list of ours, or that a source did not answer, is a fact itself. */
-function listGiven({ findings }: DecisionDocument): readonly GivenFinding[] {
-  return findings
+function listGiven(document: DecisionDocument): readonly GivenFinding[] {
+  return document.findings
     .flatMap((finding) => finding.parts ?? [finding])
-    .filter(isGiven)
+    .filter((finding) => isGiven(finding, document))
     .map(({ check, source }) => ({ check, source }))
 }
 
-function isGiven({ check, source, verdict, facts }: FindingDocument): boolean {
+function isGiven(finding: FindingDocument, document: DecisionDocument): boolean {
+  const { check, source, verdict, facts } = finding
+  if (verdict === 'unknown') return false
   // Without facts, there is no source of reassigned numbers.
-  if (storedChecks.has(check)) return check !== 'reassigned' || facts !== undefined
-  return facts === undefined && verdict !== 'unknown' && source !== embeddedSourceName
+  if (check === 'reassigned' && facts === undefined) return false
+  if (storedChecks.has(check)) return !isCountJudged(finding, document)
+  return facts === undefined && source !== embeddedSourceName
 }
 
 /** An allow that the gate did not let leave, or only by an exception of an edge. */

@@ -51,6 +51,12 @@ import {
   selectOwnFindings,
   toListVersion,
 } from './recorded-compliance.js'
+import {
+  type CountedContext,
+  isCountJudged,
+  judgeCount,
+  toReassignedStatus,
+} from './recorded-counts.js'
 
 /**
  * - `old-record`: written before records had the facts;
@@ -201,22 +207,45 @@ export class Rejudger {
     stated: StatedPurpose | undefined,
   ): readonly Finding[] {
     const accountTime = accountTimeOf(document)
-    const judged = new Map(
-      this.#runOwnChecks(document, accountTime, stated).map((finding) => [finding.check, finding]),
-    )
+    const judged = this.#runOwnChecks(document, accountTime, stated)
     const own = selectOwnFindings(document)
     const judge = (recorded: FindingDocument): Finding => {
-      const found = judged.get(recorded.check as CheckName)
+      const found = judged.find(({ check }) => check === recorded.check)
       if (found === undefined || own[recorded.check as keyof OwnFindings] !== recorded) {
         return restoreFinding(recorded, accountTime)
       }
-      return { ...found, detail: restoreDetail(found.detail, recorded.detail) }
+      return restoreWords(found, recorded)
     }
-    return document.findings.map((finding) => {
+    const checks = document.findings.map((finding) => {
       if (finding.parts === undefined) return judge(finding)
       const parts = finding.parts.map(judge)
       return { ...pickStrictestFinding(parts), parts }
     })
+    return document.findings.flatMap((recorded, index) => {
+      if (!isCountJudged(recorded, document)) return checks[index] ?? []
+      const again =
+        recorded.check === 'reassigned'
+          ? judged.find(({ check }) => check === 'reassigned')
+          : judgeCount(recorded, this.#createContext(document, stated, checks))
+      // The record has when it was counted or asked, by its age.
+      return again ? { ...again, asOf: accountTime - recorded.ageMs } : []
+    })
+  }
+
+  #createContext(
+    document: DecisionDocument,
+    stated: StatedPurpose | undefined,
+    findings: readonly Finding[],
+  ): CountedContext {
+    return {
+      request: toRequest(document),
+      number: document.number,
+      purpose: stated?.purpose ?? 'telemarketing',
+      findings,
+      policy: this.#policy,
+      rules: { settings: this.#settings.gate, callingRules: this.#rules },
+      now: instantOf(document.decidedAt),
+    }
   }
 
   #runOwnChecks(
@@ -248,7 +277,11 @@ export class Rejudger {
       { settings: this.#settings.gate, callingRules: this.#rules },
       at ?? askedAt,
     )
-    const asked = { compliance, question, callKind, purpose, askedAt }
+    const answered = document.findings.find(
+      (one) => one.check === 'reassigned' && isCountJudged(one, document),
+    )
+    const reassigned = answered && { find: () => toReassignedStatus(answered) }
+    const asked = { compliance, question, callKind, purpose, askedAt, reassigned }
     const call = { ...asked, aiConsentEvidence, findExceptions }
     const findings = runChecks(checks, call, deadline)
     if (findings instanceof Promise) throw new TypeError('recorded facts are known at once')
@@ -293,13 +326,15 @@ function restoreFinding(recorded: FindingDocument, accountTime: Instant): Findin
 const ageText = /; answered \d+ s ago; /
 
 /**
- * The record has the age at the time of the question, which is a little before that of the decision, and what the check of
- * reassigned numbers, which is not judged again, said about the permission.
+ * The record has the age at the time of the question, which is a little before that of the decision. That a permission lifts
+ * no limit on how often, because of what the sources of reassigned numbers said, is in its detail alone.
  */
-function restoreDetail(detail: string, recorded: string): string {
-  const [age] = ageText.exec(recorded) ?? []
-  const judged = age === undefined ? detail : detail.replace(ageText, age)
-  return recorded.startsWith(`${judged}${withoutPermissionText}`) ? recorded : judged
+function restoreWords(found: Finding, recorded: FindingDocument): Finding {
+  const [age] = ageText.exec(recorded.detail) ?? []
+  const detail = age === undefined ? found.detail : found.detail.replace(ageText, age)
+  if (!recorded.detail.startsWith(`${detail}${withoutPermissionText}`)) return { ...found, detail }
+  const { hasPermission, relationship, ...withoutIt } = found
+  return { ...withoutIt, detail: recorded.detail }
 }
 
 /** Why a record cannot be judged at all. */
