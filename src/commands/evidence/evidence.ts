@@ -1,0 +1,12 @@
+/** `callgate evidence ...`: what shows that the records are right and complete. */
+import type { RegisterCommand } from '../command.js'
+import { registerReconcile } from './reconcile.js'
+import { registerReplay } from './replay.js'
+
+export const registerEvidence: RegisterCommand = (program, terminal) => {
+  const group = program
+    .command('evidence')
+    .description('show that the records are right and complete')
+  registerReplay(group, terminal)
+  registerReconcile(group, terminal)
+}
