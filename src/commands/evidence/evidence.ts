@@ -2,6 +2,7 @@
 import type { RegisterCommand } from '../command.js'
 import { registerReconcile } from './reconcile.js'
 import { registerReplay } from './replay.js'
+import { registerVerify } from './verify.js'
 
 export const registerEvidence: RegisterCommand = (program, terminal) => {
   const group = program
@@ -9,4 +10,5 @@ export const registerEvidence: RegisterCommand = (program, terminal) => {
     .description('show that the records are right and complete')
   registerReplay(group, terminal)
   registerReconcile(group, terminal)
+  registerVerify(group, terminal)
 }

@@ -1,5 +1,5 @@
-/** `false`: it is not as it was signed. `unchecked`: nobody can tell. `note`: as it should be, and worth knowing. */
-export type FindingLevel = 'false' | 'unchecked' | 'note'
+/** `false`: it is not as it was signed. `unchecked`: nobody can tell. */
+export type FindingLevel = 'false' | 'unchecked'
 
 export interface VerificationFinding {
   readonly level: FindingLevel
