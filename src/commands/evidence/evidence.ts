@@ -1,5 +1,6 @@
 /** `callgate evidence ...`: what shows that the records are right and complete. */
 import type { RegisterCommand } from '../command.js'
+import { registerProof } from './proof.js'
 import { registerReconcile } from './reconcile.js'
 import { registerReplay } from './replay.js'
 import { registerVerify } from './verify.js'
@@ -11,4 +12,5 @@ export const registerEvidence: RegisterCommand = (program, terminal) => {
   registerReplay(group, terminal)
   registerReconcile(group, terminal)
   registerVerify(group, terminal)
+  registerProof(group, terminal)
 }
