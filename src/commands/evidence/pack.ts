@@ -1,0 +1,62 @@
+/** `callgate evidence pack`: one file with what the journal has about a question, for people who trust neither it nor us. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { packageRoot, version } from '../../config/version.js'
+import { parsePhoneNumber } from '../../domain/phone-number.js'
+import { packBundle } from '../../evidence/bundle/pack-bundle.js'
+import { CommandFailure, loadCommandSettings, type RegisterCommand } from '../command.js'
+import { formatCount } from '../format.js'
+import { parseInstantOption } from '../option-values.js'
+import { asResult, exitByResult } from './misuse.js'
+
+interface PackOptions {
+  readonly account?: string
+  readonly number?: string
+  readonly from?: string
+  readonly to?: string
+  readonly id?: readonly string[]
+  readonly out: string
+}
+
+export const registerPack: RegisterCommand = (group, terminal) => {
+  const command = group
+    .command('pack')
+    .description(
+      'pack the records about a number, a time or decisions into a zip file that anybody can check. Changes nothing; the ' +
+        'server may be running',
+    )
+    .option('--account <id>', 'only decisions of this account')
+    .option('--number <number>', 'only decisions about this number')
+    .option('--from <instant>', 'only decisions recorded then or later')
+    .option('--to <instant>', 'only decisions recorded before')
+    .option('--id <decision...>', 'only these decisions')
+    .requiredOption('--out <file>', 'the zip file, which must not exist')
+  exitByResult(command).action(
+    asResult(async (options: PackOptions, invoked: Command) => {
+      const { account: accountId, id: ids, out } = options
+      const number = options.number === undefined ? undefined : parseNumber(options.number)
+      const from = parseInstantOption('--from', options.from)
+      const to = parseInstantOption('--to', options.to)
+      if (number === undefined && ids === undefined && (from === undefined || to === undefined)) {
+        throw new CommandFailure('say what to pack: --number, --id, or --from and --to')
+      }
+      if (existsSync(out)) throw new CommandFailure(`--out '${out}': the file exists`)
+      const { counts, treeSize } = packBundle({
+        journalFolder: join(loadCommandSettings(invoked).dataDir, 'journal'),
+        question: { accountId, number, from, to, ids },
+        out,
+        program: version,
+        verifier: readFileSync(join(packageRoot, 'dist/evidence/verify.mjs')),
+      })
+      const decisions = formatCount(counts.decision ?? 0, 'decision')
+      terminal.out(`${out}: ${decisions}, of ${formatCount(treeSize, 'signed record')}\n`)
+    }),
+  )
+}
+
+function parseNumber(text: string): string {
+  const number = parsePhoneNumber(text)
+  if (number !== undefined) return number
+  throw new CommandFailure(`--number '${text}': must be a number with ten digits`)
+}

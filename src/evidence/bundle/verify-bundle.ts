@@ -1,0 +1,247 @@
+/** Checks a bundle with nothing but its files, and the key that somebody trusts. Uses Node alone: it is the verifier in it, too. */
+import { createHash } from 'node:crypto'
+import { openCheckpoint, type SignedCheckpoint } from '../../transparency/checkpoint.js'
+import { commitTo, decodeEntry, entryBytes, saltBytes } from '../../transparency/log-entry.js'
+import { hashBytes, hashLeaf } from '../../transparency/merkle-tree.js'
+import { verifyRecordProof } from '../../transparency/record-proof.js'
+import { parseVerifierKey, type VerifierKey } from '../../transparency/signed-note.js'
+import { type LeafRange, rootOfRanges } from './range-proof.js'
+
+export interface Manifest {
+  readonly format: 'callgate-evidence-bundle/1'
+  readonly program: string
+  readonly origin: string
+  readonly treeSize: number
+  readonly question: Readonly<Record<string, unknown>>
+  /** Of which all entries are included: first and last record. */
+  readonly span: readonly [number, number]
+  /** First and last number of the records whose entries are in entries.bin, in order. */
+  readonly ranges: readonly (readonly [number, number])[]
+  readonly counts: Readonly<Record<string, number>>
+  readonly completeness: string
+  readonly files: Readonly<Record<string, { readonly sha256: string; readonly bytes: number }>>
+}
+
+export interface BundleVerification {
+  readonly failures: readonly string[]
+  readonly unchecked: readonly string[]
+  readonly origin: string | undefined
+  readonly records: number
+  /** Records without an erased number, each with the record that is the notice of it. */
+  readonly erased: readonly { readonly seq: number; readonly notice: number }[]
+  readonly cosigners: number
+}
+
+export const digest = (bytes: Uint8Array): string =>
+  createHash('sha256').update(bytes).digest('hex')
+
+export function formatManifestHash(manifest: Uint8Array): string {
+  return `${digest(manifest)}  manifest.json\n`
+}
+
+type Files = ReadonlyMap<string, Buffer>
+
+class BundleCheck {
+  readonly #files: Files
+  readonly failures: string[] = []
+  readonly unchecked: string[] = []
+  readonly erased: { seq: number; notice: number }[] = []
+  origin: string | undefined
+  records = 0
+  cosigners = 0
+
+  constructor(files: Files) {
+    this.#files = files
+  }
+
+  /** All that is wrong with one part is one failure, so that the others are checked too. */
+  run(what: string, check: () => void): void {
+    try {
+      check()
+    } catch (cause) {
+      this.failures.push(`${what}: ${cause instanceof Error ? cause.message : String(cause)}`)
+    }
+  }
+
+  file(name: string): Buffer {
+    const bytes = this.#files.get(name)
+    if (bytes === undefined) throw new Error(`${name} is missing`)
+    return bytes
+  }
+
+  readManifest(): Manifest {
+    const bytes = this.file('manifest.json')
+    if (this.file('manifest.sha256').toString('latin1') !== formatManifestHash(bytes)) {
+      throw new Error('its SHA-256 is not the one in manifest.sha256')
+    }
+    const manifest: Manifest = JSON.parse(bytes.toString())
+    if (manifest.format !== 'callgate-evidence-bundle/1') throw new Error('unknown format')
+    return manifest
+  }
+
+  checkFiles({ files }: Manifest): void {
+    for (const [name, { sha256, bytes }] of Object.entries(files)) {
+      this.run(name, () => {
+        const content = this.file(name)
+        if (content.length !== bytes || digest(content) !== sha256) {
+          throw new Error('it is not the file that the manifest names')
+        }
+      })
+    }
+    for (const name of this.#files.keys()) {
+      if (name === 'manifest.json' || name === 'manifest.sha256') continue
+      if (!Object.hasOwn(files, name)) this.failures.push(`${name}: it is not in the manifest`)
+    }
+  }
+
+  openHead(manifest: Manifest, given: VerifierKey | undefined, witnesses: readonly VerifierKey[]) {
+    const key = given ?? parseVerifierKey(this.file('keys/journal').toString().trimEnd())
+    const head = openCheckpoint(this.file('checkpoint').toString(), key, witnesses)
+    if (head.size !== manifest.treeSize || head.origin !== manifest.origin) {
+      throw new Error('it is not the one that the manifest is about')
+    }
+    this.cosigners = head.signatures.length - 1
+    return head
+  }
+
+  /** The entries by number of the record, once they are proven. */
+  readEntries(manifest: Manifest, head: SignedCheckpoint): (seq: number) => Buffer | undefined {
+    const bytes = this.file('entries.bin')
+    const proof = this.file('entries.proof')
+    const ranges = readRanges(manifest, head.size)
+    const starts: number[] = []
+    let count = 0
+    for (const [first, last] of ranges) {
+      starts.push(count)
+      count += last - first + 1
+    }
+    if (bytes.length !== count * entryBytes)
+      throw new Error('there are not as many as there must be')
+    if (proof.length % hashBytes !== 0) throw new Error('the proof is cut off')
+    const entryOf = (index: number): Buffer | undefined => {
+      const at = ranges.findIndex(([first, last]) => first <= index && index <= last)
+      if (at < 0) return undefined
+      const offset = ((starts[at] ?? 0) + index - (ranges[at]?.[0] ?? 0)) * entryBytes
+      return bytes.subarray(offset, offset + entryBytes)
+    }
+    const leafOf = (index: number): Buffer => {
+      const entry = entryOf(index)
+      if (entry === undefined || decodeEntry(entry)?.seq !== index + 1) {
+        throw new Error(`the entry at place ${index} is not that of record ${index + 1}`)
+      }
+      return hashLeaf(entry)
+    }
+    const hashes = Array.from({ length: proof.length / hashBytes }, (_, at) =>
+      proof.subarray(at * hashBytes, (at + 1) * hashBytes),
+    )
+    if (rootOfRanges(ranges, head.size, leafOf, hashes)?.equals(head.root) !== true) {
+      throw new Error('they are not in the tree that was signed')
+    }
+    return (seq) => entryOf(seq - 1)
+  }
+
+  checkRecords(entryOf: (seq: number) => Buffer | undefined): ReadonlySet<number> {
+    const notes: { seq: number; range: LeafRange }[] = []
+    const changed: number[] = []
+    const proven = new Set<number>()
+    let before = 0
+    for (const { seq, salt, body } of readLines(this.file('records.txt'))) {
+      if (seq <= before) throw new Error(`record ${seq} is not in its place`)
+      before = seq
+      this.records += 1
+      const entry = decodeEntry(entryOf(seq) ?? Buffer.alloc(0))
+      if (entry === undefined) throw new Error(`record ${seq} has no entry`)
+      if (!entry.commitment.equals(commitTo(salt, body))) changed.push(seq)
+      else {
+        proven.add(seq)
+        if (entry.kind === 10) {
+          const notice: { changed?: LeafRange[] } = JSON.parse(body.toString())
+          for (const range of notice.changed ?? []) notes.push({ seq, range })
+        }
+      }
+    }
+    for (const seq of changed) {
+      const note = notes.find(
+        ({ seq: at, range }) => at > seq && range[0] <= seq && seq <= range[1],
+      )
+      if (note === undefined) this.failures.push(`record ${seq}: it is not the one that was signed`)
+      else this.erased.push({ seq, notice: note.seq })
+    }
+    return proven
+  }
+
+  checkProofs(key: VerifierKey, root: Buffer, proven: ReadonlySet<number>): void {
+    const proofs = [...this.#files].filter(([name]) => name.startsWith('proofs/'))
+    for (const [name, bytes] of proofs) {
+      this.run(name, () => {
+        const { entry, checkpoint } = verifyRecordProof(bytes.toString(), key)
+        if (!checkpoint.root.equals(root)) throw new Error('it leads to another checkpoint')
+        if (name !== `proofs/${entry.seq}.tlog-proof` || !proven.has(entry.seq)) {
+          throw new Error(`it proves record ${entry.seq}`)
+        }
+      })
+    }
+  }
+}
+
+function readRanges({ ranges, span }: Manifest, size: number): readonly LeafRange[] {
+  let before = 0
+  for (const [first, last] of ranges) {
+    const isPlace = Number.isSafeInteger(first) && Number.isSafeInteger(last)
+    if (!isPlace || first <= before || last < first || last > size) {
+      throw new Error('the ranges of the manifest are not in order')
+    }
+    before = last
+  }
+  if (!ranges.some(([first, last]) => first <= span[0] && span[1] <= last)) {
+    throw new Error('not all entries of the span are there')
+  }
+  return ranges.map(([first, last]) => [first - 1, last - 1])
+}
+
+/** By line: the number of a record, its salt in hexadecimal, and the bytes of its body. */
+function* readLines(bytes: Buffer) {
+  for (let start = 0; start < bytes.length; ) {
+    const end = bytes.indexOf(10, start)
+    const line = end < 0 ? undefined : bytes.subarray(start, end)
+    const head = /^([1-9]\d{0,14}) ([0-9a-f]{32}) /.exec(line?.toString('latin1', 0, 60) ?? '')
+    if (line === undefined || head === null) throw new Error(`no record begins at byte ${start}`)
+    const salt = Buffer.from(head[2] ?? '', 'hex')
+    if (salt.length !== saltBytes) throw new Error('a salt is cut off')
+    yield { seq: Number(head[1]), salt, body: line.subarray(head[0].length) }
+    start = end + 1
+  }
+}
+
+/** Without a key, that of the bundle is used, which is not proof enough: it is a finding in `unchecked`. */
+export function verifyBundle(
+  files: Files,
+  given: VerifierKey | undefined,
+  witnesses: readonly VerifierKey[] = [],
+): BundleVerification {
+  const check = new BundleCheck(files)
+  if (given === undefined) {
+    check.unchecked.push('NO KEY WAS GIVEN: THE BUNDLE ONLY AGREES WITH ITSELF')
+  }
+  if ([...files.keys()].some((name) => name.startsWith('timestamps/'))) {
+    check.unchecked.push('the time stamps: see README.txt for how openssl checks them')
+  }
+  check.run('manifest.json', () => {
+    const manifest = check.readManifest()
+    check.checkFiles(manifest)
+    check.run('checkpoint', () => {
+      const head = check.openHead(manifest, given, witnesses)
+      check.origin = head.origin
+      const [own] = head.signatures
+      check.run('entries.bin', () => {
+        const entryOf = check.readEntries(manifest, head)
+        check.run('records.txt', () => {
+          const proven = check.checkRecords(entryOf)
+          if (own) check.checkProofs(own.key, head.root, proven)
+        })
+      })
+    })
+  })
+  const { failures, unchecked, origin, records, erased, cosigners } = check
+  return { failures, unchecked, origin, records, erased, cosigners }
+}

@@ -1,0 +1,149 @@
+/** Bundles are checked by the verifier in them, in an empty folder; `CALLGATE_SEED` sets which bytes are changed. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { packBundle, type Question } from '../../src/evidence/bundle/pack-bundle.js'
+import { verifyBundle } from '../../src/evidence/bundle/verify-bundle.js'
+import { readZip } from '../../src/evidence/bundle/zip.js'
+import { parseVerifierKey } from '../../src/transparency/signed-note.js'
+import { noon } from '../support/fake-compliance.js'
+import { shortOrLong } from '../support/long.js'
+import { makeDecision, testJournal } from '../support/test-journal.js'
+
+const mutations = shortOrLong(300, 5_000)
+const seed = Number(process.env.CALLGATE_SEED ?? Math.floor(Math.random() * 2 ** 31))
+const number = '2125550106'
+const stranger = '2125550177'
+
+let parent: string
+let verifier: Buffer
+let keyText: string
+
+const at = (name: string) => join(parent, name)
+
+function pack(name: string, question: Question): Buffer {
+  const journalFolder = join(parent, 'data', 'journal')
+  packBundle({ journalFolder, question, out: at(name), program: 'test', verifier })
+  return readFileSync(at(name))
+}
+
+/** In a folder of its own, with nothing in the environment. */
+function runVerifier(zip: Buffer, ...args: string[]) {
+  const folder = mkdtempSync(join(parent, 'away-'))
+  const files = readZip(zip)
+  for (const [name, bytes] of files) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true })
+    writeFileSync(join(folder, name), bytes)
+  }
+  const { status, stdout } = spawnSync(process.execPath, ['verify.mjs', ...args], {
+    cwd: folder,
+    env: {},
+    encoding: 'utf8',
+  })
+  return { status, stdout, folder }
+}
+
+let before: Buffer
+
+beforeAll(async () => {
+  parent = mkdtempSync(join(tmpdir(), 'callgate-bundle-'))
+  execFileSync(process.execPath, ['scripts/bundle-verifier.mjs', at('verify.mjs')])
+  verifier = readFileSync(at('verify.mjs'))
+  const dataDir = at('data')
+  mkdirSync(dataDir)
+  new Sqlite(join(dataDir, 'callgate.sqlite'))
+    .exec(
+      `create table decisions (id text, account_id text, decided_at integer, what_if integer, body text);
+      create table call_outcomes (decision_id text, state text, handed_over_at integer,
+        not_carried_out_at integer, not_carried_out text, leg text, dialled_at integer,
+        answered_at integer, failed_at integer, ended_at integer, dial_status text, cause integer)`,
+    )
+    .close()
+  const { journal, append } = testJournal(dataDir, () => noon)
+  await journal.open()
+  for (let index = 0; index < 60; index += 1) {
+    const dialed = index % 10 === 7 ? number : stranger
+    await append(await makeDecision({ id: `d${index}` }, { dialed }))
+    if (index === 17) journal.record('d17', { state: 'dialled', dialledAt: noon }, true)
+  }
+  await journal.drain()
+  keyText = readFileSync(join(dataDir, 'journal/tree/key'), 'utf8').trimEnd()
+  before = pack('before.zip', { number })
+  journal.erase({ id: 'e1', number, accountId: undefined, includesAllowed: true })
+  await journal.drain()
+  await journal.drain()
+  await journal.close()
+}, 60_000)
+
+afterAll(() => rmSync(parent, { recursive: true, force: true }))
+
+it('proves its records where nothing else is, also after the number was erased', () => {
+  const result = runVerifier(before, '--key', keyText)
+  expect(result).toMatchObject({ status: 0, stdout: expect.stringContaining('7 records') })
+  expect(runVerifier(before).status).toBe(2)
+  expect(runVerifier(before, '--key', 'x').status).toBe(3)
+  writeFileSync(join(result.folder, 'more'), 'x')
+  const again = spawnSync(process.execPath, ['verify.mjs', '--key', keyText], {
+    cwd: result.folder,
+  })
+  expect(again.status).toBe(1)
+  expect(runVerifier(before, '--key', keyText, at('before.zip')).status).toBe(0)
+})
+
+it('has the number of nobody else', () => {
+  expect(before.includes(stranger)).toBe(false)
+  expect(before.includes(number)).toBe(true)
+})
+
+it('is the same when it is packed again', () => {
+  const question = { ids: ['d1', 'd3'] }
+  expect(pack('one.zip', question).equals(pack('two.zip', question))).toBe(true)
+})
+
+it('shows an erased record with its notice', () => {
+  const zip = pack('after.zip', { from: noon, to: noon + 1 })
+  const { status, stdout } = runVerifier(zip, '--key', keyText)
+  expect(status).toBe(0)
+  expect(stdout).toMatch(/record \d+: a number was erased from it, as record \d+ says/)
+  expect(zip.includes(number)).toBe(false)
+})
+
+it(`no changed byte is proven, seed ${seed}, ${mutations} of each kind`, () => {
+  const key = parseVerifierKey(keyText)
+  let state = seed
+  const random = (limit: number) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * limit)
+  }
+  const isProven = (read: () => Map<string, Buffer>): boolean => {
+    try {
+      return verifyBundle(read(), key).failures.length === 0
+    } catch {
+      return false
+    }
+  }
+  expect(isProven(() => readZip(before))).toBe(true)
+  for (let turn = 0; turn < mutations; turn += 1) {
+    const zip = Buffer.from(before)
+    const place = random(zip.length)
+    zip[place] = (zip[place] ?? 0) ^ (1 + random(255))
+    expect(
+      isProven(() => readZip(zip)),
+      `byte ${place} of the zip file`,
+    ).toBe(false)
+    const files = readZip(before)
+    const names = [...files.keys()]
+    const name = names[random(names.length)] ?? ''
+    const bytes = Buffer.from(files.get(name) ?? '')
+    const offset = random(bytes.length)
+    bytes[offset] = (bytes[offset] ?? 0) ^ (1 + random(255))
+    files.set(name, bytes)
+    expect(
+      isProven(() => files),
+      `byte ${offset} of ${name}`,
+    ).toBe(false)
+  }
+})
