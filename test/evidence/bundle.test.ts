@@ -150,4 +150,4 @@ it(`no changed byte is proven, seed ${seed}, ${mutations} of each kind`, () => {
       `byte ${offset} of ${name}`,
     ).toBe(false)
   }
-})
+}, 240_000)
