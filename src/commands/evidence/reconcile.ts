@@ -269,14 +269,16 @@ async function readCalls(command: Command, account: string | undefined, range: T
 }
 
 function toDecidedCall(document: DecisionDocument): DecidedCall {
-  const { id, number, decision, reason, decidedAt, validUntil } = document
+  const { id, number, decision, reason, judgedAt, validUntil } = document
+  const decidedAt = instantOf(document.decidedAt)
   return {
     id,
     number: toNumberKey(number),
     isAllow: decision === 'allow',
     reason,
-    decidedAt: instantOf(decidedAt),
-    validUntil: instantOf(validUntil),
+    decidedAt,
+    // By the clock of carriers; the sandbox may have its own.
+    validUntil: decidedAt + instantOf(validUntil) - instantOf(judgedAt),
     outcome: {},
     legs: 0,
     hasWrongLeg: false,
