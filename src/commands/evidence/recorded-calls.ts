@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { msPerDay } from '../../domain/time/dates.js'
+import { describeProblem } from '../../errors.js'
 import { DecisionStore } from '../../gate/journal/projection/decision-store.js'
 import {
   type RecordedDecision,
@@ -23,10 +24,8 @@ export function parsePeriod(from: string, to: string | undefined, now: Instant):
   const since = parseTimeOption('--from', from, now)
   const until = to === undefined ? now : parseTimeOption('--to', to, now)
   if (since < until) return { since, until }
-  throw new CommandFailure(
-    `--from '${from}': must be before ${to === undefined ? 'now' : `--to '${to}'`}`,
-    2,
-  )
+  const rule = `must be before ${to === undefined ? 'now' : `--to '${to}'`}`
+  throw new CommandFailure(describeProblem({ field: '--from', value: from, rule }), 2)
 }
 
 /** Calls back with each decision, and with its amendment after it; in PostgreSQL, with the last record alone. */
