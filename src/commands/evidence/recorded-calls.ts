@@ -17,7 +17,7 @@ import { CommandFailure, loadCommandSettings } from '../command.js'
 import { parseTimeOption } from '../option-values.js'
 
 /** In the journal, what becomes of a call is noted after it; later notes are not read. */
-export const outcomeDelayMs = msPerDay
+const outcomeDelayMs = msPerDay
 
 /** Throws {@link CommandFailure} for wrong texts. */
 export function parsePeriod(from: string, to: string | undefined, now: Instant): TimeRange {
