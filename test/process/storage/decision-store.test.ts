@@ -120,6 +120,36 @@ it('a decision is stored as it is in the journal, whatever is in it', async () =
   expect(await store.find('main', id)).toEqual(JSON.parse(odd.body.toString()))
 })
 
+it('the decisions of a time are read in their order, each with what all journals say of it', async () => {
+  const instants = Array.from(
+    { length: 1_234 },
+    (_, index) => at('2026-11-30T23:50:00Z') + index * 1_000,
+  )
+  const ids = instants.map((instant) => nodeRuntime.newDecisionId(instant))
+  await storeAll(
+    'one',
+    ids.map((id) => decision(id)),
+  )
+  await storeAll(
+    'two',
+    ids.map((id) => note(id, { state: 'dialled', dialledAt: 1 }, false)),
+  )
+  const range = { since: (instants[3] ?? 0) + 1, until: instants[1_230] ?? 0 }
+  const read = async (time: typeof range) => {
+    const found: string[] = []
+    for await (const { body, outcome } of store.readRange(time)) {
+      expect(outcome).toEqual({ state: 'dialled', dialledAt: 1 })
+      found.push(JSON.parse(body).id)
+    }
+    return found
+  }
+  expect(await read(range)).toEqual(ids.slice(4, 1_230))
+  // A note of a decision that nobody has is none.
+  await storeAll('three', [note(newId('2026-10-10T12:00:00Z'), { state: 'failed' }, false)])
+  const october = { since: at('2026-10-01'), until: at('2026-11-01') }
+  expect(await read(october)).toEqual([])
+})
+
 it('records with a gap before them, or of a journal that is not claimed, are refused', async () => {
   const [one, , three] = [0, 1, 2].map(() => decision(newId('2026-11-10T12:00:00Z')))
   if (!one || !three) throw new Error('there are no records')
