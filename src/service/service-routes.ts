@@ -1,4 +1,5 @@
 /** Binds every endpoint of the service's API to the method that handles it. */
+import { type AuditRecordBody, auditEndpoint } from '../api/accounts/audit.js'
 import { accessCheckEndpoint, tokenEndpoint } from '../api/accounts/authentication.js'
 import {
   legalEntitiesGet,
@@ -62,6 +63,7 @@ import type { CallerIdEntry } from '../domain/mandate.js'
 import type { Instant } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'
 import type { Approval } from './accounts/approvals.js'
+import type { AuditRecord } from './audit/audit-trail.js'
 import type {
   AccountServices,
   BulkFactServices,
@@ -107,7 +109,7 @@ export function createCallRoutes(
   { wrappedRows }: ServiceRoutesOptions,
 ): readonly Route[] {
   const { timeLegal, callTimes, timeZones, scrub, internalDnc, ebrRecords } = subjects
-  const { ebrRecordList, consentHistories, litigators } = subjects
+  const { ebrRecordList, consentHistories, litigators, audit } = subjects
   const scrubbed = async (caller: Caller, { relationships, ...asked }: ScrubRequest) => {
     const { projectId, campaignId } = asked
     const request = caller.scrub?.aiKeepsVoiceWindows
@@ -148,6 +150,10 @@ export function createCallRoutes(
     createRoute(readConsentsEndpoint, (caller, request) => consentHistories.read(caller, request)),
     createRoute(litigatorGet, checked),
     createRoute(litigatorPost, checked),
+    createRoute(auditEndpoint, async (caller, question) => {
+      const { records, cursor } = await audit.list(caller, question)
+      return { records: records.map(toAuditBody), cursor }
+    }),
     createRoute(ftpUploadComplete, async (_caller, request) => refuseUploadedFiles(request)),
   ]
 }
@@ -211,6 +217,10 @@ function toApprovalBody(approval: Approval): ApprovalBody {
     expiresAt: formatInstant(expiresAt),
     decidedAt: decidedAt === undefined ? undefined : formatInstant(decidedAt),
   }
+}
+
+function toAuditBody({ accountId, at, ...record }: AuditRecord): AuditRecordBody {
+  return { ...record, at: formatInstant(at) }
 }
 
 function toCallerIdBody(entry: CallerIdEntry): CallerIdBody {

@@ -4,6 +4,7 @@ import type { AccessCheck } from './accounts/access-check.js'
 import type { AccessTokens } from './accounts/access-tokens.js'
 import type { Approvals } from './accounts/approvals.js'
 import type { CallerIds } from './accounts/caller-ids.js'
+import type { AuditTrail } from './audit/audit-trail.js'
 import type { LegalCallTimes } from './calling-hours/legal-call-times.js'
 import type { TimeLegalCheck } from './calling-hours/time-legal-check.js'
 import type { TimeZoneInfo } from './calling-hours/time-zone-info.js'
@@ -33,6 +34,7 @@ export interface CallServices {
   readonly ebrRecordList: Pick<EbrRecordList, 'confirmIdentity' | 'list' | 'remove'>
   readonly consentHistories: Pick<ConsentHistories, 'add' | 'read'>
   readonly litigators: Pick<LitigatorCheck, 'check'>
+  readonly audit: Pick<AuditTrail, 'list'>
 }
 
 /** Authentication, and the data of an account. */

@@ -47,7 +47,7 @@ const knowsNothing = new Proxy(
 const otherNames = [
   ...(['callTimes', 'timeZones', 'ebrRecordList', 'tokens', 'access', 'projects'] as const),
   ...(['projectRpc', 'legalEntities', 'lookups', 'reassigned', 'monitor'] as const),
-  ...(['flagsRemoved', 'scans', 'approvals', 'callerIds', 'consentHistories'] as const),
+  ...(['flagsRemoved', 'scans', 'approvals', 'callerIds', 'consentHistories', 'audit'] as const),
 ] satisfies readonly Exclude<keyof Service, Asked>[]
 
 /** Subjects that have tests of their own. */

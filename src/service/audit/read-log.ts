@@ -8,6 +8,7 @@ import {
   recordAudit,
 } from '../../storage/audit/audit-log.js'
 import type { ThreadDatabase } from '../../storage/open-database.js'
+import { runTransaction } from '../sql/account-transaction.js'
 
 export interface PersonalRead {
   /** Where the request came in: `api /v1/decisions`. That of the caller when absent. */
@@ -40,18 +41,10 @@ export function createReadLog(
     const by = door === undefined ? author : { ...author, door }
     const { kind } = subject
     const id = kind === 'number' ? await hashNumber(storage.db, subject.id) : subject.id
-    await storage.retryWhileLocked(() =>
-      storage.db.transaction().execute(async (transaction) => {
-        await recordAudit(transaction, {
-          by,
-          accountId: caller.accountId,
-          action: what,
-          subject: { kind, id },
-          after: { rows },
-          reason: purpose,
-          at: clock.now(),
-        })
-      }),
+    const { accountId } = caller
+    const entry = { by, accountId, action: what, subject: { kind, id }, after: { rows } }
+    await runTransaction(storage, (transaction) =>
+      recordAudit(transaction, { ...entry, reason: purpose, at: clock.now() }),
     )
   }
 }
