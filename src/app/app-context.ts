@@ -81,7 +81,7 @@ export async function openAppContext(
     await migrateDatabase(storage, runtime)
     await requireFolderOfKind(storage)
     storage.markInitialized()
-    const { db, reads, retryWhileLocked } = storage
+    const { db, reads, retryWhileLocked, author: by } = storage
     const changes = new ChangeNotifier()
     const changeHead = new ChangeHead(storage, clock)
     await changeHead.refresh()
@@ -94,6 +94,7 @@ export async function openAppContext(
       db,
       reads,
       retryWhileLocked,
+      author: by,
       clock: expiryClock,
       timers,
       randomBytes,

@@ -1,4 +1,5 @@
 /** `callgate opt-outs ...`: what people said when they opted out, as evidence, and for those who read what is not understood. */
+
 import type { Command } from 'commander'
 import { resolveShippedFile } from '../../config/load.js'
 import { loadCallingRules } from '../../data/calling-rules/calling-rules.js'
@@ -9,6 +10,7 @@ import {
   markAsRead,
   type StoredStatement,
 } from '../../service/internal-dnc/opt-out-statements.js'
+import { runTransaction } from '../../service/sql/account-transaction.js'
 import { requireAccount, requireOwnAccounts, withAppContext } from '../account-command.js'
 import { CommandFailure, formatTable, type RegisterCommand, type Terminal } from '../command.js'
 import { parseWholeNumber } from '../import/import-options.js'
@@ -35,10 +37,10 @@ export const registerOptOuts: RegisterCommand = (program, terminal) => {
         requireOwnAccounts(context)
         await requireAccount(context, accountId)
         const { storage, runtime } = context
-        const by = { at: runtime.clock.now(), by: findUser() }
+        const by = { at: runtime.clock.now(), by: findUser(), author: storage.author }
         for (const id of ids) {
-          const isMarked = await storage.retryWhileLocked(() =>
-            markAsRead(storage.db, { accountId, id }, by),
+          const isMarked = await runTransaction(storage, (db) =>
+            markAsRead(db, { accountId, id }, by),
           )
           if (isMarked) continue
           throw new CommandFailure(`'${id}': no opt-out of ${accountId} with this id is to be read`)

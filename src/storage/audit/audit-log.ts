@@ -41,6 +41,12 @@ export function findAuthor(
   return { who: `key:${keyId}`, door: path === undefined ? 'api' : `api ${path}` }
 }
 
+/** One number is a subject of its own, and of several their place is. */
+export function nameNumbers(numbers: readonly string[], place: AuditSubject): AuditSubject {
+  const [number = '', ...others] = numbers
+  return others.length === 0 && number !== '' ? { kind: 'number', id: number } : place
+}
+
 /** Must be the last write of the transaction, which holds a lock for which all others wait. */
 export async function recordAudit(transaction: Db, entry: AuditEntry): Promise<void> {
   const { by, accountId, action, subject, before, after, reason, at } = entry
