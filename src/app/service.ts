@@ -193,6 +193,7 @@ export function createDecisionServices(
   const ebrRecords = new EbrRecords({ ...shared, internalDnc })
   const scrubDeps = { projects, internalDnc, ebrRecords, viewOf }
   const postalCodes = createPostalCodes()
+  const recordRead = createReadLog(storage, runtime.clock)
   const evaluator = new ScrubEvaluator({ ...scrubDeps, postalCodes })
   return {
     timeLegal: new TimeLegalCheck({ projects, viewOf }),
@@ -205,7 +206,8 @@ export function createDecisionServices(
     ebrRecordList: new EbrRecordList(shared),
     consentHistories: new ConsentHistories({ ...shared, ebrRecords, internalDnc }),
     litigators: new LitigatorCheck(viewOf, projects),
-    audit: new AuditTrail(storage, createReadLog(storage, runtime.clock)),
+    audit: new AuditTrail(storage, recordRead),
+    recordRead,
   }
 }
 

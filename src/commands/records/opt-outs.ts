@@ -3,8 +3,10 @@
 import type { Command } from 'commander'
 import { resolveShippedFile } from '../../config/load.js'
 import { loadCallingRules } from '../../data/calling-rules/calling-rules.js'
+import { createOperatorCaller } from '../../domain/caller.js'
 import { parseDialString } from '../../domain/phone-number.js'
 import { formatDay, formatInstant } from '../../domain/time/dates.js'
+import { createReadLog } from '../../service/audit/read-log.js'
 import {
   listStatements,
   markAsRead,
@@ -72,11 +74,18 @@ function registerList(group: Command, terminal: Terminal): void {
           resolveShippedFile(context.settings.callingHours.rulesFile),
         )
         const { ruleDates } = context.settings.optOuts
+        const only = number === undefined ? undefined : readNumber(number)
         const rows = await listStatements(context.storage.db, {
           accountId,
-          number: number === undefined ? undefined : readNumber(number),
+          number: only,
           isUnread,
           limit: parseWholeNumber('--limit', limit) ?? 0,
+        })
+        const { storage, runtime } = context
+        await createReadLog(storage, runtime.clock)(createOperatorCaller(accountId), {
+          what: 'opt-outs.read',
+          subject: only === undefined ? { kind: 'opt-outs', id: '' } : { kind: 'number', id: only },
+          rows: rows.length,
         })
         const findLastDay = (receivedAt: number) => revocation?.find(receivedAt, ruleDates)?.lastDay
         const withId = (id: string, cells: readonly string[]) => (isUnread ? [id, ...cells] : cells)

@@ -3,9 +3,10 @@ import type { Caller } from '../../domain/caller.js'
 import { parsePhoneNumber } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { AppError, invalidRequest } from '../../errors.js'
-import { hashNumber } from '../../storage/audit/audit-log.js'
+import { changeAudit, hashNumber } from '../../storage/audit/audit-log.js'
 import type { ThreadDatabase } from '../../storage/open-database.js'
 import type { AuditRow, Db } from '../../storage/tables.js'
+import { runTransaction } from '../sql/account-transaction.js'
 import type { RecordRead } from './read-log.js'
 
 export interface AuditQuestion {
@@ -104,6 +105,31 @@ export async function listAfter(
 ): Promise<readonly AuditRecord[]> {
   const query = db.selectFrom('audit').selectAll().where('seq', '>', seq).orderBy('seq')
   return (await query.limit(limit).execute()).map(toRecord)
+}
+
+/** Other writes wait for one statement. */
+const maxDeletedAtOnce = 500
+
+/** Deletes some of the rows from before that instant. Returns whether there may be more. */
+export async function deleteOldAudit(
+  storage: Pick<ThreadDatabase, 'db' | 'retryWhileLocked'>,
+  before: Instant,
+): Promise<boolean> {
+  const old = await storage.db
+    .selectFrom('audit')
+    .select('seq')
+    .where('at', '<', before)
+    .orderBy('seq')
+    .limit(maxDeletedAtOnce)
+    .execute()
+  if (old.length === 0) return false
+  const seqs = old.map(({ seq }) => seq)
+  await runTransaction(storage, (transaction) =>
+    changeAudit(transaction, async () => {
+      await transaction.deleteFrom('audit').where('seq', 'in', seqs).execute()
+    }),
+  )
+  return old.length === maxDeletedAtOnce
 }
 
 function requireAdministrator({ role, keyId, limits }: Caller): void {

@@ -17,8 +17,8 @@ export interface PersonalRead {
   readonly what: string
   /** Of kind `number` ten digits, which are stored as a keyed hash and the last four. */
   readonly subject: AuditSubject
-  /** How many records the answer has. */
-  readonly rows: number
+  /** How many records the answer has; absent if that is not known before it leaves. */
+  readonly rows?: number | undefined
   /** What for, if the reader says so. */
   readonly purpose?: string | undefined
 }
