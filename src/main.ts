@@ -102,6 +102,11 @@ const commands: readonly (readonly [string, string, () => Promise<RegisterComman
     async () => (await import('./commands/erase.js')).registerErase,
   ],
   [
+    'audit',
+    'show who changed what, and who read about whom',
+    async () => (await import('./commands/accounts/audit.js')).registerAudit,
+  ],
+  [
     'decisions',
     'copy the decisions of a server that is gone to PostgreSQL',
     async () => (await import('./commands/decisions.js')).registerDecisions,

@@ -176,6 +176,7 @@ class ServiceThread implements ServiceThreadFunctions {
     const accounts = new Accounts({ storage, clock, randomBytes })
     const context = {
       storage,
+      runtime: nodeRuntime,
       projects: this.#projects,
       accounts,
       changes: this.#createChangeObserver(),

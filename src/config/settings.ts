@@ -182,6 +182,21 @@ const settingsShape = z.strictObject({
       ),
     })
     .prefault({}),
+  retention: z
+    .strictObject({
+      auditDays: z
+        .number()
+        .int()
+        .min(1_827, 'must be at least 1827, which are five years: 16 CFR 310.5')
+        .max(36_525)
+        .default(2_557)
+        .meta({ unit: 'days' })
+        .describe(
+          'How long it is kept who changed what and who read about whom (callgate audit); 2557 days are seven years. At ' +
+            'least 1827, which are five years, as for decisions',
+        ),
+    })
+    .prefault({}),
   lists: listsSchema.prefault({}),
   numbering: z
     .strictObject({

@@ -49,6 +49,7 @@ function everyEndpoint() {
           identities: service.ebrRecordList,
           getCallingRules: () => data.rules,
         },
+        recordRead: async () => undefined,
         importedAttempts: { add: async () => undefined },
         clock: systemClock,
         optOuts: createOptOuts(running.callgate),

@@ -661,6 +661,11 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     theirs: status(404),
     mine: holding('"ended":true'),
   },
+  audit: {
+    ask: () => ({ path: '/v1/audit', query: { subject: listed } }),
+    theirs: holding('{"records":[],"cursor":null}'),
+    mine: holding('"action":"opt-out.added"'),
+  },
   approvals: {
     ask: () => ({ path: '/v1/approvals' }),
     theirs: holding('{"approvals":[]}'),

@@ -332,6 +332,7 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
     status: 404,
     ask: { path: '/v1/caller-ids/end', json: { number } },
   },
+  audit: { needs: manage, ask: { path: '/v1/audit' } },
   approvals: { needs: manage, ask: { path: '/v1/approvals' } },
   'approval-verdict': {
     needs: manage,

@@ -1,6 +1,8 @@
 /** Copies a whole journal to PostgreSQL whose server does not run, and erases in it what is to be erased. */
+
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { mainAccountId } from '../../domain/caller.js'
 import { DecisionIndex } from '../../gate/journal/decision-index.js'
 import { readBeginning } from '../../gate/journal/journal-beginning.js'
 import { JournalReader, readOrigin, recoverJournal } from '../../gate/journal/journal-reader.js'
@@ -11,6 +13,8 @@ import {
   type RequestedErasure,
 } from '../../gate/journal/removal/pending-erasures.js'
 import type { Erasures } from '../../service/erasure/erasure.js'
+import { runTransaction } from '../../service/sql/account-transaction.js'
+import { recordAudit } from '../../storage/audit/audit-log.js'
 import type { AppContext } from '../app-context.js'
 import { openErasures } from './erasures.js'
 
@@ -58,9 +62,23 @@ export async function giveUpJournal(
   origin: string,
   context: Pick<AppContext, 'storage' | 'runtime'>,
 ): Promise<number> {
-  const { db } = context.storage
+  const { storage, runtime } = context
+  const { db } = storage
   const erasures = openErasures(context)
-  await db.updateTable('journals').set({ shipped: 1 }).where('origin', '=', origin).execute()
+  await runTransaction(storage, async (transaction) => {
+    await transaction
+      .updateTable('journals')
+      .set({ shipped: 1 })
+      .where('origin', '=', origin)
+      .execute()
+    await recordAudit(transaction, {
+      by: storage.author,
+      accountId: mainAccountId,
+      action: 'journal.given-up',
+      subject: { kind: 'journal', id: origin },
+      at: runtime.clock.now(),
+    })
+  })
   // Also those that its own journal is done with: the server may have ended before that was copied.
   const unfinished = await erasures.findUnfinished('')
   for (const { id } of unfinished) await eraseStoredRows(db, origin, id)

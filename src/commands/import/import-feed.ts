@@ -61,7 +61,28 @@ export function registerImportFeed<Options extends ImportOptions, Summary>(
     const { summary, lines } = await runImport(feed, request, terminal)
     terminal.out(joinLines([...feed.describe(summary, request), ...lines]))
     for (const note of feed.listNotes?.(summary, request) ?? []) terminal.note(`${note}\n`)
+    if (request.options.dryRun) return
+    const { recordImport } = await import('./record-import.js')
+    const name = feed.nameRun?.(request) ?? feed.name
+    const after = describeImport(summary)
+    await recordImport(command, settings, { action: 'data.imported', name, after })
   })
+}
+
+/** What summaries of all kinds of imports have, of each file that they made. */
+const recordedFields = [
+  ...['name', 'country', 'version', 'previous', 'size', 'numbers', 'added', 'removed', 'rows'],
+  ...['read', 'accepted', 'path', 'sha256', 'sources', 'asOf'],
+]
+
+function describeImport(summary: unknown): object {
+  const one = Object(summary)
+  // Some have a summary of each file that they made.
+  const isOne = recordedFields.some((name) => name in one)
+  const summaries: readonly object[] = isOne ? [one] : Object.values(one).map(Object)
+  return summaries.map((summary) =>
+    Object.fromEntries(Object.entries(summary).filter(([name]) => recordedFields.includes(name))),
+  )
 }
 
 /** Returns the summary and the lines about the run. On failure, the message names the reject file. */

@@ -67,6 +67,7 @@ export function openHttpServer(
         clock: runtime.clock,
         getSubjects: () => callgate.settings.gate.subjects,
       }),
+      recordRead: service.recordRead,
       clock: runtime.clock,
       optOuts: createOptOuts(callgate),
     }),

@@ -127,6 +127,10 @@ async function serveUntil(
     checkDatabasePages(callgate)
     opened.push(() => server.close())
     const reloader = createReloader(serviceThreads)
+    const { AuditOfData } = await import('./audit-of-data.js')
+    const auditOfData = new AuditOfData(callgate, () => reloader.versions)
+    auditOfData.start()
+    opened.push(() => auditOfData.close())
     opened.push(await openReloadSocket(callgate.settings.dataDir, reloader, log))
     const { versions } = reloader
     log.info('started', { version, url: server.url, zoneRules: getIanaVersion(), versions })

@@ -86,6 +86,7 @@ it('says of a removed decision that it was removed', async () => {
   const [route] = journalRoutes({
     journal,
     clock: { now: () => 0 },
+    recordRead: async () => undefined,
     importedAttempts: { add: async () => undefined },
     counters: {
       attempts: { noteNotPlaced: async () => 'released', notePlaced: async () => undefined },

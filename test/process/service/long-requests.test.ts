@@ -71,6 +71,7 @@ const longest: Readonly<Record<string, readonly LongRequest[]>> = {
   'ebr-get': [{ query: { phoneList: text(500) } }],
   ebr: [{ json: { ebrList: records(10_000) } }],
   consents: [{ query: { number: text(1) } }],
+  audit: [{}],
   'ebr-remove': [{ form: { phoneList: text(10_000) } }],
   'enhanced-rnd-post': [{ json: dated }],
   'rnd-basic-post': [{ json: { Data: dated } }],
