@@ -7,6 +7,7 @@ import { parseDay } from '../domain/time/dates.js'
 import { asteriskSchema } from './asterisk.js'
 import { edgeSchema } from './edge.js'
 import { gateSchema } from './gate.js'
+import { witnessesSchema } from './journal.js'
 import { listsSchema } from './lists.js'
 import { optOutsSchema } from './opt-outs.js'
 import { permitsSchema } from './permits.js'
@@ -176,6 +177,7 @@ const settingsShape = z.strictObject({
           'How long decisions and their numbers are kept; then they are removed by month. At least 5: 16 ' +
             'CFR 310.5 (Telemarketing Sales Rule) asks for records of each call for five years',
         ),
+      witnesses: witnessesSchema,
     })
     .prefault({}),
   lists: listsSchema.prefault({}),
@@ -384,6 +386,7 @@ export type Settings = z.output<typeof settingsShape>
 type SourceSettings = Settings['source']
 export type ProviderSettings = SourceSettings['provider']
 export type ListSettings = Settings['lists']
+export type WitnessSettings = Settings['journal']['witnesses'][number]
 
 export type AsteriskSettings = Settings['asterisk']
 export type TrunkSettings = AsteriskSettings['trunks'][number]

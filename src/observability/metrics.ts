@@ -18,6 +18,7 @@ import { type AsteriskMetrics, createAsteriskMetrics } from './asterisk-metrics.
 import { createListMetrics, type ListMetrics } from './list-metrics.js'
 import { createServerMetrics, type ServerMetrics } from './server-metrics.js'
 import { createServiceMetrics, type ServiceMetrics } from './service-metrics.js'
+import { createWitnessMetrics, type WitnessMetrics } from './witness-metrics.js'
 
 type CacheResult = 'hit' | 'miss' | 'expired' | 'bypass' | 'stale' | 'refresh'
 /** How a decision was requested; what-ifs are not attempts and are counted separately. */
@@ -36,7 +37,12 @@ interface DecisionMeasurement {
   readonly effects: readonly PolicyEffect[]
 }
 
-export interface Metrics extends AsteriskMetrics, ListMetrics, ServerMetrics, ServiceMetrics {
+export interface Metrics
+  extends AsteriskMetrics,
+    ListMetrics,
+    ServerMetrics,
+    ServiceMetrics,
+    WitnessMetrics {
   recordDecision(measure: DecisionMeasurement): void
   /** The counter of the cache of `embedded` or `remote` answers to a question. */
   countCacheLookups(source: string, question: QuestionName): (result: CacheResult) => void
@@ -104,6 +110,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     ...createAsteriskMetrics(registry),
     ...createServerMetrics(registry),
     ...createServiceMetrics(registry),
+    ...createWitnessMetrics(registry),
     render: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
   }
 }
