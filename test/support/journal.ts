@@ -9,6 +9,7 @@ import {
 } from 'node:fs'
 import { join, relative } from 'node:path'
 import { FrameBlocks } from '../../src/gate/journal/frame-blocks.js'
+import { readBeginning } from '../../src/gate/journal/journal-beginning.js'
 import { JournalReader } from '../../src/gate/journal/journal-reader.js'
 import {
   checksumSeedOf,
@@ -26,7 +27,7 @@ interface TextRecord extends Omit<JournalRecord, 'body'> {
 export function recordsIn(dataDir: string): readonly TextRecord[] {
   const folder = join(dataDir, 'journal')
   if (!existsSync(folder)) return []
-  const reader = new JournalReader(folder, 1)
+  const reader = new JournalReader(folder, readBeginning(folder).firstSeq)
   const records: TextRecord[] = []
   for (;;) {
     const next = reader.read()
