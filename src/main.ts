@@ -132,6 +132,11 @@ const commands: readonly (readonly [string, string, () => Promise<RegisterComman
     async () => (await import('./commands/storage.js')).registerStorage,
   ],
   [
+    'evidence',
+    'show that the records are right and complete',
+    async () => (await import('./commands/evidence/evidence.js')).registerEvidence,
+  ],
+  [
     'witness',
     'keep the newest heads of the journals of other servers',
     async () => (await import('./commands/witness/witness.js')).registerWitness,

@@ -1,7 +1,6 @@
 /** The newest head that a witness has signed, with all cosignatures of it, in the file `cosigned` of the tree. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { treeFolder } from '../../gate/journal/tree/tree-files.js'
+import { cosignedPath, treeFolder } from '../../gate/journal/tree/tree-files.js'
 import { moveIntoPlace } from '../../runtime/folders.js'
 import { parseCheckpoint } from '../../transparency/checkpoint.js'
 import {
@@ -13,15 +12,12 @@ import {
 } from '../../transparency/signed-note.js'
 import type { Head } from './head.js'
 
-export const cosignedPath = (journalFolder: string): string =>
-  join(treeFolder(journalFolder), 'cosigned')
-
 export class CosignedHead {
   readonly #path: string
   #note: SignedNote | undefined
 
   constructor(journalFolder: string) {
-    this.#path = cosignedPath(journalFolder)
+    this.#path = cosignedPath(treeFolder(journalFolder))
     this.#note = readNote(this.#path)
   }
 

@@ -2,11 +2,10 @@
  * Sends the heads of a journal to those that keep them. Runs in a thread of its own: proofs are read from disk. Each
  * keeper is sent the newest head as soon as it has the one before, so that a slow one holds up no other.
  */
-import { join } from 'node:path'
 import type { WitnessSettings } from '../../config/settings.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { getErrorMessage } from '../../errors.js'
-import { treeFolder } from '../../gate/journal/tree/tree-files.js'
+import { timestampsPath, treeFolder } from '../../gate/journal/tree/tree-files.js'
 import { computeBackoffMs } from '../../runtime/backoff.js'
 import { monotonicSeconds, systemClock, withTimeout } from '../../runtime/runtime.js'
 import { runInThread, type ThreadWork } from '../../runtime/thread.js'
@@ -160,7 +159,7 @@ function createKeeper(witness: WitnessSettings, folder: string): HeadKeeper {
     case 'file':
       return new FileKeeper(witness.path)
     case 'timestamp':
-      return new TimestampKeeper({ ...witness, folder: join(treeFolder(folder), 'timestamps') })
+      return new TimestampKeeper({ ...witness, folder: timestampsPath(treeFolder(folder)) })
     case 'webhook':
       return new WebhookKeeper(witness.url)
   }
