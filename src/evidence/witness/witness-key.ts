@@ -1,5 +1,5 @@
 /** The key of a witness, in a file of its own. */
-import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { DataFileError, getErrorMessage } from '../../errors.js'
 import { moveIntoPlace } from '../../runtime/folders.js'
@@ -7,16 +7,22 @@ import { createSigningKey, type SigningKey } from '../../transparency/signed-not
 
 /**
  * Reads a private key of Ed25519 in PEM (PKCS#8), which is made when the file is missing. Throws {@link DataFileError}
- * if there is something else.
+ * if there is something else, and `NoteError` if the name is none of a key.
  */
 export function openWitnessKey(path: string, name: string): SigningKey {
   if (!existsSync(path)) createKeyFile(path)
+  return createSigningKey(name, 'cosigner', readPrivateKey(path))
+}
+
+function readPrivateKey(path: string): KeyObject {
+  const rule = 'the file must have a private key of Ed25519 in PEM'
   try {
-    return createSigningKey(name, 'cosigner', createPrivateKey(readFileSync(path)))
+    const key = createPrivateKey(readFileSync(path))
+    if (key.asymmetricKeyType === 'ed25519') return key
   } catch (cause) {
-    const rule = 'the file must have a private key of Ed25519 in PEM'
     throw new DataFileError(path, `${rule}: ${getErrorMessage(cause)}`, cause)
   }
+  throw new DataFileError(path, rule)
 }
 
 function createKeyFile(path: string): void {
