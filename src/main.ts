@@ -117,6 +117,11 @@ const commands: readonly (readonly [string, string, () => Promise<RegisterComman
     async () => (await import('./commands/rehearse/rehearse.js')).registerRehearse,
   ],
   [
+    'evidence',
+    'judge records again, and compare them with the bills of carriers',
+    async () => (await import('./commands/evidence/evidence.js')).registerEvidence,
+  ],
+  [
     'backup',
     'back up the data folder, also while the server runs',
     async () => (await import('./commands/backup/backup.js')).registerBackup,
@@ -130,11 +135,6 @@ const commands: readonly (readonly [string, string, () => Promise<RegisterComman
     'storage',
     'move the database to PostgreSQL',
     async () => (await import('./commands/storage.js')).registerStorage,
-  ],
-  [
-    'evidence',
-    'show that the records are right and complete',
-    async () => (await import('./commands/evidence/evidence.js')).registerEvidence,
   ],
   [
     'witness',

@@ -45,7 +45,8 @@ export function parseTimeRange(
   throw new CommandFailure(`--since '${since}': ${rule}`, 2)
 }
 
-function parseTimeOption(option: string, text: string, now: Instant): Instant {
+/** An instant, a date (its first moment in UTC), or how long before `now`, such as `7d`. */
+export function parseTimeOption(option: string, text: string, now: Instant): Instant {
   const ago = parseDuration(text, ['m', 'h', 'd'])
   const at = ago === undefined ? parseInstant(text) : now - ago
   if (at !== undefined) return at

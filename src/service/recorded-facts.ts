@@ -127,10 +127,12 @@ export function toRecordedListing(
 }
 
 export function fromRecordedListing(
-  { on = 0, region, detail, isStale = false }: RecordedListing,
+  { on = 0, region, detail, isStale }: RecordedListing,
   evidence: ListEvidence = noListEvidence,
 ): ListFinding & { readonly region?: string } {
   const more = { ...evidence, ...(region !== undefined && { region }) }
-  if (detail !== undefined) return { status: 'not-covered', detail, isStale, ...more }
+  if (detail !== undefined) {
+    return { status: 'not-covered', detail, ...(isStale !== undefined && { isStale }), ...more }
+  }
   return { status: 'listed', asOf: on * msPerDay, listedOn: on, ...more }
 }

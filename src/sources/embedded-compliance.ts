@@ -31,7 +31,7 @@ import type { RecordedEntry } from '../service/recorded-facts.js'
 import type { EvaluatedAccount, ScrubEvaluator } from '../service/scrub/scrub-evaluator.js'
 
 /** The `source` field of the answers. */
-const embeddedSourceName = 'embedded'
+export const embeddedSourceName = 'embedded'
 
 interface EmbeddedView extends EvaluatedAccount {
   readonly hours: EvaluatedAccount['hours'] & Pick<CallingHours, 'checkTimeLegal'>

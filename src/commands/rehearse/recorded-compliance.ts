@@ -214,7 +214,8 @@ export function toListVersion({ name, version, asOf }: ListDocument): ListVersio
 
 /** Throws a `TypeError` for what is not an instant, which no record has. */
 export function instantOf(text: string): Instant {
-  const at = parseInstant(text)
-  if (at === undefined) throw new TypeError(`'${text}' in a record is not an instant`)
+  // A what-if may be for a year of five digits.
+  const at = parseInstant(text) ?? Date.parse(text)
+  if (Number.isNaN(at)) throw new TypeError(`'${text}' in a record is not an instant`)
   return at
 }

@@ -28,7 +28,7 @@ interface RehearseOptions {
   readonly json?: boolean
 }
 
-const defaultLimit = 20
+export const defaultLimit = 20
 const maxLimit = 100_000
 
 export const registerRehearse: RegisterCommand = (program, terminal) => {
@@ -64,7 +64,7 @@ export const registerRehearse: RegisterCommand = (program, terminal) => {
     })
 }
 
-function parseLimit(text: string): number {
+export function parseLimit(text: string): number {
   const limit = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
   if (limit <= maxLimit) return limit
   throw new CommandFailure(
@@ -73,8 +73,9 @@ function parseLimit(text: string): number {
   )
 }
 
-function readRehearsed(
-  { rules: rulesFile, policy: overlay }: RehearseOptions,
+/** The settings and rules in use, or those of other files. */
+export function readRehearsed(
+  { rules: rulesFile, policy: overlay }: Pick<RehearseOptions, 'rules' | 'policy'>,
   file: string | undefined,
 ): Configuration {
   for (const [option, path] of [
@@ -91,7 +92,7 @@ function readRehearsed(
   throw new CommandFailure(`${problems.length} mistake(s):${list}`, 2)
 }
 
-const unjudgedTexts: Readonly<Record<UnjudgedReason, string>> = {
+export const unjudgedTexts: Readonly<Record<UnjudgedReason, string>> = {
   'old-record':
     'recorded by an older callgate, without what the rules are applied to (record version 1)',
   'newer-record': 'recorded by a newer version of callgate',

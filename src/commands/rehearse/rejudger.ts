@@ -14,19 +14,24 @@ import {
   type Decision,
   decide,
   type Finding,
+  laterChecks,
   type Policy,
   type ReasonCode,
+  type Ruling,
   type StatedPurpose,
   telemarketing,
   toShadowPolicy,
 } from '../../domain/decision.js'
+import type { Mandate } from '../../domain/mandate.js'
 import { parseDialString, toPhoneNumber } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
+import { formatInstant } from '../../domain/time/dates.js'
 import { buildPolicy } from '../../gate/build-policy.js'
 import { findPurpose, selectLegalTimeOptions } from '../../gate/call-terms.js'
 import { allChecks, runChecks } from '../../gate/checks/checks.js'
 import { pickStrictestFinding } from '../../gate/checks/combine-findings.js'
 import { prepareExceptions } from '../../gate/checks/exceptions.js'
+import { withoutPermissionText } from '../../gate/checks/reassigned.js'
 import {
   type DecisionDocument,
   type FindingDocument,
@@ -46,6 +51,12 @@ import {
   selectOwnFindings,
   toListVersion,
 } from './recorded-compliance.js'
+import {
+  type CountedContext,
+  isCountJudged,
+  judgeCount,
+  toReassignedStatus,
+} from './recorded-counts.js'
 
 /**
  * - `old-record`: written before records had the facts;
@@ -66,7 +77,8 @@ export type Rejudgment =
   | { readonly kind: 'by-gate' }
   | { readonly kind: 'unjudged'; readonly why: UnjudgedReason }
 
-const gateReasons: ReadonlySet<string> = new Set<ReasonCode>([
+/** With these, the gate blocks by its own state, before or after the checks. */
+export const gateReasons: ReadonlySet<string> = new Set<ReasonCode>([
   'not-recorded',
   'clock-behind',
   'clock-ahead',
@@ -74,6 +86,7 @@ const gateReasons: ReadonlySet<string> = new Set<ReasonCode>([
   'expired',
   'invalid-request',
   'overloaded',
+  'permit-too-short',
 ])
 
 export class Rejudger {
@@ -95,40 +108,63 @@ export class Rejudger {
   }
 
   rejudge(document: DecisionDocument): Rejudgment {
-    if (document.erased) return { kind: 'unjudged', why: 'erased' }
-    const version = document.recordVersion ?? 1
-    if (version < recordVersion) return { kind: 'unjudged', why: 'old-record' }
-    if (version > recordVersion) return { kind: 'unjudged', why: 'newer-record' }
-    if (gateReasons.has(document.reason)) return { kind: 'by-gate' }
+    const why = findUnjudgedReason(document)
+    if (why !== undefined) return { kind: 'unjudged', why }
+    return gateReasons.has(document.reason) ? { kind: 'by-gate' } : this.judge(document)
+  }
+
+  /** Of a call that the gate itself blocked after the checks: what they had decided. */
+  judge(document: DecisionDocument): Exclude<Rejudgment, { readonly kind: 'by-gate' }> {
     const dialed = parseDialString(document.dialed, this.#serviceCodes)
-    if (dialed.kind !== 'nanp') {
-      const judgment = ruleBeforeChecks(dialed, this.#settings.gate.nonNanp)
+    // A key that is paused has a finding for any number.
+    if (dialed.kind !== 'nanp' && document.findings.length === 0) {
+      const nonNanp = document.mandate ? 'block' : this.#settings.gate.nonNanp
+      const judgment = ruleBeforeChecks(dialed, nonNanp)
       return { kind: 'judged', decision: this.#createDecision(document, judgment) }
     }
-    if (document.findings.length === 0) return { kind: 'unjudged', why: 'not-checked' }
     const { stated, refusal } = findPurpose(
       toRequest(document),
       this.#settings.gate.purposes,
       this.#rules.purposes,
     )
     if (refusal !== undefined) {
-      const refused = rulingWithoutFindings(dialed.number, 'block', 'purpose-not-allowed')
+      const refused = rulingWithoutFindings(document.number, 'block', 'purpose-not-allowed')
       return {
         kind: 'judged',
         decision: this.#createDecision(document, { ...refused, detail: refusal }),
       }
     }
+    if (document.findings.length === 0) return { kind: 'unjudged', why: 'not-checked' }
     const findings = this.#judgeFindings(document, stated)
-    const { accounts, trunks } = this.#settings.gate.shadow
-    const { accountId, trunk, number } = document
-    const isShadowed =
-      accounts.includes(accountId) || (trunk !== undefined && trunks.includes(trunk))
     const policyAt = Math.max(instantOf(document.decidedAt), instantOf(document.judgedAt))
-    const ruling = decide(findings, isShadowed ? this.#shadowPolicy : this.#policy, policyAt)
+    const ruling = decide(findings, this.#choosePolicy(document), policyAt)
+    const { number } = document
     return {
       kind: 'judged',
       decision: this.#createDecision(document, { number, ruling, findings }, stated),
     }
+  }
+
+  /** How the checks, without what is counted and stored about calls, rule for a later instant, by the same facts. */
+  ruleAt(document: DecisionDocument, at: Instant): Ruling {
+    const findings = document.findings.filter(({ check }) => checksOfNumbers.has(check))
+    const decidedAt = formatInstant(accountTimeOf(document))
+    const judgedAt = formatInstant(at)
+    const found = this.judge({ ...document, findings, whatIf: true, decidedAt, judgedAt })
+    if (found.kind !== 'judged') throw new TypeError('the call has no finding of a check')
+    return found.decision
+  }
+
+  #choosePolicy({ accountId, trunk, policy = [] }: DecisionDocument): Policy {
+    const { accounts, trunks } = this.#settings.gate.shadow
+    const isShadowed =
+      accounts.includes(accountId) || (trunk !== undefined && trunks.includes(trunk))
+    if (isShadowed) return this.#shadowPolicy
+    // An account may have some checks in shadow by itself, which only the effects show.
+    const own = laterChecks.filter((name) =>
+      policy.some(({ check, effect }) => check === name && effect === 'shadowed'),
+    )
+    return own.length === 0 ? this.#policy : toShadowPolicy(this.#policy, own)
   }
 
   #createDecision(
@@ -137,7 +173,10 @@ export class Rejudger {
     purpose?: StatedPurpose,
   ): Decision {
     const { allowValidMs, blockValidMs } = this.#settings.gate
-    const request = toRequest(document)
+    const { version, ...counted } = document.mandate ?? {}
+    // The record names the version of the limits, which are the key's.
+    const mandate = version === undefined ? undefined : ({ version } as Mandate)
+    const request = { ...toRequest(document), mandate }
     const judgedAt = instantOf(document.judgedAt)
     const maxValidMs = ruling.decision === 'allow' ? allowValidMs : blockValidMs
     return {
@@ -151,6 +190,7 @@ export class Rejudger {
       judgedAt,
       accountTime: accountTimeOf(document),
       purpose,
+      counted,
       disclosures:
         ruling.reason === 'permitted'
           ? this.#rules.listDisclosures({ ...request, purpose: purpose?.purpose }, judgedAt, () =>
@@ -167,22 +207,45 @@ export class Rejudger {
     stated: StatedPurpose | undefined,
   ): readonly Finding[] {
     const accountTime = accountTimeOf(document)
-    const judged = new Map(
-      this.#runOwnChecks(document, accountTime, stated).map((finding) => [finding.check, finding]),
-    )
+    const judged = this.#runOwnChecks(document, accountTime, stated)
     const own = selectOwnFindings(document)
     const judge = (recorded: FindingDocument): Finding => {
-      const found = judged.get(recorded.check as CheckName)
+      const found = judged.find(({ check }) => check === recorded.check)
       if (found === undefined || own[recorded.check as keyof OwnFindings] !== recorded) {
         return restoreFinding(recorded, accountTime)
       }
-      return { ...found, detail: restoreAge(found.detail, recorded.detail) }
+      return restoreWords(found, recorded)
     }
-    return document.findings.map((finding) => {
+    const checks = document.findings.map((finding) => {
       if (finding.parts === undefined) return judge(finding)
       const parts = finding.parts.map(judge)
       return { ...pickStrictestFinding(parts), parts }
     })
+    return document.findings.flatMap((recorded, index) => {
+      if (!isCountJudged(recorded, document)) return checks[index] ?? []
+      const again =
+        recorded.check === 'reassigned'
+          ? judged.find(({ check }) => check === 'reassigned')
+          : judgeCount(recorded, this.#createContext(document, stated, checks))
+      // The record has when it was counted or asked, by its age.
+      return again ? { ...again, asOf: accountTime - recorded.ageMs } : []
+    })
+  }
+
+  #createContext(
+    document: DecisionDocument,
+    stated: StatedPurpose | undefined,
+    findings: readonly Finding[],
+  ): CountedContext {
+    return {
+      request: toRequest(document),
+      number: document.number,
+      purpose: stated?.purpose ?? 'telemarketing',
+      findings,
+      policy: this.#policy,
+      rules: { settings: this.#settings.gate, callingRules: this.#rules },
+      now: instantOf(document.decidedAt),
+    }
   }
 
   #runOwnChecks(
@@ -214,7 +277,11 @@ export class Rejudger {
       { settings: this.#settings.gate, callingRules: this.#rules },
       at ?? askedAt,
     )
-    const asked = { compliance, question, callKind, purpose, askedAt }
+    const answered = document.findings.find(
+      (one) => one.check === 'reassigned' && isCountJudged(one, document),
+    )
+    const reassigned = answered && { find: () => toReassignedStatus(answered) }
+    const asked = { compliance, question, callKind, purpose, askedAt, reassigned }
     const call = { ...asked, aiConsentEvidence, findExceptions }
     const findings = runChecks(checks, call, deadline)
     if (findings instanceof Promise) throw new TypeError('recorded facts are known at once')
@@ -222,8 +289,13 @@ export class Rejudger {
   }
 }
 
+const checksOfNumbers: ReadonlySet<string> = new Set([
+  ...allChecks.map(({ name }) => name),
+  'reassigned',
+])
+
 /** Those whose facts no rule of ours is applied to again. */
-const keptChecks: ReadonlySet<CheckName> = new Set(['attempts', 'reassigned'])
+const keptChecks: ReadonlySet<CheckName> = new Set(['attempts', 'reassigned', 'abandonment'])
 
 /** A finding to which no rule of ours was applied. */
 function restoreFinding(recorded: FindingDocument, accountTime: Instant): Finding {
@@ -253,10 +325,29 @@ function restoreFinding(recorded: FindingDocument, accountTime: Instant): Findin
 
 const ageText = /; answered \d+ s ago; /
 
-/** The record has the age at the time of the question, which is a little before that of the decision. */
-function restoreAge(detail: string, recorded: string): string {
-  const [age] = ageText.exec(recorded) ?? []
-  return age === undefined ? detail : detail.replace(ageText, age)
+/**
+ * The record has the age at the time of the question, which is a little before that of the decision. That a permission lifts
+ * no limit on how often, because of what the sources of reassigned numbers said, is in its detail alone.
+ */
+function restoreWords(found: Finding, recorded: FindingDocument): Finding {
+  const [age] = ageText.exec(recorded.detail) ?? []
+  const detail = age === undefined ? found.detail : found.detail.replace(ageText, age)
+  if (!recorded.detail.startsWith(`${detail}${withoutPermissionText}`)) return { ...found, detail }
+  const { hasPermission, relationship, ...withoutIt } = found
+  return { ...withoutIt, detail: recorded.detail }
+}
+
+/** Why a record cannot be judged at all. */
+function findUnjudgedReason({
+  erased,
+  number,
+  findings,
+  recordVersion: version = 1,
+}: DecisionDocument): UnjudgedReason | undefined {
+  // The mark of an erasure does not fit into each record, and only numbers are checked.
+  if (erased || (number === '' && findings.length > 0)) return 'erased'
+  if (version === recordVersion) return undefined
+  return version < recordVersion ? 'old-record' : 'newer-record'
 }
 
 /** The account's clock is not in the record of a what-if; only ages depend on it there. */

@@ -251,16 +251,18 @@ function parseRecordDay(text: string): LocalDay | undefined {
 }
 
 /** Replaces the accepted headers of columns that the operator named, which makes these columns required. */
-function applyColumnNames<Name extends string>(
+/** Throws for a name that is none of the columns. `option` is that of the command line. */
+export function applyColumnNames<Name extends string>(
   columns: Columns<Name>,
   optional: readonly NoInfer<Name>[],
   headers: RecordColumnNames,
+  option = '--column',
 ): { readonly columns: Columns<Name>; readonly optional: readonly Name[] } {
   const names = Object.keys(columns) as Name[]
   const wrong = Object.keys(headers).find((name) => !names.some((known) => known === name))
   if (wrong !== undefined) {
     const rule = `must be ${names.join(', ')}, each with =<header>`
-    throw invalidRequest([{ field: '--column', value: wrong, rule }])
+    throw invalidRequest([{ field: option, value: wrong, rule }])
   }
   const header = (name: Name) => headers[name]
   const named = names.map((name) => {

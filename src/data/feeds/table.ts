@@ -26,8 +26,10 @@ export interface TableFormat<Name extends string> {
   }
   /** The problem of the columns in a header, if any. */
   readonly findHeaderProblem?: (found: ReadonlySet<Name>, width: number) => string | undefined
-  /** Rejects a header in which several cells match the same column. */
-  readonly requireUniqueColumns?: true
+  /** Rejects a header in which several cells match the same column; else one of `columns`, which an option chooses. */
+  readonly requireUniqueColumns?:
+    | true
+    | { readonly columns: readonly NoInfer<Name>[]; readonly option: string }
   /**
    * Treat `#` as the start of a comment only if this column is the first, since the cells of other
    * columns may begin with `#`. If absent, it always starts a comment.
@@ -182,10 +184,12 @@ function findHeaderProblem<Name extends string>(
   }
   const problem = table.findHeaderProblem?.(found, header.length)
   if (problem !== undefined || !requireUniqueColumns) return problem
-  for (const name of names) {
+  const { columns: unique, option } =
+    requireUniqueColumns === true ? { columns: names, option: '--column' } : requireUniqueColumns
+  for (const name of unique) {
     const cells = header.filter((cell) => columns[name].includes(normalizeColumnName(cell)))
     if (cells.length > 1) {
-      return `'${cells.join("' and '")}' could each be the column ${name}; choose one with --column ${name}=<header>`
+      return `'${cells.join("' and '")}' could each be the column ${name}; choose one with ${option} ${name}=<header>`
     }
   }
   return undefined

@@ -51,17 +51,28 @@ export function judgeSubject(
   return [createFinding({ verdict: 'deny', reason: 'unknown-subject', detail }, at)]
 }
 
+interface CountingRules {
+  readonly settings: Pick<GateSettings, 'houseLimits' | 'exceptions'>
+  readonly callingRules: Pick<GateRules['callingRules'], 'frequency' | 'exceptions'>
+}
+
 /** What counts the call; `undefined` if nothing does, or a call that is blocked for good. */
 export function findLimits(
   request: CallRequest,
-  { number, findings, ruling }: Pick<CallRuling, 'number' | 'findings' | 'ruling'>,
+  {
+    number,
+    findings,
+    ruling,
+  }: Pick<CallRuling, 'number' | 'findings'> & {
+    readonly ruling: Pick<Ruling, 'decision' | 'nextAllowedAt'>
+  },
   {
     rules,
     policy,
     purpose,
     now,
   }: {
-    readonly rules: GateRules
+    readonly rules: CountingRules
     readonly policy: Policy
     readonly purpose: CallPurpose
     readonly now: Instant
@@ -102,7 +113,7 @@ function findLifted(
     at,
   }: {
     readonly found: readonly FrequencyLimit[]
-    readonly rules: GateRules
+    readonly rules: CountingRules
     readonly at: Instant
   },
 ): readonly LiftedLimit[] {

@@ -56,16 +56,19 @@ export function addReassigned(
   return withTimeout(status, deadlineMs, () => late, { timers }).then(add)
 }
 
+/** Follows the detail of the permission check, before that of the check of reassigned numbers. */
+export const withoutPermissionText = '; the permission record lifts no limit on how often, '
+
 function withoutPermission(finding: Finding, { detail }: Finding): Finding {
   if (!finding.hasPermission) return finding
-  const why = `the permission record lifts no limit on how often, ${detail}`
   const withoutIt = {
     ...finding,
     hasPermission: undefined,
     relationship: undefined,
     text: undefined,
   }
-  return { ...withoutIt, detail: `${finding.detail}; ${why}`, inShadow: finding }
+  const why = `${finding.detail}${withoutPermissionText}${detail}`
+  return { ...withoutIt, detail: why, inShadow: finding }
 }
 
 const unreachable = {

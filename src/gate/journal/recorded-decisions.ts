@@ -4,7 +4,9 @@ import type { Instant } from '../../domain/time/clock.js'
 import { parseInstant } from '../../domain/time/dates.js'
 import { DataFileError } from '../../errors.js'
 import type { DecisionDocument } from '../decision-document.js'
+import type { OutcomeNote } from './decision-index.js'
 import { findSegmentStart, JournalReader } from './journal-reader.js'
+import type { JournalRecord } from './segment-format.js'
 
 /** The interval from `since`, included, to `until`, excluded. */
 export interface TimeRange {
@@ -14,6 +16,8 @@ export interface TimeRange {
 
 export interface RecordedDecision {
   readonly document: DecisionDocument
+  /** Its JSON as it was recorded. */
+  readonly body: string
   /** It replaces a decision of the same id, read before, that changed before its answer left. */
   readonly isAmendment: boolean
 }
@@ -27,24 +31,58 @@ const maxWriteDelayMs = 600_000
  */
 export function* readRecordedDecisions(
   folder: string,
-  { since, until }: TimeRange,
+  range: TimeRange,
 ): Generator<RecordedDecision> {
+  for (const record of readRecords(folder, { ...range, until: range.until + maxWriteDelayMs })) {
+    const decision = readDecision(record, range)
+    if (decision) yield decision
+  }
+}
+
+/**
+ * As {@link readRecordedDecisions}, and what was noted in that time and `outcomeDelayMs` after it about any call, also one
+ * of another time.
+ */
+export function* readRecordedCalls(
+  folder: string,
+  range: TimeRange,
+  outcomeDelayMs: number,
+): Generator<RecordedDecision | OutcomeNote> {
+  const until = range.until + Math.max(outcomeDelayMs, maxWriteDelayMs)
+  for (const record of readRecords(folder, { ...range, until })) {
+    if (record.kind === 'outcome') yield JSON.parse(record.body.toString())
+    else {
+      const decision = readDecision(record, range)
+      if (decision) yield decision
+    }
+  }
+}
+
+function* readRecords(folder: string, { since, until }: TimeRange): Generator<JournalRecord> {
   if (!existsSync(folder)) throw new DataFileError(folder, 'there is no journal')
   const start = findSegmentStart(folder, since)
   if (start === undefined) return
   const reader = new JournalReader(folder, start)
   try {
     for (let records = reader.read(); records.length > 0; records = reader.read()) {
-      for (const { kind, at, body } of records) {
-        if (at > until + maxWriteDelayMs) return
-        if ((kind !== 'decision' && kind !== 'amendment') || at < since) continue
-        const document: DecisionDocument = JSON.parse(body.toString())
-        const decidedAt = parseInstant(document.decidedAt) ?? at
-        if (decidedAt < since || decidedAt >= until) continue
-        yield { document, isAmendment: kind === 'amendment' }
+      for (const record of records) {
+        if (record.at > until) return
+        if (record.at >= since) yield record
       }
     }
   } finally {
     reader.close()
   }
+}
+
+function readDecision(
+  { kind, at, body }: JournalRecord,
+  { since, until }: TimeRange,
+): RecordedDecision | undefined {
+  if (kind !== 'decision' && kind !== 'amendment') return undefined
+  const text = body.toString()
+  const document: DecisionDocument = JSON.parse(text)
+  const decidedAt = parseInstant(document.decidedAt) ?? at
+  if (decidedAt < since || decidedAt >= until) return undefined
+  return { document, body: text, isAmendment: kind === 'amendment' }
 }

@@ -11,6 +11,7 @@ import type { Db, JournalRow, RecordedDecisionRow, Tables } from '../../../stora
 import { type DecisionDocument, withOutcome } from '../../decision-document.js'
 import { type ErasureNote, type OutcomeNote, readHead } from '../decision-index.js'
 import { mergeOutcome } from '../merge-outcome.js'
+import type { TimeRange } from '../recorded-decisions.js'
 import { isOfDecision, type JournalRecord } from '../segment-format.js'
 import { type DecisionMonth, monthOf, readIdInstant, toIdPrefix } from './decision-months.js'
 import { eraseArriving, eraseStoredRows } from './erase-rows.js'
@@ -47,6 +48,15 @@ interface BatchRow {
   body: Buffer | null
   outcome: Partial<CallOutcome> | undefined
 }
+
+/** A decision, as it was recorded last. */
+export interface StoredDecision {
+  /** JSON. */
+  readonly body: string
+  readonly outcome: Partial<CallOutcome>
+}
+
+const rowsPerRead = 1_000
 
 interface ListedJournal extends JournalRow {
   /** Its server, which says once a minute that it is there, has not for ten. */
@@ -168,6 +178,35 @@ export class DecisionStore {
     const isGone = sql<boolean>`coalesce(seen_at, 0) <= ${databaseNow} - ${goneAfterMs}`
     const query = this.#db.selectFrom('journals').selectAll().select(isGone.as('isGone'))
     return await query.orderBy('seen_at').execute()
+  }
+
+  /**
+   * The decisions of a time, in the order of their ids, with what is known of their calls. Reads about a thousand rows at a
+   * time, so that none of them is locked meanwhile.
+   */
+  async *readRange({ since, until }: TimeRange): AsyncGenerator<StoredDecision> {
+    let rows: RecordedDecisionRow[] = []
+    for (let after = ''; ; ) {
+      const next = await this.#db
+        .selectFrom(table)
+        .selectAll()
+        .where('id', '>=', toIdPrefix(since))
+        .where('id', '<', toIdPrefix(until))
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(rowsPerRead)
+        .execute()
+      // The rows of the last id may not be all of it.
+      const isLast = next.length < rowsPerRead
+      const end = isLast ? undefined : next.at(-1)?.id
+      rows = next.filter(({ id }) => id !== end)
+      after = rows.at(-1)?.id ?? after
+      for (const same of groupById(rows)) {
+        const body = same.find((row) => row.body !== null)?.body
+        if (body) yield { body, outcome: mergeRows(same) }
+      }
+      if (isLast) return
+    }
   }
 
   /** `undefined` when the account has none of that id. */
@@ -295,6 +334,17 @@ function mergeRows(rows: readonly RecordedDecisionRow[]): Partial<CallOutcome> {
     (known, { outcome }) => mergeOutcome(known, outcome ? JSON.parse(outcome) : {}),
     {},
   )
+}
+
+/** Of rows in the order of their ids. */
+function groupById(rows: readonly RecordedDecisionRow[]): readonly RecordedDecisionRow[][] {
+  const groups: RecordedDecisionRow[][] = []
+  for (const row of rows) {
+    const last = groups.at(-1)
+    if (last?.[0]?.id === row.id) last.push(row)
+    else groups.push([row])
+  }
+  return groups
 }
 
 /** Each erasure begins a part: what is before it is stored when it is applied. */

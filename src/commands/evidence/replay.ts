@@ -1,0 +1,238 @@
+/** `callgate evidence replay`: judges recorded decisions again, and compares what comes out with their records. */
+import { Argument, type Command } from 'commander'
+import { type ConfigurationVersions, computeVersions } from '../../app/configuration.js'
+import { formatInstant } from '../../domain/time/dates.js'
+import { readIdInstant } from '../../gate/journal/projection/decision-months.js'
+import type { RecordedDecision, TimeRange } from '../../gate/journal/recorded-decisions.js'
+import { systemClock } from '../../runtime/runtime.js'
+import { checkAccount } from '../account-command.js'
+import { CommandFailure, findConfigOption, formatTable, type RegisterCommand } from '../command.js'
+import { formatCount, formatNumber, joinLines } from '../format.js'
+import { defaultLimit, parseLimit, readRehearsed, unjudgedTexts } from '../rehearse/rehearse.js'
+import { type UnjudgedReason, unjudgedReasons } from '../rehearse/rejudger.js'
+import { asResult, exitByResult } from './misuse.js'
+import { forEachDecision, parsePeriod } from './recorded-calls.js'
+import { type MemberDifference, Replayer } from './replayer.js'
+
+interface ReplayOptions {
+  readonly from?: string
+  readonly to?: string
+  readonly account?: string
+  readonly rules?: string
+  readonly policy?: string
+  readonly limit: number
+  readonly json?: boolean
+}
+
+interface DifferentRecord {
+  readonly id: string
+  readonly decidedAt: string
+  readonly accountId: string
+  readonly members: readonly MemberDifference[]
+}
+
+/** Of records: a decision that changed before its answer left has two. */
+export interface ReplayReport {
+  readonly from: string
+  readonly to: string
+  readonly account?: string | undefined
+  /** What they were judged again by, as `callgate reload` names them. */
+  readonly versions: ConfigurationVersions
+  readonly records: number
+  readonly same: number
+  readonly different: number
+  /** Blocked by the gate itself, before any check. */
+  readonly byGate: number
+  readonly notReplayed: Readonly<Partial<Record<UnjudgedReason, number>>>
+  /** Findings that were taken as recorded, by check and source. */
+  readonly given: readonly {
+    readonly check: string
+    readonly source: string
+    readonly findings: number
+  }[]
+  /** Records that were judged again with one of them. */
+  readonly withGiven: number
+  /** The first ones. */
+  readonly differences: readonly DifferentRecord[]
+}
+
+export const registerReplay: RegisterCommand = (group, terminal) => {
+  const command = group
+    .command('replay')
+    .description(
+      'judge recorded decisions again, from the facts in their records, and compare every byte. Changes nothing; the ' +
+        'server may be running',
+    )
+    .addArgument(new Argument('[decision-id]', 'one decision'))
+    .option(
+      '--from <time>',
+      'those from an instant or a date on, or from how long ago: 7d, 24h, 30m',
+    )
+    .option('--to <time>', 'the same (default: now)')
+    .option('--account <id>', 'only this account (default: all)')
+    .option('--rules <file>', 'the calling rules of that time (default: those in use)')
+    .option(
+      '--policy <file>',
+      'settings file of that time; the settings it contains replace those in use: policy, gate, callingHours',
+    )
+    .option('--limit <n>', 'how many records that differ to list', parseLimit, defaultLimit)
+    .option('--json', 'as JSON')
+    .addHelpText(
+      'after',
+      '\nExits with 0 if all records are the same, 1 if one differs, 2 if none does but not all of it could be judged again, ' +
+        'and 3 for wrong usage.',
+    )
+  exitByResult(command).action(
+    asResult(async (id: string | undefined, options: ReplayOptions, invoked: Command) => {
+      const report = await replay(invoked, id, options)
+      const isNone = report.records === 0
+      if (isNone && options.account !== undefined) await checkAccount(invoked, options.account)
+      if (isNone && id !== undefined) throw new CommandFailure(`decision '${id}' not found`, 2)
+      terminal.out(options.json ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report))
+      const code = exitCodeOf(report)
+      if (code !== 0) throw new CommandFailure('', code)
+    }),
+  )
+}
+
+async function replay(
+  command: Command,
+  id: string | undefined,
+  options: ReplayOptions,
+): Promise<ReplayReport> {
+  const { account, limit } = options
+  const range = findRange(id, options)
+  const configuration = readRehearsed(options, findConfigOption(command))
+  const counter = new ReplayCounter(new Replayer(configuration), limit)
+  await forEachDecision(command, range, async (recorded) => {
+    const { document } = recorded
+    if (id !== undefined && document.id !== id) return
+    if (account === undefined || document.accountId === account) await counter.add(recorded)
+  })
+  const versions = computeVersions(configuration)
+  const [from, to] = [formatInstant(range.since), formatInstant(range.until)]
+  return { from, to, account, versions, ...counter.report() }
+}
+
+/** A decision is made at most a few seconds after its id. */
+const maxAfterIdMs = 600_000
+
+function findRange(id: string | undefined, { from, to }: ReplayOptions): TimeRange {
+  if (id === undefined) {
+    if (from !== undefined) return parsePeriod(from, to, systemClock.now())
+    throw new CommandFailure('name a decision, or the time of decisions with --from', 2)
+  }
+  if (from !== undefined || to !== undefined) {
+    throw new CommandFailure('--from and --to: must not be used with the id of a decision', 2)
+  }
+  const since = readIdInstant(id)
+  if (since !== undefined) return { since, until: since + maxAfterIdMs }
+  throw new CommandFailure(
+    `<decision-id> '${id}': must be 29 letters and digits, as in a record`,
+    2,
+  )
+}
+
+class ReplayCounter {
+  readonly #replayer: Replayer
+  readonly #maxListed: number
+  readonly #counts = { records: 0, same: 0, different: 0, byGate: 0, withGiven: 0 }
+  readonly #notReplayed = new Map<UnjudgedReason, number>()
+  readonly #given = new Map<string, number>()
+  readonly #differences: DifferentRecord[] = []
+
+  constructor(replayer: Replayer, maxListed: number) {
+    this.#replayer = replayer
+    this.#maxListed = maxListed
+  }
+
+  async add(recorded: RecordedDecision): Promise<void> {
+    const counts = this.#counts
+    counts.records += 1
+    const found = await this.#replayer.replay(recorded)
+    if (found.kind === 'by-gate') {
+      counts.byGate += 1
+      return
+    }
+    if (found.kind === 'not-replayed') {
+      this.#notReplayed.set(found.why, (this.#notReplayed.get(found.why) ?? 0) + 1)
+      return
+    }
+    counts[found.kind] += 1
+    if (found.given.length > 0) counts.withGiven += 1
+    for (const { check, source } of found.given) {
+      const key = `${check}\n${source}`
+      this.#given.set(key, (this.#given.get(key) ?? 0) + 1)
+    }
+    if (found.kind === 'different' && this.#differences.length < this.#maxListed) {
+      const { id, decidedAt, accountId } = recorded.document
+      this.#differences.push({ id, decidedAt, accountId, members: found.members })
+    }
+  }
+
+  report() {
+    const given = [...this.#given].sort().map(([key, findings]) => {
+      const [check = '', source = ''] = key.split('\n')
+      return { check, source, findings }
+    })
+    const notReplayed = Object.fromEntries(this.#notReplayed)
+    return { ...this.#counts, notReplayed, given, differences: this.#differences }
+  }
+}
+
+function exitCodeOf({ different, withGiven, notReplayed }: ReplayReport): 0 | 1 | 2 {
+  if (different > 0) return 1
+  return withGiven > 0 || Object.keys(notReplayed).length > 0 ? 2 : 0
+}
+
+function formatReport(report: ReplayReport): string {
+  const { from, to, account, versions, records, same, different, byGate, withGiven } = report
+  const whose = account === undefined ? '' : ` of account '${account}'`
+  const lines = [
+    `${from} to ${to}: ${formatCount(records, 'record')} of decisions${whose}`,
+    `judged again by rules ${versions.rules} and settings ${versions.settings}, in the rows of each decision's day`,
+    `${formatNumber(same)} give the same bytes`,
+    `${formatNumber(different)} differ`,
+    ...(byGate > 0
+      ? [`${formatNumber(byGate)} were blocked by the gate itself, before any rule was applied`]
+      : []),
+    ...unjudgedReasons.flatMap((why) => {
+      const count = report.notReplayed[why]
+      return count ? [`${formatNumber(count)} cannot be judged again: ${unjudgedTexts[why]}`] : []
+    }),
+    ...formatGiven(report.given, withGiven),
+  ]
+  if (different === 0) return joinLines(lines)
+  const { differences } = report
+  const shown =
+    differences.length < different
+      ? `first ${formatNumber(differences.length)} of ${formatNumber(different)}; --limit shows more`
+      : `all ${formatNumber(different)}`
+  return joinLines([
+    ...lines,
+    '',
+    `records that differ (${shown}):`,
+    ...differences.map(formatDifferent),
+  ])
+}
+
+function formatGiven(given: ReplayReport['given'], withGiven: number): readonly string[] {
+  if (withGiven === 0) return []
+  const rows = given.map(({ check, source, findings }) => [check, source, formatNumber(findings)])
+  return [
+    `in ${formatNumber(withGiven)} of them, findings were taken as recorded, and what follows from them was judged again:`,
+    '',
+    formatTable(['check', 'source', 'findings taken as recorded'], rows).trimEnd(),
+  ]
+}
+
+function formatDifferent({ id, decidedAt, accountId, members }: DifferentRecord): string {
+  const show = (value: unknown) => JSON.stringify(value) ?? 'absent'
+  return [
+    `${decidedAt}  ${id}  ${accountId}`,
+    ...members.map(
+      ({ member, recorded, replayed }) =>
+        `  ${member}: recorded ${show(recorded)}, judged again ${show(replayed)}`,
+    ),
+  ].join('\n')
+}

@@ -1,0 +1,149 @@
+/**
+ * Judges again what is counted about other calls, and whether a number is still that of the person who gave consent: by the
+ * rules, from what was counted and answered then.
+ */
+import type { AbandonmentCount } from '../../domain/call-outcome.js'
+import { nameCampaign } from '../../domain/call-outcome.js'
+import type { CallPurpose, CallRequest, Finding, Policy } from '../../domain/decision.js'
+import type { ReassignedStatus } from '../../domain/lookups.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { parseDay } from '../../domain/time/dates.js'
+import { findLimits, judgeAttempt, judgeSubject } from '../../gate/checks/attempts.js'
+import type { DecisionDocument, FindingDocument } from '../../gate/decision-document.js'
+import type { GateRules, GateSettings } from '../../gate/gate-deps.js'
+import { findPlaces } from '../../gate/mandate.js'
+import { judgeAbandonment } from '../../gate/outcomes/abandonment.js'
+import { instantOf } from './recorded-compliance.js'
+
+/** The call, and the rules that count it. */
+export interface CountedContext {
+  readonly request: CallRequest
+  readonly number: string
+  readonly purpose: CallPurpose
+  /** Of the checks, judged again. */
+  readonly findings: readonly Finding[]
+  readonly policy: Policy
+  readonly rules: {
+    readonly settings: Pick<GateSettings, 'houseLimits' | 'exceptions' | 'subjects'>
+    readonly callingRules: Pick<
+      GateRules['callingRules'],
+      'frequency' | 'exceptions' | 'abandonment'
+    >
+  }
+  /** By the machine's clock. */
+  readonly now: Instant
+}
+
+/** Whether the permission is judged again, on which depends which laws count the call, and whether it rests on a consent. */
+export const hasOwnPermission = ({ findings }: DecisionDocument): boolean =>
+  findings.some(({ check, facts }) => check === 'permission' && facts !== undefined)
+
+/** Whether a finding on what is counted or registered is judged again. */
+export function isCountJudged(
+  { check, reason, facts }: FindingDocument,
+  document: DecisionDocument,
+): boolean {
+  if (check === 'abandonment') return facts !== undefined
+  if (check === 'attempts' && reason === 'unknown-subject') return true
+  const isOfPermission = check === 'attempts' || check === 'reassigned'
+  // What could not be counted has no facts.
+  return isOfPermission && facts !== undefined && hasOwnPermission(document)
+}
+
+/** `undefined` if nothing counts the call now. */
+export function judgeCount(
+  recorded: FindingDocument,
+  context: CountedContext,
+): Finding | undefined {
+  if (recorded.check === 'abandonment') return judgeRecordedAbandonment(recorded, context)
+  if (recorded.reason === 'unknown-subject') {
+    const { request, rules, now } = context
+    return judgeSubject(request, rules.settings, now)[0]
+  }
+  return judgeRecordedAttempts(recorded, context)
+}
+
+interface RecordedLimit {
+  readonly id: string
+  readonly attempts: readonly string[]
+}
+
+/** The record has when each full limit has room only in the text for people. */
+const openingPattern = /, until (\d[\w:.-]+Z)/g
+
+function judgeRecordedAttempts(
+  { facts, detail, opensAt }: FindingDocument,
+  { request, number, purpose, findings, policy, rules, now }: CountedContext,
+): Finding | undefined {
+  const ruling = { decision: 'allow', nextAllowedAt: undefined } as const
+  const counting = { rules, policy, purpose, now }
+  const limits = findLimits(request, { number, findings, ruling }, counting)
+  if (limits === undefined) return undefined
+  const left = [...((facts?.limits ?? []) as readonly RecordedLimit[])]
+  const openings = [...detail.matchAll(openingPattern)].map(([, text = '']) => instantOf(text))
+  const latest = opensAt === undefined ? undefined : instantOf(opensAt)
+  const counts = limits.frequency.map((limit) => {
+    const index = left.findIndex(({ id }) => id === limit.id)
+    const [known] = index === -1 ? [] : left.splice(index, 1)
+    const attempts = known?.attempts ?? []
+    const isFull = attempts.length >= limit.calls
+    // Of a limit that was not full then, it is not known.
+    const room = isFull ? (openings.shift() ?? latest ?? now + limit.periodMs) : undefined
+    return { limit, attempts, opensAt: room }
+  })
+  return judgeAttempt({ counts, isCounted: false }, limits, now)[0]
+}
+
+interface RecordedRate extends Omit<AbandonmentCount, 'from' | 'until'> {
+  readonly from: string
+  readonly until: string
+}
+
+function judgeRecordedAbandonment(
+  { facts }: FindingDocument,
+  { request, number, purpose, findings, rules, now }: CountedContext,
+): Finding | undefined {
+  const counts = ((facts?.rules ?? []) as readonly RecordedRate[]).map((rate) => ({
+    ...rate,
+    from: instantOf(rate.from),
+    until: instantOf(rate.until),
+  }))
+  const called = { number, purpose, places: findPlaces(findings) }
+  return judgeAbandonment(request, {
+    counts: new Map([[nameCampaign(request), counts]]),
+    findLimits: (at) => rules.callingRules.abandonment.find(called, at),
+    now,
+  })
+}
+
+/** What the sources of reassigned numbers said, by the finding that was made of it. */
+export function toReassignedStatus({
+  facts = {},
+  source,
+  detail,
+}: FindingDocument): ReassignedStatus {
+  const { answer, askedAbout, safeHarbor, national, ownData, release } = facts
+  const { askedBy, askedAt, holdsUntil } = facts
+  const day = (value: unknown) => (typeof value === 'string' ? parseDay(value) : undefined)
+  const instant = (value: unknown) => (typeof value === 'string' ? instantOf(value) : undefined)
+  const since = day(askedAbout)
+  const hasReport = answer === 'yes' || answer === 'no' || answer === 'disconnected'
+  const report = {
+    since: since ?? 0,
+    national,
+    own: ownData,
+    hasSafeHarbor: safeHarbor === true,
+    isDisconnected: answer === 'disconnected',
+    askedAt: instant(askedAt) ?? Number.POSITIVE_INFINITY,
+  } as NonNullable<ReassignedStatus['report']>
+  return {
+    result: answer as ReassignedStatus['result'],
+    detail: detail.replace(/^(?:no data|unreachable|not asked): /, ''),
+    report: hasReport ? report : undefined,
+    source,
+    agent: askedBy as ReassignedStatus['agent'],
+    askedAt: instant(askedAt),
+    releasedOn: day(release),
+    holdsUntil: instant(holdsUntil) ?? Number.POSITIVE_INFINITY,
+  }
+}

@@ -1,0 +1,267 @@
+/** Compares the records of a journal with the entries of its tree. */
+import { DataFileError, getErrorCode, getErrorMessage } from '../../errors.js'
+import { type JournalBeginning, readBeginning } from '../../gate/journal/journal-beginning.js'
+import { chunkBytes, listSegments, type Segment } from '../../gate/journal/journal-reader.js'
+import {
+  type ErasureNotice,
+  listChangedRecords,
+  type SeqRange,
+} from '../../gate/journal/removal/changed-records.js'
+import { SegmentFile } from '../../gate/journal/segment-file.js'
+import {
+  checksumSeedOf,
+  decodeFrame,
+  decodeHeader,
+  headerBytes,
+  recordKinds,
+  type StoredRecord,
+} from '../../gate/journal/segment-format.js'
+import type { TreeReader } from '../../gate/journal/tree/tree-files.js'
+import { commitTo, decodeEntry, unknownKind } from '../../transparency/log-entry.js'
+import type { Findings } from './findings.js'
+
+export interface RecordCounts {
+  /** Records that are as they were signed. */
+  readonly proven: number
+  /** Without a number that was erased, as a notice says. */
+  readonly erased: number
+  /** Removed after their time, as a notice says; their entries are in the tree. */
+  readonly removed: number
+  /** On disk after the newest checkpoint. */
+  readonly unsigned: number
+}
+
+interface JournalToCheck {
+  readonly folder: string
+  /** Of the newest checkpoint. */
+  readonly reader: TreeReader
+  readonly beginning: JournalBeginning
+}
+
+/** What is known of a notice: which records it is about, and its own number. */
+interface NotedRange {
+  readonly seq: number
+  readonly range: SeqRange
+}
+
+class RecordCheck {
+  readonly #reader: TreeReader
+  readonly #findings: Findings
+  readonly #notes: NotedRange[] = []
+  /** Records up to this one, excluded, were removed, as the journal says itself. */
+  #notedBeginning = 1
+  /** Not as they were signed, until a notice says why. */
+  readonly #changed: { readonly seq: number; readonly place: string; readonly why: string }[] = []
+  #proven = 0
+  #unsigned = 0
+  #nextSeq: number
+
+  constructor(reader: TreeReader, findings: Findings, firstSeq: number) {
+    this.#reader = reader
+    this.#findings = findings
+    this.#nextSeq = firstSeq
+  }
+
+  get nextSeq(): number {
+    return this.#nextSeq
+  }
+
+  /** What the journal does not have is one finding; goes on after it. */
+  skipTo(seq: number, why: string): void {
+    if (seq <= this.#nextSeq) return
+    this.#findings.add('false', why, [this.#nextSeq, seq - 1])
+    this.#nextSeq = seq
+  }
+
+  passRemoved(seq: number): void {
+    this.#nextSeq = Math.max(this.#nextSeq, seq)
+  }
+
+  add(record: StoredRecord, place: string): void {
+    this.#nextSeq = record.seq + 1
+    this.#readNote(record)
+    if (record.seq > this.#reader.size) {
+      this.#unsigned += 1
+      return
+    }
+    const why = this.#compare(record)
+    if (why === undefined) this.#proven += 1
+    else this.#changed.push({ seq: record.seq, place, why })
+  }
+
+  #compare({ seq, kind, at, salt, body }: StoredRecord): string | undefined {
+    let entry: ReturnType<typeof decodeEntry>
+    try {
+      entry = decodeEntry(this.#reader.readEntry(seq - 1))
+    } catch {
+      // It is a finding of the tiles.
+      return undefined
+    }
+    if (entry === undefined || entry.kind === unknownKind)
+      return 'its entry in the tree says nothing'
+    if (entry.seq !== seq) return `its entry in the tree is that of record ${entry.seq}`
+    if (entry.kind !== recordKinds[kind]) return `it was signed as another kind than ${kind}`
+    if (entry.at !== at) return 'it was signed with another time'
+    return commitTo(salt, body).equals(entry.commitment)
+      ? undefined
+      : 'its body is not the one that was signed'
+  }
+
+  #readNote({ seq, kind, body }: StoredRecord): void {
+    if (kind !== 'notice' && kind !== 'opened') return
+    try {
+      const { changed = [], firstSeq = 1 }: Partial<ErasureNotice & JournalBeginning> = JSON.parse(
+        body.toString(),
+      )
+      for (const range of changed) this.#notes.push({ seq, range })
+      this.#notedBeginning = Math.max(this.#notedBeginning, firstSeq)
+    } catch {
+      this.#findings.add('false', `record ${seq} is no JSON`, [seq, seq])
+    }
+  }
+
+  /** `pending` are the records that an erasure is changing right now. */
+  finish(pending: readonly SeqRange[], beginning: JournalBeginning): RecordCounts {
+    if (this.#nextSeq <= this.#reader.size) {
+      const rule = `the journal ends with record ${this.#nextSeq - 1}, but ${this.#reader.size} were signed`
+      this.#findings.add('false', rule, [this.#nextSeq, this.#reader.size])
+    }
+    const removed = beginning.firstSeq - 1
+    if (this.#notedBeginning < beginning.firstSeq) {
+      const rule = 'are missing, and no record says that they were removed'
+      this.#findings.add('false', `records 1 to ${removed} ${rule}`, [1, removed])
+    }
+    const isNoted = (seq: number) =>
+      this.#notes.some((note) => note.seq > seq && note.range[0] <= seq && seq <= note.range[1]) ||
+      pending.some(([first, last]) => first <= seq && seq <= last)
+    let erased = 0
+    for (const { seq, place, why } of this.#changed) {
+      if (isNoted(seq)) erased += 1
+      else this.#findings.add('false', `record ${seq}, ${place}: ${why}`, [seq, seq])
+    }
+    return { proven: this.#proven, erased, removed, unsigned: this.#unsigned }
+  }
+}
+
+export function checkRecords(
+  { folder, reader, beginning }: JournalToCheck,
+  findings: Findings,
+): RecordCounts {
+  const check = new RecordCheck(reader, findings, beginning.firstSeq)
+  for (let done: Segment | undefined; ; ) {
+    // Another one may have been begun, and the oldest ones removed.
+    const segments = listSegments(folder)
+    const index = segments.findIndex(({ firstSeq }) => firstSeq > (done?.firstSeq ?? 0))
+    const segment = segments[index]
+    if (segment === undefined) break
+    checkSegment({ folder, segment, next: segments[index + 1] }, check, findings)
+    done = segment
+  }
+  const pending = listChangedRecords(folder).flatMap(({ changed }) => changed)
+  return check.finish(pending, readLatestBeginning(folder, beginning))
+}
+
+/** Retention may have moved it on; what it removed meanwhile was checked. */
+function readLatestBeginning(folder: string, before: JournalBeginning): JournalBeginning {
+  try {
+    const latest = readBeginning(folder)
+    return latest.firstSeq > before.firstSeq ? before : latest
+  } catch {
+    return before
+  }
+}
+
+interface SegmentToCheck {
+  readonly folder: string
+  readonly segment: Segment
+  readonly next: Segment | undefined
+}
+
+function checkSegment(
+  { folder, segment, next }: SegmentToCheck,
+  check: RecordCheck,
+  findings: Findings,
+): void {
+  const { path, firstSeq } = segment
+  if (firstSeq < check.nextSeq && next !== undefined && next.firstSeq <= check.nextSeq) return
+  check.skipTo(firstSeq, `records before ${path} are missing`)
+  let file: SegmentFile | undefined
+  try {
+    file = openSegment(folder, segment)
+    if (file) readSegment({ segment, file, next }, check)
+    else check.passRemoved(next?.firstSeq ?? firstSeq)
+  } catch (cause) {
+    if (!(cause instanceof DataFileError) && getErrorCode(cause) === undefined) throw cause
+    findings.add('false', getErrorMessage(cause), [
+      check.nextSeq,
+      (next?.firstSeq ?? check.nextSeq + 1) - 1,
+    ])
+    if (next) check.skipTo(next.firstSeq, `the rest of ${path} cannot be read`)
+  } finally {
+    file?.close()
+  }
+}
+
+/** It may have been compressed since it was listed, or removed after its time: `undefined` then. */
+function openSegment(folder: string, { path, firstSeq }: Segment): SegmentFile | undefined {
+  for (const one of [path, `${path}.gz`]) {
+    try {
+      return new SegmentFile(one)
+    } catch (cause) {
+      if (getErrorCode(cause) !== 'ENOENT') throw cause
+    }
+  }
+  if (readBeginning(folder).firstSeq > firstSeq) return undefined
+  throw new DataFileError(path, 'the segment is missing')
+}
+
+interface OpenSegment {
+  readonly segment: Segment
+  readonly file: SegmentFile
+  readonly next: Segment | undefined
+}
+
+/** After a write that failed, what a segment holds from the first record of the next one on is void. */
+function readSegment({ segment, file, next }: OpenSegment, check: RecordCheck): void {
+  const { path, firstSeq } = segment
+  const header = decodeHeader(file.read(0, headerBytes))
+  if (header === undefined && next === undefined) return
+  if (header?.firstSeq !== firstSeq) {
+    throw new DataFileError(path, 'its header is damaged, or that of another segment')
+  }
+  const checksumSeed = checksumSeedOf(firstSeq)
+  const end = next?.firstSeq ?? Number.MAX_SAFE_INTEGER
+  let offset = headerBytes
+  let expected = firstSeq
+  /** The records of a chunk; gives the bytes that they take. */
+  const addChunk = (bytes: Buffer): number => {
+    let used = 0
+    for (; expected < end; expected += 1) {
+      const frame = decodeFrame(bytes, used, checksumSeed)
+      if (frame === undefined || frame.record.seq !== expected) break
+      // A journal may begin within a segment that retention has not removed yet.
+      if (expected >= check.nextSeq) check.add(frame.record, `${path} at byte ${offset + used}`)
+      used = frame.end
+    }
+    return used
+  }
+  while (expected < end) {
+    const bytes = file.read(offset, chunkBytes)
+    const used = addChunk(bytes)
+    // What is missing before the next segment is found with that.
+    if (bytes.length === 0) return
+    if (used === 0 && next === undefined && !hasRecordAfter(file, offset, checksumSeed)) return
+    if (used === 0)
+      throw new DataFileError(path, `record ${expected} cannot be read, at byte ${offset}`)
+    offset += used
+  }
+}
+
+/** Whether whole records follow what cannot be read, so that it is no unfinished write. */
+function hasRecordAfter(file: SegmentFile, offset: number, checksumSeed: number): boolean {
+  const bytes = file.read(offset, chunkBytes)
+  for (let at = 8; at < bytes.length; at += 8) {
+    if (decodeFrame(bytes, at, checksumSeed) !== undefined) return true
+  }
+  return false
+}

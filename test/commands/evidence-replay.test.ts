@@ -1,0 +1,305 @@
+/** `callgate evidence replay` over a journal of many random calls, and over changed and special records. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readConfiguration } from '../../src/app/read-configuration.js'
+import { registerEvidence } from '../../src/commands/evidence/evidence.js'
+import type { ReplayReport } from '../../src/commands/evidence/replay.js'
+import { Replayer } from '../../src/commands/evidence/replayer.js'
+import { parseInstant } from '../../src/domain/time/dates.js'
+import type { DecisionDocument, FindingDocument } from '../../src/gate/decision-document.js'
+import { recordsIn } from '../support/journal.js'
+import { shortOrLong } from '../support/long.js'
+import { type ReplayCalls, recordReplayCalls } from '../support/replay-calls.js'
+import { runCommand } from '../support/run-command.js'
+import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
+
+interface Recorded {
+  readonly body: string
+  readonly document: DecisionDocument
+}
+
+const readDecisions = (dataDir: string): readonly Recorded[] =>
+  recordsIn(dataDir)
+    .filter(({ kind }) => kind === 'decision' || kind === 'amendment')
+    .map(({ body }) => ({ body, document: JSON.parse(body) as DecisionDocument }))
+
+describe('random records', () => {
+  const count = shortOrLong(2_000, 20_000)
+  let calls: ReplayCalls
+  let records: readonly Recorded[]
+  let replayers: readonly Replayer[]
+
+  beforeAll(async () => {
+    calls = await recordReplayCalls(count, 149)
+    records = readDecisions(calls.dataDir)
+    replayers = calls.phases.map(({ environment }) => {
+      const { configuration, problems } = readConfiguration({ environment })
+      if (!configuration) throw new Error(problems.join())
+      return new Replayer(configuration)
+    })
+  }, 600_000)
+
+  afterAll(async () => {
+    await calls.end()
+  })
+
+  const phaseOf = ({ decidedAt }: DecisionDocument) =>
+    calls.phases.findLastIndex(({ from }) => from <= (parseInstant(decidedAt) ?? 0))
+
+  const replay = async (document: DecisionDocument, body: string, phase = phaseOf(document)) => {
+    const replayer = replayers[phase]
+    if (!replayer) throw new Error(`no settings at ${document.decidedAt}`)
+    return await replayer.replay({ document, body })
+  }
+
+  it(`are ${count}, on days before and after both changes of the clocks, and each gives the same bytes`, async () => {
+    const wrong: unknown[] = []
+    for (const { document, body } of records) {
+      const found = await replay(document, body)
+      if (found.kind !== 'same' || found.given.length > 0) wrong.push([found, body])
+    }
+    expect(wrong.slice(0, 1)).toEqual([])
+    expect(records).toHaveLength(count)
+    const days = new Set(records.map(({ document }) => document.judgedAt.slice(0, 10)))
+    // The nights in which the clocks of the United States change.
+    for (const day of ['2026-03-08', '2026-11-01']) expect(days).toContain(day)
+  })
+
+  /** Of one finding of a record. */
+  type Change = (finding: FindingDocument, facts: Record<string, unknown>) => object | undefined
+
+  const changes: readonly (readonly [string, string, Change])[] = [
+    [
+      'the place',
+      'calling-hours',
+      (_, { places, ...facts }) => ({ facts: { ...facts, places: ['GU Pacific/Guam'] } }),
+    ],
+    [
+      'the verdict',
+      'calling-hours',
+      ({ verdict }) => ({ verdict: verdict === 'pass' ? 'deny' : 'pass' }),
+    ],
+    [
+      'the entry on the internal list',
+      'internal-dnc',
+      (_, facts) => ({ facts: { ...facts, addedAt: '2020-01-01T00:00:00Z' } }),
+    ],
+    [
+      'the day on the national list',
+      'permission',
+      (_, { national, ...facts }) =>
+        national === undefined ? undefined : { facts: { ...facts, national: { on: 18_000 } } },
+    ],
+    [
+      'the record of consent',
+      'permission',
+      (_, { record, ...facts }) => (record === undefined ? undefined : { facts }),
+    ],
+    ['the detail', 'permission', ({ detail }) => ({ detail: `${detail}.` })],
+  ]
+
+  it.each(changes)('in which %s is changed differ', async (_name, check, change) => {
+    let changed = 0
+    let different = 0
+    for (const { document } of records) {
+      const at = document.findings.findIndex(
+        ({ check: one, facts }) => one === check && facts !== undefined,
+      )
+      const finding = document.findings[at]
+      const more = finding && change(finding, { ...finding.facts })
+      if (!more) continue
+      const findings = document.findings.with(at, { ...finding, ...more })
+      const mutated = { ...document, findings }
+      changed += 1
+      const found = await replay(mutated, JSON.stringify(mutated))
+      if (found.kind !== 'different') continue
+      different += 1
+      expect(found.members.length).toBeGreaterThan(0)
+    }
+    expect(changed).toBeGreaterThan(20)
+    // A consent that was not needed, or an entry whose day is in no text, changes nothing.
+    expect(different).toBeGreaterThan(changed / 2)
+  })
+
+  it('differ in what other settings make of them, member by member', async () => {
+    const first = records.filter(({ document }) => phaseOf(document) === 0)
+    const other = await Promise.all(first.map(({ document, body }) => replay(document, body, 1)))
+    const members = new Set(
+      other.flatMap((one) =>
+        one.kind === 'different' ? one.members.map(({ member }) => member) : [],
+      ),
+    )
+    expect(members).toContain('decision')
+    expect(members).toContain('policy')
+    expect([...members].some((member) => member.startsWith('findings.calling-hours'))).toBe(false)
+  })
+})
+
+describe('callgate evidence replay', () => {
+  let running: TestCallgate
+  const environment = {
+    CALLGATE_GATE_HOUSE_LIMITS: JSON.stringify([{ account: 'sandbox', calls: 1, seconds: 3_600 }]),
+    CALLGATE_GATE_SUBJECTS: JSON.stringify([{ account: 'sandbox', subjects: ['solar'] }]),
+  }
+  const more = `gate:\n  houseLimits: ${environment.CALLGATE_GATE_HOUSE_LIMITS}\n  subjects: ${environment.CALLGATE_GATE_SUBJECTS}\n`
+  const ids: Record<string, string> = {}
+
+  beforeAll(async () => {
+    // Nineteen minutes before New York closes for sales calls.
+    running = await openTestCallgate({ at: Date.UTC(2026, 10, 24, 1, 41), environment })
+    const { callgate } = running
+    const { key } = await callgate.keys.create({
+      ...{ accountId: 'sandbox', role: 'Administrator', label: 'limited' },
+      calls: { attemptsPerDay: 1 },
+    })
+    const ask = async (name: string, body: object, by?: string) => {
+      const reply = await running.postJson('/v1/decisions', body, by)
+      ids[name] = ((await reply.json()) as { id: string }).id
+    }
+    await ask('allowed', { number: '2125550100', callKind: 'manual' })
+    await ask('again', { number: '2125550100', callKind: 'manual' })
+    await ask('limited', { number: '2125550106', callKind: 'manual' }, key)
+    await ask('over the limit of the key', { number: '7185550106', callKind: 'manual' }, key)
+    await ask('unknown subject', { number: '6465550100', callKind: 'manual', subject: 'x' })
+    await ask('what-if', { number: '2125550100', callKind: 'ai', at: '2026-11-01T06:30:00Z' })
+    await ask('emergency', { number: '911', callKind: 'manual' })
+    await ask('foreign', { number: '+442079460018', callKind: 'manual' })
+    // The allow expires before it can be given.
+    running.clock.at = Date.UTC(2026, 10, 24, 1, 59, 59)
+    const call = {
+      accountId: 'sandbox',
+      dialed: '5165550100',
+      callKind: 'manual',
+      via: 'http',
+    } as const
+    const finalize = await callgate.gate.judge(call)
+    running.clock.at = Date.UTC(2026, 10, 24, 2)
+    const late = finalize()
+    expect(late.reason).toBe('expired')
+    ids.expired = late.id
+    ids.invalid = callgate.gate.refuse(call, 'a fact').id
+    await callgate.journal.drain()
+  })
+
+  afterAll(async () => {
+    await running.end()
+  })
+
+  const replay = (...args: readonly string[]) =>
+    runCommand(registerEvidence, ['evidence', 'replay', ...args], {
+      dataDir: running.dataDir,
+      more,
+    })
+
+  it('names what it took as recorded, and exits with 2 if that is all', async () => {
+    const { code, out, err } = await replay('--from', '2026-11-24', '--to', '2026-11-25', '--json')
+    const report = JSON.parse(out) as ReplayReport
+    expect(report.differences).toEqual([])
+    expect(report).toMatchObject({
+      records: 11,
+      same: 10,
+      different: 0,
+      byGate: 1,
+      notReplayed: {},
+    })
+    expect(new Set(report.given.map(({ check }) => check))).toEqual(new Set(['mandate']))
+    expect([code, err]).toEqual([2, ''])
+    const reasons = new Set(readDecisions(running.dataDir).map(({ document }) => document.reason))
+    const expected = [
+      'too-many-attempts',
+      'key-attempts',
+      'unknown-subject',
+      'expired',
+      'invalid-request',
+    ]
+    for (const reason of expected) expect(reasons).toContain(reason)
+    const text = await replay('--from', '2026-11-24', '--to', '2026-11-25')
+    expect(text.out).toContain('11 records of decisions\n')
+    expect(text.out).toContain(
+      '\n10 give the same bytes\n0 differ\n1 were blocked by the gate itself, before',
+    )
+    expect(text.out).toMatch(/check +source +findings taken as recorded\n/)
+  })
+
+  it('replays one decision, with its amendment', async () => {
+    const one = await replay(ids['what-if'] ?? '', '--json')
+    expect(JSON.parse(one.out)).toMatchObject({ records: 1, same: 1, withGiven: 0 })
+    expect(one.code).toBe(0)
+    const amended = JSON.parse((await replay(ids.expired ?? '', '--json')).out)
+    expect(amended).toMatchObject({ records: 2, same: 2 })
+  })
+
+  it('shows what differs by other settings, and exits with 1', async () => {
+    const settings = `${running.dataDir}/other.yaml`
+    const { writeFileSync } = await import('node:fs')
+    writeFileSync(settings, 'gate: { allowValidMs: 30000 }\n')
+    const { code, out } = await replay(ids.allowed ?? '', '--policy', settings)
+    expect(code).toBe(1)
+    expect(out).toContain('records that differ (all 1):\n')
+    expect(out).toContain(
+      '  validUntil: recorded "2026-11-24T01:42:00Z", judged again "2026-11-24T01:41:30Z"\n',
+    )
+  })
+
+  it.each([
+    [['0mwte7bfke763ad567c5631fb8282'], "decision '0mwte7bfke763ad567c5631fb8282' not found"],
+    [['x'], "<decision-id> 'x': must be 29 letters and digits, as in a record"],
+    [[], 'name a decision, or the time of decisions with --from'],
+    [['--to', '2026-11-24'], 'name a decision, or the time of decisions with --from'],
+    [
+      ['0mwte7bfke763ad567c5631fb8282', '--from', '7d'],
+      '--from and --to: must not be used with the id',
+    ],
+    [['--from', 'noon'], "--from 'noon': must be an instant"],
+    [
+      ['--from', '2026-11-24', '--account', 'typo', '--to', '2026-11-25'],
+      "account 'typo' not found",
+    ],
+    [['--from', '2026-11-24', '--policy', 'none.yaml'], "--policy 'none.yaml': file not found"],
+    [['--from', '2026-11-24', '--frm', 'x'], "unknown option '--frm'"],
+  ])('%j is refused with 3', async (args, message) => {
+    const { code, out, err } = await replay(...args)
+    expect(err).toContain(message)
+    expect([code, out]).toEqual([3, ''])
+  })
+
+  it('finds that a counted call is missing in a block by a limit', async () => {
+    const { configuration } = readConfiguration({ environment })
+    const replayer = configuration && new Replayer(configuration)
+    const record = readDecisions(running.dataDir).find(({ document }) => document.id === ids.again)
+    if (!replayer || !record) throw new Error('there is no such record')
+    expect(await replayer.replay(record)).toEqual({ kind: 'same', given: [] })
+    const changed = record.body.replace(ids.allowed ?? '', '').replace('[""]', '[]')
+    const found = await replayer.replay({ document: JSON.parse(changed), body: changed })
+    if (found.kind !== 'different') throw new Error(found.kind)
+    expect(found.members).toContainEqual({
+      member: 'findings.attempts.verdict',
+      recorded: 'deny',
+      replayed: 'pass',
+    })
+    expect(found.members).toContainEqual({
+      member: 'decision',
+      recorded: 'block',
+      replayed: 'allow',
+    })
+  })
+
+  it('counts what cannot be judged again, and names why', async () => {
+    const { configuration, problems } = readConfiguration({ environment })
+    if (!configuration) throw new Error(problems.join())
+    const replayer = new Replayer(configuration)
+    const [record] = readDecisions(running.dataDir)
+    if (!record) throw new Error('nothing is recorded')
+    const kindOf = async (change: object) => {
+      const document = { ...record.document, ...change } as DecisionDocument
+      return await replayer.replay({ document, body: JSON.stringify(document) })
+    }
+    expect(await kindOf({})).toMatchObject({ kind: 'same' })
+    const why = (reason: string) => ({ kind: 'not-replayed', why: reason })
+    expect(await kindOf({ recordVersion: undefined })).toEqual(why('old-record'))
+    expect(await kindOf({ recordVersion: 3 })).toEqual(why('newer-record'))
+    expect(await kindOf({ number: '', dialed: '', erased: true })).toEqual(why('erased'))
+    // The mark of an erasure does not fit into each record.
+    expect(await kindOf({ number: '', dialed: '' })).toEqual(why('erased'))
+    expect(await kindOf({ findings: [] })).toEqual(why('not-checked'))
+  })
+})

@@ -1,0 +1,68 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { registerEvidence } from '../../src/commands/evidence/evidence.js'
+import {
+  checkpointPath,
+  treeFolder,
+  verifierKeyPath,
+} from '../../src/gate/journal/tree/tree-files.js'
+import { noon } from '../support/fake-compliance.js'
+import { damageByte } from '../support/journal.js'
+import { runCommand } from '../support/run-command.js'
+import { makeDecision, testJournal } from '../support/test-journal.js'
+
+let dataDir: string
+const folder = () => join(dataDir, 'journal')
+
+beforeEach(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'callgate-verify-command-'))
+  const { journal, append } = testJournal(dataDir, () => noon)
+  await journal.open()
+  for (const id of ['d1', 'd2', 'd3']) await append(await makeDecision({ id }))
+  await journal.close()
+})
+
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }))
+
+const verify = (...more: readonly string[]) =>
+  runCommand(registerEvidence, ['evidence', 'verify', ...more], { dataDir })
+const ownKey = () => readFileSync(verifierKeyPath(treeFolder(folder())), 'utf8').trim()
+
+it('proves a journal to whoever has its key, and says what a key beside it shows', async () => {
+  const proven = await verify('--key', ownKey())
+  expect(proven.code).toBe(0)
+  expect(proven.out).toContain('Proven: every record is as it was signed.')
+  const own = await verify()
+  expect(own.code).toBe(2)
+  expect(own.out).toContain('NOT PROVEN')
+  expect(own.out).not.toMatch(/^Proven/m)
+})
+
+it('names the record that was changed', async () => {
+  damageByte(join(folder(), '00000000000000000001.seg'), 400)
+  const { code, out } = await verify('--key', ownKey(), '--json')
+  expect(code).toBe(1)
+  const { findings, head } = JSON.parse(out)
+  expect(head.size).toBe(4)
+  expect(findings[0]).toMatchObject({ level: 'false' })
+  expect(findings[0].message).toContain('record 2 cannot be read')
+})
+
+it('compares heads that were kept elsewhere', async () => {
+  const kept = join(dataDir, 'kept')
+  writeFileSync(kept, readFileSync(checkpointPath(treeFolder(folder()))))
+  expect((await verify('--key', ownKey(), '--head', kept)).code).toBe(0)
+  damageByte(kept, 50)
+  expect((await verify('--key', ownKey(), '--head', kept)).code).toBe(1)
+})
+
+it('exits with 3 for wrong usage', async () => {
+  const wrongKey = await verify('--key', 'nobody')
+  expect([wrongKey.code, wrongKey.err]).toEqual([3, expect.stringContaining('no verifier key')])
+  expect((await verify('--head', join(dataDir, 'nowhere'))).code).toBe(3)
+  expect((await verify('--nonsense')).code).toBe(3)
+  const none = await verify('--journal', join(dataDir, 'none'))
+  expect([none.code, none.err]).toEqual([3, expect.stringContaining('there is no journal')])
+})

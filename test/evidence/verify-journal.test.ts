@@ -1,0 +1,400 @@
+/**
+ * What is found when a journal is changed: by somebody who can write its files, by somebody who also computes checksums,
+ * commitments and tiles anew, and by somebody who has its key; and what only a head that was kept elsewhere shows.
+ * `CALLGATE_MUTATIONS` sets how many random changes are tried, `CALLGATE_SEED` which.
+ */
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import Sqlite from 'better-sqlite3'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type Verification, verifyJournal } from '../../src/evidence/verify/verify-journal.js'
+import { SegmentFile } from '../../src/gate/journal/segment-file.js'
+import {
+  checksumSeedOf,
+  decodeFrame,
+  headerBytes,
+  recordKinds,
+  type StoredRecord,
+} from '../../src/gate/journal/segment-format.js'
+import { checkpointPath, treeFolder } from '../../src/gate/journal/tree/tree-files.js'
+import { openSigningKey, writeCheckpoint } from '../../src/gate/journal/tree/tree-head.js'
+import { TreeWriter } from '../../src/gate/journal/tree/tree-writer.js'
+import { computeRoot } from '../../src/transparency/merkle-tree.js'
+import type { SigningKey } from '../../src/transparency/signed-note.js'
+import { answered, fakeCompliance, noon } from '../support/fake-compliance.js'
+import { listFiles } from '../support/journal.js'
+import { seededKey } from '../support/seeded-key.js'
+import { makeDecision, testJournal } from '../support/test-journal.js'
+
+const mutations = Number(process.env.CALLGATE_MUTATIONS ?? 200)
+const seed = Number(process.env.CALLGATE_SEED ?? Math.floor(Math.random() * 2 ** 31))
+const erasedNumber = '2125550106'
+
+let parent: string
+/** The data folder that nobody changes. */
+let original: string
+let dataDir: string
+let key: SigningKey
+let earlierHead: string
+
+const folder = () => join(dataDir, 'journal')
+const tree = () => treeFolder(folder())
+const isSegment = (name: string) => /\.seg(?:\.gz)?$/.test(name)
+const segments = () => listFiles(folder()).filter(isSegment).sort()
+
+async function writeOriginal(): Promise<void> {
+  new Sqlite(join(original, 'callgate.sqlite'))
+    .exec(
+      `create table decisions (id text, account_id text, decided_at integer, what_if integer, body text);
+      create table call_outcomes (decision_id text, state text, handed_over_at integer,
+        not_carried_out_at integer, not_carried_out text, leg text, dialled_at integer,
+        answered_at integer, failed_at integer, ended_at integer, dial_status text, cause integer)`,
+    )
+    .close()
+  const compliance = fakeCompliance({
+    internalDnc: () => answered({ onList: true, addedAt: noon, facts: `{"addedAt":${noon}}` }),
+  })
+  const { journal, append } = testJournal(original, () => noon, { maxSegmentBytes: 60_000 })
+  await journal.open()
+  for (let index = 0; index < 600; index += 1) {
+    const dialed = index < 300 && index % 40 === 7 ? erasedNumber : `212555${String(1_000 + index)}`
+    await append(await makeDecision({ id: `d${index}` }, { dialed }, compliance))
+    if (index % 9 === 0) journal.record(`d${index}`, { state: 'dialled', dialledAt: noon }, true)
+    if (index === 300) {
+      await journal.drain()
+      earlierHead = readFileSync(checkpointPath(treeFolder(join(original, 'journal'))), 'utf8')
+      journal.erase({
+        id: 'e1',
+        number: erasedNumber,
+        accountId: undefined,
+        includesAllowed: true,
+      })
+    }
+  }
+  await journal.drain()
+  await journal.drain()
+  await journal.close()
+}
+
+beforeAll(async () => {
+  parent = mkdtempSync(join(tmpdir(), 'callgate-verify-'))
+  original = join(parent, 'original')
+  mkdirSync(original)
+  await writeOriginal()
+  key = openSigningKey(join(original, 'journal'), join(original, 'journal.key'))
+})
+
+afterAll(() => rmSync(parent, { recursive: true, force: true }))
+
+beforeEach(() => {
+  dataDir = original
+})
+
+/** A copy that may be changed. */
+function takeCopy(): void {
+  dataDir = join(parent, 'copy')
+  rmSync(dataDir, { recursive: true, force: true })
+  cpSync(original, dataDir, { recursive: true })
+}
+
+const verify = (heads: readonly string[] = []): Verification =>
+  verifyJournal({
+    folder: folder(),
+    key,
+    heads: heads.map((signed, index) => ({ name: `head ${index}`, signed })),
+  })
+const falseOf = ({ findings }: Verification) => findings.filter(({ level }) => level === 'false')
+const expectFalse = (verification: Verification, message: string | RegExp) =>
+  expect(
+    falseOf(verification)
+      .map((finding) => finding.message)
+      .join('\n'),
+  ).toMatch(message)
+
+interface SegmentContent {
+  readonly path: string
+  readonly header: Buffer
+  readonly records: readonly StoredRecord[]
+}
+
+function bytesOf(path: string): Buffer {
+  if (!path.endsWith('.gz')) return readFileSync(path)
+  const file = new SegmentFile(path)
+  try {
+    return file.read(0, 1_000_000)
+  } finally {
+    file.close()
+  }
+}
+
+const firstSeqOf = (path: string) => Number(basename(path).slice(0, 20))
+
+function readSegmentOf(name: string): SegmentContent {
+  const path = join(folder(), name)
+  const bytes = bytesOf(path)
+  const records: StoredRecord[] = []
+  for (let offset = headerBytes; ; ) {
+    const frame = decodeFrame(bytes, offset, checksumSeedOf(firstSeqOf(path)))
+    if (frame === undefined) break
+    records.push(frame.record)
+    offset = frame.end
+  }
+  return { path, header: bytes.subarray(0, headerBytes), records }
+}
+
+/** With right checksums. */
+function writeSegmentOf({ path, header }: SegmentContent, records: readonly StoredRecord[]): void {
+  rmSync(path)
+  const frames = records.map((record) => encodeFrame(record, firstSeqOf(path)))
+  writeFileSync(path.replace(/\.gz$/, ''), Buffer.concat([header, ...frames]))
+}
+
+function encodeFrame({ kind, seq, at, salt, body }: StoredRecord, firstSeq: number): Buffer {
+  const head = Buffer.alloc(18)
+  head[0] = 1
+  head[1] = recordKinds[kind]
+  head.writeBigUInt64BE(BigInt(seq), 2)
+  head.writeBigUInt64BE(BigInt(at), 10)
+  const payload = Buffer.concat([head, salt, body])
+  const frame = Buffer.alloc(Math.ceil((8 + payload.length) / 8) * 8)
+  frame.writeUInt32BE(payload.length, 0)
+  payload.copy(frame, 8)
+  const first = Buffer.alloc(8)
+  first.writeBigUInt64BE(BigInt(firstSeq))
+  frame.writeUInt32BE(crc32(payload, crc32(frame.subarray(0, 4), crc32(first))), 4)
+  return frame
+}
+
+const numbered = (records: readonly StoredRecord[], firstSeq: number) =>
+  records.map((record, index) => ({ ...record, seq: firstSeq + index }))
+
+/** An answer that is as long, and says the opposite. */
+const forged = (record: StoredRecord): StoredRecord => ({
+  ...record,
+  body: Buffer.from(record.body.toString().replace('"decision":"block"', '"decision":"allow"')),
+})
+
+/** The tree of the records as they are now; with the checkpoint from before if nobody has the key. */
+function buildTree(signer?: SigningKey): void {
+  const target = join(parent, 'tree')
+  rmSync(target, { recursive: true, force: true })
+  mkdirSync(treeFolder(target), { recursive: true })
+  const empty = { origin: key.name, size: 0, root: computeRoot(0, () => Buffer.alloc(0)) }
+  const used = signer ?? seededKey(key.name, 'signer', 7)
+  writeCheckpoint(treeFolder(target), empty, used)
+  const writer = new TreeWriter(target, used)
+  for (const name of segments()) writer.add(readSegmentOf(name).records)
+  writer.sign()
+  for (const name of ['tile', ...(signer ? ['checkpoint'] : [])]) {
+    rmSync(join(tree(), name), { recursive: true })
+    cpSync(join(treeFolder(target), name), join(tree(), name), { recursive: true })
+  }
+}
+
+function randomFrom(start: number): (below: number) => number {
+  let state = start >>> 0
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+}
+
+describe('a journal that nobody has changed', () => {
+  it('is proven, with what was erased', () => {
+    const { findings, head, counts } = verify([earlierHead])
+    expect(findings).toEqual([])
+    const all = segments().flatMap((name) => readSegmentOf(name).records)
+    expect(head?.size).toBe(all.length)
+    expect(counts).toEqual({ proven: all.length - 8, erased: 8, removed: 0, unsigned: 0 })
+    expect(segments().filter((name) => name.endsWith('.gz')).length).toBeGreaterThan(3)
+    const texts = listFiles(dataDir).map((name) => bytesOf(join(dataDir, name)).toString('latin1'))
+    expect(texts.filter((text) => text.includes(erasedNumber))).toEqual([])
+  })
+
+  it('is proven by a key beside it only as far as that goes', () => {
+    const { findings } = verifyJournal({ folder: folder() })
+    expect(findings.map(({ level }) => level)).toEqual(['unchecked'])
+  })
+})
+
+describe('a journal that somebody has changed', () => {
+  beforeEach(takeCopy)
+
+  /** Each is tried by one who computes checksums (A), and by one who computes the tree as well (B). */
+  const changes: readonly (readonly [string, () => void])[] = [
+    [
+      'an edited record',
+      () => changeSegment(3, (all) => all.map((one, i) => (i === 4 ? forged(one) : one))),
+    ],
+    ['two records that changed places', () => changeSegment(3, (all) => swap(all, 4, 5))],
+    [
+      'a record that is left out, with the gap closed',
+      () => changeSegment(-1, (all) => drop(all, 4)),
+    ],
+    ['a record that is there twice', () => changeSegment(-1, (all) => twice(all, 4))],
+    ['a record that was added in the middle', () => changeSegment(-1, (all) => insert(all, 4))],
+  ]
+  for (const [name, change] of changes) {
+    it(`is found: ${name}`, () => {
+      change()
+      expectFalse(
+        verify(),
+        /its body is not the one that was signed|its entry|another time|another kind|were signed/,
+      )
+      buildTree()
+      expectFalse(verify(), /do not have the root that was signed|a tile of \d+ hashes/)
+      // Who has the key can sign it all anew; then only a head that was kept elsewhere shows it.
+      buildTree(key)
+      expect(falseOf(verify())).toEqual([])
+      expectFalse(
+        verify([readHeadOfOriginal()]),
+        /two views of the journal|was cut off or replaced/,
+      )
+    })
+  }
+
+  it('is found: a tail that is cut below the newest checkpoint, and who signs the rest again', () => {
+    const last = segments().at(-1) ?? ''
+    const { records } = readSegmentOf(last)
+    changeSegment(-1, (all) => all.slice(0, 5))
+    expectFalse(verify(), /the journal ends with record \d+, but \d+ were signed/)
+    buildTree(key)
+    expect(falseOf(verify())).toEqual([])
+    expect(records.length).toBeGreaterThan(5)
+    expectFalse(verify([readHeadOfOriginal()]), 'was cut off or replaced by an older copy')
+  })
+
+  it('is found: a segment that is missing in the middle, and at the beginning', () => {
+    rmSync(join(folder(), segments()[2] ?? ''))
+    expectFalse(verify(), /records before .* are missing/)
+    takeCopy()
+    const [, second = ''] = segments()
+    rmSync(join(folder(), segments()[0] ?? ''))
+    const begins = { firstSeq: firstSeqOf(second), removedBefore: '2021-11-01T00:00:00Z' }
+    writeFileSync(join(folder(), 'begins.json'), JSON.stringify(begins))
+    expectFalse(verify(), 'are missing, and no record says that they were removed')
+  })
+
+  it('is found: a record without its number that no notice speaks of', () => {
+    changeSegment(3, (all) =>
+      all.map((one, i) =>
+        i === 4
+          ? { ...one, body: Buffer.from(one.body.toString().replace(/212555\d{4}/g, 'xxxxxxxxxx')) }
+          : one,
+      ),
+    )
+    expectFalse(verify(), 'its body is not the one that was signed')
+  })
+
+  it('is found: a folder that was put back to an earlier copy', () => {
+    changeSegment(-1, (all) => all.slice(0, 5))
+    buildTree(key)
+    expectFalse(verify([readHeadOfOriginal()]), 'was cut off or replaced by an older copy')
+  })
+
+  it('is not found, and is said not to be: what follows the newest checkpoint', () => {
+    const before = verify().counts
+    const last = segments().at(-1) ?? ''
+    const { records } = readSegmentOf(last)
+    const next = records.at(-1)
+    if (next === undefined) throw new Error('no record')
+    changeSegment(-1, (all) => [...all, next])
+    const { findings, counts } = verify()
+    expect(findings).toEqual([])
+    expect(counts.unsigned).toBe(before.unsigned + 1)
+  })
+
+  it('is found wherever one byte differs, or a file is shorter or gone', {
+    timeout: 60_000 + mutations * 200,
+  }, () => {
+    const random = randomFrom(seed)
+    const names = listFiles(folder())
+    const before = contentOf(names)
+    let [found, harmless] = [0, 0]
+    for (let index = 0; index < mutations; index += 1) {
+      const name = names[random(names.length)] ?? ''
+      const path = join(folder(), name)
+      const bytes = readFileSync(path)
+      const way = random(8)
+      if (way === 0) rmSync(path)
+      else if (way === 1) truncateSync(path, random(statSync(path).size))
+      else {
+        const at = random(bytes.length)
+        const changed = Buffer.from(bytes)
+        changed[at] = (changed[at] ?? 0) ^ (1 + random(255))
+        writeFileSync(path, changed)
+      }
+      const isFound = falseOf(verify()).length > 0
+      // Padding, and fields of compressed files that say nothing of what is in them.
+      const isSame = existsSync(path) && contentOf([name]) === contentOfOne(before, name)
+      writeFileSync(path, bytes)
+      if (isFound) found += 1
+      else if (isSame) harmless += 1
+      else expect.fail(`seed ${seed}, change ${index} of ${name}, way ${way}, was not found`)
+    }
+    expect(falseOf(verify())).toEqual([])
+    console.log(
+      `journal: seed ${seed}, ${mutations} changes, ${found} found, ${harmless} without effect`,
+    )
+    expect(found).toBeGreaterThan(mutations / 2)
+  })
+})
+
+const readHeadOfOriginal = () =>
+  readFileSync(checkpointPath(treeFolder(join(original, 'journal'))), 'utf8')
+
+function changeSegment(
+  index: number,
+  change: (records: readonly StoredRecord[]) => readonly StoredRecord[],
+): void {
+  const content = readSegmentOf(segments().at(index) ?? '')
+  writeSegmentOf(content, numbered(change(content.records), firstSeqOf(content.path)))
+}
+
+function swap(all: readonly StoredRecord[], one: number, other: number) {
+  const [a, b] = [all[one], all[other]]
+  if (a === undefined || b === undefined) throw new Error('no such records')
+  return all.toSpliced(one, 1, b).toSpliced(other, 1, a)
+}
+const drop = (all: readonly StoredRecord[], index: number) => all.toSpliced(index, 1)
+function twice(all: readonly StoredRecord[], index: number) {
+  const record = all[index]
+  if (record === undefined) throw new Error('no such record')
+  return all.toSpliced(index, 0, record)
+}
+const insert = (all: readonly StoredRecord[], index: number) =>
+  twice(all, index).map((one, i) => (i === index ? forged(one) : one))
+
+/** What a reader gets from each file: of a segment, its records. */
+function contentOf(names: readonly string[]): string {
+  return JSON.stringify(
+    names.map((name) => {
+      try {
+        if (!isSegment(name)) return [name, readFileSync(join(folder(), name), 'latin1')]
+        const { header, records } = readSegmentOf(name)
+        const texts = records.map(({ seq, kind, at, salt, body }) =>
+          [seq, kind, at, salt.toString('hex'), body.toString('latin1')].join(' '),
+        )
+        return [name, header.toString('latin1'), ...texts]
+      } catch {
+        return [name, 'damaged']
+      }
+    }),
+  )
+}
+
+function contentOfOne(all: string, name: string): string {
+  return JSON.stringify((JSON.parse(all) as string[][]).filter(([one]) => one === name))
+}
