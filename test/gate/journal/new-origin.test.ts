@@ -40,7 +40,7 @@ async function serve(count: number, label: string): Promise<readonly string[]> {
   return ids
 }
 const known: string[] = []
-beforeEach(() => void (known.length = 0))
+beforeEach(() => void known.splice(0))
 
 const readHead = (tree = join(journal, 'tree')) =>
   openCheckpoint(
