@@ -142,6 +142,11 @@ const commands: readonly (readonly [string, string, () => Promise<RegisterComman
     async () => (await import('./commands/storage.js')).registerStorage,
   ],
   [
+    'witness',
+    'keep the newest heads of the journals of other servers',
+    async () => (await import('./commands/witness/witness.js')).registerWitness,
+  ],
+  [
     'doctor',
     'show what blocks calls or soon will, and what to do',
     async () => (await import('./commands/doctor/doctor.js')).registerDoctor,

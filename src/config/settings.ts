@@ -7,6 +7,7 @@ import { parseDay } from '../domain/time/dates.js'
 import { asteriskSchema } from './asterisk.js'
 import { edgeSchema } from './edge.js'
 import { gateSchema } from './gate.js'
+import { witnessesSchema } from './journal.js'
 import { listsSchema } from './lists.js'
 import { optOutsSchema } from './opt-outs.js'
 import { permitsSchema } from './permits.js'
@@ -180,6 +181,7 @@ const settingsShape = z.strictObject({
         'The private key that signs the records, made at the first start; default <dataDir>/journal.key. ' +
           'Whoever can write to both the journal and this file can rewrite it unseen, except by a witness',
       ),
+      witnesses: witnessesSchema,
     })
     .prefault({}),
   retention: z
@@ -403,6 +405,7 @@ export type Settings = z.output<typeof settingsShape>
 type SourceSettings = Settings['source']
 export type ProviderSettings = SourceSettings['provider']
 export type ListSettings = Settings['lists']
+export type WitnessSettings = Settings['journal']['witnesses'][number]
 
 export type AsteriskSettings = Settings['asterisk']
 export type TrunkSettings = AsteriskSettings['trunks'][number]

@@ -34,6 +34,11 @@ class CenterStore implements RecordStore {
     return (await this.#client.storeRecords(claim)).nextSeq
   }
 
+  /** No erasure waits for a journal of an edge. */
+  retire(origin: string, firstSeq: number, notStoredSeq?: number): Promise<number> {
+    return this.claim(origin, firstSeq, notStoredSeq)
+  }
+
   async store({ origin, records }: RecordBatch) {
     const sent = records.map((record) => this.#toSent(record))
     return await this.#client.storeRecords({ origin, firstSeq: this.#firstSeq, records: sent })

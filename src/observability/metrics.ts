@@ -20,6 +20,7 @@ import { createListMetrics, type ListMetrics } from './list-metrics.js'
 import { createServerMetrics, type ServerMetrics } from './server-metrics.js'
 import { createServiceMetrics, type ServiceMetrics } from './service-metrics.js'
 import { createTallyHistogram } from './tally-histogram.js'
+import { createWitnessMetrics, type WitnessMetrics } from './witness-metrics.js'
 
 type CacheResult = 'hit' | 'miss' | 'expired' | 'bypass' | 'stale' | 'refresh'
 /** How a decision was requested; what-ifs are not attempts and are counted separately. */
@@ -43,7 +44,8 @@ export interface Metrics
     JournalMetrics,
     ListMetrics,
     ServerMetrics,
-    ServiceMetrics {
+    ServiceMetrics,
+    WitnessMetrics {
   recordDecision(measure: DecisionMeasurement): void
   /** The counter of the cache of `embedded` or `remote` answers to a question. */
   countCacheLookups(source: string, question: QuestionName): (result: CacheResult) => void
@@ -101,6 +103,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     ...createAsteriskMetrics(registry),
     ...createServerMetrics(registry),
     ...createServiceMetrics(registry),
+    ...createWitnessMetrics(registry),
     render: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
   }
 }

@@ -8,6 +8,7 @@ import { readBeginning } from '../../gate/journal/journal-beginning.js'
 import { JournalReader, readOrigin, recoverJournal } from '../../gate/journal/journal-reader.js'
 import { DecisionStore, type StoredRecords } from '../../gate/journal/projection/decision-store.js'
 import { eraseStoredRows } from '../../gate/journal/projection/erase-rows.js'
+import { claimJournal } from '../../gate/journal/projection/journal-projection.js'
 import {
   PendingErasures,
   type RequestedErasure,
@@ -32,7 +33,7 @@ export async function shipJournal(
   const { firstSeq } = readBeginning(folder)
   const { nextSeq: endSeq } = recoverJournal(folder, name, firstSeq)
   const store = new DecisionStore(db)
-  const sum = { nextSeq: await store.claim(origin, firstSeq), decisions: 0, outcomes: 0 }
+  const sum = { nextSeq: await claimJournal(store, folder, origin), decisions: 0, outcomes: 0 }
   // A journal that was restored from a copy may end before what is stored of it.
   const reader = new JournalReader(folder, Math.min(sum.nextSeq, endSeq))
   try {

@@ -1,5 +1,6 @@
 /** `callgate evidence ...`: what shows that the records are right and complete. */
 import type { RegisterCommand } from '../command.js'
+import { registerNewOrigin } from './new-origin.js'
 import { registerProof } from './proof.js'
 import { registerReconcile } from './reconcile.js'
 import { registerReplay } from './replay.js'
@@ -13,4 +14,5 @@ export const registerEvidence: RegisterCommand = (program, terminal) => {
   registerReconcile(group, terminal)
   registerVerify(group, terminal)
   registerProof(group, terminal)
+  registerNewOrigin(group, terminal)
 }

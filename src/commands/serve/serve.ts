@@ -3,6 +3,7 @@
 import type { Command } from 'commander'
 import type { OpenAppOptions } from '../../app/app-context.js'
 import { type Callgate, openCallgate } from '../../app/callgate.js'
+import { openWitnesses, type Witnesses } from '../../app/journal/witnesses.js'
 import { Reloader } from '../../app/reloader.js'
 import { ServiceThreads } from '../../app/service-threads.js'
 import { resolveAriServers } from '../../asterisk/ari/ari-servers.js'
@@ -13,6 +14,7 @@ import { sandboxAccountId } from '../../domain/caller.js'
 import { getIanaVersion } from '../../domain/time/time-zones.js'
 import { getErrorMessage } from '../../errors.js'
 import { CountedOutcomes } from '../../gate/outcomes/counted-outcomes.js'
+import type { ReadinessCheck } from '../../http/health.js'
 import type { RunningServer } from '../../http/server.js'
 import { type LineWriter, openLog } from '../../observability/log.js'
 import type { Tracing } from '../../observability/tracing.js'
@@ -55,10 +57,11 @@ export const registerServe: RegisterCommand = (program) => {
         { ...nodeRuntime, log, canBlock: false },
         { init, tracing },
       )
+      const witnesses = await openWitnesses(callgate)
       output.onDropped = () => callgate.metrics.countDroppedLogLine()
       if (tracing) tracing.onDropped = (count) => callgate.metrics.countDroppedSpans(count)
       try {
-        await serveUntil(ended, callgate, output, (serviceThreads) => {
+        await serveUntil(ended, callgate, { output, witnesses }, (serviceThreads) => {
           const reloader = new Reloader(callgate, {
             file: command.optsWithGlobals<{ config?: string }>().config,
             onReconfigured: (configuration) => {
@@ -72,6 +75,7 @@ export const registerServe: RegisterCommand = (program) => {
         })
       } finally {
         await callgate.close()
+        await witnesses?.close()
         await tracing?.close()
       }
       requireNoLosses(callgate)
@@ -100,7 +104,7 @@ function requireNoLosses({ journal: { lostCount } }: Callgate): void {
 async function serveUntil(
   ended: Promise<string>,
   callgate: Callgate,
-  output: LineWriter,
+  { output, witnesses }: { readonly output: LineWriter; readonly witnesses: Witnesses | undefined },
   createReloader: (serviceThreads: ServiceThreads | undefined) => Reloader,
 ): Promise<void> {
   const { storage, runtime } = callgate
@@ -109,6 +113,7 @@ async function serveUntil(
   storage.failure.catch((err: unknown) =>
     log.error('callgate stops, since it cannot go on', { err }),
   )
+  await witnesses?.requireContinuation()
   await callgate.journal.open()
   logWarnings(callgate)
   logUnknownAccounts(callgate, callgate.settings)
@@ -120,10 +125,12 @@ async function serveUntil(
     opened.push(() => serviceThreads?.close())
     // Before the first request is answered, so that whoever waits for an answer finds the keys.
     const sandboxKey = await showFirstKeys(callgate, output)
-    const server = await listen(callgate, asterisk, serviceThreads)
+    const readiness = [...asterisk.readiness, ...(witnesses ? [witnesses.readiness] : [])]
+    const server = await listen(callgate, readiness, serviceThreads)
     callgate.backgroundJobs.start()
     callgate.erasureTask.start()
     callgate.projection?.start()
+    witnesses?.start()
     checkDatabasePages(callgate)
     opened.push(() => server.close())
     const reloader = createReloader(serviceThreads)
@@ -215,7 +222,7 @@ function openServiceThreads(callgate: Callgate): ServiceThreads | undefined {
 
 async function listen(
   callgate: Callgate,
-  { readiness }: Asterisk,
+  readiness: readonly ReadinessCheck[],
   serviceThreads: ServiceThreads | undefined,
 ): Promise<RunningServer> {
   try {

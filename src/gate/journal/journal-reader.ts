@@ -17,7 +17,7 @@ import { formatDay, toUtcDay } from '../../domain/time/dates.js'
 import { DataFileError, getErrorCode } from '../../errors.js'
 import { ensureFolder, syncFolder } from '../../runtime/folders.js'
 import { monotonicSeconds } from '../../runtime/runtime.js'
-import { beginningPath, readBeginning } from './journal-beginning.js'
+import { beginningPath, readBeginning, readFormerOrigins } from './journal-beginning.js'
 import { compressSegment, isCompressed, readAt, SegmentFile } from './segment-file.js'
 import {
   checksumSeedOf,
@@ -351,7 +351,8 @@ export function recoverJournal(folder: string, origin: Buffer, fromSeq: number):
     requireLength(folder, 1, fromSeq)
     return { nextSeq: 1, removedBytes: 0 }
   }
-  for (const segment of segments) requireOrigin(segment, origin, segment === last)
+  const origins = [origin, ...readFormerOrigins(folder).map((one) => hashOriginName(one.origin))]
+  for (const segment of segments) requireOrigin(segment, origins, segment === last)
   const reader = new JournalReader(folder, Math.max(firstSeq, Math.min(fromSeq, last.firstSeq)))
   try {
     while (reader.read().length > 0) {
@@ -386,12 +387,12 @@ function requireFirstSegment(folder: string, segments: readonly Segment[], begin
 }
 
 /** The header of the newest segment may be unfinished. */
-function requireOrigin(segment: Segment, origin: Buffer, isLast: boolean): void {
+function requireOrigin(segment: Segment, origins: readonly Buffer[], isLast: boolean): void {
   const { path } = segment
   const header = readSegmentHeader(path)
   if (header === undefined) {
     if (!isLast) throw new DataFileError(path, 'the header of the segment cannot be read')
-  } else if (!header.origin.equals(origin)) {
+  } else if (!origins.some((origin) => header.origin.equals(origin))) {
     throw new DataFileError(
       path,
       'the segment belongs to another journal; move it out of the folder',
@@ -425,30 +426,42 @@ function removeTornTail(segment: Segment, nextSeq: number, end: number): number 
 
 /**
  * SHA-256 of the name of a journal, which is in a file beside its records, from the day it was begun. A
- * journal without records gets one. Throws {@link DataFileError} if there are records and no name.
+ * journal without records gets one. Throws {@link DataFileError} if there are records and no name, or the journal was
+ * about to get a new one.
  */
 export function readOrigin(folder: string, now: Instant): Buffer {
-  const path = originPath(folder)
-  const known = existsSync(path) ? readFileSync(path, 'utf8') : beginJournal(folder, path, now)
-  return createHash('sha256').update(known).digest()
+  if (!existsSync(originPath(folder))) beginJournal(folder, now)
+  const name = readOriginName(folder)
+  if (readFormerOrigins(folder).at(-1)?.origin === name) {
+    const advice = 'Finish it: callgate evidence new-origin --because <what happened>'
+    throw new DataFileError(originPath(folder), `the journal was being given a new name. ${advice}`)
+  }
+  return hashOriginName(name)
 }
 
-const originPath = (folder: string): string => join(folder, 'origin')
+/** As it is in the headers of segments. */
+export const hashOriginName = (name: string): Buffer =>
+  createHash('sha256').update(`${name}\n`).digest()
+
+export const originPath = (folder: string): string => join(folder, 'origin')
 
 /** The name of a journal that has one. */
 export function readOriginName(folder: string): string {
   return readFileSync(originPath(folder), 'utf8').trimEnd()
 }
 
-function beginJournal(folder: string, path: string, now: Instant): string {
+export function chooseOriginName(now: Instant): string {
+  return `callgate/journal/${formatDay(toUtcDay(now))}-${randomBytes(4).toString('hex')}`
+}
+
+function beginJournal(folder: string, now: Instant): void {
+  const path = originPath(folder)
   ensureFolder(folder)
   const [segment] = listSegments(folder)
   if (segment) {
     const rule = `the file is missing, but there is ${segment.path}. Restore it from a backup`
     throw new DataFileError(path, rule)
   }
-  const origin = `callgate/journal/${formatDay(toUtcDay(now))}-${randomBytes(4).toString('hex')}\n`
-  writeFileSync(path, origin, { flag: 'wx', mode: 0o600, flush: true })
+  writeFileSync(path, `${chooseOriginName(now)}\n`, { flag: 'wx', mode: 0o600, flush: true })
   syncFolder(folder)
-  return origin
 }

@@ -22,7 +22,7 @@ import { type DecisionDocument, encodeDecision, withOutcome } from '../decision-
 import { DecisionIndex, type ErasureNote, type OutcomeNote } from './decision-index.js'
 import { FrameBlocks, type OnWritten, selectBatch, type WaitingRecord } from './frame-blocks.js'
 import { IndexUpdates } from './index-updates.js'
-import { readBeginning } from './journal-beginning.js'
+import { readBeginning, readFormerOrigins } from './journal-beginning.js'
 import type { JournalObserver } from './journal-observer.js'
 import { readOrigin, recoverJournal } from './journal-reader.js'
 import { mergeOutcome } from './merge-outcome.js'
@@ -180,7 +180,13 @@ export class Journal implements OutcomeRecorder {
         if (!this.#isClosing) this.note('notice', content)
       },
     })
-    this.#enqueueNote('opened', { version, removedBytes, ...readBeginning(folder) })
+    const formerOrigins = readFormerOrigins(folder)
+    this.#enqueueNote('opened', {
+      version,
+      removedBytes,
+      ...readBeginning(folder),
+      ...(formerOrigins.length > 0 && { formerOrigins }),
+    })
     // A crash may have kept them from being noted.
     for (const notice of listChangedRecords(folder)) this.#enqueueNote('notice', notice)
     this.#flush()

@@ -1,14 +1,20 @@
 /** Decisions in PostgreSQL: by month, each record once. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { KyselyPlugin } from 'kysely'
 import pg from 'pg'
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
 import type { CallOutcome } from '../../../src/domain/call-outcome.js'
 import { createOperatorCaller } from '../../../src/domain/caller.js'
 import { toPhoneNumber } from '../../../src/domain/phone-number.js'
 import { formatInstant, msPerDay, parseInstant } from '../../../src/domain/time/dates.js'
 import { createEdgeDecisionsRoute } from '../../../src/edge/edge-decisions-route.js'
+import { writeFormerOrigins } from '../../../src/gate/journal/journal-beginning.js'
+import { hashOriginName } from '../../../src/gate/journal/journal-reader.js'
 import { DecisionStore } from '../../../src/gate/journal/projection/decision-store.js'
 import { eraseStoredRows } from '../../../src/gate/journal/projection/erase-rows.js'
+import { claimJournal } from '../../../src/gate/journal/projection/journal-projection.js'
 import type { JournalRecord, RecordKind } from '../../../src/gate/journal/segment-format.js'
 import { nodeRuntime } from '../../../src/runtime/runtime.js'
 import { Erasures } from '../../../src/service/erasure/erasure.js'
@@ -91,6 +97,34 @@ it('a look-up reads one month', async () => {
   const text = JSON.stringify(plan)
   expect(text).toContain('recorded_decisions_2026_10')
   expect(text).not.toMatch(/recorded_decisions_2026_(?:09|11)/)
+})
+
+it('a journal that goes on under another name is copied from where the old copy ends, and no erasure waits for the old one', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'callgate-claim-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const [old, next] = ['callgate/journal/old', 'callgate/journal/next']
+  const [oldHash = '', nextHash = ''] = [old, next].map((name) =>
+    hashOriginName(name).toString('hex'),
+  )
+  seq = 0
+  const id = newId('2026-11-10T12:00:00Z')
+  await storeAll(oldHash, [record('opened', {}), decision(id), record('opened', {})])
+  const entry = { origin: old, size: 3, root: null, because: 'test', at: '', next }
+  writeFormerOrigins(folder, [entry])
+  // The journal was rolled back to its second record, and has written the third one anew.
+  expect(await claimJournal(store, folder, nextHash, 3)).toBe(3)
+  seq = 2
+  await store.store({ origin: nextHash, records: [note(id, { state: 'dialled', dialledAt: 1 })] })
+  // As after a restart.
+  expect(await claimJournal(store, folder, nextHash, 4)).toBe(4)
+  expect(await claimJournal(store, folder, nextHash)).toBe(4)
+  expect(await store.find('main', id)).toMatchObject({ id, outcome: { state: 'dialled' } })
+  expect(await query('select count(*)::int as n from recorded_decisions')).toEqual([{ n: 2 }])
+  const shipped = await query('select origin, shipped from journals order by shipped')
+  expect(shipped).toEqual([
+    { origin: nextHash, shipped: 0 },
+    { origin: oldHash, shipped: 1 },
+  ])
 })
 
 it('the same records again change nothing; what is after them is stored', async () => {

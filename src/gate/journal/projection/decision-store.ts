@@ -102,6 +102,17 @@ export class DecisionStore {
     return rows[0]?.next_seq ?? firstSeq
   }
 
+  /** As {@link DecisionStore.claim}, for a journal that goes on under another name: no erasure waits for it. */
+  async retire(origin: string, firstSeq: number, notStoredSeq?: number): Promise<number> {
+    const nextSeq = await this.claim(origin, firstSeq, notStoredSeq)
+    await this.#db
+      .updateTable('journals')
+      .set({ shipped: 1 })
+      .where('origin', '=', origin)
+      .execute()
+    return nextSeq
+  }
+
   /**
    * Stores the records that are not stored yet, all or none. Throws if the journal is not claimed, or if records
    * before the first one are missing. An erasure among them is applied to what is stored of the journal.
