@@ -5,10 +5,12 @@ import { dirname, join } from 'node:path'
 import { mainAccountId } from '../../domain/caller.js'
 import { DecisionIndex } from '../../gate/journal/decision-index.js'
 import { readBeginning } from '../../gate/journal/journal-beginning.js'
-import { JournalReader, readOrigin, recoverJournal } from '../../gate/journal/journal-reader.js'
+import { readOrigin } from '../../gate/journal/journal-origin.js'
+import { JournalReader } from '../../gate/journal/journal-reader.js'
 import { DecisionStore, type StoredRecords } from '../../gate/journal/projection/decision-store.js'
 import { eraseStoredRows } from '../../gate/journal/projection/erase-rows.js'
 import { claimJournal } from '../../gate/journal/projection/journal-projection.js'
+import { recoverJournal } from '../../gate/journal/recovery/recover-journal.js'
 import {
   PendingErasures,
   type RequestedErasure,

@@ -13,8 +13,8 @@ import {
 import { join, relative } from 'node:path'
 import { extract } from 'tar'
 import { DataFileError, getErrorMessage } from '../../errors.js'
-import { originPath } from '../../gate/journal/journal-reader.js'
-import { beginNewOrigin } from '../../gate/journal/tree/new-origin.js'
+import { originPath } from '../../gate/journal/journal-origin.js'
+import { beginNewOrigin } from '../../gate/journal/recovery/new-origin.js'
 import { ensureFolder, syncFile, syncFolder } from '../../runtime/folders.js'
 import { systemClock } from '../../runtime/runtime.js'
 import {

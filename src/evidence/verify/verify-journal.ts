@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { DataFileError, getErrorMessage } from '../../errors.js'
 import { type JournalBeginning, readBeginning } from '../../gate/journal/journal-beginning.js'
-import { readOriginName } from '../../gate/journal/journal-reader.js'
+import { readOriginName } from '../../gate/journal/journal-origin.js'
 import { TreeReader, treeFolder, verifierKeyPath } from '../../gate/journal/tree/tree-files.js'
 import { readHead } from '../../gate/journal/tree/tree-head.js'
 import { openCheckpoint, type SignedCheckpoint } from '../../transparency/checkpoint.js'

@@ -2,7 +2,7 @@
 import { cpSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { readOrigin } from '../../../src/gate/journal/journal-reader.js'
+import { readOrigin } from '../../../src/gate/journal/journal-origin.js'
 import { until } from '../../e2e/asterisk/lab/until.js'
 import { type Cluster, type ClusterNode, openCluster } from '../../support/cluster.js'
 import { callgate } from '../../support/program.js'

@@ -16,7 +16,7 @@ import {
   type SigningKey,
   type VerifierKey,
 } from '../../../transparency/signed-note.js'
-import { readOriginName } from '../journal-reader.js'
+import { readOriginName } from '../journal-origin.js'
 import { checkpointPath, TreeReader, treeFolder, verifierKeyPath } from './tree-files.js'
 
 const restoreAdvice = 'Restore it from a backup'

@@ -1,10 +1,12 @@
 /** Copies of a journal that a server may be writing to. */
 import { constants, copyFileSync, existsSync, readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { getErrorCode } from '../../errors.js'
-import { beginningPath, formerOriginsPath } from './journal-beginning.js'
-import { JournalReader, listSegments, readOrigin, recoverJournal } from './journal-reader.js'
-import { copyTree, treeFolder } from './tree/tree-files.js'
+import { getErrorCode } from '../../../errors.js'
+import { beginningPath, formerOriginsPath } from '../journal-beginning.js'
+import { readOrigin } from '../journal-origin.js'
+import { JournalReader, listSegments } from '../journal-reader.js'
+import { copyTree, treeFolder } from '../tree/tree-files.js'
+import { recoverJournal } from './recover-journal.js'
 
 export interface JournalExtent {
   /** Of the oldest record. */

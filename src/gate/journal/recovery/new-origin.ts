@@ -11,15 +11,15 @@ import { ensureFolder, moveIntoPlace } from '../../../runtime/folders.js'
 import { parseCheckpoint } from '../../../transparency/checkpoint.js'
 import { formatVerifierKey, parseNote } from '../../../transparency/signed-note.js'
 import { type FormerOrigin, readFormerOrigins, writeFormerOrigins } from '../journal-beginning.js'
-import { chooseOriginName, originPath, readOriginName } from '../journal-reader.js'
+import { chooseOriginName, originPath, readOriginName } from '../journal-origin.js'
 import {
   checkpointPath,
   cosignedPath,
   formerPath,
   treeFolder,
   verifierKeyPath,
-} from './tree-files.js'
-import { createKey, readSigningKey } from './tree-head.js'
+} from '../tree/tree-files.js'
+import { createKey, readSigningKey } from '../tree/tree-head.js'
 
 interface NewOriginOptions {
   /** Of the private key; it is replaced. */
