@@ -12,7 +12,7 @@ export interface LogEntry {
   readonly seq: number
   /** Milliseconds since the epoch. */
   readonly at: number
-  readonly commitment: Uint8Array
+  readonly commitment: Buffer
 }
 
 export const entryBytes = 50

@@ -1,6 +1,13 @@
 /** What is heard of a call after its decision: outcomes and opt-outs. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { OptOutResponse } from '../../src/api/gate/call-events.js'
 import { noLimits } from '../../src/domain/caller.js'
+import { treeFolder, verifierKeyPath } from '../../src/gate/journal/tree/tree-files.js'
+import { openReceipt } from '../../src/transparency/receipt.js'
+import { parseVerifierKey } from '../../src/transparency/signed-note.js'
+import { recordsIn } from '../support/journal.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 let running: TestCallgate
@@ -311,6 +318,31 @@ describe('an opt-out', () => {
       rules: [{ id: 'tcpa-revocation', citation: expect.any(String) }],
     })
     expect(await answer()).toEqual({ ...first, confirmation: null })
+  })
+
+  it('is answered with a receipt that the journal has signed and proves, if it is asked for', async () => {
+    const body = { number: '2125550194', said: 'Stop.', receipt: true }
+    const answer = (await (await optOut(body)).json()) as OptOutResponse
+    const { journal } = running.callgate
+    await journal.drain()
+    const folder = join(running.callgate.settings.dataDir, 'journal')
+    const key = parseVerifierKey(readFileSync(verifierKeyPath(treeFolder(folder)), 'utf8').trim())
+    const { seq, body: record } = openReceipt(answer.receipt ?? '', key)
+    expect(JSON.parse(record)).toEqual({
+      what: 'opt-out',
+      accountId: 'sandbox',
+      number: '2125550194',
+      scope: 'everything',
+      receivedAt: answer.receivedAt,
+      effectiveAt: answer.effectiveAt,
+    })
+    const found = recordsIn(running.callgate.settings.dataDir).find((one) => one.seq === seq)
+    expect([found?.kind, found?.body]).toEqual(['receipt', record])
+    expect(() =>
+      openReceipt(answer.receipt?.replace('2125550194', '2125550193') ?? '', key),
+    ).toThrow('is wrong')
+    const without = (await (await optOut({ ...body, receipt: false })).json()) as OptOutResponse
+    expect(without).not.toHaveProperty('receipt')
   })
 
   it('of scope account is for everything, since opt-outs are kept by account', async () => {

@@ -58,6 +58,29 @@ it('compares heads that were kept elsewhere', async () => {
   expect((await verify('--key', ownKey(), '--head', kept)).code).toBe(1)
 })
 
+it('proves a record to whoever has the key and the proof alone', async () => {
+  const run = (...args: readonly string[]) =>
+    runCommand(registerEvidence, ['evidence', ...args], { dataDir })
+  const made = await run('prove', '--id', 'd2')
+  expect(made.code).toBe(0)
+  const file = join(dataDir, 'd2.tlog-proof')
+  writeFileSync(file, made.out)
+  const proven = await run('check', file, '--key', ownKey())
+  expect([proven.code, proven.out]).toEqual([0, expect.stringContaining('proven: record 3')])
+  expect(proven.out).toContain('"id":"d2"')
+  expect((await run('prove', '--record', '3')).out).toBe(made.out)
+  for (let at = 30; at < made.out.length; at += 97) {
+    const changed = Buffer.from(made.out)
+    changed[at] = (changed[at] ?? 0) ^ 1
+    writeFileSync(file, changed)
+    const { code, out } = await run('check', file, '--key', ownKey())
+    expect([at, code, out]).toEqual([at, 1, expect.stringContaining('FALSE')])
+  }
+  expect((await run('prove', '--id', 'd9')).code).toBe(3)
+  expect((await run('prove', '--record', '99')).code).toBe(3)
+  expect((await run('prove')).code).toBe(3)
+})
+
 it('exits with 3 for wrong usage', async () => {
   const wrongKey = await verify('--key', 'nobody')
   expect([wrongKey.code, wrongKey.err]).toEqual([3, expect.stringContaining('no verifier key')])

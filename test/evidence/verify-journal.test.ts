@@ -1,7 +1,7 @@
 /**
  * What is found when a journal is changed: by somebody who can write its files, by somebody who also computes checksums,
  * commitments and tiles anew, and by somebody who has its key; and what only a head that was kept elsewhere shows.
- * `CALLGATE_MUTATIONS` sets how many random changes are tried, `CALLGATE_SEED` which.
+ * `CALLGATE_SEED` sets which random changes are tried.
  */
 import {
   cpSync,
@@ -35,10 +35,11 @@ import { computeRoot } from '../../src/transparency/merkle-tree.js'
 import type { SigningKey } from '../../src/transparency/signed-note.js'
 import { answered, fakeCompliance, noon } from '../support/fake-compliance.js'
 import { listFiles } from '../support/journal.js'
+import { shortOrLong } from '../support/long.js'
 import { seededKey } from '../support/seeded-key.js'
 import { makeDecision, testJournal } from '../support/test-journal.js'
 
-const mutations = Number(process.env.CALLGATE_MUTATIONS ?? 200)
+const mutations = shortOrLong(200, 10_000)
 const seed = Number(process.env.CALLGATE_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const erasedNumber = '2125550106'
 

@@ -170,6 +170,8 @@ export interface OptOutRequest extends Omit<OptOutReport, 'number' | 'channel'> 
   /** Ten digits; absent if the decision has it. */
   readonly number?: string | undefined
   readonly channel?: OptOutChannel | undefined
+  /** Whether to answer with a receipt. */
+  readonly receipt?: boolean | undefined
 }
 
 const optOutRequest: z.ZodType<OptOutRequest> = fields({
@@ -209,6 +211,10 @@ const optOutRequest: z.ZodType<OptOutRequest> = fields({
     .describe('Where it was heard, such as transcript'),
   projectId: optionalId,
   campaignId: optionalId,
+  receipt: z
+    .boolean('must be true or false')
+    .default(false)
+    .describe('Whether to answer with a receipt for the person, signed by the journal'),
 }).refine(({ number, decisionId: id }) => (number === undefined) !== (id === undefined), {
   message: 'send either number or decisionId',
 })
@@ -224,6 +230,8 @@ export interface OptOutResponse {
   readonly lastDay: string | null
   readonly confirmation: { readonly messages: 1; readonly before: string } | null
   readonly rules: readonly { readonly id: string; readonly citation: string }[]
+  /** If it was asked for; null if it could not be recorded. */
+  readonly receipt?: string | null | undefined
 }
 
 export const optOutEndpoint = defineEndpoint<OptOutRequest, OptOutResponse>({
@@ -259,6 +267,14 @@ export const optOutEndpoint = defineEndpoint<OptOutRequest, OptOutResponse>({
       .nullable()
       .describe('One text without marketing may confirm it until then; null: send none'),
     rules: z.array(z.object({ id: z.string(), citation: z.string() })),
+    receipt: z
+      .string()
+      .nullable()
+      .optional()
+      .describe(
+        'If it was asked for: a signed note with the number of its record; null if it could not be recorded. The opt-out is in ' +
+          'force all the same',
+      ),
   }),
   errors: 'problem',
 })

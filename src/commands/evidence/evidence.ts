@@ -1,6 +1,7 @@
 /** `callgate evidence ...`: what shows that the records are right and complete. */
 import type { RegisterCommand } from '../command.js'
 import { registerNewOrigin } from './new-origin.js'
+import { registerProof } from './proof.js'
 import { registerReconcile } from './reconcile.js'
 import { registerReplay } from './replay.js'
 import { registerVerify } from './verify.js'
@@ -13,4 +14,5 @@ export const registerEvidence: RegisterCommand = (program, terminal) => {
   registerReconcile(group, terminal)
   registerVerify(group, terminal)
   registerNewOrigin(group, terminal)
+  registerProof(group, terminal)
 }

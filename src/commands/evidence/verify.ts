@@ -49,7 +49,7 @@ export const registerVerify: RegisterCommand = (group, terminal) => {
     asResult(async (options: VerifyOptions, invoked: Command) => {
       const folder = options.journal ?? join(loadCommandSettings(invoked).dataDir, 'journal')
       const key = options.key === undefined ? undefined : parseKey(options.key)
-      const heads = options.head.map((name) => ({ name, signed: readHeadFile(name) }))
+      const heads = options.head.map((name) => ({ name, signed: readTextFile(name) }))
       const verification = verifyJournal({ folder: resolve(folder), key, heads })
       terminal.out(options.json ? toJson(verification) : format(verification, heads.length))
       const code = exitCodeOf(verification)
@@ -58,7 +58,7 @@ export const registerVerify: RegisterCommand = (group, terminal) => {
   )
 }
 
-function parseKey(text: string): VerifierKey {
+export function parseKey(text: string): VerifierKey {
   try {
     return parseVerifierKey(text)
   } catch (cause) {
@@ -66,11 +66,11 @@ function parseKey(text: string): VerifierKey {
   }
 }
 
-function readHeadFile(path: string): string {
+export function readTextFile(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    throw new CommandFailure(`--head ${path}: ${getErrorMessage(cause)}`)
+    throw new CommandFailure(`${path}: ${getErrorMessage(cause)}`)
   }
 }
 

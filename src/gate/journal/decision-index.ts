@@ -281,6 +281,18 @@ export class DecisionIndex {
     }
   }
 
+  /** Number of the record of a decision; `undefined` if the journal has none. Throws as {@link DecisionIndex.find} does. */
+  findSeq(id: string): number | undefined {
+    const row = this.#findDecision.get(id)
+    if (row === undefined || row.segment === null) return undefined
+    const reader = new RecordReader(this.#journalFolder)
+    try {
+      return reader.read({ segment: row.segment, offset: row.byte_offset })?.seq
+    } finally {
+      reader.close()
+    }
+  }
+
   #readDecision(row: DecisionRow, reader: RecordReader): DecisionDocument | undefined {
     if (row.segment === null) return JSON.parse(row.body)
     const { id, segment, byte_offset: offset } = row

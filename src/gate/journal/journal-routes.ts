@@ -27,7 +27,7 @@ import type { DecisionStore } from './projection/decision-store.js'
 type SharedDecisions = Pick<DecisionStore, 'find' | 'findNotes'>
 
 export interface JournalRoutesDeps {
-  readonly journal: Pick<Journal, 'find' | 'index' | 'origin' | 'record'>
+  readonly journal: Pick<Journal, 'addReceipt' | 'find' | 'index' | 'origin' | 'record'>
   /** Has the decisions of all servers, if there may be several. */
   readonly shared?: SharedDecisions | undefined
   readonly counters: ReportCounters
@@ -55,7 +55,7 @@ export function journalRoutes(deps: JournalRoutesDeps): readonly Route[] {
       await deps.importedAttempts.add(caller, imported)
       return { recorded: true } as const
     }),
-    createRoute(optOutEndpoint, async (caller, request) => {
+    createRoute(optOutEndpoint, async (caller, { receipt, ...request }) => {
       const { decisionId, channel, source } = request
       const call = decisionId ? await findCall(deps, caller, decisionId) : request
       const recorded = await optOuts.record(caller, {
@@ -65,9 +65,26 @@ export function journalRoutes(deps: JournalRoutesDeps): readonly Route[] {
         projectId: request.projectId ?? call.projectId,
         campaignId: request.campaignId ?? (request.projectId ? undefined : call.campaignId),
       })
-      return toOptOutResponse(recorded)
+      const response = toOptOutResponse(recorded)
+      if (!receipt) return response
+      const about = { accountId: caller.accountId, number: call.number, projectId: call.projectId }
+      return { ...response, receipt: await makeReceipt(deps, about, response) }
     }),
   ]
+}
+
+/** Null if it cannot be recorded: the opt-out is in force all the same. */
+async function makeReceipt(
+  { journal }: Pick<JournalRoutesDeps, 'journal'>,
+  about: { readonly accountId: string } & Pick<OptOutRequest, 'number' | 'projectId'>,
+  { scope, receivedAt, effectiveAt }: OptOutResponse,
+): Promise<string | null> {
+  try {
+    const content = { what: 'opt-out', ...about, scope, receivedAt, effectiveAt }
+    return await journal.addReceipt(content)
+  } catch {
+    return null
+  }
 }
 
 function toOptOutResponse(recorded: RecordedOptOut & OptOutTerms): OptOutResponse {

@@ -16,6 +16,8 @@ import { computeBackoffMs } from '../../runtime/backoff.js'
 import { monotonicSeconds, sleep } from '../../runtime/runtime.js'
 import { startThread, type Thread } from '../../runtime/thread.js'
 import type { OpenedFile } from '../../storage/open-files.js'
+import { signReceipt } from '../../transparency/receipt.js'
+import type { SigningKey } from '../../transparency/signed-note.js'
 import { type DecisionDocument, encodeDecision, withOutcome } from '../decision-document.js'
 import { DecisionIndex, type ErasureNote, type OutcomeNote } from './decision-index.js'
 import { FrameBlocks, type OnWritten, selectBatch, type WaitingRecord } from './frame-blocks.js'
@@ -79,6 +81,7 @@ export class Journal implements OutcomeRecorder {
   #index: DecisionIndex | undefined
   #writer: Thread<FrameRun, boolean> | undefined
   #updates: IndexUpdates | undefined
+  #key: SigningKey | undefined
   /** Number of the latest decision of each account. */
   readonly #lastSeqByAccount = new Map<string, number>()
   #nextSeq = 0
@@ -158,7 +161,7 @@ export class Journal implements OutcomeRecorder {
     const index = this.#openIndex()
     index.claim(origin, readBeginning(folder))
     const { nextSeq, removedBytes } = recoverJournal(folder, origin, index.nextSeq)
-    openTree(folder, keyPath, nextSeq)
+    this.#key = openTree(folder, keyPath, nextSeq)
     this.#origin = origin.toString('hex')
     this.#nextSeq = nextSeq
     this.#openedSeq = nextSeq
@@ -323,6 +326,19 @@ export class Journal implements OutcomeRecorder {
     return this.#index
   }
 
+  /** Adds what a person is told, and returns it as a signed receipt once it is on disk. Rejects if it is not. */
+  addReceipt(content: object): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const [seq, body, at] = [this.#nextSeq, JSON.stringify(content), this.#options.clock.now()]
+      const onWritten = (cause?: unknown) => {
+        if (cause === undefined && this.#key) resolve(signReceipt({ seq, body }, this.#key))
+        else reject(cause ?? new Error('the journal is not open'))
+      }
+      this.#enqueue({ kind: 'receipt', at, body }, '', onWritten)
+      this.#flush()
+    })
+  }
+
   #enqueueNote(kind: RecordKind, content: object): void {
     this.#enqueue({ kind, at: this.#options.clock.now(), body: JSON.stringify(content) })
   }
@@ -360,7 +376,7 @@ export class Journal implements OutcomeRecorder {
       decisionId,
       onWritten,
       startsSegment: kind === 'erasure',
-      isSettled: kind !== 'decision',
+      isSettled: kind !== 'decision' && onWritten === undefined,
       enqueuedAtSeconds: monotonicSeconds(),
     })
   }
@@ -419,7 +435,7 @@ export class Journal implements OutcomeRecorder {
   #refuse(entry: WaitingRecord, cause: unknown): void {
     if (entry.isSettled) return
     entry.isSettled = true
-    this.#options.observer.onUnrecorded(entry.decisionId ?? '', cause)
+    if (entry.decisionId !== '') this.#options.observer.onUnrecorded(entry.decisionId, cause)
     entry.onWritten?.(cause)
   }
 

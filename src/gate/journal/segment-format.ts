@@ -20,7 +20,7 @@ import { saltBytes } from '../../transparency/log-entry.js'
 /**
  * An amendment replaces a decision of the same id that changed before its answer left. An erasure says that
  * a number is to be taken out of the segments before it, and a notice which records were changed by that, or removed
- * since they had expired.
+ * since they had expired. A receipt is what a person got who opted out.
  */
 export const recordKinds = {
   decision: 1,
@@ -30,6 +30,7 @@ export const recordKinds = {
   opened: 7,
   audit: 9,
   notice: 10,
+  receipt: 11,
 } as const
 export type RecordKind = keyof typeof recordKinds
 

@@ -77,7 +77,7 @@ export class NumberEraser {
   /** As {@link NumberEraser.eraseDecision}, for a record of any kind. */
   eraseRecord({ kind, body }: JournalRecord): Buffer | undefined {
     if (kind === 'decision' || kind === 'amendment') return this.eraseDecision(body)
-    const isText = kind === 'outcome' || kind === 'audit'
+    const isText = kind === 'outcome' || kind === 'audit' || kind === 'receipt'
     return isText && this.mayHaveNumber(body) ? this.eraseText(body) : undefined
   }
 }

@@ -23,12 +23,13 @@ const restoreAdvice = 'Restore it from a backup'
 
 /**
  * Checks at the start that the tree of a journal is whole, and that the journal, whose next record has number `nextSeq`,
- * has the records that were signed. Makes the tree and its key if there is none. Throws {@link DataFileError}.
+ * has the records that were signed. Makes the tree and its key if there is none. Returns the key. Throws
+ * {@link DataFileError}.
  */
-export function openTree(journalFolder: string, keyPath: string, nextSeq: number): void {
+export function openTree(journalFolder: string, keyPath: string, nextSeq: number): SigningKey {
   const key = openSigningKey(journalFolder, keyPath)
   const { size } = readHead(treeFolder(journalFolder), key)
-  if (size < nextSeq) return
+  if (size < nextSeq) return key
   const rule = `the journal ends with record ${nextSeq - 1}, but record ${size} was signed`
   throw new DataFileError(journalFolder, `${rule}. Restore a later backup of the folder`)
 }
