@@ -3,7 +3,6 @@
  * audited, or says why it is not. A new endpoint or table fails here until somebody has decided.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { AuditRow } from '../../src/storage/tables.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
@@ -467,31 +466,4 @@ it('rows of opt-outs that are stored at once are complete, whoever reads when', 
   isDone = true
   await reading
   expect(seen).toEqual(Array.from({ length: 40 }, (_, index) => before + 1 + index))
-})
-
-it.runIf(isPostgres())('waits for the transaction before, which commits first', async () => {
-  const { db } = running.callgate.storage
-  const { recordAudit } = await import('../../src/storage/audit/audit-log.js')
-  const order: string[] = []
-  const entry = {
-    ...{ by: { who: 'x', door: 'y' }, accountId: 'main', action: 'z' },
-    ...{ subject: { kind: 'k', id: 'i' }, at: 0 },
-  }
-  let second: Promise<void> = Promise.resolve()
-  await db.transaction().execute(async (first) => {
-    await recordAudit(first, entry)
-    second = db.transaction().execute(async (transaction) => {
-      await recordAudit(transaction, entry)
-      order.push('second')
-    })
-    // It is waiting for the lock, as PostgreSQL says, and has not taken a number.
-    for (let waiting = 0; waiting === 0; ) {
-      const { rows } = await sql<{ count: number }>`select count(*)::int as count from pg_locks
-        where not granted`.execute(first)
-      waiting = rows[0]?.count ?? 0
-    }
-    order.push('first')
-  })
-  await second
-  expect(order).toEqual(['first', 'second'])
 })

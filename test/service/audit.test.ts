@@ -1,12 +1,21 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 import { noLimits, serverAuthor } from '../../src/domain/caller.js'
-import { type AuditQuestion, AuditTrail, listAfter } from '../../src/service/audit/audit-trail.js'
+import {
+  type AuditQuestion,
+  AuditTrail,
+  deleteOldAudit,
+  listAfter,
+} from '../../src/service/audit/audit-trail.js'
 import { createReadLog } from '../../src/service/audit/read-log.js'
 import { hashNumber, recordAudit } from '../../src/storage/audit/audit-log.js'
+import { openDatabase } from '../../src/storage/engine.js'
 import type { Db } from '../../src/storage/tables.js'
 import { useDatabase } from '../support/database.js'
 import { caller } from '../support/service-subjects.js'
 import { testClock } from '../support/test-clock.js'
+import { engineOf, isPostgres } from '../support/test-engine.js'
 
 const database = useDatabase()
 const clock = testClock('2026-11-26T12:00:00Z')
@@ -171,4 +180,47 @@ describe('reading the audit table', () => {
     expect(await ids(2, 2)).toEqual(['3c'])
     expect(await ids(3, 2)).toEqual([])
   })
+})
+
+it.runIf(isPostgres())('a row waits for the one before, until that is committed', async () => {
+  const { folder } = database
+  const place = { dataDir: folder, lockWaitMs: 100, blockForLockMs: 0, ...engineOf(folder) }
+  const other = await openDatabase(place)
+  try {
+    const order: string[] = []
+    let second: Promise<void> = Promise.resolve()
+    await database.db.transaction().execute(async (first) => {
+      await record(first, 'first')
+      second = other.db.transaction().execute(async (transaction) => {
+        await record(transaction, 'second')
+        order.push('second')
+      })
+      // PostgreSQL says that it waits for a lock.
+      for (let waiting = 0; waiting === 0; await nextTurn()) {
+        const { rows } = await sql<{ count: number }>`
+          select count(*)::int as count from pg_locks where not granted`.execute(first)
+        waiting = rows[0]?.count ?? 0
+      }
+      expect(await listAfter(other.reads, 0, 10)).toEqual([])
+      order.push('first')
+    })
+    await second
+    expect(order).toEqual(['first', 'second'])
+    const rows = await listAfter(database.db, 0, 10)
+    expect(rows.map(({ seq, subject }) => `${seq} ${subject.id}`)).toEqual(['1 first', '2 second'])
+  } finally {
+    await other.close()
+  }
+})
+
+it('rows are deleted when they are older than the settings say, and numbers go on after them', async () => {
+  const { db, storage } = database
+  await db.transaction().execute((transaction) => record(transaction, 'old'))
+  expect(await deleteOldAudit(storage, at)).toBe(false)
+  expect(await readAll()).toHaveLength(1)
+  expect(await deleteOldAudit(storage, at + 1)).toBe(false)
+  expect(await readAll()).toEqual([])
+  await db.transaction().execute((transaction) => record(transaction, 'new'))
+  expect(await readAll()).toMatchObject([{ seq: 2, subject: 'new' }])
+  await expect(db.deleteFrom('audit').execute()).rejects.toThrow('neither changed nor deleted')
 })

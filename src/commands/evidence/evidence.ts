@@ -13,6 +13,7 @@ export const registerEvidence: RegisterCommand = (program, terminal) => {
   registerReplay(group, terminal)
   registerReconcile(group, terminal)
   registerVerify(group, terminal)
+  registerNewOrigin(group, terminal)
   registerProof(group, terminal)
   registerNewOrigin(group, terminal)
 }

@@ -25,7 +25,6 @@ export function asResult<Args extends readonly unknown[]>(
         cause instanceof SettingsError ||
         cause instanceof AppError ||
         cause instanceof DataFileError ||
-        cause instanceof RangeError ||
         (cause instanceof CommandFailure && cause.message !== '')
       throw isExpected ? new CommandFailure(cause.message, misuseCode) : cause
     }

@@ -170,7 +170,8 @@ function findPeriod(legs: readonly BilledLeg[], stated: TimeRange): TimeRange {
     last = Math.max(last, orStartsAt)
   }
   const since = Number.isFinite(stated.since) ? stated.since : first
-  const until = Number.isFinite(stated.until) ? stated.until : last + 1
+  // Most files have whole seconds.
+  const until = Number.isFinite(stated.until) ? stated.until : last + 1_000
   if (Number.isFinite(since) && Number.isFinite(until))
     return { since, until: Math.max(since, until) }
   throw new CommandFailure(

@@ -1,5 +1,5 @@
 /** Every server over a PostgreSQL shows the decisions of all, also those of a server that is gone. */
-import { cpSync, readdirSync, rmSync } from 'node:fs'
+import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { readOrigin } from '../../../src/gate/journal/journal-origin.js'
@@ -86,6 +86,26 @@ it('the server that made a decision shows what another one has noted about its c
   for (const on of [first, second]) {
     expect((await read(on, id)).body).toMatchObject({ id, outcome })
   }
+})
+
+it('what is judged again, and compared with a bill, are the decisions of all servers', async () => {
+  const [one, two] = [await decide(first), await decide(second, '3055550100')]
+  const [found, other] = [await readProjected(second, one.id), await readProjected(first, two.id)]
+  const shown = JSON.stringify([found, other])
+  for (const { id } of [one, two]) {
+    const { code, out, err } = await callgate(['evidence', 'replay', id], cluster.environment)
+    expect([code, err], out).toEqual([0, ''])
+    expect(out).toContain('\n1 give the same bytes\n')
+  }
+  const bill = join(cluster.folder, 'bill.csv')
+  const rows = (JSON.parse(shown) as { number: string; decidedAt: string }[]).map(
+    ({ number, decidedAt }) => `${number},${decidedAt}\n`,
+  )
+  writeFileSync(bill, `called,start\n${rows.join('')}`)
+  const args = ['evidence', 'reconcile', bill, '--account', 'sandbox', '--slack', '1s']
+  const { code, out, err } = await callgate(args, cluster.environment)
+  expect([code, err], out).toEqual([0, ''])
+  expect(out).toContain('\n0 legs have their allow by its id, 2 by number and time\n')
 })
 
 it('the journal goes on without PostgreSQL, and what it has is there afterwards', async () => {

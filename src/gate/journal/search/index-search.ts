@@ -167,8 +167,7 @@ export class IndexSearch implements DecisionSearch {
     const from = toIdPrefix(Math.max(0, filter.from ?? 0))
     const rows: FoundRow[] = []
     let examined: FoundRow | undefined
-    const found = sources.map((source, index) => this.#iterate(source, index, below, from))
-    for (const row of mergeRows(found)) {
+    for (const row of this.#iterate(sources, below, from)) {
       if (rows.length === limit || isSpent(budget)) return { rows, last: examined }
       examined = row
       budget.rows -= 1
@@ -204,11 +203,21 @@ export class IndexSearch implements DecisionSearch {
     }
   }
 
-  /** A statement has one iterator at a time, so that each of several sources has its own. */
-  #iterate({ from, values }: RowSource, name: number, below: string, since: string) {
-    const sql = `select * from decisions ${from} and id < ? and id >= ? order by id desc`
-    const rows = this.#prepare(sql, name).iterate(...values, below, since)
-    return rows as IterableIterator<FoundRow>
+  /** Prepares all statements before the first is used: none can be prepared while another one gives rows. */
+  #iterate(sources: readonly RowSource[], below: string, since: string): Iterable<FoundRow> {
+    // A statement gives the rows of one source at a time.
+    const statements = sources.map(({ from }, index) =>
+      this.#prepare(
+        `select * from decisions ${from} and id < ? and id >= ? order by id desc`,
+        index,
+      ),
+    )
+    return mergeRows(
+      statements.map((statement, index) => {
+        const rows = statement.iterate(...(sources[index]?.values ?? []), below, since)
+        return rows as IterableIterator<FoundRow>
+      }),
+    )
   }
 
   #readDecisions(
@@ -226,7 +235,7 @@ export class IndexSearch implements DecisionSearch {
         latest = row
         const document = readDecision(row, { reader, folder: this.#folder, indexPath: this.#path })
         // It may have been erased since, and a row that was forged shows nothing.
-        if (document && isSearched(document, request)) {
+        if (document?.accountId === request.caller.accountId && isSearched(document, request)) {
           decisions.push(withOutcome(document, this.#findOutcome(row.id)))
         }
       }
@@ -245,7 +254,8 @@ export class IndexSearch implements DecisionSearch {
     const key = `${name} ${sql}`
     const known = this.#statements.get(key)
     if (known) return known
-    const statement = this.#open().prepare<string[], unknown>(sql)
+    if (!this.#connection) throw new TypeError('the index is not open')
+    const statement = this.#connection.prepare<string[], unknown>(sql)
     this.#statements.set(key, statement)
     return statement
   }
