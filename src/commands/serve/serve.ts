@@ -3,6 +3,7 @@
 import type { Command } from 'commander'
 import type { OpenAppOptions } from '../../app/app-context.js'
 import { type Callgate, openCallgate } from '../../app/callgate.js'
+import { createAuditEntries } from '../../app/journal/audit-entries.js'
 import { openWitnesses, type Witnesses } from '../../app/journal/witnesses.js'
 import { Reloader } from '../../app/reloader.js'
 import { ServiceThreads } from '../../app/service-threads.js'
@@ -130,6 +131,9 @@ async function serveUntil(
     callgate.backgroundJobs.start()
     callgate.erasureTask.start()
     callgate.projection?.start()
+    const auditEntries = createAuditEntries(callgate, callgate.journal)
+    auditEntries.start()
+    opened.push(() => auditEntries.close())
     witnesses?.start()
     checkDatabasePages(callgate)
     opened.push(() => server.close())

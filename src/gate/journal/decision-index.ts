@@ -52,7 +52,8 @@ const schema = `
   drop table if exists carried_over;
   create table journal_position (
     id integer primary key check (id = 1), origin blob not null, next_seq integer not null,
-    removed_before integer not null, last_at integer not null, last_segment integer, last_offset integer);
+    removed_before integer not null, last_at integer not null, last_segment integer, last_offset integer,
+    audited_seq integer not null default 0);
   create table decisions (
     account_id text not null, id text not null, decided_at integer not null,
     what_if integer not null, segment integer, byte_offset integer, body text, number text, decision text,
@@ -105,7 +106,7 @@ export class DecisionIndex {
 
   /** Makes a new index that of a journal. Throws {@link DataFileError} if it is that of another one. */
   claim(origin: Uint8Array, begins: JournalBeginning): void {
-    const claim = 'insert or ignore into journal_position values (1, ?, 1, 0, 0, null, null)'
+    const claim = 'insert or ignore into journal_position values (1, ?, 1, 0, 0, null, null, 0)'
     this.#connection.prepare(claim).run(Buffer.from(origin))
     const claimed = this.#connection
       .prepare<[], Buffer>('select origin from journal_position')
@@ -213,6 +214,12 @@ export class DecisionIndex {
     return position.pluck().get() ?? 1
   }
 
+  /** Number of the last row of the audit table that is in the journal. */
+  get auditedSeq(): number {
+    const audited = this.#connection.prepare<[], number>('select audited_seq from journal_position')
+    return audited.pluck().get() ?? 0
+  }
+
   /** Adds the next records; all or none. The same records again change nothing. */
   add(records: readonly PlacedRecord[]): void {
     const last = records.at(-1)
@@ -228,6 +235,12 @@ export class DecisionIndex {
     const { kind } = record
     if (kind === 'decision' || kind === 'amendment') this.#addDecision(record)
     else if (kind === 'outcome') this.#addOutcome(JSON.parse(record.body.toString()) as OutcomeNote)
+    else if (kind === 'audit') this.#noteAudited(JSON.parse(record.body.toString()))
+  }
+
+  #noteAudited({ seq }: { readonly seq: number }): void {
+    const note = 'update journal_position set audited_seq = max(audited_seq, ?)'
+    this.#connection.prepare(note).run(seq)
   }
 
   #addDecision({ at, body, segment, offset }: PlacedRecord): void {
