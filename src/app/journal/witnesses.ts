@@ -1,7 +1,7 @@
 /** Has the heads of the journal kept outside its folder, and finds out that it was rolled back. */
 import { join } from 'node:path'
 import type { Settings } from '../../config/settings.js'
-import { DataFileError } from '../../errors.js'
+import { DataFileError, getErrorMessage } from '../../errors.js'
 import type { HeadSenderRequest, KeeperStatus } from '../../evidence/witness/head-sender.js'
 import type { ReadinessCheck } from '../../http/health.js'
 import type { Metrics } from '../../observability/metrics.js'
@@ -68,13 +68,19 @@ export class Witnesses {
 
   /**
    * To be called before the journal is opened, and anything is written to it. Throws {@link DataFileError} if a
-   * witness that answers has a head that the journal does not go on from.
+   * witness that answers has a head that the journal does not go on from, or the newest head cannot be read.
    */
   async requireContinuation(): Promise<void> {
-    const statuses = await this.#ask(startWaitMs)
+    const folder = join(this.#deps.settings.dataDir, 'journal')
+    let statuses: readonly KeeperStatus[]
+    try {
+      statuses = await this.#ask(startWaitMs)
+    } catch (cause) {
+      const why = getErrorMessage(cause)
+      throw new DataFileError(folder, `its newest signed head cannot be read: ${why}`, cause)
+    }
     const problem = describeConflicts(statuses)
-    if (problem === undefined) return
-    throw new DataFileError(join(this.#deps.settings.dataDir, 'journal'), problem)
+    if (problem !== undefined) throw new DataFileError(folder, problem)
   }
 
   start(): void {

@@ -164,7 +164,7 @@ describe('a server with a witness', () => {
     await second.end('SIGTERM')
   })
 
-  it('starts when its witness is away', async () => {
+  it('starts when its witness is away, but not with a head that nobody can be sent', async () => {
     const first = await serve(environment())
     await first.end('SIGTERM')
     writeFileSync(logs(), '')
@@ -174,6 +174,12 @@ describe('a server with a witness', () => {
     const second = await serve(environment(witness))
     expect(await readiness(second)).toMatchObject({ ready: true })
     await second.end('SIGTERM')
+    writeFileSync(join(journal(), 'tree/key'), 'x')
+    const refused = await callgate(['serve'], { ...environment(witness), CALLGATE_HTTP_PORT: '0' })
+    expect(refused.code).toBe(1)
+    expect(refused.err).toMatch(
+      /callgate: \S+journal: its newest signed head cannot be read: 'x' is no/,
+    )
   })
 
   it('goes on under another name after a restore', async () => {
