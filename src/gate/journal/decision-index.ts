@@ -14,7 +14,7 @@ import { type PlacedRecord, RecordReader } from './journal-reader.js'
 import { mergeOutcome } from './merge-outcome.js'
 import { toIdPrefix } from './projection/decision-months.js'
 import { type DecisionRow, readDecision } from './search/indexed-decision.js'
-import { readHead, type SearchedFields } from './search/searched-fields.js'
+import { type DecisionHead, findProjectCode, readHead } from './search/searched-fields.js'
 
 /** The body of an outcome record: what was noted about a call. */
 export interface OutcomeNote {
@@ -57,11 +57,12 @@ const schema = `
   create table decisions (
     account_id text not null, id text not null, decided_at integer not null,
     what_if integer not null, segment integer, byte_offset integer, body text, number text, decision text,
-    reason text, call_kind text, via text, project_id text, campaign_id text, key_id text, reference text,
+    reason text, call_kind text, via text, project_code text, campaign_id text, key_id text, reference text,
     primary key (account_id, id)) without rowid;
   create unique index decisions_by_id on decisions (id);
   create index decisions_by_number on decisions (account_id, number);
   create index decisions_by_reason on decisions (account_id, reason) where reason <> 'permitted';
+  create index blocked_decisions on decisions (account_id, id) where decision = 'block';
   create index decisions_by_reference on decisions (account_id, reference) where reference is not null;
   create table call_outcomes (
     decision_id text primary key, outcome text not null) without rowid;
@@ -369,17 +370,17 @@ const fieldColumns = [
   'reason',
   'call_kind',
   'via',
-  'project_id',
+  'project_code',
   'campaign_id',
   'key_id',
   'reference',
 ] as const
 
 /** In the order of {@link fieldColumns}. */
-function toColumns(fields: SearchedFields): readonly (string | null)[] {
-  const { number, decision, reason, callKind, via, projectId, campaignId, keyId, reference } =
-    fields
-  const texts = [number, decision, reason, callKind, via, projectId, campaignId, keyId, reference]
+function toColumns(head: DecisionHead): readonly (string | null)[] {
+  const { accountId, number, decision, reason, callKind, via, campaignId, keyId, reference } = head
+  const projectCode = findProjectCode(accountId, head)
+  const texts = [number, decision, reason, callKind, via, projectCode, campaignId, keyId, reference]
   return texts.map((text) => text ?? null)
 }
 

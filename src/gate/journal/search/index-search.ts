@@ -6,6 +6,7 @@ import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import type { CallOutcome } from '../../../domain/call-outcome.js'
+import { canUseScope, type ScopeChoice } from '../../../domain/caller.js'
 import type { Clock, Instant } from '../../../domain/time/clock.js'
 import { AppError, getErrorMessage } from '../../../errors.js'
 import { monotonicSeconds } from '../../../runtime/runtime.js'
@@ -20,37 +21,32 @@ import type {
   SearchRequest,
 } from './decision-search.js'
 import { type DecisionRow, readDecision } from './indexed-decision.js'
-import { isSearched, type SearchedFields } from './searched-fields.js'
+import { isSearched } from './searched-fields.js'
 
 export interface IndexSearchOptions {
   /** Has the journal and its index. */
   readonly dataDir: string
   readonly clock: Pick<Clock, 'now'>
-  /** How many rows of the index are examined for one page, at most. */
+  /** How many rows of the index are examined for one page, about. */
   readonly maxRows?: number
-  /** After so long a page ends where it is. */
+  /** So long it looks for rows, and so long it reads their records: then the page ends where it is. */
   readonly maxSeconds?: number
 }
 
-const defaultMaxRows = 5_000
-const defaultMaxSeconds = 0.012
+const defaultMaxRows = 20_000
+const defaultMaxSeconds = 0.008
+/** Examined in one statement; the clock is read in between. */
+const maxChunkRows = 500
+/** More than there are of usual searches. */
+const maxStatements = 200
 /** Greater than every id. */
 const afterAllIds = '~'
 /** Of most decisions, so that no index has it. */
 const usualReason = 'permitted'
 
 type FoundRow = DecisionRow & {
-  readonly decided_at: Instant
-  readonly what_if: number
-  readonly number: string
-  readonly decision: DecisionDocument['decision']
-  readonly reason: string
-  readonly call_kind: string
-  readonly via: string
-  readonly project_id: string | null
+  readonly project_code: string | null
   readonly campaign_id: string | null
-  readonly key_id: string | null
-  readonly reference: string | null
 }
 
 interface PositionRow {
@@ -61,29 +57,23 @@ interface PositionRow {
   readonly last_offset: number | null
 }
 
-/** What one page may still take. */
-interface Budget {
-  rows: number
-  readonly untilSeconds: number
-}
-
-/** Rows of an account, the greatest id first: all, or those with one value. */
-interface RowSource {
-  readonly from: string
+/** A condition of SQL, and the values of its parameters. */
+interface Condition {
+  readonly sql: string
   readonly values: readonly string[]
 }
 
 interface FoundRows {
   readonly rows: readonly FoundRow[]
-  /** The last one that was examined, if there may be more. */
-  readonly last: FoundRow | undefined
+  /** Rows with ids from this one on were examined; absent if all were. */
+  readonly next: string | undefined
 }
 
 export class IndexSearch implements DecisionSearch {
   readonly #options: IndexSearchOptions
   readonly #folder: string
   readonly #path: string
-  readonly #statements = new Map<string, Sqlite.Statement<string[], unknown>>()
+  readonly #statements = new Map<string, Sqlite.Statement<(string | number)[], unknown>>()
   #connection: Sqlite.Database | undefined
   /** Of the file that is open: it may be deleted, and is made again then. */
   #fileId: bigint | undefined
@@ -95,19 +85,16 @@ export class IndexSearch implements DecisionSearch {
   }
 
   async search(request: SearchRequest): Promise<SearchPage> {
-    const { maxRows = defaultMaxRows, maxSeconds = defaultMaxSeconds, clock } = this.#options
-    const now = clock.now()
+    const now = this.#options.clock.now()
     const connection = this.#open()
     // All statements of a page see the same rows.
     connection.exec('begin')
     try {
-      const budget = { rows: maxRows, untilSeconds: monotonicSeconds() + maxSeconds }
       const position = this.#readPosition()
-      const found = this.#findRows(request, budget)
-      const { decisions, last } = this.#readDecisions(found, request, budget)
+      const { decisions, next } = this.#readDecisions(this.#findRows(request), request)
       return {
         decisions,
-        ...(last && { next: last.id, searchedBackTo: readIdInstant(last.id) ?? last.decided_at }),
+        ...(next !== undefined && { next, searchedBackTo: readIdInstant(next) ?? now }),
         completeUntil: this.#isCurrent(position) ? now : position.last_at,
         ...(position.removed_before > 0 && { removedBefore: position.removed_before }),
       }
@@ -159,87 +146,74 @@ export class IndexSearch implements DecisionSearch {
     }
   }
 
-  #findRows({ caller, filter, before, limit }: SearchRequest, budget: Budget): FoundRows {
-    const { accountId } = caller
-    const sources = this.#chooseSources(accountId, filter)
-    const to = filter.to === undefined ? afterAllIds : toIdPrefix(Math.max(0, filter.to))
-    const below = before !== undefined && before < to ? before : to
-    const from = toIdPrefix(Math.max(0, filter.from ?? 0))
+  #findRows(request: SearchRequest): FoundRows {
+    const { caller, filter, before, limit } = request
+    const { maxRows = defaultMaxRows, maxSeconds = defaultMaxSeconds } = this.#options
+    const chunkRows = Math.min(maxChunkRows, maxRows)
+    const untilSeconds = monotonicSeconds() + maxSeconds
+    const { findBoundary, findMatches } = this.#prepareSearch(request)
+    const { from, to } = toIdRange(filter)
+    let below = before !== undefined && before < to ? before : to
     const rows: FoundRow[] = []
-    let examined: FoundRow | undefined
-    for (const row of this.#iterate(sources, below, from)) {
-      if (rows.length === limit || isSpent(budget)) return { rows, last: examined }
-      examined = row
-      budget.rows -= 1
-      if (row.what_if === 0 && isSearched(toFields(row), { filter, caller })) rows.push(row)
-    }
-    return { rows, last: undefined }
-  }
-
-  /** Of the index that gives the fewest rows. */
-  #chooseSources(accountId: string, filter: DecisionFilter): readonly RowSource[] {
-    const { number, reference, reason, decision } = filter
-    if (number !== undefined) return [{ from: fromNumber, values: [accountId, number] }]
-    if (reference !== undefined) return [{ from: fromReference, values: [accountId, reference] }]
-    if (reason !== undefined && reason !== usualReason) {
-      return [{ from: fromReason, values: [accountId, reason] }]
-    }
-    if (decision !== 'block') return [{ from: fromAccount, values: [accountId] }]
-    const reasons = this.#listReasons(accountId)
-    return reasons.map((one) => ({ from: fromReason, values: [accountId, one] }))
-  }
-
-  /** Those that decisions of an account have, without the usual one; each by one step in the index. */
-  #listReasons(accountId: string): readonly string[] {
-    const next = this.#prepare(
-      `select min(reason) as reason from decisions indexed by decisions_by_reason where ${hasReason} and account_id = ? and reason > ?`,
-    )
-    const reasons: string[] = []
-    for (let last = ''; ; ) {
-      const { reason } = next.get(accountId, last) as { readonly reason: string | null }
-      if (reason === null) return reasons
-      reasons.push(reason)
-      last = reason
+    for (let examined = chunkRows; ; examined += chunkRows) {
+      const boundary = findBoundary(below, from, chunkRows)
+      const start = boundary ?? from
+      const missing = limit + 1 - rows.length
+      const found = findMatches(below, start, missing)
+      for (const row of found) {
+        if (rows.length === limit) return { rows, next: rows.at(-1)?.id }
+        if (canUseScope(caller, toScope(row))) rows.push(row)
+      }
+      const last = found.length === missing ? found.at(-1) : undefined
+      if (boundary === undefined && last === undefined) return { rows, next: undefined }
+      below = last?.id ?? start
+      const isSpent = examined >= maxRows || monotonicSeconds() > untilSeconds
+      if (rows.length === limit || isSpent) return { rows, next: below }
     }
   }
 
-  /** Prepares all statements before the first is used: none can be prepared while another one gives rows. */
-  #iterate(sources: readonly RowSource[], below: string, since: string): Iterable<FoundRow> {
-    // A statement gives the rows of one source at a time.
-    const statements = sources.map(({ from }, index) =>
-      this.#prepare(
-        `select * from decisions ${from} and id < ? and id >= ? order by id desc`,
-        index,
-      ),
+  /** Ids are less than `below`, and not less than `start`. */
+  #prepareSearch({ caller, filter }: SearchRequest) {
+    const { sql, values } = chooseSource(caller.accountId, filter)
+    const conditions = listConditions({ caller, filter })
+    const boundary = this.#prepare(
+      `select id from ${sql} and id < ? and id >= ? order by id desc limit 1 offset ?`,
+    ).pluck()
+    const matches = this.#prepare(
+      `select id, segment, byte_offset, body, project_code, campaign_id from ${sql} and id < ? and id >= ? ` +
+        `and what_if = 0${conditions.map((one) => ` and ${one.sql}`).join('')} order by id desc limit ?`,
     )
-    return mergeRows(
-      statements.map((statement, index) => {
-        const rows = statement.iterate(...(sources[index]?.values ?? []), below, since)
-        return rows as IterableIterator<FoundRow>
-      }),
-    )
+    const wanted = conditions.flatMap((one) => one.values)
+    return {
+      /** The id of the last of so many rows; `undefined` if there are fewer. */
+      findBoundary: (below: string, start: string, count: number) =>
+        boundary.get(...values, below, start, count - 1) as string | undefined,
+      findMatches: (below: string, start: string, atMost: number) =>
+        matches.all(...values, below, start, ...wanted, atMost) as FoundRow[],
+    }
   }
 
   #readDecisions(
-    { rows, last }: FoundRows,
+    { rows, next }: FoundRows,
     request: SearchRequest,
-    budget: Budget,
-  ): { readonly decisions: readonly DecisionDocument[]; readonly last: FoundRow | undefined } {
+  ): { readonly decisions: readonly DecisionDocument[]; readonly next: string | undefined } {
+    const { maxSeconds = defaultMaxSeconds } = this.#options
+    const untilSeconds = monotonicSeconds() + maxSeconds
     const decisions: DecisionDocument[] = []
     const reader = new RecordReader(this.#folder)
     try {
-      let latest: FoundRow | undefined
+      let last: FoundRow | undefined
       for (const row of rows) {
         // One at least, so that pages go on.
-        if (latest && monotonicSeconds() > budget.untilSeconds) return { decisions, last: latest }
-        latest = row
+        if (last && monotonicSeconds() > untilSeconds) return { decisions, next: last.id }
+        last = row
         const document = readDecision(row, { reader, folder: this.#folder, indexPath: this.#path })
         // It may have been erased since, and a row that was forged shows nothing.
         if (document?.accountId === request.caller.accountId && isSearched(document, request)) {
           decisions.push(withOutcome(document, this.#findOutcome(row.id)))
         }
       }
-      return { decisions, last }
+      return { decisions, next }
     } finally {
       reader.close()
     }
@@ -250,62 +224,63 @@ export class IndexSearch implements DecisionSearch {
     return outcome ? JSON.parse((outcome as { readonly outcome: string }).outcome) : {}
   }
 
-  #prepare(sql: string, name = 0): Sqlite.Statement<string[], unknown> {
-    const key = `${name} ${sql}`
-    const known = this.#statements.get(key)
+  #prepare(sql: string): Sqlite.Statement<(string | number)[], unknown> {
+    const known = this.#statements.get(sql)
     if (known) return known
     if (!this.#connection) throw new TypeError('the index is not open')
-    const statement = this.#connection.prepare<string[], unknown>(sql)
-    this.#statements.set(key, statement)
+    if (this.#statements.size >= maxStatements) this.#statements.clear()
+    const statement = this.#connection.prepare<(string | number)[], unknown>(sql)
+    this.#statements.set(sql, statement)
     return statement
   }
 }
 
-const hasReason = `reason <> '${usualReason}'`
-const fromAccount = 'where account_id = ?'
-const fromNumber = 'indexed by decisions_by_number where account_id = ? and number = ?'
-const fromReference = 'indexed by decisions_by_reference where account_id = ? and reference = ?'
-const fromReason = `indexed by decisions_by_reason where ${hasReason} and account_id = ? and reason = ?`
+/** Ids from one on, up to but not including the other. */
+const toIdRange = ({ from = 0, to }: DecisionFilter) => ({
+  from: toIdPrefix(Math.max(0, from)),
+  to: to === undefined ? afterAllIds : toIdPrefix(Math.max(0, to)),
+})
 
-/** The rows of several sources as those of one. */
-function* mergeRows(sources: readonly IterableIterator<FoundRow>[]): Generator<FoundRow> {
-  /** The least id first. */
-  const heads: { readonly row: FoundRow; readonly source: IterableIterator<FoundRow> }[] = []
-  const addNext = (source: IterableIterator<FoundRow>) => {
-    const next = source.next()
-    if (next.done) return
-    let place = heads.length
-    while (place > 0 && (heads[place - 1]?.row.id ?? '') > next.value.id) place -= 1
-    heads.splice(place, 0, { row: next.value, source })
+/** The index that has the fewest rows. Each has them in the order of their ids. */
+function chooseSource(accountId: string, filter: DecisionFilter): Condition {
+  const { number, reference, reason, decision } = filter
+  const through = (index: string, condition: string, ...values: readonly string[]) => ({
+    sql: `decisions indexed by ${index} where account_id = ? and ${condition}`,
+    values: [accountId, ...values],
+  })
+  if (number !== undefined) return through('decisions_by_number', 'number = ?', number)
+  if (reference !== undefined) return through('decisions_by_reference', 'reference = ?', reference)
+  if (reason !== undefined && reason !== usualReason) {
+    return through('decisions_by_reason', `reason <> '${usualReason}' and reason = ?`, reason)
   }
-  try {
-    for (const source of sources) addNext(source)
-    for (let head = heads.pop(); head; head = heads.pop()) {
-      yield head.row
-      addNext(head.source)
-    }
-  } finally {
-    for (const source of sources) source.return?.()
-  }
+  if (decision === 'block') return through('blocked_decisions', "decision = 'block'")
+  return { sql: 'decisions not indexed where account_id = ?', values: [accountId] }
 }
 
-function isSpent({ rows, untilSeconds }: Budget): boolean {
-  return rows <= 0 || (rows % rowsPerClockReading === 0 && monotonicSeconds() > untilSeconds)
+function listConditions({ filter, caller }: Pick<SearchRequest, 'filter' | 'caller'>) {
+  const { number, decision, reason, callKind, via, projectId, keyId, reference } = filter
+  const { callKinds, projects } = caller.limits
+  const columns = { number, decision, reason, via, reference, call_kind: callKind }
+  const values = { ...columns, project_code: projectId, key_id: keyId }
+  const conditions = Object.entries(values).flatMap(([column, value]): readonly Condition[] =>
+    value === undefined ? [] : [{ sql: `${column} = ?`, values: [value] }],
+  )
+  const isOneOf = (column: string, words: Iterable<string>): Condition => ({
+    sql: `${column} in (select value from json_each(?))`,
+    values: [JSON.stringify([...words])],
+  })
+  if (callKinds !== 'any') conditions.push(isOneOf('call_kind', callKinds))
+  if (projects !== 'any') {
+    const named = isOneOf('project_code', projects.codes)
+    // A campaign alone may be one of them.
+    conditions.push({ ...named, sql: `(project_code is null or ${named.sql})` })
+  }
+  return conditions
 }
 
-/** Reading the clock takes as long as a row. */
-const rowsPerClockReading = 64
-
-const toFields = (row: FoundRow): SearchedFields => ({
-  number: row.number,
-  decision: row.decision,
-  reason: row.reason,
-  callKind: row.call_kind,
-  via: row.via,
-  projectId: row.project_id ?? undefined,
-  campaignId: row.campaign_id ?? undefined,
-  keyId: row.key_id ?? undefined,
-  reference: row.reference ?? undefined,
+const toScope = ({ project_code, campaign_id }: FoundRow): ScopeChoice => ({
+  projectId: project_code ?? undefined,
+  campaignId: campaign_id ?? undefined,
 })
 
 function notAvailable(why: string): AppError {

@@ -90,9 +90,9 @@ export function isSearched(
 }
 
 /** Without a project and a campaign it is the Master Project; that of a campaign alone is not known here. */
-function findProjectCode(
+export function findProjectCode(
   accountId: string,
-  { projectId = '', campaignId = '' }: SearchedFields,
+  { projectId = '', campaignId = '' }: Pick<SearchedFields, 'projectId' | 'campaignId'>,
 ): string | undefined {
   return (
     parseProjectCode(accountId, projectId) ?? (campaignId.trim() === '' ? accountId : undefined)
