@@ -38,7 +38,16 @@ const by = (words: string) => ({ who: `user:${findUser()}`, door: `command ${wor
 
 it('names the user and the command', async () => {
   await run(registerKeys, 'keys', 'create', '--account', 'main')
-  await run(registerAccounts, 'accounts', 'shadow', 'main', '--check', 'attempts', '--because', 'a complaint')
+  await run(
+    registerAccounts,
+    'accounts',
+    'shadow',
+    'main',
+    '--check',
+    'attempts',
+    '--because',
+    'a complaint',
+  )
   const rows = await readRows()
   expect(rows.slice(0, 2)).toMatchObject([
     { action: 'pause.ordered', reason: 'a complaint', ...by('accounts shadow') },

@@ -5,7 +5,7 @@ import { defineEndpoint } from '../endpoint.js'
 import { fields, instant, optionalText } from '../fields.js'
 import { instant as instantText } from '../gate/decision-body.js'
 
-export interface AuditRequest {
+interface AuditRequest {
   readonly from?: Instant | undefined
   readonly to?: Instant | undefined
   readonly action?: string | undefined

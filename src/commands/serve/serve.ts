@@ -24,6 +24,7 @@ import { nodeRuntime } from '../../runtime/runtime.js'
 import { onHangup, waitForSignal } from '../../runtime/signals.js'
 import { CommandFailure, loadCommandSettings, type RegisterCommand } from '../command.js'
 import { findPolicyFindings } from '../doctor/policy-findings.js'
+import { AuditOfData } from './audit-of-data.js'
 import { describeGoingLive, readAccountCallStatuses } from './call-readiness.js'
 import { watchData } from './data-watch.js'
 import { findExposedFiles } from './exposed-files.js'
@@ -138,7 +139,6 @@ async function serveUntil(
     checkDatabasePages(callgate)
     opened.push(() => server.close())
     const reloader = createReloader(serviceThreads)
-    const { AuditOfData } = await import('./audit-of-data.js')
     const auditOfData = new AuditOfData(callgate, () => reloader.versions)
     auditOfData.start()
     opened.push(() => auditOfData.close())

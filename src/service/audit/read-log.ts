@@ -10,7 +10,7 @@ import {
 import type { ThreadDatabase } from '../../storage/open-database.js'
 import { runTransaction } from '../sql/account-transaction.js'
 
-export interface PersonalRead {
+interface PersonalRead {
   /** Where the request came in: `api /v1/decisions`. That of the caller when absent. */
   readonly door?: string | undefined
   /** What was read: `decisions.searched`. */
