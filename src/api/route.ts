@@ -122,7 +122,8 @@ export async function parseRequest<Request>(
     for (const scope of endpoint.scopes(request)) requireScopeAllowed(caller, scope)
   }
   if (endpoint.callKind && limits.callKinds !== 'any') {
-    requireCallKindAllowed(caller, endpoint.callKind(request))
+    const kind = endpoint.callKind(request)
+    if (kind !== undefined) requireCallKindAllowed(caller, kind)
   }
   return request
 }
