@@ -90,9 +90,7 @@ const previewSchema = z.object({
   blocked: z.number(),
   reasons: z.record(z.string(), z.number()).describe('How many rows have each reason'),
   rows: z
-    .array(
-      previewRowSchema,
-    )
+    .array(previewRowSchema)
     .readonly()
     .describe('One row for each number, in the order of the request'),
 })

@@ -19,7 +19,10 @@ const more = z.boolean().describe('There are older ones, which are left out')
 
 const notKnown = z
   .object({ known: z.literal(false), because: text })
-  .meta({ id: 'NotKnown', description: 'The part could not be read; that says nothing of what is in it' })
+  .meta({
+    id: 'NotKnown',
+    description: 'The part could not be read; that says nothing of what is in it',
+  })
 
 function part<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.union([z.object({ known: z.literal(true), ...shape }), notKnown])
@@ -320,6 +323,8 @@ export const numberEndpoint = defineEndpoint({
   method: 'GET',
   paths: ['/v1/numbers/:number'],
   accepts: ['query'],
+  // It searches the journal.
+  usesServiceThread: 'always',
   keyAlsoIn: [],
   rights: ['look-up'],
   scopes: singleScope,
@@ -334,7 +339,9 @@ export const numberEndpoint = defineEndpoint({
     askProvider: optionalFlag.describe(
       'Also ask providers, which may charge for it; without it none is asked',
     ),
-    reason: optionalText(200).describe('What the page is read for; kept with the record of the read'),
+    reason: optionalText(200).describe(
+      'What the page is read for; kept with the record of the read',
+    ),
   }),
   response,
   errors: 'problem',

@@ -3,15 +3,18 @@
  * itself, so that one that fails leaves the others. Nothing is counted, and no provider is asked unless the request says so.
  */
 import type { NumberBody, NumberParts, NumberRequest } from '../../api/records/number.js'
+import type { Settings } from '../../config/settings.js'
 import type { Caller, Right } from '../../domain/caller.js'
 import { callKinds } from '../../domain/decision.js'
 import { parseDialString } from '../../domain/phone-number.js'
-import type { Instant } from '../../domain/time/clock.js'
+import type { ComplaintSource } from '../../domain/spam-labels.js'
+import type { Clock, Instant } from '../../domain/time/clock.js'
 import { formatDay, formatInstant } from '../../domain/time/dates.js'
-import { AppError, invalidRequest } from '../../errors.js'
+import { AppError, getErrorMessage, invalidRequest } from '../../errors.js'
 import type { DecisionSearch } from '../../gate/journal/search/decision-search.js'
-import { previewDecision, toPreviewRow } from '../../gate/preview.js'
+import type { ViewOf } from '../../service/account-view.js'
 import { createReadLog } from '../../service/audit/read-log.js'
+import type { ConsentHistories } from '../../service/consent/consent-history.js'
 import { describeNoPlace, readMemberships } from '../../service/numbers/list-membership.js'
 import {
   maxRows,
@@ -21,24 +24,26 @@ import {
   readConsents,
   readOptOuts,
 } from '../../service/numbers/number-history.js'
-import { requireScope } from '../../service/projects/project-scope.js'
+import { requireScope, type ScopeResolver } from '../../service/projects/project-scope.js'
+import type { NumberRecords } from '../../service/reputation/number-records.js'
 import { chooseByAccount } from '../../service/sandbox/sandbox.js'
-import type { Callgate } from '../callgate.js'
+import type { ThreadDatabase } from '../../storage/open-database.js'
+import type { NumberQuestions } from './number-questions.js'
 
 /** What is needed of the program. */
-export type NumberPageDeps = Pick<
-  Callgate,
-  | 'settings'
-  | 'runtime'
-  | 'storage'
-  | 'projects'
-  | 'service'
-  | 'factSources'
-  | 'remote'
-  | 'viewOf'
-  | 'dryRunGate'
-> & {
+export interface NumberPageDeps {
+  /** A reload replaces them. */
+  readonly getSettings: () => Settings
+  readonly clock: Clock
+  readonly storage: ThreadDatabase
+  readonly projects: ScopeResolver
+  readonly viewOf: ViewOf<'clock' | 'numberingPlan' | 'lists'>
+  readonly consentHistories: Pick<ConsentHistories, 'judge'>
+  readonly monitor: Pick<NumberRecords, 'get'>
+  readonly complaintsFor: (accountId: string) => ComplaintSource
+  /** Logs nothing: the read of the page is one. */
   readonly search: DecisionSearch
+  readonly questions: NumberQuestions
 }
 
 /** The decisions of a page. */
@@ -47,7 +52,6 @@ const maxDecisions = 20
 interface Page extends NumberQuestion {
   readonly deps: NumberPageDeps
   readonly request: NumberRequest
-  readonly now: Instant
   readonly providers: Providers
 }
 
@@ -66,11 +70,12 @@ export async function readNumber(
   caller: Caller,
   request: NumberRequest,
 ): Promise<NumberBody> {
-  const { settings, storage, runtime, viewOf, projects } = deps
+  const { storage, clock, viewOf, projects } = deps
+  const settings = deps.getSettings()
   const { accountId } = caller
-  const now = viewOf(accountId).clock.now()
-  const asOf = formatInstant(now)
-  const source = describeSource(deps, accountId, request)
+  const asOf = formatInstant(viewOf(accountId).clock.now())
+  const providers = findProviders(settings, accountId)
+  const source = describeSource(settings, accountId, { providers, request })
   const dialed = parseDialString(request.number, new Set(settings.gate.serviceCodes))
   if (dialed.kind === 'service-code') {
     const serviceCode = 'calls to emergency and service codes are always allowed'
@@ -79,10 +84,9 @@ export async function readNumber(
   if (dialed.kind !== 'nanp') throw notANumber(request.number, dialed)
   const { number } = dialed
   const scope = await requireScope(projects, accountId, request)
-  const providers = findProviders(deps, accountId)
-  const page: Page = { deps, caller, request, number, scope, now, providers }
+  const page: Page = { deps, caller, request, number, scope, providers }
   const parts = await readParts(page)
-  await createReadLog(storage, runtime.clock)(caller, {
+  await createReadLog(storage, clock)(caller, {
     what: 'number.read',
     subject: { kind: 'number', id: number },
     rows: countRows(parts),
@@ -101,45 +105,37 @@ function notANumber(text: string, dialed: { readonly kind: string; readonly deta
 }
 
 function describeSource(
-  deps: Pick<NumberPageDeps, 'settings' | 'factSources' | 'remote'>,
+  { source }: Settings,
   accountId: string,
-  { askProvider }: Pick<NumberRequest, 'askProvider'>,
+  {
+    providers: { calls },
+    request: { askProvider },
+  }: { readonly providers: Providers; readonly request: Pick<NumberRequest, 'askProvider'> },
 ): NumberBody['source'] {
-  const kind = chooseByAccount({ real: deps.settings.source.kind, sandbox: 'sandbox' } as const)(
-    accountId,
-  )
-  const { calls } = findProviders(deps, accountId)
-  const asked =
-    calls === undefined
-      ? 'No provider is asked.'
-      : askProvider
-        ? `Of ${calls}, what decisions ask was asked for parts.now and parts.reassigned, and nothing else.`
-        : `Nothing was asked of ${calls}.`
-  const judge = {
-    embedded: 'This server judges the calls by what it has stored and imported.',
-    remote:
-      'A provider judges the calls, and what this server has stored and imported only restricts them. What the provider has on ' +
-      'file about the number is not shown.',
-    sandbox: 'This server judges the calls by the fixed facts of the sandbox and what was stored.',
-  }
-  return { kind, note: `${judge[kind]} ${asked}` }
+  const kinds = { real: source.kind, sandbox: 'sandbox' } as const
+  const kind = chooseByAccount<NumberBody['source']['kind']>(kinds)(accountId)
+  if (calls === undefined) return { kind, note: `${judges[kind]} No provider is asked.` }
+  const asked = askProvider
+    ? `${calls}: asked for parts.now and parts.reassigned, as a decision would ask; not asked for anything else.`
+    : `${calls}: not asked.`
+  return { kind, note: `${judges[kind]} ${asked}` }
 }
 
-function findProviders(
-  {
-    settings: { lookups, source },
-    factSources,
-    remote,
-  }: Pick<NumberPageDeps, 'settings' | 'factSources' | 'remote'>,
-  accountId: string,
-): Providers {
-  const reassigned = factSources.provider && lookups.asksForCalls ? [lookups.name] : []
-  const judges = remote ? [source.provider, source.secondProvider] : []
-  const names = judges.flatMap(({ baseUrl, name }) => (baseUrl === undefined ? [] : [name]))
-  const real = {
-    calls: [...names, ...reassigned].join(' and ') || undefined,
-    reassigned: reassigned[0],
-  }
+const judges = {
+  embedded: 'This server judges the calls by what it has stored and imported.',
+  remote:
+    'A provider judges the calls, and what this server has stored and imported only restricts them. What the provider has on ' +
+    'file about the number is not shown.',
+  sandbox: 'This server judges the calls by the fixed facts of the sandbox and what was stored.',
+} as const
+
+function findProviders({ lookups, source }: Settings, accountId: string): Providers {
+  const reassigned =
+    lookups.baseUrl !== undefined && lookups.asksForCalls ? lookups.name : undefined
+  const ofCalls = source.kind === 'remote' ? [source.provider, source.secondProvider] : []
+  const names = ofCalls.flatMap(({ baseUrl, name }) => (baseUrl === undefined ? [] : [name]))
+  if (reassigned !== undefined) names.push(reassigned)
+  const real = { calls: names.length > 0 ? names.join(' and ') : undefined, reassigned }
   return chooseByAccount<Providers>({ real, sandbox: {} })(accountId)
 }
 
@@ -180,7 +176,7 @@ async function readParts(page: Page): Promise<NumberParts> {
 
 /** A refusal says why in words for the caller; anything else is a fault of this server, whose words may be for nobody else. */
 async function readPart(
-  { deps: { runtime } }: Page,
+  { deps: { questions } }: Page,
   part: string,
   read: () => unknown,
 ): Promise<object> {
@@ -188,7 +184,8 @@ async function readPart(
     return { known: true, ...((await read()) as object) }
   } catch (cause) {
     if (cause instanceof AppError) return { known: false, because: cause.message }
-    runtime.log.error('a part of what is known of a number could not be read', { part, err: cause })
+    const text = cause instanceof Error ? cause.stack : undefined
+    questions.reportUnreadPart({ part, cause: text ?? getErrorMessage(cause) })
     return { known: false, because: 'it could not be read; the log of the server says why' }
   }
 }
@@ -214,7 +211,7 @@ function requireAuditRights(caller: Caller): void {
 function judge({ deps, caller, number, scope }: Page) {
   const { ebrProject, internalDncList } = scope
   const about = { number, ebrProject, internalDncList }
-  return deps.service.consentHistories.judge(caller.accountId, about)
+  return deps.consentHistories.judge(caller.accountId, about)
 }
 
 function readPlace({ deps, caller, number }: Page) {
@@ -239,9 +236,9 @@ function readPlace({ deps, caller, number }: Page) {
 }
 
 async function readCounted(page: Page) {
-  const { storage, runtime } = page.deps
+  const { storage, clock } = page.deps
   if (storage.traits.isCopy) throw notKnown('this is an edge; its center counts the calls')
-  return await readAttempts(storage.reads, page, runtime.clock.now())
+  return await readAttempts(storage.reads, page, clock.now())
 }
 
 async function readReassigned(page: Page) {
@@ -249,11 +246,12 @@ async function readReassigned(page: Page) {
   const { accountId } = caller
   const { since } = await judge(page)
   if (since === undefined) {
-    throw notKnown('there is no consent or other record in force, about whose day it could be asked')
+    throw notKnown(
+      'there is no consent or other record in force, about whose day it could be asked',
+    )
   }
   requireAsked(providers.reassigned, request)
-  const source = chooseByAccount(deps.factSources.reassigned)(accountId)
-  const found = await source.find({ accountId, number, since })
+  const found = await deps.questions.findReassignedStatus({ accountId, number, since })
   const { result, detail, report, askedAt, releasedOn } = found
   if (result === 'not-configured') {
     throw notKnown('there is neither a file nor a provider that knows of reassigned numbers')
@@ -278,14 +276,14 @@ function requireAsked(provider: string | undefined, { askProvider }: NumberReque
 }
 
 async function readLabels({ deps, caller, number }: Page) {
-  const [found] = await deps.service.monitor.get(caller, { numbers: [number] })
+  const [found] = await deps.monitor.get(caller, { numbers: [number] })
   if (!found?.scores) return { monitored: null }
   const { currScore: current, maxScore: highest, historicalScore: historical } = found.scores
   return { monitored: { current, highest, historical, labels: found.scores.labels } }
 }
 
 async function readComplaints({ deps, caller, number }: Page) {
-  const found = await deps.factSources.sourcesFor(caller.accountId).complaints.complaints([number])
+  const found = await deps.complaintsFor(caller.accountId).complaints([number])
   const complaints = found.get(number) ?? []
   return {
     complaints: complaints
@@ -323,20 +321,13 @@ async function readPreviews({ deps, caller, number, request, providers }: Page) 
   requireAsked(providers.calls, request)
   const { accountId, keyId, limits } = caller
   const { projectId, campaignId } = request
-  const mayAsk = callKinds.filter((kind) => limits.callKinds === 'any' || limits.callKinds.has(kind))
+  const kinds = callKinds.filter((kind) => limits.callKinds === 'any' || limits.callKinds.has(kind))
   const call = { accountId, keyId, projectId, campaignId, via: 'http' } as const
-  const decisions = await Promise.all(
-    mayAsk.map(async (callKind) => {
-      const judged = await previewDecision(
-        deps.dryRunGate,
-        { ...call, callKind },
-        { dialed: number },
-      )
-      const { dialed: _, number: __, postalCode: ___, ...row } = toPreviewRow(judged)
-      return { callKind, ...row }
-    }),
-  )
-  return { decisions, notAllowedToAsk: callKinds.filter((kind) => !mayAsk.includes(kind)) }
+  const decisions = await deps.questions.previewNumber({ call, number, kinds })
+  return {
+    decisions: decisions.map(({ dialed: _, number: __, postalCode: ___, ...row }) => row),
+    notAllowedToAsk: callKinds.filter((kind) => !kinds.includes(kind)),
+  }
 }
 
 /** Of records about the number; what lists say and a preview are not. */

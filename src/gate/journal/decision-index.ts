@@ -352,7 +352,8 @@ const fieldColumns = [
 
 /** In the order of {@link fieldColumns}. */
 function toColumns(fields: SearchedFields): readonly (string | null)[] {
-  const { number, decision, reason, callKind, via, projectId, campaignId, keyId, reference } = fields
+  const { number, decision, reason, callKind, via, projectId, campaignId, keyId, reference } =
+    fields
   const texts = [number, decision, reason, callKind, via, projectId, campaignId, keyId, reference]
   return texts.map((text) => text ?? null)
 }
