@@ -97,6 +97,11 @@ const commands: readonly (readonly [string, string, () => Promise<RegisterComman
     async () => (await import('./commands/records/opt-outs.js')).registerOptOuts,
   ],
   [
+    'number',
+    'show all that an account has about one number',
+    async () => (await import('./commands/records/number.js')).registerNumber,
+  ],
+  [
     'erase',
     'take a person’s number out of the records',
     async () => (await import('./commands/erase.js')).registerErase,

@@ -33,7 +33,7 @@ export interface CallServices {
   readonly internalDnc: Pick<InternalDnc, 'add' | 'remove' | 'readStatus' | 'count'>
   readonly ebrRecords: Pick<EbrRecords, 'record'>
   readonly ebrRecordList: Pick<EbrRecordList, 'confirmIdentity' | 'list' | 'remove'>
-  readonly consentHistories: Pick<ConsentHistories, 'add' | 'read'>
+  readonly consentHistories: Pick<ConsentHistories, 'add' | 'read' | 'judge'>
   readonly litigators: Pick<LitigatorCheck, 'check'>
   readonly audit: Pick<AuditTrail, 'list'>
   readonly recordRead: RecordRead

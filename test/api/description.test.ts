@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { previewEndpoint } from '../../src/api/gate/preview.js'
 import { listFileEndpoint } from '../../src/api/lists/list-file.js'
 import type { OpenApiDocument, Operation } from '../../src/api/openapi.js'
+import { numberEndpoint } from '../../src/api/records/number.js'
 import { createOptOuts } from '../../src/app/service.js'
 import { Center } from '../../src/edge/center.js'
 import { createEdgeDecisionsRoute } from '../../src/edge/edge-decisions-route.js'
@@ -39,6 +40,7 @@ function everyEndpoint() {
     ...decisionEndpoints,
     previewEndpoint,
     listFileEndpoint,
+    numberEndpoint,
     ...[
       ...createServiceRoutes(service, { wrappedRows: false }),
       ...journalRoutes({

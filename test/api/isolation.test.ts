@@ -391,6 +391,20 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
       mine: holding('dateOfLastContact'),
     },
   ],
+  number: [
+    scoped({ path: `/v1/numbers/${consented}`, query: { projectId: project } }),
+    {
+      ask: () => ({ path: `/v1/numbers/${consented}` }),
+      theirs: lacking('dateOfLastContact'),
+      mine: holding('dateOfLastContact'),
+    },
+    {
+      about: 'on the list',
+      ask: () => ({ path: `/v1/numbers/${listed}` }),
+      theirs: lacking('"optedOutBy"'),
+      mine: holding('"optedOutBy"'),
+    },
+  ],
   'litigator-get': scoped({
     path: '/v1.5/Scrub/litigator',
     query: { phoneList: consented, projId: project },

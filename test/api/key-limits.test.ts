@@ -82,6 +82,7 @@ const scoped: Readonly<Record<string, (project: string) => Ask>> = {
     },
   }),
   consents: (projectId) => ({ path: '/v1/consents', query: { number, projectId } }),
+  number: (projectId) => ({ path: `/v1/numbers/${number}`, query: { projectId } }),
   'ebr-remove': (projId) => ({ path: `${rpc}/ebr/remove`, form: { phoneList: number, projId } }),
   'litigator-get': (projId) => ({
     path: '/v1.5/Scrub/litigator',

@@ -120,6 +120,7 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
     },
   },
   consents: { needs: lookUp, ask: { path: '/v1/consents', query: { number } } },
+  number: { needs: lookUp, ask: { path: `/v1/numbers/${number}` } },
   'litigator-get': {
     needs: lookUp,
     ask: { path: '/v1.5/Scrub/litigator', query: { phoneList: number } },

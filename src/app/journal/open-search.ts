@@ -21,23 +21,40 @@ export function openSearchRoute(deps: SearchDeps): Route {
 
 /** What it needs is loaded with the first search. */
 export function openDecisionSearch(deps: SearchDeps): DecisionSearch {
+  return openWithFirstSearch(() => openLogged(deps))
+}
+
+/** For a caller that logs the read of which the search is a part. */
+export function openUnloggedSearch(deps: Omit<SearchDeps, 'door'>): DecisionSearch {
+  return openWithFirstSearch(() => open(deps))
+}
+
+function openWithFirstSearch(load: () => Promise<DecisionSearch>): DecisionSearch {
   let opened: Promise<DecisionSearch> | undefined
   return {
     search: async (request) => {
-      opened ??= open(deps)
+      opened ??= load()
       return await (await opened).search(request)
     },
   }
 }
 
-async function open({ dataDir, storage, clock, door }: SearchDeps): Promise<DecisionSearch> {
+async function openLogged({ door, ...deps }: SearchDeps): Promise<DecisionSearch> {
+  const search = await open(deps)
+  const { LoggedSearch } = await import('../../gate/journal/search/logged-search.js')
+  const { createReadLog } = await import('../../service/audit/read-log.js')
+  return new LoggedSearch(search, createReadLog(deps.storage, deps.clock), door)
+}
+
+async function open({
+  dataDir,
+  storage,
+  clock,
+}: Omit<SearchDeps, 'door'>): Promise<DecisionSearch> {
   if (storage.traits.isShared) {
     const rule = 'over PostgreSQL this server does not have the decisions of the others'
     throw new AppError('not-available', `decisions cannot be searched: ${rule}`)
   }
   const { IndexSearch } = await import('../../gate/journal/search/index-search.js')
-  const { LoggedSearch } = await import('../../gate/journal/search/logged-search.js')
-  const { createReadLog } = await import('../../service/audit/read-log.js')
-  const search = new IndexSearch({ dataDir, clock })
-  return new LoggedSearch(search, createReadLog(storage, clock), door)
+  return new IndexSearch({ dataDir, clock })
 }

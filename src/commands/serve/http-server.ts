@@ -2,6 +2,7 @@
 import type { Callgate } from '../../app/callgate.js'
 import { openSearchRoute } from '../../app/journal/open-search.js'
 import { createListFileRoute } from '../../app/lists/list-file-route.js'
+import { createNumberPageDeps, createNumberRoute } from '../../app/numbers/number-route.js'
 import { createOptOuts } from '../../app/service.js'
 import type { ServiceThreads } from '../../app/service-threads.js'
 import { version } from '../../config/version.js'
@@ -86,6 +87,7 @@ export function openHttpServer(
       storage: callgate.storage,
       clock: runtime.clock,
     }),
+    createNumberRoute(createNumberPageDeps(callgate)),
     ...permitRoutes(callgate.permits),
     createListFileRoute(callgate),
     ...warmupRoutes(warmup, { serviceCodes }),
