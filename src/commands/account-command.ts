@@ -21,7 +21,7 @@ export async function withAppContext<Result>(
 }
 
 /** The person who runs the command. */
-function describeAuthor(command: Command): Author {
+export function describeAuthor(command: Command): Author {
   const words: string[] = []
   for (let one: Command | null = command; one; one = one.parent) words.unshift(one.name())
   return { who: `user:${findUser()}`, door: `command ${words.slice(1).join(' ')}` }

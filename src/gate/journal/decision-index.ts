@@ -205,20 +205,18 @@ export class DecisionIndex {
   }
 
   /** Of what was erased, the file has nothing anymore; pages of it are in the log until then. */
-  flush(): void {
-    this.#connection.pragma('wal_checkpoint(truncate)')
-  }
+  flush = () => void this.#connection.pragma('wal_checkpoint(truncate)')
 
   /** Number of the first record that is not in the index. */
   get nextSeq(): number {
-    const position = this.#connection.prepare<[], number>('select next_seq from journal_position')
-    return position.pluck().get() ?? 1
+    const select = 'select next_seq from journal_position'
+    return this.#connection.prepare<[], number>(select).pluck().get() ?? 1
   }
 
   /** Number of the last row of the audit table that is in the journal. */
   get auditedSeq(): number {
-    const audited = this.#connection.prepare<[], number>('select audited_seq from journal_position')
-    return audited.pluck().get() ?? 0
+    const select = 'select audited_seq from journal_position'
+    return this.#connection.prepare<[], number>(select).pluck().get() ?? 0
   }
 
   /** Adds the next records; all or none. The same records again change nothing. */
@@ -379,12 +377,12 @@ const fieldColumns = [
 /** In the order of {@link fieldColumns}. */
 function toColumns(head: DecisionHead): readonly (string | null)[] {
   const { accountId, number, decision, reason, callKind, via, campaignId, keyId, reference } = head
-  const projectCode = findProjectCode(accountId, head)
-  const texts = [number, decision, reason, callKind, via, projectCode, campaignId, keyId, reference]
+  const code = findProjectCode(accountId, head)
+  const texts = [number, decision, reason, callKind, via, code, campaignId, keyId, reference]
   return texts.map((text) => text ?? null)
 }
 
-/** An id is made before the instant of the decision, while its limits are counted. */
+/** Ids are made before the instant of the decision, while its limits are counted. */
 const maxDecidingMs = 60_000
 
 const selectPlaces = 'select id, segment, byte_offset, body from decisions'
