@@ -15,5 +15,4 @@ export const registerEvidence: RegisterCommand = (program, terminal) => {
   registerVerify(group, terminal)
   registerNewOrigin(group, terminal)
   registerProof(group, terminal)
-  registerNewOrigin(group, terminal)
 }
