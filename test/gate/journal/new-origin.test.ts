@@ -2,6 +2,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { verifyJournal } from '../../../src/evidence/verify/verify-journal.js'
 import { readFormerOrigins } from '../../../src/gate/journal/journal-beginning.js'
 import { readOrigin, readOriginName } from '../../../src/gate/journal/journal-origin.js'
 import { copyJournal } from '../../../src/gate/journal/recovery/copy-journal.js'
@@ -65,6 +66,8 @@ describe('a new origin', () => {
     const { node } = new TreeReader(join(journal, 'tree'), head.size)
     const path = proveConsistency(old.size, head.size, node)
     expect(verifyConsistency(old, head, path)).toBe(true)
+    const [key] = head.signatures.map((signature) => signature.key)
+    expect(verifyJournal({ folder: journal, key }).findings).toEqual([])
   })
 
   it('keeps the last head and the key of the old name', async () => {
