@@ -76,7 +76,7 @@ it('each thread of a server loads what it uses', async () => {
   })
   expect(reply.status).toBe(200)
   const bounds: Readonly<Record<string, number>> = {
-    'main.js': 433,
+    'main.js': 434,
     'storage/sqlite-store.js': 9,
     'gate/journal/segment-writer.js': 12,
     'gate/journal/index-writer.js': 16,
