@@ -10,6 +10,7 @@ import type {
   AttemptRow,
   CallerIdRow,
   ConsentRow,
+  DecisionBlockRow,
   DoNotOriginateRow,
   FlagRemovalRow,
   LabelObservationRow,
@@ -55,6 +56,7 @@ export interface Tables {
   erased_journals: ErasedJournalRow
   journals: JournalRow
   recorded_decisions: RecordedDecisionRow
+  decision_blocks: DecisionBlockRow
   access_tokens: AccessTokenRow
   state_registrations: StateRegistrationRow
   legal_entities: LegalEntityRow
@@ -417,6 +419,8 @@ export interface JournalRow {
   shipped: number
   /** When its server was last there, to a minute; null if that was one of an older version. */
   seen_at: number | null
+  /** The same if that was one that reads blocks of decisions. */
+  blocks_seen_at: number | null
 }
 
 /** How far an erasure has come with one of the journals; in PostgreSQL only. */
@@ -430,11 +434,11 @@ interface ErasedJournalRow {
   kept: number | null
 }
 
-/** What a journal says about a decision; in PostgreSQL only. */
+/** What a journal says about a decision that is in no block, and about the calls of all; in PostgreSQL only. */
 export interface RecordedDecisionRow {
   id: string
   origin: string
-  /** Null, as the body, if the decision is of another journal, and this one only says what became of the call. */
+  /** Null, as the body, if the decision is in a block or of another journal, and the row only says what became of the call. */
   account_id: string | null
   /** JSON. */
   body: string | null

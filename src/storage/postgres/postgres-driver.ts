@@ -243,6 +243,7 @@ const otherTables: ReadonlySet<string> = new Set([
   'call_outcomes',
   'change_head',
   'changes',
+  'decision_blocks',
   'decisions',
   'erased_journals',
   'flag_removals',

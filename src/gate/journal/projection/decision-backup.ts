@@ -3,21 +3,30 @@ import { writeTables } from '../../../storage/postgres/database-file.js'
 import { copyTables, type Row } from '../../../storage/postgres/table-copy.js'
 import type { Db } from '../../../storage/tables.js'
 import { monthOf, readIdInstant } from './decision-months.js'
-import { makeMonth } from './decision-store.js'
+import { makeMonth } from './month-tables.js'
 
-/** Writes them to a new SQLite file, and returns how many rows of decisions there are. */
+/** Writes them to a new SQLite file, and returns how many decisions there are. */
 export async function backUpDecisions(snapshot: Db, target: string): Promise<number> {
-  const tables = ['journals', 'erased_journals', 'recorded_decisions']
-  const [, , decisions = 0] = await writeTables(snapshot, target, tables)
-  return decisions
+  const tables = ['journals', 'erased_journals', 'recorded_decisions', 'decision_blocks']
+  await writeTables(snapshot, target, tables)
+  const inRows = await snapshot
+    .selectFrom('recorded_decisions')
+    .select((row) => row.fn.countAll<number>().as('count'))
+    .where('body', 'is not', null)
+    .executeTakeFirstOrThrow()
+  const inBlocks = await snapshot
+    .selectFrom('decision_blocks')
+    .select((row) => row.fn.sum<number | null>('decisions').as('count'))
+    .executeTakeFirstOrThrow()
+  return Number(inRows.count) + Number(inBlocks.count ?? 0)
 }
 
 /** Into the tables of a migrated database. */
 export async function restoreDecisions(source: Db, transaction: Db, path: string): Promise<void> {
   const made = new Set<string>()
   const prepare = async (rows: readonly Row[]) => {
-    for (const { id } of rows) {
-      const at = typeof id === 'string' ? readIdInstant(id) : undefined
+    for (const { id, last_id: lastId } of rows) {
+      const at = readIdInstant(String(id ?? lastId))
       if (at === undefined) continue
       const month = monthOf(at)
       if (!made.has(month.name)) await makeMonth(transaction, month)

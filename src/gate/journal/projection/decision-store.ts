@@ -1,19 +1,22 @@
 /**
- * The decisions of all servers in PostgreSQL, copied from their journals, by month. Each journal has its position
- * there, which advances in the transaction that stores its records, so that each record is stored once.
+ * The decisions of all servers in PostgreSQL, copied from their journals, by month: decisions in blocks, and what became of their
+ * calls in a row for each. Each journal has its position there, which advances in the transaction that stores its records, so
+ * that each record is stored once. While a server of an older version is there, which reads no blocks, decisions are in rows too.
  */
 import { type Kysely, sql } from 'kysely'
 import type { CallOutcome } from '../../../domain/call-outcome.js'
 import type { Instant } from '../../../domain/time/clock.js'
-import { getErrorCode } from '../../../errors.js'
 import { edgeOriginMark, findEdgeAccount } from '../../../storage/cluster/edge-origins.js'
 import type { Db, JournalRow, RecordedDecisionRow, Tables } from '../../../storage/tables.js'
 import { type DecisionDocument, withOutcome } from '../../decision-document.js'
 import { type ErasureNote, type OutcomeNote, readHead } from '../decision-index.js'
 import { mergeOutcome } from '../merge-outcome.js'
 import type { JournalRecord } from '../segment-format.js'
-import { type DecisionMonth, monthOf, readIdInstant, toIdPrefix } from './decision-months.js'
+import type { BlockEntry } from './block-format.js'
+import { findInBlocks, insertBlocks } from './block-rows.js'
+import { type DecisionMonth, monthOf, readIdInstant } from './decision-months.js'
 import { eraseArriving, eraseStoredRows } from './erase-rows.js'
+import { dropMonthsBefore, makeMonths } from './month-tables.js'
 
 export interface RecordBatch {
   /** SHA-256 of the name of the journal, in hex; for that of an edge, after the account and a mark. */
@@ -35,6 +38,7 @@ interface Entry {
   readonly seq: number
   readonly id: string
   readonly madeAt: Instant
+  readonly kind: JournalRecord['kind']
   /** Of a decision: with its account, as it is in the journal. */
   readonly accountId?: string
   readonly body?: Buffer
@@ -43,8 +47,12 @@ interface Entry {
 
 /** What the records of a batch say about one decision. */
 interface BatchRow {
+  readonly seq: number
+  readonly madeAt: Instant
   accountId: string | null
   body: Buffer | null
+  /** Whether the decision itself is in an earlier batch. */
+  amends: boolean
   outcome: Partial<CallOutcome> | undefined
 }
 
@@ -56,10 +64,8 @@ interface ListedJournal extends JournalRow {
 const goneAfterMs = 600_000
 
 const table = 'recorded_decisions'
-/** In milliseconds, the same for all servers. */
-const databaseNow = sql<Instant>`(extract(epoch from clock_timestamp()) * 1000)::bigint`
-/** Held by whoever makes months. */
-const monthsLock = 5_550_101
+/** In milliseconds, the same for all servers, and within a statement. */
+const databaseNow = sql<Instant>`(extract(epoch from statement_timestamp()) * 1000)::bigint`
 
 export class DecisionStore {
   readonly #db: Db
@@ -83,10 +89,10 @@ export class DecisionStore {
     // What the others have removed does not come back.
     const removedBefore = await readRemovedBefore(this.#db)
     const { rows } = await sql<{ readonly next_seq: number }>`
-      insert into journals (origin, next_seq, removed_before, shipped, seen_at)
-      values (${origin}, ${firstSeq}, ${removedBefore}::bigint, 0, ${databaseNow})
+      insert into journals (origin, next_seq, removed_before, shipped, seen_at, blocks_seen_at)
+      values (${origin}, ${firstSeq}, ${removedBefore}::bigint, 0, ${databaseNow}, ${databaseNow})
       on conflict (origin) do update
-        set shipped = 0, seen_at = excluded.seen_at, next_seq = greatest(excluded.next_seq, least(journals.next_seq, ${notStoredSeq}::bigint))
+        set shipped = 0, seen_at = excluded.seen_at, blocks_seen_at = excluded.blocks_seen_at, next_seq = greatest(excluded.next_seq, least(journals.next_seq, ${notStoredSeq}::bigint))
       returning next_seq`.execute(this.#db)
     return rows[0]?.next_seq ?? firstSeq
   }
@@ -134,12 +140,13 @@ export class DecisionStore {
         const rows = collectRows(
           freshEntries.filter(({ seq, madeAt }) => seq >= first.seq && madeAt >= removedBefore),
         )
+        if (!position.hasOlderServers) await insertBlocks(db, origin, takeBlockEntries(rows))
         await addKnownOutcomes(db, origin, rows)
         await upsertRows(db, origin, rows)
         const nextSeq = last.seq + 1
         await db
           .updateTable('journals')
-          .set({ next_seq: nextSeq, shipped: 0, seen_at: databaseNow })
+          .set({ next_seq: nextSeq, shipped: 0, seen_at: databaseNow, blocks_seen_at: databaseNow })
           .where('origin', '=', origin)
           .execute()
         const outcomes = fresh.filter(({ kind }) => kind === 'outcome').length
@@ -162,10 +169,23 @@ export class DecisionStore {
   /** `undefined` when the account has none of that id. */
   async find(accountId: string, id: string): Promise<DecisionDocument | undefined> {
     const rows = await this.#readRows(accountId, id)
-    const decided = rows.find((row) => row.body !== null && row.account_id === accountId)
-    if (decided === undefined) return undefined
-    const others = rows.filter((row) => row !== decided)
-    return withOutcome(JSON.parse(decided.body ?? ''), mergeRows([decided, ...others]))
+    const inRow = rows.find((row) => row.body !== null && row.account_id === accountId)
+    const found = inRow
+      ? { origin: inRow.origin, document: JSON.parse(inRow.body ?? '') as DecisionDocument }
+      : await this.#findInBlocks(accountId, id)
+    if (found === undefined) return undefined
+    const isOwn = (row: RecordedDecisionRow) => row.origin === found.origin
+    const others = rows.filter((row) => !isOwn(row))
+    return withOutcome(found.document, mergeRows([...rows.filter(isOwn), ...others]))
+  }
+
+  async #findInBlocks(accountId: string, id: string) {
+    for (const { origin, body } of await findInBlocks(this.#db, id)) {
+      const document: DecisionDocument = JSON.parse(body.toString())
+      const isOfAccount = document.accountId === accountId && isVisible(origin, accountId)
+      if (isOfAccount) return { origin, document }
+    }
+    return undefined
   }
 
   /** What journals other than that of `origin` have noted about the call of a decision. */
@@ -178,7 +198,7 @@ export class DecisionStore {
   async #readRows(accountId: string, id: string): Promise<readonly RecordedDecisionRow[]> {
     if (readIdInstant(id) === undefined) return []
     const rows = await this.#db.selectFrom(table).selectAll().where('id', '=', id).execute()
-    return rows.filter(({ origin }) => (findEdgeAccount(origin) ?? accountId) === accountId)
+    return rows.filter(({ origin }) => isVisible(origin, accountId))
   }
 
   /**
@@ -193,11 +213,7 @@ export class DecisionStore {
       .where('removed_before', '<', before)
       .execute()
     // Another server may keep its decisions for longer.
-    const end = tableOf(monthOf(await readRemovedBefore(this.#db)))
-    for (const name of await listMonthTables(this.#db)) {
-      if (name < end && !(await dropMonth(this.#db, name))) return false
-    }
-    return true
+    return await dropMonthsBefore(this.#db, monthOf(await readRemovedBefore(this.#db)))
   }
 
   /** Those of the records, and the next one, so that the first decision of a month does not wait. */
@@ -215,13 +231,7 @@ export class DecisionStore {
     if (missing.size === 0) return
     const removedBefore = await readRemovedBefore(this.#db)
     for (const [name, { end }] of missing) if (end <= removedBefore) missing.delete(name)
-    const made = new Set<string>()
-    await this.#db.transaction().execute(async (db) => {
-      await sql`select pg_advisory_xact_lock(${monthsLock})`.execute(db)
-      for (const name of await listMonthTables(db)) made.add(name)
-      for (const month of missing.values())
-        if (!made.has(tableOf(month))) await makeMonth(db, month)
-    })
+    await makeMonths(this.#db, missing.values())
     for (const name of missing.keys()) this.#months.add(name)
   }
 }
@@ -237,43 +247,25 @@ async function readRemovedBefore(db: Kysely<Tables>): Promise<Instant> {
   return Number(removed ?? 0)
 }
 
-const tableOf = ({ name }: DecisionMonth) => `${table}_${name}`
+/** To an account. An edge sends only decisions of its own one. */
+const isVisible = (origin: string, accountId: string) =>
+  (findEdgeAccount(origin) ?? accountId) === accountId
 
-async function listMonthTables(db: Kysely<Tables>): Promise<readonly string[]> {
-  const { rows } = await sql<{ readonly name: string }>`
-    select relname as name from pg_inherits join pg_class on pg_class.oid = inhrelid
-    where inhparent = ${table}::regclass order by relname`.execute(db)
-  return rows.map(({ name }) => name)
+interface Position {
+  readonly next_seq: number
+  readonly removed_before: number
+  /** Of a version that reads no blocks. */
+  readonly hasOlderServers: boolean
 }
 
-/** `create table ... partition of` would wait for all who read the parent, and everybody else would wait for it. */
-export async function makeMonth(db: Kysely<Tables>, month: DecisionMonth): Promise<void> {
-  const name = sql.table(tableOf(month))
-  const [from, to] = [month.start, month.end].map((at) => sql.lit(toIdPrefix(at)))
-  await sql`create table ${name} (like ${sql.table(table)} including all)`.execute(db)
-  await sql`alter table ${sql.table(table)} attach partition ${name}
-    for values from (${from}) to (${to})`.execute(db)
-}
-
-const lockNotAvailable = '55P03'
-
-/** It waits for all who read the parent, and whoever reads or copies then waits for it, so not for long. */
-async function dropMonth(db: Db, name: string): Promise<boolean> {
-  try {
-    await db.transaction().execute(async (transaction) => {
-      await sql`set local lock_timeout = '500ms'`.execute(transaction)
-      await sql`drop table if exists ${sql.table(name)}`.execute(transaction)
-    })
-    return true
-  } catch (cause) {
-    if (getErrorCode(cause) !== lockNotAvailable) throw cause
-    return false
-  }
-}
-
-async function lockPosition(db: Kysely<Tables>, origin: string) {
-  const { rows } = await sql<{ readonly next_seq: number; readonly removed_before: number }>`
-    select next_seq, removed_before from journals where origin = ${origin} for update`.execute(db)
+/** If PostgreSQL loses what it has not flushed, that is lost with the position, and copied again: so nobody waits for its disk. */
+async function lockPosition(db: Kysely<Tables>, origin: string): Promise<Position> {
+  const { rows } = await sql<Position>`
+    select next_seq, removed_before, set_config('synchronous_commit', 'off', true), exists (
+      select from journals as other where shipped = 0 and origin not like ${`%${edgeOriginMark}%`}
+      and seen_at > ${databaseNow} - ${goneAfterMs} and seen_at is distinct from blocks_seen_at
+    ) as "hasOlderServers"
+    from journals where origin = ${origin} for update`.execute(db)
   const [position] = rows
   if (position === undefined) throw new Error(`journal ${origin} is not claimed`)
   return position
@@ -302,19 +294,44 @@ function readEntry({ seq, kind, body }: JournalRecord): Entry | undefined {
   const about =
     kind === 'outcome' ? (JSON.parse(body.toString()) as OutcomeNote) : { ...readHead(body), body }
   const madeAt = readIdInstant(about.id)
-  return madeAt === undefined ? undefined : { ...about, seq, madeAt }
+  return madeAt === undefined ? undefined : { ...about, seq, kind, madeAt }
 }
 
 function collectRows(entries: readonly Entry[]): Map<string, BatchRow> {
   const rows = new Map<string, BatchRow>()
-  for (const { id, accountId, body, outcome } of entries) {
-    const row = rows.get(id) ?? { accountId: null, body: null, outcome: undefined }
+  for (const { seq, id, madeAt, kind, accountId, body, outcome } of entries) {
+    const known = rows.get(id)
+    const row = known ?? {
+      seq,
+      madeAt,
+      accountId: null,
+      body: null,
+      amends: false,
+      outcome: undefined,
+    }
+    if (kind === 'amendment' && row.body === null) row.amends = true
     if (accountId !== undefined) row.accountId = accountId
     if (body !== undefined) row.body = body
     if (outcome !== undefined) row.outcome = mergeOutcome(row.outcome ?? {}, outcome)
-    rows.set(id, row)
+    if (known === undefined) rows.set(id, row)
   }
   return rows
+}
+
+/** Leaves only what became of the calls in the rows. */
+function takeBlockEntries(rows: Map<string, BatchRow>): readonly BlockEntry[] {
+  const entries: BlockEntry[] = []
+  for (const [id, row] of rows) {
+    const { seq, madeAt, body, amends, outcome } = row
+    if (body === null) continue
+    entries.push({ seq, id, madeAt, body, amends })
+    if (outcome === undefined) rows.delete(id)
+    else {
+      row.accountId = null
+      row.body = null
+    }
+  }
+  return entries
 }
 
 /** Nobody else writes those of this journal meanwhile, since its position is locked. */
