@@ -6,7 +6,7 @@
 import { promisify } from 'node:util'
 import { brotliCompressSync, brotliDecompress, constants } from 'node:zlib'
 import type { Instant } from '../../../domain/time/clock.js'
-import { encodeTerms, readTerms } from './block-terms.js'
+import { BlockTerms, readSearched, type SearchedFields } from './block-terms.js'
 
 export interface BlockDecision {
   readonly id: string
@@ -15,6 +15,7 @@ export interface BlockDecision {
 }
 
 export interface BlockEntry extends BlockDecision {
+  readonly fields: SearchedFields
   readonly seq: number
   readonly madeAt: Instant
   /** Whether it replaces a decision of an earlier block. */
@@ -79,12 +80,12 @@ function packBlock(entries: readonly BlockEntry[]): DecisionBlock {
 }
 
 export function packDecisions(
-  decisions: readonly BlockDecision[],
+  decisions: readonly (BlockDecision & Partial<Pick<BlockEntry, 'fields'>>)[],
 ): Pick<DecisionBlock, 'terms' | 'body'> {
-  const terms = new Set<string>()
+  const terms = new BlockTerms()
   const parts: Buffer[] = []
-  for (const { id, body } of decisions) {
-    for (const term of readTerms(body)) terms.add(term)
+  for (const { id, body, fields = readSearched(body) } of decisions) {
+    terms.add(fields)
     const head = Buffer.allocUnsafe(headBytes)
     head.write(id, 0, idBytes, 'latin1')
     head.writeUInt32BE(body.length, idBytes)
@@ -96,7 +97,7 @@ export function packDecisions(
     [constants.BROTLI_PARAM_QUALITY]: 1,
     [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
   }
-  return { terms: encodeTerms(terms), body: brotliCompressSync(bytes, { params }) }
+  return { terms: terms.encode(), body: brotliCompressSync(bytes, { params }) }
 }
 
 const decompress = promisify(brotliDecompress)

@@ -5,111 +5,139 @@
 import { type RawBuilder, sql } from 'kysely'
 import type { DecisionDocument } from '../../decision-document.js'
 
-type TermField =
-  | 'number'
-  | 'decision'
-  | 'reason'
-  | 'callKind'
-  | 'projectId'
-  | 'via'
-  | 'keyId'
-  | 'reference'
+const termFields = [
+  'number',
+  'reference',
+  'keyId',
+  'projectId',
+  'decision',
+  'reason',
+  'callKind',
+  'via',
+] as const
 
-type Searched = Pick<DecisionDocument, 'accountId'> & {
-  readonly [Field in TermField]?: string | undefined
+/** The fields of a decision that a search looks at. */
+export type SearchedFields = Pick<DecisionDocument, 'accountId'> & {
+  readonly [Field in (typeof termFields)[number]]?: string | undefined
 }
 
-const bitsPerTerm = 10
-const hashes = 4
-
-/** Of an account, or of a value that its decisions have. */
-const formatTerm = (accountId: string, field = '', value = '') => `${accountId}\n${field}\n${value}`
-
-/** Those of a decision, of its JSON in UTF-8. */
-export function* readTerms(body: Buffer): Generator<string> {
-  yield* toTerms(readSearched(body))
-}
-
-/** That of the account, and those of the fields that have a value. */
-export function* toTerms({ accountId, ...fields }: Searched): Generator<string> {
-  yield formatTerm(accountId)
-  for (const [field, value] of Object.entries(fields)) {
-    if (value !== undefined) yield formatTerm(accountId, field, value)
-  }
-}
+/** Of a decision as callgate writes it, these are in the beginning, and what is after the findings is at the end. */
+const headBytes = 512
+const tailBytes = 1_024
 
 /**
  * Parsing the whole of a decision would take longer than storing it. Within a text of JSON, a quotation mark follows a
- * backslash, so what is found are the fields; what is not as callgate writes it is parsed.
+ * backslash, so what is found are the fields; what is not as callgate writes it, and what is not ASCII, is parsed.
  */
-function readSearched(body: Buffer): Searched {
-  const text = body.toString('latin1')
-  const findings = text.indexOf(',"findings":[')
-  const account = text.lastIndexOf(',"accountId":')
-  const head = readTexts(text.slice(0, findings), headFields)
-  const tail = readTexts(text.slice(account), tailFields)
-  const isWhole = headFields.every((field) => head?.[field]) && tail?.via
-  if (findings < 0 || account < findings || !isWhole || !tail.accountId)
-    return pickSearched(JSON.parse(body.toString()))
-  return { ...head, ...tail, accountId: tail.accountId }
+export function readSearched(body: Buffer): SearchedFields & Pick<DecisionDocument, 'id'> {
+  const head = body.toString('latin1', 0, headBytes)
+  const end = body.toString('latin1', Math.max(0, body.length - tailBytes))
+  const tail = end.slice(end.lastIndexOf(',"accountId":"'))
+  const [id, decision, reason, number, callKind] = [
+    head.startsWith('{"id":"') ? readText(head, 'id', 1) : undefined,
+    readText(head, 'decision'),
+    readText(head, 'reason'),
+    readText(head, 'number'),
+    readText(head, 'callKind'),
+  ]
+  const [accountId, via] = [readText(tail, 'accountId'), readText(tail, 'via')]
+  const isWhole = id && decision && reason && number && callKind && accountId && via
+  if (!isWhole || !isPlain.test(tail) || !isPlain.test(number)) return pickSearched(body)
+  const [keyId, projectId, reference] = [
+    readText(tail, 'keyId'),
+    readText(tail, 'projectId'),
+    readText(tail, 'reference'),
+  ]
+  return { id, accountId, number, decision, reason, callKind, via, keyId, projectId, reference }
 }
 
-const headFields = ['decision', 'reason', 'number', 'callKind'] as const
-const tailFields = ['accountId', 'keyId', 'via', 'projectId', 'reference'] as const
+const isPlain = /^[ -[\]-~]*$/
 
-/** `undefined` if a value has an escape or is not ASCII. */
-function readTexts<Field extends string>(
-  text: string,
-  fields: readonly Field[],
-): { [Name in Field]?: string } | undefined {
-  const values: { [Name in Field]?: string } = {}
-  for (const field of fields) {
-    const start = text.indexOf(`,"${field}":"`)
-    if (start < 0) continue
-    const from = start + field.length + 5
-    const value = text.slice(from, text.indexOf('"', from))
-    if (!/^[ !#-[\]-~]*$/.test(value)) return undefined
-    values[field] = value
-  }
-  return values
+/** `undefined` if there is none. */
+function readText(text: string, field: string, from = 0): string | undefined {
+  const name = `"${field}":"`
+  const start = text.indexOf(name, from)
+  if (start < 0) return undefined
+  const end = text.indexOf('"', start + name.length)
+  return end < 0 ? undefined : text.slice(start + name.length, end)
 }
 
-function pickSearched(document: DecisionDocument): Searched {
-  const { accountId, number, decision, reason, callKind, projectId, via, keyId, reference } =
-    document
-  return { accountId, number, decision, reason, callKind, projectId, via, keyId, reference }
+function pickSearched(body: Buffer): SearchedFields & Pick<DecisionDocument, 'id'> {
+  const { id, accountId, ...more }: DecisionDocument = JSON.parse(body.toString())
+  const { number, decision, reason, callKind, via, keyId, projectId, reference } = more
+  return { id, accountId, number, decision, reason, callKind, via, keyId, projectId, reference }
 }
 
-export function encodeTerms(terms: ReadonlySet<string>): Buffer {
-  const filter = Buffer.alloc(Math.ceil((terms.size * bitsPerTerm) / 8))
-  const bits = filter.length * 8
-  for (const term of terms) {
-    for (const hash of hashTerm(term)) {
-      const bit = hash % bits
-      filter[bit >> 3] = (filter[bit >> 3] ?? 0) | (1 << (bit & 7))
+const bitsPerTerm = 10
+const bitsOfTerm = 4
+
+/** Collects the terms of a block. */
+export class BlockTerms {
+  readonly #hashes = new Set<number>()
+  readonly #seeds = new Map<string, readonly number[]>()
+  /** What the decision before had, which most have as well. */
+  #last: SearchedFields = { accountId: '' }
+
+  add(fields: SearchedFields): void {
+    const { accountId } = fields
+    const last = this.#last.accountId === accountId ? this.#last : undefined
+    this.#last = fields
+    let seeds = this.#seeds.get(accountId)
+    if (seeds === undefined) {
+      seeds = termFields.map((field) => hash(field, hashAccount(accountId)))
+      this.#seeds.set(accountId, seeds)
+      this.#hashes.add(hashAccount(accountId))
+    }
+    for (let index = 0; index < termFields.length; index += 1) {
+      const field = termFields[index] as (typeof termFields)[number]
+      const value = fields[field]
+      if (value === undefined || value === last?.[field]) continue
+      this.#hashes.add(hash(value, seeds[index]))
     }
   }
-  return filter
+
+  encode(): Buffer {
+    const filter = Buffer.alloc(Math.ceil((this.#hashes.size * bitsPerTerm) / 8))
+    const size = filter.length * 8
+    for (const term of this.#hashes) {
+      for (const number of toBits(term)) {
+        const bit = number % size
+        filter[bit >> 3] = (filter[bit >> 3] ?? 0) | (1 << (bit & 7))
+      }
+    }
+    return filter
+  }
 }
 
-/** True for a block that may have all of the terms. */
-export function matchesTerms(terms: Iterable<string>): RawBuilder<boolean> {
-  const tests = [...terms].flatMap((term) =>
-    hashTerm(term).map(
-      (hash) => sql`get_bit(terms, ${sql.lit(hash)} % (octet_length(terms) * 8::bigint)) = 1`,
-    ),
+/** True for a block that may have decisions with all of these values. */
+export function mayHaveAll({ accountId, ...values }: SearchedFields): RawBuilder<boolean> {
+  const account = hashAccount(accountId)
+  const terms = [account]
+  for (const [field, value] of Object.entries(values)) {
+    if (value !== undefined) terms.push(hash(value, hash(field, account)))
+  }
+  const size = sql`(octet_length(terms) * 8::bigint)`
+  const tests = terms.flatMap((term) =>
+    toBits(term).map((bit) => sql`get_bit(terms, ${sql.lit(bit)} % ${size}) = 1`),
   )
   return sql`(${sql.join(tests, sql` and `)})`
 }
 
-/** FNV-1a, and steps that follow from it. */
-function hashTerm(term: string): readonly number[] {
-  let hash = 0x811c9dc5
-  for (let index = 0; index < term.length; index += 1) {
-    hash = Math.imul(hash ^ term.charCodeAt(index), 0x01000193)
+const hashAccount = (accountId: string) => hash(`${accountId}\n`, 0x811c9dc5 | 0)
+
+/** FNV-1a, in 32 bits. */
+function hash(text: string, seed = 0): number {
+  let value = seed
+  for (let index = 0; index < text.length; index += 1) {
+    value = Math.imul(value ^ text.charCodeAt(index), 0x01000193)
   }
-  const first = hash >>> 0
-  let step = Math.imul(first ^ (first >>> 16), 0x85ebca6b)
-  step = (Math.imul(step ^ (step >>> 13), 0xc2b2ae35) >>> 0) | 1
-  return Array.from({ length: hashes }, (_, index) => first + index * (step >>> 0))
+  return value
+}
+
+/** Steps from a hash, by another one of it. */
+function toBits(term: number): readonly number[] {
+  let step = Math.imul(term ^ (term >>> 16), 0x85ebca6b)
+  step = Math.imul(step ^ (step >>> 13), 0xc2b2ae35)
+  const first = term >>> 0
+  return Array.from({ length: bitsOfTerm }, (_, index) => first + index * (step >>> 0))
 }

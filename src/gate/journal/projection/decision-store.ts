@@ -9,11 +9,12 @@ import type { Instant } from '../../../domain/time/clock.js'
 import { edgeOriginMark, findEdgeAccount } from '../../../storage/cluster/edge-origins.js'
 import type { Db, JournalRow, RecordedDecisionRow, Tables } from '../../../storage/tables.js'
 import { type DecisionDocument, withOutcome } from '../../decision-document.js'
-import { type ErasureNote, type OutcomeNote, readHead } from '../decision-index.js'
+import type { ErasureNote, OutcomeNote } from '../decision-index.js'
 import { mergeOutcome } from '../merge-outcome.js'
 import type { JournalRecord } from '../segment-format.js'
 import type { BlockEntry } from './block-format.js'
 import { findInBlocks, insertBlocks } from './block-rows.js'
+import { readSearched, type SearchedFields } from './block-terms.js'
 import { type DecisionMonth, monthOf, readIdInstant } from './decision-months.js'
 import { eraseArriving, eraseStoredRows } from './erase-rows.js'
 import { dropMonthsBefore, makeMonths } from './month-tables.js'
@@ -39,8 +40,8 @@ interface Entry {
   readonly id: string
   readonly madeAt: Instant
   readonly kind: JournalRecord['kind']
-  /** Of a decision: with its account, as it is in the journal. */
-  readonly accountId?: string
+  /** Of a decision, as it is in the journal. */
+  readonly fields?: SearchedFields
   readonly body?: Buffer
   readonly outcome?: Partial<CallOutcome>
 }
@@ -49,7 +50,7 @@ interface Entry {
 interface BatchRow {
   readonly seq: number
   readonly madeAt: Instant
-  accountId: string | null
+  fields: SearchedFields | undefined
   body: Buffer | null
   /** Whether the decision itself is in an earlier batch. */
   amends: boolean
@@ -291,27 +292,33 @@ function splitAtErasures(records: readonly JournalRecord[]): readonly JournalRec
 /** `undefined` if it says nothing about a decision, as a note of an id that is none of a decision. */
 function readEntry({ seq, kind, body }: JournalRecord): Entry | undefined {
   if (kind === 'opened' || kind === 'erasure') return undefined
-  const about =
-    kind === 'outcome' ? (JSON.parse(body.toString()) as OutcomeNote) : { ...readHead(body), body }
+  const about = kind === 'outcome' ? readNote(body) : readDecision(body)
   const madeAt = readIdInstant(about.id)
   return madeAt === undefined ? undefined : { ...about, seq, kind, madeAt }
 }
 
+const readNote = (body: Buffer): OutcomeNote => JSON.parse(body.toString())
+
+function readDecision(body: Buffer) {
+  const fields = readSearched(body)
+  return { id: fields.id, fields, body }
+}
+
 function collectRows(entries: readonly Entry[]): Map<string, BatchRow> {
   const rows = new Map<string, BatchRow>()
-  for (const { seq, id, madeAt, kind, accountId, body, outcome } of entries) {
+  for (const { seq, id, madeAt, kind, fields, body, outcome } of entries) {
     const known = rows.get(id)
     const row = known ?? {
       seq,
       madeAt,
-      accountId: null,
+      fields: undefined,
       body: null,
       amends: false,
       outcome: undefined,
     }
     if (kind === 'amendment' && row.body === null) row.amends = true
-    if (accountId !== undefined) row.accountId = accountId
-    if (body !== undefined) row.body = body
+    if (fields) row.fields = fields
+    if (body) row.body = body
     if (outcome !== undefined) row.outcome = mergeOutcome(row.outcome ?? {}, outcome)
     if (known === undefined) rows.set(id, row)
   }
@@ -322,12 +329,12 @@ function collectRows(entries: readonly Entry[]): Map<string, BatchRow> {
 function takeBlockEntries(rows: Map<string, BatchRow>): readonly BlockEntry[] {
   const entries: BlockEntry[] = []
   for (const [id, row] of rows) {
-    const { seq, madeAt, body, amends, outcome } = row
-    if (body === null) continue
-    entries.push({ seq, id, madeAt, body, amends })
+    const { seq, madeAt, fields, body, amends, outcome } = row
+    if (fields === undefined || body === null) continue
+    entries.push({ seq, id, madeAt, fields, body, amends })
     if (outcome === undefined) rows.delete(id)
     else {
-      row.accountId = null
+      row.fields = undefined
       row.body = null
     }
   }
@@ -360,7 +367,7 @@ async function upsertRows(
   const all = [...rows.values()]
   if (all.length === 0) return
   const ids = encodeTexts([...rows.keys()])
-  const accountIds = encodeTexts(all.map(({ accountId }) => accountId))
+  const accountIds = encodeTexts(all.map(({ fields }) => fields?.accountId ?? null))
   const bodies = encodeTexts(all.map(({ body }) => body))
   const outcomes = encodeTexts(all.map(({ outcome }) => (outcome ? JSON.stringify(outcome) : null)))
   await sql`insert into recorded_decisions (id, origin, account_id, body, outcome)
