@@ -21,6 +21,12 @@ export type SearchedFields = Pick<DecisionDocument, 'accountId'> & {
   readonly [Field in (typeof termFields)[number]]?: string | undefined
 }
 
+/** Of a decision. */
+export function readId(body: Buffer): string {
+  const [, id] = /^\{"id":"([0-9a-z]{29})"/.exec(body.toString('latin1', 0, 37)) ?? []
+  return id ?? (JSON.parse(body.toString()) as DecisionDocument).id
+}
+
 /** Of a decision as callgate writes it, these are in the beginning, and what is after the findings is at the end. */
 const headBytes = 512
 const tailBytes = 1_024
@@ -29,43 +35,42 @@ const tailBytes = 1_024
  * Parsing the whole of a decision would take longer than storing it. Within a text of JSON, a quotation mark follows a
  * backslash, so what is found are the fields; what is not as callgate writes it, and what is not ASCII, is parsed.
  */
-export function readSearched(body: Buffer): SearchedFields & Pick<DecisionDocument, 'id'> {
+export function readSearched(body: Buffer): SearchedFields {
   const head = body.toString('latin1', 0, headBytes)
   const end = body.toString('latin1', Math.max(0, body.length - tailBytes))
   const tail = end.slice(end.lastIndexOf(',"accountId":"'))
-  const [id, decision, reason, number, callKind] = [
-    head.startsWith('{"id":"') ? readText(head, 'id', 1) : undefined,
+  const [decision, reason, number, callKind] = [
     readText(head, 'decision'),
     readText(head, 'reason'),
     readText(head, 'number'),
     readText(head, 'callKind'),
   ]
   const [accountId, via] = [readText(tail, 'accountId'), readText(tail, 'via')]
-  const isWhole = id && decision && reason && number && callKind && accountId && via
+  const isWhole = decision && reason && number && callKind && accountId && via
   if (!isWhole || !isPlain.test(tail) || !isPlain.test(number)) return pickSearched(body)
   const [keyId, projectId, reference] = [
     readText(tail, 'keyId'),
     readText(tail, 'projectId'),
     readText(tail, 'reference'),
   ]
-  return { id, accountId, number, decision, reason, callKind, via, keyId, projectId, reference }
+  return { accountId, number, decision, reason, callKind, via, keyId, projectId, reference }
 }
 
 const isPlain = /^[ -[\]-~]*$/
 
 /** `undefined` if there is none. */
-function readText(text: string, field: string, from = 0): string | undefined {
+function readText(text: string, field: string): string | undefined {
   const name = `"${field}":"`
-  const start = text.indexOf(name, from)
+  const start = text.indexOf(name)
   if (start < 0) return undefined
   const end = text.indexOf('"', start + name.length)
   return end < 0 ? undefined : text.slice(start + name.length, end)
 }
 
-function pickSearched(body: Buffer): SearchedFields & Pick<DecisionDocument, 'id'> {
-  const { id, accountId, ...more }: DecisionDocument = JSON.parse(body.toString())
+function pickSearched(body: Buffer): SearchedFields {
+  const { accountId, ...more }: DecisionDocument = JSON.parse(body.toString())
   const { number, decision, reason, callKind, via, keyId, projectId, reference } = more
-  return { id, accountId, number, decision, reason, callKind, via, keyId, projectId, reference }
+  return { accountId, number, decision, reason, callKind, via, keyId, projectId, reference }
 }
 
 const bitsPerTerm = 10

@@ -9,12 +9,12 @@ import type { Instant } from '../../../domain/time/clock.js'
 import { edgeOriginMark, findEdgeAccount } from '../../../storage/cluster/edge-origins.js'
 import type { Db, JournalRow, RecordedDecisionRow, Tables } from '../../../storage/tables.js'
 import { type DecisionDocument, withOutcome } from '../../decision-document.js'
-import type { ErasureNote, OutcomeNote } from '../decision-index.js'
+import { type ErasureNote, type OutcomeNote, readHead } from '../decision-index.js'
 import { mergeOutcome } from '../merge-outcome.js'
 import type { JournalRecord } from '../segment-format.js'
 import type { BlockEntry } from './block-format.js'
 import { findInBlocks, insertBlocks } from './block-rows.js'
-import { readSearched, type SearchedFields } from './block-terms.js'
+import { readId } from './block-terms.js'
 import { type DecisionMonth, monthOf, readIdInstant } from './decision-months.js'
 import { eraseArriving, eraseStoredRows } from './erase-rows.js'
 import { dropMonthsBefore, makeMonths } from './month-tables.js'
@@ -34,27 +34,17 @@ export interface StoredRecords {
   readonly outcomes: number
 }
 
-/** What a record says about a decision. */
+/** What a record says about a decision, or all records of a batch. */
 interface Entry {
+  /** Of the first of the records. */
   readonly seq: number
   readonly id: string
   readonly madeAt: Instant
-  readonly kind: JournalRecord['kind']
-  /** Of a decision, as it is in the journal. */
-  readonly fields?: SearchedFields
-  readonly body?: Buffer
-  readonly outcome?: Partial<CallOutcome>
-}
-
-/** What the records of a batch say about one decision. */
-interface BatchRow {
-  readonly seq: number
-  readonly madeAt: Instant
-  fields: SearchedFields | undefined
-  body: Buffer | null
-  /** Whether the decision itself is in an earlier batch. */
-  amends: boolean
-  outcome: Partial<CallOutcome> | undefined
+  /** Of a decision: as it is in the journal. */
+  readonly body: Buffer | undefined
+  /** Whether the body replaces that of an earlier batch. */
+  readonly amends: boolean
+  readonly outcome: Partial<CallOutcome> | undefined
 }
 
 interface ListedJournal extends JournalRow {
@@ -138,12 +128,21 @@ export class DecisionStore {
         const removedBefore = Math.max(position.removed_before, await readRemovedBefore(db))
         const erased = await eraseArriving(db, origin, fresh)
         const freshEntries = erased ? erased.flatMap((record) => readEntry(record) ?? []) : entries
-        const rows = collectRows(
+        const merged = mergeEntries(
           freshEntries.filter(({ seq, madeAt }) => seq >= first.seq && madeAt >= removedBefore),
         )
-        if (!position.hasOlderServers) await insertBlocks(db, origin, takeBlockEntries(rows))
-        await addKnownOutcomes(db, origin, rows)
-        await upsertRows(db, origin, rows)
+        await addKnownOutcomes(db, origin, merged)
+        const all = [...merged.values()]
+        if (position.hasOlderServers) await upsertRows(db, origin, all)
+        else {
+          await insertBlocks(db, origin, all.filter(isDecision))
+          const noted = all.filter(({ outcome }) => outcome)
+          await upsertRows(
+            db,
+            origin,
+            noted.map((entry) => ({ ...entry, body: undefined })),
+          )
+        }
         const nextSeq = last.seq + 1
         await db
           .updateTable('journals')
@@ -292,69 +291,50 @@ function splitAtErasures(records: readonly JournalRecord[]): readonly JournalRec
 /** `undefined` if it says nothing about a decision, as a note of an id that is none of a decision. */
 function readEntry({ seq, kind, body }: JournalRecord): Entry | undefined {
   if (kind === 'opened' || kind === 'erasure') return undefined
-  const about = kind === 'outcome' ? readNote(body) : readDecision(body)
-  const madeAt = readIdInstant(about.id)
-  return madeAt === undefined ? undefined : { ...about, seq, kind, madeAt }
+  const note: OutcomeNote | undefined = kind === 'outcome' ? JSON.parse(body.toString()) : undefined
+  const id = note ? note.id : readId(body)
+  const madeAt = readIdInstant(id)
+  if (madeAt === undefined) return undefined
+  const amends = kind === 'amendment'
+  return { seq, id, madeAt, body: note ? undefined : body, amends, outcome: note?.outcome }
 }
 
-const readNote = (body: Buffer): OutcomeNote => JSON.parse(body.toString())
-
-function readDecision(body: Buffer) {
-  const fields = readSearched(body)
-  return { id: fields.id, fields, body }
-}
-
-function collectRows(entries: readonly Entry[]): Map<string, BatchRow> {
-  const rows = new Map<string, BatchRow>()
-  for (const { seq, id, madeAt, kind, fields, body, outcome } of entries) {
-    const known = rows.get(id)
-    const row = known ?? {
-      seq,
-      madeAt,
-      fields: undefined,
-      body: null,
-      amends: false,
-      outcome: undefined,
-    }
-    if (kind === 'amendment' && row.body === null) row.amends = true
-    if (fields) row.fields = fields
-    if (body) row.body = body
-    if (outcome !== undefined) row.outcome = mergeOutcome(row.outcome ?? {}, outcome)
-    if (known === undefined) rows.set(id, row)
+/** One for each decision. */
+function mergeEntries(entries: readonly Entry[]): Map<string, Entry> {
+  const merged = new Map<string, Entry>()
+  for (const entry of entries) {
+    const known = merged.get(entry.id)
+    merged.set(entry.id, known ? mergeEntry(known, entry) : entry)
   }
-  return rows
+  return merged
 }
 
-/** Leaves only what became of the calls in the rows. */
-function takeBlockEntries(rows: Map<string, BatchRow>): readonly BlockEntry[] {
-  const entries: BlockEntry[] = []
-  for (const [id, row] of rows) {
-    const { seq, madeAt, fields, body, amends, outcome } = row
-    if (fields === undefined || body === null) continue
-    entries.push({ seq, id, madeAt, fields, body, amends })
-    if (outcome === undefined) rows.delete(id)
-    else {
-      row.fields = undefined
-      row.body = null
-    }
+function mergeEntry(known: Entry, { body, amends, outcome }: Entry): Entry {
+  return {
+    ...known,
+    body: body ?? known.body,
+    amends: known.body ? known.amends : amends,
+    outcome: outcome ? mergeOutcome(known.outcome ?? {}, outcome) : known.outcome,
   }
-  return entries
 }
+
+const isDecision = (entry: Entry): entry is Entry & BlockEntry => entry.body !== undefined
 
 /** Nobody else writes those of this journal meanwhile, since its position is locked. */
 async function addKnownOutcomes(
   db: Kysely<Tables>,
   origin: string,
-  rows: ReadonlyMap<string, BatchRow>,
+  entries: Map<string, Entry>,
 ): Promise<void> {
-  const noted = [...rows].filter(([, { outcome }]) => outcome).map(([id]) => id)
+  const noted = [...entries].filter(([, { outcome }]) => outcome).map(([id]) => id)
   if (noted.length === 0) return
   const known = await sql<{ readonly id: string; readonly outcome: string }>`
     select id, outcome from recorded_decisions
     where origin = ${origin} and id = any(${noted}::text[]) and outcome is not null`.execute(db)
   for (const { id, outcome } of known.rows) {
-    const row = rows.get(id)
-    if (row) row.outcome = mergeOutcome(JSON.parse(outcome), row.outcome ?? {})
+    const entry = entries.get(id)
+    if (entry === undefined) continue
+    entries.set(id, { ...entry, outcome: mergeOutcome(JSON.parse(outcome), entry.outcome ?? {}) })
   }
 }
 
@@ -362,14 +342,17 @@ async function addKnownOutcomes(
 async function upsertRows(
   db: Kysely<Tables>,
   origin: string,
-  rows: ReadonlyMap<string, BatchRow>,
+  entries: readonly Entry[],
 ): Promise<void> {
-  const all = [...rows.values()]
-  if (all.length === 0) return
-  const ids = encodeTexts([...rows.keys()])
-  const accountIds = encodeTexts(all.map(({ fields }) => fields?.accountId ?? null))
-  const bodies = encodeTexts(all.map(({ body }) => body))
-  const outcomes = encodeTexts(all.map(({ outcome }) => (outcome ? JSON.stringify(outcome) : null)))
+  if (entries.length === 0) return
+  const ids = encodeTexts(entries.map(({ id }) => id))
+  const accountIds = encodeTexts(
+    entries.map(({ body }) => (body ? readHead(body).accountId : null)),
+  )
+  const bodies = encodeTexts(entries.map(({ body }) => body ?? null))
+  const outcomes = encodeTexts(
+    entries.map(({ outcome }) => (outcome ? JSON.stringify(outcome) : null)),
+  )
   await sql`insert into recorded_decisions (id, origin, account_id, body, outcome)
     select id, ${origin}, account_id, body, outcome from unnest(
       ${ids}::text[], ${accountIds}::text[], ${bodies}::text[], ${outcomes}::text[]
