@@ -53,7 +53,13 @@ export async function makeJournal(count: number): Promise<KeptJournal> {
     .digest()
   const firstSeq = nextSeqOf(indexPath, folder)
   const writer = segmentWriting.create({ folder, origin, maxSegmentBytes, databaseFiles: [] })
-  const indexer = indexWriting.create({ folder, indexPath, databasePath, keepYears: 5 })
+  const indexer = indexWriting.create({
+    folder,
+    indexPath,
+    databasePath,
+    keepYears: 5,
+    keyPath: join(dataDir, 'journal.key'),
+  })
   const firstAt = systemClock.now() - count * everyMs
   const ids: string[] = []
   const spent = { making: 0, writing: 0, indexing: 0, compressing: 0 }
@@ -63,7 +69,7 @@ export async function makeJournal(count: number): Promise<KeptJournal> {
     for (let isDone = false; !isDone; ) {
       const startedAt = performance.now()
       const uncompressed = countUncompressed(folder)
-      const { nextSeq } = await indexer.handle({ lastSeq, erasures: [] })
+      const { nextSeq } = await indexer.handle({ lastSeq, erasures: [], mustSign: false })
       const hasCompressed = countUncompressed(folder) < uncompressed
       spent[hasCompressed ? 'compressing' : 'indexing'] += performance.now() - startedAt
       isDone = nextSeq > lastSeq && !hasCompressed

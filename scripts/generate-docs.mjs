@@ -137,7 +137,7 @@ function observeEach(metrics) {
   metrics.setSourceCircuit('provider', 'scrub', false)
   metrics.recordApiRequest('decide', 200, 0)
   metrics.countIgnoredFields('scrub-post', 1)
-  metrics.observePendingRecords(() => 0)
+  metrics.observeJournal({ waitingCount: 0, unsignedSeconds: 0 })
   metrics.countRecordFailure()
   metrics.setLists([{ name: 'us-dnc', entries: 0, asOf: 0 }])
   metrics.setListAgesReader(() => [

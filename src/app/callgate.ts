@@ -273,7 +273,7 @@ function createJournal(context: AppContext, metrics: Metrics): Journal {
     checkFault: () => storage.checkFault(),
     clock,
     version,
-    keepYears: settings.journal.keepYears,
+    ...settings.journal,
     observer: {
       onWritten: changeHead.observe.bind(changeHead),
       onFailure: () => metrics.countRecordFailure(),
@@ -288,7 +288,7 @@ function createJournal(context: AppContext, metrics: Metrics): Journal {
     },
   })
   storage.onFaultChange((fault) => journal.setFault(fault))
-  metrics.observePendingRecords(() => journal.waitingCount)
+  metrics.observeJournal(journal)
   return journal
 }
 

@@ -176,6 +176,10 @@ const settingsShape = z.strictObject({
           'How long decisions and their numbers are kept; then they are removed by month. At least 5: 16 ' +
             'CFR 310.5 (Telemarketing Sales Rule) asks for records of each call for five years',
         ),
+      signingKeyFile: filePath.describe(
+        'The private key that signs the records, made at the first start; default <dataDir>/journal.key. ' +
+          'Whoever can write to both the journal and this file can rewrite it unseen, except by a witness',
+      ),
     })
     .prefault({}),
   lists: listsSchema.prefault({}),

@@ -44,15 +44,15 @@ class CenterStore implements RecordStore {
     return true
   }
 
-  /** The sandbox of an edge is its own. An erasure is known to the edge alone. */
+  /** The sandbox of an edge is its own. What is not about a decision is known to the edge alone. */
   #toSent({ seq, kind, at, body }: JournalRecord): EdgeRecord {
-    const isOther =
-      kind === 'erasure' ||
+    const isSent =
+      kind === 'outcome' ||
       ((kind === 'decision' || kind === 'amendment') &&
-        readHead(body).accountId !== this.#accountId)
-    return isOther
-      ? { seq, kind: 'opened', at, body: '{}' }
-      : { seq, kind, at, body: body.toString() }
+        readHead(body).accountId === this.#accountId)
+    return isSent
+      ? { seq, kind, at, body: body.toString() }
+      : { seq, kind: 'opened', at, body: '{}' }
   }
 }
 

@@ -15,9 +15,11 @@ import type {
   Verdict,
 } from '../domain/decision.js'
 import { type AsteriskMetrics, createAsteriskMetrics } from './asterisk-metrics.js'
+import { createJournalMetrics, type JournalMetrics } from './journal-metrics.js'
 import { createListMetrics, type ListMetrics } from './list-metrics.js'
 import { createServerMetrics, type ServerMetrics } from './server-metrics.js'
 import { createServiceMetrics, type ServiceMetrics } from './service-metrics.js'
+import { createTallyHistogram } from './tally-histogram.js'
 
 type CacheResult = 'hit' | 'miss' | 'expired' | 'bypass' | 'stale' | 'refresh'
 /** How a decision was requested; what-ifs are not attempts and are counted separately. */
@@ -36,7 +38,12 @@ interface DecisionMeasurement {
   readonly effects: readonly PolicyEffect[]
 }
 
-export interface Metrics extends AsteriskMetrics, ListMetrics, ServerMetrics, ServiceMetrics {
+export interface Metrics
+  extends AsteriskMetrics,
+    JournalMetrics,
+    ListMetrics,
+    ServerMetrics,
+    ServiceMetrics {
   recordDecision(measure: DecisionMeasurement): void
   /** The counter of the cache of `embedded` or `remote` answers to a question. */
   countCacheLookups(source: string, question: QuestionName): (result: CacheResult) => void
@@ -55,15 +62,6 @@ export interface Metrics extends AsteriskMetrics, ListMetrics, ServerMetrics, Se
   recordApiRequest(endpoint: string, status: number, seconds: number): void
   /** Unknown fields of a published call, each name once per request. */
   countIgnoredFields(endpoint: string, count: number): void
-  /** Reads how many records are not on disk, whenever the metrics are read. */
-  observePendingRecords(read: () => number): void
-  countRecordFailure(): void
-  /** The time one flush of the journal took, with the wait for its thread. */
-  recordJournalFlush(seconds: number): void
-  setIndexLag(records: number): void
-  observeProjectionLag(read: () => number): void
-  /** After `journal.keepYears`, or only their number. */
-  countRemovedDecisions(by: 'retention' | 'erasure', count: number): void
   countDroppedLogLine(): void
   countDroppedSpans(count: number): void
   /** 1 while a country's prefixes are resolved by area code only. */
@@ -76,7 +74,6 @@ const decisionBuckets = [
   0.00001, 0.00005, 0.0001, 0.0005, 0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 1.5, 2.5,
 ]
 const sourceBuckets = [...decisionBuckets, 10]
-const flushBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 const requestBuckets = [0.0005, 0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 
 export interface MetricsOptions {
@@ -97,7 +94,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   return {
     ...createDecisionMetrics(registry),
     ...createAnswerMetrics(registry),
-    ...createRecordMetrics(registry),
+    ...createJournalMetrics(registry),
     ...createLogMetrics(registry),
     ...createDataMetrics(registry),
     ...createListMetrics(registry),
@@ -239,71 +236,6 @@ function createAnswerMetrics(
   }
 }
 
-function createRecordMetrics(
-  registry: Registry,
-): Pick<
-  Metrics,
-  | 'observePendingRecords'
-  | 'countRecordFailure'
-  | 'recordJournalFlush'
-  | 'setIndexLag'
-  | 'observeProjectionLag'
-  | 'countRemovedDecisions'
-> {
-  const registers = [registry]
-  let readPending = () => 0
-  new Gauge({
-    name: 'callgate_records_pending',
-    help: 'Decisions made but not yet on disk.',
-    registers,
-    collect() {
-      this.set(readPending())
-    },
-  })
-  const failures = new Counter({
-    name: 'callgate_record_failures_total',
-    help: 'Decisions that could not be written to disk; allows among them became blocks.',
-    registers,
-  })
-  const recordJournalFlush = createTallyHistogram(registry, {
-    name: 'callgate_journal_flush_duration_seconds',
-    help: 'Time until a batch of records was on disk.',
-    buckets: flushBuckets,
-  })
-  const indexLag = new Gauge({
-    name: 'callgate_journal_index_lag_records',
-    help: 'Records on disk that are not in the index of decisions yet.',
-    registers,
-  })
-  let readLag = () => 0
-  new Gauge({
-    name: 'callgate_journal_projection_lag_records',
-    help: 'Records on disk that are not in PostgreSQL yet; 0 with SQLite.',
-    registers,
-    collect() {
-      this.set(readLag())
-    },
-  })
-  const removed = new Counter({
-    name: 'callgate_decisions_removed_total',
-    help: 'Decisions removed after journal.keepYears, or whose number was erased.',
-    labelNames: ['by'],
-    registers,
-  })
-  return {
-    setIndexLag: (records) => indexLag.set(records),
-    countRemovedDecisions: (by, count) => removed.inc({ by }, count),
-    observeProjectionLag(read) {
-      readLag = read
-    },
-    observePendingRecords(read) {
-      readPending = read
-    },
-    countRecordFailure: () => failures.inc(),
-    recordJournalFlush,
-  }
-}
-
 function createLogMetrics(
   registry: Registry,
 ): Pick<Metrics, 'countDroppedLogLine' | 'countDroppedSpans'> {
@@ -386,65 +318,4 @@ function createTallyCounter<Label extends string>(
     // What two counters of the same labels count is added up when it is read.
     within: (first: string, second: string) => countFrom(branch(branch(root, first), second)),
   })
-}
-
-/** What prom-client keeps for each value of the label; it has no method to set it. */
-interface Distribution {
-  /** By upper bound; not cumulated. */
-  readonly bucketValues: Record<number, number>
-  sum: number
-  count: number
-}
-
-/**
- * The same for a histogram with at most one label. The returned function adds an observation, which must
- * be a finite number, with the value of the label if there is one.
- */
-function createTallyHistogram(
-  registry: Registry,
-  about: {
-    readonly name: string
-    readonly help: string
-    readonly label?: string
-    readonly buckets: readonly number[]
-  },
-): (observed: number, labelValue?: string) => void {
-  const { label, buckets } = about
-  const tallies = new Map<string, { readonly counts: number[]; sum: number }>()
-  const begin = (labelValue: string) => {
-    const tally = { counts: new Array<number>(buckets.length + 1).fill(0), sum: 0 }
-    tallies.set(labelValue, tally)
-    return tally
-  }
-  // A histogram without a label is there from the start.
-  if (label === undefined) begin('')
-  new Histogram({
-    name: about.name,
-    help: about.help,
-    labelNames: label === undefined ? [] : [label],
-    buckets: [...buckets],
-    registers: [registry],
-    collect() {
-      this.reset()
-      for (const value of tallies.keys()) this.zero(label === undefined ? {} : { [label]: value })
-      const { hashMap } = this as unknown as { readonly hashMap: Record<string, Distribution> }
-      const distributions = Object.values(hashMap)
-      for (const [index, { counts, sum }] of [...tallies.values()].entries()) {
-        const distribution = distributions[index] as Distribution
-        distribution.sum = sum
-        for (const [bucket, count] of counts.entries()) {
-          distribution.count += count
-          const upperBound = buckets[bucket]
-          if (upperBound !== undefined) distribution.bucketValues[upperBound] = count
-        }
-      }
-    },
-  })
-  return (observed, labelValue = '') => {
-    const tally = tallies.get(labelValue) ?? begin(labelValue)
-    let bucket = 0
-    while (observed > (buckets[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1
-    tally.counts[bucket] = (tally.counts[bucket] ?? 0) + 1
-    tally.sum += observed
-  }
 }

@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto'
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  appendFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { join, relative } from 'node:path'
 import { FrameBlocks } from '../../src/gate/journal/frame-blocks.js'
+import { readBeginning } from '../../src/gate/journal/journal-beginning.js'
 import { JournalReader } from '../../src/gate/journal/journal-reader.js'
 import {
   checksumSeedOf,
@@ -19,7 +27,7 @@ interface TextRecord extends Omit<JournalRecord, 'body'> {
 export function recordsIn(dataDir: string): readonly TextRecord[] {
   const folder = join(dataDir, 'journal')
   if (!existsSync(folder)) return []
-  const reader = new JournalReader(folder, 1)
+  const reader = new JournalReader(folder, readBeginning(folder).firstSeq)
   const records: TextRecord[] = []
   for (;;) {
     const next = reader.read()
@@ -73,4 +81,18 @@ export function damageByte(path: string, offset: number): void {
   const bytes = readFileSync(path)
   bytes[offset] = (bytes[offset] ?? 0) ^ 1
   writeFileSync(path, bytes)
+}
+
+/** As before its first checkpoint: a journal whose end is cut off after that is refused. */
+export function forgetTree(dataDir: string): void {
+  rmSync(join(dataDir, 'journal', 'tree'), { recursive: true, force: true })
+  rmSync(join(dataDir, 'journal.key'), { force: true })
+}
+
+/** The files below a folder, also those of the tree of a journal. */
+export function listFiles(folder: string): readonly string[] {
+  const found = readdirSync(folder, { recursive: true, withFileTypes: true })
+  return found
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)))
 }

@@ -9,6 +9,7 @@ import { Erasures } from '../../service/erasure/erasure.js'
 import type { AppContext } from '../app-context.js'
 
 const failures: Readonly<Record<SegmentWork, string>> = {
+  sign: 'the journal could not be signed',
   erase: 'a number could not be erased from a segment of the journal',
   remove: 'a segment of the journal that has expired could not be removed',
   compress: 'a segment of the journal could not be compressed',

@@ -1,9 +1,10 @@
 /** Copies of a journal that a server may be writing to. */
-import { constants, copyFileSync, existsSync } from 'node:fs'
+import { constants, copyFileSync, existsSync, readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { getErrorCode } from '../../errors.js'
 import { beginningPath } from './journal-beginning.js'
 import { JournalReader, listSegments, readOrigin, recoverJournal } from './journal-reader.js'
+import { copyTree, treeFolder } from './tree/tree-files.js'
 
 export interface JournalExtent {
   /** Of the oldest record. */
@@ -23,10 +24,16 @@ export function copyJournal(folder: string, target: string): JournalExtent {
   if (!existsSync(folder)) return noRecords
   const origin = join(folder, 'origin')
   if (existsSync(origin)) copyFileSync(origin, join(target, 'origin'))
+  // Before the segments, which then have every record that was signed.
+  copyTree(treeFolder(folder), treeFolder(target))
   for (const { path } of listSegments(folder)) copySegment(path, target)
   // After the segments: the first ones may be removed meanwhile, and the copy may have more of them.
   const beginning = beginningPath(folder)
   if (existsSync(beginning)) copyFileSync(beginning, beginningPath(target))
+  // What they say was changed may not be changed in the copy, but nothing else is.
+  for (const name of readdirSync(folder).filter((one) => one.endsWith('.changed'))) {
+    copyFileSync(join(folder, name), join(target, name))
+  }
   const [first] = listSegments(target)
   if (first === undefined) return noRecords
   const { nextSeq } = recoverJournal(target, readOrigin(target, 0), first.firstSeq)

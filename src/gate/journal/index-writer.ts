@@ -1,20 +1,28 @@
 /**
- * Brings the index up to the journal and keeps the complete segments in order: takes erased numbers out of
- * them, removes the expired ones, compresses the others. Runs in a thread of its own, since it waits for
- * the disk.
+ * Brings the index and the signed tree up to the journal, and keeps the complete segments in order: takes erased
+ * numbers out of them, removes the expired ones, compresses the others. Runs in a thread of its own, since it waits
+ * for the disk.
  */
 import { DataFileError, getErrorMessage } from '../../errors.js'
 import { monotonicSeconds } from '../../runtime/runtime.js'
 import { runInThread, type ThreadWork } from '../../runtime/thread.js'
 import { DecisionIndex, type ErasureNote } from './decision-index.js'
 import { readBeginning } from './journal-beginning.js'
-import { compressOldestSegment, JournalReader, type PlacedRecord } from './journal-reader.js'
+import {
+  compressOldestSegment,
+  JournalReader,
+  listSegments,
+  type PlacedRecord,
+} from './journal-reader.js'
+import { type ErasureNotice, forgetChangedRecords } from './removal/changed-records.js'
 import {
   type FinishedErasure,
   PendingErasures,
   type RequestedErasure,
 } from './removal/pending-erasures.js'
 import { type RemovedSegments, Retention } from './removal/retention.js'
+import { openSigningKey } from './tree/tree-head.js'
+import { TreeWriter } from './tree/tree-writer.js'
 
 export interface IndexWriterOptions {
   /** Of the journal. */
@@ -24,7 +32,12 @@ export interface IndexWriterOptions {
   readonly databasePath: string
   /** How long decisions are kept. */
   readonly keepYears: number
+  /** Of the key that signs the tree. */
+  readonly keyPath: string
 }
+
+/** A checkpoint follows the one before after this time, if there is anything to sign. */
+export const checkpointSeconds = 10
 
 /** Something that happened to complete segments. A failure does not hold up the index; it is tried again. */
 export type SegmentEvent =
@@ -32,19 +45,23 @@ export type SegmentEvent =
   | ({ readonly kind: 'removed' } & RemovedSegments)
   | ({ readonly kind: 'erased' } & FinishedErasure)
 
-/** To erase a number, to remove what has expired, to compress. */
-export type SegmentWork = 'erase' | 'remove' | 'compress'
+/** To sign, to erase a number, to remove what has expired, to compress. */
+export type SegmentWork = 'sign' | 'erase' | 'remove' | 'compress'
 
 export interface IndexRequest {
   /** Number of the last record on disk. */
   readonly lastSeq: number
   /** Those that are not done. */
   readonly erasures: readonly RequestedErasure[]
+  /** Whether to sign now what is on disk. */
+  readonly mustSign: boolean
 }
 
 export interface IndexProgress {
   /** Number of the first record that is not in the index. */
   readonly nextSeq: number
+  /** Number of the last record in the newest checkpoint. */
+  readonly signedSeq: number
   /** Whether some of the decisions from before the journal are not in the index yet. */
   readonly hasOldDecisions: boolean
   /** Whether there is more to do at once. */
@@ -61,6 +78,10 @@ class IndexWriter {
   readonly #retention: Retention
   readonly #erasures: PendingErasures
   #reader: JournalReader | undefined
+  /** Reads what the index has already. */
+  #treeReader: JournalReader | undefined
+  #tree: TreeWriter | undefined
+  #signedAtSeconds = Number.NEGATIVE_INFINITY
   #hasOldDecisions: boolean
   readonly #nextAttemptSeconds = new Map<SegmentWork, number>()
 
@@ -78,7 +99,7 @@ class IndexWriter {
    * Adds the next records, up to and including number `lastSeq`, about two megabytes of them at a time,
    * and the next decisions from before the journal. When that is done, works on a complete segment.
    */
-  handle({ lastSeq, erasures }: IndexRequest): IndexProgress {
+  handle({ lastSeq, erasures, mustSign }: IndexRequest): IndexProgress {
     try {
       this.#reader ??= new JournalReader(this.#options.folder, this.#index.nextSeq)
       const records = this.#reader.read(lastSeq)
@@ -90,12 +111,15 @@ class IndexWriter {
       this.#addErasures(records, erasures)
       this.#hasOldDecisions &&= this.#index.carryOver(this.#options.databasePath)
       const isCurrent = nextSeq > lastSeq && !this.#hasOldDecisions
-      const event = isCurrent ? this.#workOnSegment(nextSeq) : undefined
+      const event =
+        this.#attempt('sign', () => this.#addToTree(records, nextSeq, mustSign)) ??
+        (isCurrent ? this.#workOnSegment(nextSeq) : undefined)
       const hasMore =
         this.#hasOldDecisions ||
-        (this.#erasures.count > 0 && this.#mayTry('erase')) ||
-        (this.#retention.isRemoving && this.#mayTry('remove'))
-      return { nextSeq, hasOldDecisions: this.#hasOldDecisions, hasMore, event }
+        (this.#isTreeBehind(nextSeq) && this.#mayTry('sign')) ||
+        (this.#tree !== undefined && this.#hasWork())
+      const { signedSeq = 0 } = this.#tree ?? {}
+      return { nextSeq, signedSeq, hasOldDecisions: this.#hasOldDecisions, hasMore, event }
     } catch (cause) {
       // The next attempt begins where the index ends.
       this.#reader?.close()
@@ -104,14 +128,76 @@ class IndexWriter {
     }
   }
 
+  #hasWork(): boolean {
+    return (
+      (this.#erasures.count > 0 && this.#mayTry('erase')) ||
+      (this.#retention.isRemoving && this.#mayTry('remove'))
+    )
+  }
+
   /** One that this process has not requested is done, or will be requested again. */
   #addErasures(records: readonly PlacedRecord[], requested: readonly RequestedErasure[]): void {
     for (const { kind, body, segment } of records) {
+      if (kind === 'notice') this.#forgetNoted(body)
       if (kind !== 'erasure') continue
       const note: ErasureNote = JSON.parse(body.toString())
       const erasure = requested.find(({ id }) => id === note.id)
       if (erasure) this.#erasures.add({ ...erasure, beforeSeq: segment })
     }
+  }
+
+  #forgetNoted(body: Buffer): void {
+    const { erasure }: Partial<ErasureNotice> = JSON.parse(body.toString())
+    if (erasure !== undefined) forgetChangedRecords(this.#options.folder, erasure)
+  }
+
+  /** The tree may be behind the index: after a crash it goes on from its last checkpoint. */
+  #addToTree(records: readonly PlacedRecord[], nextSeq: number, mustSign: boolean): undefined {
+    try {
+      this.#tree ??= this.#openTree()
+      this.#tree.add(records)
+      if (this.#isTreeBehind(nextSeq)) this.#tree.add(this.#readForTree(this.#tree, nextSeq))
+      else this.#closeTreeReader()
+      const isDue = monotonicSeconds() - this.#signedAtSeconds >= checkpointSeconds
+      if (isDue || mustSign) this.#signNow()
+    } catch (cause) {
+      // It is opened again from its last checkpoint.
+      this.#tree = undefined
+      this.#closeTreeReader()
+      throw cause
+    }
+  }
+
+  #openTree(): TreeWriter {
+    const { folder, keyPath } = this.#options
+    const tree = new TreeWriter(folder, openSigningKey(folder, keyPath))
+    tree.addUnknown(readBeginning(folder).firstSeq)
+    return tree
+  }
+
+  #readForTree(tree: TreeWriter, nextSeq: number): readonly PlacedRecord[] {
+    this.#treeReader ??= new JournalReader(this.#options.folder, tree.nextSeq)
+    return this.#treeReader.read(nextSeq - 1)
+  }
+
+  #isTreeBehind(nextSeq: number): boolean {
+    return (this.#tree?.nextSeq ?? 0) < nextSeq
+  }
+
+  /** What is changed or removed without being signed before could not be told from a forgery. */
+  #mayChangeSegments(): boolean {
+    const newest = listSegments(this.#options.folder).at(-1)?.firstSeq ?? 1
+    return this.#tree !== undefined && this.#tree.signedSeq >= newest - 1
+  }
+
+  #signNow(): undefined {
+    this.#tree?.sign()
+    this.#signedAtSeconds = monotonicSeconds()
+  }
+
+  #closeTreeReader(): void {
+    this.#treeReader?.close()
+    this.#treeReader = undefined
   }
 
   #mayTry(work: SegmentWork): boolean {
@@ -131,11 +217,10 @@ class IndexWriter {
       compressOldestSegment(this.#options.folder, nextSeq)
       return undefined
     }
-    return (
-      this.#attempt('erase', erase) ??
-      this.#attempt('remove', remove) ??
-      this.#attempt('compress', compress)
-    )
+    const changed = this.#mayChangeSegments()
+      ? (this.#attempt('erase', erase) ?? this.#attempt('remove', remove))
+      : this.#attempt('sign', () => this.#signNow())
+    return changed ?? this.#attempt('compress', compress)
   }
 
   #attempt(work: SegmentWork, run: () => SegmentEvent | undefined): SegmentEvent | undefined {
@@ -149,6 +234,7 @@ class IndexWriter {
   }
 
   close(): void {
+    this.#closeTreeReader()
     this.#reader?.close()
     this.#index.close()
   }

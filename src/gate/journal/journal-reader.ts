@@ -24,9 +24,9 @@ import {
   decodeFrame,
   decodeHeader,
   headerBytes,
-  type JournalRecord,
   type ReadFrame,
   type SegmentHeader,
+  type StoredRecord,
 } from './segment-format.js'
 
 export interface Segment {
@@ -42,7 +42,7 @@ export interface RecordPlace {
   readonly offset: number
 }
 
-export interface PlacedRecord extends JournalRecord, RecordPlace {}
+export interface PlacedRecord extends StoredRecord, RecordPlace {}
 
 /** The name is the number of the first record, so that names sort as records do. */
 export function segmentPath(folder: string, firstSeq: number): string {
@@ -220,9 +220,8 @@ export class JournalReader {
     while (this.#nextSeq <= last) {
       frame = decodeFrame(bytes, offset, segment.checksumSeed)
       if (frame === undefined || frame.record.seq !== this.#nextSeq) break
-      const { seq, kind, at, body } = frame.record
       const place = segment.offset + offset
-      records.push({ seq, kind, at, body, segment: segment.firstSeq, offset: place })
+      records.push({ ...frame.record, segment: segment.firstSeq, offset: place })
       offset = frame.end
       this.#nextSeq += 1
     }
@@ -270,7 +269,7 @@ export class RecordReader {
    * `undefined` if the segment and all before it were removed. Throws {@link DataFileError} with the place
    * if no whole record is there.
    */
-  read({ segment, offset }: RecordPlace): JournalRecord | undefined {
+  read({ segment, offset }: RecordPlace): StoredRecord | undefined {
     if (this.#open?.firstSeq !== segment) {
       this.close()
       this.#open = this.#openSegment(segment)
@@ -417,20 +416,27 @@ function removeTornTail(segment: Segment, nextSeq: number, end: number): number 
  * journal without records gets one. Throws {@link DataFileError} if there are records and no name.
  */
 export function readOrigin(folder: string, now: Instant): Buffer {
-  const path = join(folder, 'origin')
+  const path = originPath(folder)
   const known = existsSync(path) ? readFileSync(path, 'utf8') : beginJournal(folder, path, now)
   return createHash('sha256').update(known).digest()
 }
 
-function beginJournal(folder: string, originPath: string, now: Instant): string {
+const originPath = (folder: string): string => join(folder, 'origin')
+
+/** The name of a journal that has one. */
+export function readOriginName(folder: string): string {
+  return readFileSync(originPath(folder), 'utf8').trimEnd()
+}
+
+function beginJournal(folder: string, path: string, now: Instant): string {
   ensureFolder(folder)
   const [segment] = listSegments(folder)
   if (segment) {
     const rule = `the file is missing, but there is ${segment.path}. Restore it from a backup`
-    throw new DataFileError(originPath, rule)
+    throw new DataFileError(path, rule)
   }
   const origin = `callgate/journal/${formatDay(toUtcDay(now))}-${randomBytes(4).toString('hex')}\n`
-  writeFileSync(originPath, origin, { flag: 'wx', mode: 0o600, flush: true })
+  writeFileSync(path, origin, { flag: 'wx', mode: 0o600, flush: true })
   syncFolder(folder)
   return origin
 }

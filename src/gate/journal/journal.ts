@@ -19,14 +19,16 @@ import type { OpenedFile } from '../../storage/open-files.js'
 import { type DecisionDocument, encodeDecision, withOutcome } from '../decision-document.js'
 import { DecisionIndex, type ErasureNote, type OutcomeNote } from './decision-index.js'
 import { FrameBlocks, type OnWritten, selectBatch, type WaitingRecord } from './frame-blocks.js'
-import { type IndexProgress, type IndexRequest, indexWriting } from './index-writer.js'
+import { IndexUpdates } from './index-updates.js'
 import { readBeginning } from './journal-beginning.js'
 import type { JournalObserver } from './journal-observer.js'
 import { readOrigin, recoverJournal } from './journal-reader.js'
 import { mergeOutcome } from './merge-outcome.js'
+import { listChangedRecords } from './removal/changed-records.js'
 import type { RequestedErasure } from './removal/pending-erasures.js'
 import { type FrameRun, maxBodyLength, type RecordKind } from './segment-format.js'
 import { segmentWriting } from './segment-writer.js'
+import { openTree } from './tree/tree-head.js'
 
 export interface JournalOptions {
   /** Of the journal and its index; made when missing. */
@@ -43,6 +45,8 @@ export interface JournalOptions {
   readonly version: string
   /** How long decisions are kept. */
   readonly keepYears: number
+  /** Of the private key that signs the tree, made with it; by default `journal.key` in `dataDir`. */
+  readonly signingKeyFile?: string | undefined
   /** How many records wait at most. */
   readonly maxWaiting?: number
   readonly maxSegmentBytes?: number
@@ -61,8 +65,6 @@ const defaultMaxSegmentBytes = 67_108_864
 const retryDelays = { firstMs: 10, maxMs: 2_000 }
 /** Nobody waits for an outcome, so it is not worth a flush of its own. */
 const outcomeDelayMs = 100
-/** Many records share one transaction of the index. */
-const indexDelayMs = 50
 /** A record that waits longer means that calls are blocked: a decision has a fraction of it. */
 const maxWaitSeconds = 1
 
@@ -76,22 +78,16 @@ export class Journal implements OutcomeRecorder {
   readonly #blocks: FrameBlocks
   #index: DecisionIndex | undefined
   #writer: Thread<FrameRun, boolean> | undefined
-  #indexer: Thread<IndexRequest, IndexProgress> | undefined
+  #updates: IndexUpdates | undefined
   /** Number of the latest decision of each account. */
   readonly #lastSeqByAccount = new Map<string, number>()
-  /** Requested by this process and not done. */
-  readonly #erasures = new Map<string, RequestedErasure>()
   #nextSeq = 0
   #openedSeq = 0
   #origin = ''
   /** Number of the last record on disk. */
   #durableSeq = 0
   #writing: Promise<void> | undefined
-  #indexing: Promise<void> | undefined
   #flushTimer: NodeJS.Timeout | undefined
-  #indexTimer: NodeJS.Timeout | undefined
-  #indexFailures = 0
-  #indexProgress: IndexProgress | undefined
   #failedAttempts = 0
   /** Of the last write, if it failed. */
   #lastError: unknown
@@ -136,6 +132,11 @@ export class Journal implements OutcomeRecorder {
     return oldest === undefined ? 0 : monotonicSeconds() - oldest.enqueuedAtSeconds
   }
 
+  /** Since when the oldest record on disk waits for a signed checkpoint; 0 without one. */
+  get unsignedSeconds(): number {
+    return this.#updates?.unsignedSeconds ?? 0
+  }
+
   /** Records that were given up since the start and are not on disk. */
   get lostCount(): number {
     return this.#lostCount
@@ -144,17 +145,20 @@ export class Journal implements OutcomeRecorder {
   /**
    * Checks the journal and begins to write to it; does nothing when it is open. Only one process may
    * have it open. Resolves when the first write has ended, also if it failed. Rejects with a
-   * {@link DataFileError} that names the place if the journal is damaged, or shorter than its index.
+   * {@link DataFileError} that names the place if the journal is damaged, or shorter than its index or its
+   * newest checkpoint.
    */
   async open(): Promise<void> {
     if (this.#writer !== undefined) return
-    const { clock, version, databasePath, databaseFiles, keepYears } = this.#options
-    const { maxSegmentBytes = defaultMaxSegmentBytes } = this.#options
+    const { clock, version, dataDir, databasePath, databaseFiles, keepYears } = this.#options
+    const { observer, maxSegmentBytes = defaultMaxSegmentBytes } = this.#options
+    const keyPath = this.#options.signingKeyFile ?? join(dataDir, 'journal.key')
     const folder = this.#folder
     const origin = readOrigin(folder, clock.now())
     const index = this.#openIndex()
     index.claim(origin, readBeginning(folder))
     const { nextSeq, removedBytes } = recoverJournal(folder, origin, index.nextSeq)
+    openTree(folder, keyPath, nextSeq)
     this.#origin = origin.toString('hex')
     this.#nextSeq = nextSeq
     this.#openedSeq = nextSeq
@@ -163,10 +167,19 @@ export class Journal implements OutcomeRecorder {
       this.#lastSeqByAccount.set(id, nextSeq)
     }
     this.#writer = startThread(segmentWriting, { folder, origin, maxSegmentBytes, databaseFiles })
-    const indexPath = this.#indexPath
-    this.#indexer = startThread(indexWriting, { folder, indexPath, databasePath, keepYears })
-    const opened = JSON.stringify({ version, removedBytes })
-    this.#enqueue({ kind: 'opened', at: clock.now(), body: opened })
+    this.#updates = new IndexUpdates({
+      thread: { folder, indexPath: this.#indexPath, databasePath, keepYears, keyPath },
+      observer,
+      blocks: this.#blocks,
+      getDurableSeq: () => this.#durableSeq,
+      addNotice: (content) => {
+        // What is not noted now is noted after the next start.
+        if (!this.#isClosing) this.note('notice', content)
+      },
+    })
+    this.#enqueueNote('opened', { version, removedBytes, ...readBeginning(folder) })
+    // A crash may have kept them from being noted.
+    for (const notice of listChangedRecords(folder)) this.#enqueueNote('notice', notice)
     this.#flush()
     await this.#writing
   }
@@ -199,11 +212,16 @@ export class Journal implements OutcomeRecorder {
 
   /** Has the number of an erasure taken out of what was appended so far. */
   erase(erasure: RequestedErasure): void {
-    this.#erasures.set(erasure.id, erasure)
+    this.#updates?.addErasure(erasure)
     const note: ErasureNote = { id: erasure.id }
-    const body = JSON.stringify(note)
-    this.#enqueue({ kind: 'erasure', at: this.#options.clock.now(), body })
+    this.#enqueueNote('erasure', note)
     this.#flush()
+  }
+
+  /** Adds a record that is about no single decision; on disk with the next flush, or after a tenth of a second. */
+  note(kind: 'audit' | 'notice', content: object): void {
+    this.#enqueueNote(kind, content)
+    this.#flushAfter(outcomeDelayMs)
   }
 
   /**
@@ -215,7 +233,7 @@ export class Journal implements OutcomeRecorder {
     const indexed = this.index?.find(id)
     let document = indexed?.document
     let outcome = indexed?.outcome ?? {}
-    for (const { kind, body } of this.#blocks.recordsOf(id, this.#indexProgress?.nextSeq ?? 0)) {
+    for (const { kind, body } of this.#blocks.recordsOf(id, this.#updates?.nextSeq ?? 0)) {
       const content: unknown = JSON.parse(body.toString())
       if (kind !== 'outcome') document = content as DecisionDocument
       else outcome = mergeOutcome(outcome, (content as OutcomeNote).outcome)
@@ -231,9 +249,7 @@ export class Journal implements OutcomeRecorder {
 
   /** Whether a decision may be neither in the index nor in memory. */
   #isIndexIncomplete(): boolean {
-    if (this.#indexer === undefined) return false
-    if (this.#indexProgress === undefined || this.#indexProgress.hasOldDecisions) return true
-    return this.#indexProgress.nextSeq < (this.#blocks.firstSeq ?? this.#nextSeq)
+    return this.#updates?.isIncomplete(this.#blocks.firstSeq ?? this.#nextSeq) ?? false
   }
 
   /**
@@ -277,11 +293,7 @@ export class Journal implements OutcomeRecorder {
       await this.#writing
       if (this.#failedAttempts > 0) await sleep(retryDelays.firstMs)
     }
-    for (;;) {
-      await this.#updateIndex()
-      if (this.#indexFailures === 0) return
-      await sleep(retryDelays.firstMs)
-    }
+    await this.#updates?.drain()
   }
 
   /** Tries once more what has failed; what cannot be written then is lost and reported. */
@@ -295,16 +307,18 @@ export class Journal implements OutcomeRecorder {
     clearTimeout(this.#flushTimer)
     if (this.#waiting.length > 0) this.#giveUp(this.#waiting.length)
     this.#waiting.length = 0
-    await this.#updateIndex()
-    clearTimeout(this.#indexTimer)
+    await this.#updates?.close()
     await this.#writer?.close()
-    await this.#indexer?.close()
     this.#index?.close()
   }
 
   #openIndex(): DecisionIndex {
     this.#index ??= new DecisionIndex(this.#indexPath, this.#folder)
     return this.#index
+  }
+
+  #enqueueNote(kind: RecordKind, content: object): void {
+    this.#enqueue({ kind, at: this.#options.clock.now(), body: JSON.stringify(content) })
   }
 
   #enqueue(
@@ -376,7 +390,7 @@ export class Journal implements OutcomeRecorder {
       this.#refuseAll(cause)
     }
     this.#writing = undefined
-    this.#indexTimer ??= setTimeout(this.#updateIndex, indexDelayMs).unref()
+    this.#updates?.schedule()
   }
 
   #acknowledge(batch: readonly WaitingRecord[]): void {
@@ -418,41 +432,5 @@ export class Journal implements OutcomeRecorder {
   #giveUp(count: number): void {
     this.#lostCount += count
     this.#options.observer.onLoss(count)
-  }
-
-  readonly #updateIndex = (): Promise<void> => {
-    clearTimeout(this.#indexTimer)
-    this.#indexTimer = undefined
-    if (this.#indexer === undefined) return Promise.resolve()
-    this.#indexing ??= this.#indexAll(this.#indexer).finally(() => {
-      this.#indexing = undefined
-    })
-    return this.#indexing
-  }
-
-  /** A failure is not one of the journal: what is not in the index is read from it later. */
-  async #indexAll(indexer: Thread<IndexRequest, IndexProgress>): Promise<void> {
-    const { observer } = this.#options
-    try {
-      for (let isDone = false; !isDone; ) {
-        const erasures = [...this.#erasures.values()]
-        const progress = await indexer.ask({ lastSeq: this.#durableSeq, erasures })
-        const { nextSeq, hasMore, event } = progress
-        this.#indexProgress = progress
-        if (event?.kind === 'erased') this.#erasures.delete(event.id)
-        if (event) observer.onSegmentEvent(event)
-        this.#blocks.forgetBefore(nextSeq)
-        observer.onIndexLag(this.#durableSeq + 1 - nextSeq)
-        // What is left at the end is read from the journal after the next start.
-        isDone = this.#isClosing || (nextSeq > this.#durableSeq && !hasMore)
-      }
-      this.#indexFailures = 0
-    } catch (cause) {
-      this.#indexFailures += 1
-      observer.onIndexFailure(cause)
-      if (this.#isClosing) return
-      const delayMs = computeBackoffMs(this.#indexFailures, retryDelays)
-      this.#indexTimer ??= setTimeout(this.#updateIndex, delayMs).unref()
-    }
   }
 }

@@ -8,20 +8,35 @@
  * Frame, padded to 8 bytes: length of the payload (4), CRC-32 of the segment's first sequence number,
  * the length and the payload (4), payload: format (1), kind (1), sequence number (8), written at, in
  * ms (8), salt (16), body. The body is JSON in UTF-8, and its bytes are never written anew, except
- * without an erased number (`removal/erase-records.ts`), with another salt: with the salt, 128 random bits for
- * each record, a later commitment to them can be published without showing them. The checksum finds
+ * without an erased number (`removal/erase-records.ts`), with another salt. The salt, 128 random bits for
+ * each record, lets the tree (`tree/`) commit to the body without showing it. The checksum finds
  * accidents, and with the sequence number in it, bytes of another segment.
  */
 import { randomFillSync } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Instant } from '../../domain/time/clock.js'
+import { saltBytes } from '../../transparency/log-entry.js'
 
 /**
  * An amendment replaces a decision of the same id that changed before its answer left. An erasure says that
- * a number was taken out of the segments before it.
+ * a number is to be taken out of the segments before it, and a notice which records were changed by that, or removed
+ * since they had expired.
  */
-export const recordKinds = { decision: 1, amendment: 2, outcome: 3, erasure: 6, opened: 7 } as const
+export const recordKinds = {
+  decision: 1,
+  amendment: 2,
+  outcome: 3,
+  erasure: 6,
+  opened: 7,
+  audit: 9,
+  notice: 10,
+} as const
 export type RecordKind = keyof typeof recordKinds
+
+/** Whether the body of such a record begins with the id of a decision. */
+export function isOfDecision(kind: RecordKind): boolean {
+  return kind === 'decision' || kind === 'amendment' || kind === 'outcome'
+}
 
 export interface JournalRecord {
   /** Without gaps, from 1. */
@@ -30,6 +45,11 @@ export interface JournalRecord {
   readonly at: Instant
   /** JSON in UTF-8. */
   readonly body: Buffer
+}
+
+/** A record as it is in a segment. */
+export interface StoredRecord extends JournalRecord {
+  readonly salt: Buffer
 }
 
 export interface SegmentHeader {
@@ -42,7 +62,8 @@ export interface SegmentHeader {
 export const headerBytes = 64
 export const frameHeadBytes = 8
 export const payloadHeadBytes = 34
-const saltBytes = 16
+/** Of the salt in the payload. */
+const saltOffset = payloadHeadBytes - saltBytes
 export const format = 1
 /** What a frame must not exceed to be taken for one. A decision has about 1,800 bytes. */
 const maxPayloadBytes = 1_048_576
@@ -90,7 +111,7 @@ export interface FrameRun {
 export function sealFrames(frames: Buffer, checksumSeed: number): void {
   for (let offset = 0; offset < frames.length; ) {
     const { payload, end, next } = frameAt(frames, offset)
-    writeSalt(frames, payload + 18)
+    writeSalt(frames, payload + saltOffset)
     frames.writeUInt32BE(
       computeChecksum(frames, { offset, payload, end }, checksumSeed),
       offset + 4,
@@ -107,7 +128,7 @@ export function withBody(frame: Buffer, body: Buffer, checksumSeed: number): Buf
   return copy
 }
 
-export function readFirstRecord(frames: Buffer): JournalRecord {
+export function readFirstRecord(frames: Buffer): StoredRecord {
   const { payload, end } = frameAt(frames, 0)
   return readPayload(frames, payload, end)
 }
@@ -152,17 +173,17 @@ function readUint64(bytes: Buffer, offset: number): number {
 }
 
 const salts = Buffer.alloc(256 * saltBytes)
-let saltOffset = salts.length
+let nextSalt = salts.length
 
 function writeSalt(bytes: Buffer, offset: number): void {
-  if (saltOffset === salts.length) {
+  if (nextSalt === salts.length) {
     randomFillSync(salts)
-    saltOffset = 0
+    nextSalt = 0
   }
-  salts.copy(bytes, offset, saltOffset, saltOffset + saltBytes)
+  salts.copy(bytes, offset, nextSalt, nextSalt + saltBytes)
   // No salt is used twice, and none stays in memory.
-  salts.fill(0, saltOffset, saltOffset + saltBytes)
-  saltOffset += saltBytes
+  salts.fill(0, nextSalt, nextSalt + saltBytes)
+  nextSalt += saltBytes
 }
 
 const kindsByCode = new Map<number | undefined, RecordKind>(
@@ -170,7 +191,7 @@ const kindsByCode = new Map<number | undefined, RecordKind>(
 )
 
 export interface ReadFrame {
-  readonly record: JournalRecord
+  readonly record: StoredRecord
   /** Where the next frame begins. */
   readonly end: number
 }
@@ -191,13 +212,14 @@ export function decodeFrame(
   return { record: readPayload(bytes, payload, end), end: next }
 }
 
-function readPayload(bytes: Buffer, payload: number, end: number): JournalRecord {
+function readPayload(bytes: Buffer, payload: number, end: number): StoredRecord {
   const kind = kindsByCode.get(bytes[payload + 1])
   if (kind === undefined) throw new TypeError(`no record kind ${bytes[payload + 1]}`)
   return {
     kind,
     seq: readUint64(bytes, payload + 2),
     at: readUint64(bytes, payload + 10),
+    salt: bytes.subarray(payload + saltOffset, payload + payloadHeadBytes),
     body: bytes.subarray(payload + payloadHeadBytes, end),
   }
 }

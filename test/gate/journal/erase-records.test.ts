@@ -5,7 +5,6 @@ import {
   cpSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   rmSync,
 } from 'node:fs'
@@ -24,7 +23,7 @@ import {
 } from '../../../src/gate/journal/removal/erase-records.js'
 import { PendingErasures } from '../../../src/gate/journal/removal/pending-erasures.js'
 import { answered, fakeCompliance, noon } from '../../support/fake-compliance.js'
-import { recordsIn } from '../../support/journal.js'
+import { listFiles, recordsIn } from '../../support/journal.js'
 import { makeDecision, testJournal } from '../../support/test-journal.js'
 
 const number = '2125550106'
@@ -65,7 +64,7 @@ const allowed = (id: string, call: Partial<CallRequest> = {}) =>
 
 /** Everything in the files of the journal, decompressed. */
 function readFiles(): string {
-  const texts = readdirSync(folder()).map((name) => {
+  const texts = listFiles(folder()).map((name) => {
     const bytes = readFileSync(join(folder(), name))
     return (name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('latin1')
   })
@@ -83,7 +82,18 @@ it('keeps each record in its place, and what does not concern the number', async
   const before = recordsIn(dataDir)
   journal.erase(requested())
   await journal.drain()
-  expect(events).toEqual([{ kind: 'erased', id: 'e1', erased: 3, kept: 1 }])
+  const notice = {
+    erasure: 'e1',
+    changed: [
+      [2, 2],
+      [5, 6],
+    ],
+  }
+  expect(events).toEqual([{ kind: 'erased', id: 'e1', erased: 3, kept: 1, notice }])
+  await journal.drain()
+  const noted = recordsIn(dataDir).find(({ kind }) => kind === 'notice')
+  expect(JSON.parse(noted?.body ?? '')).toEqual(notice)
+  expect(listFiles(folder()).filter((name) => name.endsWith('.changed'))).toEqual([])
 
   const d1 = journal.find('main', 'd1')
   expect(d1).toMatchObject({ decision: 'block', reason: 'internal-dnc', number: '', dialed: '' })
@@ -204,7 +214,7 @@ it('erases allowed calls only when told so, what-ifs always, and only the accoun
   await append(await blocked('d3', { accountId: 'other' }))
   journal.erase(requested({ accountId: 'main' }))
   await journal.drain()
-  expect(events).toEqual([{ kind: 'erased', id: 'e1', erased: 1, kept: 1 }])
+  expect(events).toMatchObject([{ kind: 'erased', id: 'e1', erased: 1, kept: 1 }])
   expect(journal.find('main', 'd2')?.number).toBe('')
   expect(journal.find('other', 'd3')?.number).toBe(number)
   await journal.close()
@@ -232,7 +242,8 @@ it('is as before or without the number wherever it ends, also beside a copy that
   cpSync(path, `${path}.gz`)
   expect(recordsIn(dataDir)).toEqual(records)
   eraseFromSegment(path, 1, eraser())
-  expect(readdirSync(folder()).sort()).toEqual(['00000000000000000001.seg', 'origin'])
+  const names = listFiles(folder()).filter((name) => !name.startsWith('tree/'))
+  expect(names.toSorted()).toEqual(['00000000000000000001.seg', 'origin'])
   expect(readFiles()).not.toContain(number)
   expect(recordsIn(dataDir).map(({ seq }) => seq)).toEqual(records.map(({ seq }) => seq))
   const { journal: again } = testJournal(dataDir, () => noon)
@@ -263,6 +274,17 @@ it('does not hold up the index when a segment cannot be replaced, and goes on wi
   pending.add({ ...requested(), beforeSeq: Number.POSITIVE_INFINITY })
   const done = []
   while (pending.count > 0) done.push(pending.continue())
-  expect(done.at(-1)).toEqual({ id: 'e1', erased: 2, kept: 0 })
+  expect(done.at(-1)).toEqual({
+    id: 'e1',
+    erased: 2,
+    kept: 0,
+    notice: {
+      erasure: 'e1',
+      changed: [
+        [2, 2],
+        [4, 4],
+      ],
+    },
+  })
   expect(readFiles()).not.toContain(number)
 })

@@ -23,7 +23,7 @@ import type { SegmentEvent } from '../../../src/gate/journal/index-writer.js'
 import { Journal, type JournalOptions } from '../../../src/gate/journal/journal.js'
 import { listDatabaseFiles } from '../../../src/storage/open-files.js'
 import { answered, fakeCompliance, noon, unanswered } from '../../support/fake-compliance.js'
-import { recordsIn } from '../../support/journal.js'
+import { forgetTree, recordsIn } from '../../support/journal.js'
 import { strictPolicy } from '../../support/strict-policy.js'
 import { aCall, testGate } from '../../support/test-gate.js'
 
@@ -543,6 +543,7 @@ describe('opening a journal', () => {
     for (let cut = 1; cut < 1_400; cut += 37) {
       truncateSync(path, whole.length - cut)
       rmSync(indexPath(), { force: true })
+      forgetTree(dataDir)
       const journal = await open()
       await append(journal, await made('again'))
       await journal.close()

@@ -11,6 +11,7 @@ import { readBeginning } from '../../../src/gate/journal/journal-beginning.js'
 import { listSegments } from '../../../src/gate/journal/journal-reader.js'
 import { journalRoutes } from '../../../src/gate/journal/journal-routes.js'
 import { Retention } from '../../../src/gate/journal/removal/retention.js'
+import { recordsIn } from '../../support/journal.js'
 import { withoutRules } from '../../support/test-gate.js'
 import { makeDecision, testJournal } from '../../support/test-journal.js'
 
@@ -64,7 +65,10 @@ const november = day('2021-11-01')
 it('removes the months that are older than keepYears, with their rows in the index', async () => {
   const { journal, events } = await writeDays([...october, november, ...lastDays('2026-11-01')])
   const before = Date.UTC(2021, 10, 1)
-  expect(events).toEqual([{ kind: 'removed', segments: 2, decisions: 2, before }])
+  expect(events).toEqual([{ kind: 'removed', segments: 2, decisions: 2, before, firstSeq: 6 }])
+  await journal.drain()
+  const notice = recordsIn(dataDir).find(({ kind }) => kind === 'notice')
+  expect(JSON.parse(notice?.body ?? '')).toEqual({ removedBefore: before, firstSeq: 6 })
   for (const at of october) expect(journal.find('main', idAt(at))).toBeUndefined()
   expect(journal.find('main', idAt(november))?.outcome?.state).toBe('dialled')
   const index = new Sqlite(indexPath())

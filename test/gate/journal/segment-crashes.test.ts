@@ -13,7 +13,7 @@ import {
 import { eraseFromSegment, NumberEraser } from '../../../src/gate/journal/removal/erase-records.js'
 import { Retention } from '../../../src/gate/journal/removal/retention.js'
 import { fileFault } from '../../support/failing-files.js'
-import { recordsIn } from '../../support/journal.js'
+import { listFiles, recordsIn } from '../../support/journal.js'
 import { makeDecision, testJournal } from '../../support/test-journal.js'
 
 // Test files share what they import, so these modules may have the real one already.
@@ -85,7 +85,7 @@ function failAtEachStep(work: () => void, check: () => void): void {
 }
 
 function readFiles(): string {
-  const texts = readdirSync(folder()).map((name) => {
+  const texts = listFiles(folder()).map((name) => {
     const bytes = readFileSync(join(folder(), name))
     return (name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('latin1')
   })

@@ -11,7 +11,7 @@ import type { Db, JournalRow, RecordedDecisionRow, Tables } from '../../../stora
 import { type DecisionDocument, withOutcome } from '../../decision-document.js'
 import { type ErasureNote, type OutcomeNote, readHead } from '../decision-index.js'
 import { mergeOutcome } from '../merge-outcome.js'
-import type { JournalRecord } from '../segment-format.js'
+import { isOfDecision, type JournalRecord } from '../segment-format.js'
 import type { BlockEntry } from './block-format.js'
 import { findInBlocks, insertBlocks } from './block-rows.js'
 import { readId } from './block-terms.js'
@@ -290,7 +290,7 @@ function splitAtErasures(records: readonly JournalRecord[]): readonly JournalRec
 
 /** `undefined` if it says nothing about a decision, as a note of an id that is none of a decision. */
 function readEntry({ seq, kind, body }: JournalRecord): Entry | undefined {
-  if (kind === 'opened' || kind === 'erasure') return undefined
+  if (!isOfDecision(kind)) return undefined
   const note: OutcomeNote | undefined = kind === 'outcome' ? JSON.parse(body.toString()) : undefined
   const id = note ? note.id : readId(body)
   const madeAt = readIdInstant(id)

@@ -77,7 +77,8 @@ export class NumberEraser {
   /** As {@link NumberEraser.eraseDecision}, for a record of any kind. */
   eraseRecord({ kind, body }: JournalRecord): Buffer | undefined {
     if (kind === 'decision' || kind === 'amendment') return this.eraseDecision(body)
-    return kind === 'outcome' && this.mayHaveNumber(body) ? this.eraseText(body) : undefined
+    const isText = kind === 'outcome' || kind === 'audit'
+    return isText && this.mayHaveNumber(body) ? this.eraseText(body) : undefined
   }
 }
 
@@ -121,16 +122,25 @@ function removeLinks(name: string, value: unknown): unknown {
     .replace(/\b(\d{4}-\d\d-\d\d)T[\d:.]+Z/g, '$1')
 }
 
-/** Nothing may be written to the segment anymore. Replaces it, in the form that it has, if it has the number. */
-export function eraseFromSegment(path: string, firstSeq: number, eraser: NumberEraser): void {
+/**
+ * Nothing may be written to the segment anymore. Replaces it, in the form that it has, if it has the number; before
+ * that, `onChange` is told the numbers of the records that are changed.
+ */
+export function eraseFromSegment(
+  path: string,
+  firstSeq: number,
+  eraser: NumberEraser,
+  onChange: (seqs: readonly number[]) => void = () => undefined,
+): void {
   const source = new SegmentFile(path)
   const aside = `${path.replace(/\.gz$/, '')}.erased`
   let target: number | undefined
+  const changed: number[] = []
   try {
     for (let offset = 0, end = 0; ; offset = end) {
       const chunk = source.read(offset, chunkBytes)
       if (chunk.length === 0) break
-      const part = eraseFromChunk(chunk, { isFirst: offset === 0, firstSeq, eraser })
+      const part = eraseFromChunk(chunk, { isFirst: offset === 0, firstSeq, eraser, changed })
       end = offset + part.bytes.length
       if (part.isChanged) target ??= copyStart(source, aside, offset)
       if (target !== undefined) writeAt(target, part.bytes, offset)
@@ -140,7 +150,9 @@ export function eraseFromSegment(path: string, firstSeq: number, eraser: NumberE
     source.close()
     if (target !== undefined) closeSync(target)
   }
-  if (target !== undefined) replaceSegment(path, aside)
+  if (target === undefined) return
+  onChange(changed)
+  replaceSegment(path, aside)
 }
 
 /** After a crash while it was compressed there may be both forms, and the other one has the number too. */
@@ -166,6 +178,8 @@ interface ChunkContext {
   readonly isFirst: boolean
   readonly firstSeq: number
   readonly eraser: NumberEraser
+  /** Gets the numbers of the records that are changed. */
+  readonly changed: number[]
 }
 
 /**
@@ -174,7 +188,7 @@ interface ChunkContext {
  */
 function eraseFromChunk(
   chunk: Buffer,
-  { isFirst, firstSeq, eraser }: ChunkContext,
+  { isFirst, firstSeq, eraser, changed }: ChunkContext,
 ): { readonly bytes: Buffer; readonly isChanged: boolean } {
   const checksumSeed = checksumSeedOf(firstSeq)
   const mayHaveNumber = eraser.mayHaveNumber(chunk)
@@ -195,7 +209,10 @@ function eraseFromChunk(
     if (mayHaveNumber) {
       replace(eraser.eraseText(bytes.subarray(end, offset)), end)
       const body = eraser.eraseRecord(frame.record)
-      if (body) replace(withBody(chunk.subarray(offset, frame.end), body, checksumSeed), offset)
+      if (body && !body.equals(frame.record.body)) {
+        changed.push(frame.record.seq)
+        replace(withBody(chunk.subarray(offset, frame.end), body, checksumSeed), offset)
+      }
     }
     end = frame.end
     offset = frame.end

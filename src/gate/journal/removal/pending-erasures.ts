@@ -3,6 +3,7 @@ import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DecisionIndex } from '../decision-index.js'
 import { listSegments } from '../journal-reader.js'
+import { addChangedRecords, type ErasureNotice, readChangedRecords } from './changed-records.js'
 import { eraseFromSegment, NumberEraser, type NumberErasure } from './erase-records.js'
 
 export interface FinishedErasure {
@@ -11,6 +12,8 @@ export interface FinishedErasure {
   readonly erased: number
   /** Decisions that still have it, since they allowed a call. */
   readonly kept: number
+  /** `undefined` if no record had to be changed. */
+  readonly notice: ErasureNotice | undefined
 }
 
 /** As `callgate erase` stored it in the database, where the number is until it is done. */
@@ -61,7 +64,7 @@ export class PendingErasures {
     this.#started ??= this.#start(pending)
     const [firstSeq] = this.#started.segments
     if (firstSeq !== undefined) {
-      this.#eraseFrom(firstSeq, this.#started.eraser)
+      this.#eraseFrom(firstSeq, this.#started)
       this.#started.segments.shift()
       return undefined
     }
@@ -79,9 +82,12 @@ export class PendingErasures {
   }
 
   /** Retention may have removed the segment since, and it may have been compressed. */
-  #eraseFrom(firstSeq: number, eraser: NumberEraser): void {
+  #eraseFrom(firstSeq: number, { id, eraser }: StartedErasure): void {
     const found = listSegments(this.#folder).find((segment) => segment.firstSeq === firstSeq)
-    if (found) eraseFromSegment(found.path, firstSeq, eraser)
+    if (found === undefined) return
+    eraseFromSegment(found.path, firstSeq, eraser, (seqs) =>
+      addChangedRecords(this.#folder, id, seqs),
+    )
   }
 
   #finish(): FinishedErasure | undefined {
@@ -92,6 +98,8 @@ export class PendingErasures {
     }
     this.#started = undefined
     this.#pending.shift()
-    return started && { id: started.id, ...started.eraser.counts }
+    if (started === undefined) return undefined
+    const { id, eraser } = started
+    return { id, ...eraser.counts, notice: readChangedRecords(this.#folder, id) }
   }
 }

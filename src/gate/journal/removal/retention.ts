@@ -16,6 +16,7 @@ import {
   type Segment,
   segmentPath,
 } from '../journal-reader.js'
+import { isOfDecision } from '../segment-format.js'
 
 /** A clock that is wrong for less than this removes nothing. */
 const daysOfClock = 8
@@ -42,6 +43,8 @@ export interface RemovedSegments {
   readonly decisions: number
   /** Every decision before this instant is gone. */
   readonly before: Instant
+  /** Number of the first record that is left. */
+  readonly firstSeq: number
 }
 
 interface RetentionOptions {
@@ -94,7 +97,12 @@ export class Retention {
     const decisions = this.#removeFromIndex(oldest, next, beginsNow)
     removeFiles(folder, oldest)
     const { segments: earlier = 0, decisions: earlierDecisions = 0 } = this.#removed ?? {}
-    this.#removed = { segments: earlier + 1, decisions: earlierDecisions + decisions, before }
+    this.#removed = {
+      segments: earlier + 1,
+      decisions: earlierDecisions + decisions,
+      before,
+      firstSeq,
+    }
     return undefined
   }
 
@@ -104,7 +112,7 @@ export class Retention {
     this.#index.removeCarriedOver()
     const ids = new Set<string>()
     for (const { kind, body } of readSegment(this.#options.folder, segment, next)) {
-      if (kind === 'opened' || kind === 'erasure') continue
+      if (!isOfDecision(kind)) continue
       const { id }: { readonly id: string } = JSON.parse(body.toString())
       ids.add(id)
     }

@@ -4,15 +4,17 @@
  * fewer, `<number>.p/<width>`, as they were when the newest checkpoint was signed. A hash of level L + 1 is the root of a
  * full tile of level L.
  */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { DataFileError, getErrorCode } from '../../../errors.js'
+import { ensureFolder } from '../../../runtime/folders.js'
+import { parseCheckpoint } from '../../../transparency/checkpoint.js'
 import { entryBytes } from '../../../transparency/log-entry.js'
 import { hashBytes, hashNode, type ReadNode } from '../../../transparency/merkle-tree.js'
 
 export const tileWidth = 256
 /** A tile has the hashes of 8 levels of the tree. */
-const levelsPerTile = 8
+export const levelsPerTile = 8
 export const bundledEntryBytes = 2 + entryBytes
 
 /** A level, or `entries`. */
@@ -38,13 +40,8 @@ export function tilePath(
   return width === tileWidth ? path : join(`${path}.p`, String(width))
 }
 
-/** How many hashes or entries the last, partial tile has in a tree of this size; 0 if there is none. */
-export function partialWidth(kind: TileKind, size: number): number {
-  return countOf(kind, size) % tileWidth
-}
-
-/** How many hashes or entries there are. */
-function countOf(kind: TileKind, size: number): number {
+/** How many hashes or entries a tree of this size has. */
+export function countOf(kind: TileKind, size: number): number {
   return kind === 'entries' ? size : Math.floor(size / tileWidth ** kind)
 }
 
@@ -97,16 +94,31 @@ export class TreeReader {
     return tile
   }
 
-  /** A partial tile may have become a full one, whose beginning is the same. */
+  /** A partial tile may have become a wider or full one meanwhile, whose beginning is the same. */
   #readFile(path: string, fullPath: string): Buffer | undefined {
-    for (const one of [path, fullPath]) {
-      try {
-        return readFileSync(one)
-      } catch (cause) {
-        const code = getErrorCode(cause)
-        if (code !== 'ENOENT' && code !== 'ENOTDIR') throw cause
-      }
-    }
+    return (
+      readIfThere(path, readBytes) ??
+      readIfThere(fullPath, readBytes) ??
+      readIfThere(dirname(path), readWidest)
+    )
+  }
+}
+
+const readBytes = (path: string): Buffer => readFileSync(path)
+
+function readWidest(folder: string): Buffer | undefined {
+  const [widest] = readdirSync(folder)
+    .filter((name) => /^\d+$/.test(name))
+    .sort((a, b) => Number(b) - Number(a))
+  return widest === undefined ? undefined : readIfThere(join(folder, widest), readBytes)
+}
+
+function readIfThere<Content>(path: string, read: (path: string) => Content): Content | undefined {
+  try {
+    return read(path)
+  } catch (cause) {
+    const code = getErrorCode(cause)
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') throw cause
     return undefined
   }
 }
@@ -114,8 +126,29 @@ export class TreeReader {
 const maxTiles = 1_000
 
 /** The root of a subtree with as many leaves as there are hashes, a power of 2. */
-function hashAll(hashes: Buffer): Buffer {
+export function hashAll(hashes: Buffer): Buffer {
   if (hashes.length === hashBytes) return hashes
   const middle = hashes.length / 2
   return hashNode(hashAll(hashes.subarray(0, middle)), hashAll(hashes.subarray(middle)))
+}
+
+/** Copies the tree of the newest checkpoint, which may be replaced meanwhile; nothing if there is none. */
+export function copyTree(folder: string, target: string): void {
+  if (!existsSync(checkpointPath(folder))) return
+  const signed = readFileSync(checkpointPath(folder), 'utf8')
+  const { size } = parseCheckpoint(signed)
+  const reader = new TreeReader(folder, size)
+  const kinds: TileKind[] = ['entries']
+  for (let level = 0; countOf(level, size) > 0; level += 1) kinds.push(level)
+  ensureFolder(target)
+  for (const kind of kinds) {
+    for (let number = 0; number * tileWidth < countOf(kind, size); number += 1) {
+      const width = Math.min(tileWidth, countOf(kind, size) - number * tileWidth)
+      const path = tilePath(target, kind, number, width)
+      ensureFolder(dirname(path))
+      writeFileSync(path, reader.readTile(kind, number), { mode: 0o600 })
+    }
+  }
+  writeFileSync(verifierKeyPath(target), readFileSync(verifierKeyPath(folder)), { mode: 0o600 })
+  writeFileSync(checkpointPath(target), signed, { mode: 0o600 })
 }
