@@ -380,3 +380,12 @@ export interface DecisionBlockRow {
   /** See `gate/journal/projection/block-format.ts`. */
   body: Buffer
 }
+
+/** What a journal says became of the call of a decision; in PostgreSQL only. */
+export interface RecordedOutcomeRow {
+  /** Of the decision. */
+  id: string
+  origin: string
+  /** JSON of what is known of the call. */
+  outcome: string
+}

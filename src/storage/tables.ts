@@ -20,6 +20,7 @@ import type {
   OptOutStatementRow,
   PermitKeyRow,
   PermitRow,
+  RecordedOutcomeRow,
   RepeatedRequestRow,
   ScanJobRow,
   ScanNumberRow,
@@ -57,6 +58,7 @@ export interface Tables {
   journals: JournalRow
   recorded_decisions: RecordedDecisionRow
   decision_blocks: DecisionBlockRow
+  recorded_outcomes: RecordedOutcomeRow
   access_tokens: AccessTokenRow
   state_registrations: StateRegistrationRow
   legal_entities: LegalEntityRow
@@ -421,6 +423,8 @@ export interface JournalRow {
   seen_at: number | null
   /** The same if that was one that reads blocks of decisions. */
   blocks_seen_at: number | null
+  /** Of its decisions made before, none is missing. */
+  copied_until: number | null
 }
 
 /** How far an erasure has come with one of the journals; in PostgreSQL only. */
@@ -434,11 +438,11 @@ interface ErasedJournalRow {
   kept: number | null
 }
 
-/** What a journal says about a decision that is in no block, and about the calls of all; in PostgreSQL only. */
+/** What a journal said about a decision while there were servers that read no blocks; in PostgreSQL only. */
 export interface RecordedDecisionRow {
   id: string
   origin: string
-  /** Null, as the body, if the decision is in a block or of another journal, and the row only says what became of the call. */
+  /** Null, as the body, if the decision is of another journal, and this one only says what became of the call. */
   account_id: string | null
   /** JSON. */
   body: string | null

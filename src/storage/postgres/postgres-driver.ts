@@ -256,6 +256,7 @@ const otherTables: ReadonlySet<string> = new Set([
   'permit_keys',
   'permits',
   'recorded_decisions',
+  'recorded_outcomes',
   'repeated_requests',
   'scan_jobs',
   'scan_numbers',

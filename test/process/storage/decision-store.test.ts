@@ -38,7 +38,7 @@ afterAll(async () => {
 const parents = ['recorded_decisions', 'decision_blocks'] as const
 
 beforeEach(async () => {
-  for (const parent of parents) {
+  for (const parent of [...parents, 'recorded_outcomes']) {
     for (const name of await monthTables(parent)) await query(`drop table ${name}`)
   }
   await query('truncate journals, erasures')

@@ -6,7 +6,9 @@
 import { promisify } from 'node:util'
 import { brotliCompressSync, brotliDecompress, constants } from 'node:zlib'
 import type { Instant } from '../../../domain/time/clock.js'
-import { BlockTerms, readSearched } from './block-terms.js'
+import type { DecisionDocument } from '../../decision-document.js'
+import { readHead } from '../search/searched-fields.js'
+import { BlockTerms } from './block-terms.js'
 
 export interface BlockDecision {
   readonly id: string
@@ -89,7 +91,7 @@ export function packDecisions(
   if (memory.length < length) memory = Buffer.alloc(length)
   let offset = 0
   for (const { id, body } of decisions) {
-    terms.add(readSearched(body))
+    terms.add(readHead(body))
     memory.write(id, offset, idBytes, 'latin1')
     memory.writeUInt32BE(body.length, offset + idBytes)
     offset += headBytes + body.copy(memory, offset + headBytes)
@@ -101,6 +103,12 @@ export function packDecisions(
   }
   const body = brotliCompressSync(memory.subarray(0, length), { params })
   return { terms: terms.encode(), body }
+}
+
+/** Of a decision. */
+export function readId(body: Buffer): string {
+  const [, id] = /^\{"id":"([0-9a-z]{29})"/.exec(body.toString('latin1', 0, 37)) ?? []
+  return id ?? (JSON.parse(body.toString()) as DecisionDocument).id
 }
 
 const decompress = promisify(brotliDecompress)

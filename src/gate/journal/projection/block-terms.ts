@@ -3,7 +3,9 @@
  * a hundred, so whoever searches looks again. A decision has few terms, and an index of them would cost more than the blocks.
  */
 import { type RawBuilder, sql } from 'kysely'
-import type { DecisionDocument } from '../../decision-document.js'
+import { normalizeProjectCode } from '../../../domain/caller.js'
+import type { DecisionFilter } from '../search/decision-search.js'
+import type { DecisionHead } from '../search/searched-fields.js'
 
 const termFields = [
   'number',
@@ -16,63 +18,6 @@ const termFields = [
   'via',
 ] as const
 
-/** The fields of a decision that a search looks at. */
-export type SearchedFields = Pick<DecisionDocument, 'accountId'> & {
-  readonly [Field in (typeof termFields)[number]]?: string | undefined
-}
-
-/** Of a decision. */
-export function readId(body: Buffer): string {
-  const [, id] = /^\{"id":"([0-9a-z]{29})"/.exec(body.toString('latin1', 0, 37)) ?? []
-  return id ?? (JSON.parse(body.toString()) as DecisionDocument).id
-}
-
-/** Of a decision as callgate writes it, these are in the beginning, and what is after the findings is at the end. */
-const headBytes = 512
-const tailBytes = 1_024
-
-/**
- * Parsing the whole of a decision would take longer than storing it. Within a text of JSON, a quotation mark follows a
- * backslash, so what is found are the fields; what is not as callgate writes it, and what is not ASCII, is parsed.
- */
-export function readSearched(body: Buffer): SearchedFields {
-  const head = body.toString('latin1', 0, headBytes)
-  const end = body.toString('latin1', Math.max(0, body.length - tailBytes))
-  const tail = end.slice(end.lastIndexOf(',"accountId":"'))
-  const [decision, reason, number, callKind] = [
-    readText(head, 'decision'),
-    readText(head, 'reason'),
-    readText(head, 'number'),
-    readText(head, 'callKind'),
-  ]
-  const [accountId, via] = [readText(tail, 'accountId'), readText(tail, 'via')]
-  const isWhole = decision && reason && number && callKind && accountId && via
-  if (!isWhole || !isPlain.test(tail) || !isPlain.test(number)) return pickSearched(body)
-  const [keyId, projectId, reference] = [
-    readText(tail, 'keyId'),
-    readText(tail, 'projectId'),
-    readText(tail, 'reference'),
-  ]
-  return { accountId, number, decision, reason, callKind, via, keyId, projectId, reference }
-}
-
-const isPlain = /^[ -[\]-~]*$/
-
-/** `undefined` if there is none. */
-function readText(text: string, field: string): string | undefined {
-  const name = `"${field}":"`
-  const start = text.indexOf(name)
-  if (start < 0) return undefined
-  const end = text.indexOf('"', start + name.length)
-  return end < 0 ? undefined : text.slice(start + name.length, end)
-}
-
-function pickSearched(body: Buffer): SearchedFields {
-  const { accountId, ...more }: DecisionDocument = JSON.parse(body.toString())
-  const { number, decision, reason, callKind, via, keyId, projectId, reference } = more
-  return { accountId, number, decision, reason, callKind, via, keyId, projectId, reference }
-}
-
 const bitsPerTerm = 10
 const bitsOfTerm = 4
 
@@ -81,10 +26,12 @@ export class BlockTerms {
   readonly #hashes = new Set<number>()
   readonly #seeds = new Map<string, readonly number[]>()
   /** What the decision before had, which most have as well. */
-  #last: SearchedFields = { accountId: '' }
+  #last: Partial<DecisionHead> = {}
 
-  add(fields: SearchedFields): void {
-    const { accountId } = fields
+  add(fields: DecisionHead): void {
+    const { accountId, whatIf } = fields
+    // No search finds one.
+    if (whatIf) return
     const last = this.#last.accountId === accountId ? this.#last : undefined
     this.#last = fields
     let seeds = this.#seeds.get(accountId)
@@ -97,7 +44,9 @@ export class BlockTerms {
       const field = termFields[index] as (typeof termFields)[number]
       const value = fields[field]
       if (value === undefined || value === last?.[field]) continue
-      this.#hashes.add(hash(value, seeds[index]))
+      this.#hashes.add(
+        hash(field === 'projectId' ? normalizeProjectCode(value) : value, seeds[index]),
+      )
     }
   }
 
@@ -114,15 +63,15 @@ export class BlockTerms {
   }
 }
 
-/** True for a block that may have decisions with all of these values. */
-export function mayHaveAll({ accountId, ...values }: SearchedFields): RawBuilder<boolean> {
+/** True for a block that may have decisions of an account which meet a filter. */
+export function mayMeet(accountId: string, filter: DecisionFilter): RawBuilder<boolean> {
   const account = hashAccount(accountId)
-  const terms = [account]
-  for (const [field, value] of Object.entries(values)) {
-    if (value !== undefined) terms.push(hash(value, hash(field, account)))
-  }
+  const terms = termFields.flatMap((field) => {
+    const value = filter[field]
+    return value === undefined ? [] : [hash(value, hash(field, account))]
+  })
   const size = sql`(octet_length(terms) * 8::bigint)`
-  const tests = terms.flatMap((term) =>
+  const tests = [account, ...terms].flatMap((term) =>
     toBits(term).map((bit) => sql`get_bit(terms, ${sql.lit(bit)} % ${size}) = 1`),
   )
   return sql`(${sql.join(tests, sql` and `)})`

@@ -7,8 +7,8 @@ import { makeMonth } from './month-tables.js'
 
 /** Writes them to a new SQLite file, and returns how many decisions there are. */
 export async function backUpDecisions(snapshot: Db, target: string): Promise<number> {
-  const tables = ['journals', 'erased_journals', 'recorded_decisions', 'decision_blocks']
-  await writeTables(snapshot, target, tables)
+  const ofDecisions = ['recorded_decisions', 'decision_blocks', 'recorded_outcomes']
+  await writeTables(snapshot, target, ['journals', 'erased_journals', ...ofDecisions])
   const inRows = await snapshot
     .selectFrom('recorded_decisions')
     .select((row) => row.fn.countAll<number>().as('count'))

@@ -6,16 +6,24 @@
 import { type Kysely, sql } from 'kysely'
 import type { CallOutcome } from '../../../domain/call-outcome.js'
 import type { Instant } from '../../../domain/time/clock.js'
-import { edgeOriginMark, findEdgeAccount } from '../../../storage/cluster/edge-origins.js'
+import { edgeOriginMark } from '../../../storage/cluster/edge-origins.js'
 import type { Db, JournalRow, RecordedDecisionRow, Tables } from '../../../storage/tables.js'
 import { type DecisionDocument, withOutcome } from '../../decision-document.js'
-import { type ErasureNote, type OutcomeNote, readHead } from '../decision-index.js'
+import type { ErasureNote, OutcomeNote } from '../decision-index.js'
 import { mergeOutcome } from '../merge-outcome.js'
 import { isOfDecision, type JournalRecord } from '../segment-format.js'
-import type { BlockEntry } from './block-format.js'
+import { type BlockEntry, readId } from './block-format.js'
 import { findInBlocks, insertBlocks } from './block-rows.js'
-import { readId } from './block-terms.js'
 import { type DecisionMonth, monthOf, readIdInstant } from './decision-months.js'
+import {
+  addKnownOutcomes,
+  type Entry,
+  isVisible,
+  mergeOutcomes,
+  readRows,
+  upsertOutcomes,
+  upsertRows,
+} from './decision-rows.js'
 import { eraseArriving, eraseStoredRows } from './erase-rows.js'
 import { dropMonthsBefore, makeMonths } from './month-tables.js'
 
@@ -34,19 +42,6 @@ export interface StoredRecords {
   readonly outcomes: number
 }
 
-/** What a record says about a decision, or all records of a batch. */
-interface Entry {
-  /** Of the first of the records. */
-  readonly seq: number
-  readonly id: string
-  readonly madeAt: Instant
-  /** Of a decision: as it is in the journal. */
-  readonly body: Buffer | undefined
-  /** Whether the body replaces that of an earlier batch. */
-  readonly amends: boolean
-  readonly outcome: Partial<CallOutcome> | undefined
-}
-
 interface ListedJournal extends JournalRow {
   /** Its server, which says once a minute that it is there, has not for ten. */
   readonly isGone: boolean
@@ -54,7 +49,6 @@ interface ListedJournal extends JournalRow {
 
 const goneAfterMs = 600_000
 
-const table = 'recorded_decisions'
 /** In milliseconds, the same for all servers, and within a statement. */
 const databaseNow = sql<Instant>`(extract(epoch from statement_timestamp()) * 1000)::bigint`
 
@@ -70,7 +64,8 @@ export class DecisionStore {
   /**
    * Must be called before the first {@link DecisionStore.store} of a journal. `firstSeq` is that of the first record
    * that the journal still has. If its records from number `notStoredSeq` on are certainly not stored, although the
-   * position is after them, it was restored from a copy, and goes on there. Returns the number of the next record to store.
+   * position is after them, it was restored from a copy, and goes on there. One whose first record would be the next one to
+   * store says that it has nothing else. Returns the number of the next record to store.
    */
   async claim(
     origin: string,
@@ -80,10 +75,13 @@ export class DecisionStore {
     // What the others have removed does not come back.
     const removedBefore = await readRemovedBefore(this.#db)
     const { rows } = await sql<{ readonly next_seq: number }>`
-      insert into journals (origin, next_seq, removed_before, shipped, seen_at, blocks_seen_at)
-      values (${origin}, ${firstSeq}, ${removedBefore}::bigint, 0, ${databaseNow}, ${databaseNow})
+      insert into journals (origin, next_seq, removed_before, shipped, seen_at, blocks_seen_at, copied_until)
+      values (${origin}, ${firstSeq}, ${removedBefore}::bigint, 0, ${databaseNow}, ${databaseNow}, 0)
       on conflict (origin) do update
-        set shipped = 0, seen_at = excluded.seen_at, blocks_seen_at = excluded.blocks_seen_at, next_seq = greatest(excluded.next_seq, least(journals.next_seq, ${notStoredSeq}::bigint))
+        set shipped = 0, seen_at = excluded.seen_at, blocks_seen_at = excluded.blocks_seen_at,
+          copied_until = case when excluded.next_seq = journals.next_seq and excluded.next_seq > 1
+            then excluded.seen_at else journals.copied_until end,
+          next_seq = greatest(excluded.next_seq, least(journals.next_seq, ${notStoredSeq}::bigint))
       returning next_seq`.execute(this.#db)
     return rows[0]?.next_seq ?? firstSeq
   }
@@ -131,22 +129,28 @@ export class DecisionStore {
         const merged = mergeEntries(
           freshEntries.filter(({ seq, madeAt }) => seq >= first.seq && madeAt >= removedBefore),
         )
-        await addKnownOutcomes(db, origin, merged)
+        const table = position.hasOlderServers ? 'recorded_decisions' : 'recorded_outcomes'
+        await addKnownOutcomes(db, origin, { table, entries: merged })
         const all = [...merged.values()]
         if (position.hasOlderServers) await upsertRows(db, origin, all)
         else {
           await insertBlocks(db, origin, all.filter(isDecision))
-          const noted = all.filter(({ outcome }) => outcome)
-          await upsertRows(
+          await upsertOutcomes(
             db,
             origin,
-            noted.map((entry) => ({ ...entry, body: undefined })),
+            all.filter(({ outcome }) => outcome),
           )
         }
         const nextSeq = last.seq + 1
         await db
           .updateTable('journals')
-          .set({ next_seq: nextSeq, shipped: 0, seen_at: databaseNow, blocks_seen_at: databaseNow })
+          .set({
+            next_seq: nextSeq,
+            shipped: 0,
+            seen_at: databaseNow,
+            blocks_seen_at: databaseNow,
+            copied_until: last.at,
+          })
           .where('origin', '=', origin)
           .execute()
         const outcomes = fresh.filter(({ kind }) => kind === 'outcome').length
@@ -174,9 +178,7 @@ export class DecisionStore {
       ? { origin: inRow.origin, document: JSON.parse(inRow.body ?? '') as DecisionDocument }
       : await this.#findInBlocks(accountId, id)
     if (found === undefined) return undefined
-    const isOwn = (row: RecordedDecisionRow) => row.origin === found.origin
-    const others = rows.filter((row) => !isOwn(row))
-    return withOutcome(found.document, mergeRows([...rows.filter(isOwn), ...others]))
+    return withOutcome(found.document, mergeOutcomes(rows, found.origin))
   }
 
   async #findInBlocks(accountId: string, id: string) {
@@ -191,13 +193,13 @@ export class DecisionStore {
   /** What journals other than that of `origin` have noted about the call of a decision. */
   async findNotes(accountId: string, id: string, origin: string): Promise<Partial<CallOutcome>> {
     const rows = await this.#readRows(accountId, id)
-    return mergeRows(rows.filter((row) => row.origin !== origin))
+    return mergeOutcomes(rows.filter((row) => row.origin !== origin))
   }
 
   /** Without those of edges of other accounts. */
   async #readRows(accountId: string, id: string): Promise<readonly RecordedDecisionRow[]> {
     if (readIdInstant(id) === undefined) return []
-    const rows = await this.#db.selectFrom(table).selectAll().where('id', '=', id).execute()
+    const rows = await readRows(this.#db, [id])
     return rows.filter(({ origin }) => isVisible(origin, accountId))
   }
 
@@ -247,10 +249,6 @@ async function readRemovedBefore(db: Kysely<Tables>): Promise<Instant> {
   return Number(removed ?? 0)
 }
 
-/** To an account. An edge sends only decisions of its own one. */
-const isVisible = (origin: string, accountId: string) =>
-  (findEdgeAccount(origin) ?? accountId) === accountId
-
 interface Position {
   readonly next_seq: number
   readonly removed_before: number
@@ -269,13 +267,6 @@ async function lockPosition(db: Kysely<Tables>, origin: string): Promise<Positio
   const [position] = rows
   if (position === undefined) throw new Error(`journal ${origin} is not claimed`)
   return position
-}
-
-function mergeRows(rows: readonly RecordedDecisionRow[]): Partial<CallOutcome> {
-  return rows.reduce<Partial<CallOutcome>>(
-    (known, { outcome }) => mergeOutcome(known, outcome ? JSON.parse(outcome) : {}),
-    {},
-  )
 }
 
 /** Each erasure begins a part: what is before it is stored when it is applied. */
@@ -319,70 +310,3 @@ function mergeEntry(known: Entry, { body, amends, outcome }: Entry): Entry {
 }
 
 const isDecision = (entry: Entry): entry is Entry & BlockEntry => entry.body !== undefined
-
-/** Nobody else writes those of this journal meanwhile, since its position is locked. */
-async function addKnownOutcomes(
-  db: Kysely<Tables>,
-  origin: string,
-  entries: Map<string, Entry>,
-): Promise<void> {
-  const noted = [...entries].filter(([, { outcome }]) => outcome).map(([id]) => id)
-  if (noted.length === 0) return
-  const known = await sql<{ readonly id: string; readonly outcome: string }>`
-    select id, outcome from recorded_decisions
-    where origin = ${origin} and id = any(${noted}::text[]) and outcome is not null`.execute(db)
-  for (const { id, outcome } of known.rows) {
-    const entry = entries.get(id)
-    if (entry === undefined) continue
-    entries.set(id, { ...entry, outcome: mergeOutcome(JSON.parse(outcome), entry.outcome ?? {}) })
-  }
-}
-
-/** What a later batch does not say stays. */
-async function upsertRows(
-  db: Kysely<Tables>,
-  origin: string,
-  entries: readonly Entry[],
-): Promise<void> {
-  if (entries.length === 0) return
-  const ids = encodeTexts(entries.map(({ id }) => id))
-  const accountIds = encodeTexts(
-    entries.map(({ body }) => (body ? readHead(body).accountId : null)),
-  )
-  const bodies = encodeTexts(entries.map(({ body }) => body ?? null))
-  const outcomes = encodeTexts(
-    entries.map(({ outcome }) => (outcome ? JSON.stringify(outcome) : null)),
-  )
-  await sql`insert into recorded_decisions (id, origin, account_id, body, outcome)
-    select id, ${origin}, account_id, body, outcome from unnest(
-      ${ids}::text[], ${accountIds}::text[], ${bodies}::text[], ${outcomes}::text[]
-    ) as batch (id, account_id, body, outcome)
-    on conflict (id, origin) do update set
-      account_id = coalesce(excluded.account_id, recorded_decisions.account_id),
-      body = coalesce(excluded.body, recorded_decisions.body),
-      outcome = coalesce(excluded.outcome, recorded_decisions.outcome)`.execute(db)
-}
-
-const textOid = 25
-
-/**
- * A `text[]` in the binary form of PostgreSQL, which takes bytes as they are. Of strings, the driver would make one text with
- * each quotation mark escaped, which takes several times as long as the rest of a copy. Buffers must be UTF-8.
- */
-function encodeTexts(texts: readonly (string | Buffer | null)[]): Buffer {
-  const sizes = texts.map((text) => (text === null ? 0 : Buffer.byteLength(text)))
-  const array = Buffer.allocUnsafe(sizes.reduce((sum, size) => sum + 4 + size, 20))
-  // One dimension, with nulls, and the first one has number 1.
-  for (const [index, value] of [1, 1, textOid, texts.length, 1].entries())
-    array.writeInt32BE(value, index * 4)
-  let offset = 20
-  for (const [index, text] of texts.entries()) {
-    const size = sizes[index] ?? 0
-    array.writeInt32BE(text === null ? -1 : size, offset)
-    offset += 4
-    if (typeof text === 'string') array.write(text, offset)
-    else text?.copy(array, offset)
-    offset += size
-  }
-  return array
-}

@@ -1,10 +1,10 @@
-/** The tables of the months: one for rows of decisions, and one for blocks of them. */
+/** The tables of the months. */
 import { type Kysely, sql } from 'kysely'
 import { getErrorCode } from '../../../errors.js'
 import type { Db, Tables } from '../../../storage/tables.js'
 import { type DecisionMonth, toIdPrefix } from './decision-months.js'
 
-const parents = ['recorded_decisions', 'decision_blocks'] as const
+const parents = ['decision_blocks', 'recorded_outcomes', 'recorded_decisions'] as const
 
 /** Held by whoever makes months. */
 const monthsLock = 5_550_101
