@@ -50,7 +50,7 @@ interface ListedJournal extends JournalRow {
 const goneAfterMs = 600_000
 
 /** In milliseconds, the same for all servers, and within a statement. */
-const databaseNow = sql<Instant>`(extract(epoch from statement_timestamp()) * 1000)::bigint`
+export const databaseNow = sql<Instant>`(extract(epoch from statement_timestamp()) * 1000)::bigint`
 
 export class DecisionStore {
   readonly #db: Db
@@ -239,7 +239,7 @@ export class DecisionStore {
 }
 
 /** What all servers that still write have removed; edges keep nothing there. */
-async function readRemovedBefore(db: Kysely<Tables>): Promise<Instant> {
+export async function readRemovedBefore(db: Kysely<Tables>): Promise<Instant> {
   const { removed } = await db
     .selectFrom('journals')
     .select((row) => row.fn.min('removed_before').as('removed'))
