@@ -200,7 +200,7 @@ it('finds what one that looks at everything finds, over blocks, rows, months, se
     { reference: 'é' },
     { reference: 'a "b"' },
     { keyId: 'key-2', via: 'predial' },
-    { number: numbers[0], reason: 'late' },
+    { number: numbers[0], decision: 'block' },
     { from: start + 20_000, to: start + 61_000 },
     { to: start + 30_000, reason: 'permitted' },
   ] satisfies readonly DecisionFilter[]) {
@@ -208,4 +208,52 @@ it('finds what one that looks at everything finds, over blocks, rows, months, se
   }
   expect(await expectSame({ number: '9995550100' })).toBe(0)
   expect(await expectSame({ decision: 'block' }, 1)).toBeGreaterThan(100)
+})
+
+it('an answer that would take too long is a part, and the parts go on to the end', async () => {
+  const wanted = bodyOf(start, { number: '2125550177', decision: 'block' })
+  const records = [record('one', 'decision', wanted)]
+  for (let index = 0; index < 8_000; index += 1) {
+    const at = start + 20_000 + index * 5
+    const body = bodyOf(at, index % 2 ? { number: '2125550177' } : { decision: 'block' })
+    records.push(record('one', 'decision', body))
+  }
+  await storeAll('one', records)
+  const filter: DecisionFilter = { number: '2125550177', decision: 'block' }
+  const page = await search.search({ caller: callerOf('main'), filter, limit: 10 })
+  expect(page.decisions).toEqual([])
+  expect(page.searchedBackTo).toBeGreaterThan(start + 20_000)
+  expect(page.searchedBackTo).toBeLessThan(start + 40_000)
+  expect((await searchAll(filter)).map(({ id }) => id)).toEqual([wanted.id])
+})
+
+it('only decisions that the key may see are found', async () => {
+  const sales = bodyOf(start, { projectId: 'SALES', callKind: 'ai' })
+  const other = bodyOf(start, { projectId: 'OTHER', callKind: 'manual' })
+  await storeAll('one', [record('one', 'decision', sales), record('one', 'decision', other)])
+  const find = async (limits: Partial<Caller['limits']>) => {
+    const caller = callerOf('main', { ...noLimits, ...limits })
+    return (await searchAll({}, { caller })).map(({ id }) => id)
+  }
+  expect(await find({ callKinds: new Set(['manual']) })).toEqual([other.id])
+  expect(await find({ projects: { codes: new Set(['SALES']), campaignIds: new Set() } })).toEqual([
+    sales.id,
+  ])
+})
+
+it('says until when nothing is missing, and what was removed', async () => {
+  const find = () => search.search({ caller: callerOf('main'), filter: {}, limit: 1 })
+  await storeAll('one', [record('one', 'decision', bodyOf(start))])
+  await storeAll('two', [{ ...record('two', 'decision', bodyOf(start)), at: start + 5_000 }])
+  expect(await find()).toMatchObject({ completeUntil: start })
+  // It has nothing else.
+  await store.claim('one', 2)
+  expect(await find()).toMatchObject({ completeUntil: start + 5_000 })
+  await store.claim('other edge 1', 1)
+  expect((await find()).completeUntil).toBe(start + 5_000)
+  await store.claim('main edge 1', 1)
+  expect((await find()).completeUntil).toBe(0)
+  expect((await find()).removedBefore).toBeUndefined()
+  for (const origin of ['one', 'two']) await store.removeBefore(origin, start - 1)
+  expect((await find()).removedBefore).toBe(start - 1)
 })
