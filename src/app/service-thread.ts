@@ -43,6 +43,7 @@ import { openDatabaseInThread } from '../storage/engine.js'
 import type { ThreadDatabase, ThreadStorageSettings } from '../storage/open-database.js'
 import type { Configuration } from './configuration.js'
 import { getFactsFolder } from './data-folders.js'
+import { openSearchRoute } from './journal/open-search.js'
 import {
   type AccountViews,
   type CallData,
@@ -192,6 +193,7 @@ class ServiceThread implements ServiceThreadFunctions {
       ...createCallRoutes(services, { wrappedRows }),
       ...createBulkFactRoutes(this.#createBulkFactServices({ storage, accounts, viewOf })),
       createEdgeDecisionsRoute(storage),
+      openSearchRoute({ dataDir: settings.dataDir, storage, clock }),
       createWarmupStartRoute((caller, request) => this.#write('startWarmup', caller, request), {
         serviceCodes,
       }),

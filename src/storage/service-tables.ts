@@ -389,3 +389,23 @@ export interface RecordedOutcomeRow {
   /** JSON of what is known of the call. */
   outcome: string
 }
+
+/** Who changed something, or read about a person; see `audit/audit-log.ts`. */
+export interface AuditRow {
+  /** Without gaps, in the order of the commits. */
+  seq: number
+  at: number
+  /** Of the whole server: `main`. */
+  account_id: string
+  who: string
+  door: string
+  /** Such as `opt-out.added`. */
+  action: string
+  subject_kind: string
+  /** Of kind `number` ten digits, of a read a keyed hash and the last four; replaced when the number is erased. */
+  subject: string
+  /** JSON of what changed. */
+  before: string | null
+  after: string | null
+  reason: string | null
+}

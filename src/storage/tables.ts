@@ -8,6 +8,7 @@ import type {
   AccessTokenRow,
   AnsweredCallRow,
   AttemptRow,
+  AuditRow,
   CallerIdRow,
   ConsentRow,
   DecisionBlockRow,
@@ -48,6 +49,7 @@ export interface Tables {
   internal_dnc_lists: InternalDncListRow
   change_head: ChangeHeadRow
   changes: ChangeRow
+  audit: AuditRow
   edge_copy: EdgeCopyRow
   edge_opt_outs: EdgeOptOutRow
   opt_out_statements: OptOutStatementRow
@@ -284,6 +286,12 @@ interface ChangeHeadRow {
   newest_at: number
   /** How often an operator has confirmed that the clock is right and `newest_at` was not. */
   acceptances: Generated<number>
+  /** Number of the latest row of `audit`. */
+  audit_seq: Generated<number>
+  /** 1 in a transaction that may delete or change rows of `audit`. */
+  audit_open: Generated<number>
+  /** For hashes of numbers, in hex. */
+  audit_key: Generated<string>
 }
 
 /** What has changed, for the other servers; see `postgres-feed.ts`. */

@@ -1,5 +1,6 @@
 /** What the HTTP server of a callgate answers: its endpoints, limits, pages and checks of readiness. */
 import type { Callgate } from '../../app/callgate.js'
+import { openSearchRoute } from '../../app/journal/open-search.js'
 import { createListFileRoute } from '../../app/lists/list-file-route.js'
 import { createOptOuts } from '../../app/service.js'
 import type { ServiceThreads } from '../../app/service-threads.js'
@@ -79,6 +80,11 @@ export function openHttpServer(
       callgate,
     ),
     createEdgeDecisionsRoute(callgate.storage),
+    openSearchRoute({
+      dataDir: settings.dataDir,
+      storage: callgate.storage,
+      clock: runtime.clock,
+    }),
     ...permitRoutes(callgate.permits),
     createListFileRoute(callgate),
     ...warmupRoutes(warmup, { serviceCodes }),

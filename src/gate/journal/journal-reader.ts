@@ -23,6 +23,7 @@ import {
   checksumSeedOf,
   decodeFrame,
   decodeHeader,
+  frameHeadBytes,
   headerBytes,
   type ReadFrame,
   type SegmentHeader,
@@ -269,7 +270,18 @@ export class RecordReader {
    * `undefined` if the segment and all before it were removed. Throws {@link DataFileError} with the place
    * if no whole record is there.
    */
-  read({ segment, offset }: RecordPlace): StoredRecord | undefined {
+  read(place: RecordPlace): StoredRecord | undefined {
+    return this.#readFrame(place)?.record
+  }
+
+  /** Whether anything is written after a record in its segment. Throws as {@link RecordReader.read} does. */
+  hasMoreAfter(place: RecordPlace): boolean {
+    const frame = this.#readFrame(place)
+    const next = frame && this.#open?.file.read(place.offset + frame.end, frameHeadBytes)
+    return next?.some((byte) => byte !== 0) ?? false
+  }
+
+  #readFrame({ segment, offset }: RecordPlace): ReadFrame | undefined {
     if (this.#open?.firstSeq !== segment) {
       this.close()
       this.#open = this.#openSegment(segment)
@@ -280,8 +292,8 @@ export class RecordReader {
     const frame =
       decodeFrame(file.read(offset, usualFrameBytes), 0, checksumSeed) ??
       decodeFrame(file.read(offset, chunkBytes), 0, checksumSeed)
-    if (frame === undefined) throw new DataFileError(path, `there is no record at byte ${offset}`)
-    return frame.record
+    if (frame) return frame
+    throw new DataFileError(path, `there is no record at byte ${offset}`)
   }
 
   #openSegment(firstSeq: number) {

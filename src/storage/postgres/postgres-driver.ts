@@ -240,6 +240,7 @@ const otherTables: ReadonlySet<string> = new Set([
   'answered_calls',
   'approvals',
   'attempts',
+  'audit',
   'call_outcomes',
   'change_head',
   'changes',

@@ -81,7 +81,11 @@ async function storeAll(origin: string, records: readonly JournalRecord[]): Prom
   await store.store({ origin, records })
 }
 
-const callerOf = (accountId: string, limits: Caller['limits'] = noLimits) => ({ accountId, limits })
+const callerOf = (accountId: string, limits: Caller['limits'] = noLimits) => ({
+  accountId,
+  keyId: 'key-1',
+  limits,
+})
 
 /** All pages, which must go on until the last one and give each decision once. */
 async function searchAll(filter: DecisionFilter, { limit = 7, caller = callerOf('main') } = {}) {

@@ -18,7 +18,10 @@ export interface DecisionFilter {
   readonly decision?: DecisionDocument['decision'] | undefined
   readonly reason?: string | undefined
   readonly callKind?: string | undefined
-  /** As `normalizeProjectCode` gives it; that of a record is compared in the same form. */
+  /**
+   * As `parseProjectCode` gives it; that of a decision is compared in the same form. One without project and campaign is of
+   * the Master Project, whose code is the id of the account.
+   */
   readonly projectId?: string | undefined
   readonly via?: string | undefined
   readonly reference?: string | undefined
@@ -27,7 +30,7 @@ export interface DecisionFilter {
 
 export interface SearchRequest {
   /** Only the decisions of its account are found, and only of projects and kinds of call that its key may use. */
-  readonly caller: Pick<Caller, 'accountId' | 'limits'>
+  readonly caller: Pick<Caller, 'accountId' | 'keyId' | 'limits'>
   readonly filter: DecisionFilter
   /** Only decisions whose ids are less than this one: {@link SearchPage.next} of the page before. */
   readonly before?: string | undefined
@@ -43,7 +46,7 @@ export interface SearchPage {
   readonly decisions: readonly DecisionDocument[]
   /** Where the next page begins; absent after the last one. */
   readonly next?: string | undefined
-  /** Every decision from this instant on was searched; present if and only if `next` is. */
+  /** Every decision after this instant was searched; present if and only if `next` is. */
   readonly searchedBackTo?: Instant | undefined
   /** Of the decisions recorded before this instant, none is missing; later ones may be. */
   readonly completeUntil: Instant
