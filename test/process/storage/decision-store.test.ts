@@ -7,7 +7,6 @@ import { createOperatorCaller } from '../../../src/domain/caller.js'
 import { toPhoneNumber } from '../../../src/domain/phone-number.js'
 import { formatInstant, msPerDay, parseInstant } from '../../../src/domain/time/dates.js'
 import { createEdgeDecisionsRoute } from '../../../src/edge/edge-decisions-route.js'
-import { unpackDecisions } from '../../../src/gate/journal/projection/block-format.js'
 import { DecisionStore } from '../../../src/gate/journal/projection/decision-store.js'
 import { eraseStoredRows } from '../../../src/gate/journal/projection/erase-rows.js'
 import type { JournalRecord, RecordKind } from '../../../src/gate/journal/segment-format.js'
@@ -17,6 +16,7 @@ import { openDatabase } from '../../../src/storage/engine.js'
 import { migrateSchema } from '../../../src/storage/migrate.js'
 import type { OpenDatabase } from '../../../src/storage/open-database.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
+import { readStoredDecisions } from '../../support/stored-decisions.js'
 
 let server: PostgresServer
 let storage: OpenDatabase
@@ -71,32 +71,7 @@ const monthTables = async (parent = 'recorded_decisions') =>
     )
   ).map(({ name }) => String(name))
 
-interface StoredDecision {
-  readonly id: string
-  readonly body: string
-  /** Its table. */
-  readonly name: string
-  /** Of the transaction that wrote it. */
-  readonly xmin: string
-}
-
-/** In either form, by id. */
-async function readStored(): Promise<readonly StoredDecision[]> {
-  const meta = 'tableoid::regclass::text as name, xmin::text'
-  const rows = await query(
-    `select ${meta}, id, body from recorded_decisions where body is not null`,
-  )
-  const blocks = await query(`select ${meta}, body from decision_blocks`)
-  const unpacked = blocks.map(async ({ body, ...block }) =>
-    (await unpackDecisions(body as Buffer)).map((one) => ({
-      ...block,
-      id: one.id,
-      body: one.body.toString(),
-    })),
-  )
-  const all = [...rows, ...(await Promise.all(unpacked)).flat()] as StoredDecision[]
-  return all.sort((one, other) => (one.id < other.id ? -1 : 1))
-}
+const readStored = () => readStoredDecisions(query)
 
 const older = 'older'
 const olderKeepsNothing = () =>

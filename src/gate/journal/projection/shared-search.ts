@@ -18,7 +18,7 @@ import { databaseNow, readRemovedBefore } from './decision-store.js'
 /** Decisions that are unpacked for an answer, step by step, so that a page of all decisions takes few. */
 const unpackedInSteps = [400, 800, 1_600, 3_200]
 /** Blocks whose terms are looked at in a step. */
-const examinedBlocks = 4_000
+const examinedBlocks = 2_000
 
 /** Greater than all ids. */
 const afterAll = '~'
