@@ -11,6 +11,7 @@ import type {
   AuditRow,
   CallerIdRow,
   ConsentRow,
+  DecisionBlockRow,
   DoNotOriginateRow,
   FlagRemovalRow,
   LabelObservationRow,
@@ -20,6 +21,7 @@ import type {
   OptOutStatementRow,
   PermitKeyRow,
   PermitRow,
+  RecordedOutcomeRow,
   RepeatedRequestRow,
   ScanJobRow,
   ScanNumberRow,
@@ -57,6 +59,8 @@ export interface Tables {
   erased_journals: ErasedJournalRow
   journals: JournalRow
   recorded_decisions: RecordedDecisionRow
+  decision_blocks: DecisionBlockRow
+  recorded_outcomes: RecordedOutcomeRow
   access_tokens: AccessTokenRow
   state_registrations: StateRegistrationRow
   legal_entities: LegalEntityRow
@@ -425,6 +429,10 @@ export interface JournalRow {
   shipped: number
   /** When its server was last there, to a minute; null if that was one of an older version. */
   seen_at: number | null
+  /** The same if that was one that reads blocks of decisions. */
+  blocks_seen_at: number | null
+  /** Of its decisions made before, none is missing. */
+  copied_until: number | null
 }
 
 /** How far an erasure has come with one of the journals; in PostgreSQL only. */
@@ -438,7 +446,7 @@ interface ErasedJournalRow {
   kept: number | null
 }
 
-/** What a journal says about a decision; in PostgreSQL only. */
+/** What a journal said about a decision while there were servers that read no blocks; in PostgreSQL only. */
 export interface RecordedDecisionRow {
   id: string
   origin: string

@@ -14,9 +14,9 @@ import { BackgroundTask } from '../../service/background/background-task.js'
 import type { AppContext } from '../app-context.js'
 import { readStorageSettings } from '../storage-settings.js'
 
-const pauseMs = 200
+const pauseMs = 1_000
 /** A server without calls says so often that it is there; see `callgate decisions give-up`. */
-const presenceMs = 60_000
+const presenceMs = 10_000
 
 export interface DecisionProjection {
   /** The journal must be open. */

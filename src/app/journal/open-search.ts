@@ -2,7 +2,6 @@
 
 import type { Route } from '../../api/route.js'
 import type { Clock } from '../../domain/time/clock.js'
-import { AppError } from '../../errors.js'
 import type { DecisionSearch } from '../../gate/journal/search/decision-search.js'
 import { createSearchRoute } from '../../gate/journal/search/search-route.js'
 import type { ThreadDatabase } from '../../storage/open-database.js'
@@ -46,14 +45,15 @@ async function openLogged({ door, ...deps }: SearchDeps): Promise<DecisionSearch
   return new LoggedSearch(search, createReadLog(deps.storage, deps.clock), door)
 }
 
+/** Over PostgreSQL it finds the decisions of all servers. */
 async function open({
   dataDir,
   storage,
   clock,
 }: Omit<SearchDeps, 'door'>): Promise<DecisionSearch> {
   if (storage.traits.isShared) {
-    const rule = 'over PostgreSQL this server does not have the decisions of the others'
-    throw new AppError('not-available', `decisions cannot be searched: ${rule}`)
+    const { SharedSearch } = await import('../../gate/journal/projection/shared-search.js')
+    return new SharedSearch(storage.db)
   }
   const { IndexSearch } = await import('../../gate/journal/search/index-search.js')
   return new IndexSearch({ dataDir, clock })

@@ -5,7 +5,7 @@ import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { msPerDay } from '../../domain/time/dates.js'
 import { describeProblem } from '../../errors.js'
-import { DecisionStore } from '../../gate/journal/projection/decision-store.js'
+import { readRange } from '../../gate/journal/projection/read-range.js'
 import {
   type RecordedDecision,
   readRecordedCalls,
@@ -42,7 +42,7 @@ export async function forEachDecision(
     return
   }
   await withAppContext(command, async (context) => {
-    for await (const { body } of new DecisionStore(context.storage.db).readRange(range)) {
+    for await (const { body } of readRange(context.storage.db, range)) {
       await onDecision({ document: JSON.parse(body), body, isAmendment: false })
     }
   })
@@ -66,7 +66,7 @@ export async function forEachCall(
     return
   }
   await withAppContext(command, async (context) => {
-    for await (const stored of new DecisionStore(context.storage.db).readRange(range)) {
+    for await (const stored of readRange(context.storage.db, range)) {
       const document = JSON.parse(stored.body)
       observer.onDecision({ document })
       observer.onOutcome(document.id, stored.outcome)

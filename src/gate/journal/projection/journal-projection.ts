@@ -78,10 +78,11 @@ export class JournalProjection {
       const store = this.#store
       this.#reader ??= await this.#openReader(store, notStoredSeq)
       const records = this.#reader.read(lastSeq)
+      let { nextSeq } = this.#reader
       if (records.length > 0) await store.store({ origin: this.#origin, records })
-      else await store.claim(this.#origin, this.#reader.nextSeq)
+      else nextSeq = await this.#claimAgain(store, nextSeq)
       await this.#removeExpired(store)
-      return { nextSeq: this.#reader.nextSeq }
+      return { nextSeq }
     } catch (cause) {
       // What was stored is known only there.
       this.#closeReader()
@@ -93,6 +94,14 @@ export class JournalProjection {
     const { folder } = this.#options
     const nextSeq = await claimJournal(store, folder, this.#origin, notStoredSeq)
     return new JournalReader(folder, nextSeq)
+  }
+
+  /** A database that was restored from a copy without decisions does not know the journal: they are copied again. */
+  async #claimAgain(store: RecordStore, nextSeq: number): Promise<number> {
+    const stored = await store.claim(this.#origin, readBeginning(this.#options.folder).firstSeq)
+    if (stored >= nextSeq) return nextSeq
+    this.#closeReader()
+    return stored
   }
 
   async #removeExpired(store: RecordStore): Promise<void> {
