@@ -19,7 +19,7 @@ const defaultLimit = 50
 /** Of one answer as CSV. */
 export const maxCsvDecisions = 10_000
 
-const vias = ['http', 'predial', 'asterisk', 'check'] as const
+export const vias = ['http', 'predial', 'asterisk', 'check'] as const
 
 const oneOf = <const Word extends string>(words: readonly Word[]) =>
   z.enum(words, `must be one of ${words.join(', ')}`).optional()
