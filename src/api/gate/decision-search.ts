@@ -9,10 +9,12 @@ import {
 import { formatInstant } from '../../domain/time/dates.js'
 import { defineEndpoint, type Reply, type StreamedReply } from '../endpoint.js'
 import { fields, instant, optionalEnum, optionalId, optionalText } from '../fields.js'
-import { decisionRecordSchema, instant as instantText } from './decision-body.js'
+import {
+  type DecisionRecordBody,
+  decisionRecordSchema,
+  instant as instantText,
+} from './decision-body.js'
 import { csvHeader, toCsvLine } from './decision-csv.js'
-
-export type DecisionRecordBody = z.output<typeof decisionRecordSchema>
 
 const maxLimit = 200
 const defaultLimit = 50

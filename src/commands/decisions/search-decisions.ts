@@ -1,7 +1,8 @@
 /** `callgate decisions search`: the decisions of an account, from the data folder, also beside a running server. */
 import { type Command, Option } from 'commander'
+import type { DecisionRecordBody } from '../../api/gate/decision-body.js'
 import { csvHeader, toCsvLine } from '../../api/gate/decision-csv.js'
-import { type DecisionRecordBody, vias } from '../../api/gate/decision-search.js'
+import { vias } from '../../api/gate/decision-search.js'
 import type { AppContext } from '../../app/app-context.js'
 import { openDecisionSearch } from '../../app/journal/open-search.js'
 import { createOperatorCaller, parseProjectCode } from '../../domain/caller.js'
