@@ -114,7 +114,7 @@ const commands: readonly (readonly [string, string, () => Promise<RegisterComman
   [
     'decisions',
     'copy the decisions of a server that is gone to PostgreSQL',
-    async () => (await import('./commands/decisions.js')).registerDecisions,
+    async () => (await import('./commands/decisions/decisions.js')).registerDecisions,
   ],
   [
     'report',

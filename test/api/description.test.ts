@@ -11,6 +11,7 @@ import { Center } from '../../src/edge/center.js'
 import { createEdgeDecisionsRoute } from '../../src/edge/edge-decisions-route.js'
 import { edgeRoutes } from '../../src/edge/edge-routes.js'
 import { journalRoutes } from '../../src/gate/journal/journal-routes.js'
+import { createSearchRoute } from '../../src/gate/journal/search/search-route.js'
 import { decisionEndpoints } from '../../src/http/decision-routes.js'
 import { permitRoutes } from '../../src/permits/permit-routes.js'
 import { systemClock, systemTimers } from '../../src/runtime/runtime.js'
@@ -65,6 +66,7 @@ function everyEndpoint() {
         running.callgate,
       ),
       createEdgeDecisionsRoute(storage),
+      createSearchRoute({ search: async () => ({ decisions: [], completeUntil: 0 }) }),
       ...permitRoutes(permits),
       ...warmupRoutes(warmup, { serviceCodes: new Set() }),
     ].map(({ endpoint }) => endpoint),

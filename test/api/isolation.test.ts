@@ -604,6 +604,11 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     theirs: holding(/^block:unknown-project:/),
     mine: holding(/^allow:2127365005:/),
   },
+  decisions: {
+    ask: () => ({ path: '/v1/decisions', query: { project, from: '2000-01-01' } }),
+    theirs: lacking(`"accountId":"main"`),
+    mine: holding(`"accountId":"main"`),
+  },
   decision: {
     ask: () => ({ path: `/v1/decisions/${mine.decision}` }),
     theirs: status(404),

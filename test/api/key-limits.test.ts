@@ -119,6 +119,7 @@ const scoped: Readonly<Record<string, (project: string) => Ask>> = {
     path: '/v1/permits',
     json: { number, callKind: 'manual', callerId: number, projectId },
   }),
+  decisions: (project) => ({ path: '/v1/decisions', query: { project } }),
   preview: (projectId) => ({
     path: '/v1/decisions/preview',
     json: { numbers: [number], callKind: 'manual', projectId },

@@ -234,6 +234,7 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
   },
   'predial-get': { needs: decide, ask: { path: '/v1/predial', query: { number, kind: 'manual' } } },
   'predial-post': { needs: decide, ask: { path: '/v1/predial', form: { number, kind: 'manual' } } },
+  decisions: { needs: decide, ask: { path: '/v1/decisions', query: { number } } },
   decision: { needs: decide, status: 404, ask: { path: '/v1/decisions/unknown' } },
   outcome: [
     {

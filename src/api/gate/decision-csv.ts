@@ -1,5 +1,5 @@
 /** Decisions as CSV (RFC 4180), for spreadsheets. */
-import type { DecisionRecordBody } from './decision-search.js'
+import type { DecisionRecordBody } from './decision-body.js'
 
 const columns = {
   id: ({ id }) => id,

@@ -9,17 +9,19 @@ import {
 import { formatInstant } from '../../domain/time/dates.js'
 import { defineEndpoint, type Reply, type StreamedReply } from '../endpoint.js'
 import { fields, instant, optionalEnum, optionalId, optionalText } from '../fields.js'
-import { decisionRecordSchema, instant as instantText } from './decision-body.js'
+import {
+  type DecisionRecordBody,
+  decisionRecordSchema,
+  instant as instantText,
+} from './decision-body.js'
 import { csvHeader, toCsvLine } from './decision-csv.js'
-
-export type DecisionRecordBody = z.output<typeof decisionRecordSchema>
 
 const maxLimit = 200
 const defaultLimit = 50
 /** Of one answer as CSV. */
 export const maxCsvDecisions = 10_000
 
-const vias = ['http', 'predial', 'asterisk', 'check'] as const
+export const vias = ['http', 'predial', 'asterisk', 'check'] as const
 
 const oneOf = <const Word extends string>(words: readonly Word[]) =>
   z.enum(words, `must be one of ${words.join(', ')}`).optional()

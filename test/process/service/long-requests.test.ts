@@ -157,6 +157,8 @@ async function send(endpoint: AnyEndpoint, request: LongRequest): Promise<Respon
 const shortLists: ReadonlySet<string> = new Set([
   // Checks of one call.
   ...['decide', 'predial-get', 'predial-post', 'decision', 'permit'],
+  // At most 200 on a page, always in a service thread.
+  'decisions',
   // The newest hundred; at most a hundred; those that an account has bought.
   ...['approvals', 'caller-id-add', 'caller-ids'],
   // What was said in one call; the rules in force, which are a few rows of a file.

@@ -70,7 +70,8 @@ interface FoundRows {
 }
 
 export class IndexSearch implements DecisionSearch {
-  readonly #options: IndexSearchOptions
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #limits: { readonly maxRows: number; readonly maxSeconds: number }
   readonly #folder: string
   readonly #path: string
   readonly #statements = new Map<string, Sqlite.Statement<(string | number)[], unknown>>()
@@ -78,14 +79,15 @@ export class IndexSearch implements DecisionSearch {
   /** Of the file that is open: it may be deleted, and is made again then. */
   #fileId: bigint | undefined
 
-  constructor(options: IndexSearchOptions) {
-    this.#options = options
-    this.#folder = join(options.dataDir, 'journal')
-    this.#path = join(options.dataDir, 'index.sqlite')
+  constructor({ dataDir, clock, ...limits }: IndexSearchOptions) {
+    this.#clock = clock
+    this.#limits = { maxRows: defaultMaxRows, maxSeconds: defaultMaxSeconds, ...limits }
+    this.#folder = join(dataDir, 'journal')
+    this.#path = join(dataDir, 'index.sqlite')
   }
 
   async search(request: SearchRequest): Promise<SearchPage> {
-    const now = this.#options.clock.now()
+    const now = this.#clock.now()
     const connection = this.#open()
     // All statements of a page see the same rows.
     connection.exec('begin')
@@ -148,7 +150,7 @@ export class IndexSearch implements DecisionSearch {
 
   #findRows(request: SearchRequest): FoundRows {
     const { caller, filter, before, limit } = request
-    const { maxRows = defaultMaxRows, maxSeconds = defaultMaxSeconds } = this.#options
+    const { maxRows, maxSeconds } = this.#limits
     const chunkRows = Math.min(maxChunkRows, maxRows)
     const untilSeconds = monotonicSeconds() + maxSeconds
     const { findBoundary, findMatches } = this.#prepareSearch(request)
@@ -160,10 +162,8 @@ export class IndexSearch implements DecisionSearch {
       const start = boundary ?? from
       const missing = limit + 1 - rows.length
       const found = findMatches(below, start, missing)
-      for (const row of found) {
-        if (rows.length === limit) return { rows, next: rows.at(-1)?.id }
-        if (canUseScope(caller, toScope(row))) rows.push(row)
-      }
+      rows.push(...found.filter((row) => canUseScope(caller, toScope(row))))
+      if (rows.length > limit) return { rows: rows.slice(0, limit), next: rows[limit - 1]?.id }
       const last = found.length === missing ? found.at(-1) : undefined
       if (boundary === undefined && last === undefined) return { rows, next: undefined }
       below = last?.id ?? start
@@ -197,8 +197,7 @@ export class IndexSearch implements DecisionSearch {
     { rows, next }: FoundRows,
     request: SearchRequest,
   ): { readonly decisions: readonly DecisionDocument[]; readonly next: string | undefined } {
-    const { maxSeconds = defaultMaxSeconds } = this.#options
-    const untilSeconds = monotonicSeconds() + maxSeconds
+    const untilSeconds = monotonicSeconds() + this.#limits.maxSeconds
     const decisions: DecisionDocument[] = []
     const reader = new RecordReader(this.#folder)
     try {
