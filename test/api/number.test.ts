@@ -1,8 +1,16 @@
 /** All that an account has about one number: each part, whose it is, and what is not known. */
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { NumberBody, NumberParts } from '../../src/api/records/number.js'
+import { registerImport } from '../../src/commands/import/import.js'
+import { registerNumber } from '../../src/commands/records/number.js'
+import { refreshData } from '../../src/commands/serve/data-watch.js'
+import { formatDay } from '../../src/domain/time/dates.js'
 import type { NewApiKey } from '../../src/service/accounts/api-keys.js'
 import { recordAudit } from '../../src/storage/audit/audit-log.js'
+import { openRemoteCallgate } from '../support/remote-callgate.js'
+import { runCommand } from '../support/run-command.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 import { isPostgres } from '../support/test-engine.js'
 
@@ -250,6 +258,88 @@ describe('the parts', () => {
       expect(await because('decisions')).toMatch(/over PostgreSQL/)
     },
   )
+})
+
+// The commands read settings of their own.
+describe.skipIf(isPostgres())('lists', () => {
+  it('that are imported say their version and as-of, and a broken one that it cannot say', async () => {
+    const { running, part } = await open()
+    const { callgate, dataDir } = running
+    running.clock.at = Date.now()
+    const file = join(dataDir, 'numbers.txt')
+    writeFileSync(file, `${number}\n`)
+    const asOf = formatDay(Math.floor(running.clock.at / 86_400_000))
+    const args = ['import', 'us-dnc', file, '--area-codes', '212', '--as-of', asOf]
+    expect(await runCommand(registerImport, args, { dataDir })).toMatchObject({ code: 0 })
+    const folder = join(dataDir, 'lists')
+    for (const name of readdirSync(folder).filter((one) => one.startsWith('us-dnc')))
+      writeFileSync(join(folder, name.replace('us-dnc', 'litigators')), 'damaged')
+    await refreshData(callgate)
+    const { lists } = await part('lists')
+    expect(lists.find(({ name }) => name === 'us-dnc')).toEqual({
+      ...{ name: 'us-dnc', result: 'listed', version: expect.stringMatching(/^[0-9a-f]{16}$/) },
+      ...{ asOf: `${asOf}T00:00:00Z`, listedOn: null, because: null },
+    })
+    const broken = lists.find(({ name }) => name === 'litigators')
+    expect(broken).toMatchObject({
+      result: 'not-known',
+      because: expect.stringMatching(/litigators.*truncated/),
+    })
+  })
+})
+
+describe('a provider', () => {
+  it('is asked only if the request says so', async () => {
+    const running = await openRemoteCallgate()
+    try {
+      const get = async (query: string) => {
+        const reply = await running.get(`/v1/numbers/${number}${query}`, running.keys.main)
+        return (await reply.json()) as NumberBody
+      }
+      const asked = async () =>
+        (await running.metrics())
+          .split('\n')
+          .filter((line) => /^callgate_source_requests_total\{source="(?!embedded)/.test(line))
+      const before = await asked()
+      const { source, parts } = await get('')
+      expect(source).toMatchObject({ kind: 'remote', note: expect.stringMatching(/not asked/) })
+      expect(parts?.now).toEqual({ known: false, because: expect.stringMatching(/askProvider/) })
+      expect(parts?.optOuts.known).toBe(true)
+      expect(await asked()).toEqual(before)
+      const live = await get('?askProvider=true')
+      expect(live.parts?.now).toMatchObject({ known: true })
+      expect(live.source.note).toMatch(/asked for parts.now/)
+      expect(await asked()).not.toEqual(before)
+    } finally {
+      await running.end()
+    }
+  })
+})
+
+describe.skipIf(isPostgres())('the command', () => {
+  it('shows the same, and the read has the user as its author', async () => {
+    const { running, pdnc } = await open()
+    await pdnc('add')
+    const { dataDir, callgate } = running
+    const run = (...args: string[]) => runCommand(registerNumber, ['number', ...args], { dataDir })
+    const shown = await run('1-212-736-5001', '--reason', 'complaint 17')
+    expect(shown).toMatchObject({ code: 0, err: '' })
+    expect(shown.out).toMatch(/^2127365001 {2}as of/)
+    expect(shown.out).toMatch(/OPT-OUTS[\s\S]*main +true/)
+    expect(shown.out).toMatch(/statements: none/)
+    const json = await run(number, '--json')
+    expect(JSON.parse(json.out)).toMatchObject({
+      parts: { optOuts: { lists: [{ list: 'main' }] } },
+    })
+    expect((await run('911')).out).toMatch(/always allowed/)
+    expect(await run('abc')).toMatchObject({ code: expect.any(Number) })
+    expect((await run('abc')).code).not.toBe(0)
+    const rows = await callgate.storage.db.selectFrom('audit').selectAll().orderBy('seq').execute()
+    expect(rows.map(({ who, door, reason }) => [who.split(':')[0], door, reason])).toEqual([
+      ['user', 'command number', 'complaint 17'],
+      ['user', 'command number', null],
+    ])
+  })
 })
 
 describe('the number', () => {

@@ -17,12 +17,10 @@ const by = nullableText.describe(
 )
 const more = z.boolean().describe('There are older ones, which are left out')
 
-const notKnown = z
-  .object({ known: z.literal(false), because: text })
-  .meta({
-    id: 'NotKnown',
-    description: 'The part could not be read; that says nothing of what is in it',
-  })
+const notKnown = z.object({ known: z.literal(false), because: text }).meta({
+  id: 'NotKnown',
+  description: 'The part could not be read; that says nothing of what is in it',
+})
 
 function part<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.union([z.object({ known: z.literal(true), ...shape }), notKnown])

@@ -6,13 +6,13 @@ import { type PreviewCall, previewDecision, toPreviewRow } from '../../gate/prev
 import { chooseByAccount } from '../../service/sandbox/sandbox.js'
 import type { Callgate } from '../callgate.js'
 
-export interface NumberPreview {
+interface NumberPreview {
   readonly call: Omit<PreviewCall, 'callKind'>
   readonly number: PhoneNumber
   readonly kinds: readonly CallKind[]
 }
 
-export type PreviewedCall = ReturnType<typeof toPreviewRow> & { readonly callKind: CallKind }
+type PreviewedCall = ReturnType<typeof toPreviewRow> & { readonly callKind: CallKind }
 
 export interface NumberQuestions {
   /** What decisions about each kind of call would say now. */
