@@ -16,7 +16,7 @@ import { readStorageSettings } from '../storage-settings.js'
 
 const pauseMs = 1_000
 /** A server without calls says so often that it is there; see `callgate decisions give-up`. */
-const presenceMs = 10_000
+const presenceMs = 60_000
 
 export interface DecisionProjection {
   /** The journal must be open. */

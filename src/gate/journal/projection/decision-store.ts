@@ -43,7 +43,7 @@ export interface StoredRecords {
 }
 
 interface ListedJournal extends JournalRow {
-  /** Its server, which says every ten seconds that it is there, has not for ten. */
+  /** Its server, which says once a minute that it is there, has not for ten. */
   readonly isGone: boolean
 }
 
