@@ -30,6 +30,8 @@ const ofEndpoints: Readonly<Record<string, string>> = {
   consent: 'consent.stored',
   consents: 'consents.read',
   decision: 'decision.read',
+  decisions: 'decisions.searched',
+  number: 'number.read',
   ebr: 'consent-record.stored',
   'ebr-get': 'consent-record.stored consent-records.read',
   'ebr-remove': 'consent-record.removed',
@@ -129,6 +131,8 @@ const ofTables: Readonly<Record<string, string>> = {
   list_rights: 'audited: list-right.granted list-right.ended',
   permits: 'not: calls, whose decisions are in the journal',
   permit_keys: 'audited: permit-key.created',
+  decision_blocks: 'not: a copy of the journals',
+  recorded_outcomes: 'not: a copy of the journals',
   decisions: 'not: of versions before the journal; nothing writes to it',
   call_outcomes: 'not: of versions before the journal; nothing writes to it',
 }
@@ -143,7 +147,10 @@ it('is decided for every table', async () => {
   const names = all
     .filter(({ schema }) => schema === undefined || schema === 'public')
     .map(({ name }) => name)
-  const onlyShared = ['erased_journals', 'journals', 'recorded_decisions']
+  const onlyShared = [
+    ...['decision_blocks', 'erased_journals', 'journals'],
+    ...['recorded_decisions', 'recorded_outcomes'],
+  ]
   const expected = Object.keys(ofTables).filter(
     (name) => isPostgres() || !onlyShared.includes(name),
   )
@@ -226,6 +233,16 @@ const requests: readonly (Asked & {
     after: { removed: 1 },
   },
   { path: '/v1/consents', json: consent, action: 'consent.stored', after: { records: 1 } },
+  {
+    path: `/v1/decisions?number=${number}`,
+    action: 'decisions.searched',
+    subject: /^number [0-9a-f]{32}-0106$/,
+  },
+  {
+    path: `/v1/numbers/${number}`,
+    action: 'number.read',
+    subject: /^number [0-9a-f]{32}-0106$/,
+  },
   {
     path: `/v1/consents?number=${number}`,
     action: 'consents.read',

@@ -334,7 +334,8 @@ describe.skipIf(isPostgres())('the command', () => {
     expect((await run('911')).out).toMatch(/always allowed/)
     expect(await run('abc')).toMatchObject({ code: expect.any(Number) })
     expect((await run('abc')).code).not.toBe(0)
-    const rows = await callgate.storage.db.selectFrom('audit').selectAll().orderBy('seq').execute()
+    const audited = callgate.storage.db.selectFrom('audit').selectAll().orderBy('seq')
+    const rows = await audited.where('action', '=', 'number.read').execute()
     expect(rows.map(({ who, door, reason }) => [who.split(':')[0], door, reason])).toEqual([
       ['user', 'command number', 'complaint 17'],
       ['user', 'command number', null],
@@ -464,7 +465,8 @@ describe('a read', () => {
       { account_id: 'main', door: 'api /v1/numbers/:number', reason: 'complaint 17' },
       { reason: null },
     ])
-    const rows = await running.callgate.storage.db.selectFrom('audit').selectAll().execute()
+    const all = await running.callgate.storage.db.selectFrom('audit').selectAll().execute()
+    const rows = all.filter(({ who }) => who.startsWith('key:'))
     expect(rows.every(({ action }) => action === 'number.read')).toBe(true)
     expect(JSON.stringify(rows)).not.toContain(number)
   })

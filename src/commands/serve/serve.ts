@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import type { OpenAppOptions } from '../../app/app-context.js'
 import { type Callgate, openCallgate } from '../../app/callgate.js'
 import { createAuditEntries } from '../../app/journal/audit-entries.js'
+import { createErasureTask } from '../../app/journal/erasures.js'
 import { openWitnesses, type Witnesses } from '../../app/journal/witnesses.js'
 import { Reloader } from '../../app/reloader.js'
 import { ServiceThreads } from '../../app/service-threads.js'
@@ -130,7 +131,9 @@ async function serveUntil(
     const readiness = [...asterisk.readiness, ...(witnesses ? [witnesses.readiness] : [])]
     const server = await listen(callgate, readiness, serviceThreads)
     callgate.backgroundJobs.start()
-    callgate.erasureTask.start()
+    const erasureTask = createErasureTask(callgate, callgate.journal)
+    erasureTask.start()
+    opened.push(() => erasureTask.close())
     callgate.projection?.start()
     const auditEntries = createAuditEntries(callgate, callgate.journal)
     auditEntries.start()

@@ -176,7 +176,9 @@ describe.each(parents)('in %s', (form) => {
     expect(await claimJournal(store, folder, nextHash, 4)).toBe(4)
     expect(await claimJournal(store, folder, nextHash)).toBe(4)
     expect(await store.find('main', id)).toMatchObject({ id, outcome: { state: 'dialled' } })
-    const shipped = await query('select origin, shipped from journals order by shipped')
+    const shipped = await query(
+      "select origin, shipped from journals where origin <> 'older' order by shipped",
+    )
     expect(shipped).toEqual([
       { origin: nextHash, shipped: 0 },
       { origin: oldHash, shipped: 1 },
