@@ -105,6 +105,7 @@ const healthy: Series = {
   [flushed('0.005')]: growing(66),
   [flushed('0.5')]: growing(66),
   [flushed('+Inf')]: growing(66),
+  [`callgate_journal_unsigned_seconds{${own}}`]: steady(9),
   [`callgate_journal_index_lag_records{${own}}`]: steady(10),
   [`callgate_witness_conflict{${own},witness="w1",keeper="witness"}`]: steady(0),
   [witnessAnswered('w1')]: growing(60),
@@ -322,6 +323,10 @@ const cases: Readonly<Record<string, Case>> = {
   'flushes are slow': {
     fires: ['CallgateJournalSlow'],
     series: { [flushed('0.005')]: steady(0) },
+  },
+  'records are not signed': {
+    fires: ['CallgateJournalUnsigned'],
+    series: metric('callgate_journal_unsigned_seconds', becomes(9, 4_000)),
   },
   'the index does not follow': {
     fires: ['CallgateIndexBehind'],
