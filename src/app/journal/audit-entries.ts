@@ -9,17 +9,19 @@ import type { AppContext } from '../app-context.js'
 
 const rowsAtOnce = 200
 const pauseMs = 1_000
+/** Decisions come first where the disk is slow, and what the journal refused would be missing. */
+const maxWaiting = 1_000
 
 /** The journal must be open when it is started. */
 export function createAuditEntries(
   { storage, runtime }: Pick<AppContext, 'storage' | 'runtime'>,
-  journal: Pick<Journal, 'auditedSeq' | 'note'>,
+  journal: Pick<Journal, 'auditedSeq' | 'note' | 'waitingCount'>,
 ): BackgroundTask {
   /** Of the last row that was added; what a crash takes of them is added again. */
   let addedSeq: number | undefined
   const run = async () => {
     addedSeq ??= journal.auditedSeq
-    if (addedSeq === undefined) return pauseMs
+    if (addedSeq === undefined || journal.waitingCount > maxWaiting) return pauseMs
     const rows = await listAfter(storage.db, addedSeq, rowsAtOnce)
     for (const row of rows) {
       journal.note('audit', row)

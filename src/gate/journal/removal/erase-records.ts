@@ -77,9 +77,18 @@ export class NumberEraser {
   /** As {@link NumberEraser.eraseDecision}, for a record of any kind. */
   eraseRecord({ kind, body }: JournalRecord): Buffer | undefined {
     if (kind === 'decision' || kind === 'amendment') return this.eraseDecision(body)
-    const isText = kind === 'outcome' || kind === 'audit' || kind === 'receipt'
-    return isText && this.mayHaveNumber(body) ? this.eraseText(body) : undefined
+    const isOfAccount = kind === 'audit' || kind === 'receipt'
+    if (!isOfAccount && kind !== 'outcome') return undefined
+    if (!this.mayHaveNumber(body)) return undefined
+    const { accountId } = this.#erasure
+    if (isOfAccount && accountId !== undefined && readAccountId(body) !== accountId) return undefined
+    return this.eraseText(body)
   }
+}
+
+function readAccountId(body: Buffer): string {
+  const { accountId }: { readonly accountId: string } = JSON.parse(body.toString())
+  return accountId
 }
 
 /** As it is dialed or written, in UTF-8 read as Latin-1; not within a longer number or an id. */
