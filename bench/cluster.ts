@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { takeShared } from '../src/storage/cluster/shared-limits.js'
 import { openDatabase } from '../src/storage/engine.js'
@@ -95,6 +96,7 @@ async function measure(
   loads: readonly Load[],
 ): Promise<void> {
   const withheld = new Map<string, number>()
+  const lags = new Map<string, Lag[]>()
   const run = async ({ name, servings }: Contender) => {
     const results = await Promise.all(
       servings.map(({ url, sandboxKey }, index) => {
@@ -107,6 +109,9 @@ async function measure(
     const wrong = results.find((result) => result.wrong + result.cut > 0)
     if (wrong)
       throw new Error(`${name}: ${wrong.cut} missing, ${wrong.wrong} wrong: ${wrong.firstWrong}`)
+    // Before another one has its turn, which it would slow down.
+    const lag = await awaitCopies(servings)
+    lags.set(name, [...(lags.get(name) ?? []), lag])
     const blocked = latenciesOf(results, 'withheld').length
     withheld.set(name, (withheld.get(name) ?? 0) + blocked)
     const share = blocked / latenciesOf(results).length
@@ -114,6 +119,7 @@ async function measure(
   }
   for (const contender of contenders) await run(contender)
   withheld.clear()
+  lags.clear()
   const medians = await compare(
     `allows/s, ${title}, ${connections} connections`,
     contenders.map((contender) => ({ name: contender.name, run: () => run(contender) })),
@@ -129,6 +135,39 @@ async function measure(
       index === 1 ? `aim: at least ${aim}` : '',
     ]),
   )
+  printTable(
+    ['not copied to PostgreSQL when the load ends', 'records, most', 'ms to copy them, most'],
+    contenders.slice(1).map(({ name }) => {
+      const all = lags.get(name) ?? []
+      return [
+        name,
+        figure(Math.max(...all.map(({ records }) => records))),
+        figure(Math.max(...all.map(({ ms }) => ms))),
+      ]
+    }),
+  )
+}
+
+interface Lag {
+  /** Of all servers, when the load ended. */
+  readonly records: number
+  /** Until they were copied. */
+  readonly ms: number
+}
+
+async function awaitCopies(servings: readonly Serving[]): Promise<Lag> {
+  const endedAt = performance.now()
+  const records = await readLag(servings)
+  while ((await readLag(servings)) > 0) await sleep(20)
+  return { records, ms: performance.now() - endedAt }
+}
+
+async function readLag(servings: readonly Serving[]): Promise<number> {
+  const lags = servings.map(async ({ url }) => {
+    const text = await (await fetch(`${url}/metrics`)).text()
+    return Number(/^callgate_journal_projection_lag_records (\d+)$/m.exec(text)?.[1])
+  })
+  return (await Promise.all(lags)).reduce((sum, lag) => sum + lag, 0)
 }
 
 const takersAtOnce = 16

@@ -165,6 +165,7 @@ function vary(samples: readonly DecisionDocument[], at: number): DecisionDocumen
     validUntil: formatInstant(at + 60_000),
     findings: sample.findings.map((finding) => ({ ...finding, ageMs: below(300_000) })),
     dialed: number,
+    projectId: below(10_000) === 0 ? 'RARE' : `P${below(20)}`,
     reference: `${1_700_000_000 + below(90_000_000)}.${below(100_000)}`,
   }
 }

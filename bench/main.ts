@@ -17,6 +17,7 @@ import { benchKept } from './kept.js'
 import { benchLists } from './lists/lists.js'
 import { machineFacts, watchMachine } from './machine.js'
 import { benchMaintenance } from './maintenance.js'
+import { benchSearch } from './search.js'
 import { benchSources } from './sources.js'
 import { benchSustained } from './sustained.js'
 
@@ -34,6 +35,7 @@ const benches = {
   sustained: benchSustained,
   maintenance: benchMaintenance,
   kept: benchKept,
+  search: benchSearch,
   lists: benchLists,
   sources: benchSources,
   asterisk: benchAsterisk,

@@ -186,6 +186,8 @@ function observeEach(metrics) {
     disconnectedEarly: [{ account: 'main', calls: 1 }],
     rateBudgets: [{ source: 'provider', question: 'scrub', ratio: 1 }],
   }))
+  const witness = { name: 'w', kind: 'witness', failures: 0, isConflict: false }
+  metrics.setWitnesses([witness], 0)
   metrics.setAsteriskConnected('asterisk', false)
   metrics.countAsteriskReconnect('asterisk')
   metrics.countHandoverFailure('asterisk', 'timed-out')
@@ -229,6 +231,8 @@ function labelValues() {
     feed: words(factFeedNames),
     event: words(permitEvents),
     country: words(['US', 'CA']),
+    witness: `the names of ${code('journal.witnesses')}: of the key of a witness, the path of a file, or the host of an address`,
+    keeper: words(['witness', 'file', 'timestamp', 'webhook']),
   }
 }
 

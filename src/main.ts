@@ -97,14 +97,24 @@ const commands: readonly (readonly [string, string, () => Promise<RegisterComman
     async () => (await import('./commands/records/opt-outs.js')).registerOptOuts,
   ],
   [
+    'number',
+    'show all that an account has about one number',
+    async () => (await import('./commands/records/number.js')).registerNumber,
+  ],
+  [
     'erase',
     'take a person’s number out of the records',
     async () => (await import('./commands/erase.js')).registerErase,
   ],
   [
+    'audit',
+    'show who changed what, and who read about whom',
+    async () => (await import('./commands/accounts/audit.js')).registerAudit,
+  ],
+  [
     'decisions',
     'copy the decisions of a server that is gone to PostgreSQL',
-    async () => (await import('./commands/decisions.js')).registerDecisions,
+    async () => (await import('./commands/decisions/decisions.js')).registerDecisions,
   ],
   [
     'report',
@@ -135,6 +145,11 @@ const commands: readonly (readonly [string, string, () => Promise<RegisterComman
     'storage',
     'move the database to PostgreSQL',
     async () => (await import('./commands/storage.js')).registerStorage,
+  ],
+  [
+    'witness',
+    'keep the newest heads of the journals of other servers',
+    async () => (await import('./commands/witness/witness.js')).registerWitness,
   ],
   [
     'doctor',

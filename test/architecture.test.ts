@@ -49,7 +49,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'client/': [],
   'transparency/': [],
   'observability/': ['domain/'],
-  'config/': ['domain/', 'runtime/parse-url.ts', 'errors.ts'],
+  'config/': ['domain/', 'runtime/parse-url.ts', 'transparency/', 'errors.ts'],
   'api/': ['domain/', 'runtime/', 'errors.ts'],
   'http/': ['api/', 'domain/', 'observability/', 'runtime/', 'errors.ts'],
   'gate/': ['domain/', 'observability/', 'runtime/runtime.ts', 'errors.ts'],

@@ -116,8 +116,8 @@ export interface Endpoint<Request, Response> {
   readonly rights: readonly RequiredRight<Request>[]
   /** The projects and campaigns that a request applies to, explicitly or by default. */
   readonly scopes: 'none' | ((request: Request) => readonly ScopeChoice[])
-  /** The kind of call that a request is about. */
-  readonly callKind?: (request: Request) => CallKind
+  /** The kind of call that a request is about; `undefined` if it names none. */
+  readonly callKind?: (request: Request) => CallKind | undefined
   /** Largest body in bytes; {@link getMaxBodyBytes} has the default. Not above `http.maxBodyBytes`. */
   readonly maxBodyBytes?: number
   /**

@@ -82,6 +82,9 @@ export function createRoute<Request, Response>(
   handle: (caller: Caller, request: Request) => MaybePromise<Response>,
 ): Route {
   const read = createFieldsReader(endpoint)
+  const [path] = endpoint.paths
+  // A decision is its own record.
+  const namesPath = !endpoint.rights.includes('decide')
   return {
     endpoint,
     requireRights: (caller) => requireSomeRight(caller, endpoint.rights),
@@ -91,7 +94,7 @@ export function createRoute<Request, Response>(
       const request = await parseRequest(endpoint, fields, caller)
       endpoint.requireAccountLimits?.(caller, request)
       if (endpoint.countNumbers) await admitNumbers?.(endpoint.countNumbers(request))
-      const answer = await handle(caller, request)
+      const answer = await handle(namesPath ? { ...caller, path } : caller, request)
       if (!endpoint.encode) return { json: answer }
       return await endpoint.encode(answer, { request, jsonRequested })
     },
@@ -119,7 +122,8 @@ export async function parseRequest<Request>(
     for (const scope of endpoint.scopes(request)) requireScopeAllowed(caller, scope)
   }
   if (endpoint.callKind && limits.callKinds !== 'any') {
-    requireCallKindAllowed(caller, endpoint.callKind(request))
+    const kind = endpoint.callKind(request)
+    if (kind !== undefined) requireCallKindAllowed(caller, kind)
   }
   return request
 }

@@ -6,6 +6,7 @@ import type { Metrics } from '../observability/metrics.js'
 import type { AccountView } from '../service/account-view.js'
 import { AccessCheck } from '../service/accounts/access-check.js'
 import { AccessTokens } from '../service/accounts/access-tokens.js'
+import { createReadLog } from '../service/audit/read-log.js'
 import { LegalEntities } from '../service/legal-entities/legal-entities.js'
 import { Lookups } from '../service/lookups/lookups.js'
 import { ReassignedChecks } from '../service/lookups/reassigned-checks.js'
@@ -45,6 +46,7 @@ export function createAccountServices(
     approvals,
     callerIds,
     legalEntities: new LegalEntities({ storage, clock }),
+    recordRead: createReadLog(storage, runtime.clock),
   }
 }
 

@@ -3,7 +3,7 @@
 import { readKeyFile } from '../config/secret-file.js'
 import type { Settings } from '../config/settings.js'
 import { version } from '../config/version.js'
-import { mainAccountId, sandboxAccountId } from '../domain/caller.js'
+import { type Author, mainAccountId, sandboxAccountId } from '../domain/caller.js'
 import { ChangeNotifier } from '../domain/change-notifier.js'
 import type { Clock } from '../domain/time/clock.js'
 import type { EdgeFeed } from '../edge/edge-feed.js'
@@ -55,13 +55,15 @@ export interface AppContext {
 export interface OpenAppOptions {
   /** Create a new database, even in a folder that once had one; fails if one exists. */
   readonly init?: boolean | undefined
+  /** Who runs a command. */
+  readonly author?: Author | undefined
 }
 
 /** Opens and migrates the database, and creates the two built-in accounts if missing. */
 export async function openAppContext(
   settings: Settings,
   runtime: Runtime,
-  { init = false }: OpenAppOptions = {},
+  { init = false, author }: OpenAppOptions = {},
 ): Promise<AppContext> {
   const { clock, timers } = runtime
   prepareDataFolder(settings)
@@ -69,6 +71,7 @@ export async function openAppContext(
     ...readStorageSettings(settings),
     createDatabase: settings.storage.createDatabase,
     init,
+    author,
     blockForLockMs: runtime.canBlock ? settings.storage.lockWaitMs : 0,
     inThread: !runtime.canBlock,
   })
@@ -78,7 +81,7 @@ export async function openAppContext(
     await migrateDatabase(storage, runtime)
     await requireFolderOfKind(storage)
     storage.markInitialized()
-    const { db, reads, retryWhileLocked } = storage
+    const { db, reads, retryWhileLocked, author: by } = storage
     const changes = new ChangeNotifier()
     const changeHead = new ChangeHead(storage, clock)
     await changeHead.refresh()
@@ -91,6 +94,7 @@ export async function openAppContext(
       db,
       reads,
       retryWhileLocked,
+      author: by,
       clock: expiryClock,
       timers,
       randomBytes,

@@ -5,10 +5,11 @@
 
 import type { Country } from '../domain/place.js'
 import type { Clock } from '../domain/time/clock.js'
-import { msPerHour } from '../domain/time/dates.js'
+import { msPerDay, msPerHour } from '../domain/time/dates.js'
 import type { Metrics } from '../observability/metrics.js'
 import { deleteOldPermits } from '../permits/permit-rows.js'
 import { deleteOldRequests } from '../service/accounts/repeated-requests.js'
+import { deleteOldAudit } from '../service/audit/audit-trail.js'
 import { BackgroundTask } from '../service/background/background-task.js'
 import { HourlyCleanup } from '../service/background/hourly-cleanup.js'
 import { LabelChecks } from '../service/reputation/label-checks.js'
@@ -39,6 +40,7 @@ const countEveryMs = 10_000
 
 export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps): BackgroundJobs {
   const { runtime, projects, webhooks, storage, attempts, abandonment, expiryClock } = context
+  const { settings } = context
   const worker = createScanWorker(context, deps, () => scans.wake())
   const checks = createLabelChecks(context, deps)
   const recurring = (what: string, run: () => Promise<number>, onFollow?: () => void) =>
@@ -69,7 +71,9 @@ export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps):
     await abandonment.deleteOld(now)
     await deleteOldRequests(storage.db, now)
     const hasMoreLimits = await deleteExpiredLimits(storage.db, now)
-    return (await deleteOldPermits(storage.db, now)) || hasMoreLimits
+    const auditBefore = now - settings.retention.auditDays * msPerDay
+    const hasMoreAudit = await deleteOldAudit(storage, auditBefore)
+    return (await deleteOldPermits(storage.db, now)) || hasMoreLimits || hasMoreAudit
   })
   const limits = recurring('deleting expired limits and permits', async () =>
     // By the clock of the access tokens, so that what they have used is not forgotten while they are valid.

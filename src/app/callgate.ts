@@ -16,7 +16,7 @@ import { allChecks } from '../gate/checks/checks.js'
 import { Gate } from '../gate/gate.js'
 import { type GateDeps, type GateRules, withoutJournal } from '../gate/gate-deps.js'
 import { Journal } from '../gate/journal/journal.js'
-import { DecisionStore } from '../gate/journal/projection/decision-store.js'
+import type { DecisionStore } from '../gate/journal/projection/decision-store.js'
 import { toCutOffException } from '../gate/staleness.js'
 import { TracedGate } from '../gate/traced-gate.js'
 import type { Authenticate } from '../http/authenticate.js'
@@ -28,7 +28,6 @@ import { closeInOrder } from '../runtime/close-in-order.js'
 import { type Runtime, silentLogger } from '../runtime/runtime.js'
 import type { AccountView } from '../service/account-view.js'
 import { createAuthenticator } from '../service/accounts/api-keys.js'
-import type { BackgroundTask } from '../service/background/background-task.js'
 import {
   type AcknowledgedOptOut,
   AcknowledgedOptOuts,
@@ -44,8 +43,12 @@ import { type AppContext, type OpenAppOptions, openAppContext } from './app-cont
 import type { BackgroundJobs } from './background.js'
 import type { Configuration } from './configuration.js'
 import { type FactSources, openFactSources } from './fact-sources.js'
-import { createDecisionProjection, type DecisionProjection } from './journal/decision-projection.js'
-import { createErasureTask, createSegmentObserver } from './journal/erasures.js'
+import {
+  createDecisionProjection,
+  type DecisionProjection,
+  openSharedDecisions,
+} from './journal/decision-projection.js'
+import { createSegmentObserver } from './journal/erasures.js'
 import { hasLoginRight } from './provider-credentials.js'
 import type { RemoteStack } from './remote-stack.js'
 import {
@@ -68,8 +71,6 @@ export interface Callgate extends AppContext {
   readonly factSources: FactSources
   /** Started by a server. */
   readonly backgroundJobs: BackgroundJobs
-  /** Erases requested numbers; started by a server. */
-  readonly erasureTask: BackgroundTask
   /** The service in this process, one cache for real accounts and one for the sandbox. */
   readonly embedded: { readonly real: CachedCompliance; readonly sandbox: CachedCompliance }
   readonly viewOf: (accountId: string) => AccountView
@@ -156,7 +157,6 @@ async function buildCallgate(
   const accounts = createGateAccounts(views, { ...factSources, embedded, remote })
   const warmup = createWarmup(foundation, { embedded, remote, getSettings })
   const journal = createJournal(foundation, metrics)
-  const erasureTask = createErasureTask(foundation, journal)
   const projection = createDecisionProjection(foundation, journal, metrics)
   const rules = createGateRules(settings, data.rules)
   const gateDeps = createGateDeps(foundation, { accounts, metrics, journal, ...rules })
@@ -169,14 +169,13 @@ async function buildCallgate(
     authenticate: createAuthenticator(foundation.keys, accountSubjects.tokens),
     factSources,
     backgroundJobs: facts.background,
-    erasureTask,
     embedded,
     viewOf,
     remote,
     warmup,
     metrics,
     journal,
-    sharedDecisions: storage.traits.isShared ? new DecisionStore(storage.db) : undefined,
+    sharedDecisions: await openSharedDecisions(storage),
     projection,
     acknowledgedOptOuts,
     gate: tracing ? new TracedGate(gateDeps, tracing) : new Gate(gateDeps),
@@ -189,7 +188,6 @@ async function buildCallgate(
         // Cancels pending requests to the provider, which would delay the shutdown.
         () => factSources.provider?.close(),
         () => facts.background.close(),
-        () => erasureTask.close(),
         () => projection?.close(),
         () => factSources.close(),
         () => remote?.close(),

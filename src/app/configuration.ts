@@ -54,6 +54,16 @@ export function computeVersions(configuration: Configuration): ConfigurationVers
   return { settings: digest([settings, sandbox]), rules: digest(rules) }
 }
 
+/** The value of each setting as JSON, shortened; secrets are hidden. */
+export function describeSettings(settings: Settings): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    listSettingLeaves().map(({ path }) => [
+      path.join('.'),
+      format(path.at(-1) ?? '', getAt(settings, path)),
+    ]),
+  )
+}
+
 const byName = ([a]: [string, unknown], [b]: [string, unknown]) => (a < b ? -1 : 1)
 
 export interface ConfigurationChanges {

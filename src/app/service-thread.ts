@@ -7,6 +7,7 @@ import { getPriority, platform, setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import type { BytesReply, StreamedReply } from '../api/endpoint.js'
 import type { Route } from '../api/route.js'
+import type { Settings } from '../config/settings.js'
 import { type FactStore, openFactStore } from '../data/facts/fact-store.js'
 import { ImportedFacts } from '../data/facts/imported-facts.js'
 import { type ListsMessage, SharedLists } from '../data/number-list/shared-lists.js'
@@ -33,7 +34,7 @@ import { distinctPages, NumberRecords } from '../service/reputation/number-recor
 import { chooseByAccount } from '../service/sandbox/sandbox.js'
 import { SandboxFacts } from '../service/sandbox/sandbox-facts.js'
 import { readScanProgress } from '../service/scans/scans.js'
-import type { BulkFactServices } from '../service/service.js'
+import type { BulkFactServices, CallServices } from '../service/service.js'
 import { createBulkFactRoutes, createCallRoutes } from '../service/service-routes.js'
 import type { WarmupRequest } from '../sources/warming/warmer.js'
 import type { WarmupProgress } from '../sources/warming/warmup-job.js'
@@ -43,6 +44,10 @@ import { openDatabaseInThread } from '../storage/engine.js'
 import type { ThreadDatabase, ThreadStorageSettings } from '../storage/open-database.js'
 import type { Configuration } from './configuration.js'
 import { getFactsFolder } from './data-folders.js'
+import { openSearchRoute, openUnloggedSearch } from './journal/open-search.js'
+import type { NumberPageDeps } from './numbers/number-page.js'
+import type { NumberQuestions } from './numbers/number-questions.js'
+import { createNumberRoute } from './numbers/number-route.js'
 import {
   type AccountViews,
   type CallData,
@@ -99,7 +104,7 @@ export interface ServiceThreadFunctions {
 }
 
 /** What a thread calls. Only the main thread counts, asks a provider, and starts background work. */
-export interface MainThreadFunctions {
+export interface MainThreadFunctions extends NumberQuestions {
   /** Rejects to refuse the numbers. */
   admitNumbers(message: { readonly requestId: number; readonly count: number }): void
   reportIgnoredFields(message: {
@@ -147,8 +152,13 @@ const maxItemsInMessage = 250
 
 interface BulkFactDeps {
   readonly storage: ThreadDatabase
-  readonly accounts: Accounts
   readonly viewOf: (accountId: string) => AccountView
+  readonly records: NumberRecords
+}
+
+interface NumberDeps extends BulkFactDeps {
+  readonly complaintsFor: (accountId: string) => ComplaintSource
+  readonly services: Pick<CallServices, 'consentHistories'>
 }
 
 class ServiceThread implements ServiceThreadFunctions {
@@ -161,6 +171,7 @@ class ServiceThread implements ServiceThreadFunctions {
   readonly #facts: FactStore
   #reloaded: Promise<unknown> = Promise.resolve()
   #lastWriteId = 0
+  #settings: Settings
 
   constructor(
     port: MessagePort,
@@ -168,6 +179,7 @@ class ServiceThread implements ServiceThreadFunctions {
     { lists, numberingInForce, ...configuration }: ServiceThreadOptions,
   ) {
     const { settings } = configuration
+    this.#settings = settings
     const { clock, timers, randomBytes } = nodeRuntime
     this.#projects = new ProjectScopes(storage.reads, timers)
     this.#data = openCallData(configuration, nodeRuntime, new SharedLists(lists))
@@ -176,6 +188,7 @@ class ServiceThread implements ServiceThreadFunctions {
     const accounts = new Accounts({ storage, clock, randomBytes })
     const context = {
       storage,
+      runtime: nodeRuntime,
       projects: this.#projects,
       accounts,
       changes: this.#createChangeObserver(),
@@ -186,12 +199,23 @@ class ServiceThread implements ServiceThreadFunctions {
     this.#views = createAccountViews(settings, nodeRuntime, this.#data)
     const viewOf = chooseByAccount(this.#views)
     const services = createDecisionServices(context, viewOf)
+    const complaintsFor = this.#createComplaintSources()
+    const records = new NumberRecords({
+      storage,
+      clock,
+      countryOf: (accountId) => accounts.findCountry(accountId),
+      complaintSourceFor: complaintsFor,
+    })
     const { wrappedRows } = settings.callingHours
     const serviceCodes = new Set(settings.gate.serviceCodes)
     const routes = [
       ...createCallRoutes(services, { wrappedRows }),
-      ...createBulkFactRoutes(this.#createBulkFactServices({ storage, accounts, viewOf })),
+      ...createBulkFactRoutes(this.#createBulkFactServices({ storage, viewOf, records })),
+      createNumberRoute(
+        this.#createNumberPageDeps({ storage, viewOf, records, complaintsFor, services }),
+      ),
       createEdgeDecisionsRoute(storage),
+      openSearchRoute({ dataDir: settings.dataDir, storage, clock }),
       createWarmupStartRoute((caller, request) => this.#write('startWarmup', caller, request), {
         serviceCodes,
       }),
@@ -249,6 +273,7 @@ class ServiceThread implements ServiceThreadFunctions {
   }
 
   reconfigure(configuration: Configuration): void {
+    this.#settings = configuration.settings
     replaceRules(configuration, nodeRuntime, { data: this.#data, views: this.#views })
   }
 
@@ -263,21 +288,40 @@ class ServiceThread implements ServiceThreadFunctions {
     }
   }
 
-  #createBulkFactServices({ storage, accounts, viewOf }: BulkFactDeps): BulkFactServices {
-    const { clock } = nodeRuntime
+  #createComplaintSources(): (accountId: string) => ComplaintSource {
     const imported = new CombinedComplaints(
-      [{ name: 'imported files', source: new ImportedFacts(this.#facts, clock) }],
+      [{ name: 'imported files', source: new ImportedFacts(this.#facts, nodeRuntime.clock) }],
       () => undefined,
     )
-    const records = new NumberRecords({
-      storage,
-      clock,
-      countryOf: (accountId) => accounts.findCountry(accountId),
-      complaintSourceFor: chooseByAccount<ComplaintSource>({
-        real: imported,
-        sandbox: new SandboxFacts(this.#data),
-      }),
+    return chooseByAccount<ComplaintSource>({
+      real: imported,
+      sandbox: new SandboxFacts(this.#data),
     })
+  }
+
+  #createNumberPageDeps({
+    storage,
+    viewOf,
+    records: monitor,
+    complaintsFor,
+    services: { consentHistories },
+  }: NumberDeps): NumberPageDeps {
+    const { clock } = nodeRuntime
+    const { dataDir } = this.#settings
+    return {
+      getSettings: () => this.#settings,
+      ...{ storage, projects: this.#projects, viewOf, clock },
+      ...{ monitor, complaintsFor, consentHistories },
+      search: openUnloggedSearch({ dataDir, storage, clock }),
+      questions: {
+        previewNumber: (preview) => this.#main.call('previewNumber', preview),
+        findReassignedStatus: (question) => this.#main.call('findReassignedStatus', question),
+        reportUnreadPart: (failure) => void this.#main.call('reportUnreadPart', failure),
+      },
+    }
+  }
+
+  #createBulkFactServices({ storage, viewOf, records }: BulkFactDeps): BulkFactServices {
     return {
       reassigned: new ReassignedChecks({
         projects: this.#projects,

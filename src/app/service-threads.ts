@@ -11,6 +11,7 @@ import type { ReceivedRequest, RequestAnswerer, RequestEvents } from '../http/ro
 import { connectPort, listMovableBuffers, type PortCalls } from '../runtime/port-calls.js'
 import type { Callgate } from './callgate.js'
 import type { Configuration } from './configuration.js'
+import { createNumberQuestions } from './numbers/number-questions.js'
 import type {
   MainThreadFunctions,
   MainThreadWrites,
@@ -142,6 +143,7 @@ export class ServiceThreads implements RequestAnswerer {
       rememberOptOut: (optOut) => acknowledgedOptOuts.remember(optOut),
       findReassigned: ({ accountId, items }) =>
         factSources.sourcesFor(accountId).lookups.reassigned(items),
+      ...createNumberQuestions(this.#callgate),
       addItems: ({ writeId, field, items }) => {
         const ofWrite = lists.get(writeId) ?? {}
         lists.set(writeId, ofWrite)

@@ -23,6 +23,8 @@ import type { GateDeps } from '../gate/gate-deps.js'
 import type { Metrics } from '../observability/metrics.js'
 import type { Runtime } from '../runtime/runtime.js'
 import type { AccountView } from '../service/account-view.js'
+import { AuditTrail } from '../service/audit/audit-trail.js'
+import { createReadLog } from '../service/audit/read-log.js'
 import { CallingHours } from '../service/calling-hours/calling-hours.js'
 import { LegalCallTimes } from '../service/calling-hours/legal-call-times.js'
 import { TimeLegalCheck } from '../service/calling-hours/time-legal-check.js'
@@ -174,6 +176,7 @@ export function replaceRules(
 
 interface DecisionServicesDeps extends Pick<AppContext, 'accounts' | 'changeHead'> {
   readonly storage: ThreadDatabase
+  readonly runtime: Pick<Runtime, 'clock'>
   readonly projects: ScopeResolver
   readonly changes: ChangeObserver
   readonly onOptOutEnforced?: InternalDncOptions['onOptOutEnforced']
@@ -181,7 +184,7 @@ interface DecisionServicesDeps extends Pick<AppContext, 'accounts' | 'changeHead
 }
 
 export function createDecisionServices(
-  { accounts, onOptOutEnforced, onOptOutStored, ...context }: DecisionServicesDeps,
+  { accounts, runtime, onOptOutEnforced, onOptOutStored, ...context }: DecisionServicesDeps,
   viewOf: (accountId: string) => AccountView,
 ): DecisionServices {
   const { storage, projects, changes, changeHead } = context
@@ -190,6 +193,7 @@ export function createDecisionServices(
   const ebrRecords = new EbrRecords({ ...shared, internalDnc })
   const scrubDeps = { projects, internalDnc, ebrRecords, viewOf }
   const postalCodes = createPostalCodes()
+  const recordRead = createReadLog(storage, runtime.clock)
   const evaluator = new ScrubEvaluator({ ...scrubDeps, postalCodes })
   return {
     timeLegal: new TimeLegalCheck({ projects, viewOf }),
@@ -202,6 +206,8 @@ export function createDecisionServices(
     ebrRecordList: new EbrRecordList(shared),
     consentHistories: new ConsentHistories({ ...shared, ebrRecords, internalDnc }),
     litigators: new LitigatorCheck(viewOf, projects),
+    audit: new AuditTrail(storage, recordRead),
+    recordRead,
   }
 }
 

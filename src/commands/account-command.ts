@@ -1,20 +1,30 @@
 /** Runs a command that works on accounts, keys or projects, without the data that decisions need. */
 import type { Command } from 'commander'
 import { type AppContext, openAppContext } from '../app/app-context.js'
+import type { Author } from '../domain/caller.js'
 import { nodeRuntime } from '../runtime/runtime.js'
 import { CommandFailure, loadCommandSettings } from './command.js'
+import { findUser } from './option-values.js'
 
 /** Opens the context for one command and closes it afterwards. */
 export async function withAppContext<Result>(
   command: Command,
   work: (context: AppContext) => Promise<Result>,
 ): Promise<Result> {
-  const context = await openAppContext(loadCommandSettings(command), nodeRuntime)
+  const author = describeAuthor(command)
+  const context = await openAppContext(loadCommandSettings(command), nodeRuntime, { author })
   try {
     return await work(context)
   } finally {
     await context.close()
   }
+}
+
+/** The person who runs the command. */
+export function describeAuthor(command: Command): Author {
+  const words: string[] = []
+  for (let one: Command | null = command; one; one = one.parent) words.unshift(one.name())
+  return { who: `user:${findUser()}`, door: `command ${words.slice(1).join(' ')}` }
 }
 
 /** Throws on an edge, whose accounts and keys are replaced by those of its center. */

@@ -106,11 +106,27 @@ export function parseCallOptions<Request extends Pick<DecisionRequest, 'at'>>(
   { request }: Pick<Endpoint<Request, unknown>, 'request'>,
   fields: object,
 ): Request {
-  try {
+  const read = readCallOptions({ request }, fields)
+  const { at } = read
+  if (at !== undefined) withOptionNames(() => requireInstantInRange(at, systemClock.now()))
+  return read
+}
+
+/** Throws as {@link parseCallOptions} does. */
+export function readCallOptions<Request>(
+  { request }: Pick<Endpoint<Request, unknown>, 'request'>,
+  fields: object,
+): Request {
+  return withOptionNames(() => {
     const read = request.safeParse(fields, { reportInput: true })
     if (!read.success) throw createValidationError(read.error)
-    if (read.data.at !== undefined) requireInstantInRange(read.data.at, systemClock.now())
     return read.data
+  })
+}
+
+function withOptionNames<Result>(work: () => Result): Result {
+  try {
+    return work()
   } catch (error) {
     if (!(error instanceof AppError)) throw error
     const named = error.problems.map((problem) =>
@@ -128,6 +144,7 @@ const optionNames: Readonly<Record<string, string>> = {
   campaignId: '--campaign',
   postalCode: '--postal',
   at: '--at',
+  reason: '--reason',
 }
 
 /** Uses the sandbox for fictional numbers, since only it has facts about them. */

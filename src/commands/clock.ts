@@ -17,7 +17,7 @@ export const registerClock: RegisterCommand = (program, terminal) => {
       withAppContext(command, async ({ changeHead, storage, runtime }) => {
         const newest = formatInstant(changeHead.newestAt)
         const now = formatInstant(runtime.clock.now())
-        const dated = await storage.retryWhileLocked(() => changeHead.acceptClock())
+        const dated = await storage.retryWhileLocked(() => changeHead.acceptClock(storage.author))
         terminal.note(
           `the newest stored record was from ${newest}; the clock is accepted as of ${now}\n` +
             `opt-outs redated from a later time: ${dated}\n`,

@@ -5,6 +5,7 @@ import type { Command } from 'commander'
 import type { AppContext } from '../app/app-context.js'
 import { openErasures } from '../app/journal/erasures.js'
 import { eraseInFolder, shipJournal } from '../app/journal/ship-journal.js'
+import { createOperatorCaller, mainAccountId } from '../domain/caller.js'
 import { parseDialString } from '../domain/phone-number.js'
 import { formatInstant } from '../domain/time/dates.js'
 import { DataFileError } from '../errors.js'
@@ -13,6 +14,7 @@ import { JournalReader } from '../gate/journal/journal-reader.js'
 import { eraseStoredRows } from '../gate/journal/projection/erase-rows.js'
 import { NumberEraser } from '../gate/journal/removal/erase-records.js'
 import { sleep } from '../runtime/runtime.js'
+import { createReadLog } from '../service/audit/read-log.js'
 import type { ErasedRows } from '../service/erasure/erased-rows.js'
 import type { Erasure, ErasureRequest, Erasures } from '../service/erasure/erasure.js'
 import { requireAccount, withAppContext } from './account-command.js'
@@ -65,6 +67,13 @@ async function eraseNumber(
   const erasures = openErasures(context)
   if (options.dryRun || !options.yes) {
     const rows = await erasures.preview(request)
+    const { storage, runtime } = context
+    const reader = createOperatorCaller(request.accountId ?? mainAccountId)
+    await createReadLog(storage, runtime.clock)(reader, {
+      what: 'erasure.previewed',
+      subject: { kind: 'number', id: request.number },
+      rows: rows.reduce((sum, { count }) => sum + count, 0),
+    })
     terminal.out(formatReport(request, rows, countDecisions(context, request)))
     terminal.note('nothing was changed; --yes erases the number, which cannot be undone\n')
     if (!options.dryRun) throw new CommandFailure('', 2)

@@ -95,6 +95,18 @@ export function resolveServerUrl(
   return `http://${host.includes(':') ? `[${host}]` : host}:${http.port}`
 }
 
+/** Parses where to listen, such as `127.0.0.1:8485`. */
+export function parseListen(
+  option: string,
+  text: string,
+): { readonly host: string; readonly port: number } {
+  const [, bracketed, plain, port = ''] =
+    /^(?:\[([\da-f:.]+)\]|([\w.-]+)):(\d{1,5})$/i.exec(text) ?? []
+  const host = bracketed ?? plain
+  if (host !== undefined && Number(port) <= 65_535) return { host, port: Number(port) }
+  throw new CommandFailure(`${option} '${text}': must be an address and a port: 127.0.0.1:8485`, 2)
+}
+
 /** Who runs the command; some containers run as a user that has no name. */
 export function findUser(): string {
   try {

@@ -7,6 +7,7 @@ import { parseDay } from '../domain/time/dates.js'
 import { asteriskSchema } from './asterisk.js'
 import { edgeSchema } from './edge.js'
 import { gateSchema } from './gate.js'
+import { witnessesSchema } from './journal.js'
 import { listsSchema } from './lists.js'
 import { optOutsSchema } from './opt-outs.js'
 import { permitsSchema } from './permits.js'
@@ -180,6 +181,22 @@ const settingsShape = z.strictObject({
         'The private key that signs the records, made at the first start; default <dataDir>/journal.key. ' +
           'Whoever can write to both the journal and this file can rewrite it unseen, except by a witness',
       ),
+      witnesses: witnessesSchema,
+    })
+    .prefault({}),
+  retention: z
+    .strictObject({
+      auditDays: z
+        .number()
+        .int()
+        .min(1_827, 'must be at least 1827, which are five years: 16 CFR 310.5')
+        .max(36_525)
+        .default(2_557)
+        .meta({ unit: 'days' })
+        .describe(
+          'How long it is kept who changed what and who read about whom (callgate audit); 2557 days are seven years. At ' +
+            'least 1827, which are five years, as for decisions',
+        ),
     })
     .prefault({}),
   lists: listsSchema.prefault({}),
@@ -388,6 +405,7 @@ export type Settings = z.output<typeof settingsShape>
 type SourceSettings = Settings['source']
 export type ProviderSettings = SourceSettings['provider']
 export type ListSettings = Settings['lists']
+export type WitnessSettings = Settings['journal']['witnesses'][number]
 
 export type AsteriskSettings = Settings['asterisk']
 export type TrunkSettings = AsteriskSettings['trunks'][number]

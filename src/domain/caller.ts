@@ -52,6 +52,16 @@ export interface ScrubLimits {
   readonly aiKeepsVoiceWindows: boolean
 }
 
+/** Who does something, for the audit table, and where it came in. */
+export interface Author {
+  /** `key:<id>`, `user:<name at the command line>` or `system`. */
+  readonly who: string
+  /** `api <path>`, `command <words>` or `server`. */
+  readonly door: string
+}
+
+export const serverAuthor: Author = Object.freeze({ who: 'system', door: 'server' })
+
 /** The published maximum numbers of a scrub, and the highest maximum an account can get. */
 export const defaultMaxScrubNumbers = 10_000
 export const maxScrubNumbers = 100_000
@@ -69,6 +79,8 @@ export interface Caller {
   readonly limits: KeyLimits
   /** The account's limits; absent means {@link defaultScrubLimits}. */
   readonly scrub?: ScrubLimits | undefined
+  /** The first path of the endpoint, of requests that do not ask for a decision. */
+  readonly path?: string | undefined
 }
 
 /** The limits of a key that may do everything its role may. */

@@ -1,6 +1,5 @@
 /** Sends the journal of an edge to its center. Runs in a thread of its own, as for PostgreSQL. */
 import type { EdgeRecord } from '../api/edges.js'
-import { readHead } from '../gate/journal/decision-index.js'
 import type { RecordBatch } from '../gate/journal/projection/decision-store.js'
 import {
   JournalProjection,
@@ -8,6 +7,7 @@ import {
   type ProjectionRequest,
   type RecordStore,
 } from '../gate/journal/projection/journal-projection.js'
+import { readHead } from '../gate/journal/search/searched-fields.js'
 import type { JournalRecord } from '../gate/journal/segment-format.js'
 import { runInThread, type ThreadWork } from '../runtime/thread.js'
 import { CenterClient, type CenterClientOptions } from './center-client.js'
@@ -32,6 +32,11 @@ class CenterStore implements RecordStore {
     this.#firstSeq = firstSeq
     const claim = { origin, firstSeq, notStoredSeq, records: [] }
     return (await this.#client.storeRecords(claim)).nextSeq
+  }
+
+  /** No erasure waits for a journal of an edge. */
+  retire(origin: string, firstSeq: number, notStoredSeq?: number): Promise<number> {
+    return this.claim(origin, firstSeq, notStoredSeq)
   }
 
   async store({ origin, records }: RecordBatch) {

@@ -35,7 +35,7 @@ export function proveRecord(journalFolder: string, seq: number): string {
   return formatRecordProof({ entry, salt, body, path, checkpoint })
 }
 
-export function readRecord(journalFolder: string, seq: number): StoredRecord {
+function readRecord(journalFolder: string, seq: number): StoredRecord {
   const reader = new JournalReader(journalFolder, seq)
   try {
     const [record] = reader.read(seq)

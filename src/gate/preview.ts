@@ -47,24 +47,28 @@ export function createPreviewRoute(gate: Gate, clock: Clock): Route {
     )
     for await (const document of documents) {
       counts.add(document)
-      const { dialed, number, postalCode, decision, reason, message } = document
-      const { nextAllowedAt, nextAllowedAtLatest } = document
-      const hours = document.findings.find(({ check }) => check === 'calling-hours')
-      const callingHours = hours && hoursReasons.has(hours.reason) ? hours.detail : undefined
-      rows.push({
-        dialed,
-        number,
-        postalCode,
-        decision,
-        reason,
-        message,
-        nextAllowedAt,
-        nextAllowedAtLatest,
-        callingHours,
-      })
+      rows.push(toPreviewRow(document))
     }
     return { allowed: counts.allowed, blocked: counts.blocked, reasons: counts.byReason(), rows }
   })
+}
+
+export function toPreviewRow(document: DecisionDocument): PreviewBody['rows'][number] {
+  const { dialed, number, postalCode, decision, reason, message } = document
+  const { nextAllowedAt, nextAllowedAtLatest } = document
+  const hours = document.findings.find(({ check }) => check === 'calling-hours')
+  const callingHours = hours && hoursReasons.has(hours.reason) ? hours.detail : undefined
+  return {
+    dialed,
+    number,
+    postalCode,
+    decision,
+    reason,
+    message,
+    nextAllowedAt,
+    nextAllowedAtLatest,
+    callingHours,
+  }
 }
 
 /** Of findings whose detail is the rule for the hours, not why there is none. */

@@ -1,8 +1,5 @@
 /** The metrics of the journal, its index and its copies. */
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { createTallyHistogram } from './tally-histogram.js'
-
-const flushBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 
 interface JournalState {
   /** Records that are not on disk. */
@@ -14,8 +11,6 @@ export interface JournalMetrics {
   /** Reads the state of the journal whenever the metrics are read. */
   observeJournal(journal: JournalState): void
   countRecordFailure(): void
-  /** The time one flush of the journal took, with the wait for its thread. */
-  recordJournalFlush(seconds: number): void
   setIndexLag(records: number): void
   observeProjectionLag(read: () => number): void
   /** After `journal.keepYears`, or only their number. */
@@ -45,11 +40,6 @@ export function createJournalMetrics(registry: Registry): JournalMetrics {
     name: 'callgate_record_failures_total',
     help: 'Decisions that could not be written to disk; allows among them became blocks.',
     registers,
-  })
-  const recordJournalFlush = createTallyHistogram(registry, {
-    name: 'callgate_journal_flush_duration_seconds',
-    help: 'Time until a batch of records was on disk.',
-    buckets: flushBuckets,
   })
   const indexLag = new Gauge({
     name: 'callgate_journal_index_lag_records',
@@ -81,6 +71,5 @@ export function createJournalMetrics(registry: Registry): JournalMetrics {
       journal = observed
     },
     countRecordFailure: () => failures.inc(),
-    recordJournalFlush,
   }
 }

@@ -19,7 +19,7 @@ import { createJournalMetrics, type JournalMetrics } from './journal-metrics.js'
 import { createListMetrics, type ListMetrics } from './list-metrics.js'
 import { createServerMetrics, type ServerMetrics } from './server-metrics.js'
 import { createServiceMetrics, type ServiceMetrics } from './service-metrics.js'
-import { createTallyHistogram } from './tally-histogram.js'
+import { createWitnessMetrics, type WitnessMetrics } from './witness-metrics.js'
 
 type CacheResult = 'hit' | 'miss' | 'expired' | 'bypass' | 'stale' | 'refresh'
 /** How a decision was requested; what-ifs are not attempts and are counted separately. */
@@ -43,7 +43,8 @@ export interface Metrics
     JournalMetrics,
     ListMetrics,
     ServerMetrics,
-    ServiceMetrics {
+    ServiceMetrics,
+    WitnessMetrics {
   recordDecision(measure: DecisionMeasurement): void
   /** The counter of the cache of `embedded` or `remote` answers to a question. */
   countCacheLookups(source: string, question: QuestionName): (result: CacheResult) => void
@@ -62,6 +63,8 @@ export interface Metrics
   recordApiRequest(endpoint: string, status: number, seconds: number): void
   /** Unknown fields of a published call, each name once per request. */
   countIgnoredFields(endpoint: string, count: number): void
+  /** The time one flush of the journal took, with the wait for its thread. */
+  recordJournalFlush(seconds: number): void
   countDroppedLogLine(): void
   countDroppedSpans(count: number): void
   /** 1 while a country's prefixes are resolved by area code only. */
@@ -74,6 +77,7 @@ const decisionBuckets = [
   0.00001, 0.00005, 0.0001, 0.0005, 0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 1.5, 2.5,
 ]
 const sourceBuckets = [...decisionBuckets, 10]
+const flushBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 const requestBuckets = [0.0005, 0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 
 export interface MetricsOptions {
@@ -95,12 +99,18 @@ export function createMetrics(options: MetricsOptions): Metrics {
     ...createDecisionMetrics(registry),
     ...createAnswerMetrics(registry),
     ...createJournalMetrics(registry),
+    recordJournalFlush: createTallyHistogram(registry, {
+      name: 'callgate_journal_flush_duration_seconds',
+      help: 'Time until a batch of records was on disk.',
+      buckets: flushBuckets,
+    }),
     ...createLogMetrics(registry),
     ...createDataMetrics(registry),
     ...createListMetrics(registry),
     ...createAsteriskMetrics(registry),
     ...createServerMetrics(registry),
     ...createServiceMetrics(registry),
+    ...createWitnessMetrics(registry),
     render: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
   }
 }
@@ -318,4 +328,65 @@ function createTallyCounter<Label extends string>(
     // What two counters of the same labels count is added up when it is read.
     within: (first: string, second: string) => countFrom(branch(branch(root, first), second)),
   })
+}
+
+/** What prom-client keeps for each value of the label; it has no method to set it. */
+interface Distribution {
+  /** By upper bound; not cumulated. */
+  readonly bucketValues: Record<number, number>
+  sum: number
+  count: number
+}
+
+/**
+ * A histogram with at most one label, which is counted in plain numbers until the metrics are read. The returned function adds an observation, which must
+ * be a finite number, with the value of the label if there is one.
+ */
+function createTallyHistogram(
+  registry: Registry,
+  about: {
+    readonly name: string
+    readonly help: string
+    readonly label?: string
+    readonly buckets: readonly number[]
+  },
+): (observed: number, labelValue?: string) => void {
+  const { label, buckets } = about
+  const tallies = new Map<string, { readonly counts: number[]; sum: number }>()
+  const begin = (labelValue: string) => {
+    const tally = { counts: new Array<number>(buckets.length + 1).fill(0), sum: 0 }
+    tallies.set(labelValue, tally)
+    return tally
+  }
+  // A histogram without a label is there from the start.
+  if (label === undefined) begin('')
+  new Histogram({
+    name: about.name,
+    help: about.help,
+    labelNames: label === undefined ? [] : [label],
+    buckets: [...buckets],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const value of tallies.keys()) this.zero(label === undefined ? {} : { [label]: value })
+      const { hashMap } = this as unknown as { readonly hashMap: Record<string, Distribution> }
+      const distributions = Object.values(hashMap)
+      for (const [index, { counts, sum }] of [...tallies.values()].entries()) {
+        const distribution = distributions[index] as Distribution
+        distribution.sum = sum
+        for (const [bucket, count] of counts.entries()) {
+          distribution.count += count
+          const upperBound = buckets[bucket]
+          if (upperBound !== undefined) distribution.bucketValues[upperBound] = count
+        }
+      }
+    },
+  })
+  return (observed, labelValue = '') => {
+    const tally = tallies.get(labelValue) ?? begin(labelValue)
+    let bucket = 0
+    while (observed > (buckets[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1
+    tally.counts[bucket] = (tally.counts[bucket] ?? 0) + 1
+    tally.sum += observed
+  }
 }

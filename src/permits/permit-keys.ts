@@ -6,11 +6,14 @@ import {
   hash,
   type KeyObject,
 } from 'node:crypto'
+import { type Author, mainAccountId } from '../domain/caller.js'
 import type { Clock, Instant, Timers } from '../domain/time/clock.js'
+import { formatInstant } from '../domain/time/dates.js'
 import { AppError } from '../errors.js'
 import { TtlCache } from '../runtime/ttl-cache.js'
+import { recordAudit } from '../storage/audit/audit-log.js'
 import type { ThreadDatabase } from '../storage/open-database.js'
-import type { PermitKeyRow } from '../storage/tables.js'
+import type { Db, PermitKeyRow } from '../storage/tables.js'
 
 export interface PermitKey {
   /** From 1. */
@@ -27,7 +30,7 @@ export interface PermitKey {
 }
 
 export interface PermitKeysDeps {
-  readonly storage: Pick<ThreadDatabase, 'db' | 'reads' | 'traits' | 'retryWhileLocked'>
+  readonly storage: Pick<ThreadDatabase, 'db' | 'reads' | 'traits' | 'author' | 'retryWhileLocked'>
   readonly clock: Clock
   readonly timers: Pick<Timers, 'monotonicMs'>
 }
@@ -106,6 +109,7 @@ export class PermitKeys {
           .where('edge', '=', edge)
           .where('serial', '<', atOnce ? serial : (published[0]?.serial ?? serial))
           .execute()
+        await recordCreated(transaction, row, { by: storage.author, at: now })
       }),
     )
     this.#cache.clear()
@@ -134,21 +138,41 @@ export class PermitKeys {
 
   /** Servers that do this at the same time all use the key of the first. */
   async #createFirst(edge: string): Promise<void> {
-    const { storage } = this.#deps
+    const { storage, clock } = this.#deps
     if (storage.traits.isCopy) {
       throw new AppError(
         'not-available',
         'This server is an edge of edge.centers and gives no permits',
       )
     }
+    const row = createKeyRow(edge, 1, 0)
     await storage.retryWhileLocked(() =>
-      storage.db
-        .insertInto('permit_keys')
-        .values(createKeyRow(edge, 1, 0))
-        .onConflict((conflict) => conflict.doNothing())
-        .execute(),
+      storage.db.transaction().execute(async (transaction) => {
+        const { numInsertedOrUpdatedRows } = await transaction
+          .insertInto('permit_keys')
+          .values(row)
+          .onConflict((conflict) => conflict.doNothing())
+          .executeTakeFirstOrThrow()
+        if (numInsertedOrUpdatedRows === 0n) return
+        await recordCreated(transaction, row, { by: storage.author, at: clock.now() })
+      }),
     )
   }
+}
+
+function recordCreated(
+  db: Db,
+  { edge, serial, signs_from: signsFrom }: PermitKeyRow,
+  { by, at }: { readonly by: Author; readonly at: Instant },
+): Promise<void> {
+  return recordAudit(db, {
+    by,
+    accountId: mainAccountId,
+    action: 'permit-key.created',
+    subject: { kind: 'permit-edge', id: edge },
+    after: { serial, signsFrom: formatInstant(Math.max(signsFrom, 0)) },
+    at,
+  })
 }
 
 function createKeyRow(edge: string, serial: number, signsFrom: Instant): PermitKeyRow {

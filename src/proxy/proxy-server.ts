@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { Timers } from '../domain/time/clock.js'
 import { getErrorCode } from '../errors.js'
 import type { Logger } from '../observability/log.js'
+import { type Listener, listenOn } from '../runtime/listen.js'
 import type { GateClient } from './gate-client.js'
-import { listenOn, type RunningProxy } from './listen.js'
 import type { CallPlan, JsonObject, Platform, PlatformRoute } from './platforms/platform.js'
 import { Refusal } from './refusal.js'
 import { type EncodedBody, encodeFields, parseFields, readBytes } from './request-body.js'
@@ -28,7 +28,7 @@ const headersTimeoutMs = 10_000
 const requestTimeoutMs = 30_000
 
 /** Rejects when it cannot listen, such as on a port in use. */
-export async function openProxy(options: ProxyOptions): Promise<RunningProxy> {
+export async function openProxy(options: ProxyOptions): Promise<Listener> {
   const server = createServer({
     headersTimeout: headersTimeoutMs,
     requestTimeout: requestTimeoutMs,

@@ -1,4 +1,5 @@
 /** Binds every endpoint of the service's API to the method that handles it. */
+import { type AuditRecordBody, auditEndpoint } from '../api/accounts/audit.js'
 import { accessCheckEndpoint, tokenEndpoint } from '../api/accounts/authentication.js'
 import {
   legalEntitiesGet,
@@ -58,10 +59,12 @@ import { scanStatus, scanSubmit } from '../api/reputation/scans.js'
 import { createRoute, type Route } from '../api/route.js'
 import { type ScrubRequest, scrubGet, scrubPost } from '../api/scrub/scrub.js'
 import type { Caller } from '../domain/caller.js'
+import type { EbrRecordsRequest } from '../domain/consent-records.js'
 import type { CallerIdEntry } from '../domain/mandate.js'
 import type { Instant } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'
 import type { Approval } from './accounts/approvals.js'
+import type { AuditRecord } from './audit/audit-trail.js'
 import type {
   AccountServices,
   BulkFactServices,
@@ -107,7 +110,7 @@ export function createCallRoutes(
   { wrappedRows }: ServiceRoutesOptions,
 ): readonly Route[] {
   const { timeLegal, callTimes, timeZones, scrub, internalDnc, ebrRecords } = subjects
-  const { ebrRecordList, consentHistories, litigators } = subjects
+  const { ebrRecordList, consentHistories, litigators, audit, recordRead } = subjects
   const scrubbed = async (caller: Caller, { relationships, ...asked }: ScrubRequest) => {
     const { projectId, campaignId } = asked
     const request = caller.scrub?.aiKeepsVoiceWindows
@@ -121,6 +124,14 @@ export function createCallRoutes(
     return { success: true, warnings }
   }
   const listed = internalDncActions(internalDnc)
+  const listRecords = async (caller: Caller, request: EbrRecordsRequest) => {
+    const records = await ebrRecordList.list(caller, request)
+    const [number = '', ...others] = request.numbers
+    const subject =
+      others.length === 0 ? { kind: 'number', id: number } : { kind: 'consent-records', id: '' }
+    await recordRead(caller, { what: 'consent-records.read', subject, rows: records.length })
+    return records
+  }
   const checked = ({ accountId }: Caller, request: LitigatorRequest) =>
     litigators.check(accountId, request)
   return [
@@ -139,15 +150,29 @@ export function createCallRoutes(
       async (caller, asked): Promise<EbrGetResponse> =>
         'store' in asked
           ? await stored(caller, asked.store)
-          : { records: await ebrRecordList.list(caller, asked.list) },
+          : { records: await listRecords(caller, asked.list) },
     ),
     createRoute(ebrRemove, async (caller, request) => ({
       removed: await ebrRecordList.remove(caller, request),
     })),
     createRoute(addConsentEndpoint, (caller, request) => consentHistories.add(caller, request)),
-    createRoute(readConsentsEndpoint, (caller, request) => consentHistories.read(caller, request)),
+    createRoute(readConsentsEndpoint, async (caller, request) => {
+      const history = await consentHistories.read(caller, request)
+      const rows =
+        history.consents.length +
+        history.records.length +
+        history.statements.length +
+        (history.optOut ? 1 : 0)
+      const subject = { kind: 'number', id: request.number }
+      await recordRead(caller, { what: 'consents.read', subject, rows })
+      return history
+    }),
     createRoute(litigatorGet, checked),
     createRoute(litigatorPost, checked),
+    createRoute(auditEndpoint, async (caller, question) => {
+      const { records, cursor } = await audit.list(caller, question)
+      return { records: records.map(toAuditBody), cursor }
+    }),
     createRoute(ftpUploadComplete, async (_caller, request) => refuseUploadedFiles(request)),
   ]
 }
@@ -171,6 +196,7 @@ function internalDncActions(internalDnc: CallServices['internalDnc']) {
 
 function listAccountRoutes(subjects: AccountServices): Route[] {
   const { tokens, access, projects, projectRpc, legalEntities, approvals, callerIds } = subjects
+  const { recordRead } = subjects
   return [
     createRoute(tokenEndpoint, (_nobody, request) => tokens.issue(request)),
     createRoute(accessCheckEndpoint, (caller, question) => access.check(caller, question)),
@@ -181,6 +207,10 @@ function listAccountRoutes(subjects: AccountServices): Route[] {
     createRoute(rpcProjectGet, (caller, request) => projectRpc.handle(caller, request)),
     createRoute(listApprovalsEndpoint, async (caller, { state }) => {
       const listed = await approvals.list(caller, state)
+      if (listed.length > 0) {
+        const subject = { kind: 'approvals', id: '' }
+        await recordRead(caller, { what: 'approvals.read', subject, rows: listed.length })
+      }
       return { approvals: listed.map(toApprovalBody) }
     }),
     createRoute(decideApprovalEndpoint, async (caller, verdict) => {
@@ -211,6 +241,10 @@ function toApprovalBody(approval: Approval): ApprovalBody {
     expiresAt: formatInstant(expiresAt),
     decidedAt: decidedAt === undefined ? undefined : formatInstant(decidedAt),
   }
+}
+
+function toAuditBody({ accountId, at, ...record }: AuditRecord): AuditRecordBody {
+  return { ...record, at: formatInstant(at) }
 }
 
 function toCallerIdBody(entry: CallerIdEntry): CallerIdBody {

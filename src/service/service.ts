@@ -4,6 +4,8 @@ import type { AccessCheck } from './accounts/access-check.js'
 import type { AccessTokens } from './accounts/access-tokens.js'
 import type { Approvals } from './accounts/approvals.js'
 import type { CallerIds } from './accounts/caller-ids.js'
+import type { AuditTrail } from './audit/audit-trail.js'
+import type { RecordRead } from './audit/read-log.js'
 import type { LegalCallTimes } from './calling-hours/legal-call-times.js'
 import type { TimeLegalCheck } from './calling-hours/time-legal-check.js'
 import type { TimeZoneInfo } from './calling-hours/time-zone-info.js'
@@ -31,8 +33,10 @@ export interface CallServices {
   readonly internalDnc: Pick<InternalDnc, 'add' | 'remove' | 'readStatus' | 'count'>
   readonly ebrRecords: Pick<EbrRecords, 'record'>
   readonly ebrRecordList: Pick<EbrRecordList, 'confirmIdentity' | 'list' | 'remove'>
-  readonly consentHistories: Pick<ConsentHistories, 'add' | 'read'>
+  readonly consentHistories: Pick<ConsentHistories, 'add' | 'read' | 'judge'>
   readonly litigators: Pick<LitigatorCheck, 'check'>
+  readonly audit: Pick<AuditTrail, 'list'>
+  readonly recordRead: RecordRead
 }
 
 /** Authentication, and the data of an account. */
@@ -44,6 +48,7 @@ export interface AccountServices {
   readonly approvals: Pick<Approvals, 'list' | 'decide'>
   readonly callerIds: Pick<CallerIds, 'list' | 'add' | 'end'>
   readonly legalEntities: Pick<LegalEntities, 'list' | 'create' | 'update'>
+  readonly recordRead: RecordRead
 }
 
 /** The services that depend on facts from providers or imports. */

@@ -4,8 +4,11 @@
  * instant is detected.
  */
 import { sql } from 'kysely'
+import { type Author, mainAccountId } from '../domain/caller.js'
 import type { PhoneNumber } from '../domain/phone-number.js'
 import { type Clock, type Instant, monotonicClock, type Timers } from '../domain/time/clock.js'
+import { formatInstant } from '../domain/time/dates.js'
+import { recordAudit } from './audit/audit-log.js'
 import type { ChangeFeed, EngineTraits, OpenDatabase, ThreadDatabase } from './open-database.js'
 import type { Db } from './tables.js'
 
@@ -182,7 +185,7 @@ export class ChangeHead {
    * stored by a clock that was ahead. Later opt-outs of real accounts get the current instant, the
    * latest they can have. Running servers follow within a second. Returns how many opt-outs that were.
    */
-  async acceptClock(): Promise<number> {
+  async acceptClock(author: Author): Promise<number> {
     const now = this.#clock.now()
     return await this.#db.transaction().execute(async (transaction) => {
       await transaction
@@ -198,6 +201,15 @@ export class ChangeHead {
           real.selectFrom('accounts').select('id').where('kind', '=', 'real'),
         )
         .executeTakeFirst()
+      await recordAudit(transaction, {
+        by: author,
+        accountId: mainAccountId,
+        action: 'clock.accepted',
+        subject: { kind: 'clock', id: '' },
+        before: { newestAt: formatInstant(this.#newestAt) },
+        after: { optOutsRedated: Number(numUpdatedRows) },
+        at: now,
+      })
       return Number(numUpdatedRows)
     })
   }

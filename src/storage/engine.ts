@@ -1,5 +1,6 @@
 /** Opens the database. Queries are in Kysely, in the folders of the subjects that own the tables. */
 
+import { serverAuthor } from '../domain/caller.js'
 import { AppError, getErrorMessage } from '../errors.js'
 import { monotonicSeconds, sleep } from '../runtime/runtime.js'
 import type {
@@ -39,10 +40,11 @@ export async function openDatabaseInThread(
 
 function complete<Opened extends EngineThreadConnection>(
   opened: Opened,
-  settings: Pick<StorageSettings, 'isCopy' | 'lockWaitMs'>,
+  settings: Pick<StorageSettings, 'isCopy' | 'lockWaitMs' | 'author'>,
 ) {
   const traits = { ...opened.traits, isCopy: settings.isCopy === true }
-  return { ...opened, traits, retryWhileLocked: retryWhileLocked(opened, settings) }
+  const { author = serverAuthor } = settings
+  return { ...opened, traits, author, retryWhileLocked: retryWhileLocked(opened, settings) }
 }
 
 /** Its driver is loaded only by those who use it. */

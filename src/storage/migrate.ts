@@ -34,6 +34,9 @@ import * as attemptPurposes from './migrations/0029-attempt-purposes-expand.js'
 import * as listRights from './migrations/0030-list-rights-expand.js'
 import * as optOutGoods from './migrations/0033-opt-out-goods-expand.js'
 import * as reportedCalls from './migrations/0034-reported-calls-expand.js'
+import * as audit from './migrations/0035-audit-expand.js'
+import * as decisionBlocks from './migrations/0036-decision-blocks-expand.js'
+import * as recordHistory from './migrations/0039-record-history-expand.js'
 import type { EngineTraits, OpenDatabase } from './open-database.js'
 import { limitLockWaits, lockMigration, readConnectedSchemas } from './postgres/schema-locks.js'
 import type { Db } from './tables.js'
@@ -70,6 +73,9 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0030-list-rights-expand': listRights,
   '0033-opt-out-goods-expand': optOutGoods,
   '0034-reported-calls-expand': reportedCalls,
+  '0035-audit-expand': audit,
+  '0036-decision-blocks-expand': decisionBlocks,
+  '0039-record-history-expand': recordHistory,
 }
 
 /** In order. */

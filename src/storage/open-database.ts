@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { CompiledQuery } from 'kysely'
+import type { Author } from '../domain/caller.js'
 import type { ChangeObserver } from '../domain/change-notifier.js'
 import type { MaybePromise } from '../domain/compliance.js'
 import type { ClockReading, Instant } from '../domain/time/clock.js'
@@ -39,6 +40,8 @@ export interface ThreadDatabase {
    */
   readonly reads: Db
   readonly traits: EngineTraits
+  /** Of whatever no request asks for. */
+  readonly author: Author
   /**
    * Prepares a query for the first row that it finds, to be run at once on a connection of its own: it
    * waits for no transaction, and sees what is committed. What it throws must be passed to
@@ -165,6 +168,8 @@ export interface StorageSettings {
   readonly inThread?: boolean
   /** Creates a new database, even in a folder that has held one; refused if there is one. */
   readonly init?: boolean
+  /** The server itself when absent. */
+  readonly author?: Author | undefined
 }
 
 /** For a further thread of the process that has opened the database. */
@@ -174,5 +179,5 @@ export interface ThreadStorageSettings
   readonly port: MessagePort | undefined
 }
 
-export type EngineConnection = Omit<OpenDatabase, 'retryWhileLocked'>
-export type EngineThreadConnection = Omit<ThreadDatabase, 'retryWhileLocked'>
+export type EngineConnection = Omit<OpenDatabase, 'retryWhileLocked' | 'author'>
+export type EngineThreadConnection = Omit<ThreadDatabase, 'retryWhileLocked' | 'author'>

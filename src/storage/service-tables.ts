@@ -1,6 +1,6 @@
 /**
  * Row types of what the service keeps beside deciding calls: tokens, legal entities, the reputation
- * monitor, scans, webhooks, permits, own numbers. Values are stored as `tables.ts` says.
+ * monitor, scans, webhooks, permits, own numbers, blocks of decisions. Values are stored as `tables.ts` says.
  */
 import type { Generated } from 'kysely'
 import type { Answerer } from '../domain/call-outcome.js'
@@ -362,4 +362,50 @@ export interface ListRightRow {
   /** Null while it is in force; one is of each account and list. */
   ended_at: number | null
   ended_by: string | null
+}
+
+/** Decisions of one journal that were made within ten seconds; in PostgreSQL only. */
+export interface DecisionBlockRow {
+  /** Greatest id of its decisions. */
+  last_id: string
+  first_id: string
+  origin: string
+  /** Of the first of its records. */
+  first_seq: number
+  decisions: number
+  /** 1 if some of them replace decisions of earlier blocks. */
+  amends: number
+  /** What may be in it; see `gate/journal/projection/block-terms.ts`. */
+  terms: Buffer
+  /** See `gate/journal/projection/block-format.ts`. */
+  body: Buffer
+}
+
+/** What a journal says became of the call of a decision; in PostgreSQL only. */
+export interface RecordedOutcomeRow {
+  /** Of the decision. */
+  id: string
+  origin: string
+  /** JSON of what is known of the call. */
+  outcome: string
+}
+
+/** Who changed something, or read about a person; see `audit/audit-log.ts`. */
+export interface AuditRow {
+  /** Without gaps, in the order of the commits. */
+  seq: number
+  at: number
+  /** Of the whole server: `main`. */
+  account_id: string
+  who: string
+  door: string
+  /** Such as `opt-out.added`. */
+  action: string
+  subject_kind: string
+  /** Of kind `number` ten digits, of a read a keyed hash and the last four; replaced when the number is erased. */
+  subject: string
+  /** JSON of what changed. */
+  before: string | null
+  after: string | null
+  reason: string | null
 }

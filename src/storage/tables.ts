@@ -8,8 +8,10 @@ import type {
   AccessTokenRow,
   AnsweredCallRow,
   AttemptRow,
+  AuditRow,
   CallerIdRow,
   ConsentRow,
+  DecisionBlockRow,
   DoNotOriginateRow,
   FlagRemovalRow,
   LabelObservationRow,
@@ -19,6 +21,7 @@ import type {
   OptOutStatementRow,
   PermitKeyRow,
   PermitRow,
+  RecordedOutcomeRow,
   RepeatedRequestRow,
   ScanJobRow,
   ScanNumberRow,
@@ -46,6 +49,7 @@ export interface Tables {
   internal_dnc_lists: InternalDncListRow
   change_head: ChangeHeadRow
   changes: ChangeRow
+  audit: AuditRow
   edge_copy: EdgeCopyRow
   edge_opt_outs: EdgeOptOutRow
   opt_out_statements: OptOutStatementRow
@@ -55,6 +59,8 @@ export interface Tables {
   erased_journals: ErasedJournalRow
   journals: JournalRow
   recorded_decisions: RecordedDecisionRow
+  decision_blocks: DecisionBlockRow
+  recorded_outcomes: RecordedOutcomeRow
   access_tokens: AccessTokenRow
   state_registrations: StateRegistrationRow
   legal_entities: LegalEntityRow
@@ -280,6 +286,12 @@ interface ChangeHeadRow {
   newest_at: number
   /** How often an operator has confirmed that the clock is right and `newest_at` was not. */
   acceptances: Generated<number>
+  /** Number of the latest row of `audit`. */
+  audit_seq: Generated<number>
+  /** 1 in a transaction that may delete or change rows of `audit`. */
+  audit_open: Generated<number>
+  /** For hashes of numbers, in hex. */
+  audit_key: Generated<string>
 }
 
 /** What has changed, for the other servers; see `postgres-feed.ts`. */
@@ -417,6 +429,10 @@ export interface JournalRow {
   shipped: number
   /** When its server was last there, to a minute; null if that was one of an older version. */
   seen_at: number | null
+  /** The same if that was one that reads blocks of decisions. */
+  blocks_seen_at: number | null
+  /** Of its decisions made before, none is missing. */
+  copied_until: number | null
 }
 
 /** How far an erasure has come with one of the journals; in PostgreSQL only. */
@@ -430,7 +446,7 @@ interface ErasedJournalRow {
   kept: number | null
 }
 
-/** What a journal says about a decision; in PostgreSQL only. */
+/** What a journal said about a decision while there were servers that read no blocks; in PostgreSQL only. */
 export interface RecordedDecisionRow {
   id: string
   origin: string

@@ -21,7 +21,7 @@ export interface Checkpoint {
   readonly root: Buffer
 }
 
-export function formatCheckpoint({ origin, size, root }: Checkpoint): string {
+function formatCheckpoint({ origin, size, root }: Checkpoint): string {
   return `${origin}\n${size}\n${root.toString('base64')}\n`
 }
 

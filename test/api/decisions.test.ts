@@ -377,9 +377,9 @@ describe('bad input', () => {
   })
 
   it('a wrong method is 405', async () => {
-    const response = await running.get('/v1/decisions')
+    const response = await fetch(`${running.url}/v1/decisions`, { method: 'PUT' })
     expect(response.status).toBe(405)
-    expect(response.headers.get('allow')).toBe('POST')
+    expect(response.headers.get('allow')).toBe('POST, GET')
   })
 
   it('an unknown project or campaign blocks, and is named', async () => {

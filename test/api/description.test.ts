@@ -5,11 +5,13 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { previewEndpoint } from '../../src/api/gate/preview.js'
 import { listFileEndpoint } from '../../src/api/lists/list-file.js'
 import type { OpenApiDocument, Operation } from '../../src/api/openapi.js'
+import { numberEndpoint } from '../../src/api/records/number.js'
 import { createOptOuts } from '../../src/app/service.js'
 import { Center } from '../../src/edge/center.js'
 import { createEdgeDecisionsRoute } from '../../src/edge/edge-decisions-route.js'
 import { edgeRoutes } from '../../src/edge/edge-routes.js'
 import { journalRoutes } from '../../src/gate/journal/journal-routes.js'
+import { createSearchRoute } from '../../src/gate/journal/search/search-route.js'
 import { decisionEndpoints } from '../../src/http/decision-routes.js'
 import { permitRoutes } from '../../src/permits/permit-routes.js'
 import { systemClock, systemTimers } from '../../src/runtime/runtime.js'
@@ -39,6 +41,7 @@ function everyEndpoint() {
     ...decisionEndpoints,
     previewEndpoint,
     listFileEndpoint,
+    numberEndpoint,
     ...[
       ...createServiceRoutes(service, { wrappedRows: false }),
       ...journalRoutes({
@@ -49,6 +52,7 @@ function everyEndpoint() {
           identities: service.ebrRecordList,
           getCallingRules: () => data.rules,
         },
+        recordRead: async () => undefined,
         importedAttempts: { add: async () => undefined },
         clock: systemClock,
         optOuts: createOptOuts(running.callgate),
@@ -62,6 +66,7 @@ function everyEndpoint() {
         running.callgate,
       ),
       createEdgeDecisionsRoute(storage),
+      createSearchRoute({ search: async () => ({ decisions: [], completeUntil: 0 }) }),
       ...permitRoutes(permits),
       ...warmupRoutes(warmup, { serviceCodes: new Set() }),
     ].map(({ endpoint }) => endpoint),

@@ -49,6 +49,8 @@ beforeAll(async () => {
   owner = accounts.owner
   stranger = accounts.stranger
   await ownThings()
+  // A search finds what is in the index.
+  await running.callgate.journal.drain()
   await running.callgate.storage.db
     .insertInto('flag_removals')
     .values({ account_id: 'main', number: monitored, source: 'CarrierA', removed_at: mondayNoon })
@@ -391,6 +393,20 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
       mine: holding('dateOfLastContact'),
     },
   ],
+  number: [
+    scoped({ path: `/v1/numbers/${consented}`, query: { projectId: project } }),
+    {
+      ask: () => ({ path: `/v1/numbers/${consented}` }),
+      theirs: lacking('dateOfLastContact'),
+      mine: holding('dateOfLastContact'),
+    },
+    {
+      about: 'on the list',
+      ask: () => ({ path: `/v1/numbers/${listed}` }),
+      theirs: lacking('"optedOutBy"'),
+      mine: holding('"optedOutBy"'),
+    },
+  ],
   'litigator-get': scoped({
     path: '/v1.5/Scrub/litigator',
     query: { phoneList: consented, projId: project },
@@ -590,6 +606,11 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     theirs: holding(/^block:unknown-project:/),
     mine: holding(/^allow:2127365005:/),
   },
+  decisions: {
+    ask: () => ({ path: '/v1/decisions', query: { project, from: '2000-01-01' } }),
+    theirs: lacking(`"accountId":"main"`),
+    mine: holding(`"accountId":"main"`),
+  },
   decision: {
     ask: () => ({ path: `/v1/decisions/${mine.decision}` }),
     theirs: status(404),
@@ -660,6 +681,11 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     ask: () => ({ path: '/v1/caller-ids/end', json: { number: '2127365009', projectId: 'SHOWN' } }),
     theirs: status(404),
     mine: holding('"ended":true'),
+  },
+  audit: {
+    ask: () => ({ path: '/v1/audit', query: { subject: listed } }),
+    theirs: lacking('"action":"opt-out.added"'),
+    mine: holding('"action":"opt-out.added"'),
   },
   approvals: {
     ask: () => ({ path: '/v1/approvals' }),

@@ -82,6 +82,7 @@ const scoped: Readonly<Record<string, (project: string) => Ask>> = {
     },
   }),
   consents: (projectId) => ({ path: '/v1/consents', query: { number, projectId } }),
+  number: (projectId) => ({ path: `/v1/numbers/${number}`, query: { projectId } }),
   'ebr-remove': (projId) => ({ path: `${rpc}/ebr/remove`, form: { phoneList: number, projId } }),
   'litigator-get': (projId) => ({
     path: '/v1.5/Scrub/litigator',
@@ -118,6 +119,7 @@ const scoped: Readonly<Record<string, (project: string) => Ask>> = {
     path: '/v1/permits',
     json: { number, callKind: 'manual', callerId: number, projectId },
   }),
+  decisions: (project) => ({ path: '/v1/decisions', query: { project } }),
   preview: (projectId) => ({
     path: '/v1/decisions/preview',
     json: { numbers: [number], callKind: 'manual', projectId },

@@ -120,6 +120,7 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
     },
   },
   consents: { needs: lookUp, ask: { path: '/v1/consents', query: { number } } },
+  number: { needs: lookUp, ask: { path: `/v1/numbers/${number}` } },
   'litigator-get': {
     needs: lookUp,
     ask: { path: '/v1.5/Scrub/litigator', query: { phoneList: number } },
@@ -233,6 +234,7 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
   },
   'predial-get': { needs: decide, ask: { path: '/v1/predial', query: { number, kind: 'manual' } } },
   'predial-post': { needs: decide, ask: { path: '/v1/predial', form: { number, kind: 'manual' } } },
+  decisions: { needs: decide, ask: { path: '/v1/decisions', query: { number } } },
   decision: { needs: decide, status: 404, ask: { path: '/v1/decisions/unknown' } },
   outcome: [
     {
@@ -332,6 +334,7 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
     status: 404,
     ask: { path: '/v1/caller-ids/end', json: { number } },
   },
+  audit: { needs: manage, ask: { path: '/v1/audit' } },
   approvals: { needs: manage, ask: { path: '/v1/approvals' } },
   'approval-verdict': {
     needs: manage,

@@ -1,5 +1,5 @@
 /** From which moment on the doctor warns, and that the server says the same. */
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -9,6 +9,7 @@ import { findSpaceFindings, listDataProbes } from '../../src/commands/doctor/dat
 import { registerDoctor } from '../../src/commands/doctor/doctor.js'
 import { findPolicyFindings } from '../../src/commands/doctor/policy-findings.js'
 import { findShortDialTimes } from '../../src/commands/doctor/ring-time.js'
+import { findWitnessFindings } from '../../src/commands/doctor/witness-findings.js'
 import { refreshData, watchData } from '../../src/commands/serve/data-watch.js'
 import { loadSettings } from '../../src/config/load.js'
 import { importList } from '../../src/data/number-list/import/list-import.js'
@@ -47,8 +48,8 @@ async function findAll(settings = running.callgate.settings): Promise<readonly s
     // The machine of the tests decides what the disk has left, and whose files these are.
     if (probe === 'disk' || probe === 'files') continue
     for (const { level, subject, account = '-', problem } of await run()) {
-      // As long as nothing about reassigned numbers is imported.
-      if (subject === 'reassigned') continue
+      // As long as nothing about reassigned numbers is imported, and nobody keeps the heads of the journal.
+      if (subject === 'reassigned' || subject === 'witnesses') continue
       found.push(`${level} ${subject} ${account}: ${problem}`)
     }
   }
@@ -129,6 +130,33 @@ it('warns of a key in its last seven days, until it is revoked', async () => {
   expect((await findAll())[0]).toMatch(/^now keys main: .* expired at /)
   await keys.revoke(made.id)
   expect(await findAll()).toEqual([])
+})
+
+it('recommends a witness, and one on another volume', () => {
+  const { dataDir } = running
+  const findWith = (journal: string) => {
+    writeFileSync(join(dataDir, 'witnesses.yaml'), `journal: { witnesses: ${journal} }\n`)
+    const { journal: set } = loadSettings({
+      file: join(dataDir, 'witnesses.yaml'),
+      environment: {},
+    })
+    return findWitnessFindings({ dataDir, journal: set }).map(
+      ({ level, problem }) => `${level}: ${problem}`,
+    )
+  }
+  mkdirSync(join(dataDir, 'journal'), { recursive: true })
+  const none = expect.stringMatching(/^note: nobody outside of the data folder keeps/)
+  expect(findWith('[]')).toEqual([none])
+  expect(findWith('[{ kind: webhook, url: "http://127.0.0.1:1" }]')).toEqual([none])
+  const path = join(dataDir, 'heads.txt')
+  expect(findWith(`[{ kind: file, path: ${path} }]`)).toEqual([
+    `soon: journal.witnesses '${path}' is on the same volume as the journal, and is lost or put back with it`,
+  ])
+  const missing = join(dataDir, 'volume/heads.txt')
+  expect(findWith(`[{ kind: file, path: ${missing} }]`)).toEqual([
+    `soon: the folder of journal.witnesses '${missing}' does not exist`,
+  ])
+  expect(findWith('[{ kind: file, path: /proc/heads.txt }]')).toEqual([])
 })
 
 const doctor = (args: readonly string[], more = '') =>

@@ -1,9 +1,12 @@
 /** `callgate evidence replay` over a journal of many random calls, and over changed and special records. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfiguration } from '../../src/app/read-configuration.js'
 import { registerEvidence } from '../../src/commands/evidence/evidence.js'
 import type { ReplayReport } from '../../src/commands/evidence/replay.js'
 import { Replayer } from '../../src/commands/evidence/replayer.js'
+import { registerRehearse } from '../../src/commands/rehearse/rehearse.js'
 import { parseInstant } from '../../src/domain/time/dates.js'
 import type { DecisionDocument, FindingDocument } from '../../src/gate/decision-document.js'
 import { recordsIn } from '../support/journal.js'
@@ -229,8 +232,7 @@ describe('callgate evidence replay', () => {
   })
 
   it('shows what differs by other settings, and exits with 1', async () => {
-    const settings = `${running.dataDir}/other.yaml`
-    const { writeFileSync } = await import('node:fs')
+    const settings = join(running.dataDir, 'other.yaml')
     writeFileSync(settings, 'gate: { allowValidMs: 30000 }\n')
     const { code, out } = await replay(ids.allowed ?? '', '--policy', settings)
     expect(code).toBe(1)
@@ -238,6 +240,25 @@ describe('callgate evidence replay', () => {
     expect(out).toContain(
       '  validUntil: recorded "2026-11-24T01:42:00Z", judged again "2026-11-24T01:41:30Z"\n',
     )
+  })
+
+  it('judges a limit on how often somebody is called by another number of calls, as rehearse does', async () => {
+    const settings = join(running.dataDir, 'limits.yaml')
+    const limits = [{ account: 'sandbox', calls: 2, seconds: 3_600 }]
+    writeFileSync(settings, `gate: { houseLimits: ${JSON.stringify(limits)} }\n`)
+    const { code, out } = await replay(ids.again ?? '', '--policy', settings)
+    expect(code).toBe(1)
+    expect(out).toContain('  decision: recorded "block", judged again "allow"\n')
+    const period = ['--since', '2026-11-24', '--until', '2026-11-25', '--account', 'sandbox']
+    const rehearsed = await runCommand(
+      registerRehearse,
+      ['rehearse', ...period, '--policy', settings, '--json'],
+      { dataDir: running.dataDir, more },
+    )
+    expect(JSON.parse(rehearsed.out)).toMatchObject({
+      wouldHaveBlocked: 0,
+      allowedByReason: { 'too-many-attempts': 1 },
+    })
   })
 
   it.each([

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { registerPreview } from '../../src/commands/preview/preview.js'
+import { listFiles } from '../support/journal.js'
 import type { Ended } from '../support/program.js'
 import { runCommand } from '../support/run-command.js'
 import { callKinds, sandboxLines } from '../support/sandbox-lines.js'
@@ -112,11 +113,11 @@ describe('callgate preview', () => {
     const body = { actionType: 'add', phoneList: number }
     await server.postJson('/app/main/rpc/pdnc', body)
     const journal = join(server.dataDir, 'journal')
-    const before = readdirSync(journal).map((name) => [name, readFileSync(join(journal, name))])
+    const before = listFiles(journal).map((name) => [name, readFileSync(join(journal, name))])
     const rows = await decideRows(`${number}\n911\n`, '--kind', 'manual')
     expect(rows[1]).toContain(`1,${number},,block,internal-dnc,`)
     expect(rows[2]).toContain('2,911,,allow,service-code,')
-    const after = readdirSync(journal).map((name) => [name, readFileSync(join(journal, name))])
+    const after = listFiles(journal).map((name) => [name, readFileSync(join(journal, name))])
     expect(after).toEqual(before)
   })
 })

@@ -230,6 +230,35 @@ describe('a journal that nobody has changed', () => {
   })
 })
 
+describe('the index of a journal', () => {
+  beforeEach(takeCopy)
+  const verifyIndex = () =>
+    verifyJournal({ folder: folder(), key, indexPath: join(dataDir, 'index.sqlite') })
+
+  it('agrees with it, also after an erasure', () => {
+    expect(verifyIndex().findings).toEqual([])
+  })
+
+  it.each([
+    ["update decisions set decision = 'allow' where id = 'd30'", 'd30'],
+    ["update decisions set number = '2125550100' where id = 'd31'", 'd31'],
+    ["update decisions set byte_offset = byte_offset + 8 where id = 'd32'", 'd32'],
+    ["delete from decisions where id = 'd33'", 'd33'],
+    [
+      "insert into decisions select account_id, 'd999', decided_at, what_if, segment, byte_offset, body, number, " +
+        "decision, reason, call_kind, via, project_code, campaign_id, key_id, reference from decisions where id = 'd34'",
+      'd999',
+    ],
+    [`update call_outcomes set outcome = '{"state":"answered"}' where decision_id = 'd36'`, 'd36'],
+    ["delete from call_outcomes where decision_id = 'd45'", 'd45'],
+  ])('does not agree after: %s', (change, id) => {
+    new Sqlite(join(dataDir, 'index.sqlite')).exec(change).close()
+    const { findings } = verifyIndex()
+    expect(findings.map(({ level }) => level)).toEqual(['false'])
+    expect(findings[0]?.message).toContain(`decision ${id} is not in the index as it is`)
+  })
+})
+
 describe('a journal that somebody has changed', () => {
   beforeEach(takeCopy)
 

@@ -180,6 +180,10 @@ async function readLong(serving: Serving): Promise<void> {
   await ask(serving, '/app/main/rpc/scrub', { body: { phoneList, version: 8, output: 'json' } })
   await ask(serving, '/v1.5/Scrub/litigator', { body: { PhoneList: phoneList } })
   await ask(serving, '/v1.4/reputation/get', { body: tenThousand })
+  // The index is made with the first decision.
+  if (firstId === undefined) return
+  await ask(serving, '/v1/decisions?limit=200&key=none')
+  await ask(serving, '/v1/decisions?output=csv')
 }
 
 async function askShort(serving: Serving): Promise<void> {

@@ -18,13 +18,13 @@ interface PathCount {
 }
 
 /**
- * A cold decision also collects the facts of its record, and makes what a warm one finds made. Both ask whether calls are
+ * A flush ends with the order to bring the index and the tree up to date. A cold decision also collects the facts of its record, and makes what a warm one finds made. Both ask whether calls are
  * paused, what must be said in them, and whether a law limits how often the person is called, what the call shows, and whether too many calls were abandoned; what such a limit or a key counts
  * runs through more.
  */
 const bounds = {
-  warm: { files: 33, functions: 111, calls: 194 },
-  cold: { files: 48, functions: 228, calls: 508 },
+  warm: { files: 34, functions: 112, calls: 195 },
+  cold: { files: 49, functions: 229, calls: 509 },
 }
 
 it('a decision runs through few files and functions', async () => {

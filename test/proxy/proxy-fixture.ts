@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net'
 import type { CallKind } from '../../src/domain/decision.js'
 import { createLogger } from '../../src/observability/log.js'
 import { GateClient, type GateClientOptions } from '../../src/proxy/gate-client.js'
-import type { RunningProxy } from '../../src/proxy/listen.js'
 import type { Platform, PlatformName } from '../../src/proxy/platforms/platform.js'
 import { platforms } from '../../src/proxy/platforms/platforms.js'
 import { openProxy } from '../../src/proxy/proxy-server.js'
 import { Upstream } from '../../src/proxy/upstream.js'
+import type { Listener } from '../../src/runtime/listen.js'
 import { systemTimers } from '../../src/runtime/runtime.js'
 
 interface ReceivedRequest {
@@ -64,7 +64,7 @@ export interface TestProxyOptions extends Partial<GateClientOptions> {
   readonly callKind?: CallKind
 }
 
-export interface TestProxy extends RunningProxy {
+export interface TestProxy extends Listener {
   readonly logLines: readonly string[]
 }
 

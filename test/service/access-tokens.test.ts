@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { serverAuthor } from '../../src/domain/caller.js'
 import type { CallKind, CallLimits, TokenGrant } from '../../src/domain/mandate.js'
 import { AppError } from '../../src/errors.js'
 import { AccessTokens } from '../../src/service/accounts/access-tokens.js'
@@ -104,7 +105,7 @@ describe('a token', () => {
     expect(await apiKeys.authenticate(key)).toBeUndefined()
     clock.set('2026-11-20T12:00:00Z')
     expect(await apiKeys.authenticate(key)).toBeUndefined()
-    await changeHead.acceptClock()
+    await changeHead.acceptClock(serverAuthor)
     await changeHead.refresh()
     expect(await apiKeys.authenticate(key)).toBeDefined()
     const { token } = await grant(key)
@@ -389,6 +390,7 @@ describe('who shows a credential', () => {
       db: database.db,
       reads: database.storage.reads,
       retryWhileLocked: database.storage.retryWhileLocked,
+      author: database.storage.author,
       clock,
       timers: clock,
       randomBytes: () => beginning,

@@ -4,6 +4,8 @@ import Sqlite from 'better-sqlite3'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { openErasures } from '../../src/app/journal/erasures.js'
 import { parsePhoneNumber } from '../../src/domain/phone-number.js'
+import { systemClock } from '../../src/runtime/runtime.js'
+import { createReadLog } from '../../src/service/audit/read-log.js'
 import type { ErasureRequest } from '../../src/service/erasure/erasure.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
@@ -83,6 +85,7 @@ const kept: Readonly<Record<string, string>> = {
   caller_ids: 'number project owner proof carrier attestation added_by ended_by presence',
   // Of those who do not call, and not of those who are called.
   do_not_originate: 'prefix source imported_by',
+  audit: 'who door action subject_kind',
   call_outcomes: 'decision_id state not_carried_out leg dial_status',
   campaigns: 'project_code name status',
   // What was shown to the person, and where.
@@ -159,6 +162,7 @@ it('leaves the number in no column but those that are known', async () => {
     ['approvals of calls', 1, 'deleted'],
     ['webhook events', 1, 'reduced'],
     ['legal entities', 1, 'kept'],
+    ['audit rows', 1, 'reduced'],
   ])
   for (const { result, why } of preview)
     expect([result, why !== undefined]).toEqual([result, result !== 'deleted'])
@@ -167,6 +171,29 @@ it('leaves the number in no column but those that are known', async () => {
     requestedBy: 'tester',
     decisions: { erased: 3, kept: 1 },
   })
+})
+
+it('takes the number from audit rows, also where it is hashed, and from no others', async () => {
+  const { storage } = running.callgate
+  const recordRead = createReadLog(storage, systemClock)
+  const read = async (accountId: string, id: string) =>
+    await recordRead(
+      { accountId, keyId: '' },
+      { what: 'numbers.read', subject: { kind: 'number', id }, rows: 1, purpose: `asked: ${id}` },
+    )
+  await read('main', number)
+  await read('main', '2125550199')
+  await read('sandbox', number)
+  await erasures().request(requestFor({ accountId: 'main' }))
+  const rows = database
+    .prepare("select account_id, subject, reason from audit where action = 'numbers.read'")
+    .raw()
+    .all()
+  expect(rows).toEqual([
+    ['main', 'erased', 'asked: xxxxxxxxxx'],
+    ['main', expect.stringMatching(/-0199$/), 'asked: 2125550199'],
+    ['sandbox', expect.stringMatching(/-0106$/), `asked: ${number}`],
+  ])
 })
 
 it('ends a consent, keeps it as long as the law asks, and deletes it then', async () => {

@@ -36,7 +36,7 @@ export interface FakeService extends Service {
   readonly asked: { readonly call: string; readonly with: unknown }[]
 }
 
-type Asked = 'timeLegal' | 'scrub' | 'internalDnc' | 'consent' | 'litigators'
+type Asked = 'recordRead' | 'timeLegal' | 'scrub' | 'internalDnc' | 'consent' | 'litigators'
 
 /** Knows nothing of whatever it is asked. */
 const knowsNothing = new Proxy(
@@ -47,7 +47,7 @@ const knowsNothing = new Proxy(
 const otherNames = [
   ...(['callTimes', 'timeZones', 'ebrRecordList', 'tokens', 'access', 'projects'] as const),
   ...(['projectRpc', 'legalEntities', 'lookups', 'reassigned', 'monitor'] as const),
-  ...(['flagsRemoved', 'scans', 'approvals', 'callerIds', 'consentHistories'] as const),
+  ...(['flagsRemoved', 'scans', 'approvals', 'callerIds', 'consentHistories', 'audit'] as const),
 ] satisfies readonly Exclude<keyof Service, Asked>[]
 
 /** Subjects that have tests of their own. */
@@ -108,6 +108,7 @@ export function fakeService(parts: Partial<Service> = {}): FakeService {
         return { stored: request.records.length, warnings: [] }
       },
     },
+    recordRead: async () => undefined,
     litigators: {
       check: async (_accountId, { numbers }) => {
         note('litigators.check', numbers)

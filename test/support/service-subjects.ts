@@ -117,6 +117,7 @@ export async function buildSubjects(
       db,
       reads: storage.reads,
       retryWhileLocked: storage.retryWhileLocked,
+      author: storage.author,
       clock: changeHead.createExpiryClock(clock),
       timers: clock,
       randomBytes,

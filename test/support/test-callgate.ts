@@ -1,10 +1,12 @@
 /** The whole program over a temporary data folder, on a free port, at a clock that the test moves. */
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Callgate, openCallgate } from '../../src/app/callgate.js'
 import { openHttpServer } from '../../src/commands/serve/http-server.js'
 import { loadSettings } from '../../src/config/load.js'
+import { serverAuthor } from '../../src/domain/caller.js'
 import type { Clock, Instant } from '../../src/domain/time/clock.js'
 import { createLogger } from '../../src/observability/log.js'
 import { nodeRuntime, type Runtime } from '../../src/runtime/runtime.js'
@@ -89,7 +91,7 @@ export async function openTestCallgate(options: TestCallgateOptions = {}): Promi
     clock,
     async setBack(to) {
       clock.at = to
-      await callgate.changeHead.acceptClock()
+      await callgate.changeHead.acceptClock(serverAuthor)
       await callgate.changeHead.refresh()
     },
     logLines,

@@ -2,7 +2,8 @@
 import { join } from 'node:path'
 import type { CallRequest, Decision } from '../../src/domain/decision.js'
 import type { SegmentEvent } from '../../src/gate/journal/index-writer.js'
-import { Journal, type JournalOptions } from '../../src/gate/journal/journal.js'
+import { Journal } from '../../src/gate/journal/journal.js'
+import type { JournalOptions } from '../../src/gate/journal/journal-options.js'
 import { fakeCompliance } from './fake-compliance.js'
 import { aCall, testGate } from './test-gate.js'
 

@@ -11,6 +11,8 @@ import {
 } from '../../src/config/load.js'
 import { listSecretFiles } from '../../src/config/secret-file.js'
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
+import { formatVerifierKey } from '../../src/transparency/signed-note.js'
+import { seededKey } from '../support/seeded-key.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'callgate-settings-'))
 let files = 0
@@ -185,6 +187,29 @@ describe('settings', () => {
   const key = 'k3y-of-the-provider'
   const remote = (more: string) =>
     `source:\n  kind: remote\n  provider:\n    baseUrl: https://api.example.com/\n${more}`
+
+  it('of witnesses are checked with their keys', () => {
+    const key = formatVerifierKey(seededKey('w', 'cosigner', 2))
+    const url = 'https://w.example.com/secret'
+    const { journal } = load(
+      `journal: { witnesses: [{ kind: witness, url: "${url}", key: "${key}" }, { kind: timestamp, url: "${url}" }] }`,
+    )
+    expect(journal.witnesses).toEqual([
+      { kind: 'witness', url, key },
+      { kind: 'timestamp', url, every: 'daily' },
+    ])
+    const problemOf = (witness: string) => problemsOf(`journal: { witnesses: [${witness}] }`)
+    const withKey = (text: string) => `{ kind: witness, url: "${url}", key: "${text}" }`
+    const ofLog = formatVerifierKey(seededKey('w', 'signer', 2))
+    expect(problemOf(withKey(ofLog))).toContain('it is the key of a journal')
+    expect(problemOf(withKey(`${key.slice(0, -2)}A=`))).toMatch(
+      / journal\.witnesses\.0\.key: must be the verifier key that callgate witness prints/,
+    )
+    const wrong = problemOf('{ kind: webhook, url: "https://u:p@w.example.com/secret" }')
+    expect(wrong).toMatch(/ journal\.witnesses\.0\.url: must be http:/)
+    expect(wrong).not.toContain('secret')
+    expect(problemOf('{ kind: mail }')).toContain('journal.witnesses.0')
+  })
 
   it('of a provider say where it is, how it is asked and by which key', () => {
     const { source } = load(remote(`    loginId: ${key}\n    scrub: { deadlineMs: 900 }\n`), {

@@ -257,6 +257,7 @@ export const decisionSchema = z.object({
 
 /** Its members are those of the answer to a request for a decision. */
 export const decisionRecordSchema = decisionSchema.meta({ id: 'DecisionRecord' })
+export type DecisionRecordBody = z.output<typeof decisionRecordSchema>
 
 const { dial, ...common } = decisionSchema.omit({ outcome: true, erased: true }).shape
 

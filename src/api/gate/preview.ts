@@ -65,32 +65,32 @@ const previewRequest = fields({
 
 export type PreviewRequest = z.output<typeof previewRequest>
 
+export const previewRowSchema = decisionSchema
+  .pick({
+    dialed: true,
+    number: true,
+    postalCode: true,
+    decision: true,
+    reason: true,
+    message: true,
+    nextAllowedAt: true,
+    nextAllowedAtLatest: true,
+  })
+  .extend({
+    callingHours: z
+      .string()
+      .optional()
+      .describe(
+        'The rule for the hours of that day where the number is, with its citation; absent if there is none for it',
+      ),
+  })
+
 const previewSchema = z.object({
   allowed: z.number(),
   blocked: z.number(),
   reasons: z.record(z.string(), z.number()).describe('How many rows have each reason'),
   rows: z
-    .array(
-      decisionSchema
-        .pick({
-          dialed: true,
-          number: true,
-          postalCode: true,
-          decision: true,
-          reason: true,
-          message: true,
-          nextAllowedAt: true,
-          nextAllowedAtLatest: true,
-        })
-        .extend({
-          callingHours: z
-            .string()
-            .optional()
-            .describe(
-              'The rule for the hours of that day where the number is, with its citation; absent if there is none for it',
-            ),
-        }),
-    )
+    .array(previewRowSchema)
     .readonly()
     .describe('One row for each number, in the order of the request'),
 })

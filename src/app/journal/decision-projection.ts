@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { readKeyFile } from '../../config/secret-file.js'
 import type { Settings } from '../../config/settings.js'
 import type { Journal } from '../../gate/journal/journal.js'
-import {
-  journalProjecting,
-  type ProjectionProgress,
-  type ProjectionRequest,
+import type { DecisionStore } from '../../gate/journal/projection/decision-store.js'
+import type {
+  ProjectionProgress,
+  ProjectionRequest,
 } from '../../gate/journal/projection/journal-projection.js'
 import type { Metrics } from '../../observability/metrics.js'
 import { startThread, type Thread } from '../../runtime/thread.js'
@@ -14,7 +14,7 @@ import { BackgroundTask } from '../../service/background/background-task.js'
 import type { AppContext } from '../app-context.js'
 import { readStorageSettings } from '../storage-settings.js'
 
-const pauseMs = 200
+const pauseMs = 1_000
 /** A server without calls says so often that it is there; see `callgate decisions give-up`. */
 const presenceMs = 60_000
 
@@ -23,6 +23,16 @@ export interface DecisionProjection {
   start(): void
   /** What is not copied then is copied after the next start. */
   close(): Promise<void>
+}
+
+/** Those of all servers, if there may be several. */
+export async function openSharedDecisions({
+  db,
+  traits,
+}: Pick<AppContext['storage'], 'db' | 'traits'>): Promise<DecisionStore | undefined> {
+  if (!traits.isShared) return undefined
+  const projection = await import('../../gate/journal/projection/decision-store.js')
+  return new projection.DecisionStore(db)
 }
 
 /** `undefined` with SQLite, except on an edge. */
@@ -43,7 +53,12 @@ function chooseThread(
     }
   }
   if (storage.postgres === undefined) return undefined
-  return async () => startThread(journalProjecting, { ...journal, storage })
+  return async () => {
+    const { journalProjecting } = await import(
+      '../../gate/journal/projection/journal-projection.js'
+    )
+    return startThread(journalProjecting, { ...journal, storage })
+  }
 }
 
 /** `undefined` if decisions are in the journal alone. */

@@ -1,16 +1,23 @@
 /** Copies a whole journal to PostgreSQL whose server does not run, and erases in it what is to be erased. */
+
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { mainAccountId } from '../../domain/caller.js'
 import { DecisionIndex } from '../../gate/journal/decision-index.js'
 import { readBeginning } from '../../gate/journal/journal-beginning.js'
-import { JournalReader, readOrigin, recoverJournal } from '../../gate/journal/journal-reader.js'
+import { readOrigin } from '../../gate/journal/journal-origin.js'
+import { JournalReader } from '../../gate/journal/journal-reader.js'
 import { DecisionStore, type StoredRecords } from '../../gate/journal/projection/decision-store.js'
 import { eraseStoredRows } from '../../gate/journal/projection/erase-rows.js'
+import { claimJournal } from '../../gate/journal/projection/journal-projection.js'
+import { recoverJournal } from '../../gate/journal/recovery/recover-journal.js'
 import {
   PendingErasures,
   type RequestedErasure,
 } from '../../gate/journal/removal/pending-erasures.js'
 import type { Erasures } from '../../service/erasure/erasure.js'
+import { runTransaction } from '../../service/sql/account-transaction.js'
+import { recordAudit } from '../../storage/audit/audit-log.js'
 import type { AppContext } from '../app-context.js'
 import { openErasures } from './erasures.js'
 
@@ -28,7 +35,7 @@ export async function shipJournal(
   const { firstSeq } = readBeginning(folder)
   const { nextSeq: endSeq } = recoverJournal(folder, name, firstSeq)
   const store = new DecisionStore(db)
-  const sum = { nextSeq: await store.claim(origin, firstSeq), decisions: 0, outcomes: 0 }
+  const sum = { nextSeq: await claimJournal(store, folder, origin), decisions: 0, outcomes: 0 }
   // A journal that was restored from a copy may end before what is stored of it.
   const reader = new JournalReader(folder, Math.min(sum.nextSeq, endSeq))
   try {
@@ -58,9 +65,23 @@ export async function giveUpJournal(
   origin: string,
   context: Pick<AppContext, 'storage' | 'runtime'>,
 ): Promise<number> {
-  const { db } = context.storage
+  const { storage, runtime } = context
+  const { db } = storage
   const erasures = openErasures(context)
-  await db.updateTable('journals').set({ shipped: 1 }).where('origin', '=', origin).execute()
+  await runTransaction(storage, async (transaction) => {
+    await transaction
+      .updateTable('journals')
+      .set({ shipped: 1 })
+      .where('origin', '=', origin)
+      .execute()
+    await recordAudit(transaction, {
+      by: storage.author,
+      accountId: mainAccountId,
+      action: 'journal.given-up',
+      subject: { kind: 'journal', id: origin },
+      at: runtime.clock.now(),
+    })
+  })
   // Also those that its own journal is done with: the server may have ended before that was copied.
   const unfinished = await erasures.findUnfinished('')
   for (const { id } of unfinished) await eraseStoredRows(db, origin, id)

@@ -1,5 +1,5 @@
 /** `callgate backup` and `callgate restore`: a data folder, copied while it is in use, and brought back. */
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { formatGivenSettings } from '../../config/load.js'
 import type { Settings } from '../../config/settings.js'
@@ -9,6 +9,7 @@ import {
   loadCommandSettings,
   type RegisterCommand,
 } from '../command.js'
+import { describeNewOrigin } from '../evidence/new-origin.js'
 import type { BackupManifest } from './manifest.js'
 import { restoreBackup, verifyBackup } from './restore-backup.js'
 import { restoreDatabase } from './stored-database.js'
@@ -89,12 +90,15 @@ async function restore(
   only: RestoredPart | undefined,
 ): Promise<BackupManifest> {
   const { dataDir, storage } = settings
+  const { signingKeyFile } = settings.journal
   const restoreStored = (folder: string, { database }: BackupManifest) =>
     restoreDatabase(settings, folder, database.migrations)
-  if (storage.engine === 'sqlite') return await restoreBackup(path, { dataDir, hasDatabase: true })
+  if (storage.engine === 'sqlite')
+    return await restoreBackup(path, { dataDir, signingKeyFile, hasDatabase: true })
   if (only === 'database') return await verifyBackup(path, restoreStored)
   return await restoreBackup(path, {
     dataDir,
+    signingKeyFile,
     hasDatabase: false,
     ...(only === undefined && { restoreOthers: restoreStored }),
   })
@@ -127,14 +131,15 @@ function describeLoss(
   { dataDir, storage }: Settings,
   only: RestoredPart | undefined,
 ): string {
-  if (only === 'folder') return describeSettings(dataDir)
+  const origin = describeNewOrigin(join(dataDir, 'journal'))
+  if (only === 'folder') return origin + describeSettings(dataDir)
   const secrets = 'The backup has no secrets: new permit keys and webhook secrets will be made.\n'
   const left =
     'The decisions of other servers in it were not restored: they need storage.engine postgres.\n'
   return (
     `What was stored after ${at} is not in the backup. Before you place calls, add the opt-outs since then ` +
     'again: your dialer, your web forms and the receivers of your webhooks have them.\n' +
-    (only === 'database' ? '' : describeSettings(dataDir)) +
+    (only === 'database' ? '' : origin + describeSettings(dataDir)) +
     (storage.engine === 'sqlite' && storedDecisions !== undefined ? left : '') +
     (hasSecrets ? '' : secrets)
   )

@@ -11,7 +11,7 @@ import {
 import { join, relative } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { DataFileError, getErrorMessage } from '../../errors.js'
-import { type JournalExtent, readJournalExtent } from '../../gate/journal/copy-journal.js'
+import { type JournalExtent, readJournalExtent } from '../../gate/journal/recovery/copy-journal.js'
 import { type DatabaseContent, inspectDatabase } from '../../storage/database-copy.js'
 import { resolveDatabasePath } from '../../storage/database-files.js'
 

@@ -1,5 +1,7 @@
 /** Checks backups, and brings one back into an empty data folder. */
 import {
+  constants,
+  copyFileSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -11,7 +13,10 @@ import {
 import { join, relative } from 'node:path'
 import { extract } from 'tar'
 import { DataFileError, getErrorMessage } from '../../errors.js'
-import { ensureFolder, syncFolder } from '../../runtime/folders.js'
+import { originPath } from '../../gate/journal/journal-origin.js'
+import { beginNewOrigin } from '../../gate/journal/recovery/new-origin.js'
+import { ensureFolder, syncFile, syncFolder } from '../../runtime/folders.js'
+import { systemClock } from '../../runtime/runtime.js'
 import {
   markInitialized,
   resolveDatabasePath,
@@ -77,6 +82,8 @@ export interface RestoreTarget {
   readonly dataDir: string
   /** Whether the database is in the folder. */
   readonly hasDatabase: boolean
+  /** Of the key that signs the journal, if it is not in the folder. */
+  readonly signingKeyFile?: string | undefined
   /** Called with the checked backup before anything is moved into the folder, to restore what is elsewhere. */
   readonly restoreOthers?: UseFolder
 }
@@ -88,6 +95,7 @@ export interface RestoreTarget {
 export async function restoreBackup(path: string, target: RestoreTarget): Promise<BackupManifest> {
   const { dataDir, hasDatabase } = target
   requireBackup(path)
+  requireNoKey(target)
   if (!/^\.\.(?:\/|$)/.test(relative(dataDir, path))) {
     const advice =
       'it would be overwritten; move it out, or name another folder with CALLGATE_DATA_DIR'
@@ -114,7 +122,8 @@ export async function restoreBackup(path: string, target: RestoreTarget): Promis
     if (target.restoreOthers) {
       restored = 'only the database was restored (restore the folder with --only folder)'
     }
-    moveInto(dataDir, partial, hasDatabase)
+    renewOrigin(partial, manifest)
+    moveInto(partial, target)
     return manifest
   } catch (cause) {
     if (cause instanceof CommandFailure) throw cause
@@ -157,8 +166,34 @@ function empty(dataDir: string, isKept: (name: string) => boolean = () => false)
   }
 }
 
+/** It may be in use by the server whose backup this is. */
+function requireNoKey({ signingKeyFile }: RestoreTarget): void {
+  if (signingKeyFile === undefined || !existsSync(signingKeyFile)) return
+  const rule = `'${signingKeyFile}' exists, and the restored journal gets a key of its own`
+  const advice =
+    'move it away if its server is gone, or name another file with CALLGATE_JOURNAL_SIGNING_KEY_FILE'
+  throw new CommandFailure(`journal.signingKeyFile ${rule}; ${advice}`, 2)
+}
+
+/** What the journal recorded after the backup may be known elsewhere; what is recorded now must not be taken for that. */
+function renewOrigin(partial: string, { at }: BackupManifest): void {
+  const folder = join(partial, 'journal')
+  if (!existsSync(originPath(folder))) return
+  const because = `the backup of ${at} was restored`
+  const keyPath = join(partial, signingKeyName)
+  beginNewOrigin(folder, { keyPath, because, now: systemClock.now() })
+}
+
+const signingKeyName = 'journal.key'
+
 /** The database comes last: with it, or without the folder of the restore, the data folder is restored. */
-function moveInto(dataDir: string, partial: string, hasDatabase: boolean): void {
+function moveInto(partial: string, { dataDir, hasDatabase, signingKeyFile }: RestoreTarget): void {
+  const key = join(partial, signingKeyName)
+  if (signingKeyFile !== undefined && existsSync(key)) {
+    copyFileSync(key, signingKeyFile, constants.COPYFILE_EXCL)
+    syncFile(signingKeyFile)
+    rmSync(key)
+  }
   syncTree(partial)
   const last = 'callgate.sqlite'
   const others = new Set([...manifestFiles, last, decisionsName])

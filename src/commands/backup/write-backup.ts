@@ -27,7 +27,7 @@ import type { Settings } from '../../config/settings.js'
 import { version } from '../../config/version.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { DataFileError, getErrorCode, getErrorMessage } from '../../errors.js'
-import { copyJournal } from '../../gate/journal/copy-journal.js'
+import { copyJournal } from '../../gate/journal/recovery/copy-journal.js'
 import { ensureFolder, moveIntoPlace, syncFile, syncFolder } from '../../runtime/folders.js'
 import { systemClock } from '../../runtime/runtime.js'
 import {

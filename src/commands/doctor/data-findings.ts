@@ -29,6 +29,7 @@ import { findListAgeProblem } from '../serve/list-age-monitor.js'
 import { findBudgetFindings } from './budget-findings.js'
 import { diskFix, type HealthFinding } from './finding.js'
 import { findEarlyDisconnects } from './ring-time.js'
+import { findWitnessFindings } from './witness-findings.js'
 
 // These agree with the alerts of config/prometheus/alerts.yml.
 const soonFreeBytes = 5e9
@@ -71,6 +72,11 @@ export function listDataProbes(settings: Settings, deps: DataProbeDeps): readonl
       subject: 'files',
       place: `the modes of the files in ${dataDir}`,
       run: async () => findExposedFiles(settings),
+    },
+    {
+      subject: 'witnesses',
+      place: 'the folders of journal.witnesses',
+      run: async () => findWitnessFindings(settings),
     },
     {
       subject: 'data',

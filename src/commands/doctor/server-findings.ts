@@ -60,6 +60,8 @@ const fixes: Readonly<Record<string, string>> = {
   source: 'check the provider’s status and its key; callgate asks it again by itself',
   database: 'check the disk; restore the database if its files are gone (docs/operations.md)',
   records: 'check the disk of the data folder: df -h, dmesg',
+  witnesses:
+    'stop the server; restore a later copy, or callgate evidence new-origin (docs/witnesses.md)',
 }
 
 async function findUnreachable(settings: Settings): Promise<readonly HealthFinding[]> {

@@ -1,5 +1,6 @@
 /** `callgate evidence ...`: what shows that the records are right and complete. */
 import type { RegisterCommand } from '../command.js'
+import { registerNewOrigin } from './new-origin.js'
 import { registerPack } from './pack.js'
 import { registerProof } from './proof.js'
 import { registerReconcile } from './reconcile.js'
@@ -13,6 +14,7 @@ export const registerEvidence: RegisterCommand = (program, terminal) => {
   registerReplay(group, terminal)
   registerReconcile(group, terminal)
   registerVerify(group, terminal)
+  registerNewOrigin(group, terminal)
   registerProof(group, terminal)
   registerPack(group, terminal)
 }

@@ -2,7 +2,7 @@
  * Matches the legs that a carrier billed with the recorded decisions: by the id of the decision where the leg has one, else by
  * number and time. Pure.
  */
-import type { BilledLeg } from '../../data/feeds/call-records.js'
+import { type BilledLeg, minIdLength } from '../../data/feeds/call-records.js'
 import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, msPerHour } from '../../domain/time/dates.js'
@@ -107,6 +107,8 @@ class Matcher {
   readonly #options: MatchOptions
   /** In the order of time. */
   readonly #byNumber = new Map<string, DecidedCall[]>()
+  /** By the first characters of their ids. */
+  readonly #byBeginning = new Map<string, DecidedCall[]>()
   readonly #counts = { byId: 0, byNumber: 0, ambiguous: 0, notPlaced: 0, notConnected: 0 }
   readonly #mismatches: Mismatch[] = []
 
@@ -114,11 +116,16 @@ class Matcher {
     this.#calls = calls
     this.#options = options
     const inOrder = [...calls.values()].sort((a, b) => a.decidedAt - b.decidedAt)
-    for (const call of inOrder) addTo(this.#byNumber, call.number, call)
+    for (const call of inOrder) {
+      addTo(this.#byNumber, call.number, call)
+      addTo(this.#byBeginning, call.id.slice(0, minIdLength), call)
+    }
   }
 
   matchById(leg: BilledLeg, id: string): void {
-    const call = this.#calls.get(id)
+    const similar = this.#byBeginning.get(id.slice(0, minIdLength)) ?? []
+    const named = similar.filter((one) => one.id.startsWith(id))
+    const call = named.find(({ number }) => number === leg.number) ?? named[0]
     if (call === undefined) {
       this.#report('no-decision', `names decision ${id}, which is not recorded`, { leg })
       return
@@ -192,12 +199,15 @@ class Matcher {
   ): readonly [Fault, string, Pick<Mismatch, 'leg' | 'call'>] {
     const { slackMs } = this.#options
     const latest = leg.orStartsAt ?? leg.startsAt
+    const detailOfNone = 'no decision about this number is of that time'
+    const none = ['no-decision', detailOfNone, { leg }] as const
     const call = calls.findLast(({ decidedAt }) => decidedAt <= latest + slackMs)
     if (call === undefined || leg.startsAt - call.decidedAt > relatedMs + slackMs) {
-      return ['no-decision', 'no decision about this number is of that time', { leg }]
+      return none
     }
     const [fault, detail] = this.#findFault(leg, call) ?? ['used-again', describeUse(call)]
-    return [fault, detail, { leg, call }]
+    // Between the two readings of a local time.
+    return fault === 'other-time' ? none : [fault, detail, { leg, call }]
   }
 
   #use(leg: BilledLeg, call: DecidedCall, how: 'byId' | 'byNumber'): void {

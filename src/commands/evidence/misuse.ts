@@ -4,7 +4,7 @@ import { SettingsError } from '../../config/load.js'
 import { AppError, DataFileError } from '../../errors.js'
 import { CommandFailure } from '../command.js'
 
-export const misuseCode = 3
+const misuseCode = 3
 
 /** Has a command exit with {@link misuseCode} for everything but its results, which are failures without a message. */
 export function exitByResult(command: Command): Command {
@@ -25,7 +25,6 @@ export function asResult<Args extends readonly unknown[]>(
         cause instanceof SettingsError ||
         cause instanceof AppError ||
         cause instanceof DataFileError ||
-        cause instanceof RangeError ||
         (cause instanceof CommandFailure && cause.message !== '')
       throw isExpected ? new CommandFailure(cause.message, misuseCode) : cause
     }

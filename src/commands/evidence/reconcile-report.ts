@@ -2,10 +2,32 @@
 import type { BadLine } from '../../data/feeds/bad-lines.js'
 import type { BilledLeg } from '../../data/feeds/call-records.js'
 import { formatInstant } from '../../domain/time/dates.js'
+import type { TimeRange } from '../../gate/journal/recorded-decisions.js'
 import { formatTable } from '../command.js'
 import { formatCount, formatNumber, joinLines } from '../format.js'
-import { type Fault, faults, type Mismatch } from './match-legs.js'
-import type { ReconcileReport } from './reconcile.js'
+import { type Fault, faults, type Matching, type Mismatch } from './match-legs.js'
+
+export interface ReconcileReport extends Matching {
+  readonly file: string
+  /** Absent for all but the sandbox. */
+  readonly account: string | undefined
+  readonly period: TimeRange
+  /** Of the file, those that cannot be read included. */
+  readonly rows: number
+  readonly comments: number
+  /** Rows of Asterisk that dialed on no trunk. */
+  readonly notDialed: number
+  readonly hasTrunks: boolean
+  /** Legs that begin before or after the period. */
+  readonly outside: number
+  /** Legs, decisions and allows of the period. */
+  readonly legs: number
+  readonly decisions: number
+  readonly allows: number
+  readonly erased: number
+  readonly serviceCodes: readonly BilledLeg[]
+  readonly unreadable: readonly BadLine[]
+}
 
 const faultTexts: Readonly<Record<Fault, string>> = {
   'no-decision': 'legs without any decision: they went around the gate',

@@ -25,7 +25,7 @@ import { instantOf } from '../rehearse/recorded-compliance.js'
 import { parseLimit } from '../rehearse/rehearse.js'
 import { type DecidedCall, type MatchOptions, matchLegs, relatedMs } from './match-legs.js'
 import { asResult, exitByResult } from './misuse.js'
-import { toCsv, toJson, toText } from './reconcile-report.js'
+import { type ReconcileReport, toCsv, toJson, toText } from './reconcile-report.js'
 import { forEachCall, parsePeriod } from './recorded-calls.js'
 
 interface ReconcileOptions {
@@ -88,9 +88,11 @@ export const registerReconcile: RegisterCommand = (group, terminal) => {
   )
 }
 
-export type ReconcileReport = Awaited<ReturnType<typeof reconcile>>
-
-async function reconcile(command: Command, path: string, options: ReconcileOptions) {
+async function reconcile(
+  command: Command,
+  path: string,
+  options: ReconcileOptions,
+): Promise<ReconcileReport> {
   const settings = loadCommandSettings(command)
   const matching = parseMatching(options)
   const stated = parseStatedPeriod(options)
@@ -168,7 +170,8 @@ function findPeriod(legs: readonly BilledLeg[], stated: TimeRange): TimeRange {
     last = Math.max(last, orStartsAt)
   }
   const since = Number.isFinite(stated.since) ? stated.since : first
-  const until = Number.isFinite(stated.until) ? stated.until : last + 1
+  // Most files have whole seconds.
+  const until = Number.isFinite(stated.until) ? stated.until : last + 1_000
   if (Number.isFinite(since) && Number.isFinite(until))
     return { since, until: Math.max(since, until) }
   throw new CommandFailure(
@@ -269,14 +272,16 @@ async function readCalls(command: Command, account: string | undefined, range: T
 }
 
 function toDecidedCall(document: DecisionDocument): DecidedCall {
-  const { id, number, decision, reason, decidedAt, validUntil } = document
+  const { id, number, decision, reason, judgedAt, validUntil } = document
+  const decidedAt = instantOf(document.decidedAt)
   return {
     id,
     number: toNumberKey(number),
     isAllow: decision === 'allow',
     reason,
-    decidedAt: instantOf(decidedAt),
-    validUntil: instantOf(validUntil),
+    decidedAt,
+    // By the clock of carriers; the sandbox may have its own.
+    validUntil: decidedAt + instantOf(validUntil) - instantOf(judgedAt),
     outcome: {},
     legs: 0,
     hasWrongLeg: false,

@@ -4,7 +4,8 @@ import type { Command } from 'commander'
 import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { msPerDay } from '../../domain/time/dates.js'
-import { DecisionStore } from '../../gate/journal/projection/decision-store.js'
+import { describeProblem } from '../../errors.js'
+import { readRange } from '../../gate/journal/projection/read-range.js'
 import {
   type RecordedDecision,
   readRecordedCalls,
@@ -16,17 +17,15 @@ import { CommandFailure, loadCommandSettings } from '../command.js'
 import { parseTimeOption } from '../option-values.js'
 
 /** In the journal, what becomes of a call is noted after it; later notes are not read. */
-export const outcomeDelayMs = msPerDay
+const outcomeDelayMs = msPerDay
 
 /** Throws {@link CommandFailure} for wrong texts. */
 export function parsePeriod(from: string, to: string | undefined, now: Instant): TimeRange {
   const since = parseTimeOption('--from', from, now)
   const until = to === undefined ? now : parseTimeOption('--to', to, now)
   if (since < until) return { since, until }
-  throw new CommandFailure(
-    `--from '${from}': must be before ${to === undefined ? 'now' : `--to '${to}'`}`,
-    2,
-  )
+  const rule = `must be before ${to === undefined ? 'now' : `--to '${to}'`}`
+  throw new CommandFailure(describeProblem({ field: '--from', value: from, rule }), 2)
 }
 
 /** Calls back with each decision, and with its amendment after it; in PostgreSQL, with the last record alone. */
@@ -43,7 +42,7 @@ export async function forEachDecision(
     return
   }
   await withAppContext(command, async (context) => {
-    for await (const { body } of new DecisionStore(context.storage.db).readRange(range)) {
+    for await (const { body } of readRange(context.storage.db, range)) {
       await onDecision({ document: JSON.parse(body), body, isAmendment: false })
     }
   })
@@ -67,7 +66,7 @@ export async function forEachCall(
     return
   }
   await withAppContext(command, async (context) => {
-    for await (const stored of new DecisionStore(context.storage.db).readRange(range)) {
+    for await (const stored of readRange(context.storage.db, range)) {
       const document = JSON.parse(stored.body)
       observer.onDecision({ document })
       observer.onOutcome(document.id, stored.outcome)

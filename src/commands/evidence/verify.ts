@@ -1,6 +1,6 @@
 /** `callgate evidence verify`: whether the records of a journal are those that were signed. */
-import { readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { getErrorMessage } from '../../errors.js'
 import { type Verification, verifyJournal } from '../../evidence/verify/verify-journal.js'
@@ -26,8 +26,8 @@ export const registerVerify: RegisterCommand = (group, terminal) => {
   const command = group
     .command('verify')
     .description(
-      'find a record that was changed, left out, added, moved or cut off since it was signed. Changes nothing; the ' +
-        'server may be running',
+      'find a record that was changed, left out, added, moved or cut off since it was signed, and an index beside the ' +
+        'journal that disagrees. Changes nothing; the server may be running',
     )
     .option('--journal <folder>', 'a journal, also a copy (default: that of the data folder)')
     .option('--key <key>', 'the verifier key of the journal, as you noted it before')
@@ -47,10 +47,13 @@ export const registerVerify: RegisterCommand = (group, terminal) => {
     )
   exitByResult(command).action(
     asResult(async (options: VerifyOptions, invoked: Command) => {
-      const folder = options.journal ?? join(loadCommandSettings(invoked).dataDir, 'journal')
+      const given = options.journal ?? join(loadCommandSettings(invoked).dataDir, 'journal')
+      const folder = resolve(given)
+      const index = join(dirname(folder), 'index.sqlite')
+      const indexPath = existsSync(index) ? index : undefined
       const key = options.key === undefined ? undefined : parseKey(options.key)
       const heads = options.head.map((name) => ({ name, signed: readTextFile(name) }))
-      const verification = verifyJournal({ folder: resolve(folder), key, heads })
+      const verification = verifyJournal({ folder, key, heads, indexPath })
       terminal.out(options.json ? toJson(verification) : format(verification, heads.length))
       const code = exitCodeOf(verification)
       if (code !== 0) throw new CommandFailure('', code)

@@ -25,6 +25,8 @@ export interface ImportFeed<Options extends ImportOptions, Summary> {
   /** Name for the progress bar and the reject file; defaults to the name of the feed. */
   readonly nameRun?: (request: ImportRequest<Options>) => string
   readonly run: (request: ImportRequest<Options>, observer: ImportObserver) => Promise<Summary>
+  /** The import is a change of rows of the database, with which it stores who did it. */
+  readonly isRecorded?: true
   /** How many rows were read. */
   readonly countRows: (summary: Summary) => number
   readonly describe: (summary: Summary, request: ImportRequest<Options>) => readonly string[]
@@ -61,7 +63,28 @@ export function registerImportFeed<Options extends ImportOptions, Summary>(
     const { summary, lines } = await runImport(feed, request, terminal)
     terminal.out(joinLines([...feed.describe(summary, request), ...lines]))
     for (const note of feed.listNotes?.(summary, request) ?? []) terminal.note(`${note}\n`)
+    if (request.options.dryRun || feed.isRecorded) return
+    const { recordImport } = await import('./record-import.js')
+    const name = feed.nameRun?.(request) ?? feed.name
+    const after = describeImport(summary)
+    await recordImport(command, settings, { action: 'data.imported', name, after })
   })
+}
+
+/** What summaries of all kinds of imports have, of each file that they made. */
+const recordedFields = [
+  ...['name', 'country', 'version', 'previous', 'size', 'numbers', 'added', 'removed', 'rows'],
+  ...['read', 'accepted', 'path', 'sha256', 'sources', 'asOf'],
+]
+
+function describeImport(summary: unknown): object {
+  const one = Object(summary)
+  // Some have a summary of each file that they made.
+  const isOne = recordedFields.some((name) => name in one)
+  const summaries: readonly object[] = isOne ? [one] : Object.values(one).map(Object)
+  return summaries.map((summary) =>
+    Object.fromEntries(Object.entries(summary).filter(([name]) => recordedFields.includes(name))),
+  )
 }
 
 /** Returns the summary and the lines about the run. On failure, the message names the reject file. */

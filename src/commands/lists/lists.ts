@@ -238,5 +238,8 @@ function registerRollback(group: Command, terminal: Terminal): void {
         terminal.note(`version ${from.version} is kept; to restore it: ${back}\n`)
       }
       for (const note of describeAge({ ...now, name }, settings)) terminal.note(`${note}\n`)
+      const { recordImport } = await import('../import/record-import.js')
+      const after = { version: now.version, replaced: from?.version }
+      await recordImport(command, all, { action: 'list.rolled-back', name, after })
     })
 }

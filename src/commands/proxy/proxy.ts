@@ -14,15 +14,16 @@ import { EventClient } from '../../proxy/events/event-client.js'
 import { openEventServer } from '../../proxy/events/event-server.js'
 import { readTelnyxKey } from '../../proxy/events/signatures.js'
 import { GateClient } from '../../proxy/gate-client.js'
-import type { RunningProxy } from '../../proxy/listen.js'
 import { type PlatformName, platformNames } from '../../proxy/platforms/platform.js'
 import { platforms } from '../../proxy/platforms/platforms.js'
 import { openProxy } from '../../proxy/proxy-server.js'
 import { Upstream } from '../../proxy/upstream.js'
+import type { Listener } from '../../runtime/listen.js'
 import { parseUrl } from '../../runtime/parse-url.js'
 import { systemClock, systemTimers } from '../../runtime/runtime.js'
 import { waitForSignal } from '../../runtime/signals.js'
 import { CommandFailure, type RegisterCommand } from '../command.js'
+import { parseListen } from '../option-values.js'
 
 interface ProxyCommandOptions {
   readonly platform: PlatformName
@@ -70,7 +71,7 @@ export const registerProxy: RegisterCommand = (program) => {
       const events = parseEventOptions(options)
       const ended = waitForSignal()
       const { log, output } = openLog('info')
-      const opened: RunningProxy[] = []
+      const opened: Listener[] = []
       try {
         const proxy = await openProxy({ ...parsed, log, timers: systemTimers }).catch((cause) => {
           throw new CommandFailure(`--listen '${options.listen}': ${getErrorMessage(cause)}`, 2)
@@ -129,7 +130,7 @@ async function openEvents(
   { platform, gate, project, kind, eventsListen }: ProxyCommandOptions,
   events: EventOptions,
   log: Logger,
-): Promise<RunningProxy> {
+): Promise<Listener> {
   const client = new EventClient({
     url: parseOrigin('--gate', gate),
     key: readKey(),
@@ -182,17 +183,6 @@ function parseOrigin(option: string, text: string): string {
   const url = /^https?:\/\/[^\s/?#@]+\/?$/.test(text) ? parseUrl(text) : undefined
   if (url) return url.origin
   throw new CommandFailure(`${option} '${text}': must be http://host:port or https://host`, 2)
-}
-
-function parseListen(
-  option: string,
-  text: string,
-): { readonly host: string; readonly port: number } {
-  const [, bracketed, plain, port = ''] =
-    /^(?:\[([\da-f:.]+)\]|([\w.-]+)):(\d{1,5})$/i.exec(text) ?? []
-  const host = bracketed ?? plain
-  if (host !== undefined && Number(port) <= 65_535) return { host, port: Number(port) }
-  throw new CommandFailure(`${option} '${text}': must be an address and a port: 127.0.0.1:8485`, 2)
 }
 
 function readKey(): string {

@@ -1,14 +1,18 @@
 /** `callgate opt-outs ...`: what people said when they opted out, as evidence, and for those who read what is not understood. */
+
 import type { Command } from 'commander'
 import { resolveShippedFile } from '../../config/load.js'
 import { loadCallingRules } from '../../data/calling-rules/calling-rules.js'
+import { createOperatorCaller } from '../../domain/caller.js'
 import { parseDialString } from '../../domain/phone-number.js'
 import { formatDay, formatInstant } from '../../domain/time/dates.js'
+import { createReadLog } from '../../service/audit/read-log.js'
 import {
   listStatements,
   markAsRead,
   type StoredStatement,
 } from '../../service/internal-dnc/opt-out-statements.js'
+import { runTransaction } from '../../service/sql/account-transaction.js'
 import { requireAccount, requireOwnAccounts, withAppContext } from '../account-command.js'
 import { CommandFailure, formatTable, type RegisterCommand, type Terminal } from '../command.js'
 import { parseWholeNumber } from '../import/import-options.js'
@@ -35,10 +39,10 @@ export const registerOptOuts: RegisterCommand = (program, terminal) => {
         requireOwnAccounts(context)
         await requireAccount(context, accountId)
         const { storage, runtime } = context
-        const by = { at: runtime.clock.now(), by: findUser() }
+        const by = { at: runtime.clock.now(), by: findUser(), author: storage.author }
         for (const id of ids) {
-          const isMarked = await storage.retryWhileLocked(() =>
-            markAsRead(storage.db, { accountId, id }, by),
+          const isMarked = await runTransaction(storage, (db) =>
+            markAsRead(db, { accountId, id }, by),
           )
           if (isMarked) continue
           throw new CommandFailure(`'${id}': no opt-out of ${accountId} with this id is to be read`)
@@ -70,11 +74,18 @@ function registerList(group: Command, terminal: Terminal): void {
           resolveShippedFile(context.settings.callingHours.rulesFile),
         )
         const { ruleDates } = context.settings.optOuts
+        const only = number === undefined ? undefined : readNumber(number)
         const rows = await listStatements(context.storage.db, {
           accountId,
-          number: number === undefined ? undefined : readNumber(number),
+          number: only,
           isUnread,
           limit: parseWholeNumber('--limit', limit) ?? 0,
+        })
+        const { storage, runtime } = context
+        await createReadLog(storage, runtime.clock)(createOperatorCaller(accountId), {
+          what: 'opt-outs.read',
+          subject: only === undefined ? { kind: 'opt-outs', id: '' } : { kind: 'number', id: only },
+          rows: rows.length,
         })
         const findLastDay = (receivedAt: number) => revocation?.find(receivedAt, ruleDates)?.lastDay
         const withId = (id: string, cells: readonly string[]) => (isUnread ? [id, ...cells] : cells)

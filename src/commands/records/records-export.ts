@@ -2,7 +2,9 @@
 import type { Command } from 'commander'
 import { getNumberingFolder } from '../../app/data-folders.js'
 import { openNumberingPlan } from '../../data/numbering/numbering-plan.js'
+import { createOperatorCaller } from '../../domain/caller.js'
 import { writeWholeFile } from '../../runtime/folders.js'
+import { createReadLog } from '../../service/audit/read-log.js'
 import {
   exportEbrRecords,
   exportOptOuts,
@@ -42,6 +44,9 @@ export function registerExports(records: Command, terminal: Terminal): void {
             folder: getNumberingFolder(settings),
             unknownPrefix: settings.numbering.unknownPrefix,
           })
+          const recordRead = createReadLog(context.storage, context.runtime.clock)
+          const subject = { kind: name, id: options.project ?? accountId }
+          await recordRead(createOperatorCaller(accountId), { what: 'records.exported', subject })
           const work = (write: (text: string) => void) =>
             run({ ...context, numberingPlan }, { accountId, projectId: options.project, write })
           const summary = await (path === undefined

@@ -78,6 +78,7 @@ function toRecordsFeed(records: RecordsImport): ImportFeed<RecordsOptions, Recor
   return {
     name,
     description,
+    isRecorded: true,
     arguments: [['<csv>', 'table with a header; text, .gz or .zip']],
     options: [
       columnOption(columns),

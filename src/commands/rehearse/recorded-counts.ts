@@ -35,7 +35,7 @@ export interface CountedContext {
 }
 
 /** Whether the permission is judged again, on which depends which laws count the call, and whether it rests on a consent. */
-export const hasOwnPermission = ({ findings }: DecisionDocument): boolean =>
+const hasOwnPermission = ({ findings }: DecisionDocument): boolean =>
   findings.some(({ check, facts }) => check === 'permission' && facts !== undefined)
 
 /** Whether a finding on what is counted or registered is judged again. */

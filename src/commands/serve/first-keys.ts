@@ -29,7 +29,9 @@ export async function createFirstKeys(
   const create = async (db: Db) => {
     // The whole transaction is tried again.
     const retryWhileLocked = <Result>(work: () => Promise<Result>) => work()
-    const apiKeys = new ApiKeys({ db, reads: db, retryWhileLocked, clock, timers, randomBytes })
+    const { author } = storage
+    const parts = { db, reads: db, retryWhileLocked, author, clock, timers, randomBytes }
+    const apiKeys = new ApiKeys(parts)
     const keys = new Map<string, string>()
     for (const accountId of [mainAccountId, sandboxAccountId]) {
       if ((await apiKeys.list(accountId)).length > 0) continue

@@ -1,6 +1,8 @@
 /** What the HTTP server of a callgate answers: its endpoints, limits, pages and checks of readiness. */
 import type { Callgate } from '../../app/callgate.js'
+import { openSearchRoute } from '../../app/journal/open-search.js'
 import { createListFileRoute } from '../../app/lists/list-file-route.js'
+import { createNumberPageDeps, createNumberRoute } from '../../app/numbers/number-route.js'
 import { createOptOuts } from '../../app/service.js'
 import type { ServiceThreads } from '../../app/service-threads.js'
 import { version } from '../../config/version.js'
@@ -67,6 +69,7 @@ export function openHttpServer(
         clock: runtime.clock,
         getSubjects: () => callgate.settings.gate.subjects,
       }),
+      recordRead: service.recordRead,
       clock: runtime.clock,
       optOuts: createOptOuts(callgate),
     }),
@@ -79,6 +82,12 @@ export function openHttpServer(
       callgate,
     ),
     createEdgeDecisionsRoute(callgate.storage),
+    openSearchRoute({
+      dataDir: settings.dataDir,
+      storage: callgate.storage,
+      clock: runtime.clock,
+    }),
+    createNumberRoute(createNumberPageDeps(callgate)),
     ...permitRoutes(callgate.permits),
     createListFileRoute(callgate),
     ...warmupRoutes(warmup, { serviceCodes }),

@@ -3,6 +3,9 @@
 import type { Command } from 'commander'
 import type { OpenAppOptions } from '../../app/app-context.js'
 import { type Callgate, openCallgate } from '../../app/callgate.js'
+import { createAuditEntries } from '../../app/journal/audit-entries.js'
+import { createErasureTask } from '../../app/journal/erasures.js'
+import { openWitnesses, type Witnesses } from '../../app/journal/witnesses.js'
 import { Reloader } from '../../app/reloader.js'
 import { ServiceThreads } from '../../app/service-threads.js'
 import { resolveAriServers } from '../../asterisk/ari/ari-servers.js'
@@ -13,6 +16,7 @@ import { sandboxAccountId } from '../../domain/caller.js'
 import { getIanaVersion } from '../../domain/time/time-zones.js'
 import { getErrorMessage } from '../../errors.js'
 import { CountedOutcomes } from '../../gate/outcomes/counted-outcomes.js'
+import type { ReadinessCheck } from '../../http/health.js'
 import type { RunningServer } from '../../http/server.js'
 import { type LineWriter, openLog } from '../../observability/log.js'
 import type { Tracing } from '../../observability/tracing.js'
@@ -21,6 +25,7 @@ import { nodeRuntime } from '../../runtime/runtime.js'
 import { onHangup, waitForSignal } from '../../runtime/signals.js'
 import { CommandFailure, loadCommandSettings, type RegisterCommand } from '../command.js'
 import { findPolicyFindings } from '../doctor/policy-findings.js'
+import { AuditOfData } from './audit-of-data.js'
 import { describeGoingLive, readAccountCallStatuses } from './call-readiness.js'
 import { watchData } from './data-watch.js'
 import { findExposedFiles } from './exposed-files.js'
@@ -55,10 +60,11 @@ export const registerServe: RegisterCommand = (program) => {
         { ...nodeRuntime, log, canBlock: false },
         { init, tracing },
       )
+      const witnesses = await openWitnesses(callgate)
       output.onDropped = () => callgate.metrics.countDroppedLogLine()
       if (tracing) tracing.onDropped = (count) => callgate.metrics.countDroppedSpans(count)
       try {
-        await serveUntil(ended, callgate, output, (serviceThreads) => {
+        await serveUntil(ended, callgate, { output, witnesses }, (serviceThreads) => {
           const reloader = new Reloader(callgate, {
             file: command.optsWithGlobals<{ config?: string }>().config,
             onReconfigured: (configuration) => {
@@ -72,6 +78,7 @@ export const registerServe: RegisterCommand = (program) => {
         })
       } finally {
         await callgate.close()
+        await witnesses?.close()
         await tracing?.close()
       }
       requireNoLosses(callgate)
@@ -100,7 +107,7 @@ function requireNoLosses({ journal: { lostCount } }: Callgate): void {
 async function serveUntil(
   ended: Promise<string>,
   callgate: Callgate,
-  output: LineWriter,
+  { output, witnesses }: { readonly output: LineWriter; readonly witnesses: Witnesses | undefined },
   createReloader: (serviceThreads: ServiceThreads | undefined) => Reloader,
 ): Promise<void> {
   const { storage, runtime } = callgate
@@ -109,6 +116,7 @@ async function serveUntil(
   storage.failure.catch((err: unknown) =>
     log.error('callgate stops, since it cannot go on', { err }),
   )
+  await witnesses?.requireContinuation()
   await callgate.journal.open()
   logWarnings(callgate)
   logUnknownAccounts(callgate, callgate.settings)
@@ -120,13 +128,23 @@ async function serveUntil(
     opened.push(() => serviceThreads?.close())
     // Before the first request is answered, so that whoever waits for an answer finds the keys.
     const sandboxKey = await showFirstKeys(callgate, output)
-    const server = await listen(callgate, asterisk, serviceThreads)
+    const readiness = [...asterisk.readiness, ...(witnesses ? [witnesses.readiness] : [])]
+    const server = await listen(callgate, readiness, serviceThreads)
     callgate.backgroundJobs.start()
-    callgate.erasureTask.start()
+    const erasureTask = createErasureTask(callgate, callgate.journal)
+    erasureTask.start()
+    opened.push(() => erasureTask.close())
     callgate.projection?.start()
+    const auditEntries = createAuditEntries(callgate, callgate.journal)
+    auditEntries.start()
+    opened.push(() => auditEntries.close())
+    witnesses?.start()
     checkDatabasePages(callgate)
     opened.push(() => server.close())
     const reloader = createReloader(serviceThreads)
+    const auditOfData = new AuditOfData(callgate, () => reloader.versions)
+    auditOfData.start()
+    opened.push(() => auditOfData.close())
     opened.push(await openReloadSocket(callgate.settings.dataDir, reloader, log))
     const { versions } = reloader
     log.info('started', { version, url: server.url, zoneRules: getIanaVersion(), versions })
@@ -211,7 +229,7 @@ function openServiceThreads(callgate: Callgate): ServiceThreads | undefined {
 
 async function listen(
   callgate: Callgate,
-  { readiness }: Asterisk,
+  readiness: readonly ReadinessCheck[],
   serviceThreads: ServiceThreads | undefined,
 ): Promise<RunningServer> {
   try {

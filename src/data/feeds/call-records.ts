@@ -34,6 +34,7 @@ export interface BilledLeg {
   readonly seconds: number | undefined
   /** The carrier's id of the call; empty if there is none. */
   readonly id: string
+  /** Or its beginning, of at least {@link minIdLength} characters. */
   readonly decisionId: string | undefined
 }
 
@@ -264,8 +265,11 @@ function readSeconds(text: string): number | undefined | FieldProblem {
 }
 
 const idPattern = /(?<![0-9a-z])[0-9a-z]{9}[0-9a-f]{20}(?![0-9a-z])/
-/** The permit that the recipes pass to the leg: version, expiry, decision id and signature. */
-const permitPattern = /\(1\.[0-9a-z]{1,11}\.([0-9a-z]{9}[0-9a-f]{20})\.[\w-]{43}\)/
+/**
+ * The permit that the recipes pass to the leg: version, expiry, decision id and signature. Asterisk keeps 79 characters of what
+ * was dialed, so its end may be missing.
+ */
+const permitPattern = /\(1\.[0-9a-z]{1,11}\.([0-9a-z]{9}[0-9a-f]{4,20})(?:\.[\w-]*\)*)?$/
 
 function findDecisionId(row: Row<Column>): string | undefined {
   const [found] =
@@ -276,6 +280,9 @@ function findDecisionId(row: Row<Column>): string | undefined {
   const id = found ?? permitPattern.exec(row.dialString)?.[1]
   return id === undefined ? undefined : copyText(id)
 }
+
+/** Of the beginning of an id, which nearly always belongs to one decision. */
+export const minIdLength = 13
 
 /** A part of a text keeps all of it in memory, here some thousand lines. */
 const copyText = (text: string): string => Buffer.from(text).toString()

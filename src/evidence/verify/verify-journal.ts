@@ -5,7 +5,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { DataFileError, getErrorMessage } from '../../errors.js'
 import { type JournalBeginning, readBeginning } from '../../gate/journal/journal-beginning.js'
-import { readOriginName } from '../../gate/journal/journal-reader.js'
+import { readOriginName } from '../../gate/journal/journal-origin.js'
+import { compareIndex } from '../../gate/journal/search/compare-index.js'
 import { TreeReader, treeFolder, verifierKeyPath } from '../../gate/journal/tree/tree-files.js'
 import { readHead } from '../../gate/journal/tree/tree-head.js'
 import { openCheckpoint, type SignedCheckpoint } from '../../transparency/checkpoint.js'
@@ -25,6 +26,8 @@ export interface JournalToVerify {
   readonly folder: string
   /** Who should have signed it; by default the key beside the tree, which proves less. */
   readonly key?: VerifierKey | undefined
+  /** Of the index of the journal, which is compared with it; not if absent. */
+  readonly indexPath?: string | undefined
   /** Signed checkpoints of the journal that were kept elsewhere, with a name for people. */
   readonly heads?: readonly { readonly name: string; readonly signed: string }[] | undefined
 }
@@ -39,7 +42,8 @@ export interface Verification {
 }
 
 /** Everything that is wrong is a finding; throws only if there is no journal. */
-export function verifyJournal({ folder, key: given, heads = [] }: JournalToVerify): Verification {
+export function verifyJournal(journal: JournalToVerify): Verification {
+  const { folder, key: given, heads = [], indexPath } = journal
   if (!existsSync(folder)) throw new DataFileError(folder, 'there is no journal')
   const findings = new Findings()
   const tree = treeFolder(folder)
@@ -59,7 +63,19 @@ export function verifyJournal({ folder, key: given, heads = [] }: JournalToVerif
   for (const { name, signed } of heads) {
     if (key) compareHead({ name, signed, key, reader }, findings)
   }
+  if (indexPath !== undefined) checkIndex(indexPath, folder, findings)
   return { findings: findings.list, hasMore: findings.hasMore, head, counts }
+}
+
+/** What is searched and shown by its id comes from the index. */
+function checkIndex(path: string, folder: string, findings: Findings): void {
+  try {
+    for (const id of compareIndex(path, folder).different) {
+      findings.add('false', `${path}: decision ${id} is not in the index as it is in the journal`)
+    }
+  } catch (cause) {
+    findings.add('unchecked', `${path}: the index cannot be compared: ${getErrorMessage(cause)}`)
+  }
 }
 
 function readOwnKey(tree: string, findings: Findings): VerifierKey | undefined {

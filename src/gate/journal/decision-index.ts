@@ -10,8 +10,11 @@ import type { Instant } from '../../domain/time/clock.js'
 import { DataFileError, getErrorMessage } from '../../errors.js'
 import type { DecisionDocument } from '../decision-document.js'
 import type { JournalBeginning } from './journal-beginning.js'
-import { type PlacedRecord, RecordReader, segmentPath } from './journal-reader.js'
+import { type PlacedRecord, RecordReader } from './journal-reader.js'
 import { mergeOutcome } from './merge-outcome.js'
+import { toIdPrefix } from './projection/decision-months.js'
+import { type DecisionRow, readDecision } from './search/indexed-decision.js'
+import { type DecisionHead, findProjectCode, readHead } from './search/searched-fields.js'
 
 /** The body of an outcome record: what was noted about a call. */
 export interface OutcomeNote {
@@ -34,12 +37,13 @@ export interface IndexedDecision {
 }
 
 /** An index of another version is made again. */
-const schemaVersion = 2
+export const schemaVersion = 3
 
 /**
  * Rows are never flushed one by one: what a crash takes from the index is read from the journal again.
  * Instants are milliseconds since the epoch. A decision of a version before the journal has its body
- * here, and no segment.
+ * here, and no segment. Decisions are in the order of their ids, which is that of time, and each index ends with it. Most
+ * are allowed, so that reason has no index.
  */
 const schema = `
   drop table if exists journal_position;
@@ -48,27 +52,30 @@ const schema = `
   drop table if exists carried_over;
   create table journal_position (
     id integer primary key check (id = 1), origin blob not null, next_seq integer not null,
-    removed_before integer not null);
+    removed_before integer not null, last_at integer not null, last_segment integer, last_offset integer,
+    audited_seq integer not null default 0);
   create table decisions (
-    id text primary key, account_id text not null, decided_at integer not null,
-    what_if integer not null, segment integer, byte_offset integer, body text) without rowid;
-  create index decisions_by_time on decisions (account_id, decided_at);
+    account_id text not null, id text not null, decided_at integer not null,
+    what_if integer not null, segment integer, byte_offset integer, body text, number text, decision text,
+    reason text, call_kind text, via text, project_code text, campaign_id text, key_id text, reference text,
+    primary key (account_id, id)) without rowid;
+  create unique index decisions_by_id on decisions (id);
+  create index decisions_by_number on decisions (account_id, number);
+  create index decisions_by_reason on decisions (account_id, reason) where reason <> 'permitted';
+  create index blocked_decisions on decisions (account_id, id) where decision = 'block';
+  create index decisions_by_reference on decisions (account_id, reference) where reference is not null;
   create table call_outcomes (
     decision_id text primary key, outcome text not null) without rowid;
   create table carried_over (id text primary key) without rowid;
   pragma user_version = ${schemaVersion};
 `
 
-type DecisionRow = { readonly id: string } & (
-  | { readonly segment: number; readonly byte_offset: number }
-  | { readonly segment: null; readonly body: string }
-)
-
 export class DecisionIndex {
   readonly #path: string
   readonly #journalFolder: string
   readonly #connection: Sqlite.Database
   readonly #upsertDecision: Sqlite.Statement
+  readonly #updateFields: Sqlite.Statement
   readonly #upsertOutcome: Sqlite.Statement
   readonly #setPosition: Sqlite.Statement
   readonly #findDecision: Sqlite.Statement<[string], DecisionRow>
@@ -81,11 +88,17 @@ export class DecisionIndex {
     this.#journalFolder = journalFolder
     this.#connection = connection
     this.#upsertDecision = connection.prepare(
-      'insert into decisions values (?, ?, ?, ?, ?, ?, ?) on conflict do update set ' +
-        'segment = excluded.segment, byte_offset = excluded.byte_offset, body = excluded.body',
+      `insert into decisions values (?, ?, ?, ?, ?, ?, ?, ${fieldColumns.map(() => '?')}) on conflict do update set ` +
+        'segment = excluded.segment, byte_offset = excluded.byte_offset, body = excluded.body, ' +
+        fieldColumns.map((name) => `${name} = excluded.${name}`).join(),
+    )
+    this.#updateFields = connection.prepare(
+      `update decisions set ${fieldColumns.map((name) => `${name} = ?`)} where id = ? and segment is ? and byte_offset is ?`,
     )
     this.#upsertOutcome = connection.prepare('insert or replace into call_outcomes values (?, ?)')
-    this.#setPosition = connection.prepare('update journal_position set next_seq = ?')
+    this.#setPosition = connection.prepare(
+      'update journal_position set next_seq = ?, last_at = ?, last_segment = ?, last_offset = ?',
+    )
     this.#findDecision = connection.prepare(`${selectPlaces} where id = ?`)
     this.#findOutcome = connection.prepare(
       'select outcome from call_outcomes where decision_id = ?',
@@ -94,7 +107,7 @@ export class DecisionIndex {
 
   /** Makes a new index that of a journal. Throws {@link DataFileError} if it is that of another one. */
   claim(origin: Uint8Array, begins: JournalBeginning): void {
-    const claim = 'insert or ignore into journal_position values (1, ?, 1, 0)'
+    const claim = 'insert or ignore into journal_position values (1, ?, 1, 0, 0, null, null, 0)'
     this.#connection.prepare(claim).run(Buffer.from(origin))
     const claimed = this.#connection
       .prepare<[], Buffer>('select origin from journal_position')
@@ -173,14 +186,37 @@ export class DecisionIndex {
     const update = this.#connection.prepare('update decisions set body = ? where id = ?')
     for (const { id, body } of rows) {
       const erased = erase(Buffer.from(body))
-      if (erased) update.run(erased.toString(), id)
+      if (!erased) continue
+      update.run(erased.toString(), id)
+      this.#updateFields.run(...toColumns(readHead(erased)), id, null, null)
     }
   }
 
+  /** Makes rows those of records that are about to replace others at the same place, without a number. */
+  erase(records: readonly PlacedRecord[]): void {
+    const eraseAll = this.#connection.transaction(() => {
+      for (const { kind, body, segment, offset } of records) {
+        if (kind !== 'decision' && kind !== 'amendment') continue
+        const head = readHead(body)
+        this.#updateFields.run(...toColumns(head), head.id, segment, offset)
+      }
+    })
+    eraseAll.immediate()
+  }
+
+  /** Of what was erased, the file has nothing anymore; pages of it are in the log until then. */
+  flush = () => void this.#connection.pragma('wal_checkpoint(truncate)')
+
   /** Number of the first record that is not in the index. */
   get nextSeq(): number {
-    const position = this.#connection.prepare<[], number>('select next_seq from journal_position')
-    return position.pluck().get() ?? 1
+    const select = 'select next_seq from journal_position'
+    return this.#connection.prepare<[], number>(select).pluck().get() ?? 1
+  }
+
+  /** Number of the last row of the audit table that is in the journal. */
+  get auditedSeq(): number {
+    const select = 'select audited_seq from journal_position'
+    return this.#connection.prepare<[], number>(select).pluck().get() ?? 0
   }
 
   /** Adds the next records; all or none. The same records again change nothing. */
@@ -189,7 +225,7 @@ export class DecisionIndex {
     if (last === undefined) return
     const addAll = this.#connection.transaction(() => {
       for (const record of records) this.#add(record)
-      this.#setPosition.run(last.seq + 1)
+      this.#setPosition.run(last.seq + 1, last.at, last.segment, last.offset)
     })
     addAll.immediate()
   }
@@ -198,11 +234,21 @@ export class DecisionIndex {
     const { kind } = record
     if (kind === 'decision' || kind === 'amendment') this.#addDecision(record)
     else if (kind === 'outcome') this.#addOutcome(JSON.parse(record.body.toString()) as OutcomeNote)
+    else if (kind === 'audit') this.#noteAudited(JSON.parse(record.body.toString()))
+  }
+
+  #noteAudited({ seq }: { readonly seq: number }): void {
+    const note = 'update journal_position set audited_seq = max(audited_seq, ?)'
+    this.#connection.prepare(note).run(seq)
   }
 
   #addDecision({ at, body, segment, offset }: PlacedRecord): void {
-    const { id, accountId, whatIf } = readHead(body)
-    this.#upsertDecision.run(id, accountId, at, whatIf ? 1 : 0, segment, offset, null)
+    const head = readHead(body)
+    const { id, accountId, whatIf } = head
+    this.#upsertDecision.run(
+      ...[accountId, id, at, whatIf ? 1 : 0, segment, offset, null],
+      ...toColumns(head),
+    )
   }
 
   /** A note about another process's decision is dropped if there is neither a record nor a note of it. */
@@ -234,7 +280,10 @@ export class DecisionIndex {
 
   #carry(rows: readonly OldDecisionRow[]): void {
     for (const { id, account_id, decided_at, what_if, body, ...outcome } of rows) {
-      this.#upsertDecision.run(id, account_id, decided_at, what_if, null, null, body)
+      this.#upsertDecision.run(
+        ...[account_id, id, decided_at, what_if, null, null, body],
+        ...toColumns(readHead(Buffer.from(body))),
+      )
       const noted = toOutcome(outcome)
       if (noted) this.#upsertOutcome.run(id, JSON.stringify(noted))
     }
@@ -260,16 +309,15 @@ export class DecisionIndex {
   }
 
   /**
-   * Decisions of an account at or after an instant, in their order; what-ifs are left out. Throws as
+   * Decisions of an account at or after an instant, in the order of their ids; what-ifs are left out. Throws as
    * {@link DecisionIndex.find} does.
    */
   *decisionsSince(accountId: string, since: Instant): Generator<DecisionDocument> {
     const rows = this.#connection
-      .prepare<[string, Instant], DecisionRow>(
-        `${selectPlaces} where account_id = ? and decided_at >= ? and what_if = 0 ` +
-          'order by decided_at, id',
+      .prepare<[string, string, Instant], DecisionRow>(
+        `${selectPlaces} where account_id = ? and id >= ? and decided_at >= ? and what_if = 0 order by id`,
       )
-      .iterate(accountId, since)
+      .iterate(accountId, toIdPrefix(Math.max(0, since - maxDecidingMs)), since)
     const reader = new RecordReader(this.#journalFolder)
     try {
       for (const row of rows) {
@@ -294,18 +342,7 @@ export class DecisionIndex {
   }
 
   #readDecision(row: DecisionRow, reader: RecordReader): DecisionDocument | undefined {
-    if (row.segment === null) return JSON.parse(row.body)
-    const { id, segment, byte_offset: offset } = row
-    const record = reader.read({ segment, offset })
-    if (record === undefined) return undefined
-    const isDecision = record.kind === 'decision' || record.kind === 'amendment'
-    const document = isDecision
-      ? (JSON.parse(record.body.toString()) as DecisionDocument)
-      : undefined
-    if (document?.id === id) return document
-    const rule = `the record at byte ${offset} is not that of decision ${id}, as the index says`
-    const advice = `Stop the server and delete ${this.#path}`
-    throw new DataFileError(segmentPath(this.#journalFolder, segment), `${rule}. ${advice}`)
+    return readDecision(row, { reader, folder: this.#journalFolder, indexPath: this.#path })
   }
 
   /** Accounts among the latest decisions, without what-ifs. */
@@ -325,23 +362,28 @@ export class DecisionIndex {
   }
 }
 
-/**
- * The fields of a decision that its row needs. Parsing the whole of it would take longer than storing it,
- * and decoding it as UTF-8 three times as long as this does: what is not ASCII is left to that. Within a
- * text of JSON, a quotation mark follows a backslash, so what is found are the fields.
- */
-export function readHead(body: Buffer): Pick<DecisionDocument, 'id' | 'accountId' | 'whatIf'> {
-  const text = body.toString('latin1')
-  const id = /^\{"id":"([ !#-[\]-~]+)"/.exec(text)?.[1]
-  const whatIf = /"whatIf":(true|false)/.exec(text)?.[1]
-  // It follows the findings, which are most of the text.
-  const end = text.slice(text.lastIndexOf('"accountId":'))
-  const accountId = /^"accountId":"([ !#-[\]-~]*)"/.exec(end)?.[1]
-  if (id === undefined || whatIf === undefined || accountId === undefined) {
-    return JSON.parse(body.toString()) as DecisionDocument
-  }
-  return { id, accountId, whatIf: whatIf === 'true' }
+const fieldColumns = [
+  'number',
+  'decision',
+  'reason',
+  'call_kind',
+  'via',
+  'project_code',
+  'campaign_id',
+  'key_id',
+  'reference',
+] as const
+
+/** In the order of {@link fieldColumns}. */
+function toColumns(head: DecisionHead): readonly (string | null)[] {
+  const { accountId, number, decision, reason, callKind, via, campaignId, keyId, reference } = head
+  const code = findProjectCode(accountId, head)
+  const texts = [number, decision, reason, callKind, via, code, campaignId, keyId, reference]
+  return texts.map((text) => text ?? null)
 }
+
+/** Ids are made before the instant of the decision, while its limits are counted. */
+const maxDecidingMs = 60_000
 
 const selectPlaces = 'select id, segment, byte_offset, body from decisions'
 
@@ -351,6 +393,10 @@ function openIndexFile(path: string): Sqlite.Database {
     connection = new Sqlite(path, { timeout: 1_000 })
     connection.pragma('journal_mode = WAL')
     connection.pragma('synchronous = NORMAL')
+    // What is deleted, such as an erased number, is not left in free space of the file.
+    connection.pragma('secure_delete = ON')
+    // Numbers are in no order, so each row changes pages of its own; copied more rarely, many of them are copied once.
+    connection.pragma('wal_autocheckpoint = 16000')
     const isCurrent = () => connection?.pragma('user_version', { simple: true }) === schemaVersion
     // Another process may make it at the same moment.
     const prepare = connection.transaction(() => isCurrent() || connection?.exec(schema))

@@ -14,7 +14,7 @@ import {
   indexWriting,
   type SegmentEvent,
 } from './index-writer.js'
-import type { JournalObserver } from './journal-observer.js'
+import type { JournalObserver } from './journal-options.js'
 import type { RequestedErasure } from './removal/pending-erasures.js'
 
 export interface IndexUpdatesOptions {
@@ -73,6 +73,12 @@ export class IndexUpdates {
   #beginUnsigned(): void {
     this.#unsignedSeq = this.#options.getDurableSeq() + 1
     this.#unsignedSinceSeconds = monotonicSeconds()
+  }
+
+  /** Number of the last row of the audit table that is in the journal; `undefined` until all of the journal is in the index. */
+  get auditedSeq(): number | undefined {
+    if (this.nextSeq <= this.#options.getDurableSeq()) return undefined
+    return this.#progress?.auditedSeq
   }
 
   addErasure(erasure: RequestedErasure): void {

@@ -62,6 +62,8 @@ export interface IndexProgress {
   readonly nextSeq: number
   /** Number of the last record in the newest checkpoint. */
   readonly signedSeq: number
+  /** Number of the last row of the audit table that is in the journal. */
+  readonly auditedSeq: number
   /** Whether some of the decisions from before the journal are not in the index yet. */
   readonly hasOldDecisions: boolean
   /** Whether there is more to do at once. */
@@ -119,7 +121,9 @@ class IndexWriter {
         (this.#isTreeBehind(nextSeq) && this.#mayTry('sign')) ||
         (this.#tree !== undefined && this.#hasWork())
       const { signedSeq = 0 } = this.#tree ?? {}
-      return { nextSeq, signedSeq, hasOldDecisions: this.#hasOldDecisions, hasMore, event }
+      const { auditedSeq } = this.#index
+      const hasOldDecisions = this.#hasOldDecisions
+      return { nextSeq, signedSeq, auditedSeq, hasOldDecisions, hasMore, event }
     } catch (cause) {
       // The next attempt begins where the index ends.
       this.#reader?.close()

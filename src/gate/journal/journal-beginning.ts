@@ -1,6 +1,7 @@
 /**
  * With which record a journal begins: the first one, or, once the oldest segments were removed on purpose,
- * the one that the file `begins.json` names. A segment that is missing for another reason is thereby noticed.
+ * the one that the file `begins.json` names. A segment that is missing for another reason is thereby noticed. And the
+ * names that it had before, in the file `former-origins.json`.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -36,7 +37,9 @@ export function readBeginning(folder: string): JournalBeginning {
 }
 
 /** Empty if it is no JSON object. */
-function parseContent(text: string): Partial<Record<keyof JournalBeginning, unknown>> {
+function parseContent(
+  text: string,
+): Partial<Record<keyof JournalBeginning | 'formerOrigins', unknown>> {
   try {
     return Object(JSON.parse(text))
   } catch {
@@ -52,4 +55,43 @@ export function writeBeginning(folder: string, begins: JournalBeginning, because
   const aside = `${path}.tmp`
   writeFileSync(aside, `${JSON.stringify(content)}\n`, { mode: 0o600, flush: true })
   moveIntoPlace(aside, path)
+}
+
+/** A name that a journal had before it was rolled back or restored. Its records up to then are those of this journal. */
+export interface FormerOrigin {
+  readonly origin: string
+  /** How many records it had signed, as far as this journal knows. */
+  readonly size: number
+  /** Of the tree that it had signed, in base64; null if it had signed none. */
+  readonly root: string | null
+  readonly because: string
+  /** An ISO 8601 instant. */
+  readonly at: string
+  /** The name that came after it. */
+  readonly next: string
+}
+
+export function formerOriginsPath(folder: string): string {
+  return join(folder, 'former-origins.json')
+}
+
+/** In their order. Throws {@link DataFileError} if the file is damaged. */
+export function readFormerOrigins(folder: string): readonly FormerOrigin[] {
+  const path = formerOriginsPath(folder)
+  if (!existsSync(path)) return []
+  const { formerOrigins } = parseContent(readFileSync(path, 'utf8'))
+  if (Array.isArray(formerOrigins) && formerOrigins.every(isFormerOrigin)) return formerOrigins
+  throw new DataFileError(path, 'the file must list formerOrigins. Restore it from a backup')
+}
+
+function isFormerOrigin(value: Partial<Record<keyof FormerOrigin, unknown>>): boolean {
+  return typeof value?.origin === 'string' && typeof value.next === 'string'
+}
+
+/** It is on disk when this returns. */
+export function writeFormerOrigins(folder: string, formerOrigins: readonly FormerOrigin[]): void {
+  const path = formerOriginsPath(folder)
+  const content = `${JSON.stringify({ formerOrigins }, null, 2)}\n`
+  writeFileSync(`${path}.tmp`, content, { mode: 0o600, flush: true })
+  moveIntoPlace(`${path}.tmp`, path)
 }

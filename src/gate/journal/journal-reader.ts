@@ -1,28 +1,14 @@
-/** Reads the records of a journal: in their order, from any sequence number on, or one by its place. */
-import { createHash, randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  ftruncateSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Instant } from '../../domain/time/clock.js'
-import { formatDay, toUtcDay } from '../../domain/time/dates.js'
 import { DataFileError, getErrorCode } from '../../errors.js'
-import { ensureFolder, syncFolder } from '../../runtime/folders.js'
 import { monotonicSeconds } from '../../runtime/runtime.js'
-import { beginningPath, readBeginning } from './journal-beginning.js'
-import { compressSegment, isCompressed, readAt, SegmentFile } from './segment-file.js'
+import { compressSegment, isCompressed, SegmentFile } from './segment-file.js'
 import {
   checksumSeedOf,
   decodeFrame,
   decodeHeader,
+  frameHeadBytes,
   headerBytes,
   type ReadFrame,
   type SegmentHeader,
@@ -269,7 +255,18 @@ export class RecordReader {
    * `undefined` if the segment and all before it were removed. Throws {@link DataFileError} with the place
    * if no whole record is there.
    */
-  read({ segment, offset }: RecordPlace): StoredRecord | undefined {
+  read(place: RecordPlace): StoredRecord | undefined {
+    return this.#readFrame(place)?.record
+  }
+
+  /** Whether anything is written after a record in its segment. Throws as {@link RecordReader.read} does. */
+  hasMoreAfter(place: RecordPlace): boolean {
+    const frame = this.#readFrame(place)
+    const next = frame && this.#open?.file.read(place.offset + frame.end, frameHeadBytes)
+    return next?.some((byte) => byte !== 0) ?? false
+  }
+
+  #readFrame({ segment, offset }: RecordPlace): ReadFrame | undefined {
     if (this.#open?.firstSeq !== segment) {
       this.close()
       this.#open = this.#openSegment(segment)
@@ -280,8 +277,8 @@ export class RecordReader {
     const frame =
       decodeFrame(file.read(offset, usualFrameBytes), 0, checksumSeed) ??
       decodeFrame(file.read(offset, chunkBytes), 0, checksumSeed)
-    if (frame === undefined) throw new DataFileError(path, `there is no record at byte ${offset}`)
-    return frame.record
+    if (frame) return frame
+    throw new DataFileError(path, `there is no record at byte ${offset}`)
   }
 
   #openSegment(firstSeq: number) {
@@ -316,127 +313,4 @@ export function compressOldestSegment(folder: string, nextSeq: number): boolean 
   if (segment === undefined || next === undefined || next.firstSeq > nextSeq) return false
   compressSegment(segment.path)
   return true
-}
-
-export interface RecoveredJournal {
-  /** Of the next record to be written. */
-  readonly nextSeq: number
-  /** Bytes of an unfinished write that were removed. Nobody was told of what they held. */
-  readonly removedBytes: number
-}
-
-/**
- * Checks a journal at the start, from the newest segment on or from record `fromSeq`, the first that is not
- * in its index, and removes what a crash left of an unfinished write. Throws {@link DataFileError} with the
- * place if anything else does not add up.
- */
-export function recoverJournal(folder: string, origin: Buffer, fromSeq: number): RecoveredJournal {
-  const segments = listSegments(folder)
-  const last = segments.at(-1)
-  const { firstSeq } = readBeginning(folder)
-  requireFirstSegment(folder, segments, firstSeq)
-  if (last === undefined) {
-    requireLength(folder, 1, fromSeq)
-    return { nextSeq: 1, removedBytes: 0 }
-  }
-  for (const segment of segments) requireOrigin(segment, origin, segment === last)
-  const reader = new JournalReader(folder, Math.max(firstSeq, Math.min(fromSeq, last.firstSeq)))
-  try {
-    while (reader.read().length > 0) {
-      // Each record is checked as it is read.
-    }
-    const { offset, nextSeq } = reader
-    const removedBytes = removeTornTail(last, nextSeq, offset)
-    requireLength(folder, nextSeq, fromSeq)
-    return { nextSeq, removedBytes }
-  } finally {
-    reader.close()
-  }
-}
-
-function requireLength(folder: string, nextSeq: number, indexedSeq: number): void {
-  if (nextSeq >= indexedSeq) return
-  const rule = `ends with record ${nextSeq - 1}, but its index has record ${indexedSeq - 1}`
-  throw new DataFileError(folder, `the journal ${rule}. Restore a later backup of the folder`)
-}
-
-/** Throws if the segment with which the journal begins is missing. A journal may have none at all. */
-function requireFirstSegment(folder: string, segments: readonly Segment[], begins: number): void {
-  const [oldest] = segments
-  if (oldest === undefined ? begins === 1 : oldest.firstSeq <= begins) return
-  const found = oldest === undefined ? 'there is none' : `the oldest is ${oldest.path}`
-  const rule = `the segment with record ${begins}, with which the journal begins, is missing: ${found}`
-  const advice =
-    oldest === undefined
-      ? ''
-      : `. If the segments before were removed on purpose, set firstSeq to ${oldest.firstSeq} in ${beginningPath(folder)}`
-  throw new DataFileError(segmentPath(folder, begins), `${rule}. Restore it from a backup${advice}`)
-}
-
-/** The header of the newest segment may be unfinished. */
-function requireOrigin(segment: Segment, origin: Buffer, isLast: boolean): void {
-  const { path } = segment
-  const header = readSegmentHeader(path)
-  if (header === undefined) {
-    if (!isLast) throw new DataFileError(path, 'the header of the segment cannot be read')
-  } else if (!header.origin.equals(origin)) {
-    throw new DataFileError(
-      path,
-      'the segment belongs to another journal; move it out of the folder',
-    )
-  }
-}
-
-/** Returns how many bytes that were. Without a whole header there is nothing in the file. */
-function removeTornTail(segment: Segment, nextSeq: number, end: number): number {
-  const { path, firstSeq } = segment
-  // It was complete when it was compressed.
-  if (isCompressed(path)) return 0
-  const file = openSync(path, 'r+')
-  try {
-    const tail = readAt(file, end, Number.MAX_SAFE_INTEGER)
-    if (tail.length === 0) return 0
-    const checksumSeed = checksumSeedOf(firstSeq)
-    for (let offset = 8; offset < tail.length; offset += 8) {
-      if (decodeFrame(tail, offset, checksumSeed) === undefined) continue
-      const place = `record ${nextSeq} cannot be read, at byte ${end}, but the one at byte ${end + offset} can`
-      const advice = 'Restore the file from a backup'
-      throw new DataFileError(path, `the journal is damaged: ${place}. ${advice}`)
-    }
-    ftruncateSync(file, end)
-    fsyncSync(file)
-    return tail.length
-  } finally {
-    closeSync(file)
-  }
-}
-
-/**
- * SHA-256 of the name of a journal, which is in a file beside its records, from the day it was begun. A
- * journal without records gets one. Throws {@link DataFileError} if there are records and no name.
- */
-export function readOrigin(folder: string, now: Instant): Buffer {
-  const path = originPath(folder)
-  const known = existsSync(path) ? readFileSync(path, 'utf8') : beginJournal(folder, path, now)
-  return createHash('sha256').update(known).digest()
-}
-
-const originPath = (folder: string): string => join(folder, 'origin')
-
-/** The name of a journal that has one. */
-export function readOriginName(folder: string): string {
-  return readFileSync(originPath(folder), 'utf8').trimEnd()
-}
-
-function beginJournal(folder: string, path: string, now: Instant): string {
-  ensureFolder(folder)
-  const [segment] = listSegments(folder)
-  if (segment) {
-    const rule = `the file is missing, but there is ${segment.path}. Restore it from a backup`
-    throw new DataFileError(path, rule)
-  }
-  const origin = `callgate/journal/${formatDay(toUtcDay(now))}-${randomBytes(4).toString('hex')}\n`
-  writeFileSync(path, origin, { flag: 'wx', mode: 0o600, flush: true })
-  syncFolder(folder)
-  return origin
 }

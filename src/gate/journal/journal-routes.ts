@@ -34,6 +34,8 @@ export interface JournalRoutesDeps {
   readonly importedAttempts: {
     add(caller: Caller, attempts: readonly ImportedAttempt[]): Promise<void>
   }
+  /** To be awaited before personal data leaves. */
+  readonly recordRead: (caller: Caller, read: DecisionRead) => Promise<void>
   readonly clock: Pick<Clock, 'now'>
   readonly optOuts: {
     record(caller: Caller, report: OptOutReport): Promise<RecordedOptOut & OptOutTerms>
@@ -43,7 +45,13 @@ export interface JournalRoutesDeps {
 export function journalRoutes(deps: JournalRoutesDeps): readonly Route[] {
   const { journal, optOuts, counters } = deps
   return [
-    createRoute(readDecisionEndpoint, (caller, { id }) => requireDecision(deps, caller, id)),
+    createRoute(readDecisionEndpoint, async (caller, { id }) => {
+      const document = await requireDecision(deps, caller, id)
+      const subject = { kind: 'decision', id }
+      const door = `api ${readDecisionEndpoint.paths[0]}`
+      await deps.recordRead(caller, { door, what: 'decision.read', subject, rows: 1 })
+      return document
+    }),
     createRoute(outcomeEndpoint, async (caller, { id, ...report }) => {
       const document = await requireDecision(deps, caller, id)
       const now = deps.clock.now()
@@ -112,6 +120,13 @@ async function findCall(
   if (/^\d{10}$/.test(number)) return { number, projectId, campaignId }
   const rule = 'its decision is not about a number of ten digits; send the number'
   throw invalidRequest([{ field: 'decisionId', value: id, rule }])
+}
+
+interface DecisionRead {
+  readonly door: string
+  readonly what: string
+  readonly subject: { readonly kind: string; readonly id: string }
+  readonly rows: number
 }
 
 async function requireDecision(

@@ -10,52 +10,27 @@ import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CallOutcome, OutcomeRecorder } from '../../domain/call-outcome.js'
 import type { Decision } from '../../domain/decision.js'
-import type { Clock, Instant } from '../../domain/time/clock.js'
+import type { Instant } from '../../domain/time/clock.js'
 import { AppError, getErrorMessage } from '../../errors.js'
 import { computeBackoffMs } from '../../runtime/backoff.js'
 import { monotonicSeconds, sleep } from '../../runtime/runtime.js'
 import { startThread, type Thread } from '../../runtime/thread.js'
-import type { OpenedFile } from '../../storage/open-files.js'
 import { signReceipt } from '../../transparency/receipt.js'
 import type { SigningKey } from '../../transparency/signed-note.js'
 import { type DecisionDocument, encodeDecision, withOutcome } from '../decision-document.js'
 import { DecisionIndex, type ErasureNote, type OutcomeNote } from './decision-index.js'
 import { FrameBlocks, type OnWritten, selectBatch, type WaitingRecord } from './frame-blocks.js'
 import { IndexUpdates } from './index-updates.js'
-import { readBeginning } from './journal-beginning.js'
-import type { JournalObserver } from './journal-observer.js'
-import { readOrigin, recoverJournal } from './journal-reader.js'
+import { readBeginning, readFormerOrigins } from './journal-beginning.js'
+import type { JournalOptions } from './journal-options.js'
+import { readOrigin } from './journal-origin.js'
 import { mergeOutcome } from './merge-outcome.js'
+import { recoverJournal } from './recovery/recover-journal.js'
 import { listChangedRecords } from './removal/changed-records.js'
 import type { RequestedErasure } from './removal/pending-erasures.js'
 import { type FrameRun, maxBodyLength, type RecordKind } from './segment-format.js'
 import { segmentWriting } from './segment-writer.js'
 import { openTree } from './tree/tree-head.js'
-
-export interface JournalOptions {
-  /** Of the journal and its index; made when missing. */
-  readonly dataDir: string
-  /** The database that may hold decisions from before the journal. */
-  readonly databasePath: string
-  readonly clock: Clock
-  /** That database, as it was opened. */
-  readonly databaseFiles: readonly OpenedFile[]
-  /** Looks at the files of the database: why what was decided from it cannot be trusted, for people. */
-  readonly checkFault: () => Promise<string | undefined>
-  readonly observer: JournalObserver
-  /** Of the program, for the record of each start. */
-  readonly version: string
-  /** How long decisions are kept. */
-  readonly keepYears: number
-  /** Of the private key that signs the tree, made with it; by default `journal.key` in `dataDir`. */
-  readonly signingKeyFile?: string | undefined
-  /** How many records wait at most. */
-  readonly maxWaiting?: number
-  readonly maxSegmentBytes?: number
-  /** How many blocks of records, 1 MB each, are kept in memory while the index is behind. */
-  readonly maxUnindexedBlocks?: number
-  readonly blockBytes?: number
-}
 
 /** An account without a decision among so many records is not in use. */
 const activeRecords = 1_000
@@ -140,6 +115,11 @@ export class Journal implements OutcomeRecorder {
     return this.#updates?.unsignedSeconds ?? 0
   }
 
+  /** Number of the last row of the audit table that is in the journal; `undefined` while that is not known. */
+  get auditedSeq(): number | undefined {
+    return this.#updates?.auditedSeq
+  }
+
   /** Records that were given up since the start and are not on disk. */
   get lostCount(): number {
     return this.#lostCount
@@ -180,7 +160,13 @@ export class Journal implements OutcomeRecorder {
         if (!this.#isClosing) this.note('notice', content)
       },
     })
-    this.#enqueueNote('opened', { version, removedBytes, ...readBeginning(folder) })
+    const formerOrigins = readFormerOrigins(folder)
+    this.#enqueueNote('opened', {
+      version,
+      removedBytes,
+      ...readBeginning(folder),
+      ...(formerOrigins.length > 0 && { formerOrigins }),
+    })
     // A crash may have kept them from being noted.
     for (const notice of listChangedRecords(folder)) this.#enqueueNote('notice', notice)
     this.#flush()

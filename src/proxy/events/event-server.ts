@@ -4,7 +4,7 @@ import type { FindOptOut } from '../../data/files/opt-out-phrases.js'
 import type { Clock } from '../../domain/time/clock.js'
 import { getErrorMessage } from '../../errors.js'
 import type { Logger } from '../../observability/log.js'
-import { listenOn, type RunningProxy } from '../listen.js'
+import { type Listener, listenOn } from '../../runtime/listen.js'
 import type { JsonObject, PlatformName } from '../platforms/platform.js'
 import { Refusal } from '../refusal.js'
 import { parseFields, readBytes } from '../request-body.js'
@@ -31,7 +31,7 @@ const headersTimeoutMs = 10_000
 const requestTimeoutMs = 30_000
 
 /** Listens for `POST /v1/platforms/<platform>/events`. Rejects when it cannot listen. */
-export function openEventServer(options: EventServerOptions): Promise<RunningProxy> {
+export function openEventServer(options: EventServerOptions): Promise<Listener> {
   const server = createServer({
     headersTimeout: headersTimeoutMs,
     requestTimeout: requestTimeoutMs,

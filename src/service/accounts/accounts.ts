@@ -6,10 +6,11 @@ import { defaultMaxScrubNumbers, maxScrubNumbers } from '../../domain/caller.js'
 import type { Country } from '../../domain/place.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
 import { type AppError, invalidRequest } from '../../errors.js'
+import { type AuditEntry, recordAudit } from '../../storage/audit/audit-log.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { AccountRow, Db } from '../../storage/tables.js'
 import { insertProject } from '../projects/project-rows.js'
-import { runAccountTransaction } from '../sql/account-transaction.js'
+import { runAccountTransaction, runTransaction } from '../sql/account-transaction.js'
 
 export const repeatedAddModes = ['ends-consent', 'ignored'] as const
 type RepeatedAddMode = (typeof repeatedAddModes)[number]
@@ -47,7 +48,7 @@ export interface Account extends AccountSettings {
 export type NewAccount = Pick<Account, 'id' | 'kind' | 'name'>
 
 export interface AccountsOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'author' | 'retryWhileLocked'>
   readonly clock: Clock
   /** Returns `size` cryptographically random bytes. */
   readonly randomBytes: (size: number) => Buffer
@@ -88,6 +89,8 @@ export class Accounts {
         name: 'Master Project',
         createdAt,
       })
+      const { id, kind, name } = account
+      await this.#record(transaction, id, { action: 'account.created', after: { kind, name } })
       return true
     }
     return await this.#options.storage.retryWhileLocked(() =>
@@ -124,9 +127,29 @@ export class Accounts {
   async set(id: string, changes: Partial<AccountSettings>): Promise<boolean> {
     const row = toAccountColumns(changes)
     if (Object.keys(row).length === 0) return (await this.find(id)) !== undefined
-    const write = () =>
-      this.#db.updateTable('accounts').set(row).where('id', '=', id).executeTakeFirst()
-    return (await this.#options.storage.retryWhileLocked(write)).numUpdatedRows > 0n
+    return await runTransaction(this.#options.storage, async (db) => {
+      const before = await findAccount(db, id)
+      const { numUpdatedRows } = await db
+        .updateTable('accounts')
+        .set(row)
+        .where('id', '=', id)
+        .executeTakeFirst()
+      if (!before || numUpdatedRows === 0n) return false
+      const changed = Object.keys(changes) as (keyof AccountSettings)[]
+      const was = Object.fromEntries(changed.map((name) => [name, before[name]]))
+      await this.#record(db, id, { action: 'account.changed', before: was, after: changes })
+      return true
+    })
+  }
+
+  #record(
+    db: Db,
+    accountId: string,
+    entry: Pick<AuditEntry, 'action' | 'before' | 'after'>,
+  ): Promise<void> {
+    const { storage, clock } = this.#options
+    const subject = { kind: 'account', id: accountId }
+    return recordAudit(db, { ...entry, by: storage.author, accountId, subject, at: clock.now() })
   }
 
   /**
@@ -164,6 +187,8 @@ export class Accounts {
         .set({ webhook_secret: secret })
         .where('id', '=', id)
         .execute()
+      const action = keep ? 'webhook-secret.created' : 'webhook-secret.rotated'
+      await this.#record(transaction, id, { action })
       return secret
     })
   }

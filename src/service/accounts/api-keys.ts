@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import type { Caller, Role } from '../../domain/caller.js'
-import { parseProjectCode } from '../../domain/caller.js'
+import { type Author, parseProjectCode } from '../../domain/caller.js'
 import type { MaybePromise } from '../../domain/compliance.js'
 import type { CallKind } from '../../domain/decision.js'
 import type { Clock, Instant, Timers } from '../../domain/time/clock.js'
@@ -12,8 +12,10 @@ import { formatInstant, isWithinYears } from '../../domain/time/dates.js'
 import type { AppError, FieldProblem } from '../../errors.js'
 import { invalidRequest } from '../../errors.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
+import { type AuditEntry, recordAudit } from '../../storage/audit/audit-log.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
+import { runTransaction } from '../sql/account-transaction.js'
 import { readCacheLimits } from '../sql/read-cache-limits.js'
 import { narrow, toCallLimits, validateCallLimits } from './call-limits.js'
 import {
@@ -69,6 +71,8 @@ export interface ApiKeysOptions {
   /** For authentication, which a decision waits for. */
   readonly reads: Db
   readonly retryWhileLocked: OpenDatabase['retryWhileLocked']
+  /** Who creates, changes and revokes keys. */
+  readonly author: Author
   /** Must be monotonic, so that an expired key stays expired when the machine's clock is set back. */
   readonly clock: Clock
   readonly timers: Pick<Timers, 'monotonicMs'>
@@ -80,12 +84,14 @@ export class ApiKeys {
   readonly #db: Db
   readonly #reads: Db
   readonly #retryWhileLocked: OpenDatabase['retryWhileLocked']
+  readonly #author: Author
   readonly #clock: Clock
   readonly #randomBytes: (size: number) => Buffer
   readonly #callers: TtlCache<Caller>
 
-  constructor({ db, reads, retryWhileLocked, clock, timers, randomBytes }: ApiKeysOptions) {
+  constructor({ db, reads, retryWhileLocked, author, clock, timers, randomBytes }: ApiKeysOptions) {
     this.#retryWhileLocked = retryWhileLocked
+    this.#author = author
     this.#db = db
     this.#reads = reads
     this.#clock = clock
@@ -102,19 +108,17 @@ export class ApiKeys {
     const grant = await this.#validate(request)
     const key = this.#randomBytes(keyBytes).toString('base64url')
     const id = `key-${this.#randomBytes(5).toString('hex')}`
-    await this.#db
-      .insertInto('api_keys')
-      .values({
-        id,
-        account_id: request.accountId,
-        key_hash: hash('sha256', key),
-        label: request.label,
-        role: request.role,
-        created_at: this.#clock.now(),
-        revoked_at: null,
-        ...toGrantColumns(grant),
-      })
-      .execute()
+    const { accountId, label, role } = request
+    const at = this.#clock.now()
+    const row = {
+      ...{ id, account_id: accountId, key_hash: hash('sha256', key), label, role },
+      ...{ created_at: at, revoked_at: null, ...toGrantColumns(grant) },
+    }
+    await this.#write(async (db) => {
+      await db.insertInto('api_keys').values(row).execute()
+      const after = { label, role, ...toGrantColumns(grant) }
+      await this.#record(db, { action: 'key.created', id, accountId, after, at })
+    })
     return { id, key, grant }
   }
 
@@ -127,11 +131,18 @@ export class ApiKeys {
     id: string,
     changes: KeyChanges,
   ): Promise<{ readonly version: number; readonly grant: KeyGrant } | undefined> {
-    const changed = await this.#retryWhileLocked(() =>
-      this.#db
-        .transaction()
-        .execute((db) => changeKey(db, id, { ...changes, now: this.#clock.now() })),
-    )
+    const at = this.#clock.now()
+    const changed = await this.#write(async (db) => {
+      const changed = await changeKey(db, id, { ...changes, now: at })
+      if (!changed) return undefined
+      const { accountId, before, ...after } = changed
+      await this.#record(db, {
+        ...{ action: 'key.changed', id, accountId, at },
+        before: toGrantColumns(before),
+        after: { version: after.version, ...toGrantColumns(after.grant) },
+      })
+      return after
+    })
     this.#callers.clear()
     return changed
   }
@@ -207,14 +218,32 @@ export class ApiKeys {
    * is no such key or it is already revoked.
    */
   async revoke(id: string): Promise<boolean> {
-    const changed = await this.#db
-      .updateTable('api_keys')
-      .set({ revoked_at: this.#clock.now() })
-      .where('id', '=', id)
-      .where('revoked_at', 'is', null)
-      .executeTakeFirst()
+    const at = this.#clock.now()
+    const isRevoked = await this.#write(async (db) => {
+      const revoked = await db
+        .updateTable('api_keys')
+        .set({ revoked_at: at })
+        .where('id', '=', id)
+        .where('revoked_at', 'is', null)
+        .returning(['account_id', 'label', 'role'])
+        .executeTakeFirst()
+      if (!revoked) return false
+      const { account_id: accountId, ...before } = revoked
+      await this.#record(db, { action: 'key.revoked', id, accountId, before, at })
+      return true
+    })
     this.#callers.clear()
-    return changed.numUpdatedRows > 0n
+    return isRevoked
+  }
+
+  /** The first start does it in a transaction of its own. */
+  #write<Result>(work: (db: Db) => Promise<Result>): Promise<Result> {
+    if (this.#db.isTransaction) return work(this.#db)
+    return runTransaction({ db: this.#db, retryWhileLocked: this.#retryWhileLocked }, work)
+  }
+
+  #record(db: Db, { id, ...entry }: KeyAudit): Promise<void> {
+    return recordAudit(db, { ...entry, by: this.#author, subject: { kind: 'key', id } })
   }
 
   /**
@@ -268,6 +297,10 @@ export class ApiKeys {
   }
 }
 
+interface KeyAudit extends Omit<AuditEntry, 'by' | 'subject'> {
+  readonly id: string
+}
+
 interface KeyChange extends KeyChanges {
   readonly now: Instant
 }
@@ -294,7 +327,7 @@ async function changeKey(db: Db, id: string, { by, now, ...changes }: KeyChange)
     .executeTakeFirst()
   if (numUpdatedRows === 0n) throw changedMeanwhile(id)
   await keepVersion(db, { id, version, grant, at: now, by })
-  return { version, grant }
+  return { accountId: row.account_id, before, version, grant }
 }
 
 interface KeyVersion {

@@ -15,8 +15,10 @@ import { parseDialString } from '../../domain/phone-number.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { AppError, invalidRequest, truncate } from '../../errors.js'
+import { findAuthor, recordAudit } from '../../storage/audit/audit-log.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { ApprovalRow, Db } from '../../storage/tables.js'
+import { runTransaction } from '../sql/account-transaction.js'
 import type { WebhookQueue } from '../webhooks/webhook-queue.js'
 
 const waitingMs = 15 * 60_000
@@ -193,7 +195,7 @@ function stateOf({ state, expires_at }: ApprovalRow, at: Instant): ApprovalState
 }
 
 export interface ApprovalsOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'author' | 'retryWhileLocked'>
   readonly clock: Clock
 }
 
@@ -286,7 +288,6 @@ export class Approvals {
       const rule = `must not be longer than ${maxNoteLength} characters`
       throw invalidRequest([{ field: 'note', value: note, rule }])
     }
-    const { db, retryWhileLocked } = this.#storage
     const now = this.#clock.now()
     const row = await this.#findRow(caller, id)
     if (row.key_id === keyId) {
@@ -308,16 +309,27 @@ export class Approvals {
       note: note ?? null,
       ...(verdict === 'approve' && { expires_at: now + approvedMs }),
     }
-    const { numUpdatedRows } = await retryWhileLocked(() =>
-      db
+    const isDecided = await runTransaction(this.#storage, async (db) => {
+      const { numUpdatedRows } = await db
         .updateTable('approvals')
         .set(change)
         .where('id', '=', id)
         .where('state', '=', 'waiting')
         .where('expires_at', '>', now)
-        .executeTakeFirstOrThrow(),
-    )
-    if (numUpdatedRows === 0n) {
+        .executeTakeFirstOrThrow()
+      if (numUpdatedRows === 0n) return false
+      await recordAudit(db, {
+        by: findAuthor(this.#storage, caller),
+        accountId: caller.accountId,
+        action: `approval.${change.state}`,
+        subject: { kind: 'approval', id },
+        after: { requestedBy: row.key_id, call: JSON.parse(row.subject) },
+        reason: note,
+        at: now,
+      })
+      return true
+    })
+    if (!isDecided) {
       const state = stateOf(await this.#findRow(caller, id), now)
       throw new AppError('conflict', `approval ${id} is ${state}; nothing was changed`)
     }

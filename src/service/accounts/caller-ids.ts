@@ -16,6 +16,7 @@ import type { Clock, Instant, Timers } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { AppError, type FieldProblem, invalidRequest } from '../../errors.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
+import { type AuditEntry, findAuthor, recordAudit } from '../../storage/audit/audit-log.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { CallerIdRow, Db } from '../../storage/tables.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
@@ -25,7 +26,7 @@ import { findDoNotOriginate } from './do-not-originate.js'
 const maxTextLength = 200
 
 interface CallerIdsOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'reads' | 'traits' | 'retryWhileLocked'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'reads' | 'traits' | 'author' | 'retryWhileLocked'>
   readonly clock: Clock
   readonly timers: Pick<Timers, 'monotonicMs'>
 }
@@ -106,6 +107,12 @@ export class CallerIds {
           .values({ account_id: accountId, ...entry, added_at: at, added_by: by })
           .execute()
       }
+      const [first] = entries
+      await this.#record(transaction, caller, {
+        action: 'caller-id.added',
+        subject: entries.length === 1 && first ? toSubject(first) : { kind: 'caller-ids', id: '' },
+        after: entries.length === 1 ? first : { numbers: entries.length },
+      })
     })
     this.#cache.clear()
   }
@@ -136,8 +143,21 @@ export class CallerIds {
           `'${text}' is not in the register for ${project || 'all projects'}`,
         )
       }
+      const subject = toSubject({ number })
+      const before = { project }
+      await this.#record(transaction, caller, { action: 'caller-id.ended', subject, before })
     })
     this.#cache.clear()
+  }
+
+  #record(
+    db: Db,
+    caller: Caller,
+    entry: Pick<AuditEntry, 'action' | 'subject' | 'before' | 'after'>,
+  ): Promise<void> {
+    const { storage, clock } = this.#options
+    const by = findAuthor(storage, caller)
+    return recordAudit(db, { ...entry, by, accountId: caller.accountId, at: clock.now() })
   }
 
   /** Ends the entry that is replaced, and returns the instant at which the next one begins, which is later than that of any before. */
@@ -169,6 +189,9 @@ export class CallerIds {
     return at
   }
 }
+
+/** An own number is not that of a person who is called. */
+const toSubject = ({ number }: Pick<CallerIdRow, 'number'>) => ({ kind: 'caller-id', id: number })
 
 const notBarred: Pick<CallerIdRegister, 'barredBy'> = {}
 

@@ -1,14 +1,17 @@
 /** Numbers that nobody may show, as their holders only take calls: lists of numbers and prefixes, for all accounts. */
+import { mainAccountId } from '../../domain/caller.js'
 import type { Clock } from '../../domain/time/clock.js'
 import { type FieldProblem, invalidRequest } from '../../errors.js'
+import { recordAudit } from '../../storage/audit/audit-log.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
+import { runTransaction } from '../sql/account-transaction.js'
 import { splitIntoChunks } from '../sql/chunks.js'
 
 const [minDigits, maxDigits] = [3, 10]
 
 export interface DoNotOriginateOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'author' | 'retryWhileLocked'>
   readonly clock: Pick<Clock, 'now'>
 }
 
@@ -47,15 +50,25 @@ export class DoNotOriginate {
     const prefixes = new Set(readPrefixes(texts))
     const { storage, clock } = this.#options
     const imported = { source, imported_at: clock.now(), imported_by: by }
-    await storage.retryWhileLocked(() =>
-      storage.db.transaction().execute(async (db) => {
-        await db.deleteFrom('do_not_originate').where('source', '=', source).execute()
-        for (const chunk of splitIntoChunks([...prefixes], storage.traits, 4)) {
-          const rows = chunk.map((prefix) => ({ prefix, ...imported }))
-          await db.insertInto('do_not_originate').values(rows).execute()
-        }
-      }),
-    )
+    await runTransaction(storage, async (db) => {
+      const { numDeletedRows } = await db
+        .deleteFrom('do_not_originate')
+        .where('source', '=', source)
+        .executeTakeFirstOrThrow()
+      for (const chunk of splitIntoChunks([...prefixes], storage.traits, 4)) {
+        const rows = chunk.map((prefix) => ({ prefix, ...imported }))
+        await db.insertInto('do_not_originate').values(rows).execute()
+      }
+      await recordAudit(db, {
+        by: storage.author,
+        accountId: mainAccountId,
+        action: 'do-not-originate.replaced',
+        subject: { kind: 'do-not-originate', id: source },
+        before: { prefixes: Number(numDeletedRows) },
+        after: { prefixes: prefixes.size },
+        at: imported.imported_at,
+      })
+    })
     return prefixes.size
   }
 

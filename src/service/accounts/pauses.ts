@@ -1,14 +1,17 @@
 /** Pauses that an operator has ordered. They end only when an operator ends them. */
+import { mainAccountId } from '../../domain/caller.js'
 import type { MaybePromise } from '../../domain/compliance.js'
 import type { Pause, PauseSubject, Pauses } from '../../domain/mandate.js'
 import type { Clock, Timers } from '../../domain/time/clock.js'
 import { invalidRequest } from '../../errors.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
+import { recordAudit } from '../../storage/audit/audit-log.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
+import { runTransaction } from '../sql/account-transaction.js'
 import { readCacheLimits } from '../sql/read-cache-limits.js'
 
 export interface PausesOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'reads'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'reads' | 'author' | 'retryWhileLocked'>
   readonly clock: Clock
   readonly timers: Pick<Timers, 'monotonicMs'>
 }
@@ -58,27 +61,51 @@ export class PauseStore {
     }
     const { storage, clock } = this.#options
     const accountId = await this.#findAccount(subject)
-    const { numInsertedOrUpdatedRows } = await storage.db
-      .insertInto('pauses')
-      .values({
-        subject,
-        account_id: accountId,
-        paused_at: clock.now(),
-        paused_by: pausedBy,
-        reason: because.trim(),
+    const at = clock.now()
+    const reason = because.trim()
+    const isNew = await runTransaction(storage, async (db) => {
+      const { numInsertedOrUpdatedRows } = await db
+        .insertInto('pauses')
+        .values({ subject, account_id: accountId, paused_at: at, paused_by: pausedBy, reason })
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirstOrThrow()
+      if (numInsertedOrUpdatedRows === 0n) return false
+      await recordAudit(db, {
+        by: storage.author,
+        accountId: accountId || mainAccountId,
+        action: 'pause.ordered',
+        subject: { kind: 'pause', id: subject },
+        reason,
+        at,
       })
-      .onConflict((conflict) => conflict.doNothing())
-      .executeTakeFirst()
+      return true
+    })
     this.#cache.clear()
-    return (numInsertedOrUpdatedRows ?? 0n) > 0n
+    return isNew
   }
 
   /** Returns `false` if it is not paused. */
   async resume(subject: PauseSubject): Promise<boolean> {
-    const { db } = this.#options.storage
-    const deleted = await db.deleteFrom('pauses').where('subject', '=', subject).executeTakeFirst()
+    const { storage, clock } = this.#options
+    const wasPaused = await runTransaction(storage, async (db) => {
+      const deleted = await db
+        .deleteFrom('pauses')
+        .where('subject', '=', subject)
+        .returningAll()
+        .executeTakeFirst()
+      if (!deleted) return false
+      await recordAudit(db, {
+        by: storage.author,
+        accountId: deleted.account_id || mainAccountId,
+        action: 'pause.ended',
+        subject: { kind: 'pause', id: subject },
+        before: { pausedBy: deleted.paused_by, because: deleted.reason },
+        at: clock.now(),
+      })
+      return true
+    })
     this.#cache.clear()
-    return deleted.numDeletedRows > 0n
+    return wasPaused
   }
 
   /** The account that a pause is about; empty for all accounts. */

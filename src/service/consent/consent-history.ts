@@ -10,6 +10,7 @@ import type {
   PastRecord,
 } from '../../domain/consent-records.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
+import type { LocalDay } from '../../domain/time/clock.js'
 import { formatDay, formatInstant, toUtcDay } from '../../domain/time/dates.js'
 import { type FieldProblem, invalidRequest } from '../../errors.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
@@ -106,7 +107,7 @@ export class ConsentHistories {
       .orderBy('heard_at', 'desc')
       .limit(maxRows)
       .execute()
-    const { current, optOut } = await this.#judge(accountId, {
+    const { current, optOut } = await this.judge(accountId, {
       number,
       ebrProject,
       internalDncList,
@@ -128,7 +129,7 @@ export class ConsentHistories {
   }
 
   /** As a scrub would judge it now, the fixed facts of the sandbox included. */
-  async #judge(
+  async judge(
     accountId: string,
     {
       number,
@@ -139,7 +140,7 @@ export class ConsentHistories {
       readonly ebrProject: string
       readonly internalDncList: string
     },
-  ): Promise<Pick<ConsentHistory, 'current' | 'optOut'>> {
+  ): Promise<JudgedConsent> {
     const { ebrRecords, internalDnc, viewOf } = this.#deps
     const { clock, fixedFacts, numberingPlan, law } = viewOf(accountId)
     const entry = await internalDnc.findEntry(accountId, internalDncList, number, fixedFacts)
@@ -162,11 +163,17 @@ export class ConsentHistories {
       expiresOn: found.expiresOn === undefined ? null : formatDay(found.expiresOn),
       isRevoked: found.optOut?.effect === 'ended',
     }
-    return { current: current ?? null, optOut: optOut ?? null }
+    const since = record && Math.max(record.contactOn, record.confirmedOn ?? record.contactOn)
+    return { current: current ?? null, optOut: optOut ?? null, since }
   }
 }
 
-function toPastRecord(row: Selectable<EbrRecordRow>): PastRecord {
+interface JudgedConsent extends Pick<ConsentHistory, 'current' | 'optOut'> {
+  /** The day from which on the number must be that of the person, for the record in force to hold. */
+  readonly since: LocalDay | undefined
+}
+
+export function toPastRecord(row: Selectable<EbrRecordRow>): PastRecord {
   const { id, evidence = 'none' }: Partial<ConsentTerms> = JSON.parse(row.consent ?? '{}')
   return {
     type: row.type,

@@ -11,9 +11,10 @@ import type {
   ListedEbrRecord,
 } from '../../domain/consent-records.js'
 import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js'
-import { formatInstant, msPerHour, toUtcDay } from '../../domain/time/dates.js'
+import { formatDay, formatInstant, msPerHour, toUtcDay } from '../../domain/time/dates.js'
 import { type FieldProblem, invalidRequest } from '../../errors.js'
 import { forEachInSlices, yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
+import { findAuthor, nameNumbers, recordAudit } from '../../storage/audit/audit-log.js'
 import type { ChangeHead } from '../../storage/change-head.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { EbrRecordRow } from '../../storage/tables.js'
@@ -35,7 +36,7 @@ import {
 } from './ebr-rows.js'
 
 export interface EbrRecordListOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'author' | 'retryWhileLocked'>
   readonly projects: ScopeResolver
   readonly changes: ChangeObserver
   readonly viewOf: ViewOf<'clock'>
@@ -89,8 +90,17 @@ export class EbrRecordList {
         const rows = await selectCurrentSummaries(transaction, owner, chunk).execute()
         ids.push(...rows.map(({ id }) => id))
       }
-      await changeHead.takeNext(transaction, { accountId, numbers })
+      const change = await changeHead.takeNext(transaction, { accountId, numbers })
+      if (ids.length === 0) return 0
       await supersedeRecords(transaction, { at, traits }, ids)
+      await recordAudit(transaction, {
+        by: findAuthor(storage, caller),
+        accountId,
+        action: 'consent-record.removed',
+        subject: nameNumbers(numbers, { kind: 'consent-records', id: ebrProject }),
+        after: { project: ebrProject, numbers: numbers.length, removed: ids.length },
+        at: change.storedAt,
+      })
       return ids.length
     })
     await notifyNumbersChanged(changes, accountId, numbers)
@@ -114,8 +124,17 @@ export class EbrRecordList {
       requireListAccess(caller, ebrProject)
       const owner = { accountId, projectCode: ebrProject }
       const isNew = await storeConfirmation(transaction, owner, { number, on, calledAt })
-      if (isNew) await changeHead.takeNext(transaction, { accountId, numbers: [number] })
-      return isNew
+      if (!isNew) return false
+      const change = await changeHead.takeNext(transaction, { accountId, numbers: [number] })
+      await recordAudit(transaction, {
+        by: findAuthor(storage, caller),
+        accountId,
+        action: 'consent-record.confirmed',
+        subject: { kind: 'number', id: number },
+        after: { project: ebrProject, confirmedOn: formatDay(on) },
+        at: change.storedAt,
+      })
+      return true
     })
     if (isStored) await notifyNumbersChanged(changes, accountId, [number])
   }

@@ -16,6 +16,7 @@ import {
   mapInSlices,
   yieldToEventLoop,
 } from '../../runtime/yield-to-event-loop.js'
+import { findAuthor, nameNumbers, recordAudit } from '../../storage/audit/audit-log.js'
 import type { ChangeHead } from '../../storage/change-head.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
@@ -48,7 +49,7 @@ import {
 import { describeEbrWarning } from './ebr-warnings.js'
 
 export interface EbrRecordsOptions {
-  readonly storage: RowStorage & Pick<OpenDatabase, 'retryWhileLocked'>
+  readonly storage: RowStorage & Pick<OpenDatabase, 'author' | 'retryWhileLocked'>
   readonly projects: ScopeResolver
   readonly changes: ChangeObserver
   readonly viewOf: (accountId: string) => Pick<AccountView, 'clock' | 'fixedFacts'> & {
@@ -126,6 +127,22 @@ export class EbrRecords implements EbrRecordSource {
       const terms = newConsent && (await insertConsent(transaction, write, newConsent))
       const consent = terms && JSON.stringify(terms)
       await insertRecords(transaction, write, { ...outcome, liftsOptOut, consent })
+      const [only] = facts
+      await recordAudit(transaction, {
+        by: findAuthor(storage, caller),
+        accountId,
+        action: newConsent ? 'consent.stored' : 'consent-record.stored',
+        subject: nameNumbers(numbers, { kind: 'consent-records', id: ebrProject }),
+        before: { replaced: outcome.replaced.length },
+        after: {
+          project: ebrProject,
+          records: facts.length,
+          inForce: outcome.winners.length,
+          type: facts.length === 1 ? only?.type : undefined,
+          consentId: terms?.id,
+        },
+        at: change.storedAt,
+      })
       return { lists, outcome, consentId: terms?.id }
     })
     await notifyNumbersChanged(this.#options.changes, accountId, numbers)

@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import type { ConsentTerms } from '../../domain/compliance.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { addMonths, msPerDay, parseDay, toUtcDay } from '../../domain/time/dates.js'
+import { changeAudit, hashNumber } from '../../storage/audit/audit-log.js'
 import type { Db } from '../../storage/tables.js'
 
 export interface RowErasure {
@@ -289,6 +290,39 @@ const eraseChanges: EraseKind = async (db, { number }) => {
   return []
 }
 
+/** Who did what and when stays. Last, since others wait for what it locks. */
+const eraseAudit: EraseKind = async (db, { number, accountId }) => {
+  const hashed = await hashNumber(db, number)
+  const rows = await db
+    .selectFrom('audit')
+    .select(['seq', 'subject', 'before', 'after', 'reason'])
+    .where(({ or, eb }) =>
+      or([
+        eb('subject', 'in', [number, hashed]),
+        eb('before', 'like', `%${number}%`),
+        eb('after', 'like', `%${number}%`),
+        eb('reason', 'like', `%${number}%`),
+      ]),
+    )
+    .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
+    .execute()
+  const withoutNumber = (text: string | null) =>
+    text?.replaceAll(number, 'x'.repeat(number.length)) ?? null
+  await changeAudit(db, async () => {
+    for (const { seq, subject, before, after, reason } of rows) {
+      const reduced = {
+        subject: subject === hashed ? 'erased' : (withoutNumber(subject) ?? ''),
+        before: withoutNumber(before),
+        after: withoutNumber(after),
+        reason: withoutNumber(reason),
+      }
+      await db.updateTable('audit').set(reduced).where('seq', '=', seq).execute()
+    }
+  })
+  const why = 'without the number: who did what and when stays as long as retention.auditDays says'
+  return [{ what: 'audit rows', count: rows.length, result: 'reduced', why }]
+}
+
 /** Of versions before the journal, which stored them here. */
 const eraseOldDecisions: EraseKind = async (db, { number, accountId, eraseDecision }) => {
   const { rows } = await sql<{ readonly id: string; readonly body: string }>`
@@ -333,4 +367,5 @@ const kinds: readonly EraseKind[] = [
   eraseChanges,
   eraseOldDecisions,
   reportLegalEntities,
+  eraseAudit,
 ]

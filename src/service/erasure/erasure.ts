@@ -3,12 +3,15 @@
  * without the number. The records of the journal follow: until they are done, the request has the number.
  */
 import { sql } from 'kysely'
+import { mainAccountId } from '../../domain/caller.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
 import { msPerDay } from '../../domain/time/dates.js'
+import { recordAudit } from '../../storage/audit/audit-log.js'
 import { edgeOriginMark } from '../../storage/cluster/edge-origins.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db, ErasureRow } from '../../storage/tables.js'
+import { runTransaction } from '../sql/account-transaction.js'
 import { type ErasedRows, eraseRows, type RowErasure } from './erased-rows.js'
 
 export interface ErasureRequest extends Omit<RowErasure, 'at'> {
@@ -43,7 +46,7 @@ interface DecisionCounts {
 }
 
 interface ErasureDeps {
-  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked' | 'emptyLog'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'author' | 'retryWhileLocked' | 'emptyLog'>
   readonly clock: Clock
   readonly randomBytes: (count: number) => Uint8Array
 }
@@ -98,6 +101,19 @@ export class Erasures {
             finished_at: null,
           })
           .execute()
+        const { includesAllowed } = request
+        await recordAudit(db, {
+          by: storage.author,
+          accountId: request.accountId ?? mainAccountId,
+          action: 'erasure.requested',
+          subject: { kind: 'erasure', id },
+          after: {
+            includesAllowed,
+            rows: rows.map(({ what, count, result }) => [what, count, result]),
+          },
+          reason: request.reason,
+          at,
+        })
       }),
     )
     return id
@@ -168,8 +184,8 @@ export class Erasures {
   async #finish(id: string, { erased, kept }: DecisionCounts): Promise<void> {
     const { storage, clock } = this.#deps
     const hasEdges = storage.traits.isShared && (await this.#hasEdges())
-    await storage.retryWhileLocked(() =>
-      storage.db
+    await runTransaction(storage, async (db) => {
+      const finished = await db
         .updateTable('erasures')
         .set({
           ...(!hasEdges && { number: null }),
@@ -178,8 +194,18 @@ export class Erasures {
           finished_at: clock.now(),
         })
         .where('id', '=', id)
-        .execute(),
-    )
+        .returning('account_id')
+        .executeTakeFirst()
+      if (!finished) return
+      await recordAudit(db, {
+        by: storage.author,
+        accountId: finished.account_id ?? mainAccountId,
+        action: 'erasure.finished',
+        subject: { kind: 'erasure', id },
+        after: { decisions: { erased, kept } },
+        at: clock.now(),
+      })
+    })
     await storage.emptyLog()
   }
 

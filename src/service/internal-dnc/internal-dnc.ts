@@ -18,6 +18,7 @@ import { formatDay, toUtcDay } from '../../domain/time/dates.js'
 import { AppError, truncate } from '../../errors.js'
 import { monotonicSeconds } from '../../runtime/runtime.js'
 import { forEachInSlices, mapInSlices } from '../../runtime/yield-to-event-loop.js'
+import { findAuthor, nameNumbers, recordAudit } from '../../storage/audit/audit-log.js'
 import type { ChangeHead, ChangeStamp } from '../../storage/change-head.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
@@ -54,7 +55,7 @@ import {
 import { insertStatement } from './opt-out-statements.js'
 
 export interface InternalDncOptions {
-  readonly storage: RowStorage & Pick<OpenDatabase, 'retryWhileLocked'>
+  readonly storage: RowStorage & Pick<OpenDatabase, 'author' | 'retryWhileLocked'>
   readonly projects: ScopeResolver
   /** Whether role Agent of an account may remove numbers. */
   readonly accounts: { agentsMayRemove(accountId: string): Promise<boolean> }
@@ -113,10 +114,7 @@ export class InternalDnc implements InternalDncEntrySource {
    * opt-out is recorded and ends any earlier permission, unless the account ignores repeated adds and this one has no words.
    * Resolves when the change is on disk and announced, with what is stored of the statement.
    */
-  async add(
-    caller: Pick<Caller, 'accountId' | 'keyId'>,
-    request: AddRequest,
-  ): Promise<RecordedOptOut | undefined> {
+  async add(caller: WritingCaller, request: AddRequest): Promise<RecordedOptOut | undefined> {
     const startedSeconds = monotonicSeconds()
     const scope = await this.#resolveScope(caller, request)
     const numbers = await readNumbers(request)
@@ -125,16 +123,17 @@ export class InternalDnc implements InternalDncEntrySource {
     const add = async (transaction: Db, write: RowWrite) => {
       if (statement) {
         recorded = await insertStatement(transaction, write, numbers[0] ?? '', statement)
-        if (recorded.isRepeated) return 0
+        if (recorded.isRepeated) return undefined
       }
       if (onAllLists) await this.#addElsewhere(transaction, write, numbers)
       if (write.traits.isCopy) {
         await keepForCenter(transaction, write, { project: scope.projectCode, numbers })
       }
-      return await this.#addTo(transaction, write, {
-        numbers,
-        isStated: statement !== undefined,
-      })
+      const isStated = statement !== undefined
+      const added = await this.#addTo(transaction, write, { numbers, isStated })
+      const { scope: reach, channel, source, decisionId } = statement ?? {}
+      const after = { added, onAllLists, scope: reach, channel, source, decisionId }
+      return { changed: added, action: 'opt-out.added', after }
     }
     const write = { scope, numbers, run: runOptOutTransaction }
     const { seq, storedAt: at } = await this.#write(caller, write, add)
@@ -206,7 +205,9 @@ export class InternalDnc implements InternalDncEntrySource {
     const run = runAccountTransaction
     await this.#write(caller, { scope, numbers, run }, async (transaction, write) => {
       requireListAccess(caller, write.owner.projectCode)
-      return await markRemoved(transaction, write, { numbers, fixed })
+      const changed = await markRemoved(transaction, write, { numbers, fixed })
+      if (changed === 0) return undefined
+      return { changed, action: 'opt-out.removed', after: { removed: changed } }
     })
     await notifyNumbersChanged(this.#options.changes, caller.accountId, numbers)
   }
@@ -321,12 +322,13 @@ export class InternalDnc implements InternalDncEntrySource {
     return fixed.filter((entry) => !stored.has(entry.number))
   }
 
-  /** `work` returns how many rows it changed. */
+  /** `work` returns what it did, unless that is nothing. */
   async #write(
-    { accountId, keyId }: Pick<Caller, 'accountId' | 'keyId'>,
+    caller: WritingCaller,
     { scope, numbers, run }: ListWrite,
-    work: (transaction: Db, write: RowWrite) => Promise<number>,
+    work: (transaction: Db, write: RowWrite) => Promise<ListChange | undefined>,
   ): Promise<ChangeStamp> {
+    const { accountId, keyId } = caller
     const { changeHead, viewOf, storage } = this.#options
     const at = viewOf(accountId).clock.now()
     return await run(storage, accountId, async (transaction) => {
@@ -334,7 +336,18 @@ export class InternalDnc implements InternalDncEntrySource {
       const owner = { accountId, projectCode: internalDncList }
       const change = await changeHead.takeNext(transaction, { accountId, numbers })
       const write = { owner, at, keyId, traits: storage.traits, ...change }
-      if ((await work(transaction, write)) > 0) await touchList(transaction, write)
+      const done = await work(transaction, write)
+      if (!done) return change
+      if (done.changed > 0) await touchList(transaction, write)
+      const place = { kind: 'internal-list', id: internalDncList }
+      await recordAudit(transaction, {
+        by: findAuthor(storage, caller),
+        accountId,
+        action: done.action,
+        subject: nameNumbers(numbers, place),
+        after: { list: internalDncList, numbers: numbers.length, ...done.after },
+        at: change.storedAt,
+      })
       return change
     })
   }
@@ -366,6 +379,15 @@ interface AddedEntries {
   readonly numbers: readonly PhoneNumber[]
   /** Somebody has said it, so that it is an opt-out also if the number is on the list already. */
   readonly isStated: boolean
+}
+
+type WritingCaller = Pick<Caller, 'accountId' | 'keyId' | 'path'>
+
+interface ListChange {
+  /** How many entries of the list. */
+  readonly changed: number
+  readonly action: string
+  readonly after: object
 }
 
 interface ListWrite {

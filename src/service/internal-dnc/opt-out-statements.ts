@@ -1,8 +1,11 @@
 /** Stores what people said when they opted out. */
+
 import { createHash } from 'node:crypto'
 import { type Selectable, sql } from 'kysely'
+import type { Author } from '../../domain/caller.js'
 import type { OptOutStatement, RecordedOptOut } from '../../domain/consent-records.js'
 import type { Instant } from '../../domain/time/clock.js'
+import { recordAudit } from '../../storage/audit/audit-log.js'
 import type { Db, Tables } from '../../storage/tables.js'
 import type { RowWrite } from '../sql/rows-by-number.js'
 import { hasOwnList } from './internal-dnc-rows.js'
@@ -139,11 +142,11 @@ export async function listStatements(
     .execute()
 }
 
-/** Notes that a person has read it; it stays in force. False if there is none of that id to be read. */
+/** Notes, in a transaction, that a person has read it; it stays in force. False if there is none of that id to be read. */
 export async function markAsRead(
   db: Db,
   { accountId, id }: { readonly accountId: string; readonly id: string },
-  { at, by }: { readonly at: Instant; readonly by: string },
+  { at, by, author }: { readonly at: Instant; readonly by: string; readonly author: Author },
 ): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('opt_out_statements')
@@ -153,5 +156,13 @@ export async function markAsRead(
     .where('understood', '=', 0)
     .where('read_at', 'is', null)
     .executeTakeFirstOrThrow()
-  return numUpdatedRows > 0n
+  if (numUpdatedRows === 0n) return false
+  await recordAudit(db, {
+    by: author,
+    accountId,
+    action: 'opt-out-words.read',
+    subject: { kind: 'opt-out-statement', id },
+    at,
+  })
+  return true
 }

@@ -8,6 +8,7 @@ import type {
 } from '../../domain/legal-entity.js'
 import type { Clock } from '../../domain/time/clock.js'
 import { AppError, invalidRequest } from '../../errors.js'
+import { findAuthor, recordAudit } from '../../storage/audit/audit-log.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db, LegalEntityRow } from '../../storage/tables.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
@@ -15,8 +16,14 @@ import type { HiddenFields } from './legal-entity-fields.js'
 import { readLegalEntity } from './legal-entity-input.js'
 
 export interface LegalEntitiesOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'author' | 'retryWhileLocked'>
   readonly clock: Clock
+}
+
+interface EntityChange {
+  readonly action: string
+  readonly id: number
+  readonly input: LegalEntityInput
 }
 
 type StoredEntity = Selectable<LegalEntityRow>
@@ -42,7 +49,8 @@ export class LegalEntities {
   }
 
   /** Creates a legal entity; the account's first one always becomes its default. */
-  async create({ accountId }: Caller, input: LegalEntityInput): Promise<LegalEntityWriteResult> {
+  async create(caller: Caller, input: LegalEntityInput): Promise<LegalEntityWriteResult> {
+    const { accountId } = caller
     return await runAccountTransaction(this.#storage, accountId, async (db) => {
       const { columns, more } = readLegalEntity(input, undefined)
       const isFirst = (await findDefault(db, accountId)) === undefined
@@ -60,6 +68,7 @@ export class LegalEntities {
         .returning('id')
         .executeTakeFirstOrThrow()
       if (isFirst || input.isDefault === true) await makeDefault(db, accountId, id)
+      await this.#record(db, caller, { action: 'legal-entity.created', id, input })
       return { id, accountId, created: true }
     })
   }
@@ -68,9 +77,10 @@ export class LegalEntities {
    * Changes the given fields. Throws `not-found` for an id of another account or an unknown id.
    */
   async update(
-    { accountId }: Caller,
+    caller: Caller,
     { id, ...input }: LegalEntityInput & { readonly id: number },
   ): Promise<LegalEntityWriteResult> {
+    const { accountId } = caller
     return await runAccountTransaction(this.#storage, accountId, async (db) => {
       const stored = await findEntity(db, accountId, id)
       if (!stored) throw entityNotFound(id)
@@ -87,7 +97,21 @@ export class LegalEntities {
         .where('id', '=', id)
         .execute()
       if (input.isDefault === true) await makeDefault(db, accountId, id)
+      await this.#record(db, caller, { action: 'legal-entity.changed', id, input })
       return { id, accountId, created: false }
+    })
+  }
+
+  /** Which fields were given, and not what: they have the employer's number of a person who trades alone. */
+  #record(db: Db, caller: Caller, { action, id, input }: EntityChange): Promise<void> {
+    const given = Object.entries(input).filter(([, value]) => value !== undefined)
+    return recordAudit(db, {
+      by: findAuthor(this.#storage, caller),
+      accountId: caller.accountId,
+      action,
+      subject: { kind: 'legal-entity', id: String(id) },
+      after: { fields: given.map(([name]) => name) },
+      at: this.#clock.now(),
     })
   }
 

@@ -16,8 +16,10 @@ import {
 import { mainAccountId } from '../../domain/caller.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
 import { type AppError, invalidRequest } from '../../errors.js'
+import { recordAudit } from '../../storage/audit/audit-log.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db, ListRightRow } from '../../storage/tables.js'
+import { runTransaction } from '../sql/account-transaction.js'
 
 export interface ListRight {
   readonly accountId: string
@@ -41,14 +43,14 @@ type NewRight = Pick<ListRight, 'accountId' | 'list' | 'ownerId' | 'because' | '
 const maxReasonLength = 500
 
 export class ListRights {
-  readonly #storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
+  readonly #storage: Pick<OpenDatabase, 'db' | 'author' | 'retryWhileLocked'>
   readonly #clock: Clock
 
   constructor({
     storage,
     clock,
   }: {
-    readonly storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>
+    readonly storage: Pick<OpenDatabase, 'db' | 'author' | 'retryWhileLocked'>
     readonly clock: Clock
   }) {
     this.#storage = storage
@@ -94,6 +96,15 @@ export class ListRights {
           ...granted,
         })
         .execute()
+      await recordAudit(db, {
+        by: this.#storage.author,
+        accountId,
+        action: 'list-right.granted',
+        subject: { kind: 'list', id: list },
+        after: { owner: ownerId },
+        reason: because.trim(),
+        at: now,
+      })
     })
   }
 
@@ -104,12 +115,21 @@ export class ListRights {
     endedBy,
   }: Pick<ListRight, 'accountId' | 'list'> & { readonly endedBy: string }): Promise<boolean> {
     const at = this.#clock.now()
-    return await this.#write((db) => endRight(db, { accountId, list, at, by: endedBy }))
+    return await this.#write(async (db) => {
+      if (!(await endRight(db, { accountId, list, at, by: endedBy }))) return false
+      await recordAudit(db, {
+        by: this.#storage.author,
+        accountId,
+        action: 'list-right.ended',
+        subject: { kind: 'list', id: list },
+        at,
+      })
+      return true
+    })
   }
 
   #write<Result>(work: (db: Db) => Promise<Result>): Promise<Result> {
-    const { db, retryWhileLocked } = this.#storage
-    return retryWhileLocked(() => db.transaction().execute(work))
+    return runTransaction(this.#storage, work)
   }
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { findRegionCountry } from '../../data/numbering/area-codes.js'
-import { parseProjectCode } from '../../domain/caller.js'
+import { createOperatorCaller, parseProjectCode } from '../../domain/caller.js'
 import type { Clock } from '../../domain/time/clock.js'
 import { formatDay, msPerDay, parseDay, toUtcDay } from '../../domain/time/dates.js'
 import { type FieldProblem, invalidRequest } from '../../errors.js'
@@ -51,7 +51,7 @@ export class ProjectRegistrations {
    */
   async recordFtcValidation(ref: ProjectRef, facts: FtcValidationInput): Promise<string> {
     const columns = readFtcValidation(facts, this.#today())
-    return await this.#options.writes.run(ref.accountId, async (write) => {
+    return await this.#options.writes.run(createOperatorCaller(ref.accountId), async (write) => {
       const project = await requireStoredProject(write, ref)
       const { san = project.san, org_id: orgId = project.org_id } = columns
       if (san === null && orgId === null) {
@@ -67,7 +67,7 @@ export class ProjectRegistrations {
   async recordRegistration(ref: ProjectRef, facts: RegistrationInput): Promise<string> {
     const state = readState(facts.state)
     const confirmation = readConfirmation(facts.confirmation)
-    return await this.#options.writes.run(ref.accountId, async (write) => {
+    return await this.#options.writes.run(createOperatorCaller(ref.accountId), async (write) => {
       const project = await requireStoredProject(write, ref)
       const key = { account_id: ref.accountId, project_code: project.code, state }
       const before = await write.findRegistration(project, state)
@@ -88,7 +88,7 @@ export class ProjectRegistrations {
   async expireDue(): Promise<number> {
     const today = this.#today()
     for (const accountId of await this.#accountsWithEnded(today)) {
-      await this.#options.writes.run(accountId, async (write) => {
+      await this.#options.writes.run(createOperatorCaller(accountId), async (write) => {
         const ended = await findExpiredProjects(write.transaction, accountId, today)
         for (const project of ended) await write.update(project, { ftc_status: 'expired' })
       })

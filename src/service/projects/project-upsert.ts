@@ -58,7 +58,7 @@ export async function upsertProject(
   const { accountId } = caller
   const refuseBadUrl = (field: string, url: string) => webhooks.refuseBadUrl(field, url)
   const parsed = readProjectInput(upsert.input, fieldNames, refuseBadUrl)
-  return await writes.run(accountId, async (write) => {
+  return await writes.run(caller, async (write) => {
     const { owner, found } = await findProjectByCode(write.transaction, accountId, upsert)
     const context = { caller, upsert: upsert, parsed: parsed, fieldNames }
     if (found) return await updateExisting(write, found, context)

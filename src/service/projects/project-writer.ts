@@ -8,7 +8,10 @@
  */
 
 import type { Selectable } from 'kysely'
+import type { Caller } from '../../domain/caller.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
+import { parseUrl } from '../../runtime/parse-url.js'
+import { type AuditEntry, findAuthor, recordAudit } from '../../storage/audit/audit-log.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db, StateRegistrationRow } from '../../storage/tables.js'
 import { copyOptOuts } from '../internal-dnc/copy-opt-outs.js'
@@ -19,7 +22,7 @@ import { toFtcDocument, toRegistrationDocument } from './project-document.js'
 import { insertProject, type NewProjectRow, type StoredProject } from './project-rows.js'
 
 export interface ProjectWriterOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'author' | 'retryWhileLocked'>
   readonly clock: Clock
   readonly webhooks: WebhookQueue
   /** Called when the scope of calls has changed, to invalidate cached scopes. */
@@ -35,16 +38,22 @@ export class ProjectWriter {
 
   /** `work` may run again when the database was locked; it must write only through its argument. */
   async run<Result>(
-    accountId: string,
+    caller: Pick<Caller, 'accountId' | 'keyId' | 'path'>,
     work: (write: ProjectTransaction) => Promise<Result>,
   ): Promise<Result> {
+    const { accountId } = caller
     const { storage, clock, webhooks, onScopesChanged } = this.#options
     const { write, result } = await runAccountTransaction(
       storage,
       accountId,
       async (transaction) => {
         const write = new ProjectTransaction(transaction, clock.now(), webhooks)
-        return { write, result: await work(write) }
+        const result = await work(write)
+        const by = findAuthor(storage, caller)
+        for (const change of write.changes) {
+          await recordAudit(transaction, { ...change, by, accountId, at: write.at })
+        }
+        return { write, result }
       },
     )
     if (write.hasChangedScopes) onScopesChanged()
@@ -71,6 +80,8 @@ export class ProjectTransaction {
   readonly transaction: Db
   readonly at: Instant
   readonly #webhooks: WebhookQueue
+  /** For the audit table, which is written last. */
+  readonly changes: Omit<AuditEntry, 'by' | 'accountId' | 'at'>[] = []
   #hasChangedScopes = false
   #hasQueuedEvents = false
 
@@ -95,6 +106,8 @@ export class ProjectTransaction {
     const { accountId, code } = project
     const row = { ...project, columns, createdAt: this.at }
     const isInserted = await insertProject(this.transaction, row)
+    const after = toAuditColumns({ name: project.name, ...columns })
+    this.changes.push({ action: 'project.created', subject: toSubject(code), after })
     if (isInserted && columns.inherits_internal_dnc !== 1) {
       const only = 'of-everything'
       await copyOptOuts(this.transaction, {
@@ -114,6 +127,12 @@ export class ProjectTransaction {
     if (Object.keys(changed).length === 0) return before
     const after: StoredProject = { ...before, ...changed, modified_at: this.at }
     await this.#store(before, { ...changed, modified_at: this.at })
+    this.changes.push({
+      action: 'project.changed',
+      subject: toSubject(before.code),
+      before: toAuditColumns(pick(before, changed)),
+      after: toAuditColumns(changed),
+    })
     if (changed.inherits_internal_dnc !== undefined) await this.#copyOptOuts(after)
     this.#hasChangedScopes ||= scopeColumns.some((column) => before[column] !== after[column])
     await this.#queueEvents(after, buildProjectEvents(before, after))
@@ -151,6 +170,12 @@ export class ProjectTransaction {
       )
       .execute()
     await this.#store(project, { modified_at: this.at })
+    this.changes.push({
+      action: 'registration.recorded',
+      subject: toSubject(project.code),
+      before,
+      after,
+    })
     await this.#queueEvents(project, buildRegistrationEvents(before, after))
   }
 
@@ -179,6 +204,20 @@ export class ProjectTransaction {
       this.#hasQueuedEvents = true
     }
   }
+}
+
+/** What the changed columns had before. */
+function pick(before: StoredProject, changed: ProjectChange): ProjectChange {
+  const columns = Object.keys(changed) as (keyof ProjectChange)[]
+  return Object.fromEntries(columns.map((column) => [column, before[column]]))
+}
+
+const toSubject = (code: string) => ({ kind: 'project', id: code })
+
+/** The address of a webhook may have a password in it. */
+function toAuditColumns({ webhook_url: url, ...columns }: ProjectChange): object {
+  if (typeof url !== 'string') return { ...columns, webhook_url: url }
+  return { ...columns, webhook_url: parseUrl(url)?.origin ?? '' }
 }
 
 /** The columns of `target` that differ from `before`. */

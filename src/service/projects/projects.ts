@@ -7,6 +7,7 @@
 import { createOperatorCaller } from '../../domain/caller.js'
 import type { ChangeObserver } from '../../domain/change-notifier.js'
 import type { Clock, Timers } from '../../domain/time/clock.js'
+import { type AuditEntry, recordAudit } from '../../storage/audit/audit-log.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
@@ -45,7 +46,7 @@ export interface NewCampaign {
 }
 
 export interface ProjectsOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'reads' | 'traits' | 'retryWhileLocked'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'reads' | 'traits' | 'author' | 'retryWhileLocked'>
   readonly clock: Clock
   readonly timers: Pick<Timers, 'monotonicMs'>
   readonly changes: ChangeObserver
@@ -73,7 +74,7 @@ export class Projects implements ScopeResolver {
   readonly rpc: ProjectRpc
   /** Registrations recorded by operators, and their expiry. */
   readonly registrations: ProjectRegistrations
-  readonly #storage: Pick<OpenDatabase, 'db' | 'reads' | 'traits' | 'retryWhileLocked'>
+  readonly #storage: ProjectsOptions['storage']
   readonly #db: Db
   readonly #clock: Clock
   readonly #changes: ChangeObserver
@@ -110,9 +111,18 @@ export class Projects implements ScopeResolver {
   async createCampaign({ accountId, projectCode, name }: NewCampaign): Promise<number> {
     requireValidName('campaignName', name)
     const { projectCode: code } = await this.#activeProject(accountId, projectCode)
-    const id = await runAccountTransaction(this.#storage, accountId, (transaction) =>
-      insertCampaign(transaction, { accountId, code, name, isDefault: false }),
-    )
+    const id = await runAccountTransaction(this.#storage, accountId, async (transaction) => {
+      const id = await insertCampaign(transaction, { accountId, code, name, isDefault: false })
+      await recordAudit(transaction, {
+        by: this.#storage.author,
+        accountId,
+        action: 'campaign.created',
+        subject: { kind: 'campaign', id: String(id) },
+        after: { project: code, name },
+        at: this.#clock.now(),
+      })
+      return id
+    })
     this.#announceChange()
     return id
   }
@@ -122,20 +132,25 @@ export class Projects implements ScopeResolver {
     const { projectCode } = await this.#activeProject(accountId, code)
     const project = { accountId, code: projectCode }
     const row = readProjectHours(project, region, hours)
-    await this.#changeHours(project, (transaction) => replaceProjectHours(transaction, row))
+    const { account_id, project_code, ...after } = row
+    await this.#changeHours(project, { action: 'project-hours.set', after }, (transaction) =>
+      replaceProjectHours(transaction, row),
+    )
   }
 
   /** Removes a project's own calling hours for a region. */
   async removeHours({ accountId, code }: ProjectRef, region: string): Promise<void> {
     const { projectCode } = await this.#activeProject(accountId, code)
     const project = { accountId, code: projectCode }
-    await this.#changeHours(project, (transaction) =>
+    const change = { action: 'project-hours.removed', before: { region } }
+    await this.#changeHours(project, change, (transaction) =>
       removeProjectHours(transaction, project, region),
     )
   }
 
   async #changeHours(
     { accountId, code }: ProjectRef,
+    entry: Pick<AuditEntry, 'action' | 'before' | 'after'>,
     change: (transaction: Db) => Promise<void>,
   ): Promise<void> {
     await runAccountTransaction(this.#storage, accountId, async (transaction) => {
@@ -146,6 +161,9 @@ export class Projects implements ScopeResolver {
         .where('account_id', '=', accountId)
         .where('code', '=', code)
         .execute()
+      const subject = { kind: 'project', id: code }
+      const by = this.#storage.author
+      await recordAudit(transaction, { ...entry, by, accountId, subject, at: this.#clock.now() })
     })
     this.#announceChange()
   }

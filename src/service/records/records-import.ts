@@ -18,6 +18,7 @@ import { type OnProgress, SourceProgress } from '../../data/files/source-progres
 import type { ChangeObserver } from '../../domain/change-notifier.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
 import { AppError, invalidRequest } from '../../errors.js'
+import { recordAudit } from '../../storage/audit/audit-log.js'
 import type { ChangeHead } from '../../storage/change-head.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
@@ -30,7 +31,7 @@ import { optOutRecords } from './staged-opt-outs.js'
 import { type RecordImportKind, StagedRecords } from './staged-records.js'
 
 export interface RecordsImportDeps {
-  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'author' | 'retryWhileLocked'>
   readonly projects: ScopeResolver
   readonly changes: ChangeObserver
   readonly changeHead: Pick<ChangeHead, 'readLatest' | 'takeNext' | 'newestAt'>
@@ -123,7 +124,7 @@ async function importRecords<Row>(
     await staged.sort()
     const { owner, outcomeCounts } = options.dryRun
       ? await classifyRecords(parts.storage.db, staging)
-      : await storeRecords(parts, staging, `import:${options.source}`)
+      : await storeRecords(parts, staging, { source: options.source, sha256: read.sha256 })
     const numbers = [...outcomeCounts.values()].reduce((sum, count) => sum + count, 0)
     return {
       ...read,
@@ -233,8 +234,9 @@ async function classifyRecords<Row>(
 async function storeRecords<Row>(
   { storage, changeHead, changes, clock }: RecordsImportDeps,
   staging: Staging<Row>,
-  keyId: string,
+  { source, sha256 }: { readonly source: string; readonly sha256: string },
 ): Promise<ClassifiedRecords> {
+  const keyId = `import:${source}`
   const { kind, scope, selectProject } = staging
   const seen = await changeHead.readLatest()
   const found = await classifyRecords(storage.db, staging)
@@ -247,6 +249,18 @@ async function storeRecords<Row>(
     const { owner } = now
     const write = { owner, at: clock.now(), keyId, traits: storage.traits, ...change }
     await kind.store(transaction, write)
+    await recordAudit(transaction, {
+      by: storage.author,
+      accountId: scope.accountId,
+      action: kind.action,
+      subject: { kind: 'import', id: source },
+      after: {
+        project: owner.projectCode,
+        sha256,
+        numbers: Object.fromEntries(now.outcomeCounts),
+      },
+      at: change.storedAt,
+    })
     return now
   })
   changes.everythingChanged()

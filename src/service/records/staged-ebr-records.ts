@@ -38,6 +38,7 @@ export const ebrRecordImport: RecordImportKind<ImportedEbrRecord> = {
     older: 'left out: a newer record is on file',
     ended: 'left out: the record on file has been ended since',
   },
+  action: 'consent-records.imported',
   storedOutcomes: ['added', 'replacing'],
   sortedTable: 'import_ebr_records',
   columns: `type text not null, contact_on text not null, contact_at bigint,

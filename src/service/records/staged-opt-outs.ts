@@ -27,6 +27,7 @@ export const optOutRecords: RecordImportKind<ImportedOptOut> = {
     unchanged: 'already on the list',
     removed: 'left out: removed from the list since',
   },
+  action: 'opt-outs.imported',
   storedOutcomes: ['added', 'back', 'later', 'removed'],
   sortedTable: 'import_opt_outs',
   columns: 'said_at bigint not null, undated integer not null',

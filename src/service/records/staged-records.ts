@@ -16,6 +16,8 @@ type Value = string | number | null
 export interface RecordImportKind<Row> {
   /** Outcome to human-readable label, in the order of the summary. */
   readonly outcomeLabels: Readonly<Record<string, string>>
+  /** In the audit table. */
+  readonly action: string
   /** The outcomes that {@link store} writes. */
   readonly storedOutcomes: readonly string[]
   /** Name of the table with one row per number. */

@@ -13,13 +13,15 @@ import type {
 import type { Clock } from '../../domain/time/clock.js'
 import { type FieldProblem, invalidRequest } from '../../errors.js'
 import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
+import { findAuthor, nameNumbers, recordAudit } from '../../storage/audit/audit-log.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
+import type { Db } from '../../storage/tables.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
 import { deleteMonitored, insertMonitored } from './monitored-rows.js'
 import { distinctPages, NumberRecords, type NumberRecordsOptions } from './number-records.js'
 
 export interface ReputationMonitorOptions extends NumberRecordsOptions {
-  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'author' | 'retryWhileLocked'>
   /** Strictly increasing, so that a number that is added again gets a new time. */
   readonly timestamps: Clock
   /** From 0 up to, not including, 1: spreads the first checks. */
@@ -44,9 +46,10 @@ export class ReputationMonitor extends NumberRecords {
    * order. A number that is already monitored keeps its history.
    */
   async add(
-    { accountId }: Caller,
+    caller: Caller,
     { items }: { readonly items: readonly NewNumber[] },
   ): Promise<readonly NumberRecord[]> {
+    const { accountId } = caller
     await this.#requireOwnEntities(accountId, items)
     const { storage, clock, timestamps, random, firstCheckWithinMs } = this.#options
     const numbers = mergeByNumber(items)
@@ -60,9 +63,11 @@ export class ReputationMonitor extends NumberRecords {
       added_at: addedAt,
       due_at: now + Math.floor(random() * firstCheckWithinMs),
     }))
-    await runAccountTransaction(storage, accountId, (transaction) =>
-      insertMonitored({ db: transaction, traits: storage.traits }, rows),
-    )
+    await runAccountTransaction(storage, accountId, async (transaction) => {
+      await insertMonitored({ db: transaction, traits: storage.traits }, rows)
+      const phones = numbers.map(({ phone }) => phone)
+      await this.#record(transaction, caller, { action: 'monitored-number.added', phones })
+    })
     this.#options.onAdded?.()
     return await this.find(
       accountId,
@@ -71,20 +76,39 @@ export class ReputationMonitor extends NumberRecords {
   }
 
   /** Stops monitoring; one row per distinct number, in the order of the request. */
-  async remove(
-    { accountId }: Caller,
-    { numbers }: NumbersRequest,
-  ): Promise<readonly RemovedNumber[]> {
+  async remove(caller: Caller, { numbers }: NumbersRequest): Promise<readonly RemovedNumber[]> {
+    const { accountId } = caller
     const { storage } = this.#options
     const rows: RemovedNumber[] = []
     for (const page of distinctPages(numbers)) {
-      const removed = await runAccountTransaction(storage, accountId, (db) =>
-        deleteMonitored({ db, traits: storage.traits }, accountId, page),
-      )
+      const removed = await runAccountTransaction(storage, accountId, async (db) => {
+        const phones = await deleteMonitored({ db, traits: storage.traits }, accountId, page)
+        if (phones.size > 0) {
+          const change = { action: 'monitored-number.removed', phones: [...phones] }
+          await this.#record(db, caller, change)
+        }
+        return phones
+      })
       for (const phone of page) rows.push({ phone, removed: removed.has(phone) })
       await yieldToEventLoop()
     }
     return rows
+  }
+
+  #record(
+    db: Db,
+    caller: Caller,
+    { action, phones }: { readonly action: string; readonly phones: readonly string[] },
+  ): Promise<void> {
+    const { storage, clock } = this.#options
+    return recordAudit(db, {
+      by: findAuthor(storage, caller),
+      accountId: caller.accountId,
+      action,
+      subject: nameNumbers(phones, { kind: 'monitored-numbers', id: '' }),
+      after: { numbers: phones.length },
+      at: clock.now(),
+    })
   }
 
   async #requireOwnEntities(accountId: string, items: readonly NewNumber[]): Promise<void> {

@@ -4,6 +4,7 @@ import type { ScanProgress, ScanReceipt, ScanRequest } from '../../domain/reputa
 import type { Clock, Instant } from '../../domain/time/clock.js'
 import { AppError, invalidRequest } from '../../errors.js'
 import { createUuid } from '../../runtime/uuid.js'
+import { findAuthor, recordAudit } from '../../storage/audit/audit-log.js'
 import type { EngineTraits, OpenDatabase } from '../../storage/open-database.js'
 import type { Db, ScanNumberRow } from '../../storage/tables.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
@@ -34,15 +35,24 @@ export class Scans {
    * Resolves when the job is on disk and its credits are deducted. A test of the notification URL costs
    * nothing and stores nothing; it throws `invalid-request` if the payload could not be delivered.
    */
-  async submit({ accountId }: Caller, request: ScanRequest): Promise<ScanReceipt> {
+  async submit(caller: Caller, request: ScanRequest): Promise<ScanReceipt> {
+    const { accountId } = caller
     const { storage, webhooks, clock, randomBytes, wake } = this.#options
     webhooks.refuseBadUrl('NotificationURL', request.notificationUrl)
     if (request.testOnly) return await this.#test(accountId, request)
     const id = createUuid(randomBytes(16))
     const scan = { ...request, id, accountId, createdAt: clock.now() }
-    await runAccountTransaction(storage, accountId, (transaction) =>
-      insertScan(transaction, scan, storage.traits),
-    )
+    await runAccountTransaction(storage, accountId, async (transaction) => {
+      const creditsTaken = await insertScan(transaction, scan, storage.traits)
+      await recordAudit(transaction, {
+        by: findAuthor(storage, caller),
+        accountId,
+        action: 'scan.submitted',
+        subject: { kind: 'scan', id },
+        after: { numbers: scan.numbers.length, scanType: scan.scanType, creditsTaken },
+        at: scan.createdAt,
+      })
+    })
     wake()
     return { jobId: id, status: 'Submitted', phoneCount: request.numbers.length }
   }
@@ -124,12 +134,12 @@ async function readScanCredits(db: Db, accountId: string): Promise<number | null
   throw new AppError('forbidden', 'the account is not authorized for one-time scans')
 }
 
-/** Deducts the credits and stores the job; both are committed by `transaction`. */
+/** Deducts the credits, which it returns, and stores the job; both are committed by `transaction`. */
 async function insertScan(
   transaction: Db,
   scan: NewScan,
   traits: Pick<EngineTraits, 'name' | 'maxParameters'>,
-): Promise<void> {
+): Promise<number> {
   const { id, accountId, numbers, createdAt } = scan
   const creditsTaken = await takeCredits(transaction, accountId, numbers.length)
   await transaction
@@ -151,6 +161,7 @@ async function insertScan(
     .execute()
   const toRow = (number: string, position: number) => ({ job_id: id, position, number })
   await insertNumbers(transaction, numbers, { traits, toRow })
+  return creditsTaken
 }
 
 const insertNumbers = insertInChunks(

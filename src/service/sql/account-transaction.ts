@@ -63,6 +63,14 @@ async function lockAccount(
   return numUpdatedRows > 0n
 }
 
+/** Of rows that several accounts have, or that no other write depends on. Is retried as the others are. */
+export function runTransaction<Result>(
+  { db, retryWhileLocked }: Pick<OpenDatabase, 'db' | 'retryWhileLocked'>,
+  work: (transaction: Transaction<Tables>) => Promise<Result>,
+): Promise<Result> {
+  return retryWhileLocked(() => db.transaction().execute(work))
+}
+
 const latestWrites = new WeakMap<Db, Promise<unknown>>()
 
 /** In a database that others lock as well, each write before it may wait for them, one after the other. */

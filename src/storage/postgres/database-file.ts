@@ -48,23 +48,21 @@ export async function writeDatabaseFile(
   })
 }
 
-/** Writes further tables to a new file. Returns their numbers of rows. */
+/** Writes further tables to a new file. */
 export async function writeTables(
   snapshot: Db,
   target: string,
   names: readonly string[],
-): Promise<readonly number[]> {
-  return await writeFile(target, async (file) => {
-    const counts: number[] = []
+): Promise<void> {
+  await writeFile(target, async (file) => {
     for (const name of names) {
       const { rows } = await sql<{ readonly column: string }>`
         select attname as column from pg_attribute
         where attrelid = ${name}::regclass and attnum > 0 and not attisdropped`.execute(snapshot)
       const columns = rows.map(({ column }) => quote(column)).join(', ')
       file.exec(`create table ${quote(name)} (${columns})`)
-      counts.push(await copyTable(snapshot, file, name))
+      await copyTable(snapshot, file, name)
     }
-    return counts
   })
 }
 
@@ -85,8 +83,8 @@ async function writeFile<Result>(
 
 const quote = (name: string) => `"${name.replaceAll('"', '""')}"`
 
-/** Returns the number of rows. Throws if what is in the file is not the same. */
-async function copyTable(snapshot: Db, file: Sqlite.Database, name: string): Promise<number> {
+/** Throws if what is in the file is not the same. */
+async function copyTable(snapshot: Db, file: Sqlite.Database, name: string): Promise<void> {
   const table = quote(name)
   const columns = file.prepare<[string], string>('select name from pragma_table_info(?)').pluck()
   const names = columns.all(name)
@@ -104,7 +102,7 @@ async function copyTable(snapshot: Db, file: Sqlite.Database, name: string): Pro
   for (const row of file.prepare<[], Record<string, unknown>>(`select * from ${table}`).iterate()) {
     found.add(row)
   }
-  if (sum.equals(found)) return sum.rows
+  if (sum.equals(found)) return
   throw new Error(
     `table ${name} is not the same as in PostgreSQL (${found.rows} of ${sum.rows} rows)`,
   )

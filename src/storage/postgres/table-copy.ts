@@ -23,7 +23,9 @@ export class RowSum {
   hash = 0n
 
   add(row: Row): void {
-    const fields = Object.entries(row).sort(([one], [other]) => (one < other ? -1 : 1))
+    const fields = Object.entries(row)
+      .map(([name, value]) => [name, Buffer.isBuffer(value) ? value.toString('base64') : value])
+      .sort(([one], [other]) => (String(one) < String(other) ? -1 : 1))
     const digest = createHash('sha256').update(JSON.stringify(fields)).digest('hex')
     this.hash = (this.hash + BigInt(`0x${digest}`)) % hashModulus
     this.rows += 1

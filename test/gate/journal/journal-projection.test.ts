@@ -13,6 +13,7 @@ it('says that the server is there when there is nothing to copy', async () => {
       claimed.push(firstSeq)
       return firstSeq
     },
+    retire: async (_origin, firstSeq) => firstSeq,
     store: () => Promise.reject(new Error('there are no records')),
     removeBefore: async () => true,
   }))

@@ -6,8 +6,8 @@ import Sqlite from 'better-sqlite3'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type Caller, noLimits } from '../../../src/domain/caller.js'
 import { DecisionIndex } from '../../../src/gate/journal/decision-index.js'
-import type { JournalOptions } from '../../../src/gate/journal/journal.js'
 import { readBeginning } from '../../../src/gate/journal/journal-beginning.js'
+import type { JournalOptions } from '../../../src/gate/journal/journal-options.js'
 import { listSegments } from '../../../src/gate/journal/journal-reader.js'
 import { journalRoutes } from '../../../src/gate/journal/journal-routes.js'
 import { Retention } from '../../../src/gate/journal/removal/retention.js'
@@ -86,6 +86,7 @@ it('says of a removed decision that it was removed', async () => {
   const [route] = journalRoutes({
     journal,
     clock: { now: () => 0 },
+    recordRead: async () => undefined,
     importedAttempts: { add: async () => undefined },
     counters: {
       attempts: { noteNotPlaced: async () => 'released', notePlaced: async () => undefined },

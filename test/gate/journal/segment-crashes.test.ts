@@ -5,11 +5,9 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { DecisionIndex } from '../../../src/gate/journal/decision-index.js'
-import {
-  listSegments,
-  readOrigin,
-  recoverJournal,
-} from '../../../src/gate/journal/journal-reader.js'
+import { readOrigin } from '../../../src/gate/journal/journal-origin.js'
+import { listSegments } from '../../../src/gate/journal/journal-reader.js'
+import { recoverJournal } from '../../../src/gate/journal/recovery/recover-journal.js'
 import { eraseFromSegment, NumberEraser } from '../../../src/gate/journal/removal/erase-records.js'
 import { Retention } from '../../../src/gate/journal/removal/retention.js'
 import { fileFault } from '../../support/failing-files.js'

@@ -20,9 +20,9 @@ import {
   JournalReader,
   type PlacedRecord,
   RecordReader,
-  recoverJournal,
   segmentPath,
 } from '../../../src/gate/journal/journal-reader.js'
+import { recoverJournal } from '../../../src/gate/journal/recovery/recover-journal.js'
 import type { JournalRecord } from '../../../src/gate/journal/segment-format.js'
 import { SegmentWriter } from '../../../src/gate/journal/segment-writer.js'
 import { fileFault } from '../../support/failing-files.js'

@@ -1,10 +1,12 @@
 /** Whether `/readyz` says so when no real call can be allowed, and why for each account. */
+
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { getListsFolder } from '../../../src/app/data-folders.js'
 import { refreshData } from '../../../src/commands/serve/data-watch.js'
 import { importList } from '../../../src/data/number-list/import/list-import.js'
+import { serverAuthor } from '../../../src/domain/caller.js'
 import type { DecisionDocument } from '../../../src/gate/decision-document.js'
 import {
   mondayNoon,
@@ -100,7 +102,7 @@ describe('whether real calls can be allowed', () => {
       '503 main: every call is blocked: us-dnc has been too old since 2026-12-24T17:00:00.001Z',
     )
     running.clock.at -= 40 * dayMs
-    await running.callgate.changeHead.acceptClock()
+    await running.callgate.changeHead.acceptClock(serverAuthor)
     await running.callgate.changeHead.refresh()
     await importNumbers('canada-dnc')
     expect(await calls()).toBe('200 main: no country is blocked')

@@ -82,8 +82,8 @@ async function report(more: Readonly<Record<string, string>> = {}): Promise<Repo
     findings: { level: string; subject: string; problem: string; fix: string }[]
   }
   expect(ended.code).toBe(exitCode)
-  // Nothing about reassigned numbers is imported here.
-  const findings = all.filter(({ subject }) => subject !== 'reassigned')
+  // Nothing about reassigned numbers is imported here, and nobody keeps the heads of the journal.
+  const findings = all.filter(({ subject }) => subject !== 'reassigned' && subject !== 'witnesses')
   return {
     code: ended.code,
     found: findings.map(({ level, subject, problem }) => `${level} ${subject}: ${problem}`),

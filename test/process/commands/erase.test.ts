@@ -85,7 +85,9 @@ it('erases beside a running server, which still blocks the number that opted out
   expect((await read(serving.url, made.id)).number).toBe(opted)
   const dry = await erase('--number', opted, '--dry-run')
   expect(dry.code).toBe(0)
-  expect(dry.out).toBe(preview.out)
+  // That somebody looked is an audit row more.
+  const withoutAudit = (out: string) => out.replace(/^reduced +\d+ audit rows.*\n/m, '')
+  expect(withoutAudit(dry.out)).toBe(withoutAudit(preview.out))
 
   const done = await erase('--number', '(212) 555-0123', '--yes', '--reason', 'request 17')
   expect(done.err).toMatch(/^erasure e[0-9a-f]{16}: the database is done/)

@@ -59,6 +59,8 @@ const optOut = (le: string) => `callgate_opt_out_enforced_seconds_bucket{${own},
 const received = (le: string) => `callgate_opt_out_receipt_seconds_bucket{${own},le="${le}"}`
 const asked = (outcome: string) =>
   `callgate_source_requests_total{${own},source="vendor",question="scrub",outcome="${outcome}"}`
+const witnessAnswered = (witness: string) =>
+  `callgate_witness_last_answer_timestamp_seconds{${own},witness="${witness}",keeper="witness"}`
 const inFuture = 100_000_000
 
 const healthy: Series = {
@@ -103,7 +105,13 @@ const healthy: Series = {
   [flushed('0.005')]: growing(66),
   [flushed('0.5')]: growing(66),
   [flushed('+Inf')]: growing(66),
+  [`callgate_journal_unsigned_seconds{${own}}`]: steady(9),
   [`callgate_journal_index_lag_records{${own}}`]: steady(10),
+  [`callgate_witness_conflict{${own},witness="w1",keeper="witness"}`]: steady(0),
+  [witnessAnswered('w1')]: growing(60),
+  [witnessAnswered('w2')]: steady(0),
+  [`callgate_witness_last_answer_timestamp_seconds{${own},witness="tsa",keeper="timestamp"}`]:
+    steady(0),
   [listState('fresh')]: steady(1),
   [listState('soon-stale')]: steady(0),
   [listState('stale')]: steady(0),
@@ -316,9 +324,21 @@ const cases: Readonly<Record<string, Case>> = {
     fires: ['CallgateJournalSlow'],
     series: { [flushed('0.005')]: steady(0) },
   },
+  'records are not signed': {
+    fires: ['CallgateJournalUnsigned'],
+    series: metric('callgate_journal_unsigned_seconds', becomes(9, 4_000)),
+  },
   'the index does not follow': {
     fires: ['CallgateIndexBehind'],
     series: metric('callgate_journal_index_lag_records', becomes(10, 50_000)),
+  },
+  'the journal was rolled back': {
+    fires: ['CallgateJournalRolledBack'],
+    series: metric('callgate_witness_conflict', becomes(0, 1)),
+  },
+  'no witness answers': {
+    fires: ['CallgateWitnessesSilent'],
+    series: { [witnessAnswered('w1')]: stops(60) },
   },
   'a list will be too old': {
     fires: ['CallgateListSoonTooOld'],

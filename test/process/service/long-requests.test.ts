@@ -71,6 +71,8 @@ const longest: Readonly<Record<string, readonly LongRequest[]>> = {
   'ebr-get': [{ query: { phoneList: text(500) } }],
   ebr: [{ json: { ebrList: records(10_000) } }],
   consents: [{ query: { number: text(1) } }],
+  audit: [{}],
+  number: [{ query: {} }],
   'ebr-remove': [{ form: { phoneList: text(10_000) } }],
   'enhanced-rnd-post': [{ json: dated }],
   'rnd-basic-post': [{ json: { Data: dated } }],
@@ -139,7 +141,8 @@ async function send(endpoint: AnyEndpoint, request: LongRequest): Promise<Respon
   const { query = {}, json, form, multipart } = request
   const fields = new FormData()
   for (const [name, value] of Object.entries(multipart ?? {})) fields.set(name, value)
-  const url = `${address.url}${endpoint.paths[0]}?${new URLSearchParams(query)}`
+  const path = endpoint.paths[0]?.replace(':number', text(1))
+  const url = `${address.url}${path}?${new URLSearchParams(query)}`
   const body =
     json === undefined ? form && new URLSearchParams(form) : (JSON.stringify(json) ?? undefined)
   return await fetch(url, {
@@ -156,6 +159,8 @@ async function send(endpoint: AnyEndpoint, request: LongRequest): Promise<Respon
 const shortLists: ReadonlySet<string> = new Set([
   // Checks of one call.
   ...['decide', 'predial-get', 'predial-post', 'decision', 'permit'],
+  // At most 200 on a page, always in a service thread.
+  'decisions',
   // The newest hundred; at most a hundred; those that an account has bought.
   ...['approvals', 'caller-id-add', 'caller-ids'],
   // What was said in one call; the rules in force, which are a few rows of a file.

@@ -1,11 +1,12 @@
 /** Every server over a PostgreSQL shows the decisions of all, also those of a server that is gone. */
-import { cpSync, readdirSync, rmSync } from 'node:fs'
+import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { readOrigin } from '../../../src/gate/journal/journal-reader.js'
+import { readOrigin } from '../../../src/gate/journal/journal-origin.js'
 import { until } from '../../e2e/asterisk/lab/until.js'
 import { type Cluster, type ClusterNode, openCluster } from '../../support/cluster.js'
 import { callgate } from '../../support/program.js'
+import { readStoredDecisions } from '../../support/stored-decisions.js'
 
 let cluster: Cluster
 let first: ClusterNode
@@ -53,10 +54,10 @@ const ship = (folder: string) => callgate(['decisions', 'ship', folder], cluster
 const folderOf = ({ name }: ClusterNode) => join(cluster.folder, name)
 
 /** Of everything that is projected, so that it is the same if and only if nothing has changed. */
-const hashRows = () =>
-  cluster.query(
-    `select count(*)::int as count, md5(string_agg(r::text, '' order by id, origin)) as hash from recorded_decisions r`,
-  )
+const readAll = async () => [
+  await readStoredDecisions(cluster.query),
+  await cluster.query('select * from recorded_outcomes order by id, origin'),
+]
 
 const readMetric = async ({ serving: { url } }: ClusterNode, name: string) => {
   const text = await (await fetch(`${url}/metrics`)).text()
@@ -80,12 +81,32 @@ it('the server that made a decision shows what another one has noted about its c
   await readProjected(second, id)
   const noted = JSON.stringify({ state: 'answered', answeredAt: 1 })
   await cluster.query(
-    `insert into recorded_decisions (id, origin, outcome) values ('${id}', 'another', '${noted}')`,
+    `insert into recorded_outcomes (id, origin, outcome) values ('${id}', 'another', '${noted}')`,
   )
   const outcome = { state: 'answered', answeredAt: '1970-01-01T00:00:00.001Z' }
   for (const on of [first, second]) {
     expect((await read(on, id)).body).toMatchObject({ id, outcome })
   }
+})
+
+it('what is judged again, and compared with a bill, are the decisions of all servers', async () => {
+  const [one, two] = [await decide(first), await decide(second, '3055550100')]
+  const [found, other] = [await readProjected(second, one.id), await readProjected(first, two.id)]
+  const shown = JSON.stringify([found, other])
+  for (const { id } of [one, two]) {
+    const { code, out, err } = await callgate(['evidence', 'replay', id], cluster.environment)
+    expect([code, err], out).toEqual([0, ''])
+    expect(out).toContain('\n1 give the same bytes\n')
+  }
+  const bill = join(cluster.folder, 'bill.csv')
+  const rows = (JSON.parse(shown) as { number: string; decidedAt: string }[]).map(
+    ({ number, decidedAt }) => `${number},${decidedAt}\n`,
+  )
+  writeFileSync(bill, `called,start\n${rows.join('')}`)
+  const args = ['evidence', 'reconcile', bill, '--account', 'sandbox', '--slack', '1s']
+  const { code, out, err } = await callgate(args, cluster.environment)
+  expect([code, err], out).toEqual([0, ''])
+  expect(out).toContain('\n0 legs have their allow by its id, 2 by number and time\n')
 })
 
 it('the journal goes on without PostgreSQL, and what it has is there afterwards', async () => {
@@ -159,16 +180,14 @@ it('every allow of a server that was killed is read on another once its folder w
   expect(shipped.code, shipped.err).toBe(0)
   expect(Number(/^\d+/.exec(shipped.out)?.[0]), shipped.out).toBeGreaterThan(0)
   for (const id of allowed) expect((await read(second, id)).status, id).toBe(200)
-  const [row] = await cluster.query(
-    `select count(*)::int as rows, count(distinct id)::int as ids from recorded_decisions where id in ('${allowed.join("','")}')`,
-  )
-  expect(row).toEqual({ rows: allowed.length, ids: allowed.length })
-  const stored = await hashRows()
+  const copied = (await readStoredDecisions(cluster.query)).map(({ id }) => id)
+  expect(copied.filter((id) => allowed.includes(id))).toEqual([...allowed].sort())
+  const stored = await readAll()
   for (const folder of [folderOf(first), copy]) {
     const again = await ship(folder)
     expect(again.out, again.err).toMatch(/^0 decisions and 0 outcomes/)
   }
-  expect(await hashRows()).toEqual(stored)
+  expect(await readAll()).toEqual(stored)
 })
 
 it('a journal that goes on from an older copy is copied from there', async () => {
@@ -201,9 +220,9 @@ it('a number is erased in the journals of all servers, and in what is copied of 
   const ids = [await call(first), await call(second)]
   for (const on of [first, second]) for (const id of ids) await readProjected(on, id)
   const hasNumber = async () =>
-    (await cluster.query(`select id from recorded_decisions where body like '%${number}%'`)).map(
-      ({ id }) => id,
-    )
+    (await readStoredDecisions(cluster.query))
+      .filter(({ body }) => body.includes(number))
+      .map(({ id }) => id)
   expect(await hasNumber()).toEqual(expect.arrayContaining(ids))
   const erased = await callgate(['erase', '--number', number, '--yes'], cluster.environment)
   expect(erased.code, erased.err).toBe(0)

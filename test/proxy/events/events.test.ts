@@ -10,8 +10,8 @@ import type { CallKind } from '../../../src/domain/mandate.js'
 import { createLogger } from '../../../src/observability/log.js'
 import { EventClient } from '../../../src/proxy/events/event-client.js'
 import { openEventServer } from '../../../src/proxy/events/event-server.js'
-import type { RunningProxy } from '../../../src/proxy/listen.js'
 import type { PlatformName } from '../../../src/proxy/platforms/platform.js'
+import type { Listener } from '../../../src/runtime/listen.js'
 import { openTestCallgate } from '../../support/test-callgate.js'
 
 const callgate = await openTestCallgate()
@@ -178,7 +178,7 @@ const cases: Readonly<Record<PlatformName, EventCase>> = {
 
 const names = Object.keys(cases) as PlatformName[]
 const speaking = names.filter((name) => name !== 'livekit')
-const servers = {} as Record<PlatformName, RunningProxy>
+const servers = {} as Record<PlatformName, Listener>
 const findOptOut = createOptOutFinder(readOptOutPhrases('config/opt-out-phrases.yaml').phrases)
 
 const open = (platform: PlatformName, gateUrl = callgate.url, callKind: CallKind = 'ai') =>

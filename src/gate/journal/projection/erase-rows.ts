@@ -5,6 +5,7 @@ import { edgeOriginMark, findEdgeAccount } from '../../../storage/cluster/edge-o
 import type { ErasureRow, Tables } from '../../../storage/tables.js'
 import { NumberEraser } from '../removal/erase-records.js'
 import type { JournalRecord } from '../segment-format.js'
+import { type BlockErasure, eraseInBlocks } from './block-rows.js'
 import { readIdInstant, toIdPrefix } from './decision-months.js'
 
 interface StoredRow {
@@ -65,13 +66,18 @@ export async function eraseArriving(
   return records.map((record) => {
     let { body } = record
     for (const { requestedAt, eraser } of erasers) {
-      if (record.at <= requestedAt) body = eraser.eraseRecord({ ...record, body }) ?? body
+      if (record.at <= requestedAt) {
+        body = withoutPadding(eraser.eraseRecord({ ...record, body })) ?? body
+      }
     }
-    return body === record.body ? record : { ...record, body: withoutPadding(body) }
+    return { ...record, body }
   })
 }
 
-const withoutPadding = (body: Buffer) => Buffer.from(body.toString().trimEnd())
+/** In the journal a record keeps its length. */
+function withoutPadding(erased: Buffer | undefined): Buffer | undefined {
+  return erased && Buffer.from(erased.toString().trimEnd())
+}
 
 function createEraser(
   erasure: Pick<ErasureRow, 'account_id' | 'includes_allowed'>,
@@ -107,10 +113,14 @@ async function eraseInJournal(
   for (let day = first; day <= last; day += msPerDay) {
     await db.transaction().execute(async (transaction) => {
       await lockJournal(transaction, origin)
+      const span = { from: day, to: day + msPerDay }
       const { rows } = await sql<StoredRow>`select id, body, outcome from recorded_decisions
-      where origin = ${origin} and id >= ${toIdPrefix(day)} and id < ${toIdPrefix(day + msPerDay)}
+      where origin = ${origin} and id >= ${toIdPrefix(span.from)} and id < ${toIdPrefix(span.to)}
       and (body ~ ${pattern} or outcome ~ ${pattern})`.execute(transaction)
       for (const row of rows) await eraseRow(transaction, origin, { row, eraser })
+      await eraseOutcomes(transaction, origin, { ...span, pattern, eraser })
+      const erase = (body: Buffer) => withoutPadding(eraser.eraseDecision(body))
+      await eraseInBlocks(transaction, origin, { ...span, erase })
     })
   }
 }
@@ -126,7 +136,10 @@ async function findSpan(
   origin: string,
 ): Promise<readonly [first: number, last: number]> {
   const { rows } = await sql<{ readonly first: string | null; readonly last: string | null }>`
-    select min(id) as first, max(id) as last from recorded_decisions where origin = ${origin}`.execute(
+    select min(first) as first, max(last) as last from (
+      select min(id) as first, max(id) as last from recorded_decisions where origin = ${origin} union all
+      select min(id), max(id) from recorded_outcomes where origin = ${origin} union all
+      select min(first_id), max(last_id) from decision_blocks where origin = ${origin}) as spans`.execute(
     db,
   )
   const [first, last] = [rows[0]?.first, rows[0]?.last].map((id) => readIdInstant(id ?? ''))
@@ -141,15 +154,41 @@ async function eraseRow(
   const [body, outcome] = [row.body, row.outcome].map((text) =>
     text === null ? undefined : Buffer.from(text),
   )
-  const erasedBody = body && eraser.eraseDecision(body)
+  const erasedBody = body && withoutPadding(eraser.eraseDecision(body))
   const erasedOutcome = outcome && eraser.eraseText(outcome)
   await db
     .updateTable('recorded_decisions')
     .set({
-      ...(erasedBody && { body: withoutPadding(erasedBody).toString() }),
+      ...(erasedBody && { body: erasedBody.toString() }),
       outcome: erasedOutcome?.toString() ?? null,
     })
     .where('origin', '=', origin)
     .where('id', '=', row.id)
     .execute()
+}
+
+async function eraseOutcomes(
+  db: Kysely<Tables>,
+  origin: string,
+  {
+    from,
+    to,
+    pattern,
+    eraser,
+  }: Pick<BlockErasure, 'from' | 'to'> & {
+    readonly pattern: string
+    readonly eraser: NumberEraser
+  },
+): Promise<void> {
+  const { rows } = await sql<{ readonly id: string; readonly outcome: string }>`
+    select id, outcome from recorded_outcomes where origin = ${origin}
+    and id >= ${toIdPrefix(from)} and id < ${toIdPrefix(to)} and outcome ~ ${pattern}`.execute(db)
+  for (const { id, outcome } of rows) {
+    await db
+      .updateTable('recorded_outcomes')
+      .set({ outcome: eraser.eraseText(Buffer.from(outcome)).toString() })
+      .where('origin', '=', origin)
+      .where('id', '=', id)
+      .execute()
+  }
 }

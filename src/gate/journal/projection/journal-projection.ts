@@ -7,8 +7,9 @@ import { monotonicSeconds, systemClock } from '../../../runtime/runtime.js'
 import { runInThread, type ThreadWork } from '../../../runtime/thread.js'
 import { openDatabaseInThread } from '../../../storage/engine.js'
 import type { ThreadStorageSettings } from '../../../storage/open-database.js'
-import { readBeginning } from '../journal-beginning.js'
-import { JournalReader, listSegments, readOrigin } from '../journal-reader.js'
+import { readBeginning, readFormerOrigins } from '../journal-beginning.js'
+import { hashOriginName, readOrigin } from '../journal-origin.js'
+import { JournalReader, listSegments } from '../journal-reader.js'
 import { findCutoff } from '../removal/retention.js'
 import { DecisionStore } from './decision-store.js'
 
@@ -33,7 +34,23 @@ export interface ProjectionProgress {
 }
 
 /** Where records are copied to; see {@link DecisionStore}. */
-export type RecordStore = Pick<DecisionStore, 'claim' | 'store' | 'removeBefore'>
+export type RecordStore = Pick<DecisionStore, 'claim' | 'retire' | 'store' | 'removeBefore'>
+
+/** Claims a journal as {@link DecisionStore.claim} does. What is stored of it under its former name stays there. */
+export async function claimJournal(
+  store: Pick<RecordStore, 'claim' | 'retire'>,
+  folder: string,
+  origin: string,
+  notStoredSeq?: number,
+): Promise<number> {
+  let { firstSeq } = readBeginning(folder)
+  const former = readFormerOrigins(folder).at(-1)
+  if (former) {
+    const formerOrigin = hashOriginName(former.origin).toString('hex')
+    firstSeq = await store.retire(formerOrigin, firstSeq, notStoredSeq)
+  }
+  return await store.claim(origin, firstSeq, notStoredSeq)
+}
 
 /** Others wait for a removal, which somebody who reads for long holds up. */
 const retryRemovalSeconds = 60
@@ -61,10 +78,11 @@ export class JournalProjection {
       const store = this.#store
       this.#reader ??= await this.#openReader(store, notStoredSeq)
       const records = this.#reader.read(lastSeq)
+      let { nextSeq } = this.#reader
       if (records.length > 0) await store.store({ origin: this.#origin, records })
-      else await store.claim(this.#origin, this.#reader.nextSeq)
+      else nextSeq = await this.#claimAgain(store, nextSeq)
       await this.#removeExpired(store)
-      return { nextSeq: this.#reader.nextSeq }
+      return { nextSeq }
     } catch (cause) {
       // What was stored is known only there.
       this.#closeReader()
@@ -74,8 +92,16 @@ export class JournalProjection {
 
   async #openReader(store: RecordStore, notStoredSeq: number | undefined): Promise<JournalReader> {
     const { folder } = this.#options
-    const { firstSeq } = readBeginning(folder)
-    return new JournalReader(folder, await store.claim(this.#origin, firstSeq, notStoredSeq))
+    const nextSeq = await claimJournal(store, folder, this.#origin, notStoredSeq)
+    return new JournalReader(folder, nextSeq)
+  }
+
+  /** A database that was restored from a copy without decisions does not know the journal: they are copied again. */
+  async #claimAgain(store: RecordStore, nextSeq: number): Promise<number> {
+    const stored = await store.claim(this.#origin, readBeginning(this.#options.folder).firstSeq)
+    if (stored >= nextSeq) return nextSeq
+    this.#closeReader()
+    return stored
   }
 
   async #removeExpired(store: RecordStore): Promise<void> {

@@ -5,7 +5,7 @@
 import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs'
 import { moveIntoPlace } from '../../../runtime/folders.js'
 import type { DecisionDocument, FindingDocument } from '../../decision-document.js'
-import { chunkBytes } from '../journal-reader.js'
+import { chunkBytes, type PlacedRecord } from '../journal-reader.js'
 import { compressSegment, isCompressed, SegmentFile, writeAt } from '../segment-file.js'
 import {
   checksumSeedOf,
@@ -77,9 +77,18 @@ export class NumberEraser {
   /** As {@link NumberEraser.eraseDecision}, for a record of any kind. */
   eraseRecord({ kind, body }: JournalRecord): Buffer | undefined {
     if (kind === 'decision' || kind === 'amendment') return this.eraseDecision(body)
-    const isText = kind === 'outcome' || kind === 'audit' || kind === 'receipt'
-    return isText && this.mayHaveNumber(body) ? this.eraseText(body) : undefined
+    const isOfAccount = kind === 'audit' || kind === 'receipt'
+    if (!isOfAccount && kind !== 'outcome') return undefined
+    if (!this.mayHaveNumber(body)) return undefined
+    const { accountId } = this.#erasure
+    if (isOfAccount && accountId !== undefined && readAccountId(body) !== accountId) return undefined
+    return this.eraseText(body)
   }
+}
+
+function readAccountId(body: Buffer): string {
+  const { accountId }: { readonly accountId: string } = JSON.parse(body.toString())
+  return accountId
 }
 
 /** As it is dialed or written, in UTF-8 read as Latin-1; not within a longer number or an id. */
@@ -124,23 +133,23 @@ function removeLinks(name: string, value: unknown): unknown {
 
 /**
  * Nothing may be written to the segment anymore. Replaces it, in the form that it has, if it has the number; before
- * that, `onChange` is told the numbers of the records that are changed.
+ * that, `onChange` gets the records that are changed, as they will be.
  */
 export function eraseFromSegment(
   path: string,
   firstSeq: number,
   eraser: NumberEraser,
-  onChange: (seqs: readonly number[]) => void = () => undefined,
+  onChange: (records: readonly PlacedRecord[]) => void = () => undefined,
 ): void {
   const source = new SegmentFile(path)
   const aside = `${path.replace(/\.gz$/, '')}.erased`
   let target: number | undefined
-  const changed: number[] = []
+  const changed: PlacedRecord[] = []
   try {
     for (let offset = 0, end = 0; ; offset = end) {
       const chunk = source.read(offset, chunkBytes)
       if (chunk.length === 0) break
-      const part = eraseFromChunk(chunk, { isFirst: offset === 0, firstSeq, eraser, changed })
+      const part = eraseFromChunk(chunk, { start: offset, firstSeq, eraser, changed })
       end = offset + part.bytes.length
       if (part.isChanged) target ??= copyStart(source, aside, offset)
       if (target !== undefined) writeAt(target, part.bytes, offset)
@@ -174,12 +183,12 @@ function copyStart(source: SegmentFile, aside: string, end: number): number {
 }
 
 interface ChunkContext {
-  /** Whether it begins with the header. */
-  readonly isFirst: boolean
+  /** Where it begins in the segment; the first one has the header. */
+  readonly start: number
   readonly firstSeq: number
   readonly eraser: NumberEraser
-  /** Gets the numbers of the records that are changed. */
-  readonly changed: number[]
+  /** Gets the records that are changed. */
+  readonly changed: PlacedRecord[]
 }
 
 /**
@@ -188,7 +197,7 @@ interface ChunkContext {
  */
 function eraseFromChunk(
   chunk: Buffer,
-  { isFirst, firstSeq, eraser, changed }: ChunkContext,
+  { start, firstSeq, eraser, changed }: ChunkContext,
 ): { readonly bytes: Buffer; readonly isChanged: boolean } {
   const checksumSeed = checksumSeedOf(firstSeq)
   const mayHaveNumber = eraser.mayHaveNumber(chunk)
@@ -199,7 +208,7 @@ function eraseFromChunk(
     content.copy(bytes, offset)
     isChanged = true
   }
-  let end = isFirst ? headerBytes : 0
+  let end = start === 0 ? headerBytes : 0
   for (let offset = end; offset < chunk.length; ) {
     const frame = decodeFrame(chunk, offset, checksumSeed)
     if (frame === undefined) {
@@ -210,7 +219,7 @@ function eraseFromChunk(
       replace(eraser.eraseText(bytes.subarray(end, offset)), end)
       const body = eraser.eraseRecord(frame.record)
       if (body && !body.equals(frame.record.body)) {
-        changed.push(frame.record.seq)
+        changed.push({ ...frame.record, body, segment: firstSeq, offset: start + offset })
         replace(withBody(chunk.subarray(offset, frame.end), body, checksumSeed), offset)
       }
     }

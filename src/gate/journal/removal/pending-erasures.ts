@@ -85,9 +85,14 @@ export class PendingErasures {
   #eraseFrom(firstSeq: number, { id, eraser }: StartedErasure): void {
     const found = listSegments(this.#folder).find((segment) => segment.firstSeq === firstSeq)
     if (found === undefined) return
-    eraseFromSegment(found.path, firstSeq, eraser, (seqs) =>
-      addChangedRecords(this.#folder, id, seqs),
-    )
+    eraseFromSegment(found.path, firstSeq, eraser, (records) => {
+      addChangedRecords(
+        this.#folder,
+        id,
+        records.map(({ seq }) => seq),
+      )
+      this.#index?.erase(records)
+    })
   }
 
   #finish(): FinishedErasure | undefined {
@@ -95,6 +100,7 @@ export class PendingErasures {
     if (started) {
       const { eraser } = started
       this.#index?.eraseCarriedOver(eraser.number, (body) => eraser.eraseDecision(body))
+      this.#index?.flush()
     }
     this.#started = undefined
     this.#pending.shift()

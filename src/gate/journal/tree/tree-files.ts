@@ -4,7 +4,7 @@
  * fewer, `<number>.p/<width>`, as they were when the newest checkpoint was signed. A hash of level L + 1 is the root of a
  * full tile of level L.
  */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DataFileError, getErrorCode } from '../../../errors.js'
 import { ensureFolder } from '../../../runtime/folders.js'
@@ -24,6 +24,14 @@ export const treeFolder = (journalFolder: string): string => join(journalFolder,
 export const checkpointPath = (folder: string): string => join(folder, 'checkpoint')
 /** Of the key that checks the signatures of this log, for those who read it. */
 export const verifierKeyPath = (folder: string): string => join(folder, 'key')
+
+/** The newest head with the signatures of witnesses. */
+export const cosignedPath = (folder: string): string => join(folder, 'cosigned')
+/** Of time stamps of heads. */
+export const timestampsPath = (folder: string): string => join(folder, 'timestamps')
+/** The last heads and the keys of the names that the journal had before, in a folder for each. */
+export const formerPath = (folder: string): string => join(folder, 'former')
+const evidenceNames = ['cosigned', 'timestamps', 'former']
 
 /** Groups of three digits, all but the last after an `x`; `width` is that of a partial tile. */
 export function tilePath(
@@ -135,12 +143,17 @@ export function hashAll(hashes: Buffer): Buffer {
 /** Copies the tree of the newest checkpoint, which may be replaced meanwhile; nothing if there is none. */
 export function copyTree(folder: string, target: string): void {
   if (!existsSync(checkpointPath(folder))) return
+  ensureFolder(target)
+  // Before the checkpoint, so that the copy has no larger head than its own.
+  for (const name of evidenceNames) {
+    const path = join(folder, name)
+    if (existsSync(path)) cpSync(path, join(target, name), { recursive: true })
+  }
   const signed = readFileSync(checkpointPath(folder), 'utf8')
   const { size } = parseCheckpoint(signed)
   const reader = new TreeReader(folder, size)
   const kinds: TileKind[] = ['entries']
   for (let level = 0; countOf(level, size) > 0; level += 1) kinds.push(level)
-  ensureFolder(target)
   for (const kind of kinds) {
     for (let number = 0; number * tileWidth < countOf(kind, size); number += 1) {
       const width = Math.min(tileWidth, countOf(kind, size) - number * tileWidth)

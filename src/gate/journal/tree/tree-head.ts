@@ -16,7 +16,7 @@ import {
   type SigningKey,
   type VerifierKey,
 } from '../../../transparency/signed-note.js'
-import { readOriginName } from '../journal-reader.js'
+import { readOriginName } from '../journal-origin.js'
 import { checkpointPath, TreeReader, treeFolder, verifierKeyPath } from './tree-files.js'
 
 const restoreAdvice = 'Restore it from a backup'
@@ -43,20 +43,22 @@ export function openSigningKey(journalFolder: string, keyPath: string): SigningK
   const checkpoint = checkpointPath(treeFolder(journalFolder))
   const hasKey = existsSync(keyPath)
   if (!existsSync(checkpoint)) {
-    if (!hasKey) return createKey(name, journalFolder, keyPath)
+    if (!hasKey) return createKey(journalFolder, keyPath, emptyHead(name))
     const rule = 'the signed tree of the journal is missing, although the key that signs it exists'
     throw new DataFileError(checkpoint, `${rule}. ${restoreAdvice}`)
   }
   if (hasKey) return readSigningKey(name, keyPath)
   // Nothing was signed before the key was on disk.
   if (/^.*\n0\n/.test(readFileSync(checkpoint, 'utf8'))) {
-    return createKey(name, journalFolder, keyPath)
+    return createKey(journalFolder, keyPath, emptyHead(name))
   }
   const rule = 'the key that signs the journal is missing'
-  throw new DataFileError(keyPath, `${rule}. ${restoreAdvice}`)
+  const advice = `${restoreAdvice}, or make another: callgate evidence new-origin --because <what happened>`
+  throw new DataFileError(keyPath, `${rule}. ${advice}`)
 }
 
-function readSigningKey(name: string, path: string): SigningKey {
+/** Throws {@link DataFileError} if there is no key of Ed25519 in the file. */
+export function readSigningKey(name: string, path: string): SigningKey {
   try {
     return createSigningKey(name, 'signer', createPrivateKey(readFileSync(path)))
   } catch (cause) {
@@ -66,18 +68,24 @@ function readSigningKey(name: string, path: string): SigningKey {
   }
 }
 
-function createKey(name: string, journalFolder: string, path: string): SigningKey {
+/** Makes a key for a journal whose tree has this head, and signs it. */
+export function createKey(journalFolder: string, path: string, head: Checkpoint): SigningKey {
   const { privateKey } = generateKeyPairSync('ed25519')
-  const key = createSigningKey(name, 'signer', privateKey)
+  const key = createSigningKey(head.origin, 'signer', privateKey)
   const folder = treeFolder(journalFolder)
   ensureFolder(folder)
   replaceFile(verifierKeyPath(folder), `${formatVerifierKey(key)}\n`)
-  writeCheckpoint(folder, { origin: name, size: 0, root: computeRoot(0, noNode) }, key)
+  writeCheckpoint(folder, head, key)
   replaceFile(path, toPem(privateKey))
   return key
 }
 
 const noNode = () => Buffer.alloc(0)
+const emptyHead = (origin: string): Checkpoint => ({
+  origin,
+  size: 0,
+  root: computeRoot(0, noNode),
+})
 const toPem = (key: KeyObject) => key.export({ format: 'pem', type: 'pkcs8' }).toString()
 
 /** It is on disk when this returns, and only then may anybody see it. */

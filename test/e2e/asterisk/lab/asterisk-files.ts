@@ -34,6 +34,8 @@ export interface LabConfiguration {
   readonly trunks: ReadonlyMap<string, number>
   readonly globals: Readonly<Record<string, string>>
   readonly extensions: string
+  /** Whether it writes `log/cdr-csv/Master.csv`. */
+  readonly writesCallRecords: boolean
 }
 
 /** SIP header with which the lab's caller says in which context its call comes in. */
@@ -48,8 +50,8 @@ const recipes = join(projectRoot, 'config/asterisk')
 
 export function writeConfiguration(configuration: LabConfiguration): void {
   const { folder } = configuration
-  for (const name of ['etc', 'var', 'db', 'spool/outgoing', 'spool/tmp', 'run', 'log', 'cache'])
-    mkdirSync(join(folder, name), { recursive: true })
+  const folders = ['etc', 'var', 'db', 'spool/outgoing', 'spool/tmp', 'run', 'log/cdr-csv', 'cache']
+  for (const name of folders) mkdirSync(join(folder, name), { recursive: true })
   if (!existsSync(join(folder, 'etc/callgate'))) symlinkSync(recipes, join(folder, 'etc/callgate'))
   const files: Readonly<Record<string, string>> = {
     'asterisk.conf': asteriskConf(configuration),
@@ -59,6 +61,8 @@ export function writeConfiguration(configuration: LabConfiguration): void {
     'manager.conf': managerConf(configuration),
     'stasis.conf': '[declined_message_types]\n#include "callgate/stasis.conf"\n',
     'logger.conf': '[general]\n[logfiles]\nmessages.log => notice,warning,error\n',
+    'cdr.conf':
+      '[general]\nenable = yes\n[csv]\nusegmtime = yes\nloguniqueid = yes\nloguserfield = yes\n',
     'rtp.conf': '[general]\nrtpstart = 20000\nrtpend = 32000\nstrictrtp = no\n',
     'pjsip.conf': pjsipConf(configuration),
     'extensions.conf': extensionsConf(configuration),
@@ -161,8 +165,9 @@ const modules: readonly string[] = [
 ]
 const newerModules = ['res_websocket_client', 'res_stasis_broadcast', 'app_stasis_broadcast']
 
-function modulesConf({ version }: LabConfiguration): string {
-  const wanted = version === 16 ? modules : [...newerModules, ...modules]
+function modulesConf({ version, writesCallRecords }: LabConfiguration): string {
+  const more = [...(writesCallRecords ? ['cdr_csv'] : []), ...(version === 16 ? [] : newerModules)]
+  const wanted = [...more, ...modules]
   const lines = wanted.map((name) => `load = ${name}.so\n`)
   return `[modules]\nautoload = no\n${lines.join('')}`
 }

@@ -28,6 +28,8 @@ export interface AsteriskOptions {
   readonly callerContexts?: readonly string[]
   /** PJSIP endpoints that are trunks; `trunk`, `trunk-ai` and `trunk-manual` unless given. */
   readonly trunks?: readonly string[]
+  /** Whether it writes `log/cdr-csv/Master.csv`. */
+  readonly writesCallRecords?: boolean
 }
 
 export interface AriReply {
@@ -74,6 +76,7 @@ export async function startAsterisk(options: AsteriskOptions): Promise<AsteriskS
     harness: { username: labUser, secret: labPassword },
     callerContexts: [...new Set([...recipeContexts, ...(options.callerContexts ?? [])])],
     extensions: options.extensions ?? '',
+    writesCallRecords: options.writesCallRecords === true,
   })
   const server = new AsteriskServer(options.version, {
     folder,

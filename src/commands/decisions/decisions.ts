@@ -1,28 +1,30 @@
-/** `callgate decisions ...`: the decisions of servers that are gone, for the others over their PostgreSQL. */
+/** `callgate decisions ...`: searches decisions; and those of servers that are gone, for the others over their PostgreSQL. */
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
-import type { AppContext } from '../app/app-context.js'
-import { giveUpJournal, shipJournal } from '../app/journal/ship-journal.js'
-import { formatInstant } from '../domain/time/dates.js'
-import { DataFileError } from '../errors.js'
-import { DecisionStore } from '../gate/journal/projection/decision-store.js'
-import { findEdgeAccount } from '../storage/cluster/edge-origins.js'
-import { readConnectedSchemas } from '../storage/postgres/schema-locks.js'
-import { lockServing } from '../storage/sqlite.js'
-import type { JournalRow } from '../storage/tables.js'
-import { withAppContext } from './account-command.js'
+import type { AppContext } from '../../app/app-context.js'
+import { giveUpJournal, shipJournal } from '../../app/journal/ship-journal.js'
+import { formatInstant } from '../../domain/time/dates.js'
+import { DataFileError } from '../../errors.js'
+import { DecisionStore } from '../../gate/journal/projection/decision-store.js'
+import { findEdgeAccount } from '../../storage/cluster/edge-origins.js'
+import { readConnectedSchemas } from '../../storage/postgres/schema-locks.js'
+import { lockServing } from '../../storage/sqlite.js'
+import type { JournalRow } from '../../storage/tables.js'
+import { withAppContext } from '../account-command.js'
 import {
   CommandFailure,
   formatTable,
   loadCommandSettings,
   type RegisterCommand,
-} from './command.js'
+} from '../command.js'
+import { registerDecisionSearch } from './search-decisions.js'
 
 export const registerDecisions: RegisterCommand = (program, terminal) => {
   const decisions = program
     .command('decisions')
-    .description('decisions of all servers in PostgreSQL')
+    .description('search decisions; and the journals of all servers in PostgreSQL')
+  registerDecisionSearch(decisions, terminal)
   decisions
     .command('list')
     .description('the journals of all servers: when each was last seen, and how far it is copied')

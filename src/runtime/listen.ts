@@ -2,7 +2,7 @@
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-export interface RunningProxy {
+export interface Listener {
   /** `http://host:port`, without a slash at the end. */
   readonly url: string
   /** Waits for the requests in progress, then cuts them off. */
@@ -16,7 +16,7 @@ const closeGraceMs = 10_000
 export async function listenOn(
   server: Server,
   { host, port }: { readonly host: string; readonly port: number },
-): Promise<RunningProxy> {
+): Promise<Listener> {
   server.maxConnections = maxConnections
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

@@ -1,10 +1,12 @@
 /** Copies of a journal that a server may be writing to. */
 import { constants, copyFileSync, existsSync, readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { getErrorCode } from '../../errors.js'
-import { beginningPath } from './journal-beginning.js'
-import { JournalReader, listSegments, readOrigin, recoverJournal } from './journal-reader.js'
-import { copyTree, treeFolder } from './tree/tree-files.js'
+import { getErrorCode } from '../../../errors.js'
+import { beginningPath, formerOriginsPath } from '../journal-beginning.js'
+import { readOrigin } from '../journal-origin.js'
+import { JournalReader, listSegments } from '../journal-reader.js'
+import { copyTree, treeFolder } from '../tree/tree-files.js'
+import { recoverJournal } from './recover-journal.js'
 
 export interface JournalExtent {
   /** Of the oldest record. */
@@ -30,6 +32,8 @@ export function copyJournal(folder: string, target: string): JournalExtent {
   // After the segments: the first ones may be removed meanwhile, and the copy may have more of them.
   const beginning = beginningPath(folder)
   if (existsSync(beginning)) copyFileSync(beginning, beginningPath(target))
+  const former = formerOriginsPath(folder)
+  if (existsSync(former)) copyFileSync(former, formerOriginsPath(target))
   // What they say was changed may not be changed in the copy, but nothing else is.
   for (const name of readdirSync(folder).filter((one) => one.endsWith('.changed'))) {
     copyFileSync(join(folder, name), join(target, name))

@@ -1,0 +1,150 @@
+/** The endpoint that lists the decisions of an account. */
+import { z } from 'zod'
+import {
+  callKinds,
+  maxReferenceLength,
+  type ReasonCode,
+  reasonTexts,
+} from '../../domain/decision.js'
+import { formatInstant } from '../../domain/time/dates.js'
+import { defineEndpoint, type Reply, type StreamedReply } from '../endpoint.js'
+import { fields, instant, optionalEnum, optionalId, optionalText } from '../fields.js'
+import {
+  type DecisionRecordBody,
+  decisionRecordSchema,
+  instant as instantText,
+} from './decision-body.js'
+import { csvHeader, toCsvLine } from './decision-csv.js'
+
+const maxLimit = 200
+const defaultLimit = 50
+/** Of one answer as CSV. */
+export const maxCsvDecisions = 10_000
+
+export const vias = ['http', 'predial', 'asterisk', 'check'] as const
+
+const oneOf = <const Word extends string>(words: readonly Word[]) =>
+  z.enum(words, `must be one of ${words.join(', ')}`).optional()
+
+const searchFields = fields({
+  number: z
+    .string()
+    .regex(/^\d{2,15}$/, 'must be ten digits, or those of a service code')
+    .optional(),
+  from: instant.optional().describe('The earliest instant'),
+  to: instant.optional().describe('The first instant that is too late'),
+  decision: oneOf(['allow', 'block']),
+  reason: oneOf(Object.keys(reasonTexts) as ReasonCode[]),
+  kind: oneOf(callKinds),
+  project: optionalId.describe(
+    'Code of a project; the decisions without project and campaign are of the Master Project',
+  ),
+  via: oneOf(vias).describe('How the decision was asked for'),
+  reference: optionalText(maxReferenceLength).describe('Exactly this one'),
+  key: optionalText(64).describe('Id of an API key'),
+  cursor: optionalText(200).describe('Of the page before, with the same filters'),
+  limit: z
+    .string()
+    .regex(/^\d{1,3}$/, `must be a whole number from 1 to ${maxLimit}`)
+    .transform(Number)
+    .refine((count) => count >= 1 && count <= maxLimit, {
+      error: `must be a whole number from 1 to ${maxLimit}`,
+    })
+    .default(defaultLimit)
+    .describe(`How many on a page at most; as CSV, pages follow each other`),
+  output: optionalEnum(['json', 'csv'], 'json'),
+})
+
+const request = searchFields.transform(
+  ({ cursor, limit, output, kind, project, key, ...filter }, context) => {
+    const { from, to } = filter
+    if (from !== undefined && to !== undefined && from >= to) {
+      const rule = 'must be after from'
+      context.addIssue({ code: 'custom', path: ['to'], message: rule, input: formatInstant(to) })
+    }
+    return {
+      filter: { ...filter, callKind: kind, projectId: project, keyId: key },
+      cursor,
+      limit,
+      output,
+    }
+  },
+)
+
+export type DecisionSearchRequest = z.output<typeof request>
+
+const page = z.object({
+  decisions: z.array(decisionRecordSchema).readonly().describe('Newest first, without what-ifs'),
+  nextCursor: z
+    .string()
+    .optional()
+    .describe(
+      'For the next page; absent after the last one. A page with fewer decisions than its limit, or none, may have one: ' +
+        'more would have taken too long',
+    ),
+  searchedBackTo: instantText
+    .optional()
+    .describe('All decisions after it were searched; present if nextCursor is'),
+  completeUntil: instantText.describe(
+    'Of the decisions recorded before it, none is missing; later ones may be',
+  ),
+  removedBefore: instantText
+    .optional()
+    .describe('Older decisions were removed after journal.keepYears'),
+})
+
+export type DecisionSearchBody = z.output<typeof page>
+
+/** Pages of decisions, which are read while the ones before are sent. */
+export interface DecisionExport {
+  readonly pages: AsyncIterable<readonly DecisionRecordBody[]>
+  /** Where another one would begin, once all pages have been read; absent if these are all decisions. */
+  readonly getNextCursor: () => string | undefined
+}
+
+const nextCursorHeader = 'X-Callgate-Next-Cursor'
+
+export const searchDecisionsEndpoint = defineEndpoint<
+  DecisionSearchRequest,
+  DecisionSearchBody | DecisionExport
+>({
+  name: 'decisions',
+  summary:
+    'The decisions of the account, newest first, a page at a time, only those that the key may ask for. With output=csv, ' +
+    `up to ${maxCsvDecisions.toLocaleString('en')} in one answer.`,
+  spec: 'the gate',
+  method: 'GET',
+  paths: ['/v1/decisions'],
+  accepts: ['query'],
+  usesServiceThread: 'always',
+  keyAlsoIn: [],
+  rights: ['decide'],
+  // Without a project it finds those of all that the key may use.
+  scopes: ({ filter: { projectId } }) => (projectId === undefined ? [] : [{ projectId }]),
+  callKind: ({ filter }) => filter.callKind,
+  request,
+  response: page,
+  replyTypes: ['application/json', 'text/csv'],
+  replyHeaders: {
+    [nextCursorHeader]:
+      'With output=csv, a trailer: the cursor of the next answer if this one does not have all decisions',
+  },
+  errors: 'problem',
+  encode: (answer) => ('pages' in answer ? streamCsv(answer) : ({ json: answer } satisfies Reply)),
+})
+
+function streamCsv({ pages, getNextCursor }: DecisionExport): StreamedReply {
+  async function* writeParts() {
+    yield csvHeader
+    for await (const decisions of pages) yield decisions.map(toCsvLine).join('')
+  }
+  return {
+    parts: writeParts(),
+    contentType: 'text/csv; charset=utf-8',
+    trailerNames: [nextCursorHeader],
+    trailers: () => {
+      const cursor = getNextCursor()
+      return cursor === undefined ? {} : { [nextCursorHeader]: cursor }
+    },
+  }
+}

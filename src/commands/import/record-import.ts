@@ -1,0 +1,49 @@
+/** Rows of the audit table about imports, which are files: who imported what. Which list a server uses is recorded when it does. */
+import { existsSync } from 'node:fs'
+import type { Command } from 'commander'
+import type { Settings } from '../../config/settings.js'
+import { splitListName } from '../../data/number-list/list-names.js'
+import { getErrorMessage } from '../../errors.js'
+import { systemClock } from '../../runtime/runtime.js'
+import { runTransaction } from '../../service/sql/account-transaction.js'
+import { recordAudit } from '../../storage/audit/audit-log.js'
+import { resolveDatabasePath } from '../../storage/database-files.js'
+import { withAppContext } from '../account-command.js'
+import { CommandFailure } from '../command.js'
+
+export interface RecordedImport {
+  readonly action: 'data.imported' | 'list.rolled-back'
+  /** Of a list or a feed. */
+  readonly name: string
+  readonly after: object
+}
+
+/**
+ * Does nothing before the first start, which makes the database. Throws {@link CommandFailure} if the row cannot be stored: what was
+ * imported stays.
+ */
+export async function recordImport(
+  command: Command,
+  { storage, dataDir }: Settings,
+  { action, name, after }: RecordedImport,
+): Promise<void> {
+  if (storage.engine === 'sqlite' && !existsSync(resolveDatabasePath(dataDir))) return
+  try {
+    await withAppContext(command, ({ storage }) =>
+      runTransaction(storage, (transaction) =>
+        recordAudit(transaction, {
+          by: storage.author,
+          accountId: splitListName(name).owner,
+          action,
+          subject: { kind: 'import', id: name },
+          after,
+          at: systemClock.now(),
+        }),
+      ),
+    )
+  } catch (cause) {
+    throw new CommandFailure(
+      `${name} was imported, but who did it could not be recorded: ${getErrorMessage(cause)}`,
+    )
+  }
+}

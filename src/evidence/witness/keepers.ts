@@ -1,0 +1,154 @@
+/** Those that keep heads: C2SP witnesses, files on other volumes, and receivers of webhooks. */
+import { open } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { missingFileStamp, readFileStampInBackground, syncFolder } from '../../runtime/folders.js'
+import { openCheckpoint } from '../../transparency/checkpoint.js'
+import {
+  type NoteSignature,
+  parseNote,
+  type VerifierKey,
+  verifySignatures,
+} from '../../transparency/signed-note.js'
+import { formatAddCheckpoint } from './add-checkpoint.js'
+import { type Head, HeadConflict } from './head.js'
+import { describeAnswer, post } from './post.js'
+
+/** What came of sending a head. */
+export interface Sent {
+  /** Whether the keeper was asked at all. */
+  readonly isAsked: boolean
+  readonly cosignature?: NoteSignature
+}
+
+const asked: Sent = { isAsked: true }
+
+export interface HeadKeeper {
+  /** Whether it finds out that a journal was rolled back. */
+  readonly remembers: boolean
+  /** Whether a head that it was sent may be sent again, to see that it still answers. */
+  readonly repeats: boolean
+  /** Resolves once it has the head. Rejects with {@link HeadConflict} if it has one that the journal does not go on from. */
+  send(head: Head): Promise<Sent>
+}
+
+export class WitnessKeeper implements HeadKeeper {
+  readonly remembers = true
+  readonly repeats = true
+  readonly #url: string
+  readonly #key: VerifierKey
+  /** What it has, as far as is known. */
+  #size = 0
+
+  constructor(url: string, key: VerifierKey) {
+    this.#url = `${url}/add-checkpoint`
+    this.#key = key
+  }
+
+  async send(head: Head): Promise<Sent> {
+    return (await this.#trySend(head)) ?? (await this.#trySend(head)) ?? this.#giveUp()
+  }
+
+  #giveUp(): never {
+    throw new Error(`it says that it has ${this.#size} records, and refuses a proof from there`)
+  }
+
+  /** `undefined` if it has another size than was thought. */
+  async #trySend(head: Head): Promise<Sent | undefined> {
+    if (this.#size > head.size) throw new HeadConflict(this.#size, head)
+    const body = formatAddCheckpoint({
+      oldSize: this.#size,
+      path: head.prove(this.#size),
+      checkpoint: head.signed,
+    })
+    const answer = await post(this.#url, 'text/plain; charset=utf-8', body)
+    const text = answer.body.toString('utf8')
+    if (answer.status === 409) {
+      const size = /^(0|[1-9]\d{0,14})\n?$/.exec(text)?.[1]
+      if (size === undefined) throw new Error(describeAnswer(answer))
+      this.#size = Number(size)
+      return undefined
+    }
+    if (answer.status === 422) throw new HeadConflict(this.#size, head)
+    if (answer.status !== 200) throw new Error(describeAnswer(answer))
+    const cosignature = this.#findCosignature(head, text)
+    this.#size = head.size
+    return { isAsked: true, cosignature }
+  }
+
+  #findCosignature({ note }: Head, lines: string): NoteSignature {
+    const { text, signatures } = parseNote(`${note.text}\n${lines}`)
+    for (const signature of signatures) {
+      const verified = verifySignatures({ text, signatures: [signature] }, [this.#key])
+      if (verified.length > 0) return signature
+    }
+    throw new Error(`its answer is not signed with the key of ${this.#key.name}`)
+  }
+}
+
+/** Several megabytes a day are appended, of which the last are read. */
+const tailBytes = 65_536
+
+/** Appends heads to a file. Its folder must exist, since it may be where another volume is to be mounted. */
+export class FileKeeper implements HeadKeeper {
+  readonly remembers = true
+  readonly repeats = true
+  readonly #path: string
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  async send(head: Head): Promise<Sent> {
+    const isNew = (await readFileStampInBackground(this.#path)) === missingFileStamp
+    const file = await open(this.#path, 'a+', 0o600)
+    try {
+      const { size } = await file.stat()
+      const start = Math.max(0, size - tailBytes)
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(tailBytes), 0, tailBytes, start)
+      const tail = buffer.toString('utf8', 0, bytesRead)
+      const last = findLastNote(tail, head.origin)
+      if (last !== undefined) this.#requireSame(last, head)
+      if (last !== undefined && openCheckpoint(last, head.key).size === head.size) return asked
+      // After an append that a crash has cut off.
+      const separator = tail === '' || tail.endsWith('\n') ? '' : '\n'
+      await file.appendFile(`${separator}${head.signed}\n`)
+      await file.datasync()
+    } finally {
+      await file.close()
+    }
+    if (isNew) syncFolder(dirname(this.#path))
+    return asked
+  }
+
+  #requireSame(note: string, head: Head): void {
+    const { size, root } = openCheckpoint(note, head.key)
+    if (size > head.size || !head.rootAt(size).equals(root)) throw new HeadConflict(size, head)
+  }
+}
+
+/** Of a log, with its own signature alone. */
+function findLastNote(text: string, origin: string): string | undefined {
+  const start = text.lastIndexOf(`\n\n\u2014 ${origin} `)
+  if (start === -1) return undefined
+  const from = text.lastIndexOf(`${origin}\n`, start)
+  const end = text.indexOf('\n', start + 2)
+  return from === -1 || end === -1
+    ? findLastNote(text.slice(0, start), origin)
+    : text.slice(from, end + 1)
+}
+
+export class WebhookKeeper implements HeadKeeper {
+  readonly remembers = false
+  readonly repeats = true
+  readonly #url: string
+
+  constructor(url: string) {
+    this.#url = url
+  }
+
+  async send({ signed }: Head): Promise<Sent> {
+    const answer = await post(this.#url, 'text/plain; charset=utf-8', signed)
+    if (answer.status < 200 || answer.status > 299) throw new Error(describeAnswer(answer))
+    return asked
+  }
+}

@@ -1,0 +1,75 @@
+/** Compares an index with one that is made anew from the journal. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { DecisionIndex } from '../decision-index.js'
+import { readBeginning } from '../journal-beginning.js'
+import { hashOriginName, readOriginName } from '../journal-origin.js'
+import { JournalReader } from '../journal-reader.js'
+
+export interface IndexComparison {
+  /** Decisions whose row, or the outcome of whose call, is not what the journal says; at most a thousand. */
+  readonly different: readonly string[]
+  readonly decisions: number
+}
+
+const maxDifferent = 1_000
+
+/**
+ * Of what the index has taken from the journal; decisions from before the journal are in the index alone. The new index is a
+ * temporary file. Throws `DataFileError` if the journal cannot be read.
+ */
+export function compareIndex(indexPath: string, journalFolder: string): IndexComparison {
+  const folder = mkdtempSync(join(tmpdir(), 'callgate-index-'))
+  const path = join(folder, 'index.sqlite')
+  try {
+    const connection = new Sqlite(indexPath, { readonly: true, timeout: 1_000 })
+    // What the server adds meanwhile is not in this snapshot.
+    connection.exec('begin')
+    try {
+      const position = connection.prepare<[], number>('select next_seq from journal_position')
+      makeIndex(path, journalFolder, (position.pluck().get() ?? 1) - 1)
+      connection.prepare('attach ? as made').run(path)
+      return compare(connection)
+    } finally {
+      connection.close()
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function makeIndex(path: string, journalFolder: string, lastSeq: number): void {
+  const index = new DecisionIndex(path, journalFolder)
+  const beginning = readBeginning(journalFolder)
+  const reader = new JournalReader(journalFolder, beginning.firstSeq)
+  try {
+    index.claim(hashOriginName(readOriginName(journalFolder)), beginning)
+    for (let records = reader.read(lastSeq); records.length > 0; records = reader.read(lastSeq)) {
+      index.add(records)
+    }
+  } finally {
+    reader.close()
+    index.close()
+  }
+}
+
+function compare(connection: Sqlite.Database): IndexComparison {
+  const decisions = (schema: string) =>
+    `select * from ${schema}.decisions where segment is not null`
+  // An outcome may be left of a decision that was removed after its time.
+  const outcomes = (schema: string) =>
+    `select decision_id as id, outcome from ${schema}.call_outcomes ` +
+    `where decision_id in (select id from ${schema}.decisions where segment is not null)`
+  const differences = [decisions, outcomes].flatMap((rows) => [
+    `select id from (${rows('main')} except ${rows('made')})`,
+    `select id from (${rows('made')} except ${rows('main')})`,
+  ])
+  const different = connection
+    .prepare<[], string>(`${differences.join(' union ')} limit ${maxDifferent}`)
+    .pluck()
+    .all()
+  const count = connection.prepare<[], number>(`select count(*) from (${decisions('made')})`)
+  return { different, decisions: count.pluck().get() ?? 0 }
+}

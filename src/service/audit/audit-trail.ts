@@ -1,0 +1,156 @@
+/** Reads the audit table. */
+import type { Caller } from '../../domain/caller.js'
+import { parsePhoneNumber } from '../../domain/phone-number.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { AppError, invalidRequest } from '../../errors.js'
+import { changeAudit, hashNumber } from '../../storage/audit/audit-log.js'
+import type { ThreadDatabase } from '../../storage/open-database.js'
+import type { AuditRow, Db } from '../../storage/tables.js'
+import { runTransaction } from '../sql/account-transaction.js'
+import type { RecordRead } from './read-log.js'
+
+export interface AuditQuestion {
+  /** Inclusive. */
+  readonly from?: Instant | undefined
+  /** Exclusive. */
+  readonly to?: Instant | undefined
+  readonly action?: string | undefined
+  readonly who?: string | undefined
+  /** An id; ten digits also find the reads of that number, which have its keyed hash. */
+  readonly subject?: string | undefined
+  /** Of the page before. */
+  readonly cursor?: string | undefined
+}
+
+export interface AuditRecord {
+  readonly seq: number
+  readonly at: Instant
+  readonly accountId: string
+  readonly who: string
+  readonly door: string
+  readonly action: string
+  readonly subject: { readonly kind: string; readonly id: string }
+  readonly before: unknown
+  readonly after: unknown
+  readonly reason: string | null
+}
+
+export interface AuditPage {
+  readonly records: readonly AuditRecord[]
+  /** For the next page; null if this is the last. */
+  readonly cursor: string | null
+}
+
+const rowsOfPage = 200
+
+export class AuditTrail {
+  readonly #db: Db
+  readonly #recordRead: RecordRead
+
+  constructor({ db }: Pick<ThreadDatabase, 'db'>, recordRead: RecordRead) {
+    this.#db = db
+    this.#recordRead = recordRead
+  }
+
+  /**
+   * The rows of the account, newest first. Throws `forbidden` unless the caller is an Administrator without a limit to projects, and
+   * `invalid-request` for a cursor that is of no page.
+   */
+  async list(caller: Caller, question: AuditQuestion): Promise<AuditPage> {
+    requireAdministrator(caller)
+    const { from, to, action, who, subject } = question
+    const position = question.cursor === undefined ? undefined : readCursor(question.cursor)
+    const number = parsePhoneNumber(subject ?? '')
+    const subjects = [subject ?? '', ...(number ? [await hashNumber(this.#db, number)] : [])]
+    const rows = await this.#db
+      .selectFrom('audit')
+      .selectAll()
+      .where('account_id', '=', caller.accountId)
+      .$if(from !== undefined, (query) => query.where('at', '>=', from ?? 0))
+      .$if(to !== undefined, (query) => query.where('at', '<', to ?? 0))
+      .$if(action !== undefined, (query) => query.where('action', '=', action ?? ''))
+      .$if(who !== undefined, (query) => query.where('who', '=', who ?? ''))
+      .$if(subject !== undefined, (query) => query.where('subject', 'in', subjects))
+      .$if(position !== undefined, (query) =>
+        query.where(({ eb, refTuple, tuple }) =>
+          eb(refTuple('at', 'seq'), '<', tuple(position?.at ?? 0, position?.seq ?? 0)),
+        ),
+      )
+      .orderBy('at', 'desc')
+      .orderBy('seq', 'desc')
+      .limit(rowsOfPage + 1)
+      .execute()
+    const records = rows.slice(0, rowsOfPage).map(toRecord)
+    const last = records.at(-1)
+    await this.#recordRead(caller, {
+      what: 'audit.read',
+      subject: number ? { kind: 'number', id: number } : { kind: 'audit', id: '' },
+      rows: records.length,
+    })
+    return {
+      records,
+      cursor: last && rows.length > records.length ? `${last.at}-${last.seq}` : null,
+    }
+  }
+}
+
+/**
+ * Rows of all accounts after a number, in the order of the commits, which is that of their numbers. It is complete: no row with a smaller
+ * number than the last one can appear later, and none is missing in between, except those that retention has deleted.
+ */
+export async function listAfter(
+  db: Db,
+  seq: number,
+  limit: number,
+): Promise<readonly AuditRecord[]> {
+  const query = db.selectFrom('audit').selectAll().where('seq', '>', seq).orderBy('seq')
+  return (await query.limit(limit).execute()).map(toRecord)
+}
+
+/** Other writes wait for one statement. */
+const maxDeletedAtOnce = 500
+
+/** Deletes some of the rows from before that instant. Returns whether there may be more. */
+export async function deleteOldAudit(
+  storage: Pick<ThreadDatabase, 'db' | 'retryWhileLocked'>,
+  before: Instant,
+): Promise<boolean> {
+  const old = await storage.db
+    .selectFrom('audit')
+    .select('seq')
+    .where('at', '<', before)
+    .orderBy('seq')
+    .limit(maxDeletedAtOnce)
+    .execute()
+  if (old.length === 0) return false
+  const seqs = old.map(({ seq }) => seq)
+  await runTransaction(storage, (transaction) =>
+    changeAudit(transaction, async () => {
+      await transaction.deleteFrom('audit').where('seq', 'in', seqs).execute()
+    }),
+  )
+  return old.length === maxDeletedAtOnce
+}
+
+function requireAdministrator({ role, keyId, limits }: Caller): void {
+  if (role === 'Administrator' && limits.projects === 'any') return
+  const rule = 'reading who did what needs role Administrator and no limit to projects'
+  throw new AppError('forbidden', `key ${keyId}: ${rule}`)
+}
+
+function readCursor(text: string): { readonly at: Instant; readonly seq: number } {
+  const [, at, seq] = /^(\d{1,15})-(\d{1,15})$/.exec(text) ?? []
+  if (seq !== undefined) return { at: Number(at), seq: Number(seq) }
+  const rule = 'must be the cursor of the page before'
+  throw invalidRequest([{ field: 'cursor', value: text, rule }])
+}
+
+function toRecord({ account_id, subject_kind, subject, before, after, ...row }: AuditRow) {
+  return {
+    ...row,
+    accountId: account_id,
+    subject: { kind: subject_kind, id: subject },
+    before: before === null ? null : JSON.parse(before),
+    after: after === null ? null : JSON.parse(after),
+  } satisfies AuditRecord
+}

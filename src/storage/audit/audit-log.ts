@@ -1,0 +1,100 @@
+/**
+ * Writes rows of the audit table: who did what, in the transaction that does it. Rows are numbered without gaps, in the order of the
+ * commits: the number is taken from the row that also numbers changes, which stays locked until the commit. So whoever sees a
+ * row sees all with smaller numbers, now and later.
+ */
+import { createHmac } from 'node:crypto'
+import { sql } from 'kysely'
+import type { Author, Caller } from '../../domain/caller.js'
+import type { Instant } from '../../domain/time/clock.js'
+import type { ThreadDatabase } from '../open-database.js'
+import type { Db } from '../tables.js'
+
+export interface AuditSubject {
+  /** Such as `key`, `project` or `number`. */
+  readonly kind: string
+  /** Empty if there is one of the kind. */
+  readonly id: string
+}
+
+export interface AuditEntry {
+  readonly by: Author
+  /** What concerns the whole server is of account main. */
+  readonly accountId: string
+  /** What was done to what: `key.revoked`. */
+  readonly action: string
+  readonly subject: AuditSubject
+  /** What changed, as JSON; never a secret or its hash, nor what a person said, their name or address. */
+  readonly before?: object | undefined
+  readonly after?: object | undefined
+  /** As the person who did it says. */
+  readonly reason?: string | undefined
+  readonly at: Instant
+}
+
+/** The key of a request, or else whoever runs the program. */
+export function findAuthor(
+  { author }: Pick<ThreadDatabase, 'author'>,
+  { keyId, path }: Pick<Caller, 'keyId' | 'path'>,
+): Author {
+  if (keyId === '') return author
+  return { who: `key:${keyId}`, door: path === undefined ? 'api' : `api ${path}` }
+}
+
+/** One number is a subject of its own, and of several their place is. */
+export function nameNumbers(numbers: readonly string[], place: AuditSubject): AuditSubject {
+  const [number = '', ...others] = numbers
+  return others.length === 0 && number !== '' ? { kind: 'number', id: number } : place
+}
+
+/** Must be the last write of the transaction, which holds a lock for which all others wait. */
+export async function recordAudit(transaction: Db, entry: AuditEntry): Promise<void> {
+  const { by, accountId, action, subject, before, after, reason, at } = entry
+  const { audit_seq: seq } = await transaction
+    .updateTable('change_head')
+    .set({ audit_seq: sql`audit_seq + 1` })
+    .where('id', '=', 1)
+    .returning('audit_seq')
+    .executeTakeFirstOrThrow()
+  await transaction
+    .insertInto('audit')
+    .values({
+      seq,
+      at,
+      account_id: accountId,
+      ...by,
+      action,
+      subject_kind: subject.kind,
+      subject: subject.id,
+      before: before ? JSON.stringify(before) : null,
+      after: after ? JSON.stringify(after) : null,
+      reason: reason ?? null,
+    })
+    .execute()
+}
+
+/**
+ * Stands for a number in rows that say who read about it: only who has the key, which is in the database, can tell whether it is a
+ * given number. The last four digits are for people.
+ */
+export async function hashNumber(db: Db, number: string): Promise<string> {
+  const { audit_key: key } = await db
+    .selectFrom('change_head')
+    .select('audit_key')
+    .where('id', '=', 1)
+    .executeTakeFirstOrThrow()
+  const digest = createHmac('sha256', Buffer.from(key, 'hex')).update(number).digest('hex')
+  return `${digest.slice(0, 32)}-${number.slice(-4)}`
+}
+
+/**
+ * Lets `work` delete and change rows, which nothing else may do. To be called late in a transaction: as {@link recordAudit}, it takes a
+ * lock for which all others wait.
+ */
+export async function changeAudit(transaction: Db, work: () => Promise<void>): Promise<void> {
+  const setOpen = (open: number) =>
+    transaction.updateTable('change_head').set({ audit_open: open }).where('id', '=', 1).execute()
+  await setOpen(1)
+  await work()
+  await setOpen(0)
+}

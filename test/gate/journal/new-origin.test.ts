@@ -1,0 +1,172 @@
+/** A journal that goes on under another name, with all of its records. */
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { verifyJournal } from '../../../src/evidence/verify/verify-journal.js'
+import { readFormerOrigins } from '../../../src/gate/journal/journal-beginning.js'
+import { readOrigin, readOriginName } from '../../../src/gate/journal/journal-origin.js'
+import { copyJournal } from '../../../src/gate/journal/recovery/copy-journal.js'
+import { beginNewOrigin } from '../../../src/gate/journal/recovery/new-origin.js'
+import { TreeReader } from '../../../src/gate/journal/tree/tree-files.js'
+import { openCheckpoint } from '../../../src/transparency/checkpoint.js'
+import { proveConsistency, verifyConsistency } from '../../../src/transparency/merkle-tree.js'
+import { parseVerifierKey } from '../../../src/transparency/signed-note.js'
+import { useTempFolder } from '../../data/temp-folder.js'
+import { recordsIn } from '../../support/journal.js'
+import { makeDecision, testJournal } from '../../support/test-journal.js'
+
+const folder = useTempFolder()
+const now = Date.parse('2026-11-26T12:00:00Z')
+let journal: string
+let keyPath: string
+
+beforeEach(() => {
+  journal = folder.file('journal')
+  keyPath = folder.file('journal.key')
+})
+
+/** Ids of decisions that a server records between its start and its end. */
+async function serve(count: number, label: string): Promise<readonly string[]> {
+  const { journal: opened, append } = testJournal(folder.path, () => now)
+  await opened.open()
+  const decisions = await Promise.all(
+    Array.from({ length: count }, (_, i) => makeDecision({ id: `${label}${i}`, decidedAt: now })),
+  )
+  await Promise.all(decisions.map(append))
+  const ids = decisions.map(({ id }) => id)
+  await opened.drain()
+  for (const id of known) expect(opened.find('main', id)?.id).toBe(id)
+  await opened.close()
+  known.push(...ids)
+  return ids
+}
+const known: string[] = []
+beforeEach(() => void known.splice(0))
+
+const readHead = (tree = join(journal, 'tree')) =>
+  openCheckpoint(
+    readFileSync(join(tree, 'checkpoint'), 'utf8'),
+    parseVerifierKey(readFileSync(join(tree, 'key'), 'utf8').trim()),
+  )
+const begin = (because = 'rolled back') => beginNewOrigin(journal, { keyPath, because, now })
+
+describe('a new origin', () => {
+  it('keeps the records and the tree, and is named in the next record', async () => {
+    await serve(300, 'a')
+    const old = readHead()
+    const entry = begin()
+    expect(entry).toMatchObject({ origin: old.origin, size: old.size, because: 'rolled back' })
+    expect(readOriginName(journal)).toBe(entry.next)
+    expect(entry.next).not.toBe(entry.origin)
+    await serve(20, 'b')
+    const opened = recordsIn(folder.path)[old.size]
+    expect(JSON.parse(opened?.body ?? '')).toMatchObject({ formerOrigins: [entry] })
+    const head = readHead()
+    expect(head.origin).toBe(entry.next)
+    const { node } = new TreeReader(join(journal, 'tree'), head.size)
+    const path = proveConsistency(old.size, head.size, node)
+    expect(verifyConsistency(old, head, path)).toBe(true)
+    const [key] = head.signatures.map((signature) => signature.key)
+    expect(verifyJournal({ folder: journal, key }).findings).toEqual([])
+  })
+
+  it('keeps the last head and the key of the old name', async () => {
+    await serve(3, 'a')
+    writeFileSync(join(journal, 'tree/cosigned'), 'cosigned')
+    const old = readHead()
+    const { origin } = begin()
+    const kept = join(journal, 'tree/former', basename(origin))
+    expect(readHead(kept)).toEqual(old)
+    expect(readFileSync(join(kept, 'cosigned'), 'utf8')).toBe('cosigned')
+    expect(existsSync(join(journal, 'tree/cosigned'))).toBe(false)
+    expect(readHead().signatures[0]?.key).not.toEqual(old.signatures[0]?.key)
+  })
+
+  it('can follow another', async () => {
+    await serve(3, 'a')
+    const first = begin('one')
+    await serve(3, 'b')
+    const second = begin('two')
+    await serve(3, 'c')
+    expect(readFormerOrigins(journal)).toEqual([first, second])
+    expect(second.origin).toBe(first.next)
+  })
+
+  it('is the way out when the index has more than the journal, or the key is lost', async () => {
+    await serve(5, 'a')
+    cpSync(journal, folder.file('copy'), { recursive: true })
+    const ids = [...known]
+    await serve(50, 'b')
+    rmSync(journal, { recursive: true })
+    cpSync(folder.file('copy'), journal, { recursive: true })
+    known.splice(0, known.length, ...ids)
+    await expect(serve(1, 'c')).rejects.toThrow('Restore a later backup')
+    begin()
+    await serve(1, 'c')
+    rmSync(keyPath)
+    await expect(serve(1, 'd')).rejects.toThrow('the key that signs the journal is missing')
+    begin('the key was lost')
+    await serve(1, 'd')
+  })
+
+  it('that was interrupted is finished before the journal can be opened', async () => {
+    await serve(5, 'a')
+    const steps = 5
+    for (let step = 0; step < steps; step += 1) {
+      const before = readOriginName(journal)
+      // Each of these is written in turn; a folder in its place makes the write fail.
+      const obstacle = [
+        join(journal, 'former-origins.json.tmp'),
+        join(journal, 'tree/key.tmp'),
+        join(journal, 'tree/checkpoint.tmp'),
+        `${keyPath}.tmp`,
+        join(journal, 'origin.tmp'),
+      ][step] as string
+      mkdirSync(obstacle)
+      expect(() => begin(`step ${step}`)).toThrow('EISDIR')
+      rmSync(obstacle, { recursive: true })
+      if (step > 0) {
+        expect(() => readOrigin(journal, now)).toThrow('callgate evidence new-origin')
+        await expect(serve(1, 'x')).rejects.toThrow('callgate evidence new-origin')
+      }
+      const entry = begin('again')
+      expect(entry.because).toBe(step === 0 ? 'again' : `step ${step}`)
+      expect(entry.origin).toBe(before)
+      await serve(1, `s${step}`)
+    }
+    expect(readFormerOrigins(journal)).toHaveLength(steps)
+  })
+
+  it('is refused with the key of another journal', async () => {
+    await serve(1, 'a')
+    const other = folder.file('other')
+    mkdirSync(other)
+    const { journal: opened } = testJournal(other, () => now)
+    await opened.open()
+    await opened.close()
+    const of = { keyPath: join(other, 'journal.key'), because: 'mistake', now }
+    expect(() => beginNewOrigin(journal, of)).toThrow('the key belongs to another journal')
+    await serve(1, 'b')
+  })
+
+  it('is in copies of the journal', async () => {
+    await serve(5, 'a')
+    begin()
+    await serve(5, 'b')
+    const copy = folder.file('copy')
+    mkdirSync(copy)
+    const { lastSeq } = copyJournal(journal, copy)
+    expect(lastSeq).toBe(recordsIn(folder.path).length)
+    expect(readFormerOrigins(copy)).toEqual(readFormerOrigins(journal))
+    expect(existsSync(join(copy, 'tree/former'))).toBe(true)
+  })
+
+  it('is given to a journal without a tree, which gets one later', async () => {
+    await serve(5, 'a')
+    rmSync(join(journal, 'tree'), { recursive: true })
+    const entry = begin()
+    expect(entry).toMatchObject({ size: 0, root: null })
+    await serve(5, 'b')
+    expect(readHead().size).toBe(recordsIn(folder.path).length)
+  })
+})

@@ -1,0 +1,39 @@
+/** A witness of the tests, over HTTP. */
+import { HeadStore } from '../../src/evidence/witness/head-store.js'
+import { TrustedLogs } from '../../src/evidence/witness/trusted-logs.js'
+import { Witness } from '../../src/evidence/witness/witness.js'
+import { openWitnessServer } from '../../src/evidence/witness/witness-server.js'
+import type { Listener } from '../../src/runtime/listen.js'
+import { silentLogger } from '../../src/runtime/runtime.js'
+import { parseVerifierKey } from '../../src/transparency/signed-note.js'
+import { seededKey } from './seeded-key.js'
+import { testClock } from './test-clock.js'
+
+export const witnessKey = seededKey('witness.example.com/w1', 'cosigner', 2)
+
+interface TestWitnessOptions {
+  readonly folder: string
+  readonly logs?: readonly string[]
+  readonly logsFile?: string
+  readonly port?: number
+  readonly requestTimeoutMs?: number
+  readonly onError?: (cause: unknown) => void
+}
+
+export function openTestWitness(options: TestWitnessOptions): Promise<Listener> {
+  const { folder, logs = [], logsFile: file, port = 0, onError = () => undefined } = options
+  const { requestTimeoutMs = 10_000 } = options
+  const witness = new Witness({
+    key: witnessKey,
+    store: new HeadStore(folder),
+    logs: new TrustedLogs({ keys: logs.map(parseVerifierKey), file, onError }),
+    clock: testClock('2026-11-26T12:00:00Z'),
+  })
+  return openWitnessServer({
+    witness,
+    host: '127.0.0.1',
+    port,
+    requestTimeoutMs,
+    log: silentLogger,
+  })
+}
