@@ -8,10 +8,17 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { packBundle, type Question } from '../../src/evidence/bundle/pack-bundle.js'
 import { verifyBundle } from '../../src/evidence/bundle/verify-bundle.js'
 import { readZip } from '../../src/evidence/bundle/zip.js'
-import { parseVerifierKey } from '../../src/transparency/signed-note.js'
+import {
+  formatNote,
+  formatVerifierKey,
+  parseNote,
+  parseVerifierKey,
+  signNote,
+} from '../../src/transparency/signed-note.js'
 import { noon } from '../support/fake-compliance.js'
 import { shortOrLong } from '../support/long.js'
 import { makeDecision, testJournal } from '../support/test-journal.js'
+import { witnessKey } from '../support/test-witness.js'
 
 const mutations = shortOrLong(300, 5_000)
 const seed = Number(process.env.CALLGATE_SEED ?? Math.floor(Math.random() * 2 ** 31))
@@ -151,3 +158,72 @@ it(`no changed byte is proven, seed ${seed}, ${mutations} of each kind`, () => {
     ).toBe(false)
   }
 }, 240_000)
+
+it('has who changed the number and what its person was told, and nothing of the sort of others', async () => {
+  const dataDir = at('changes')
+  mkdirSync(dataDir)
+  execFileSync('cp', [at('data/callgate.sqlite'), dataDir])
+  const { journal, append } = testJournal(dataDir, () => noon)
+  await journal.open()
+  for (const one of [number, stranger]) {
+    await append(await makeDecision({ id: `d${one}` }, { dialed: one }))
+    const subject = { kind: 'number', id: one }
+    journal.note('audit', { seq: 1, accountId: 'main', action: 'opt-out.added', subject })
+    await journal.addReceipt({ what: 'opt-out', accountId: 'main', number: one })
+  }
+  journal.note('audit', { seq: 2, accountId: 'x', subject: { kind: 'key', id: number } })
+  await journal.drain()
+  await journal.close()
+  const key = readFileSync(join(dataDir, 'journal/tree/key'), 'utf8').trimEnd()
+  const question = { number, accountId: 'main' }
+  const out = at('changes.zip')
+  const journalFolder = join(dataDir, 'journal')
+  const { counts } = packBundle({ journalFolder, question, out, program: 'test', verifier })
+  expect(counts).toMatchObject({ audit: 1, receipt: 1 })
+  const zip = readFileSync(out)
+  expect(zip.includes(stranger)).toBe(false)
+  expect(runVerifier(zip, '--key', key).status).toBe(0)
+})
+
+it('proves records outside of the span, with the gaps between them', () => {
+  // Its outcome is long after the decision.
+  const zip = pack('gaps.zip', { ids: ['d17'] })
+  const files = readZip(zip)
+  const { ranges } = JSON.parse(files.get('manifest.json')?.toString() ?? '')
+  expect(ranges.length).toBeGreaterThan(1)
+  const proof = files.get('entries.proof') ?? Buffer.alloc(0)
+  expect(proof.length).toBeGreaterThan(0)
+  const key = parseVerifierKey(keyText)
+  expect(verifyBundle(files, key).failures).toEqual([])
+  expect(runVerifier(zip, '--key', keyText).status).toBe(0)
+  const bad = Buffer.from(proof)
+  bad[5] = (bad[5] ?? 0) ^ 1
+  files.set('entries.proof', bad)
+  expect(verifyBundle(files, key).failures.join()).toContain('not in the tree that was signed')
+})
+
+it('shows who cosigned it, and passes with time stamps that it does not check', () => {
+  const tree = at('data/journal/tree')
+  const plain = parseNote(readFileSync(join(tree, 'checkpoint'), 'utf8'))
+  const cosignature = signNote(plain.text, witnessKey, noon / 1_000)
+  const signatures = [...plain.signatures, cosignature]
+  writeFileSync(join(tree, 'cosigned'), formatNote({ text: plain.text, signatures }))
+  mkdirSync(join(tree, 'timestamps'))
+  writeFileSync(join(tree, 'timestamps/9.checkpoint'), 'x')
+  writeFileSync(join(tree, 'timestamps/9.tsr'), 'x')
+  const zip = pack('cosigned.zip', { ids: ['d1'] })
+  const witness = formatVerifierKey(witnessKey)
+  const { status, stdout } = runVerifier(zip, '--key', keyText, '--witness', witness)
+  expect(stdout).toContain('1 cosigners')
+  expect(stdout).toContain('openssl ts -verify -data timestamps/9.checkpoint')
+  expect(status).toBe(0)
+  expect(runVerifier(zip, '--key', keyText).stdout).toContain('0 cosigners')
+})
+
+it('takes no other file for a bundle', () => {
+  writeFileSync(at('no.zip'), 'no zip')
+  writeFileSync(at('cut.zip'), before.subarray(0, 1_000))
+  expect(runVerifier(before, '--key', keyText, at('no.zip')).status).toBe(3)
+  expect(runVerifier(before, '--key', keyText, at('none.zip')).status).toBe(3)
+  expect(runVerifier(before, '--key', keyText, at('cut.zip')).status).toBe(1)
+})

@@ -64,8 +64,11 @@ does not say who did it. Ask for the bundle again.
 
 WHAT IT DOES NOT SHOW
 That a call was placed or not placed, that no call was placed without asking, and that the other records of the span are
-not about the question. manifest.json and the pages for people are not signed: the records are. Time stamps in
-timestamps/, if there are any, are checked with: openssl ts -verify -data checkpoint -in <file> -CAfile <authority>
+not about the question. A change of several numbers at once is recorded without the numbers, and is not here. The consents,
+opt-outs and business relationships that the database has are not here. manifest.json and the pages for people are not
+signed: the records are. Time stamps in timestamps/, if there are any, are not checked by verify.mjs. Each is about the
+checkpoint beside it, which may have fewer records than this one:
+     openssl ts -verify -data timestamps/<name>.checkpoint -in timestamps/<name>.tsr -CAfile <certificate of the authority>
 `
 }
 
@@ -74,8 +77,8 @@ export function formatReport(facts: BundleFacts): string {
   const decided = (counts.decision ?? 0) + (counts.amendment ?? 0)
   const body = `<p>Asked: ${escapeHtml(describeQuestion(question))}. Log: ${escapeHtml(origin)}, ${size} records signed; span: records
 ${span[0]} to ${span[1]}.</p>
-<p>It has ${counts.decision ?? 0} decisions, ${counts.amendment ?? 0} amendments, ${counts.outcome ?? 0} outcomes and ${counts.notice ?? 0} notices of
-erasures.${decided > reported.length ? ` The ${reported.length} decisions that follow are the first; records.txt has all records.` : ''}</p>
+<p>It has ${counts.decision ?? 0} decisions, ${counts.amendment ?? 0} amendments, ${counts.outcome ?? 0} outcomes, ${counts.audit ?? 0} changes by
+people and programs, ${counts.receipt ?? 0} receipts of opt-outs and ${counts.notice ?? 0} notices of erasures.${decided > reported.length ? ` The ${reported.length} decisions that follow are the first; records.txt has all records.` : ''}</p>
 <h2>Decisions</h2>
 ${reported.map(formatDecision).join('\n')}
 <h2>What this shows</h2>
@@ -133,7 +136,7 @@ export function formatSafeHarbor({ reported }: BundleFacts): string {
     [
       'A list of numbers that may not be called',
       '16 CFR 310.4(b)(3)(iii); 47 CFR 64.1200(c)(2)(i)(C)',
-      'In part: findings of the checks in report.html. The opt-outs themselves are MISSING in this bundle.',
+      'In part: findings of the checks in report.html; changes and receipts in records.txt. The list itself is MISSING in this bundle.',
     ],
     [
       'A version of the national registry of at most 31 days, and records of it',

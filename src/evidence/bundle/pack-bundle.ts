@@ -9,9 +9,15 @@ import type { DecisionDocument } from '../../gate/decision-document.js'
 import { readBeginning } from '../../gate/journal/journal-beginning.js'
 import { JournalReader } from '../../gate/journal/journal-reader.js'
 import type { SeqRange } from '../../gate/journal/removal/changed-records.js'
-import { isOfDecision, type StoredRecord } from '../../gate/journal/segment-format.js'
+import {
+  isOfDecision,
+  type JournalRecord,
+  type RecordKind,
+  type StoredRecord,
+} from '../../gate/journal/segment-format.js'
 import {
   checkpointPath,
+  cosignedPath,
   TreeReader,
   treeFolder,
   verifierKeyPath,
@@ -64,7 +70,7 @@ export function packBundle(bundle: BundleToPack): Manifest {
   const folder = treeFolder(bundle.journalFolder)
   const keyText = readFileSync(verifierKeyPath(folder), 'utf8')
   const key = parseVerifierKey(keyText.trimEnd())
-  const cosigned = join(folder, 'cosigned')
+  const cosigned = cosignedPath(folder)
   const checkpoint = readFileSync(existsSync(cosigned) ? cosigned : checkpointPath(folder), 'utf8')
   const { size, origin } = openCheckpoint(checkpoint, key)
   const reader = new TreeReader(folder, size)
@@ -150,52 +156,88 @@ function* scan(folder: string, first: number, size: number): Generator<StoredRec
 }
 
 function select({ journalFolder, question }: BundleToPack, size: number): Selection {
-  const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = question
-  const ids = new Set<string>()
-  const seqs: number[] = []
-  const decisions: number[] = []
-  const inTime: number[] = []
-  const reported = new Map<string, DecisionDocument>()
-  const counts: Record<string, number> = {}
-  const notices: { readonly seq: number; readonly changed: readonly SeqRange[] }[] = []
+  const search = new RecordSearch(question)
   const { firstSeq } = readBeginning(journalFolder)
-  for (const record of scan(journalFolder, firstSeq, size)) {
-    const { seq, kind, at, body } = record
+  for (const record of scan(journalFolder, firstSeq, size)) search.add(record)
+  return search.finish()
+}
+
+/** Is given all records in their order. */
+class RecordSearch {
+  readonly #question: Question
+  readonly #ids = new Set<string>()
+  readonly #seqs: number[] = []
+  readonly #notices: { readonly seq: number; readonly changed: readonly SeqRange[] }[] = []
+  readonly #reported = new Map<string, DecisionDocument>()
+  readonly #counts: Record<string, number> = {}
+  /** The first and the last record of the time that was asked for. */
+  #inTime: SeqRange | undefined
+  #ofDecisions: SeqRange | undefined
+
+  constructor(question: Question) {
+    this.#question = question
+  }
+
+  add({ seq, kind, at, body }: StoredRecord): void {
+    const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = this.#question
     const isInTime = at >= from && at < to
-    if (isInTime) inTime[inTime.length === 0 ? 0 : 1] = seq
+    if (isInTime) this.#inTime = [this.#inTime?.[0] ?? seq, seq]
     if (kind === 'notice') {
       const { changed = [] }: { changed?: readonly SeqRange[] } = JSON.parse(body.toString())
-      notices.push({ seq, changed })
+      this.#notices.push({ seq, changed })
+    } else if (isOfDecision(kind)) this.#addOfDecision({ seq, kind, body }, isInTime)
+    else if (isInTime && (kind === 'audit' || kind === 'receipt')) {
+      if (namesNumber(JSON.parse(body.toString()), this.#question)) this.#take(seq, kind)
     }
-    if (!isOfDecision(kind)) continue
+  }
+
+  /** Outcomes follow their decision, whenever they were recorded. */
+  #addOfDecision({ seq, kind, body }: Omit<JournalRecord, 'at'>, isInTime: boolean): void {
     const document: DecisionDocument = JSON.parse(body.toString())
-    if (kind !== 'outcome' && isInTime && isAsked(document, question)) {
-      ids.add(document.id)
-      if (reported.size < maxReported || reported.has(document.id))
-        reported.set(document.id, document)
+    const { id } = document
+    if (kind !== 'outcome' && isInTime && isAsked(document, this.#question)) {
+      this.#ids.add(id)
+      if (this.#reported.size < maxReported || this.#reported.has(id))
+        this.#reported.set(id, document)
     }
-    if (!ids.has(document.id)) continue
-    seqs.push(seq)
-    if (kind !== 'outcome') decisions.push(seq)
-    counts[kind] = (counts[kind] ?? 0) + 1
+    if (!this.#ids.has(id)) return
+    this.#take(seq, kind)
+    if (kind !== 'outcome') this.#ofDecisions = [this.#ofDecisions?.[0] ?? seq, seq]
   }
-  const [first, last] = [decisions[0], decisions.at(-1)]
-  if (first === undefined || last === undefined) {
-    throw new AppError('not-found', 'no signed record answers the question')
+
+  #take(seq: number, kind: RecordKind): void {
+    this.#seqs.push(seq)
+    this.#counts[kind] = (this.#counts[kind] ?? 0) + 1
   }
-  // What was erased from a record is shown by its notice.
-  const notes = notices
-    .filter(({ changed }) =>
-      changed.some((range) => seqs.some((seq) => range[0] <= seq && seq <= range[1])),
-    )
-    .map(({ seq }) => seq)
-  if (notes.length > 0) counts.notice = notes.length
-  const span: SeqRange =
-    question.ids === undefined
-      ? [inTime[0] ?? first, inTime[1] ?? inTime[0] ?? last]
-      : [first, last]
-  const all = [...seqs, ...notes].sort((a, b) => a - b)
-  return { seqs: all, span, counts, reported: [...reported.values()] }
+
+  finish(): Selection {
+    const span = this.#question.ids === undefined ? this.#inTime : this.#ofDecisions
+    if (span === undefined || this.#seqs.length === 0) {
+      throw new AppError('not-found', 'no signed record answers the question')
+    }
+    // What was erased from a record is shown by its notice.
+    const isTaken = ([first, last]: SeqRange) =>
+      this.#seqs.some((seq) => first <= seq && seq <= last)
+    const notices = this.#notices.filter(({ changed }) => changed.some(isTaken))
+    for (const { seq } of notices) this.#take(seq, 'notice')
+    const seqs = this.#seqs.sort((a, b) => a - b)
+    return { seqs, span, counts: this.#counts, reported: [...this.#reported.values()] }
+  }
+}
+
+/** Who changed what about the number, and what its person was told. A batch about several numbers names none of them. */
+function namesNumber(
+  content: {
+    readonly accountId?: string
+    readonly number?: string
+    readonly subject?: { readonly kind: string; readonly id: string }
+  },
+  { number, accountId, ids }: Question,
+): boolean {
+  if (number === undefined || ids !== undefined) return false
+  if (accountId !== undefined && content.accountId !== accountId) return false
+  const { subject } = content
+  return content.number === number || (subject?.kind === 'number' && subject.id === number)
 }
 
 function isAsked(document: DecisionDocument, { accountId, number, ids }: Question): boolean {

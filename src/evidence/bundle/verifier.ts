@@ -19,6 +19,13 @@ function readFolder(folder: string, root = folder): Map<string, Buffer> {
   return files
 }
 
+/** Throws `Error` if it is no zip file; what is wrong within one is for {@link readZip} to say. */
+function readZipFile(path: string): Buffer {
+  const zip = readFileSync(path)
+  if (zip.length < 4 || zip.readUInt32LE(0) !== 0x04034b50) throw new Error('it is no zip file')
+  return zip
+}
+
 function run(): number {
   let options: ReturnType<typeof readArguments>
   try {
@@ -32,14 +39,22 @@ function run(): number {
   const { path, key, witnesses } = options
   let files: Map<string, Buffer>
   try {
-    files = statSync(path).isDirectory() ? readFolder(path) : readZip(readFileSync(path))
+    files = statSync(path).isDirectory() ? readFolder(path) : readZip(readZipFile(path))
   } catch (cause) {
-    stdout.write(`FALSE: ${path}: ${cause instanceof Error ? cause.message : cause}\n`)
-    return 1
+    const isDamaged = cause instanceof RangeError
+    const why = cause instanceof Error ? cause.message : cause
+    stdout.write(`${isDamaged ? 'FALSE' : 'NOT READ'}: ${path}: ${why}\n`)
+    return isDamaged ? 1 : 3
   }
   const found = verifyBundle(files, key, witnesses)
   for (const failure of found.failures) stdout.write(`FALSE: ${failure}\n`)
   for (const one of found.unchecked) stdout.write(`NOT CHECKED: ${one}\n`)
+  for (const stamp of found.timestamps.filter((name) => name.endsWith('.tsr'))) {
+    const data = stamp.replace(/\.tsr$/, '.checkpoint')
+    stdout.write(
+      `Time stamp not checked: openssl ts -verify -data ${data} -in ${stamp} -CAfile <certificate of the authority>\n`,
+    )
+  }
   for (const { seq, notice } of found.erased) {
     stdout.write(`record ${seq}: a number was erased from it, as record ${notice} says\n`)
   }

@@ -17,8 +17,8 @@ const centralBytes = 46
 const endBytes = 22
 /** 1980-01-01, the first day that a zip file can have. */
 const date = 0x21
-export const maxZipBytes = 2 ** 31 - 1
-export const maxZipEntries = 65_534
+const maxZipBytes = 2 ** 31 - 1
+const maxZipEntries = 65_534
 
 const table = Uint32Array.from({ length: 256 }, (_, byte) => {
   let value = byte

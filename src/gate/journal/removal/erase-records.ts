@@ -81,7 +81,8 @@ export class NumberEraser {
     if (!isOfAccount && kind !== 'outcome') return undefined
     if (!this.mayHaveNumber(body)) return undefined
     const { accountId } = this.#erasure
-    if (isOfAccount && accountId !== undefined && readAccountId(body) !== accountId) return undefined
+    if (isOfAccount && accountId !== undefined && readAccountId(body) !== accountId)
+      return undefined
     return this.eraseText(body)
   }
 }
