@@ -218,6 +218,8 @@ it('shows who cosigned it, and passes with time stamps that it does not check', 
   expect(stdout).toContain('openssl ts -verify -data timestamps/9.checkpoint')
   expect(status).toBe(0)
   expect(runVerifier(zip, '--key', keyText).stdout).toContain('0 cosigners')
+  // That of `before` is from another time.
+  expect(runVerifier(before, '--key', keyText, '--witness', witness).status).toBe(2)
 })
 
 it('takes no other file for a bundle', () => {

@@ -68,6 +68,9 @@ interface Selection {
 /** Throws `not-found` if no record answers the question, and `RangeError` if they are too many. */
 export function packBundle(bundle: BundleToPack): Manifest {
   const folder = treeFolder(bundle.journalFolder)
+  if (!existsSync(checkpointPath(folder))) {
+    throw new DataFileError(bundle.journalFolder, 'no journal is there that has signed records')
+  }
   const keyText = readFileSync(verifierKeyPath(folder), 'utf8')
   const key = parseVerifierKey(keyText.trimEnd())
   const cosigned = cosignedPath(folder)

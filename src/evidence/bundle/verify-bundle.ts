@@ -103,6 +103,11 @@ class BundleCheck {
       throw new Error('it is not the one that the manifest is about')
     }
     this.cosigners = head.signatures.length - 1
+    for (const witness of witnesses) {
+      if (!head.signatures.some((one) => one.key === witness)) {
+        this.unchecked.push(`${witness.name} has not cosigned the checkpoint`)
+      }
+    }
     return head
   }
 
