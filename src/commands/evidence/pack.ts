@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { packageRoot, version } from '../../config/version.js'
 import { parsePhoneNumber } from '../../domain/phone-number.js'
-import { packBundle } from '../../evidence/bundle/pack-bundle.js'
 import { CommandFailure, loadCommandSettings, type RegisterCommand } from '../command.js'
 import { formatCount } from '../format.js'
 import { parseInstantOption } from '../option-values.js'
@@ -42,6 +41,7 @@ export const registerPack: RegisterCommand = (group, terminal) => {
         throw new CommandFailure('say what to pack: --number, --id, or --from and --to')
       }
       if (existsSync(out)) throw new CommandFailure(`--out '${out}': the file exists`)
+      const { packBundle } = await import('../../evidence/bundle/pack-bundle.js')
       const { counts, treeSize } = packBundle({
         journalFolder: join(loadCommandSettings(invoked).dataDir, 'journal'),
         question: { accountId, number, from, to, ids },

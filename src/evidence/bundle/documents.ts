@@ -1,7 +1,17 @@
 /** What people read in a bundle. Plain English, no scripts, nothing from a network; drafts that a person completes and signs. */
 import { formatInstant } from '../../domain/time/dates.js'
 import type { DecisionDocument } from '../../gate/decision-document.js'
-import type { Question } from './pack-bundle.js'
+
+export interface Question {
+  readonly accountId?: string | undefined
+  /** Ten digits. */
+  readonly number?: string | undefined
+  /** Of the record: from `from` on, before `to`; milliseconds. */
+  readonly from?: number | undefined
+  readonly to?: number | undefined
+  /** Of decisions. */
+  readonly ids?: readonly string[] | undefined
+}
 
 export interface BundleFacts {
   readonly question: Question

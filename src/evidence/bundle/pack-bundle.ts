@@ -27,21 +27,16 @@ import { commitTo, decodeEntry } from '../../transparency/log-entry.js'
 import { proveInclusion } from '../../transparency/merkle-tree.js'
 import { formatRecordProof } from '../../transparency/record-proof.js'
 import { parseVerifierKey } from '../../transparency/signed-note.js'
-import { formatCertificate, formatReadme, formatReport, formatSafeHarbor } from './documents.js'
+import {
+  formatCertificate,
+  formatReadme,
+  formatReport,
+  formatSafeHarbor,
+  type Question,
+} from './documents.js'
 import { hashSubtree, proveRanges } from './range-proof.js'
 import { digest, formatManifestHash, type Manifest } from './verify-bundle.js'
 import { ZipWriter } from './zip.js'
-
-export interface Question {
-  readonly accountId?: string | undefined
-  /** Ten digits. */
-  readonly number?: string | undefined
-  /** Of the record: from `from` on, before `to`; milliseconds. */
-  readonly from?: number | undefined
-  readonly to?: number | undefined
-  /** Of decisions. */
-  readonly ids?: readonly string[] | undefined
-}
 
 export interface BundleToPack {
   readonly journalFolder: string
