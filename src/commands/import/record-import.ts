@@ -3,8 +3,8 @@ import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { Settings } from '../../config/settings.js'
 import { splitListName } from '../../data/number-list/list-names.js'
-import { getErrorMessage } from '../../errors.js'
-import { systemClock } from '../../runtime/runtime.js'
+import { AppError, getErrorMessage } from '../../errors.js'
+import { monotonicSeconds, systemClock } from '../../runtime/runtime.js'
 import { runTransaction } from '../../service/sql/account-transaction.js'
 import { recordAudit } from '../../storage/audit/audit-log.js'
 import { resolveDatabasePath } from '../../storage/database-files.js'
@@ -16,6 +16,21 @@ export interface RecordedImport {
   /** Of a list or a feed. */
   readonly name: string
   readonly after: object
+}
+
+/** Imports of millions of records take turns with others for the lock of the database. */
+const patienceSeconds = 120
+
+async function patiently(work: () => Promise<void>): Promise<void> {
+  const untilSeconds = monotonicSeconds() + patienceSeconds
+  for (;;) {
+    try {
+      return await work()
+    } catch (cause) {
+      const isBusy = cause instanceof AppError && cause.retryAfterSeconds !== undefined
+      if (!isBusy || monotonicSeconds() > untilSeconds) throw cause
+    }
+  }
 }
 
 /**
@@ -30,15 +45,17 @@ export async function recordImport(
   if (storage.engine === 'sqlite' && !existsSync(resolveDatabasePath(dataDir))) return
   try {
     await withAppContext(command, ({ storage }) =>
-      runTransaction(storage, (transaction) =>
-        recordAudit(transaction, {
-          by: storage.author,
-          accountId: splitListName(name).owner,
-          action,
-          subject: { kind: 'import', id: name },
-          after,
-          at: systemClock.now(),
-        }),
+      patiently(() =>
+        runTransaction(storage, (transaction) =>
+          recordAudit(transaction, {
+            by: storage.author,
+            accountId: splitListName(name).owner,
+            action,
+            subject: { kind: 'import', id: name },
+            after,
+            at: systemClock.now(),
+          }),
+        ),
       ),
     )
   } catch (cause) {

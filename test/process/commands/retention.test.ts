@@ -43,6 +43,7 @@ async function writeYears(folder: string): Promise<Years> {
   key = first.keys.sandbox
   expect(await first.end('SIGTERM')).toBe(0)
   rmSync(join(folder, 'journal'), { recursive: true })
+  rmSync(join(folder, 'journal.key'))
   rmSync(join(folder, 'index.sqlite'))
   const today = Math.floor(Date.now() / msPerDay) * msPerDay
   const weeks = Array.from(
