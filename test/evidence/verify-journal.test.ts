@@ -412,7 +412,10 @@ function contentOf(names: readonly string[]): string {
   return JSON.stringify(
     names.map((name) => {
       try {
-        if (!isSegment(name)) return [name, readFileSync(join(folder(), name), 'latin1')]
+        const text = readFileSync(join(folder(), name), 'latin1')
+        // The line feed at the end of a name or key is no part of it.
+        if (/^(?:origin|tree\/key)$/.test(name)) return [name, text.replace(/\n$/, '')]
+        if (!isSegment(name)) return [name, text]
         const { header, records } = readSegmentOf(name)
         const texts = records.map(({ seq, kind, at, salt, body }) =>
           [seq, kind, at, salt.toString('hex'), body.toString('latin1')].join(' '),
