@@ -413,8 +413,8 @@ function contentOf(names: readonly string[]): string {
     names.map((name) => {
       try {
         const text = readFileSync(join(folder(), name), 'latin1')
-        // The line feed at the end of a name or key is no part of it.
-        if (/^(?:origin|tree\/key)$/.test(name)) return [name, text.replace(/\n$/, '')]
+        // White space at the end of a name or key is no part of it.
+        if (/^(?:origin|tree\/key)$/.test(name)) return [name, text.trimEnd()]
         if (!isSegment(name)) return [name, text]
         const { header, records } = readSegmentOf(name)
         const texts = records.map(({ seq, kind, at, salt, body }) =>
