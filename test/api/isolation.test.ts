@@ -607,7 +607,7 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     mine: holding(/^allow:2127365005:/),
   },
   decisions: {
-    ask: () => ({ path: '/v1/decisions', query: { project, from: '2000-01-01' } }),
+    ask: () => ({ path: '/v1/decisions', query: { from: '2000-01-01' } }),
     theirs: lacking(`"accountId":"main"`),
     mine: holding(`"accountId":"main"`),
   },
