@@ -328,6 +328,50 @@ describe('a journal that somebody has changed', () => {
     expectFalse(verify(), 'its body is not the one that was signed')
   })
 
+  describe('does not pass for an erasure', () => {
+    /** Number of the edited record. */
+    const forge = (): number => {
+      changeSegment(3, (all) => all.map((one, i) => (i === 4 ? forged(one) : one)))
+      const [, , , name = ''] = segments()
+      return firstSeqOf(join(folder(), name)) + 4
+    }
+    const levels = () => verify().findings.map(({ level, seqs }) => [level, seqs])
+
+    it('by a file that says an erasure is going on', () => {
+      const seq = forge()
+      writeFileSync(join(folder(), 'e9.changed'), `${seq}\n`)
+      expect(levels()).toEqual([['unchecked', [seq, seq]]])
+    })
+
+    it('by a notice that is not signed', () => {
+      const seq = forge()
+      const notice = { erasure: 'e9', changed: [[seq, seq]] }
+      changeSegment(-1, (all) => {
+        const last = all.at(-1)
+        if (last === undefined) throw new Error('no record')
+        return [...all, { ...last, kind: 'notice', body: Buffer.from(JSON.stringify(notice)) }]
+      })
+      expect(levels()).toEqual([['unchecked', [seq, seq]]])
+    })
+
+    it('by a removal that is not signed', () => {
+      const [first = '', second = ''] = segments()
+      const firstSeq = firstSeqOf(second)
+      rmSync(join(folder(), first))
+      const begins = { firstSeq, removedBefore: '2021-11-01T00:00:00Z' }
+      writeFileSync(join(folder(), 'begins.json'), JSON.stringify(begins))
+      changeSegment(-1, (all) => {
+        const last = all.at(-1)
+        if (last === undefined) throw new Error('no record')
+        return [
+          ...all,
+          { ...last, kind: 'notice', body: Buffer.from(JSON.stringify({ firstSeq })) },
+        ]
+      })
+      expect(levels()).toEqual([['unchecked', [1, firstSeq - 1]]])
+    })
+  })
+
   it('is found: a folder that was put back to an earlier copy', () => {
     changeSegment(-1, (all) => all.slice(0, 5))
     buildTree(key)

@@ -41,7 +41,7 @@ export const registerVerify: RegisterCommand = (group, terminal) => {
     .addHelpText(
       'after',
       '\nWithout --key, the key beside the journal is used, which only shows that the journal agrees with itself. Without ' +
-        '--head, nobody can tell whether the whole journal was put back to an older copy, or written anew by someone ' +
+        '--head, an older copy of the whole journal in its place is not found, nor one written anew by someone ' +
         'who has its private key.\n\nExits with 0 if all of it is proven, 1 if something is not as it was signed, 2 if ' +
         'something could not be checked, and 3 for wrong usage.',
     )

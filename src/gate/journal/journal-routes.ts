@@ -81,7 +81,7 @@ export function journalRoutes(deps: JournalRoutesDeps): readonly Route[] {
   ]
 }
 
-/** Null if it cannot be recorded: the opt-out is in force all the same. */
+/** Null if it cannot be recorded, which the journal counts and reports: the opt-out is in force all the same. */
 async function makeReceipt(
   { journal }: Pick<JournalRoutesDeps, 'journal'>,
   about: { readonly accountId: string } & Pick<OptOutRequest, 'number' | 'projectId'>,

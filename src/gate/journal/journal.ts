@@ -306,7 +306,7 @@ export class Journal implements OutcomeRecorder {
     return this.#index
   }
 
-  /** Adds what a person is told, and returns it as a signed receipt once it is on disk. Rejects if it is not. */
+  /** Adds a receipt for a person. Resolves to it, signed, once its record is on disk; rejects if that fails. */
   addReceipt(content: object): Promise<string> {
     return new Promise((resolve, reject) => {
       const [seq, body, at] = [this.#nextSeq, JSON.stringify(content), this.#options.clock.now()]

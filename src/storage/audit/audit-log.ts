@@ -74,7 +74,7 @@ export async function recordAudit(transaction: Db, entry: AuditEntry): Promise<v
 }
 
 /**
- * Stands for a number in rows that say who read about it: only who has the key, which is in the database, can tell whether it is a
+ * Stands for a number in rows that say who read about it. Only somebody with the key, which is in the database, can tell whether it is a
  * given number. The last four digits are for people.
  */
 export async function hashNumber(db: Db, number: string): Promise<string> {
