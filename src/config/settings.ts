@@ -5,13 +5,13 @@
 import { z } from 'zod'
 import { parseDay } from '../domain/time/dates.js'
 import { asteriskSchema } from './asterisk.js'
+import { consoleSchema, requireConsole } from './console.js'
 import { edgeSchema } from './edge.js'
 import { gateSchema } from './gate.js'
 import { witnessesSchema } from './journal.js'
 import { listsSchema } from './lists.js'
-import { optOutsSchema } from './opt-outs.js'
 import { permitsSchema } from './permits.js'
-import { policySchema } from './policy.js'
+import { optOutsSchema, policySchema } from './policy.js'
 import { limitsSchema, lookupsSchema, reputationSchema, webhooksSchema } from './service.js'
 import { hasBudget, sourceSchema } from './source.js'
 import {
@@ -107,6 +107,7 @@ const settingsShape = z.strictObject({
         .describe('How long a connection may take to send the whole request, body included'),
     })
     .prefault({}),
+  console: consoleSchema.prefault({}),
   storage: z
     .strictObject({
       engine: z
@@ -309,6 +310,7 @@ export const settingsSchema = settingsShape.superRefine((settings, context) => {
     const rule = `must not be below http.headersTimeoutMs, which is ${headersTimeoutMs}`
     problem(['http', 'requestTimeoutMs'], rule)
   }
+  requireConsole(settings, problem)
   const deadlineMs = resolveGateDeadlineMs(settings)
   if (hasFallback && source.fallbackAfterMs >= deadlineMs) {
     problem(['source', 'fallbackAfterMs'], `must be below gate.deadlineMs, which is ${deadlineMs}`)

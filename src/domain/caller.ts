@@ -54,9 +54,9 @@ export interface ScrubLimits {
 
 /** Who does something, for the audit table, and where it came in. */
 export interface Author {
-  /** `key:<id>`, `user:<name at the command line>` or `system`. */
+  /** `key:<id>`, `person:<name>` of a console without a key, `user:<name at the command line>` or `system`. */
   readonly who: string
-  /** `api <path>`, `command <words>` or `server`. */
+  /** `api <path>`, `console <path of the API>`, `command <words>` or `server`. */
   readonly door: string
 }
 
@@ -81,7 +81,17 @@ export interface Caller {
   readonly scrub?: ScrubLimits | undefined
   /** The first path of the endpoint, of requests that do not ask for a decision. */
   readonly path?: string | undefined
+  /** Of a session of the console. */
+  readonly session?: ConsoleSession | undefined
 }
+
+export interface ConsoleSession {
+  /** Who has signed in at an identity provider; absent with a key. */
+  readonly person?: string | undefined
+}
+
+/** What an audit row needs to know of a caller. */
+export type Requester = Pick<Caller, 'accountId' | 'keyId' | 'path' | 'session'>
 
 /** The limits of a key that may do everything its role may. */
 export const noLimits: KeyLimits = Object.freeze({

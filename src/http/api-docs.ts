@@ -217,19 +217,25 @@ tr { border-top: 1px solid var(--line) } td table tr { border: 0 }
 export interface ApiDocsOptions {
   readonly version: string
   readonly endpoints: readonly EndpointDescription[]
+  /** Where a browser at the root is sent. */
+  readonly home: '/docs' | '/console'
 }
 
 /** The page loads nothing and runs nothing. */
 const pageHeaders = { 'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'" }
 
-const toDocs: BytesReply = {
+/** Where a browser at the root is sent. */
+const redirectTo = (path: string): BytesReply => ({
   status: 302,
-  bytes: Buffer.from('The description of the API is at /docs\n'),
-  headers: { Location: '/docs' },
-}
+  bytes: Buffer.from(
+    `The description of the API is at /docs, and the console, if enabled, at /console\n`,
+  ),
+  headers: { Location: path },
+})
 
-/** The answers by path, built when first requested. A browser at the root is redirected to the page. */
+/** The answers by path, built when first requested. */
 export function createApiDocsPages(options: ApiDocsOptions): ReadonlyMap<string, () => BytesReply> {
+  const home = redirectTo(options.home)
   let made: { readonly json: BytesReply; readonly page: BytesReply } | undefined
   const make = () => {
     const document = createOpenApiDocument(options)
@@ -245,7 +251,7 @@ export function createApiDocsPages(options: ApiDocsOptions): ReadonlyMap<string,
     return made
   }
   return new Map([
-    ['/', () => toDocs],
+    ['/', () => home],
     ['/openapi.json', () => all().json],
     ['/docs', () => all().page],
   ])

@@ -171,6 +171,53 @@ async function releaseNumbers(numbers: MaybePromise<NumberAdmission>): Promise<v
   admitted?.release()
 }
 
+/** What this process asks of itself, with the names of the published fields. */
+export interface OwnRequest {
+  readonly parameters?: Readonly<Record<string, string>> | undefined
+  readonly query?: RawFields | undefined
+  /** Sent as JSON when it is an object. */
+  readonly body?: object | { readonly bytes: Buffer; readonly contentType: string } | undefined
+}
+
+/**
+ * Answers a request that this process makes itself for a known caller, with the rights and limits of one that came by HTTP.
+ * Rejects with refusals.
+ */
+export async function answerOwnRequest(
+  route: Route,
+  { caller, ...request }: OwnRequest & { readonly caller: Caller },
+  deps: RouteHandlerDeps,
+): Promise<Reply | BytesReply | StreamedReply> {
+  const { name, rateClass, usesServiceThread, requiresCurrent } = route.endpoint
+  route.requireRights(caller)
+  if (rateClass !== undefined) await deps.limitRate?.(caller.accountId, rateClass)
+  if (requiresCurrent) deps.requireCurrent?.()
+  const admissions: MaybePromise<NumberAdmission>[] = []
+  const events = createRequestEvents(caller, { route, deps, admissions, extraHeaders: {} })
+  const { parameters = {}, query = {}, body } = request
+  const sent = body && ('bytes' in body ? body : encodeBody(body))
+  const received = {
+    ...{ caller, parameters, query, authorization: undefined },
+    ...{ body: sent?.bytes, contentType: sent?.contentType ?? '' },
+  }
+  try {
+    const usesThread =
+      usesServiceThread === 'always' ||
+      (usesServiceThread && (sent?.bytes.length ?? 0) > maxShortRequest)
+    if (deps.serviceThreads && usesThread) {
+      return await deps.serviceThreads.answer(name, received, events)
+    }
+    return await answerReceived(route, received, events)
+  } finally {
+    for (const numbers of admissions) void releaseNumbers(numbers)
+  }
+}
+
+const encodeBody = (body: object) => ({
+  bytes: Buffer.from(JSON.stringify(body)),
+  contentType: 'application/json',
+})
+
 interface RequestState extends RequestContext {
   readonly sender: Sender
   /** Once the key has been found and may make this call. */
@@ -211,7 +258,10 @@ async function answerRequest(
   }
 }
 
-function createRequestEvents(caller: Caller, state: RequestState): RequestEvents {
+function createRequestEvents(
+  caller: Caller,
+  state: Pick<RequestState, 'route' | 'deps' | 'admissions' | 'extraHeaders'>,
+): RequestEvents {
   const { name, rateClass } = state.route.endpoint
   const { deps, admissions, extraHeaders } = state
   return {

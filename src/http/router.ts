@@ -11,7 +11,7 @@ import { AppError } from '../errors.js'
 import type { Logger } from '../observability/log.js'
 import { createErrorReply } from './error-reply.js'
 import { createHealthEndpoints, type HealthOptions } from './health.js'
-import { type AnswerPlain, throttledSocketOf } from './limits/connections.js'
+import { type AnswerPlain, type ThrottledSocket, throttledSocketOf } from './limits/connections.js'
 import { isJsonRequest } from './request/read-body.js'
 import {
   createRouteHandler,
@@ -35,7 +35,12 @@ export interface RouterOptions extends RouteHandlerDeps {
   readonly ops: HealthOptions
   /** Further answers that need no key, by path. */
   readonly pages?: ReadonlyMap<string, Page> | undefined
+  /** Answers everything below `/console`; absent if that does not exist. */
+  readonly console?: ConsoleHandler | undefined
 }
+
+/** A handler of Express; `next` takes an error that was not expected. */
+export type ConsoleHandler = (request: Request, response: Response, next: NextFunction) => unknown
 
 export type Page = () => MaybePromise<Reply | BytesReply>
 
@@ -49,6 +54,13 @@ export function createRouter(options: RouterOptions): RequestListener {
   const health = createHealthEndpoints(options.ops, logger)
   for (const [path, page] of [...health, ...(options.pages ?? [])]) {
     app.get(path, async (_request, response) => sendReply(response, await page()))
+  }
+  const { console } = options
+  if (console) {
+    app.use('/console', (request, response, next) => {
+      nameEndpoint({ request, response }, 'console')
+      return console(request, response, next)
+    })
   }
   const routes = options.routes.map((route) => ({
     endpoint: route.endpoint,
@@ -77,11 +89,20 @@ async function dispatch(
 ): Promise<void> {
   const { request, response } = exchange
   const route = methods.get(request.method ?? '')
-  const connection = throttledSocketOf(request)
-  const pending = connection.pending.get(response)
-  if (pending) pending.endpoint = route?.endpoint.name ?? 'unmatched'
+  const connection = nameEndpoint(exchange, route?.endpoint.name ?? 'unmatched')
   if (!route) return void refuseRequest(methods, exchange)
   await route.handle(request, response, { path: pathOf(request), parameters, connection })
+}
+
+/** For the metrics. Returns the connection. */
+function nameEndpoint(
+  { request, response }: Pick<Exchange, 'request' | 'response'>,
+  name: string,
+): ThrottledSocket {
+  const connection = throttledSocketOf(request)
+  const pending = connection.pending.get(response)
+  if (pending) pending.endpoint = name
+  return connection
 }
 
 function groupByPath(routes: readonly HttpRoute[]): ReadonlyMap<string, RoutesByMethod> {

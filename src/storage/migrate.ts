@@ -37,6 +37,7 @@ import * as reportedCalls from './migrations/0034-reported-calls-expand.js'
 import * as audit from './migrations/0035-audit-expand.js'
 import * as decisionBlocks from './migrations/0036-decision-blocks-expand.js'
 import * as recordHistory from './migrations/0039-record-history-expand.js'
+import * as consoleSessions from './migrations/0044-console-sessions-expand.js'
 import type { EngineTraits, OpenDatabase } from './open-database.js'
 import { limitLockWaits, lockMigration, readConnectedSchemas } from './postgres/schema-locks.js'
 import type { Db } from './tables.js'
@@ -76,6 +77,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0035-audit-expand': audit,
   '0036-decision-blocks-expand': decisionBlocks,
   '0039-record-history-expand': recordHistory,
+  '0044-console-sessions-expand': consoleSessions,
 }
 
 /** In order. */

@@ -409,3 +409,26 @@ export interface AuditRow {
   after: string | null
   reason: string | null
 }
+
+/** How far an erasure has come with one of the journals; in PostgreSQL only. */
+export interface ErasedJournalRow {
+  erasure_id: string
+  origin: string
+  /** 1 once what is copied of the journal no longer has the number. */
+  rows_done: number
+  /** Decisions in the journal; null until it is done. */
+  erased: number | null
+  kept: number | null
+}
+
+/** Somebody who is signed in to the console; see `service/accounts/sessions.ts`. */
+export interface ConsoleSessionRow {
+  /** SHA-256 of its secret, in hex. */
+  hash: string
+  account_id: string
+  /** The key that it began with. */
+  key_id: string
+  created_at: number
+  /** To a minute. */
+  used_at: number
+}

@@ -11,8 +11,10 @@ import type {
   AuditRow,
   CallerIdRow,
   ConsentRow,
+  ConsoleSessionRow,
   DecisionBlockRow,
   DoNotOriginateRow,
+  ErasedJournalRow,
   FlagRemovalRow,
   LabelObservationRow,
   LegalEntityRow,
@@ -42,6 +44,7 @@ export interface Tables {
   caller_ids: CallerIdRow
   do_not_originate: DoNotOriginateRow
   approvals: ApprovalRow
+  console_sessions: ConsoleSessionRow
   projects: ProjectRow
   campaigns: CampaignRow
   project_hours: ProjectHoursRow
@@ -433,17 +436,6 @@ export interface JournalRow {
   blocks_seen_at: number | null
   /** Of its decisions made before, none is missing. */
   copied_until: number | null
-}
-
-/** How far an erasure has come with one of the journals; in PostgreSQL only. */
-interface ErasedJournalRow {
-  erasure_id: string
-  origin: string
-  /** 1 once what is copied of the journal no longer has the number. */
-  rows_done: number
-  /** Decisions in the journal; null until it is done. */
-  erased: number | null
-  kept: number | null
 }
 
 /** What a journal said about a decision while there were servers that read no blocks; in PostgreSQL only. */

@@ -97,6 +97,7 @@ const ofTables: Readonly<Record<string, string>> = {
   abandonment_counts: 'not: counted from calls',
   caller_ids: 'audited: caller-id.added caller-id.ended',
   do_not_originate: 'audited: do-not-originate.replaced',
+  console_sessions: 'audited: session.began session.ended',
   approvals: 'audited: approval.approved approval.refused; asking and using are in the journal',
   projects: 'audited: project.created project.changed project-hours.set registration.recorded',
   campaigns: 'audited: campaign.created; the first one by project.created',

@@ -11,11 +11,11 @@ interface SearchDeps {
   readonly storage: Pick<ThreadDatabase, 'db' | 'author' | 'retryWhileLocked' | 'traits'>
   readonly clock: Clock
   /** Where requests come in, if the log of reads cannot tell. */
-  readonly door?: string | undefined
+  readonly path?: string | undefined
 }
 
 export function openSearchRoute(deps: SearchDeps): Route {
-  return createSearchRoute(openDecisionSearch({ ...deps, door: 'api /v1/decisions' }))
+  return createSearchRoute(openDecisionSearch({ ...deps, path: '/v1/decisions' }))
 }
 
 /** What it needs is loaded with the first search. */
@@ -24,7 +24,7 @@ export function openDecisionSearch(deps: SearchDeps): DecisionSearch {
 }
 
 /** For a caller that logs the read of which the search is a part. */
-export function openUnloggedSearch(deps: Omit<SearchDeps, 'door'>): DecisionSearch {
+export function openUnloggedSearch(deps: Omit<SearchDeps, 'path'>): DecisionSearch {
   return openWithFirstSearch(() => open(deps))
 }
 
@@ -38,11 +38,11 @@ function openWithFirstSearch(load: () => Promise<DecisionSearch>): DecisionSearc
   }
 }
 
-async function openLogged({ door, ...deps }: SearchDeps): Promise<DecisionSearch> {
+async function openLogged({ path, ...deps }: SearchDeps): Promise<DecisionSearch> {
   const search = await open(deps)
   const { LoggedSearch } = await import('../../gate/journal/search/logged-search.js')
   const { createReadLog } = await import('../../service/audit/read-log.js')
-  return new LoggedSearch(search, createReadLog(deps.storage, deps.clock), door)
+  return new LoggedSearch(search, createReadLog(deps.storage, deps.clock), path)
 }
 
 /** Over PostgreSQL it finds the decisions of all servers. */
@@ -50,7 +50,7 @@ async function open({
   dataDir,
   storage,
   clock,
-}: Omit<SearchDeps, 'door'>): Promise<DecisionSearch> {
+}: Omit<SearchDeps, 'path'>): Promise<DecisionSearch> {
   if (storage.traits.isShared) {
     const { SharedSearch } = await import('../../gate/journal/projection/shared-search.js')
     return new SharedSearch(storage.db)

@@ -1,10 +1,13 @@
 /** What the HTTP server of a callgate answers: its endpoints, limits, pages and checks of readiness. */
+
+import type { Route } from '../../api/route.js'
 import type { Callgate } from '../../app/callgate.js'
 import { openSearchRoute } from '../../app/journal/open-search.js'
 import { createListFileRoute } from '../../app/lists/list-file-route.js'
 import { createNumberPageDeps, createNumberRoute } from '../../app/numbers/number-route.js'
 import { createOptOuts } from '../../app/service.js'
 import type { ServiceThreads } from '../../app/service-threads.js'
+import { isConsoleEnabled } from '../../config/console.js'
 import { version } from '../../config/version.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { parseInstant } from '../../domain/time/dates.js'
@@ -27,12 +30,14 @@ import type { ReadinessCheck } from '../../http/health.js'
 import { RateLimits } from '../../http/limits/rate-limits.js'
 import { SharedMinutes } from '../../http/limits/shared-minutes.js'
 import { createIgnoredFieldsReporter } from '../../http/request/ignored-fields.js'
-import type { Page } from '../../http/router.js'
+import type { RouteHandlerDeps } from '../../http/route-handler.js'
+import type { ConsoleHandler, Page } from '../../http/router.js'
 import { openServer, type RunningServer } from '../../http/server.js'
 import { createPermitKeyPages, permitRoutes } from '../../permits/permit-routes.js'
 import { AttemptOutcomes } from '../../service/accounts/attempt-outcomes.js'
 import { ImportedAttempts } from '../../service/accounts/imported-attempts.js'
 import { RepeatedRequests } from '../../service/accounts/repeated-requests.js'
+import { Sessions } from '../../service/accounts/sessions.js'
 import { readListAccess } from '../../service/lists/list-rights.js'
 import { createServiceRoutes } from '../../service/service-routes.js'
 import { warmupRoutes } from '../../sources/warming/warmup-routes.js'
@@ -94,25 +99,30 @@ export function openHttpServer(
   ]
   const limits = rateLimits(callgate)
   const endpoints = [...decisionEndpoints, ...routes.map(({ endpoint }) => endpoint)]
-  return openServer({
+  const deps: RouteHandlerDeps = {
     ...shared,
+    serviceThreads,
+    requireCurrent: () => requireCurrent(callgate),
+    limitRate: (accountId, rate) => limits.takeRequest(accountId, rate),
+    admitNumbers: (accountId, rate, count) => limits.admitNumbers(accountId, rate, count),
+  }
+  const consoleHandler = createConsoleHandler(callgate, routes, deps)
+  return openServer({
+    ...deps,
+    console: consoleHandler,
     host: settings.http.host,
     port: settings.http.port,
     eventLoop: runtime.eventLoop,
     limits: settings.http,
     metrics,
     routes,
-    serviceThreads,
-    requireCurrent: () => requireCurrent(callgate),
-    limitRate: (accountId, rate) => limits.takeRequest(accountId, rate),
     onIgnoredFields: createIgnoredFieldsReporter({
       count: (endpoint, fields) => metrics.countIgnoredFields(endpoint, fields),
       clock: runtime.clock,
       log: runtime.log,
     }),
-    admitNumbers: (accountId, rate, count) => limits.admitNumbers(accountId, rate, count),
     pages: new Map<string, Page>([
-      ...createApiDocsPages({ version, endpoints }),
+      ...createApiDocsPages({ version, endpoints, home: consoleHandler ? '/console' : '/docs' }),
       ...createPermitKeyPages(callgate.permits),
     ]),
     ops: {
@@ -136,6 +146,34 @@ export function openHttpServer(
       clock: runtime.clock,
     }),
   })
+}
+
+/** Its files are loaded when somebody asks for a page. */
+function createConsoleHandler(
+  { settings, storage, keys, expiryClock, runtime }: Callgate,
+  routes: readonly Route[],
+  deps: RouteHandlerDeps,
+): ConsoleHandler | undefined {
+  if (!isConsoleEnabled(settings)) return undefined
+  let opened: Promise<ConsoleHandler> | undefined
+  const open = async () => {
+    const { createConsole } = await import('../../console/console.js')
+    const { randomBytes, clock, log: logger } = runtime
+    const sessions = new Sessions({ storage, keys, clock: expiryClock, randomBytes })
+    const { publicUrl } = settings.console
+    return await createConsole({ routes, deps, sessions, publicUrl, clock, logger })
+  }
+  return async (request, response, next) => {
+    opened ??= open()
+    try {
+      const answer = await opened
+      return await answer(request, response, next)
+    } catch (cause) {
+      // It is opened anew for the next request.
+      opened = undefined
+      throw cause
+    }
+  }
 }
 
 function createRepeatedRequests(callgate: Callgate): DecisionRoutesOptions['repeats'] {

@@ -48,8 +48,8 @@ export function journalRoutes(deps: JournalRoutesDeps): readonly Route[] {
     createRoute(readDecisionEndpoint, async (caller, { id }) => {
       const document = await requireDecision(deps, caller, id)
       const subject = { kind: 'decision', id }
-      const door = `api ${readDecisionEndpoint.paths[0]}`
-      await deps.recordRead(caller, { door, what: 'decision.read', subject, rows: 1 })
+      const [path] = readDecisionEndpoint.paths
+      await deps.recordRead(caller, { path, what: 'decision.read', subject, rows: 1 })
       return document
     }),
     createRoute(outcomeEndpoint, async (caller, { id, ...report }) => {
@@ -123,7 +123,7 @@ async function findCall(
 }
 
 interface DecisionRead {
-  readonly door: string
+  readonly path: string | undefined
   readonly what: string
   readonly subject: { readonly kind: string; readonly id: string }
   readonly rows: number

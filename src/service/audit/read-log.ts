@@ -1,5 +1,5 @@
 /** Records who reads personal data. The path of a call is not recorded here: its decisions are their own record. */
-import type { Caller } from '../../domain/caller.js'
+import type { Requester } from '../../domain/caller.js'
 import type { Clock } from '../../domain/time/clock.js'
 import {
   type AuditSubject,
@@ -11,8 +11,8 @@ import type { ThreadDatabase } from '../../storage/open-database.js'
 import { runTransaction } from '../sql/account-transaction.js'
 
 interface PersonalRead {
-  /** Where the request came in: `api /v1/decisions`. That of the caller when absent. */
-  readonly door?: string | undefined
+  /** Of the endpoint: `/v1/decisions`. That of the caller when absent. */
+  readonly path?: string | undefined
   /** What was read: `decisions.searched`. */
   readonly what: string
   /** Of kind `number` ten digits, which are stored as a keyed hash and the last four. */
@@ -28,7 +28,7 @@ interface PersonalRead {
  * gives. Rejects with `not-available` if the row cannot be stored.
  */
 export type RecordRead = (
-  caller: Pick<Caller, 'accountId' | 'keyId' | 'path'>,
+  caller: Requester,
   read: PersonalRead,
 ) => Promise<void>
 
@@ -36,9 +36,8 @@ export function createReadLog(
   storage: Pick<ThreadDatabase, 'db' | 'author' | 'retryWhileLocked'>,
   clock: Clock,
 ): RecordRead {
-  return async (caller, { door, what, subject, rows, purpose }) => {
-    const author = findAuthor(storage, caller)
-    const by = door === undefined ? author : { ...author, door }
+  return async (caller, { path = caller.path, what, subject, rows, purpose }) => {
+    const by = findAuthor(storage, { ...caller, path })
     const { kind } = subject
     const id = kind === 'number' ? await hashNumber(storage.db, subject.id) : subject.id
     const { accountId } = caller

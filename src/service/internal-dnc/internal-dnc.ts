@@ -4,7 +4,7 @@
  * whether a permission overrides an entry.
  */
 
-import type { Caller, ScopeChoice } from '../../domain/caller.js'
+import type { Caller, Requester, ScopeChoice } from '../../domain/caller.js'
 import type { ChangeObserver } from '../../domain/change-notifier.js'
 import type { MaybePromise } from '../../domain/compliance.js'
 import {
@@ -114,7 +114,7 @@ export class InternalDnc implements InternalDncEntrySource {
    * opt-out is recorded and ends any earlier permission, unless the account ignores repeated adds and this one has no words.
    * Resolves when the change is on disk and announced, with what is stored of the statement.
    */
-  async add(caller: WritingCaller, request: AddRequest): Promise<RecordedOptOut | undefined> {
+  async add(caller: Requester, request: AddRequest): Promise<RecordedOptOut | undefined> {
     const startedSeconds = monotonicSeconds()
     const scope = await this.#resolveScope(caller, request)
     const numbers = await readNumbers(request)
@@ -324,7 +324,7 @@ export class InternalDnc implements InternalDncEntrySource {
 
   /** `work` returns what it did, unless that is nothing. */
   async #write(
-    caller: WritingCaller,
+    caller: Requester,
     { scope, numbers, run }: ListWrite,
     work: (transaction: Db, write: RowWrite) => Promise<ListChange | undefined>,
   ): Promise<ChangeStamp> {
@@ -380,8 +380,6 @@ interface AddedEntries {
   /** Somebody has said it, so that it is an opt-out also if the number is on the list already. */
   readonly isStated: boolean
 }
-
-type WritingCaller = Pick<Caller, 'accountId' | 'keyId' | 'path'>
 
 interface ListChange {
   /** How many entries of the list. */

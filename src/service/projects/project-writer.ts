@@ -8,7 +8,7 @@
  */
 
 import type { Selectable } from 'kysely'
-import type { Caller } from '../../domain/caller.js'
+import type { Requester } from '../../domain/caller.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
 import { parseUrl } from '../../runtime/parse-url.js'
 import { type AuditEntry, findAuthor, recordAudit } from '../../storage/audit/audit-log.js'
@@ -38,7 +38,7 @@ export class ProjectWriter {
 
   /** `work` may run again when the database was locked; it must write only through its argument. */
   async run<Result>(
-    caller: Pick<Caller, 'accountId' | 'keyId' | 'path'>,
+    caller: Requester,
     work: (write: ProjectTransaction) => Promise<Result>,
   ): Promise<Result> {
     const { accountId } = caller

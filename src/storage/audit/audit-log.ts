@@ -5,7 +5,7 @@
  */
 import { createHmac } from 'node:crypto'
 import { sql } from 'kysely'
-import type { Author, Caller } from '../../domain/caller.js'
+import type { Author, Requester } from '../../domain/caller.js'
 import type { Instant } from '../../domain/time/clock.js'
 import type { ThreadDatabase } from '../open-database.js'
 import type { Db } from '../tables.js'
@@ -35,10 +35,13 @@ export interface AuditEntry {
 /** The key of a request, or else whoever runs the program. */
 export function findAuthor(
   { author }: Pick<ThreadDatabase, 'author'>,
-  { keyId, path }: Pick<Caller, 'keyId' | 'path'>,
+  { keyId, path, session }: Omit<Requester, 'accountId'>,
 ): Author {
-  if (keyId === '') return author
-  return { who: `key:${keyId}`, door: path === undefined ? 'api' : `api ${path}` }
+  const person = session?.person
+  if (keyId === '' && person === undefined) return author
+  const who = person === undefined ? `key:${keyId}` : `person:${person}`
+  const face = session ? 'console' : 'api'
+  return { who, door: path === undefined ? face : `${face} ${path}` }
 }
 
 /** One number is a subject of its own, and of several their place is. */

@@ -5,7 +5,7 @@ import type { DecisionSearch, SearchPage, SearchRequest } from './decision-searc
 export type RecordSearch = (
   caller: SearchRequest['caller'],
   read: {
-    readonly door?: string | undefined
+    readonly path?: string | undefined
     readonly what: string
     readonly subject: { readonly kind: string; readonly id: string }
     readonly rows: number
@@ -15,13 +15,13 @@ export type RecordSearch = (
 export class LoggedSearch implements DecisionSearch {
   readonly #search: DecisionSearch
   readonly #recordRead: RecordSearch
-  readonly #door: string | undefined
+  readonly #path: string | undefined
 
-  /** `door` is where requests come in, if the log cannot tell. */
-  constructor(search: DecisionSearch, recordRead: RecordSearch, door?: string) {
+  /** `path` is that of the endpoint, if the log cannot tell. */
+  constructor(search: DecisionSearch, recordRead: RecordSearch, path?: string) {
     this.#search = search
     this.#recordRead = recordRead
-    this.#door = door
+    this.#path = path
   }
 
   /** Records each page with decisions, and the first one in any case: that there are none says something as well. */
@@ -33,7 +33,7 @@ export class LoggedSearch implements DecisionSearch {
     const { number = '' } = filter
     const isNumber = /^\d{10}$/.test(number)
     await this.#recordRead(caller, {
-      door: this.#door,
+      path: this.#path,
       what: 'decisions.searched',
       subject: isNumber ? { kind: 'number', id: number } : { kind: 'decisions', id: '' },
       rows,

@@ -1,0 +1,289 @@
+/**
+ * Pages for people, at `/console`: who is signed in, what a browser may send, and the frame of each page. The API never takes the cookie
+ * of a session, and the console takes nothing else.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import express, { type NextFunction, type Request, type Response, type Router } from 'express'
+import { LRUCache } from 'lru-cache'
+import type { Route } from '../api/route.js'
+import type { Caller } from '../domain/caller.js'
+import type { Clock } from '../domain/time/clock.js'
+import { AppError, statusByErrorKind } from '../errors.js'
+import type { RouteHandlerDeps } from '../http/route-handler.js'
+import { sendReplyInSlices, sendStreamedReply } from '../http/send-reply.js'
+import type { Logger } from '../observability/log.js'
+import { type Asset, assets } from './assets.js'
+import { Form, type FormValues, renderRefusal } from './forms.js'
+import { html } from './html.js'
+import { type NavigationEntry, type PageContent, renderPage } from './layout.js'
+import { OwnApi } from './own-api.js'
+import { allPages } from './pages/all-pages.js'
+import type { Page, PageAnswer } from './pages.js'
+import { SealedAddresses } from './sealed-address.js'
+
+export interface ConsoleOptions {
+  /** The endpoints that the pages ask. */
+  readonly routes: readonly Route[]
+  readonly deps: RouteHandlerDeps
+  readonly sessions: SessionStore
+  /** Of an address that begins with `https:`; absent on a loopback address. */
+  readonly publicUrl: string | undefined
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+interface SessionStore {
+  begin(caller: Caller): Promise<string>
+  find(secret: string): Promise<Caller | undefined>
+  end(secret: string, caller: Caller): Promise<void>
+  /** 32 bytes. */
+  readAddressKey(): Promise<Buffer>
+}
+
+const pageHeaders = {
+  'Content-Security-Policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cache-Control': 'no-store',
+}
+
+/** Ten thousand numbers, one per line. */
+const maxFormBytes = 300_000
+const maxFailedSignIns = 20
+const failuresKeptMs = 60_000
+const signInPath = '/console/sign-in'
+
+export async function createConsole(options: ConsoleOptions): Promise<Router> {
+  const { sessions, publicUrl } = options
+  const addresses = new SealedAddresses(await sessions.readAddressKey())
+  const shared = { ...options, addresses, api: new OwnApi(options.routes, options.deps) }
+  const router = express.Router()
+  router.use((request, response, next) => {
+    response.set(pageHeaders)
+    if (isForThisHost(request, publicUrl)) return next()
+    const where = publicUrl ?? 'a loopback address such as http://localhost:8480'
+    response.status(421).type('text').send(`The console answers at ${where}/console only\n`)
+  })
+  for (const asset of Object.values(assets)) serveAsset(router, asset)
+  const readForm = express.urlencoded({ extended: false, limit: maxFormBytes, parameterLimit: 200 })
+  router.use(refuseOtherSites, readForm)
+  addSignIn(router, shared)
+  router.use(async (request, response, next) => {
+    const found = await findSession(request, shared)
+    if (!found) return void response.redirect(303, signInPath)
+    Object.assign(response.locals, found)
+    if (request.method !== 'POST' || isFormToken(request, found.formToken)) return next()
+    throw new AppError(
+      'forbidden',
+      'The form is of another session; go back, load the page again, and send it again',
+    )
+  })
+  router.post('/sign-out', async (_request, response) => {
+    const { secret, caller } = sessionOf(response)
+    await sessions.end(secret, caller)
+    response.clearCookie(cookieName(publicUrl), cookieOptions(publicUrl))
+    response.redirect(303, signInPath)
+  })
+  for (const page of allPages) addPage(router, page, shared)
+  router.use((request) => {
+    throw new AppError('not-found', `There is no page ${request.baseUrl}${request.path}`)
+  })
+  router.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
+    sendProblem(response, error, shared)
+  })
+  return router
+}
+
+interface Shared extends ConsoleOptions {
+  readonly addresses: SealedAddresses
+  readonly api: OwnApi
+}
+
+function serveAsset(router: Router, { path, contentType, bytes }: Asset): void {
+  router.get(path.replace('/console', ''), (_request, response) => {
+    response.set('Cache-Control', 'public, max-age=31536000, immutable')
+    response.type(contentType).send(bytes)
+  })
+}
+
+/** A page of another site could otherwise name this address by its own name, and read the answers. */
+function isForThisHost({ headers }: IncomingMessage, publicUrl: string | undefined): boolean {
+  if (publicUrl !== undefined) return headers.host === new URL(publicUrl).host
+  return /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/.test(headers.host ?? '')
+}
+
+function refuseOtherSites(request: Request, _response: Response, next: NextFunction): void {
+  const site = request.headers['sec-fetch-site']
+  const isSafe = request.method === 'GET' || request.method === 'HEAD'
+  const isOwn = site === 'same-origin' || (site === undefined && isOwnOrigin(request.headers))
+  if (isSafe || isOwn) return next()
+  throw new AppError('forbidden', 'The form was sent by a page of another site')
+}
+
+function isOwnOrigin({ origin, host }: IncomingMessage['headers']): boolean {
+  return origin !== undefined && URL.canParse(origin) && new URL(origin).host === host
+}
+
+interface SignedIn {
+  readonly secret: string
+  readonly caller: Caller
+  readonly formToken: string
+}
+
+async function findSession(
+  request: IncomingMessage,
+  { sessions, publicUrl }: Shared,
+): Promise<SignedIn | undefined> {
+  const name = `${cookieName(publicUrl)}=`
+  const cookies = (request.headers.cookie ?? '').split(';').map((one) => one.trim())
+  const secret = cookies.find((one) => one.startsWith(name))?.slice(name.length)
+  const caller = secret === undefined ? undefined : await sessions.find(secret)
+  if (secret === undefined || caller === undefined) return undefined
+  return { secret, caller, formToken: makeFormToken(secret) }
+}
+
+function sessionOf({ locals }: Response): SignedIn {
+  return locals as SignedIn
+}
+
+function makeFormToken(secret: string): string {
+  return createHmac('sha256', secret).update('form').digest('base64url')
+}
+
+function isFormToken(request: Request, expected: string): boolean {
+  const [given, wanted] = [
+    String(request.body?.formToken ?? request.query.formToken ?? ''),
+    expected,
+  ].map((text) => Buffer.from(text)) as [Buffer, Buffer]
+  return given.length === wanted.length && timingSafeEqual(given, wanted)
+}
+
+const cookieName = (publicUrl: string | undefined) =>
+  publicUrl === undefined ? 'callgate-session' : '__Host-callgate'
+
+const cookieOptions = (publicUrl: string | undefined) =>
+  ({ httpOnly: true, secure: publicUrl !== undefined, sameSite: 'lax', path: '/' }) as const
+
+function addSignIn(router: Router, shared: Shared): void {
+  const failures = new LRUCache<string, number>({ max: 10_000, ttl: failuresKeptMs })
+  router.get('/sign-in', (_request, response) => sendPage(response, signInPage(), shared))
+  router.post('/sign-in', async (request, response) => {
+    const address = request.socket.remoteAddress ?? ''
+    const failed = failures.get(address) ?? 0
+    if (failed >= maxFailedSignIns) {
+      const message = `More than ${maxFailedSignIns} keys were not valid; try again in a minute`
+      throw new AppError('rate-limited', message, { retryAfterSeconds: failuresKeptMs / 1_000 })
+    }
+    const key = String(request.body?.key ?? '').trim()
+    const caller = await shared.deps.authenticate(key, 'login-id')
+    if (!caller) {
+      failures.set(address, failed + 1)
+      const rule = key === '' ? 'is required' : 'is not valid: it is unknown, revoked or expired'
+      const refusal = new AppError('unauthenticated', rule, { problems: [{ field: 'key', rule }] })
+      return void sendPage(response.status(401), signInPage(refusal), shared)
+    }
+    const secret = await shared.sessions.begin(caller)
+    response.cookie(cookieName(shared.publicUrl), secret, cookieOptions(shared.publicUrl))
+    response.redirect(303, '/console')
+  })
+}
+
+function signInPage(refusal?: AppError): PageContent {
+  const form = new Form({}, refusal)
+  const body = html`${renderRefusal(refusal)}
+<form method="post" action="${signInPath}">
+${form.field({
+  name: 'key',
+  label: 'API key',
+  type: 'password',
+  hint: 'What you may see and do here is what the key may. The first start has written keys to first-keys.txt in the data folder; callgate keys create makes more.',
+  required: true,
+  autocomplete: 'current-password',
+})}
+<button>Sign in</button>
+</form>`
+  return { title: 'Sign in', body }
+}
+
+function addPage(router: Router, page: Page, shared: Shared): void {
+  const answer =
+    (run: NonNullable<Page['get']>) => async (request: Request, response: Response) => {
+      const { caller, formToken } = sessionOf(response)
+      const result = await run({
+        ...{ caller, formToken, api: shared.api, addresses: shared.addresses, clock: shared.clock },
+        parameters: toValues(request.params),
+        query: toValues(request.query),
+        form: toValues(request.body ?? {}),
+      })
+      await sendAnswer(response, result, shared)
+    }
+  if (page.get) router.get(page.path, answer(page.get))
+  if (page.post) router.post(page.path, answer(page.post))
+}
+
+/** Of a field that was sent several times, all values, with commas between them. */
+function toValues(fields: object): FormValues {
+  const entries = Object.entries(fields).map(([name, value]): [string, string] => [
+    name,
+    Array.isArray(value) ? value.join(',') : String(value),
+  ])
+  return Object.fromEntries(entries)
+}
+
+async function sendAnswer(response: Response, answer: PageAnswer, shared: Shared): Promise<void> {
+  if ('goTo' in answer) return response.redirect(303, answer.goTo)
+  if ('body' in answer) return sendPage(response, answer, shared)
+  const { file } = answer
+  const headers = { ...file.headers, ...pageHeaders }
+  if ('parts' in file) await sendStreamedReply(response, { ...file, headers })
+  else await sendReplyInSlices(response, { ...file, headers })
+}
+
+function sendPage(response: Response, content: PageContent, { api }: Shared): void {
+  const { caller, formToken = '' } = response.locals as Partial<SignedIn>
+  const path = response.req.baseUrl + response.req.path
+  const navigation = caller ? listNavigation(caller, api) : []
+  response.type('html').send(renderPage(content, { caller, formToken, path }, navigation))
+}
+
+function listNavigation(caller: Caller, api: OwnApi): readonly NavigationEntry[] {
+  return allPages.flatMap(({ path, entry }) =>
+    entry && api.permits(caller, entry.needs)
+      ? [{ path: `/console${path}`, name: entry.name }]
+      : [],
+  )
+}
+
+const titles: Partial<Record<AppError['kind'], string>> = {
+  'invalid-request': 'That cannot be done so',
+  forbidden: 'You may not do that',
+  'not-found': 'There is no such thing',
+  conflict: 'That cannot be done now',
+  'rate-limited': 'Too many requests',
+}
+
+function sendProblem(response: Response, error: unknown, shared: Shared): void {
+  if (response.headersSent) return void response.destroy()
+  const refusal = toRefusal(error)
+  if (!refusal) shared.logger.error('a page of the console failed', { err: error })
+  const title = (refusal && titles[refusal.kind]) ?? 'That did not work'
+  if (refusal?.retryAfterSeconds) response.set('Retry-After', String(refusal.retryAfterSeconds))
+  response.status(refusal ? statusByErrorKind[refusal.kind] : 500)
+  const body = refusal
+    ? renderRefusal(refusal)
+    : html`<p>The page failed; the log of the server says why. Nothing more is known here.</p>`
+  sendPage(response, { title, body }, shared)
+}
+
+/** Express refuses what it cannot read with errors that have a status. */
+function toRefusal(error: unknown): AppError | undefined {
+  if (error instanceof AppError) return error
+  const status = error instanceof Error && 'status' in error ? error.status : undefined
+  if (status === 413)
+    return new AppError('too-large', `A form may have ${maxFormBytes} bytes at most`)
+  return status === 400 ? new AppError('invalid-request', 'The form could not be read') : undefined
+}

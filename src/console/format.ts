@@ -1,0 +1,51 @@
+/** How the console writes numbers, instants and words of the API. */
+import { formatInstant } from '../domain/time/dates.js'
+import { type Html, html } from './html.js'
+
+/** `(212) 555-0106`; anything but ten digits as it is. */
+export function formatNumber(number: string): string {
+  return number.replace(/^(\d{3})(\d{3})(\d{4})$/, '($1) $2-$3')
+}
+
+/** An instant of the API, such as `2026-11-23T17:00:00.000Z`, to the second; the full text for programs. */
+export function renderInstant(text: string): Html {
+  const shown = text.replace('T', ' ').replace(/(?:\.\d+)?Z$/, ' UTC')
+  return html`<time datetime="${text}">${shown}</time>`
+}
+
+const steps = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1_000],
+] as const
+
+/** `3 hours`: rounded down to the largest unit that fits. */
+export function formatDuration(ms: number): string {
+  for (const [unit, length] of steps) {
+    const count = Math.floor(ms / length)
+    if (count > 0) return `${count.toLocaleString('en')} ${unit}${count === 1 ? '' : 's'}`
+  }
+  return 'less than a second'
+}
+
+/** By a word and a sign as well as by a color. */
+export function renderVerdict(decision: string): Html {
+  const sign = { allow: '✓', pass: '✓', block: '✕', deny: '✕' }[decision] ?? '?'
+  const word = {
+    allow: 'Allowed',
+    block: 'Blocked',
+    pass: 'Pass',
+    deny: 'Deny',
+    unknown: 'Not known',
+  }[decision]
+  return html`<span class="verdict ${decision}"><span aria-hidden="true">${sign}</span> ${word ?? decision}</span>`
+}
+
+export const kindNames: Readonly<Record<string, string>> = {
+  manual: 'manual call',
+  autodialed: 'autodialed call',
+  ai: 'AI call',
+}
+
+export { formatInstant }

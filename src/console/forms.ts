@@ -1,0 +1,83 @@
+/** Forms of the console: what they show, and what was wrong with what they sent. */
+import { type AppError, describeProblem, type FieldProblem } from '../errors.js'
+import { type Html, html, nothing } from './html.js'
+
+/** What a form has sent, or shows again; empty where nothing is. */
+export type FormValues = Readonly<Record<string, string>>
+
+export interface FieldOptions {
+  readonly name: string
+  readonly label: string
+  readonly type?: 'text' | 'tel' | 'date' | 'datetime-local' | 'password' | 'textarea' | 'file'
+  readonly hint?: string
+  readonly required?: boolean
+  /** Values with what they are called; the first one is chosen if none was. */
+  readonly choices?: readonly (readonly [value: string, name: string])[]
+  readonly autocomplete?: string
+}
+
+/** The fields of one form. */
+export class Form {
+  readonly #values: FormValues
+  readonly #problems: ReadonlyMap<string, string>
+
+  constructor(values: FormValues = {}, refusal?: AppError) {
+    this.#values = values
+    const problems = (refusal?.problems ?? []).map(({ field, rule }): [string, string] => [
+      field,
+      rule,
+    ])
+    this.#problems = new Map(problems)
+  }
+
+  field({ name, label, type = 'text', hint, required, choices, autocomplete }: FieldOptions): Html {
+    const value = this.#values[name] ?? ''
+    const problem = this.#problems.get(name)
+    const notes = [hint && `${name}-hint`, problem && `${name}-problem`].filter(Boolean).join(' ')
+    const attributes = html`id="${name}" name="${name}"${notes ? html` aria-describedby="${notes}"` : nothing}${
+      problem ? html` aria-invalid="true"` : nothing
+    }${required ? html` required` : nothing}`
+    return html`<p class="field"><label for="${name}">${label}</label>
+${hint ? html`<span class="hint" id="${name}-hint">${hint}</span>` : nothing}
+${problem ? html`<span class="problem" id="${name}-problem">${problem}</span>` : nothing}
+${choices ? renderChoices(choices, value, attributes) : renderInput(type, value, attributes, autocomplete)}</p>`
+  }
+}
+
+function renderChoices(
+  choices: NonNullable<FieldOptions['choices']>,
+  value: string,
+  attributes: Html,
+): Html {
+  return html`<select ${attributes}>${choices.map(
+    ([one, name]) =>
+      html`<option value="${one}"${one === value ? html` selected` : nothing}>${name}</option>`,
+  )}</select>`
+}
+
+function renderInput(type: string, value: string, attributes: Html, autocomplete = 'off'): Html {
+  if (type === 'textarea') return html`<textarea rows="8" ${attributes}>${value}</textarea>`
+  const shown = type === 'file' || type === 'password' ? nothing : html` value="${value}"`
+  return html`<input type="${type}" autocomplete="${autocomplete}"${shown} ${attributes}>`
+}
+
+/** What was refused, at the top of a page, with a link to each field of the form. */
+export function renderRefusal(refusal: AppError | undefined): Html {
+  if (!refusal) return nothing
+  const { problems, message } = refusal
+  const renderProblem = (problem: FieldProblem) => {
+    const text = describeProblem(problem)
+    return problem.field === ''
+      ? html`<li>${text}</li>`
+      : html`<li><a href="#${problem.field}">${text}</a></li>`
+  }
+  return html`<div class="refusal" role="alert" tabindex="-1">
+<h2>Nothing was done</h2>
+${problems.length > 0 ? html`<ul>${problems.map(renderProblem)}</ul>` : html`<p>${message}</p>`}
+</div>`
+}
+
+/** What was done, at the top of a page. */
+export function renderDone(text: string | undefined): Html {
+  return text === undefined ? nothing : html`<p class="done" role="status">${text}</p>`
+}

@@ -1,0 +1,77 @@
+/** The frame of every page of the console. */
+import { version } from '../config/version.js'
+import type { Caller } from '../domain/caller.js'
+import { assets } from './assets.js'
+import { type Html, html, nothing } from './html.js'
+
+export interface PageContent {
+  readonly title: string
+  readonly body: Html
+}
+
+export interface Frame {
+  /** Absent on pages for people who are not signed in. */
+  readonly caller?: Caller | undefined
+  /** To be sent with each form. */
+  readonly formToken: string
+  /** Of the page, such as `/console/search`. */
+  readonly path: string
+}
+
+export interface NavigationEntry {
+  readonly path: string
+  readonly name: string
+}
+
+export function renderPage(
+  { title, body }: PageContent,
+  { caller, formToken, path }: Frame,
+  navigation: readonly NavigationEntry[],
+): string {
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} - callgate</title>
+<link rel="stylesheet" href="${assets.style.path}">
+<link rel="icon" href="data:,">
+<script src="${assets.script.path}" defer></script>
+</head>
+<body>
+<a class="skip" href="#content">Skip to content</a>
+<header>
+<p class="brand"><a href="/console">callgate</a></p>
+${caller ? renderNavigation(navigation, path) : nothing}
+${
+  caller
+    ? html`<form class="session" method="post" action="/console/sign-out">
+<span>Account <b>${caller.accountId}</b>, ${caller.session?.person ?? caller.keyId}, ${caller.role}</span>
+${renderFormToken(formToken)}
+<button class="quiet">Sign out</button>
+</form>`
+    : nothing
+}
+</header>
+<main id="content" tabindex="-1">
+<h1>${title}</h1>
+${body}
+</main>
+<footer><p>callgate ${version}. <a href="/docs">API</a>. All times are UTC unless a page says otherwise.</p></footer>
+</body>
+</html>
+`
+  return page.toString()
+}
+
+function renderNavigation(entries: readonly NavigationEntry[], path: string): Html {
+  const renderEntry = ({ path: to, name }: NavigationEntry) => {
+    const isHere = path === to || path.startsWith(`${to}/`)
+    return html`<li><a href="${to}"${isHere ? html` aria-current="page"` : nothing}>${name}</a></li>`
+  }
+  return html`<nav aria-label="Pages"><ul>${entries.map(renderEntry)}</ul></nav>`
+}
+
+export function renderFormToken(formToken: string): Html {
+  return html`<input type="hidden" name="formToken" value="${formToken}">`
+}

@@ -1,0 +1,6 @@
+/** All pages, in the order of the navigation. */
+import type { Page } from '../pages.js'
+import { searchPages } from './search.js'
+import { whyPages } from './why.js'
+
+export const allPages: readonly Page[] = [...searchPages, ...whyPages]

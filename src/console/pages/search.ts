@@ -1,0 +1,135 @@
+/** Search: the decisions of an account. Numbers are sent by POST, so that no address shows them. */
+
+import type { DecisionRecordBody } from '../../api/gate/decision-body.js'
+import { searchDecisionsEndpoint, vias } from '../../api/gate/decision-search.js'
+import { callKinds, reasonTexts } from '../../domain/decision.js'
+import { AppError } from '../../errors.js'
+import { formatNumber, kindNames, renderInstant, renderVerdict } from '../format.js'
+import { Form, type FormValues, renderRefusal } from '../forms.js'
+import { type Html, html, nothing } from '../html.js'
+import { renderFormToken } from '../layout.js'
+import type { Page, PageAnswer, PageRequest } from '../pages.js'
+
+const filterNames = [
+  'number',
+  'from',
+  'to',
+  'decision',
+  'reason',
+  'kind',
+  'project',
+  'via',
+  'reference',
+  'key',
+] as const
+
+async function showSearch(request: PageRequest): Promise<PageAnswer> {
+  const sealed = request.parameters.filter
+  const opened = sealed === undefined ? '{}' : request.addresses.open(sealed)
+  if (opened === undefined) throw new AppError('not-found', 'There is no such search; search again')
+  const filter: FormValues = JSON.parse(opened)
+  const { cursor } = request.query
+  const query = toQuery(filter)
+  try {
+    if (request.query.output === 'csv') {
+      const file = await request.api.send(request.caller, searchDecisionsEndpoint, {
+        query: { ...query, output: 'csv' },
+      })
+      const headers = { 'Content-Disposition': 'attachment; filename="decisions.csv"' }
+      return { file: { ...file, headers: { ...file.headers, ...headers } } }
+    }
+    const page = await request.api.call(request.caller, searchDecisionsEndpoint, {
+      query: { ...query, ...(cursor && { cursor }) },
+    })
+    if ('pages' in page) throw new Error('the search was to answer as JSON')
+    const body = html`${renderForm(request, filter)}
+${renderDecisions(page.decisions, 'The decisions that were found, newest first')}
+${renderPaging(request, { sealed: sealed ?? request.addresses.seal('{}'), nextCursor: page.nextCursor })}
+<p class="note">${page.searchedBackTo ? html`Searched back to ${renderInstant(page.searchedBackTo)}; there may be older ones. ` : nothing}Nothing recorded before ${renderInstant(page.completeUntil)} is missing.${page.removedBefore ? html` Decisions from before ${renderInstant(page.removedBefore)} were removed.` : nothing}</p>`
+    return { title: 'Search', body }
+  } catch (refusal) {
+    if (!(refusal instanceof AppError) || refusal.problems.length === 0) throw refusal
+    const body = html`${renderRefusal(refusal)}${renderForm(request, filter, refusal)}`
+    return { title: 'Search', body }
+  }
+}
+
+/** The form has local fields of a browser, which have no zone. */
+function toQuery({ from = '', to = '', ...filter }: FormValues): FormValues {
+  const toInstant = (text: string) =>
+    /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text) ? `${text}:00Z` : text
+  const times = { from: toInstant(from), to: toInstant(to) }
+  return keepGiven({ ...filter, ...times })
+}
+
+function keepGiven(values: FormValues): FormValues {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value.trim() !== ''))
+}
+
+function renderForm({ formToken }: PageRequest, filter: FormValues, refusal?: AppError): Html {
+  const form = new Form(filter, refusal)
+  const any = ['', 'any'] as const
+  return html`<form method="post" action="/console/search" class="filters">
+${renderFormToken(formToken)}
+${form.field({ name: 'number', label: 'Number', type: 'tel', hint: 'Ten digits' })}
+${form.field({ name: 'from', label: 'From (UTC)', type: 'datetime-local' })}
+${form.field({ name: 'to', label: 'Before (UTC)', type: 'datetime-local' })}
+${form.field({ name: 'decision', label: 'Verdict', choices: [any, ['block', 'Blocked'], ['allow', 'Allowed']] })}
+${form.field({ name: 'reason', label: 'Reason', choices: [any, ...Object.keys(reasonTexts).map((code) => [code, code] as const)] })}
+${form.field({ name: 'kind', label: 'Kind of call', choices: [any, ...callKinds.map((kind) => [kind, kindNames[kind] ?? kind] as const)] })}
+${form.field({ name: 'project', label: 'Project' })}
+${form.field({ name: 'via', label: 'Asked by way of', choices: [any, ...vias.map((via) => [via, via] as const)] })}
+${form.field({ name: 'reference', label: 'Reference', hint: 'Exactly' })}
+${form.field({ name: 'key', label: 'Key' })}
+<p class="field"><button>Search</button></p>
+</form>`
+}
+
+type ShownDecision = Pick<
+  DecisionRecordBody,
+  'id' | 'decidedAt' | 'decision' | 'reason' | 'message' | 'callKind' | 'projectId'
+> & { readonly number?: string }
+
+/** A table of decisions, each with a link to why it fell so. */
+export function renderDecisions(decisions: readonly ShownDecision[], caption: string): Html {
+  if (decisions.length === 0) return html`<p class="empty">No decision was found.</p>`
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table>
+<caption>${caption}</caption>
+<thead><tr><th scope="col">When</th><th scope="col">Verdict</th><th scope="col">Number</th><th scope="col">Reason</th><th scope="col">Kind</th><th scope="col">Project</th></tr></thead>
+<tbody>${decisions.map(
+    ({ id, decidedAt, decision, number, reason, message, callKind, projectId }) => html`<tr>
+<th scope="row"><a href="/console/decisions/${id}">${renderInstant(decidedAt)}</a></th>
+<td>${renderVerdict(decision)}</td><td>${number === undefined ? nothing : html`<span class="number">${formatNumber(number)}</span>`}</td>
+<td><b>${reason}</b><br>${message}</td><td>${kindNames[callKind] ?? callKind}</td><td>${projectId ?? nothing}</td></tr>`,
+  )}</tbody></table></div>`
+}
+
+function renderPaging(
+  { query }: PageRequest,
+  { sealed, nextCursor }: { readonly sealed: string; readonly nextCursor: string | undefined },
+): Html {
+  const path = `/console/search/${sealed}`
+  return html`<p class="paging">
+${query.cursor ? html`<a href="${path}">Newest</a>` : nothing}
+${nextCursor ? html`<a href="${path}?cursor=${encodeURIComponent(nextCursor)}" rel="next">Older</a>` : nothing}
+<a href="${path}?output=csv">As CSV</a></p>`
+}
+
+async function startSearch({ form, addresses }: PageRequest): Promise<PageAnswer> {
+  const given = filterNames.map((name): [string, string] => [name, (form[name] ?? '').trim()])
+  const filter = keepGiven(Object.fromEntries(given))
+  const { number } = filter
+  const digits = number?.replace(/[^\d]/g, '').replace(/^1(?=\d{10}$)/, '')
+  const normalized = number === undefined ? filter : { ...filter, number: digits || number }
+  return { goTo: `/console/search/${addresses.seal(JSON.stringify(normalized))}` }
+}
+
+export const searchPages: readonly Page[] = [
+  {
+    path: '/search',
+    entry: { name: 'Search', needs: searchDecisionsEndpoint },
+    get: showSearch,
+    post: startSearch,
+  },
+  { path: '/search/:filter', get: showSearch },
+]

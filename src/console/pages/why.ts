@@ -1,0 +1,264 @@
+/** Why: one decision as sentences. */
+import type { DecisionRecordBody } from '../../api/gate/decision-body.js'
+import { readDecisionEndpoint } from '../../api/gate/decisions.js'
+import { previewEndpoint } from '../../api/gate/preview.js'
+import { parseInstant } from '../../domain/time/dates.js'
+import type { AppError } from '../../errors.js'
+import { formatDuration, formatNumber, kindNames, renderInstant, renderVerdict } from '../format.js'
+import { Form, renderRefusal } from '../forms.js'
+import { type Html, html, nothing } from '../html.js'
+import { renderFormToken } from '../layout.js'
+import type { Page, PageAnswer, PageRequest } from '../pages.js'
+
+type Finding = DecisionRecordBody['findings'][number]
+
+const checkNames: Readonly<Record<string, string>> = {
+  mandate: 'What the key may ask for',
+  litigator: 'Known litigators',
+  'internal-dnc': 'Opt-outs (internal do-not-call list)',
+  permission: 'Consent and do-not-call lists',
+  'calling-hours': 'Calling hours',
+  attempts: 'How often the person was called',
+  'caller-id': 'Caller ID',
+  reassigned: 'Reassigned numbers',
+  abandonment: 'Abandoned calls',
+}
+
+async function showWhy(request: PageRequest): Promise<PageAnswer> {
+  const decision = await request.api.call(request.caller, readDecisionEndpoint, {
+    parameters: { id: request.parameters.id ?? '' },
+  })
+  return {
+    title: 'Why this call was ' + (decision.decision === 'allow' ? 'allowed' : 'blocked'),
+    body: renderWhy(request, decision),
+  }
+}
+
+function renderWhy(
+  request: PageRequest,
+  decision: DecisionRecordBody,
+  asked: Html = nothing,
+): Html {
+  const { findings, policy = [] } = decision
+  return html`${asked}
+<section class="summary ${decision.decision}">
+<p class="big">${renderVerdict(decision.decision)}</p>
+<p>${describeCall(decision, request)}</p>
+<p>${decision.decision === 'allow' ? 'It was allowed' : 'It was blocked'} because ${decision.message}.</p>
+${renderChange(decision)}
+</section>
+<section aria-labelledby="facts"><h2 id="facts">What it rests on</h2>
+${
+  findings.length === 0
+    ? html`<p>No check was made: ${decision.message}.</p>`
+    : html`<ol class="findings">${findings.map((finding) => renderFinding(finding, decision))}</ol>`
+}</section>
+${
+  policy.length === 0
+    ? nothing
+    : html`<section aria-labelledby="policy"><h2 id="policy">What the operator's policy changed</h2><ul>${policy.map(
+        ({ check, effect, because, until }) =>
+          html`<li>${checkNames[check] ?? check}: ${effectTexts[effect]} Stated reason: ${because}.${until ? html` Until ${renderInstant(until)}.` : nothing}</li>`,
+      )}</ul></section>`
+}
+${renderMandate(decision)}
+${renderOutcome(decision)}
+${renderDisclosures(decision)}
+<section aria-labelledby="record"><h2 id="record">The record</h2>
+<dl>${renderTerms([
+    ['Decision', decision.id],
+    ['Decided', renderInstant(decision.decidedAt)],
+    ['Rules applied as of', renderInstant(decision.judgedAt)],
+    ['Valid until', renderInstant(decision.validUntil)],
+    ['Asked by way of', decision.via],
+    ['Key', decision.keyId],
+    ['As dialed', decision.erased ? 'erased' : decision.dialed],
+    ['Trunk', decision.trunk],
+    ['Campaign', decision.campaignId],
+    ['Postal code', decision.postalCode],
+    ['Caller ID', decision.callerId],
+    ['Subject', decision.subject],
+    ['Person', decision.personId],
+    ['Reference', decision.reference],
+  ])}</dl></section>
+${renderAskAgain(request, decision)}`
+}
+
+function describeCall(decision: DecisionRecordBody, { addresses }: PageRequest): Html {
+  const { callKind, purpose, number, decidedAt, projectId, erased } = decision
+  const isNumber = /^\d{10}$/.test(number)
+  const shown = isNumber
+    ? html`<a href="/console/numbers/${addresses.seal(number)}">${formatNumber(number)}</a>`
+    : number || 'what is not a telephone number'
+  return html`${article(kindNames[callKind] ?? callKind)} to ${erased ? 'a number that was erased' : shown} on ${renderInstant(decidedAt)}, for ${purpose ?? 'telemarketing'}, project ${projectId ?? 'of the account (Master Project)'}.`
+}
+
+const article = (noun: string) => `${/^[aeiou]/i.test(noun) ? 'An' : 'A'} ${noun}`
+
+/** What would have to change for the call to be allowed. */
+function renderChange({
+  decision,
+  nextAllowedAt,
+  nextAllowedAtLatest,
+  findings,
+  policy = [],
+}: DecisionRecordBody): Html {
+  if (decision === 'allow') return nothing
+  const overridden = new Set(policy.map(({ check }) => check))
+  const inTheWay = findings.filter(
+    ({ verdict, check }) => verdict !== 'pass' && !overridden.has(check),
+  )
+  return html`<p>${
+    nextAllowedAt
+      ? html`Only the time was in the way: it may be placed ${nextAllowedAtLatest ? 'at the latest from' : 'from'} ${renderInstant(nextAllowedAt)}.`
+      : inTheWay.length === 0
+        ? 'It was refused before any check was made; the reason says what to change.'
+        : html`It could be placed only if none of this held: ${inTheWay.map(({ check }, index) => html`${index > 0 ? '; ' : ''}<a href="#finding-${check}">${(checkNames[check] ?? check).toLowerCase()}</a>`)}.`
+  }</p>`
+}
+
+const effectTexts: Readonly<Record<string, string>> = {
+  'unknown-allowed': 'it was not answered, and policy allows that.',
+  'stale-allowed': 'it was answered by an older answer than usual, and policy allows that.',
+  shadowed: 'it would have blocked the call, but is only watched, not enforced.',
+}
+
+function renderFinding(finding: Finding, decision: DecisionRecordBody): Html {
+  const {
+    check,
+    verdict,
+    reason,
+    detail,
+    source,
+    ageMs,
+    lists = [],
+    opensAt,
+    stale,
+    parts = [],
+  } = finding
+  const at = parseInstant(decision.decidedAt) ?? 0
+  return html`<li id="finding-${check}"><h3>${checkNames[check] ?? check} ${renderVerdict(verdict)}</h3>
+<p>${sentence(detail || reason)}</p>
+<p class="note">Reason <code>${reason}</code>. From ${source}, ${ageMs === 0 ? 'found out for this call' : `known for ${formatDuration(ageMs)}`}${stale ? ', older than usual because its source did not answer' : ''}.${opensAt ? html` Opens at ${renderInstant(opensAt)}.` : nothing}</p>
+${
+  lists.length === 0
+    ? nothing
+    : html`<ul>${lists.map(
+        ({ name, version, asOf }) =>
+          html`<li>List ${name}, version <code>${version}</code>, as of ${renderInstant(asOf)} (${formatDuration(at - (parseInstant(asOf) ?? at))} old)</li>`,
+      )}</ul>`
+}
+${parts.length === 0 ? nothing : html`<ul>${parts.map((part) => html`<li>${part.source}: ${renderVerdict(part.verdict)} ${sentence(part.detail)}</li>`)}</ul>`}
+${renderFacts(finding.facts)}</li>`
+}
+
+const sentence = (text: string) => {
+  const whole = text.charAt(0).toUpperCase() + text.slice(1)
+  return /[.!?]$/.test(whole) ? whole : `${whole}.`
+}
+
+function renderFacts(facts: Finding['facts']): Html {
+  if (!facts || Object.keys(facts).length === 0) return nothing
+  return html`<details><summary>Facts that the rules were applied to</summary><pre>${JSON.stringify(facts, undefined, 2)}</pre></details>`
+}
+
+function renderMandate({ mandate, keyId }: DecisionRecordBody): Html {
+  if (!mandate) return nothing
+  const { version, remaining, approval } = mandate
+  return html`<section aria-labelledby="mandate"><h2 id="mandate">The key's mandate</h2><dl>${renderTerms(
+    [
+      ['Key', keyId],
+      ['Version of its limits', String(version)],
+      ['Calls left this hour', remaining?.hour?.toString()],
+      ['Calls left in 24 hours', remaining?.day?.toString()],
+      ['Approval', approval?.id],
+      ['Approved by', approval?.approvedBy],
+    ],
+  )}</dl></section>`
+}
+
+function renderOutcome({ outcome, decision }: DecisionRecordBody): Html {
+  if (!outcome) {
+    if (decision === 'block') return nothing
+    return html`<section aria-labelledby="outcome"><h2 id="outcome">What became of the call</h2><p>Nothing was reported.</p></section>`
+  }
+  const { said, ...known } = outcome
+  const rows = Object.entries(known).map(([name, value]): [string, Html | string] => [
+    words(name),
+    /At$/.test(name) ? renderInstant(String(value)) : String(value),
+  ])
+  return html`<section aria-labelledby="outcome"><h2 id="outcome">What became of the call</h2><dl>${renderTerms(rows)}</dl>
+${said?.length ? html`<ul>${said.map(({ key, at }) => html`<li>${key} was said at ${renderInstant(at)}</li>`)}</ul>` : nothing}</section>`
+}
+
+const words = (name: string) =>
+  name.charAt(0).toUpperCase() +
+  name.slice(1).replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+
+function renderDisclosures({ disclosures = [] }: DecisionRecordBody): Html {
+  if (disclosures.length === 0) return nothing
+  return html`<section aria-labelledby="disclosures"><h2 id="disclosures">What must be said</h2><ol>${disclosures.map(
+    ({ key, rules }) => html`<li>${key} (${rules.join('; ')})</li>`,
+  )}</ol></section>`
+}
+
+/** Rows whose value is absent are left out. */
+export function renderTerms(
+  rows: readonly (readonly [string, Html | string | undefined | null])[],
+): Html {
+  return html`${rows.map(([name, value]) =>
+    value === undefined || value === null || value === ''
+      ? nothing
+      : html`<div><dt>${name}</dt><dd>${value}</dd></div>`,
+  )}`
+}
+
+function renderAskAgain(
+  { formToken, api, caller, form }: PageRequest,
+  { id, erased }: DecisionRecordBody,
+  refusal?: AppError,
+): Html {
+  if (erased || !api.permits(caller, previewEndpoint)) return nothing
+  const fields = new Form(form, refusal)
+  return html`<section aria-labelledby="again"><h2 id="again">Ask again</h2>
+<p>What would be decided now, or as of a time. Nothing is recorded or counted, and no call may be placed because of it.</p>
+${renderRefusal(refusal)}
+<form method="post" action="/console/decisions/${id}" class="filters">${renderFormToken(formToken)}
+${fields.field({ name: 'at', label: 'As of (UTC)', type: 'datetime-local', hint: 'Now if empty' })}
+<p class="field"><button>Ask again</button></p></form></section>`
+}
+
+async function askAgain(request: PageRequest): Promise<PageAnswer> {
+  const { api, caller, form } = request
+  const decision = await api.call(caller, readDecisionEndpoint, {
+    parameters: { id: request.parameters.id ?? '' },
+  })
+  const {
+    dialed,
+    callKind,
+    purpose,
+    projectId,
+    campaignId,
+    postalCode,
+    callerId,
+    subject,
+    personId,
+  } = decision
+  const at = form.at ? `${form.at}:00Z` : undefined
+  const call = { callKind, purpose, projectId, campaignId, callerId, subject, personId, at }
+  const { rows } = await api.call(caller, previewEndpoint, {
+    body: { numbers: [{ number: dialed, postalCode }], ...call },
+  })
+  const [row] = rows
+  if (!row) throw new Error('the preview has no row')
+  const asked = html`<section class="summary ${row.decision}" role="status"><h2>Asked again, ${at ? html`as of ${renderInstant(at)}` : 'as of now'}</h2>
+<p>${renderVerdict(row.decision)} ${sentence(row.message)}</p>
+${row.callingHours ? html`<p class="note">${sentence(row.callingHours)}</p>` : nothing}
+${row.nextAllowedAt ? html`<p>It may be placed from ${renderInstant(row.nextAllowedAt)}.</p>` : nothing}</section>`
+  return {
+    title: 'Why this call was ' + (decision.decision === 'allow' ? 'allowed' : 'blocked'),
+    body: renderWhy(request, decision, asked),
+  }
+}
+
+export const whyPages: readonly Page[] = [{ path: '/decisions/:id', get: showWhy, post: askAgain }]

@@ -1,0 +1,122 @@
+/**
+ * Who is signed in to the console. A session ends with the key that it began with, after half an hour without use, and after twelve
+ * hours in any case. Its secret is 32 random bytes, of which only the SHA-256 is stored.
+ */
+import { hash, hkdfSync } from 'node:crypto'
+import type { Caller } from '../../domain/caller.js'
+import type { Clock, Instant } from '../../domain/time/clock.js'
+import { type AuditEntry, findAuthor, recordAudit } from '../../storage/audit/audit-log.js'
+import type { OpenDatabase } from '../../storage/open-database.js'
+import type { Db } from '../../storage/tables.js'
+import { runTransaction } from '../sql/account-transaction.js'
+import type { ApiKeys } from './api-keys.js'
+
+const secretBytes = 32
+const longestMs = 12 * 3_600_000
+const idleMs = 30 * 60_000
+/** A session in use is not written for each request. */
+const touchEveryMs = 60_000
+
+export interface SessionsOptions {
+  readonly storage: Pick<OpenDatabase, 'db' | 'author' | 'retryWhileLocked'>
+  readonly keys: Pick<ApiKeys, 'find'>
+  /** Must be monotonic, so that an ended session stays ended when the machine's clock is set back. */
+  readonly clock: Clock
+  readonly randomBytes: (size: number) => Buffer
+}
+
+export class Sessions {
+  readonly #options: SessionsOptions
+
+  constructor(options: SessionsOptions) {
+    this.#options = options
+  }
+
+  /** Begins a session of the caller and returns its secret. */
+  async begin(caller: Caller): Promise<string> {
+    const { clock, randomBytes } = this.#options
+    const secret = randomBytes(secretBytes).toString('base64url')
+    const now = clock.now()
+    await this.#write(async (db) => {
+      await db
+        .deleteFrom('console_sessions')
+        .where(({ eb, or }) =>
+          or([eb('created_at', '<=', now - longestMs), eb('used_at', '<=', now - idleMs)]),
+        )
+        .execute()
+      const { accountId: account_id, keyId: key_id } = caller
+      const row = { hash: hash('sha256', secret), account_id, key_id }
+      await db
+        .insertInto('console_sessions')
+        .values({ ...row, created_at: now, used_at: now })
+        .execute()
+      await this.#record(db, caller, 'session.began', now)
+    })
+    return secret
+  }
+
+  /** Whose session it is, with what the key may do now; `undefined` if it has ended or never began. */
+  async find(secret: string): Promise<Caller | undefined> {
+    const { storage, keys, clock } = this.#options
+    const row = await storage.db
+      .selectFrom('console_sessions')
+      .selectAll()
+      .where('hash', '=', hash('sha256', secret))
+      .executeTakeFirst()
+    const now = clock.now()
+    if (!row || now >= row.created_at + longestMs || now >= row.used_at + idleMs) return undefined
+    const caller = await keys.find(row.key_id)
+    if (!caller || caller.accountId !== row.account_id) return undefined
+    if (now >= row.used_at + touchEveryMs) {
+      await this.#write(async (db) => {
+        await db
+          .updateTable('console_sessions')
+          .set({ used_at: now })
+          .where('hash', '=', row.hash)
+          .execute()
+      })
+    }
+    return { ...caller, session: {} }
+  }
+
+  async end(secret: string, caller: Caller): Promise<void> {
+    await this.#write(async (db) => {
+      const { numDeletedRows } = await db
+        .deleteFrom('console_sessions')
+        .where('hash', '=', hash('sha256', secret))
+        .executeTakeFirst()
+      if (numDeletedRows > 0n) {
+        await this.#record(db, caller, 'session.ended', this.#options.clock.now())
+      }
+    })
+  }
+
+  /** A key for what the console puts into addresses; the same on all servers of a database. */
+  async readAddressKey(): Promise<Buffer> {
+    const { audit_key: secret } = await this.#options.storage.db
+      .selectFrom('change_head')
+      .select('audit_key')
+      .where('id', '=', 1)
+      .executeTakeFirstOrThrow()
+    return Buffer.from(hkdfSync('sha256', Buffer.from(secret, 'hex'), '', 'console addresses', 32))
+  }
+
+  #write(work: (db: Db) => Promise<void>): Promise<void> {
+    return runTransaction(this.#options.storage, work)
+  }
+
+  #record(
+    db: Db,
+    caller: Caller,
+    action: 'session.began' | 'session.ended',
+    at: Instant,
+  ): Promise<void> {
+    const { storage } = this.#options
+    const by = findAuthor(storage, { ...caller, path: undefined, session: caller.session ?? {} })
+    const entry: AuditEntry = {
+      ...{ by, accountId: caller.accountId, action, at },
+      subject: { kind: 'session', id: caller.keyId },
+    }
+    return recordAudit(db, entry)
+  }
+}
