@@ -3,7 +3,7 @@ import { LongestFirst } from './test/support/longest-first.js'
 
 const processes = 'test/process/**/*.test.ts'
 /** Files of these folders keep a core busy, so they do not run beside those that wait for real time. */
-const busy = 'test/process/{data,clients,fake-vendor,monitoring}/**/*.test.ts'
+const busy = 'test/process/{data,clients,console,fake-vendor,monitoring}/**/*.test.ts'
 
 /** Looks at all of its heap, so it shares no worker. */
 const alone = 'test/process/sources/leaks.test.ts'

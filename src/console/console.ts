@@ -13,13 +13,14 @@ import { AppError, statusByErrorKind } from '../errors.js'
 import type { RouteHandlerDeps } from '../http/route-handler.js'
 import { sendReplyInSlices, sendStreamedReply } from '../http/send-reply.js'
 import type { Logger } from '../observability/log.js'
+import { parseUrl } from '../runtime/parse-url.js'
 import { type Asset, assets } from './assets.js'
-import { Form, type FormValues, renderRefusal } from './forms.js'
-import { html } from './html.js'
-import { type NavigationEntry, type PageContent, renderPage } from './layout.js'
+import { Form, type FormValues } from './forms.js'
+import { html, nothing } from './html.js'
+import { type Frame, type NavigationEntry, type PageContent, renderPage } from './layout.js'
 import { OwnApi } from './own-api.js'
 import { allPages } from './pages/all-pages.js'
-import type { Page, PageAnswer } from './pages.js'
+import type { Page, PageAnswer, PageRequest } from './pages.js'
 import { SealedAddresses } from './sealed-address.js'
 
 export interface ConsoleOptions {
@@ -112,7 +113,7 @@ function serveAsset(router: Router, { path, contentType, bytes }: Asset): void {
 
 /** A page of another site could otherwise name this address by its own name, and read the answers. */
 function isForThisHost({ headers }: IncomingMessage, publicUrl: string | undefined): boolean {
-  if (publicUrl !== undefined) return headers.host === new URL(publicUrl).host
+  if (publicUrl !== undefined) return headers.host === parseUrl(publicUrl)?.host
   return /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d+)?$/.test(headers.host ?? '')
 }
 
@@ -120,12 +121,12 @@ function refuseOtherSites(request: Request, _response: Response, next: NextFunct
   const site = request.headers['sec-fetch-site']
   const isSafe = request.method === 'GET' || request.method === 'HEAD'
   const isOwn = site === 'same-origin' || (site === undefined && isOwnOrigin(request.headers))
-  if (isSafe || isOwn) return next()
+  if (isSafe || isOwn) return void next()
   throw new AppError('forbidden', 'The form was sent by a page of another site')
 }
 
 function isOwnOrigin({ origin, host }: IncomingMessage['headers']): boolean {
-  return origin !== undefined && URL.canParse(origin) && new URL(origin).host === host
+  return origin !== undefined && parseUrl(origin)?.host === host
 }
 
 interface SignedIn {
@@ -184,7 +185,7 @@ function addSignIn(router: Router, shared: Shared): void {
       failures.set(address, failed + 1)
       const rule = key === '' ? 'is required' : 'is not valid: it is unknown, revoked or expired'
       const refusal = new AppError('unauthenticated', rule, { problems: [{ field: 'key', rule }] })
-      return void sendPage(response.status(401), signInPage(refusal), shared)
+      return void sendPage(response.status(401), signInPage(refusal), shared, { refusal })
     }
     const secret = await shared.sessions.begin(caller)
     response.cookie(cookieName(shared.publicUrl), secret, cookieOptions(shared.publicUrl))
@@ -194,8 +195,7 @@ function addSignIn(router: Router, shared: Shared): void {
 
 function signInPage(refusal?: AppError): PageContent {
   const form = new Form({}, refusal)
-  const body = html`${renderRefusal(refusal)}
-<form method="post" action="${signInPath}">
+  const body = html`<form method="post" action="${signInPath}">
 ${form.field({
   name: 'key',
   label: 'API key',
@@ -210,19 +210,31 @@ ${form.field({
 }
 
 function addPage(router: Router, page: Page, shared: Shared): void {
-  const answer =
-    (run: NonNullable<Page['get']>) => async (request: Request, response: Response) => {
-      const { caller, formToken } = sessionOf(response)
-      const result = await run({
-        ...{ caller, formToken, api: shared.api, addresses: shared.addresses, clock: shared.clock },
-        parameters: toValues(request.params),
-        query: toValues(request.query),
-        form: toValues(request.body ?? {}),
-      })
-      await sendAnswer(response, result, shared)
+  const { api, addresses, clock } = shared
+  const read = (request: Request, response: Response): PageRequest => ({
+    ...{ ...sessionOf(response), api, addresses, clock },
+    parameters: toValues(request.params),
+    query: toValues(request.query),
+    form: toValues(request.body ?? {}),
+  })
+  const { get, post } = page
+  if (get) {
+    router.get(page.path, async (request, response) => {
+      const done = addresses.open(String(request.query.done ?? ''))
+      await sendAnswer(response, await get(read(request, response)), shared, { done })
+    })
+  }
+  if (!post) return
+  router.post(page.path, async (request, response) => {
+    const given = read(request, response)
+    try {
+      await sendAnswer(response, await post(given), shared)
+    } catch (refusal) {
+      if (!(refusal instanceof AppError && get)) throw refusal
+      response.status(statusByErrorKind[refusal.kind])
+      await sendAnswer(response, await get({ ...given, refusal }), shared, { refusal })
     }
-  if (page.get) router.get(page.path, answer(page.get))
-  if (page.post) router.post(page.path, answer(page.post))
+  })
 }
 
 /** Of a field that was sent several times, all values, with commas between them. */
@@ -234,20 +246,38 @@ function toValues(fields: object): FormValues {
   return Object.fromEntries(entries)
 }
 
-async function sendAnswer(response: Response, answer: PageAnswer, shared: Shared): Promise<void> {
-  if ('goTo' in answer) return response.redirect(303, answer.goTo)
-  if ('body' in answer) return sendPage(response, answer, shared)
+type Outcome = Pick<Frame, 'done' | 'refusal'>
+
+async function sendAnswer(
+  response: Response,
+  answer: PageAnswer,
+  shared: Shared,
+  outcome: Outcome = {},
+): Promise<void> {
+  if ('goTo' in answer) {
+    const { goTo, done } = answer
+    const query = done === undefined ? '' : `?done=${shared.addresses.seal(done)}`
+    return response.redirect(303, goTo + query)
+  }
+  if ('body' in answer) return sendPage(response, answer, shared, outcome)
   const { file } = answer
   const headers = { ...file.headers, ...pageHeaders }
   if ('parts' in file) await sendStreamedReply(response, { ...file, headers })
   else await sendReplyInSlices(response, { ...file, headers })
 }
 
-function sendPage(response: Response, content: PageContent, { api }: Shared): void {
+function sendPage(
+  response: Response,
+  content: PageContent,
+  { api }: Shared,
+  outcome: Outcome = {},
+): void {
   const { caller, formToken = '' } = response.locals as Partial<SignedIn>
   const path = response.req.baseUrl + response.req.path
   const navigation = caller ? listNavigation(caller, api) : []
-  response.type('html').send(renderPage(content, { caller, formToken, path }, navigation))
+  response
+    .type('html')
+    .send(renderPage(content, { caller, formToken, path, ...outcome }, navigation))
 }
 
 function listNavigation(caller: Caller, api: OwnApi): readonly NavigationEntry[] {
@@ -273,10 +303,8 @@ function sendProblem(response: Response, error: unknown, shared: Shared): void {
   const title = (refusal && titles[refusal.kind]) ?? 'That did not work'
   if (refusal?.retryAfterSeconds) response.set('Retry-After', String(refusal.retryAfterSeconds))
   response.status(refusal ? statusByErrorKind[refusal.kind] : 500)
-  const body = refusal
-    ? renderRefusal(refusal)
-    : html`<p>The page failed; the log of the server says why. Nothing more is known here.</p>`
-  sendPage(response, { title, body }, shared)
+  const body = refusal ? nothing : html`<p>The page failed. The log of the server says why.</p>`
+  sendPage(response, { title, body }, shared, { refusal })
 }
 
 /** Express refuses what it cannot read with errors that have a status. */

@@ -1,6 +1,5 @@
 /** How the console writes numbers, instants and words of the API. */
-import { formatInstant } from '../domain/time/dates.js'
-import { type Html, html } from './html.js'
+import { type Html, html, nothing } from './html.js'
 
 /** `(212) 555-0106`; anything but ten digits as it is. */
 export function formatNumber(number: string): string {
@@ -48,4 +47,13 @@ export const kindNames: Readonly<Record<string, string>> = {
   ai: 'AI call',
 }
 
-export { formatInstant }
+/** Rows whose value is absent are left out. */
+export function renderTerms(
+  rows: readonly (readonly [string, Html | string | undefined | null])[],
+): Html {
+  return html`${rows.map(([name, value]) =>
+    value === undefined || value === null || value === ''
+      ? nothing
+      : html`<div><dt>${name}</dt><dd>${value}</dd></div>`,
+  )}`
+}

@@ -1,12 +1,16 @@
 /** The frame of every page of the console. */
 import { version } from '../config/version.js'
 import type { Caller } from '../domain/caller.js'
+import type { AppError } from '../errors.js'
 import { assets } from './assets.js'
+import { renderDone, renderRefusal } from './forms.js'
 import { type Html, html, nothing } from './html.js'
 
 export interface PageContent {
   readonly title: string
   readonly body: Html
+  /** Why what was asked for by the address is not shown. */
+  readonly refusal?: AppError | undefined
 }
 
 export interface Frame {
@@ -16,6 +20,10 @@ export interface Frame {
   readonly formToken: string
   /** Of the page, such as `/console/search`. */
   readonly path: string
+  /** What was done. */
+  readonly done?: string | undefined
+  /** Why nothing was done. */
+  readonly refusal?: AppError | undefined
 }
 
 export interface NavigationEntry {
@@ -24,8 +32,8 @@ export interface NavigationEntry {
 }
 
 export function renderPage(
-  { title, body }: PageContent,
-  { caller, formToken, path }: Frame,
+  { title, body, refusal: refused }: PageContent,
+  { caller, formToken, path, done, refusal }: Frame,
   navigation: readonly NavigationEntry[],
 ): string {
   const page = html`<!doctype html>
@@ -55,6 +63,7 @@ ${renderFormToken(formToken)}
 </header>
 <main id="content" tabindex="-1">
 <h1>${title}</h1>
+${renderDone(done)}${renderRefusal(refusal ?? refused)}
 ${body}
 </main>
 <footer><p>callgate ${version}. <a href="/docs">API</a>. All times are UTC unless a page says otherwise.</p></footer>

@@ -2,6 +2,7 @@
 import type { Endpoint } from '../api/endpoint.js'
 import type { Caller } from '../domain/caller.js'
 import type { Clock } from '../domain/time/clock.js'
+import type { AppError } from '../errors.js'
 import type { FormValues } from './forms.js'
 import type { PageContent } from './layout.js'
 import type { OwnApi, OwnReply } from './own-api.js'
@@ -20,10 +21,15 @@ export interface PageRequest {
   readonly form: FormValues
   /** To be put into each form. */
   readonly formToken: string
+  /** Why the form was refused that the page shows again; the page says so by itself at its top. */
+  readonly refusal?: AppError | undefined
 }
 
-/** A page, another one to go to, or a file. */
-export type PageAnswer = PageContent | { readonly goTo: string } | { readonly file: OwnReply }
+/** A page, a file, or another page to go to, which says at its top what was done. */
+export type PageAnswer =
+  | PageContent
+  | { readonly file: OwnReply }
+  | { readonly goTo: string; readonly done?: string }
 
 export interface Page {
   /** Below `/console`; `:id` is a parameter. */
@@ -31,6 +37,6 @@ export interface Page {
   /** Under which it is in the navigation of those who may use the endpoint; absent if it is not there. */
   readonly entry?: { readonly name: string; readonly needs: Pick<Endpoint<never, unknown>, 'name'> }
   readonly get?: (request: PageRequest) => Promise<PageAnswer>
-  /** Rejects with refusals, which are shown on a page of their own. */
+  /** After a refusal of the API, `get` shows the page again. */
   readonly post?: (request: PageRequest) => Promise<PageAnswer>
 }

@@ -85,7 +85,7 @@ export interface Caller {
   readonly session?: ConsoleSession | undefined
 }
 
-export interface ConsoleSession {
+interface ConsoleSession {
   /** Who has signed in at an identity provider; absent with a key. */
   readonly person?: string | undefined
 }

@@ -421,7 +421,7 @@ export interface ErasedJournalRow {
   kept: number | null
 }
 
-/** Somebody who is signed in to the console; see `service/accounts/sessions.ts`. */
+/** Somebody who is signed in to the console; see `service/people/sessions.ts`. */
 export interface ConsoleSessionRow {
   /** SHA-256 of its secret, in hex. */
   hash: string

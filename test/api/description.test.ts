@@ -189,10 +189,13 @@ describe('/openapi.json', () => {
 })
 
 describe('/docs', () => {
-  it('is where a browser at the root is redirected', async () => {
-    const response = await fetch(`${running.url}/`)
-    expect([response.redirected, response.url]).toEqual([true, `${running.url}/docs`])
+  it('is where a browser at the root is redirected, if there is no console', async () => {
+    const without = await openTestCallgate({ environment: { CALLGATE_CONSOLE_ENABLED: 'false' } })
+    const response = await fetch(`${without.url}/`)
+    expect([response.redirected, response.url]).toEqual([true, `${without.url}/docs`])
     expect(response.headers.get('content-type')).toMatch(/^text\/html/)
+    expect((await fetch(`${without.url}/console`)).status).toBe(404)
+    await without.end()
   })
 
   it('needs no key, no script and nothing from anywhere', async () => {

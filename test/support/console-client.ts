@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import type { TestCallgate } from './test-callgate.js'
 
-export interface ConsolePage {
+interface ConsolePage {
   readonly status: number
   readonly headers: Headers
   readonly text: string

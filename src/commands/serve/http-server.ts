@@ -37,8 +37,8 @@ import { createPermitKeyPages, permitRoutes } from '../../permits/permit-routes.
 import { AttemptOutcomes } from '../../service/accounts/attempt-outcomes.js'
 import { ImportedAttempts } from '../../service/accounts/imported-attempts.js'
 import { RepeatedRequests } from '../../service/accounts/repeated-requests.js'
-import { Sessions } from '../../service/accounts/sessions.js'
 import { readListAccess } from '../../service/lists/list-rights.js'
+import { Sessions } from '../../service/people/sessions.js'
 import { createServiceRoutes } from '../../service/service-routes.js'
 import { warmupRoutes } from '../../sources/warming/warmup-routes.js'
 import { takeShared } from '../../storage/cluster/shared-limits.js'
@@ -52,7 +52,7 @@ export function openHttpServer(
   alsoReady: readonly ReadinessCheck[] = [],
   serviceThreads?: ServiceThreads,
 ): Promise<RunningServer> {
-  const { settings, runtime, journal, gate, metrics, service, warmup } = callgate
+  const { settings, runtime, gate, metrics } = callgate
   metrics.setServerReader(createServerReader(callgate))
   const serviceCodes: ReadonlySet<string> = new Set(settings.gate.serviceCodes)
   const shared = {
@@ -61,42 +61,7 @@ export function openHttpServer(
     maxBodyBytes: settings.http.maxBodyBytes,
     logger: runtime.log,
   }
-  const routes = [
-    ...createServiceRoutes(service, { wrappedRows: settings.callingHours.wrappedRows }),
-    // Its path would otherwise be that of a decision with the id 'preview'.
-    createPreviewRoute(callgate.dryRunGate, runtime.clock),
-    ...journalRoutes({
-      journal,
-      shared: callgate.sharedDecisions,
-      counters: createReportCounters(callgate),
-      importedAttempts: new ImportedAttempts({
-        storage: callgate.storage,
-        clock: runtime.clock,
-        getSubjects: () => callgate.settings.gate.subjects,
-      }),
-      recordRead: service.recordRead,
-      clock: runtime.clock,
-      optOuts: createOptOuts(callgate),
-    }),
-    ...edgeRoutes(
-      new Center({
-        storage: callgate.storage,
-        timers: runtime.timers,
-        readListAccess: (accountId) => readListAccess(callgate.storage.db, accountId),
-      }),
-      callgate,
-    ),
-    createEdgeDecisionsRoute(callgate.storage),
-    openSearchRoute({
-      dataDir: settings.dataDir,
-      storage: callgate.storage,
-      clock: runtime.clock,
-    }),
-    createNumberRoute(createNumberPageDeps(callgate)),
-    ...permitRoutes(callgate.permits),
-    createListFileRoute(callgate),
-    ...warmupRoutes(warmup, { serviceCodes }),
-  ]
+  const routes = listRoutes(callgate, serviceCodes)
   const limits = rateLimits(callgate)
   const endpoints = [...decisionEndpoints, ...routes.map(({ endpoint }) => endpoint)]
   const deps: RouteHandlerDeps = {
@@ -146,6 +111,47 @@ export function openHttpServer(
       clock: runtime.clock,
     }),
   })
+}
+
+/** Without those that decide on calls. */
+function listRoutes(callgate: Callgate, serviceCodes: ReadonlySet<string>): readonly Route[] {
+  const { settings, runtime, journal, service, warmup } = callgate
+  return [
+    ...createServiceRoutes(service, { wrappedRows: settings.callingHours.wrappedRows }),
+    // Its path would otherwise be that of a decision with the id 'preview'.
+    createPreviewRoute(callgate.dryRunGate, runtime.clock),
+    ...journalRoutes({
+      journal,
+      shared: callgate.sharedDecisions,
+      counters: createReportCounters(callgate),
+      importedAttempts: new ImportedAttempts({
+        storage: callgate.storage,
+        clock: runtime.clock,
+        getSubjects: () => callgate.settings.gate.subjects,
+      }),
+      recordRead: service.recordRead,
+      clock: runtime.clock,
+      optOuts: createOptOuts(callgate),
+    }),
+    ...edgeRoutes(
+      new Center({
+        storage: callgate.storage,
+        timers: runtime.timers,
+        readListAccess: (accountId) => readListAccess(callgate.storage.db, accountId),
+      }),
+      callgate,
+    ),
+    createEdgeDecisionsRoute(callgate.storage),
+    openSearchRoute({
+      dataDir: settings.dataDir,
+      storage: callgate.storage,
+      clock: runtime.clock,
+    }),
+    createNumberRoute(createNumberPageDeps(callgate)),
+    ...permitRoutes(callgate.permits),
+    createListFileRoute(callgate),
+    ...warmupRoutes(warmup, { serviceCodes }),
+  ]
 }
 
 /** Its files are loaded when somebody asks for a page. */

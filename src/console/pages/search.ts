@@ -5,7 +5,7 @@ import { searchDecisionsEndpoint, vias } from '../../api/gate/decision-search.js
 import { callKinds, reasonTexts } from '../../domain/decision.js'
 import { AppError } from '../../errors.js'
 import { formatNumber, kindNames, renderInstant, renderVerdict } from '../format.js'
-import { Form, type FormValues, renderRefusal } from '../forms.js'
+import { Form, type FormValues } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
 import { renderFormToken } from '../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
@@ -49,8 +49,7 @@ ${renderPaging(request, { sealed: sealed ?? request.addresses.seal('{}'), nextCu
     return { title: 'Search', body }
   } catch (refusal) {
     if (!(refusal instanceof AppError) || refusal.problems.length === 0) throw refusal
-    const body = html`${renderRefusal(refusal)}${renderForm(request, filter, refusal)}`
-    return { title: 'Search', body }
+    return { title: 'Search', body: renderForm(request, filter, refusal), refusal }
   }
 }
 

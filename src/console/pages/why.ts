@@ -3,9 +3,15 @@ import type { DecisionRecordBody } from '../../api/gate/decision-body.js'
 import { readDecisionEndpoint } from '../../api/gate/decisions.js'
 import { previewEndpoint } from '../../api/gate/preview.js'
 import { parseInstant } from '../../domain/time/dates.js'
-import type { AppError } from '../../errors.js'
-import { formatDuration, formatNumber, kindNames, renderInstant, renderVerdict } from '../format.js'
-import { Form, renderRefusal } from '../forms.js'
+import {
+  formatDuration,
+  formatNumber,
+  kindNames,
+  renderInstant,
+  renderTerms,
+  renderVerdict,
+} from '../format.js'
+import { Form } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
 import { renderFormToken } from '../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
@@ -29,10 +35,13 @@ async function showWhy(request: PageRequest): Promise<PageAnswer> {
     parameters: { id: request.parameters.id ?? '' },
   })
   return {
-    title: 'Why this call was ' + (decision.decision === 'allow' ? 'allowed' : 'blocked'),
+    title: titleOf(decision),
     body: renderWhy(request, decision),
   }
 }
+
+const titleOf = ({ decision }: DecisionRecordBody) =>
+  `Why this call was ${decision === 'allow' ? 'allowed' : 'blocked'}`
 
 function renderWhy(
   request: PageRequest,
@@ -202,27 +211,14 @@ function renderDisclosures({ disclosures = [] }: DecisionRecordBody): Html {
   )}</ol></section>`
 }
 
-/** Rows whose value is absent are left out. */
-export function renderTerms(
-  rows: readonly (readonly [string, Html | string | undefined | null])[],
-): Html {
-  return html`${rows.map(([name, value]) =>
-    value === undefined || value === null || value === ''
-      ? nothing
-      : html`<div><dt>${name}</dt><dd>${value}</dd></div>`,
-  )}`
-}
-
 function renderAskAgain(
-  { formToken, api, caller, form }: PageRequest,
+  { formToken, api, caller, form, refusal }: PageRequest,
   { id, erased }: DecisionRecordBody,
-  refusal?: AppError,
 ): Html {
   if (erased || !api.permits(caller, previewEndpoint)) return nothing
   const fields = new Form(form, refusal)
   return html`<section aria-labelledby="again"><h2 id="again">Ask again</h2>
 <p>What would be decided now, or as of a time. Nothing is recorded or counted, and no call may be placed because of it.</p>
-${renderRefusal(refusal)}
 <form method="post" action="/console/decisions/${id}" class="filters">${renderFormToken(formToken)}
 ${fields.field({ name: 'at', label: 'As of (UTC)', type: 'datetime-local', hint: 'Now if empty' })}
 <p class="field"><button>Ask again</button></p></form></section>`
@@ -256,7 +252,7 @@ async function askAgain(request: PageRequest): Promise<PageAnswer> {
 ${row.callingHours ? html`<p class="note">${sentence(row.callingHours)}</p>` : nothing}
 ${row.nextAllowedAt ? html`<p>It may be placed from ${renderInstant(row.nextAllowedAt)}.</p>` : nothing}</section>`
   return {
-    title: 'Why this call was ' + (decision.decision === 'allow' ? 'allowed' : 'blocked'),
+    title: titleOf(decision),
     body: renderWhy(request, decision, asked),
   }
 }

@@ -8,8 +8,8 @@ import type { Clock, Instant } from '../../domain/time/clock.js'
 import { type AuditEntry, findAuthor, recordAudit } from '../../storage/audit/audit-log.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
+import type { ApiKeys } from '../accounts/api-keys.js'
 import { runTransaction } from '../sql/account-transaction.js'
-import type { ApiKeys } from './api-keys.js'
 
 const secretBytes = 32
 const longestMs = 12 * 3_600_000
