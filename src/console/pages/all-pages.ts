@@ -1,6 +1,15 @@
 /** All pages, in the order of the navigation. */
 import type { Page } from '../pages.js'
+import { consentPages } from './consents.js'
+import { numberPages } from './number.js'
+import { optOutPages } from './opt-outs.js'
 import { searchPages } from './search.js'
 import { whyPages } from './why.js'
 
-export const allPages: readonly Page[] = [...searchPages, ...whyPages]
+export const allPages: readonly Page[] = [
+  ...searchPages,
+  ...whyPages,
+  ...numberPages,
+  ...optOutPages,
+  ...consentPages,
+]
