@@ -5,7 +5,11 @@
  */
 
 import { z } from 'zod'
-import type { EbrRecordsRequest, EndedEbrRecords, ListedEbrRecord } from '../../domain/consent-records.js'
+import type {
+  EbrRecordsRequest,
+  EndedEbrRecords,
+  ListedEbrRecord,
+} from '../../domain/consent-records.js'
 import type { Reply, ReplyContext } from '../endpoint.js'
 import { defineEndpoint, type RequiredRight, singleScope } from '../endpoint.js'
 import { fields, optionalId, optionalText, phoneList } from '../fields.js'

@@ -64,7 +64,12 @@ const malformedBodyRule = 'the body is not well-formed multipart/form-data'
 
 /** `undefined` for a content type it cannot read, such as one without a boundary. */
 function openParser(body: Buffer, contentType: string, maxFields: number) {
-  const limits = { parts: maxFields, fieldSize: body.length + 1, fileSize: body.length + 1, headerSize: 4096 }
+  const limits = {
+    parts: maxFields,
+    fieldSize: body.length + 1,
+    fileSize: body.length + 1,
+    headerSize: 4096,
+  }
   try {
     return new Busboy({ headers: { 'content-type': contentType }, limits })
   } catch {

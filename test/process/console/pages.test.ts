@@ -8,6 +8,7 @@ import {
   signIn,
   type Visitor,
 } from '../../support/browser.js'
+import { shortOrLong } from '../../support/long.js'
 import { openTestCallgate, type TestCallgate } from '../../support/test-callgate.js'
 
 let running: TestCallgate
@@ -74,6 +75,18 @@ describe.each([
     await openByForm(visitor, () => expectSound(visitor))
     await visitor.context.close()
   })
+})
+
+it.each([
+  { width: 1280, dark: true },
+  { width: 320, dark: false },
+])('describes the API without a finding at $width px, dark: $dark', async (options) => {
+  const visitor = await openVisitor(browser, options)
+  await visitor.page.goto(`${running.url}/docs`)
+  // All of its thousands of cells take half a minute.
+  const parts = shortOrLong(0, 1) === 1 ? ['html'] : ['header', 'nav', 'section:first-of-type']
+  await expectSound(visitor, parts)
+  await visitor.context.close()
 })
 
 it('finds a call without script and says why it was blocked', async () => {
