@@ -13,7 +13,7 @@ import express, {
 } from 'express'
 import { LRUCache } from 'lru-cache'
 import type { Route } from '../api/route.js'
-import type { Caller } from '../domain/caller.js'
+import { type Caller, createOperatorCaller, noLimits, sandboxAccountId } from '../domain/caller.js'
 import type { Clock } from '../domain/time/clock.js'
 import { AppError, statusByErrorKind } from '../errors.js'
 import { parseMultipart } from '../http/request/multipart-body.js'
@@ -27,6 +27,7 @@ import { html, nothing } from './html.js'
 import { type Frame, type NavigationEntry, type PageContent, renderPage } from './layout.js'
 import { OwnApi } from './own-api.js'
 import { allPages } from './pages/all-pages.js'
+import { tryPages } from './pages/try.js'
 import type { Page, PageAnswer, PageRequest } from './pages.js'
 import { SealedAddresses } from './sealed-address.js'
 
@@ -38,6 +39,8 @@ export interface ConsoleOptions {
   /** Of an address that begins with `https:`; absent on a loopback address. */
   readonly publicUrl: string | undefined
   readonly clock: Clock
+  /** What the lines of the sandbox are, by their last four digits. */
+  readonly getSandboxLines: () => ReadonlyMap<string, string>
   readonly logger: Logger
 }
 
@@ -81,9 +84,13 @@ export async function createConsole(options: ConsoleOptions): Promise<Router> {
   for (const asset of Object.values(assets)) serveAsset(router, asset)
   router.use(refuseOtherSites)
   addSignIn(router, shared)
+  if (publicUrl === undefined) {
+    for (const page of tryPages) addPage(router, page, shared, () => sandboxVisitor)
+  }
   router.use(async (request, response, next) => {
     const found = await findSession(request, shared)
-    if (!found) return void response.redirect(303, signInPath)
+    const isFirstPage = publicUrl === undefined && request.path === '/'
+    if (!found) return void response.redirect(303, isFirstPage ? '/console/try' : signInPath)
     Object.assign(response.locals, found)
     next()
   })
@@ -255,10 +262,26 @@ ${form.field({
   return { title: 'Sign in', body }
 }
 
-function addPage(router: Router, page: Page, shared: Shared): void {
+/** Who looks at the sandbox without a key, on this machine. Only what records nothing is asked for them. */
+const sandboxVisitor: Omit<SignedIn, 'secret'> = {
+  caller: {
+    ...createOperatorCaller(sandboxAccountId),
+    role: 'Agent',
+    limits: { ...noLimits, rights: new Set(['decide']) },
+  },
+  formToken: '',
+}
+
+function addPage(
+  router: Router,
+  page: Page,
+  shared: Shared,
+  getVisitor: (response: Response) => Omit<SignedIn, 'secret'> = sessionOf,
+): void {
   const { api, addresses, clock } = shared
   const read = (request: Request, response: Response): PageRequest => ({
-    ...{ ...sessionOf(response), api, addresses, clock },
+    ...{ ...getVisitor(response), api, addresses, clock },
+    sandboxLines: shared.getSandboxLines(),
     parameters: toValues(request.params),
     query: toValues(request.query),
     form: toValues(request.body ?? {}),

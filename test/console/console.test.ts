@@ -18,10 +18,11 @@ const signIn = (key: string, headers: Record<string, string> = sameOrigin) =>
   })
 
 describe('signing in', () => {
-  it('is where the root and every page lead without a session', async () => {
+  it('is where every page leads without a session, and the root to a page to try calls on', async () => {
     const root = await fetch(`${running.url}/`, { redirect: 'manual' })
     expect(root.headers.get('location')).toBe('/console')
-    for (const path of ['', '/', '/search', '/numbers', '/nowhere']) {
+    expect((await fetch(`${running.url}/console`)).url).toBe(`${running.url}/console/try`)
+    for (const path of ['/search', '/numbers', '/nowhere']) {
       const page = await fetch(`${running.url}/console${path}`)
       expect(page.url).toBe(`${running.url}/console/sign-in`)
       expect(await page.text()).toContain('API key')
@@ -226,4 +227,32 @@ it('is at https alone where its address is not a loopback one', async () => {
     'The console answers at https://callgate.example/console only\n',
   ])
   await away.end()
+})
+
+describe('trying a call', () => {
+  it('needs no key: each line and kind of call now, and each hour of a day', async () => {
+    const lines = await (await fetch(`${running.url}/console/try?area=310`)).text()
+    expect(lines).toContain('(310) 555-0105')
+    expect(lines).toContain('wireless, litigator')
+    const day = await (await fetch(`${running.url}/console/try/3105550106`)).text()
+    expect(day).toContain('23:00')
+    expect(day).toContain('outside the lawful calling hours')
+    expect(day).toMatch(/Allowed/)
+    for (const path of ['/try?area=999', '/try/2025551234', '/try/2125550199', '/try/x']) {
+      expect((await fetch(`${running.url}/console${path}`)).status, path).toBe(404)
+    }
+  })
+
+  it('records nothing, and is on this machine alone', async () => {
+    const answer = await running.get('/v1/decisions', running.keys.sandbox)
+    expect(((await answer.json()) as { decisions: unknown[] }).decisions).toEqual([])
+    const away = await openTestCallgate({
+      environment: { CALLGATE_CONSOLE_PUBLIC_URL: 'https://callgate.example' },
+    })
+    const { request } = await import('undici')
+    const page = await request(`${away.url}/console/try`, { headers: { host: 'callgate.example' } })
+    await page.body.dump()
+    expect([page.statusCode, page.headers.location]).toEqual([303, '/console/sign-in'])
+    await away.end()
+  })
 })
