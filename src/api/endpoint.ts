@@ -66,6 +66,8 @@ export interface StreamedReply extends ReplyHead {
   /** Names of headers that are known only at the end. */
   readonly trailerNames: readonly string[]
   readonly trailers: () => Readonly<Record<string, string>>
+  /** Of a reply that has no end by itself: ends it, since its reader has gone. */
+  readonly end?: () => void
 }
 
 /** A reply as bytes: a long one, or one that is made once for every request. */
@@ -125,6 +127,8 @@ export interface Endpoint<Request, Response> {
    * body or query, or all of them, because their answer may be long whatever they ask.
    */
   readonly usesServiceThread?: 'when-long' | 'always'
+  /** The answer goes on until its reader goes; header `Last-Event-ID` is field `after`. */
+  readonly isEndless?: boolean
   /** Refused with 503 while this server may not know what others have stored in the last moments. */
   readonly requiresCurrent?: boolean
   /** The rate limit that applies; no limit when absent. */

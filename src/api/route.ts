@@ -30,6 +30,7 @@ export type EndpointDescriptor = Pick<
   | 'bareListField'
   | 'maxBodyBytes'
   | 'usesServiceThread'
+  | 'isEndless'
   | 'requiresCurrent'
   | 'access'
   | 'rights'

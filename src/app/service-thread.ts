@@ -44,7 +44,7 @@ import { openDatabaseInThread } from '../storage/engine.js'
 import type { ThreadDatabase, ThreadStorageSettings } from '../storage/open-database.js'
 import type { Configuration } from './configuration.js'
 import { getFactsFolder } from './data-folders.js'
-import { openSearchRoute, openUnloggedSearch } from './journal/open-search.js'
+import { openSearchRoute, openStreamRoute, openUnloggedSearch } from './journal/open-search.js'
 import type { NumberPageDeps } from './numbers/number-page.js'
 import type { NumberQuestions } from './numbers/number-questions.js'
 import { createNumberRoute } from './numbers/number-route.js'
@@ -216,6 +216,7 @@ class ServiceThread implements ServiceThreadFunctions {
       ),
       createEdgeDecisionsRoute(storage),
       openSearchRoute({ dataDir: settings.dataDir, storage, clock }),
+      openStreamRoute({ dataDir: settings.dataDir, storage, clock }),
       createWarmupStartRoute((caller, request) => this.#write('startWarmup', caller, request), {
         serviceCodes,
       }),

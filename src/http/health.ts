@@ -55,6 +55,15 @@ interface CheckResult extends Readiness {
   readonly name: string
 }
 
+/** Reads the checks for others; none of them delays the answer. */
+export function createReadinessReader(
+  checks: readonly ReadinessCheck[],
+  logger: Logger,
+): () => Promise<readonly CheckResult[]> {
+  const bounded = checks.map((check) => new BoundedCheck(check, logger))
+  return () => readResults(bounded)
+}
+
 function readResults(checks: readonly BoundedCheck[]): Promise<readonly CheckResult[]> {
   return Promise.all(checks.map((check) => check.result()))
 }

@@ -29,6 +29,7 @@ import {
 import { createErrorReply } from './error-reply.js'
 import type { BodyBudget, BodyCharge } from './limits/body-budget.js'
 import type { ConnectionTracker, ThrottledSocket } from './limits/connections.js'
+import type { LiveStreams } from './limits/live-streams.js'
 import type { NumberAdmission } from './limits/rate-limits.js'
 import { findField } from './request/find-field.js'
 import {
@@ -66,7 +67,15 @@ export interface RouteHandlerDeps {
   readonly onIgnoredFields?: ((ignored: IgnoredFields) => void) | undefined
   /** Absent means that every request is answered in this thread. */
   readonly serviceThreads?: RequestAnswerer | undefined
+  readonly live?: LiveAnswers | undefined
   readonly logger: Logger
+}
+
+/** Keeps the answers that have no end by themselves. */
+export interface LiveAnswers {
+  readonly streams: LiveStreams
+  /** What the key of a caller may do now; `undefined` when it is not in force. */
+  readonly findKey: (keyId: string) => MaybePromise<Caller | undefined>
 }
 
 /** Answers requests in another thread. */
@@ -188,7 +197,7 @@ export async function answerOwnRequest(
   { caller, ...request }: OwnRequest & { readonly caller: Caller },
   deps: RouteHandlerDeps,
 ): Promise<Reply | BytesReply | StreamedReply> {
-  const { name, rateClass, usesServiceThread, requiresCurrent } = route.endpoint
+  const { rateClass, usesServiceThread, requiresCurrent } = route.endpoint
   route.requireRights(caller)
   if (rateClass !== undefined) await deps.limitRate?.(caller.accountId, rateClass)
   if (requiresCurrent) deps.requireCurrent?.()
@@ -204,13 +213,36 @@ export async function answerOwnRequest(
     const usesThread =
       usesServiceThread === 'always' ||
       (usesServiceThread && (sent?.bytes.length ?? 0) > maxShortRequest)
-    if (deps.serviceThreads && usesThread) {
-      return await deps.serviceThreads.answer(name, received, events)
-    }
-    return await answerReceived(route, received, events)
+    return await answerBy(usesThread ? deps.serviceThreads : undefined, received, {
+      route,
+      deps,
+      events,
+    })
   } finally {
     for (const numbers of admissions) void releaseNumbers(numbers)
   }
+}
+
+async function answerBy(
+  thread: RequestAnswerer | undefined,
+  received: ReceivedRequest,
+  context: Pick<RequestState, 'route' | 'deps'> & { readonly events: RequestEvents },
+): Promise<Reply | BytesReply | StreamedReply> {
+  const { route, deps, events } = context
+  const answer = () =>
+    thread
+      ? thread.answer(route.endpoint.name, received, events)
+      : answerReceived(route, received, events)
+  if (!route.endpoint.isEndless || !deps.live) return await answer()
+  const { streams, findKey } = deps.live
+  const { keyId, accountId, limits } = received.caller
+  return await streams.open(answer, async () => {
+    const caller = await findKey(keyId)
+    return (
+      caller?.accountId === accountId &&
+      [...limits.rights].every((right) => caller.limits.rights.has(right))
+    )
+  })
 }
 
 const encodeBody = (body: object) => ({
@@ -247,10 +279,11 @@ async function answerRequest(
     const length = (received.body?.length ?? 0) + (request.url?.length ?? 0)
     const usesThread =
       usesServiceThread === 'always' || (usesServiceThread && length > maxShortRequest)
-    if (deps.serviceThreads && usesThread) {
-      return await deps.serviceThreads.answer(name, received, events)
-    }
-    return await answerReceived(route, received, events)
+    return await answerBy(usesThread ? deps.serviceThreads : undefined, received, {
+      route,
+      deps,
+      events,
+    })
   } catch (error) {
     discardBody(request, sender, deps.maxBodyBytes)
     const context = { shape, jsonRequested: isJsonRequest(request), path, endpoint: name }
@@ -324,7 +357,7 @@ async function receiveRequest(
       await admit(caller ?? (await identify(state.sender, undefined)), state)
     }
   }
-  const { rest } = splitKey(query, keyAlsoIn.includes('query'))
+  const { rest } = splitKey(addLastEventId(query, request, endpoint), keyAlsoIn.includes('query'))
   const body = method === 'GET' ? undefined : await readBodyOf(request, state)
   if (!state.caller) requireNoQueryFields(endpoint, rest)
   return {
@@ -335,6 +368,16 @@ async function receiveRequest(
     body,
     authorization: access === 'open' ? request.headers.authorization : undefined,
   }
+}
+
+/** Sent by a browser that comes again. */
+function addLastEventId(
+  query: RawFields,
+  { headers }: IncomingMessage,
+  { isEndless }: EndpointDescriptor,
+): RawFields {
+  const after = headers['last-event-id']
+  return isEndless && after !== undefined ? { ...query, after: String(after) } : query
 }
 
 /** Rejects with `forbidden`, `rate-limited` or `overloaded`. */

@@ -83,12 +83,15 @@ export async function sendStreamedReply(
   response: ServerResponse,
   reply: StreamedReply,
 ): Promise<void> {
+  const { end } = reply
   // Without chunks the end of the connection would be the end of the text, also of one cut short.
-  if (response.req.httpVersion === '1.0') return await sendBufferedReply(response, reply)
+  if (response.req.httpVersion === '1.0' && !end) return await sendBufferedReply(response, reply)
+  if (end) response.once('close', end)
+  if (end && response.destroyed) end()
   writeHead(response, { ...reply, headers: { ...reply.headers, ...createTrailerHeader(reply) } })
   try {
     for await (const part of reply.parts) {
-      if (!response.write(part)) await waitForDrain(response)
+      if (!response.write(part)) await waitForDrain(response, end && longestStallMs)
       if (response.destroyed) return
     }
     response.addTrailers(reply.trailers())
@@ -113,10 +116,15 @@ function createTrailerHeader({ trailerNames }: StreamedReply): NonNullable<Reply
   return trailerNames.length === 0 ? {} : { Trailer: trailerNames.join(', ') }
 }
 
+/** Of a reader of a reply without end, which then is cut. */
+const longestStallMs = 10_000
+
 /** Resolves as well when the connection is gone. */
-function waitForDrain(response: ServerResponse): Promise<void> {
+function waitForDrain(response: ServerResponse, cutAfterMs?: number): Promise<void> {
   return new Promise((resolve) => {
+    const cut = cutAfterMs && setTimeout(() => response.destroy(), cutAfterMs)
     const go = () => {
+      if (cut) clearTimeout(cut)
       response.off('drain', go).off('close', go)
       resolve()
     }

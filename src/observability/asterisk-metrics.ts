@@ -14,6 +14,8 @@ export interface AsteriskMetrics {
     readonly trunk: string
     readonly hungUp: boolean
   }): void
+  /** Since the start. */
+  readUngatedLegs(): Promise<number>
 }
 
 export function createAsteriskMetrics(registry: Registry): AsteriskMetrics {
@@ -56,5 +58,9 @@ export function createAsteriskMetrics(registry: Registry): AsteriskMetrics {
     countHandoverFailure: (server, why) => notCarriedOut.inc({ server, why }),
     countUngatedCall: ({ server, trunk, hungUp }) =>
       ungated.inc({ server, trunk, hung_up: String(hungUp) }),
+    async readUngatedLegs() {
+      const { values } = await ungated.get()
+      return values.reduce((sum, { value }) => sum + value, 0)
+    },
   }
 }

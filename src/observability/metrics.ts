@@ -38,6 +38,16 @@ interface DecisionMeasurement {
   readonly effects: readonly PolicyEffect[]
 }
 
+/** Decisions without what-ifs since the start, counted up. */
+export interface DecisionTotals {
+  readonly allowed: number
+  readonly blocked: number
+  /** Upper bounds of the buckets in seconds; the last bucket has none. */
+  readonly bounds: readonly number[]
+  /** Of the time from request to recorded decision, by bucket; not cumulated. */
+  readonly counts: readonly number[]
+}
+
 export interface Metrics
   extends AsteriskMetrics,
     JournalMetrics,
@@ -46,6 +56,7 @@ export interface Metrics
     ServiceMetrics,
     WitnessMetrics {
   recordDecision(measure: DecisionMeasurement): void
+  readDecisionTotals(): DecisionTotals
   /** The counter of the cache of `embedded` or `remote` answers to a question. */
   countCacheLookups(source: string, question: QuestionName): (result: CacheResult) => void
   /**
@@ -60,6 +71,7 @@ export interface Metrics
   ): void
   /** Providers are named as in the settings. */
   setSourceCircuit(source: string, question: QuestionName, open: boolean): void
+  readOpenCircuits(): Promise<readonly { readonly source: string; readonly question: string }[]>
   recordApiRequest(endpoint: string, status: number, seconds: number): void
   /** Unknown fields of a published call, each name once per request. */
   countIgnoredFields(endpoint: string, count: number): void
@@ -118,7 +130,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
 /** Of which each has time series of its own. */
 const maxAccounts = 200
 
-function createDecisionMetrics(registry: Registry): Pick<Metrics, 'recordDecision'> {
+function createDecisionMetrics(
+  registry: Registry,
+): Pick<Metrics, 'recordDecision' | 'readDecisionTotals'> {
   const registers = [registry]
   const decisions = createTallyCounter(registry, {
     name: 'callgate_decisions_total',
@@ -175,6 +189,16 @@ function createDecisionMetrics(registry: Registry): Pick<Metrics, 'recordDecisio
         else degraded.inc({ check })
       }
     },
+    readDecisionTotals() {
+      const ofCalls = ([verdict, , , via]: readonly string[], wanted: string) =>
+        verdict === wanted && via !== 'what-if'
+      return {
+        allowed: decisions.sum((values) => ofCalls(values, 'allow')),
+        blocked: decisions.sum((values) => ofCalls(values, 'block')),
+        bounds: decisionBuckets,
+        counts: duration.sum((via) => via !== 'what-if'),
+      }
+    },
   }
 }
 
@@ -185,6 +209,7 @@ function createAnswerMetrics(
   | 'countCacheLookups'
   | 'recordSourceRequest'
   | 'setSourceCircuit'
+  | 'readOpenCircuits'
   | 'recordApiRequest'
   | 'countIgnoredFields'
 > {
@@ -239,6 +264,12 @@ function createAnswerMetrics(
       sourceDuration.observe({ source, question }, seconds)
     },
     setSourceCircuit: (source, question, open) => circuit.set({ source, question }, open ? 1 : 0),
+    async readOpenCircuits() {
+      const { values } = await circuit.get()
+      return values.flatMap(({ value, labels: { source, question } }) =>
+        value === 1 ? [{ source: String(source), question: String(question) }] : [],
+      )
+    },
     recordApiRequest(endpoint, status, seconds) {
       api(endpoint, String(status))
       apiDuration(seconds, endpoint)
@@ -281,6 +312,8 @@ type CountLabels = (...values: readonly string[]) => void
 
 interface TallyCounter extends CountLabels {
   within(first: string, second: string): CountLabels
+  /** Of what was counted with labels that are wanted. */
+  sum(isWanted: (values: readonly string[]) => boolean): number
 }
 
 /** A branch or, where something was counted, a leaf. */
@@ -327,6 +360,11 @@ function createTallyCounter<Label extends string>(
   return Object.assign(countFrom(root), {
     // What two counters of the same labels count is added up when it is read.
     within: (first: string, second: string) => countFrom(branch(branch(root, first), second)),
+    sum: (isWanted: (values: readonly string[]) => boolean) =>
+      all.reduce(
+        (sum, { values, count }) => (count > 0 && isWanted(values) ? sum + count : sum),
+        0,
+      ),
   })
 }
 
@@ -336,6 +374,12 @@ interface Distribution {
   readonly bucketValues: Record<number, number>
   sum: number
   count: number
+}
+
+interface TallyHistogram {
+  (observed: number, labelValue?: string): void
+  /** By bucket, of the label values that are wanted. */
+  sum(isWanted: (labelValue: string) => boolean): readonly number[]
 }
 
 /**
@@ -350,7 +394,7 @@ function createTallyHistogram(
     readonly label?: string
     readonly buckets: readonly number[]
   },
-): (observed: number, labelValue?: string) => void {
+): TallyHistogram {
   const { label, buckets } = about
   const tallies = new Map<string, { readonly counts: number[]; sum: number }>()
   const begin = (labelValue: string) => {
@@ -382,11 +426,21 @@ function createTallyHistogram(
       }
     },
   })
-  return (observed, labelValue = '') => {
+  const observe = (observed: number, labelValue = '') => {
     const tally = tallies.get(labelValue) ?? begin(labelValue)
     let bucket = 0
     while (observed > (buckets[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1
     tally.counts[bucket] = (tally.counts[bucket] ?? 0) + 1
     tally.sum += observed
   }
+  return Object.assign(observe, {
+    sum(isWanted: (labelValue: string) => boolean) {
+      const sums = new Array<number>(buckets.length + 1).fill(0)
+      for (const [value, { counts }] of tallies) {
+        if (!isWanted(value)) continue
+        for (const [bucket, count] of counts.entries()) sums[bucket] = (sums[bucket] ?? 0) + count
+      }
+      return sums
+    },
+  })
 }

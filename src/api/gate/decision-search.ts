@@ -23,7 +23,7 @@ export const maxCsvDecisions = 10_000
 
 export const vias = ['http', 'predial', 'asterisk', 'check'] as const
 
-const oneOf = <const Word extends string>(words: readonly Word[]) =>
+export const oneOf = <const Word extends string>(words: readonly Word[]) =>
   z.enum(words, `must be one of ${words.join(', ')}`).optional()
 
 const searchFields = fields({

@@ -3,7 +3,9 @@
 import type { Route } from '../../api/route.js'
 import type { Clock } from '../../domain/time/clock.js'
 import type { DecisionSearch } from '../../gate/journal/search/decision-search.js'
+import type { RecordSearch } from '../../gate/journal/search/logged-search.js'
 import { createSearchRoute } from '../../gate/journal/search/search-route.js'
+import { createStreamRoute } from '../../gate/journal/search/stream-route.js'
 import type { ThreadDatabase } from '../../storage/open-database.js'
 
 interface SearchDeps {
@@ -16,6 +18,16 @@ interface SearchDeps {
 
 export function openSearchRoute(deps: SearchDeps): Route {
   return createSearchRoute(openDecisionSearch({ ...deps, path: '/v1/decisions' }))
+}
+
+/** What it needs is loaded with the first reader. */
+export function openStreamRoute(deps: Omit<SearchDeps, 'path'>): Route {
+  const search = openUnloggedSearch(deps)
+  const recordRead: RecordSearch = async (caller, read) => {
+    const { createReadLog } = await import('../../service/audit/read-log.js')
+    await createReadLog(deps.storage, deps.clock)(caller, read)
+  }
+  return createStreamRoute({ search, recordRead, clock: deps.clock })
 }
 
 /** What it needs is loaded with the first search. */

@@ -1,16 +1,18 @@
 /** What the HTTP server of a callgate answers: its endpoints, limits, pages and checks of readiness. */
 
-import type { Route } from '../../api/route.js'
+import { liveEndpoint } from '../../api/accounts/live.js'
+import { createRoute, type Route } from '../../api/route.js'
 import type { Callgate } from '../../app/callgate.js'
-import { openSearchRoute } from '../../app/journal/open-search.js'
+import { openSearchRoute, openStreamRoute } from '../../app/journal/open-search.js'
 import { createListFileRoute } from '../../app/lists/list-file-route.js'
 import { createNumberPageDeps, createNumberRoute } from '../../app/numbers/number-route.js'
 import { createOptOuts } from '../../app/service.js'
 import type { ServiceThreads } from '../../app/service-threads.js'
 import { isConsoleEnabled } from '../../config/console.js'
 import { version } from '../../config/version.js'
+import { mainAccountId } from '../../domain/caller.js'
 import type { Instant } from '../../domain/time/clock.js'
-import { parseInstant } from '../../domain/time/dates.js'
+import { formatInstant, parseInstant } from '../../domain/time/dates.js'
 import { Center } from '../../edge/center.js'
 import { createEdgeDecisionsRoute } from '../../edge/edge-decisions-route.js'
 import { edgeRoutes } from '../../edge/edge-routes.js'
@@ -26,13 +28,15 @@ import {
   type DecisionRoutesOptions,
   decisionEndpoints,
 } from '../../http/decision-routes.js'
-import type { ReadinessCheck } from '../../http/health.js'
+import { createReadinessReader, type ReadinessCheck } from '../../http/health.js'
+import { LiveStreams } from '../../http/limits/live-streams.js'
 import { RateLimits } from '../../http/limits/rate-limits.js'
 import { SharedMinutes } from '../../http/limits/shared-minutes.js'
 import { createIgnoredFieldsReporter } from '../../http/request/ignored-fields.js'
 import type { RouteHandlerDeps } from '../../http/route-handler.js'
 import type { ConsoleHandler, Page } from '../../http/router.js'
 import { openServer, type RunningServer } from '../../http/server.js'
+import { LiveFigures } from '../../observability/live-figures.js'
 import { createPermitKeyPages, permitRoutes } from '../../permits/permit-routes.js'
 import { AttemptOutcomes } from '../../service/accounts/attempt-outcomes.js'
 import { ImportedAttempts } from '../../service/accounts/imported-attempts.js'
@@ -47,7 +51,7 @@ import { createServerReader } from './server-readings.js'
 import { listSourceReadinessChecks } from './source-readiness.js'
 
 /** Opens the HTTP server of an assembled callgate; tests use port 0. */
-export function openHttpServer(
+export async function openHttpServer(
   callgate: Callgate,
   alsoReady: readonly ReadinessCheck[] = [],
   serviceThreads?: ServiceThreads,
@@ -61,8 +65,16 @@ export function openHttpServer(
     maxBodyBytes: settings.http.maxBodyBytes,
     logger: runtime.log,
   }
-  const routes = listRoutes(callgate, serviceCodes)
+  const checks = [
+    ...listDataReadinessChecks(callgate),
+    ...listSourceReadinessChecks(callgate),
+    ...alsoReady,
+  ]
+  const readChecks = createReadinessReader(checks, runtime.log)
+  const figures = new LiveFigures({ ...runtime, metrics, readChecks })
+  const routes = [...listRoutes(callgate, serviceCodes), createLiveRoute(figures)]
   const limits = rateLimits(callgate)
+  const streams = new LiveStreams()
   const endpoints = [...decisionEndpoints, ...routes.map(({ endpoint }) => endpoint)]
   const deps: RouteHandlerDeps = {
     ...shared,
@@ -70,9 +82,10 @@ export function openHttpServer(
     requireCurrent: () => requireCurrent(callgate),
     limitRate: (accountId, rate) => limits.takeRequest(accountId, rate),
     admitNumbers: (accountId, rate, count) => limits.admitNumbers(accountId, rate, count),
+    live: { streams, findKey: (keyId) => callgate.keys.find(keyId) },
   }
   const consoleHandler = createConsoleHandler(callgate, routes, deps)
-  return openServer({
+  const server = await openServer({
     ...deps,
     console: consoleHandler,
     host: settings.http.host,
@@ -91,11 +104,7 @@ export function openHttpServer(
       ...createPermitKeyPages(callgate.permits),
     ]),
     ops: {
-      checks: [
-        ...listDataReadinessChecks(callgate),
-        ...listSourceReadinessChecks(callgate),
-        ...alsoReady,
-      ],
+      checks,
       renderMetrics: (readiness) => {
         metrics.setReadiness(readiness)
         return metrics.render()
@@ -111,15 +120,39 @@ export function openHttpServer(
       clock: runtime.clock,
     }),
   })
+  return {
+    ...server,
+    close(idleGraceMs) {
+      figures.stop()
+      streams.close()
+      return server.close(idleGraceMs)
+    },
+  }
+}
+
+function createLiveRoute(figures: LiveFigures): Route {
+  return createRoute(liveEndpoint, async ({ accountId }) => {
+    if (accountId !== mainAccountId) {
+      throw new AppError('forbidden', `Only keys of account ${mainAccountId} see how the server is`)
+    }
+    const { steps, checks, ...figure } = await figures.read()
+    return {
+      ...figure,
+      checks: checks.map((check) => ({ ...check, since: formatInstant(check.since) })),
+      steps: steps.map((step) => ({ ...step, at: formatInstant(step.at) })),
+    }
+  })
 }
 
 /** Without those that decide on calls. */
 function listRoutes(callgate: Callgate, serviceCodes: ReadonlySet<string>): readonly Route[] {
-  const { settings, runtime, journal, service, warmup } = callgate
+  const { settings, runtime, journal, service, warmup, storage } = callgate
+  const searched = { dataDir: settings.dataDir, storage, clock: runtime.clock }
   return [
     ...createServiceRoutes(service, { wrappedRows: settings.callingHours.wrappedRows }),
-    // Its path would otherwise be that of a decision with the id 'preview'.
+    // Their paths would otherwise be those of decisions with the ids 'preview' and 'stream'.
     createPreviewRoute(callgate.dryRunGate, runtime.clock),
+    openStreamRoute(searched),
     ...journalRoutes({
       journal,
       shared: callgate.sharedDecisions,
@@ -142,11 +175,7 @@ function listRoutes(callgate: Callgate, serviceCodes: ReadonlySet<string>): read
       callgate,
     ),
     createEdgeDecisionsRoute(callgate.storage),
-    openSearchRoute({
-      dataDir: settings.dataDir,
-      storage: callgate.storage,
-      clock: runtime.clock,
-    }),
+    openSearchRoute(searched),
     createNumberRoute(createNumberPageDeps(callgate)),
     ...permitRoutes(callgate.permits),
     createListFileRoute(callgate),
