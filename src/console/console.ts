@@ -46,7 +46,7 @@ export interface ConsoleOptions {
 
 interface SessionStore {
   begin(caller: Caller): Promise<string>
-  find(secret: string): Promise<Caller | undefined>
+  find(secret: string, isUse?: boolean): Promise<Caller | undefined>
   end(secret: string, caller: Caller): Promise<void>
   /** 32 bytes. */
   readAddressKey(): Promise<Buffer>
@@ -69,6 +69,9 @@ const maxFormFields = 200
 const maxFailedSignIns = 20
 const failuresKeptMs = 60_000
 const signInPath = '/console/sign-in'
+const sessionLookMs = 2_000
+/** Pages that scripts ask for, while nobody may be there. */
+const scriptPaths = /^\/now\/(?:stream|figures)(?:\?|$)/
 
 export async function createConsole(options: ConsoleOptions): Promise<Router> {
   const { sessions, publicUrl } = options
@@ -189,7 +192,8 @@ async function findSession(
   const name = `${cookieName(publicUrl)}=`
   const cookies = (request.headers.cookie ?? '').split(';').map((one) => one.trim())
   const secret = cookies.find((one) => one.startsWith(name))?.slice(name.length)
-  const caller = secret === undefined ? undefined : await sessions.find(secret)
+  const isUse = !scriptPaths.test(request.url ?? '')
+  const caller = secret === undefined ? undefined : await sessions.find(secret, isUse)
   if (secret === undefined || caller === undefined) return undefined
   return { secret, caller, formToken: makeFormToken(secret) }
 }
@@ -283,7 +287,7 @@ function addPage(
     ...{ ...getVisitor(response), api, addresses, clock },
     sandboxLines: shared.getSandboxLines(),
     parameters: toValues(request.params),
-    query: toValues(request.query),
+    query: { ...toValues(request.query), ...readLastEventId(request) },
     form: toValues(request.body ?? {}),
   })
   const { get, post } = page
@@ -304,6 +308,12 @@ function addPage(
       await sendAnswer(response, await get({ ...given, refusal }), shared, { refusal })
     }
   })
+}
+
+/** Of a browser that comes again to a stream. */
+function readLastEventId({ headers }: IncomingMessage): FormValues {
+  const after = headers['last-event-id']
+  return after === undefined ? {} : { after: String(after) }
 }
 
 /** Of a field that was sent several times, all values, with commas between them. */
@@ -331,8 +341,20 @@ async function sendAnswer(
   if ('body' in answer) return sendPage(response, answer, shared, outcome)
   const { file } = answer
   const headers = { ...file.headers, ...pageHeaders }
-  if ('parts' in file) await sendStreamedReply(response, { ...file, headers })
-  else await sendReplyInSlices(response, { ...file, headers })
+  if ('parts' in file) {
+    const stop = file.end && endWithSession(response, file.end, shared)
+    await sendStreamedReply(response, { ...file, headers }).finally(stop)
+  } else await sendReplyInSlices(response, { ...file, headers })
+}
+
+/** Returns what stops looking. */
+function endWithSession(response: Response, end: () => void, { sessions }: Shared): () => void {
+  const { secret } = sessionOf(response)
+  const look = async () => {
+    if (!(await sessions.find(secret, false).catch(() => undefined))) end()
+  }
+  const timer = setInterval(() => void look(), sessionLookMs)
+  return () => clearInterval(timer)
 }
 
 function sendPage(

@@ -1,4 +1,5 @@
 /** How the console writes numbers, instants and words of the API. */
+import type { DecisionRecordBody } from '../api/gate/decision-body.js'
 import { type Html, html, nothing } from './html.js'
 
 /** `(212) 555-0106`; anything but ten digits as it is. */
@@ -78,4 +79,20 @@ export function renderTable(
     ([name, ...cells]) =>
       html`<tr><th scope="row">${name}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`,
   )}</tbody></table></div>`
+}
+
+/** One row for each decision, which links to why. */
+export function renderDecisions(caption: string, decisions: readonly DecisionRecordBody[]): Html {
+  const head = ['When', 'Verdict', 'Number', 'Reason', 'Kind', 'Project']
+  const rows = decisions.map(
+    ({ id, decidedAt, decision, number, reason, message, callKind, projectId }) => [
+      html`<a href="/console/decisions/${id}">${renderInstant(decidedAt)}</a>`,
+      renderVerdict(decision),
+      html`<span class="number">${formatNumber(number)}</span>`,
+      html`<b>${reason}</b><br>${message}`,
+      kindNames[callKind] ?? callKind,
+      projectId,
+    ],
+  )
+  return renderTable(caption, head, rows)
 }

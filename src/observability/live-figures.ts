@@ -36,11 +36,14 @@ export class LiveFigures {
   readonly #since = new Map<string, { readonly ready: boolean; readonly at: Instant }>()
   #last: DecisionTotals
   #count = 0
-  #cancel: () => void
+  #cancel: () => void = () => undefined
 
   constructor(options: LiveFiguresOptions) {
     this.#options = options
     this.#last = options.metrics.readDecisionTotals()
+  }
+
+  start(): void {
     this.#cancel = this.#wait()
   }
 

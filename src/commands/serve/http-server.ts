@@ -85,6 +85,7 @@ export async function openHttpServer(
     live: { streams, findKey: (keyId) => callgate.keys.find(keyId) },
   }
   const consoleHandler = createConsoleHandler(callgate, routes, deps)
+  figures.start()
   const server = await openServer({
     ...deps,
     console: consoleHandler,
@@ -131,9 +132,11 @@ export async function openHttpServer(
 }
 
 function createLiveRoute(figures: LiveFigures): Route {
-  return createRoute(liveEndpoint, async ({ accountId }) => {
-    if (accountId !== mainAccountId) {
-      throw new AppError('forbidden', `Only keys of account ${mainAccountId} see how the server is`)
+  return createRoute(liveEndpoint, async ({ accountId, keyId, role, limits }) => {
+    const seesAll = role === 'Administrator' && limits.projects === 'any'
+    if (accountId !== mainAccountId || !seesAll) {
+      const rule = `reading how the server is doing needs account ${mainAccountId}, role Administrator and no limit to projects`
+      throw new AppError('forbidden', `key ${keyId}: ${rule}`)
     }
     const { steps, checks, ...figure } = await figures.read()
     return {

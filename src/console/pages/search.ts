@@ -1,10 +1,9 @@
 /** Search: the decisions of an account. Numbers are sent by POST, so that no address shows them. */
 
-import type { DecisionRecordBody } from '../../api/gate/decision-body.js'
 import { searchDecisionsEndpoint, vias } from '../../api/gate/decision-search.js'
 import { callKinds, reasonTexts } from '../../domain/decision.js'
 import { AppError } from '../../errors.js'
-import { formatNumber, kindNames, renderInstant, renderTable, renderVerdict } from '../format.js'
+import { kindNames, renderDecisions, renderInstant } from '../format.js'
 import { Form, type FormValues } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
 import { renderFormToken } from '../layout.js'
@@ -43,7 +42,7 @@ async function showSearch(request: PageRequest): Promise<PageAnswer> {
     })
     if ('pages' in page) throw new Error('the search was to answer as JSON')
     const body = html`${renderForm(request, filter)}
-${renderDecisions(page.decisions)}
+${page.decisions.length === 0 ? html`<p class="empty">No decision was found.</p>` : renderDecisions('The decisions that were found, newest first', page.decisions)}
 ${renderPaging(request, { sealed: sealed ?? request.addresses.seal('{}'), nextCursor: page.nextCursor })}
 <p class="note">${page.searchedBackTo ? html`Searched back to ${renderInstant(page.searchedBackTo)}; there may be older ones. ` : nothing}Nothing recorded before ${renderInstant(page.completeUntil)} is missing.${page.removedBefore ? html` Decisions from before ${renderInstant(page.removedBefore)} were removed.` : nothing}</p>`
     return { title: 'Search', body }
@@ -82,22 +81,6 @@ ${form.field({ name: 'reference', label: 'Reference', hint: 'Exactly' })}
 ${form.field({ name: 'key', label: 'Key' })}
 <p class="field"><button>Search</button></p>
 </form>`
-}
-
-function renderDecisions(decisions: readonly DecisionRecordBody[]): Html {
-  if (decisions.length === 0) return html`<p class="empty">No decision was found.</p>`
-  const head = ['When', 'Verdict', 'Number', 'Reason', 'Kind', 'Project']
-  const rows = decisions.map(
-    ({ id, decidedAt, decision, number, reason, message, callKind, projectId }) => [
-      html`<a href="/console/decisions/${id}">${renderInstant(decidedAt)}</a>`,
-      renderVerdict(decision),
-      html`<span class="number">${formatNumber(number)}</span>`,
-      html`<b>${reason}</b><br>${message}`,
-      kindNames[callKind] ?? callKind,
-      projectId,
-    ],
-  )
-  return renderTable('The decisions that were found, newest first', head, rows)
 }
 
 function renderPaging(

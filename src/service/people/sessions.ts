@@ -55,8 +55,11 @@ export class Sessions {
     return secret
   }
 
-  /** Whose session it is, with what the key may do now; `undefined` if it has ended or never began. */
-  async find(secret: string): Promise<Caller | undefined> {
+  /**
+   * Whose session it is, with what the key may do now; `undefined` if it has ended or never began. What a page asks by itself is
+   * no use of the session.
+   */
+  async find(secret: string, isUse = true): Promise<Caller | undefined> {
     const { storage, keys, clock } = this.#options
     const row = await storage.db
       .selectFrom('console_sessions')
@@ -67,7 +70,7 @@ export class Sessions {
     if (!row || now >= row.created_at + longestMs || now >= row.used_at + idleMs) return undefined
     const caller = await keys.find(row.key_id)
     if (!caller || caller.accountId !== row.account_id) return undefined
-    if (now >= row.used_at + touchEveryMs) {
+    if (isUse && now >= row.used_at + touchEveryMs) {
       await this.#write(async (db) => {
         await db
           .updateTable('console_sessions')
