@@ -58,7 +58,7 @@ import {
 import { scanStatus, scanSubmit } from '../api/reputation/scans.js'
 import { createRoute, type Route } from '../api/route.js'
 import { type ScrubRequest, scrubGet, scrubPost } from '../api/scrub/scrub.js'
-import type { Caller } from '../domain/caller.js'
+import { type Caller, nameCaller } from '../domain/caller.js'
 import type { EbrRecordsRequest } from '../domain/consent-records.js'
 import type { CallerIdEntry } from '../domain/mandate.js'
 import type { Instant } from '../domain/time/clock.js'
@@ -214,17 +214,17 @@ function listAccountRoutes(subjects: AccountServices): Route[] {
       return { approvals: listed.map(toApprovalBody) }
     }),
     createRoute(decideApprovalEndpoint, async (caller, verdict) => {
-      return toApprovalBody(await approvals.decide(caller, verdict, `key ${caller.keyId}`))
+      return toApprovalBody(await approvals.decide(caller, verdict, nameCaller(caller)))
     }),
     createRoute(listCallerIdsEndpoint, async (caller, { ended }) => {
       return { callerIds: (await callerIds.list(caller, { ended })).map(toCallerIdBody) }
     }),
     createRoute(addCallerIdsEndpoint, async (caller, { callerIds: inputs }) => {
-      await callerIds.add(caller, inputs, `key ${caller.keyId}`)
+      await callerIds.add(caller, inputs, nameCaller(caller))
       return { added: inputs.length }
     }),
     createRoute(endCallerIdEndpoint, async (caller, number) => {
-      await callerIds.end(caller, number, `key ${caller.keyId}`)
+      await callerIds.end(caller, number, nameCaller(caller))
       return { ended: true } as const
     }),
     createRoute(legalEntitiesGet, (caller) => legalEntities.list(caller)),

@@ -7,7 +7,8 @@ import { createListFileRoute } from '../../app/lists/list-file-route.js'
 import { createNumberPageDeps, createNumberRoute } from '../../app/numbers/number-route.js'
 import { createOptOuts } from '../../app/service.js'
 import type { ServiceThreads } from '../../app/service-threads.js'
-import { isConsoleEnabled } from '../../config/console.js'
+import { findOidc, isConsoleEnabled } from '../../config/console.js'
+import { readFirstLine } from '../../config/secret-file.js'
 import { version } from '../../config/version.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { parseInstant } from '../../domain/time/dates.js'
@@ -161,16 +162,24 @@ function createConsoleHandler(
   deps: RouteHandlerDeps,
 ): ConsoleHandler | undefined {
   if (!isConsoleEnabled(settings)) return undefined
+  const oidc = findOidc(settings.console)
+  const people = oidc && {
+    settings: oidc,
+    clientSecret: readFirstLine(oidc.clientSecretFile, 'console.oidc.clientSecretFile'),
+  }
   let opened: Promise<ConsoleHandler> | undefined
   const open = async () => {
     const { createConsole } = await import('../../console/console.js')
-    const { randomBytes, clock, log: logger } = runtime
-    const sessions = new Sessions({ storage, keys, clock: expiryClock, randomBytes })
+    const { randomBytes, clock, timers, log: logger } = runtime
+    const accountOfPeople = oidc?.account
+    const sessions = new Sessions({
+      ...{ storage, keys, accountOfPeople, clock: expiryClock, randomBytes },
+    })
     const { publicUrl } = settings.console
     const getSandboxLines = () =>
       new Map([...data.sandbox.file.lines].map(([line, { about }]) => [line, about]))
     return await createConsole({
-      ...{ routes, deps, sessions, publicUrl, clock, logger },
+      ...{ routes, deps, sessions, publicUrl, people, clock, timers, logger },
       getSandboxLines,
     })
   }
