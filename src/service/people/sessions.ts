@@ -30,6 +30,16 @@ export interface SessionsOptions {
   readonly randomBytes: (size: number) => Buffer
 }
 
+export interface SessionInfo {
+  readonly accountId: string
+  /** The name of a person, or the id of a key. */
+  readonly who: string
+  /** Of a person. */
+  readonly role: string | undefined
+  readonly beganAt: Instant
+  readonly usedAt: Instant
+}
+
 export class Sessions {
   readonly #options: SessionsOptions
 
@@ -115,6 +125,42 @@ export class Sessions {
         await this.#record(db, caller, 'session.ended', this.#options.clock.now())
       }
     })
+  }
+
+  /** Those that have not ended, the one used last first. */
+  async list(): Promise<readonly SessionInfo[]> {
+    const now = this.#options.clock.now()
+    const rows = await this.#options.storage.db
+      .selectFrom('console_sessions')
+      .selectAll()
+      .where('created_at', '>', now - longestMs)
+      .where('used_at', '>', now - idleMs)
+      .orderBy('used_at', 'desc')
+      .execute()
+    return rows.map((row) => ({
+      ...{ accountId: row.account_id, who: row.person ?? row.key_id, role: row.role ?? undefined },
+      ...{ beganAt: row.created_at, usedAt: row.used_at },
+    }))
+  }
+
+  /** Ends all sessions of a person, or of a key by its id, on every server. Returns how many that were. */
+  async endAll(who: string, reason: string): Promise<number> {
+    let count = 0
+    await this.#write(async (db) => {
+      const rows = await db
+        .deleteFrom('console_sessions')
+        .where(({ eb, or }) => or([eb('person', '=', who), eb('key_id', '=', who)]))
+        .returning(['account_id', 'key_id'])
+        .execute()
+      count = rows.length
+      const { author: by } = this.#options.storage
+      const at = this.#options.clock.now()
+      for (const { account_id: accountId, key_id: id } of rows) {
+        const subject = { kind: 'session', id }
+        await recordAudit(db, { by, accountId, action: 'session.ended', subject, reason, at })
+      }
+    })
+    return count
   }
 
   /** A key for what the console gives to browsers, of its own for each purpose; the same on all servers of a database. */
