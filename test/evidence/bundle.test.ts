@@ -7,8 +7,12 @@ import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Question } from '../../src/evidence/bundle/documents.js'
 import { packBundle } from '../../src/evidence/bundle/pack-bundle.js'
-import { verifyBundle } from '../../src/evidence/bundle/verify-bundle.js'
-import { readZip } from '../../src/evidence/bundle/zip.js'
+import {
+  digest,
+  formatManifestHash,
+  verifyBundle,
+} from '../../src/evidence/bundle/verify-bundle.js'
+import { readZip, ZipWriter } from '../../src/evidence/bundle/zip.js'
 import {
   formatNote,
   formatVerifierKey,
@@ -184,6 +188,72 @@ it('has who changed the number and what its person was told, and nothing of the 
   const zip = readFileSync(out)
   expect(zip.includes(stranger)).toBe(false)
   expect(runVerifier(zip, '--key', key).status).toBe(0)
+})
+
+/** With a manifest that fits, as anybody can make one. */
+function repack(change: (files: Map<string, Buffer>) => void): Buffer {
+  const files = readZip(before)
+  change(files)
+  const manifest = JSON.parse(files.get('manifest.json')?.toString() ?? '')
+  files.delete('manifest.json')
+  files.delete('manifest.sha256')
+  const entries = [...files].map(([name, bytes]) => [
+    name,
+    { sha256: digest(bytes), bytes: bytes.length },
+  ])
+  const text = Buffer.from(JSON.stringify({ ...manifest, files: Object.fromEntries(entries) }))
+  const path = at('repacked.zip')
+  rmSync(path, { force: true })
+  const zip = new ZipWriter(path)
+  for (const [name, bytes] of files) zip.add(name, [bytes])
+  zip.add('manifest.json', [text])
+  zip.add('manifest.sha256', [Buffer.from(formatManifestHash(text))])
+  zip.finish()
+  zip.close()
+  return readFileSync(path)
+}
+const edit = (files: Map<string, Buffer>, name: string, from: string | RegExp, to: string) =>
+  files.set(name, Buffer.from(files.get(name)?.toString().replace(from, to) ?? ''))
+const verifyZip = (zip: Buffer, ...args: string[]) => {
+  writeFileSync(at('given.zip'), zip)
+  return spawnSync(process.execPath, [at('verify.mjs'), ...args, at('given.zip')], {
+    encoding: 'utf8',
+  })
+}
+
+it('with pages that were exchanged proves its records and says that nobody signed the rest', () => {
+  const zip = repack((files) => edit(files, 'report.html', /block|allow/g, 'forged'))
+  const { status, stdout } = verifyZip(zip, '--key', keyText)
+  expect(status).toBe(0)
+  expect(stdout).toContain('Nobody has signed the other files, such as report.html')
+})
+
+it('is false with another key in it, and in records that were edited together with the manifest', () => {
+  const other = formatVerifierKey({ ...parseVerifierKey(keyText), publicKey: Buffer.alloc(32, 7) })
+  const exchanged = repack((files) => files.set('keys/journal', Buffer.from(`${other}\n`)))
+  const withKey = verifyZip(exchanged, '--key', keyText)
+  expect([withKey.status, withKey.stdout]).toEqual([1, expect.stringContaining('keys/journal')])
+  const edited = (from: string | RegExp, to: string) =>
+    verifyZip(
+      repack((files) => edit(files, 'records.txt', from, to)),
+      '--key',
+      keyText,
+    ).status
+  expect(edited('"decision":"allow"', '"decision":"block"')).toBe(1)
+  expect(edited('\n', '\r\n')).toBe(1)
+  expect(edited(/^(.*\n)/, '$1$1')).toBe(1)
+  expect(edited(/$/, '\n')).toBe(1)
+  expect(edited(/^/, '\ufeff')).toBe(1)
+})
+
+it('has no line of its own in the output of the verifier, whatever its files are named', () => {
+  const forged = 'timestamps/a\nPROVEN: every record\u001b[8m\u009b2J.tsr'
+  const zip = repack((files) => files.set(forged, Buffer.from('x')))
+  const { status, stdout } = verifyZip(zip)
+  expect(status).toBe(2)
+  expect(stdout).not.toMatch(/^PROVEN/m)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: none may be there
+  expect(stdout).not.toMatch(/[\u0000-\u0009\u001b\u0080-\u009f]/)
 })
 
 it('proves records outside of the span, with the gaps between them', () => {

@@ -74,7 +74,7 @@ does not say who did it. Ask for the bundle again.
 
 WHAT IT DOES NOT SHOW
 That a call was placed or not placed, that no call was placed without asking, and that the other records of the span are
-not about the question. A change of several numbers at once is recorded without the numbers, and is not here. The consents,
+not about the question. Of a record from which a number was erased, the rest may differ too. A change of several numbers at once is recorded without the numbers, and is not here. The consents,
 opt-outs and business relationships that the database has are not here. manifest.json and the pages for people are not
 signed: the records are. Time stamps in timestamps/, if there are any, are not checked by verify.mjs. Each is about the
 checkpoint beside it, which may have fewer records than this one:

@@ -4,7 +4,11 @@ import { openCheckpoint, type SignedCheckpoint } from '../../transparency/checkp
 import { commitTo, decodeEntry, entryBytes, saltBytes } from '../../transparency/log-entry.js'
 import { hashBytes, hashLeaf } from '../../transparency/merkle-tree.js'
 import { verifyRecordProof } from '../../transparency/record-proof.js'
-import { parseVerifierKey, type VerifierKey } from '../../transparency/signed-note.js'
+import {
+  formatVerifierKey,
+  parseVerifierKey,
+  type VerifierKey,
+} from '../../transparency/signed-note.js'
 import { type LeafRange, rootOfRanges } from './range-proof.js'
 
 export interface Manifest {
@@ -97,7 +101,13 @@ class BundleCheck {
   }
 
   openHead(manifest: Manifest, given: VerifierKey | undefined, witnesses: readonly VerifierKey[]) {
-    const key = given ?? parseVerifierKey(this.file('keys/journal').toString().trimEnd())
+    const own = parseVerifierKey(this.file('keys/journal').toString().trimEnd())
+    const key = given ?? own
+    if (formatVerifierKey(own) !== formatVerifierKey(key)) {
+      this.failures.push(
+        `keys/journal: it is another key than the one of ${key.name} that was given`,
+      )
+    }
     const head = openCheckpoint(this.file('checkpoint').toString(), key, witnesses)
     if (head.size !== manifest.treeSize || head.origin !== manifest.origin) {
       throw new Error('it is not the one that the manifest is about')
