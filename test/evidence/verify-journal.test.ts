@@ -110,10 +110,11 @@ function takeCopy(): void {
   cpSync(original, dataDir, { recursive: true })
 }
 
-const verify = (heads: readonly string[] = []): Verification =>
+const verify = (heads: readonly string[] = [], now = noon): Verification =>
   verifyJournal({
     folder: folder(),
     key,
+    now,
     heads: heads.map((signed, index) => ({ name: `head ${index}`, signed })),
   })
 const falseOf = ({ findings }: Verification) => findings.filter(({ level }) => level === 'false')
@@ -225,7 +226,7 @@ describe('a journal that nobody has changed', () => {
   })
 
   it('is proven by a key beside it only as far as that goes', () => {
-    const { findings } = verifyJournal({ folder: folder() })
+    const { findings } = verifyJournal({ folder: folder(), now: noon })
     expect(findings.map(({ level }) => level)).toEqual(['unchecked'])
   })
 })
@@ -233,7 +234,7 @@ describe('a journal that nobody has changed', () => {
 describe('the index of a journal', () => {
   beforeEach(takeCopy)
   const verifyIndex = () =>
-    verifyJournal({ folder: folder(), key, indexPath: join(dataDir, 'index.sqlite') })
+    verifyJournal({ folder: folder(), key, indexPath: join(dataDir, 'index.sqlite'), now: noon })
 
   it('agrees with it, also after an erasure', () => {
     expect(verifyIndex().findings).toEqual([])
@@ -256,6 +257,48 @@ describe('the index of a journal', () => {
     const { findings } = verifyIndex()
     expect(findings.map(({ level }) => level)).toEqual(['false'])
     expect(findings[0]?.message).toContain(`decision ${id} is not in the index as it is`)
+  })
+
+  const addRow = (id: string, at: number) =>
+    new Sqlite(join(dataDir, 'index.sqlite'))
+      .exec(
+        `insert into decisions select account_id, '${id}', ${at}, what_if, null, null, '{}', number, decision, reason, ` +
+          "call_kind, via, project_code, campaign_id, key_id, reference from decisions where id = 'd34'",
+      )
+      .close()
+
+  it('has no decision without a record, unless it is from before the journal', () => {
+    addRow('d998', noon)
+    expect(verifyIndex().findings.map(({ message }) => message)).toEqual([
+      expect.stringContaining('decision d998 is not in the index as it is'),
+    ])
+    takeCopy()
+    addRow('d997', noon - 1)
+    expect(verifyIndex().findings.map(({ level, message }) => [level, message])).toEqual([
+      ['unchecked', expect.stringContaining('1 decisions from before the journal')],
+    ])
+  })
+
+  it('may differ while an erasure goes on', () => {
+    new Sqlite(join(dataDir, 'index.sqlite'))
+      .exec("update decisions set number = null where id = 'd31'")
+      .close()
+    expect(verifyIndex().findings.map(({ level }) => level)).toEqual(['false'])
+    writeFileSync(join(folder(), 'e9.changed'), '33\n')
+    expect(verifyIndex().findings.map(({ level }) => level)).toEqual(['unchecked'])
+  })
+
+  it('is not proven when it ends before what was signed', () => {
+    new Sqlite(join(dataDir, 'index.sqlite'))
+      .exec(
+        "delete from decisions where id >= 'd5'; delete from call_outcomes where decision_id >= 'd5'",
+      )
+      .exec('update journal_position set next_seq = 2')
+      .exec('delete from decisions; delete from call_outcomes')
+      .close()
+    expect(verifyIndex().findings.map(({ level, message }) => [level, message])).toEqual([
+      ['unchecked', expect.stringContaining('the index ends with record 1, but')],
+    ])
   })
 })
 
@@ -371,6 +414,66 @@ describe('a journal that somebody has changed', () => {
       expect(levels()).toEqual([['unchecked', [1, firstSeq - 1]]])
     })
   })
+
+  describe('in a record without its number', () => {
+    /** Edits the first one. */
+    const edit = (change: (record: StoredRecord) => StoredRecord): number => {
+      let seq = 0
+      changeSegment(0, (all) =>
+        all.map((one) => {
+          if (seq > 0 || !one.body.toString().includes('"erased":true')) return one
+          seq = one.seq
+          return change(one)
+        }),
+      )
+      return seq
+    }
+
+    it.each([
+      ['the time', /signed with another time/, { at: noon + 1 }],
+      ['the kind', /signed as another kind/, { kind: 'amendment' as const }],
+    ])('is found: %s', (_, message, more) => {
+      const seq = edit((record) => ({ ...record, ...more }))
+      const verification = verify()
+      expectFalse(verification, message)
+      expect(falseOf(verification)[0]?.seqs).toEqual([seq, seq])
+    })
+  })
+
+  it('is not proven with an older checkpoint in the place of the newest', () => {
+    writeFileSync(checkpointPath(tree()), earlierHead)
+    changeSegment(-1, (all) => all.map((one, i) => (i === 4 ? forged(one) : one)))
+    const lateOf = ({ findings }: Verification) =>
+      findings.filter(({ message }) => message.includes('not signed, though a checkpoint is'))
+    expect(lateOf(verify([], noon + 61_000)).map(({ level }) => level)).toEqual(['unchecked'])
+    expect(lateOf(verify([], noon + 60_000))).toEqual([])
+    expect(falseOf(verify())).toEqual([])
+    expectFalse(verify([readHeadOfOriginal()]), 'was cut off or replaced by an older copy')
+    // Or with any later one that is still beside the tree.
+    writeFileSync(join(tree(), 'cosigned'), readHeadOfOriginal())
+    expectFalse(verify(), 'was cut off or replaced by an older copy')
+    rmSync(join(tree(), 'cosigned'))
+    mkdirSync(join(tree(), 'timestamps'))
+    const sizes = [earlierHead, readHeadOfOriginal()]
+    for (const signed of sizes) {
+      const name = `${signed.split('\n')[1]}-2026-11-26T12:00:00Z-tsa.example.com.checkpoint`
+      writeFileSync(join(tree(), 'timestamps', name), signed)
+    }
+    expectFalse(verify(), 'was cut off or replaced by an older copy')
+  })
+
+  it.each(['null', '7', '{"changed":[7]}', '{"changed":[[1,"2"]]}', '{"firstSeq":"1"}', '{'])(
+    'is found: a notice that says %s',
+    (body) => {
+      changeSegment(3, (all) => all.map((one, i) => (i === 4 ? forged(one) : one)))
+      changeSegment(-1, (all) => {
+        const last = all.at(-1)
+        if (last === undefined) throw new Error('no record')
+        return [...all, { ...last, kind: 'notice', body: Buffer.from(body) }]
+      })
+      expectFalse(verify(), /record \d+ is no notice/)
+    },
+  )
 
   it('is found: a folder that was put back to an earlier copy', () => {
     changeSegment(-1, (all) => all.slice(0, 5))
