@@ -169,6 +169,19 @@ describe('a new origin', () => {
     expect(readHead().signatures[0]?.key).not.toEqual(old.signatures[0]?.key)
   })
 
+  it('is signed with all records by a server that is stopped at once', async () => {
+    for (const label of ['a', 'b', 'c', 'd']) await serve(2, label)
+    begin()
+    const { journal: opened } = testJournal(folder.path, () => now)
+    await opened.open()
+    await opened.close()
+    const { size } = readHead()
+    expect(size).toBe(recordsIn(folder.path).length)
+    const key = readHead().signatures[0]?.key
+    const indexPath = folder.file('index.sqlite')
+    expect(verifyJournal({ folder: journal, key, now, indexPath }).findings).toEqual([])
+  })
+
   it('can follow another', async () => {
     await serve(3, 'a')
     const first = begin('one')
