@@ -1,5 +1,6 @@
 /** What the HTTP server of a callgate answers: its endpoints, limits, pages and checks of readiness. */
 import type { Callgate } from '../../app/callgate.js'
+import { openEvidenceRoutes } from '../../app/journal/open-evidence.js'
 import { openSearchRoute } from '../../app/journal/open-search.js'
 import { createListFileRoute } from '../../app/lists/list-file-route.js'
 import { createNumberPageDeps, createNumberRoute } from '../../app/numbers/number-route.js'
@@ -87,6 +88,7 @@ export function openHttpServer(
       storage: callgate.storage,
       clock: runtime.clock,
     }),
+    ...openEvidenceRoutes({ settings, storage: callgate.storage, clock: runtime.clock }),
     createNumberRoute(createNumberPageDeps(callgate)),
     ...permitRoutes(callgate.permits),
     createListFileRoute(callgate),
