@@ -99,13 +99,43 @@ it('proves its records where nothing else is, also after the number was erased',
   const result = runVerifier(before, '--key', keyText)
   expect(result).toMatchObject({ status: 0, stdout: expect.stringContaining('7 records') })
   expect(runVerifier(before).status).toBe(2)
-  expect(runVerifier(before, '--key', 'x').status).toBe(3)
+  const misuses = [
+    ['--key', 'x'],
+    ['--key'],
+    ['--keys', keyText],
+    ['a', 'b'],
+    ['--key', keyText, '--key', keyText],
+  ]
+  for (const args of misuses) {
+    const { status, stdout } = runVerifier(before, ...args)
+    expect([args, status, stdout]).toEqual([
+      args,
+      3,
+      expect.stringContaining('Usage: node verify.mjs'),
+    ])
+  }
+  expect(runVerifier(before, `--key=${keyText}`).status).toBe(0)
   writeFileSync(join(result.folder, 'more'), 'x')
   const again = spawnSync(process.execPath, ['verify.mjs', '--key', keyText], {
     cwd: result.folder,
   })
   expect(again.status).toBe(1)
   expect(runVerifier(before, '--key', keyText, at('before.zip')).status).toBe(0)
+})
+
+it('is verified with what Node 18.0.0 has', () => {
+  // https://nodejs.org/docs/latest-v18.x/api/util.html: parseArgs is newer.
+  const imports = [...verifier.toString().matchAll(/^import (\{[^}]*\}) from "node:([\w/]+)";$/gm)]
+  const names = imports.map(
+    ([, words = '', module]) => `${module} ${words.replace(/ as \w+/g, '')}`,
+  )
+  expect(names.sort()).toEqual([
+    'crypto { createHash, createPublicKey, verify }',
+    'fs { readFileSync, readdirSync, statSync }',
+    'path { dirname, join, relative, sep }',
+    'process { argv, exit, stdout }',
+    'url { fileURLToPath }',
+  ])
 })
 
 it('has the number of nobody else', () => {

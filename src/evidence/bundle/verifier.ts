@@ -3,7 +3,6 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { argv, exit, stdout } from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { parseVerifierKey } from '../../transparency/signed-note.js'
 import { verifyBundle } from './verify-bundle.js'
 import { readZip } from './zip.js'
@@ -78,20 +77,30 @@ function run(): number {
   return 0
 }
 
+/** Without `parseArgs`, which the first versions of Node 18 do not have. */
 function readArguments() {
-  const { values, positionals } = parseArgs({
-    args: argv.slice(2),
-    options: { key: { type: 'string' }, witness: { type: 'string', multiple: true } },
-    allowPositionals: true,
-  })
-  if (positionals.length > 1) throw new RangeError('give one bundle')
-  const path = positionals[0] ?? dirname(fileURLToPath(import.meta.url))
-  statSync(path)
-  return {
-    path,
-    key: values.key === undefined ? undefined : parseVerifierKey(values.key),
-    witnesses: (values.witness ?? []).map(parseVerifierKey),
+  const given = { key: [] as string[], witness: [] as string[], paths: [] as string[] }
+  const words = argv.slice(2).flatMap((word) => (/^--\w+=/.test(word) ? splitOption(word) : [word]))
+  for (let word = words.shift(); word !== undefined; word = words.shift()) {
+    if (!word.startsWith('--')) given.paths.push(word)
+    else {
+      const value = words.shift()
+      if (word !== '--key' && word !== '--witness') throw new RangeError(`unknown option ${word}`)
+      if (value === undefined) throw new RangeError(`${word} must be followed by a key`)
+      given[word === '--key' ? 'key' : 'witness'].push(value)
+    }
   }
+  if (given.paths.length > 1) throw new RangeError('give one bundle')
+  if (given.key.length > 1) throw new RangeError('give one --key')
+  const [path = dirname(fileURLToPath(import.meta.url))] = given.paths
+  statSync(path)
+  const [key] = given.key.map(parseVerifierKey)
+  return { path, key, witnesses: given.witness.map(parseVerifierKey) }
+}
+
+function splitOption(word: string): readonly string[] {
+  const end = word.indexOf('=')
+  return [word.slice(0, end), word.slice(end + 1)]
 }
 
 exit(run())
