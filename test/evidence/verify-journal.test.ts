@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -31,8 +31,9 @@ import {
 import { checkpointPath, treeFolder } from '../../src/gate/journal/tree/tree-files.js'
 import { openSigningKey, writeCheckpoint } from '../../src/gate/journal/tree/tree-head.js'
 import { TreeWriter } from '../../src/gate/journal/tree/tree-writer.js'
+import { openCheckpoint, signCheckpoint } from '../../src/transparency/checkpoint.js'
 import { computeRoot } from '../../src/transparency/merkle-tree.js'
-import type { SigningKey } from '../../src/transparency/signed-note.js'
+import { formatVerifierKey, type SigningKey } from '../../src/transparency/signed-note.js'
 import { answered, fakeCompliance, noon } from '../support/fake-compliance.js'
 import { listFiles } from '../support/journal.js'
 import { shortOrLong } from '../support/long.js'
@@ -437,6 +438,150 @@ describe('a journal that somebody has changed', () => {
       const verification = verify()
       expectFalse(verification, message)
       expect(falseOf(verification)[0]?.seqs).toEqual([seq, seq])
+    })
+  })
+
+  describe('together with another file', () => {
+    const partial = () => {
+      const [name = ''] = listFiles(tree()).filter((one) => /^tile\/entries\/\d+\.p\//.test(one))
+      return join(tree(), name)
+    }
+    const compressed = () => join(folder(), segments().find((name) => name.endsWith('.gz')) ?? '')
+    const forgeFirst = (path: string) =>
+      writeSegmentOf(readSegmentOf(basename(path)), [
+        ...readSegmentOf(basename(path)).records.map((one, i) => (i === 4 ? forged(one) : one)),
+      ])
+    const stranger = () => seededKey(key.name, 'signer', 9)
+    const resign = (signer: SigningKey, origin = signer.name) => {
+      const { size, root } = openCheckpoint(readHeadOfOriginal(), key)
+      return signCheckpoint({ origin, size, root }, signer)
+    }
+    const signatureOf = (note: string) => note.slice(note.indexOf('\n\n') + 2)
+
+    it.each<readonly [string, () => void]>([
+      [
+        'a checkpoint with another signature too',
+        () => {
+          writeFileSync(
+            checkpointPath(tree()),
+            readHeadOfOriginal() + signatureOf(resign(stranger())),
+          )
+        },
+      ],
+      [
+        'a tile that goes on',
+        () => {
+          writeFileSync(partial(), Buffer.concat([readFileSync(partial()), Buffer.alloc(52, 7)]))
+        },
+      ],
+      [
+        'a wider tile that nobody needs',
+        () => {
+          writeFileSync(join(dirname(partial()), '255'), Buffer.alloc(255 * 52, 7))
+        },
+      ],
+      [
+        'the compressed form of a segment, forged, beside the plain one',
+        () => {
+          const path = compressed()
+          const before = readFileSync(path)
+          const { header, records } = readSegmentOf(basename(path))
+          writeSegmentOf({ path, header, records }, records)
+          writeFileSync(path, before.fill(7, 100, 200))
+        },
+      ],
+      [
+        'a name with white space after it',
+        () => {
+          writeFileSync(join(folder(), 'origin'), `${key.name} \r\n`)
+        },
+      ],
+    ])('says nothing false: %s', (_, change) => {
+      change()
+      expect(verify([earlierHead]).findings).toEqual([])
+    })
+
+    it.each<readonly [string, () => void, string | RegExp]>([
+      [
+        'a checkpoint that another key signed, and that key',
+        () => {
+          writeFileSync(checkpointPath(tree()), resign(stranger()))
+          writeFileSync(join(tree(), 'key'), `${formatVerifierKey(stranger())}\n`)
+        },
+        'has another key than',
+      ],
+      [
+        'a checkpoint of another journal with its name and key',
+        () => {
+          const other = seededKey('callgate/journal/2026-01-01-00000000', 'signer', 9)
+          writeFileSync(checkpointPath(tree()), resign(other))
+          writeFileSync(join(tree(), 'key'), `${formatVerifierKey(other)}\n`)
+          writeFileSync(join(folder(), 'origin'), `${other.name}\n`)
+        },
+        /is named callgate\/journal\/2026-01-01/,
+      ],
+      [
+        'a checkpoint with a wrong signature before the right one',
+        () => {
+          const [text = '', signature = ''] = readHeadOfOriginal().split('\n\n')
+          const wrong = signatureOf(earlierHead)
+          writeFileSync(checkpointPath(tree()), `${text}\n\n${wrong}${signature}`)
+        },
+        'is wrong',
+      ],
+      [
+        'a checkpoint with lines that end as in Windows',
+        () => {
+          writeFileSync(checkpointPath(tree()), readHeadOfOriginal().replaceAll('\n', '\r\n'))
+        },
+        'control character',
+      ],
+      [
+        'a wider tile in the place of the one that is needed',
+        () => {
+          rmSync(partial())
+          writeFileSync(join(dirname(partial()), '255'), Buffer.alloc(255 * 52, 7))
+        },
+        /is that of another record|is missing/,
+      ],
+      [
+        'the plain form of a segment, forged, beside the compressed one',
+        () => {
+          const path = compressed()
+          const before = readFileSync(path)
+          forgeFirst(path)
+          writeFileSync(path, before)
+        },
+        'its body is not the one that was signed',
+      ],
+      [
+        'a segment within another one',
+        () => {
+          const { path, header, records } = readSegmentOf(segments()[3] ?? '')
+          const seq = firstSeqOf(path) + 4
+          const own = Buffer.from(header)
+          own.writeBigUInt64BE(BigInt(seq), 8)
+          own.writeUInt32BE(crc32(own.subarray(0, 60)), 60)
+          const inner = join(folder(), `${String(seq).padStart(20, '0')}.seg`)
+          writeFileSync(inner, '')
+          writeSegmentOf({ path: inner, header: own, records }, records.slice(4).map(forged))
+        },
+        'its body is not the one that was signed',
+      ],
+      [
+        'a tree without its first entries, and a journal that begins later',
+        () => {
+          const [first = '', second = ''] = segments()
+          rmSync(join(folder(), first))
+          const begins = { firstSeq: firstSeqOf(second), removedBefore: '2021-11-01T00:00:00Z' }
+          writeFileSync(join(folder(), 'begins.json'), JSON.stringify(begins))
+          rmSync(join(tree(), 'tile/entries/000'))
+        },
+        /a tile of 256 entries is missing/,
+      ],
+    ])('is found: %s', (_, change, message) => {
+      change()
+      expectFalse(verify(), message)
     })
   })
 

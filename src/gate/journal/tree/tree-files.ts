@@ -109,7 +109,7 @@ export class TreeReader {
       const bytes =
         readIfThere(path, readBytes) ??
         readIfThere(fullPath, readBytes) ??
-        readIfThere(dirname(path), readWidest)
+        (path === fullPath ? undefined : readIfThere(dirname(path), readWidest))
       if (bytes !== undefined) return bytes
     }
     return undefined
