@@ -5,10 +5,12 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Question } from '../../src/evidence/bundle/documents.js'
+import { type ByteSource, bufferSource } from '../../src/evidence/bundle/byte-source.js'
+import type { Question } from '../../src/evidence/bundle/facts.js'
 import { packBundle } from '../../src/evidence/bundle/pack-bundle.js'
+import type { StateSources } from '../../src/evidence/bundle/state-files.js'
 import { verifyBundle } from '../../src/evidence/bundle/verify-bundle.js'
-import { readZip } from '../../src/evidence/bundle/zip.js'
+import { openZip } from '../../src/evidence/bundle/zip.js'
 import {
   formatNote,
   formatVerifierKey,
@@ -32,11 +34,25 @@ let keyText: string
 
 const at = (name: string) => join(parent, name)
 
-function pack(name: string, question: Question): Buffer {
+/** Without a database. */
+const noSources: StateSources = {
+  db: undefined,
+  rules: { version: 'v', describe: () => undefined },
+  listVersions: () => [],
+}
+
+async function pack(name: string, question: Question): Promise<Buffer> {
   const journalFolder = join(parent, 'data', 'journal')
-  packBundle({ journalFolder, question, out: at(name), program: 'test', verifier })
+  const sources = noSources
+  await packBundle({ journalFolder, question, out: at(name), program: 'test', verifier, sources })
   return readFileSync(at(name))
 }
+
+const readZip = (zip: Buffer): Map<string, Buffer> =>
+  new Map([...openZip(bufferSource(zip))].map(([name, file]) => [name, file.read(0, file.size)]))
+
+const toFiles = (files: ReadonlyMap<string, Buffer>): ReadonlyMap<string, ByteSource> =>
+  new Map([...files].map(([name, bytes]) => [name, bufferSource(bytes)]))
 
 /** In a folder of its own, with nothing in the environment. */
 function runVerifier(zip: Buffer, ...args: string[]) {
@@ -80,7 +96,7 @@ beforeAll(async () => {
   await journal.drain()
   await journal.close()
   keyText = readFileSync(join(dataDir, 'journal/tree/key'), 'utf8').trimEnd()
-  before = pack('before.zip', { number })
+  before = await pack('before.zip', { number })
   const { journal: later } = testJournal(dataDir, () => noon)
   await later.open()
   later.erase({ id: 'e1', number, accountId: undefined, includesAllowed: true })
@@ -109,13 +125,14 @@ it('has the number of nobody else', () => {
   expect(before.includes(number)).toBe(true)
 })
 
-it('is the same when it is packed again', () => {
+it('is the same when it is packed again', async () => {
   const question = { ids: ['d1', 'd3'] }
-  expect(pack('one.zip', question).equals(pack('two.zip', question))).toBe(true)
+  const [one, two] = [await pack('one.zip', question), await pack('two.zip', question)]
+  expect(one.equals(two)).toBe(true)
 })
 
-it('shows an erased record with its notice', () => {
-  const zip = pack('after.zip', { from: noon, to: noon + 1 })
+it('shows an erased record with its notice', async () => {
+  const zip = await pack('after.zip', { from: noon, to: noon + 1 })
   const { status, stdout } = runVerifier(zip, '--key', keyText)
   expect(status).toBe(0)
   expect(stdout).toMatch(/record \d+: a number was erased from it, as record \d+ says/)
@@ -131,7 +148,7 @@ it(`no changed byte is proven, seed ${seed}, ${mutations} of each kind`, () => {
   }
   const isProven = (read: () => Map<string, Buffer>): boolean => {
     try {
-      return verifyBundle(read(), key).failures.length === 0
+      return verifyBundle(toFiles(read()), key).failures.length === 0
     } catch {
       return false
     }
@@ -179,31 +196,35 @@ it('has who changed the number and what its person was told, and nothing of the 
   const question = { number, accountId: 'main' }
   const out = at('changes.zip')
   const journalFolder = join(dataDir, 'journal')
-  const { counts } = packBundle({ journalFolder, question, out, program: 'test', verifier })
+  const sources = noSources
+  const bundle = { journalFolder, question, out, program: 'test', verifier, sources }
+  const { counts } = await packBundle(bundle)
   expect(counts).toMatchObject({ audit: 1, receipt: 1 })
   const zip = readFileSync(out)
   expect(zip.includes(stranger)).toBe(false)
   expect(runVerifier(zip, '--key', key).status).toBe(0)
 })
 
-it('proves records outside of the span, with the gaps between them', () => {
+it('proves records outside of the span, with the gaps between them', async () => {
   // Its outcome is long after the decision.
-  const zip = pack('gaps.zip', { ids: ['d17'] })
+  const zip = await pack('gaps.zip', { ids: ['d17'] })
   const files = readZip(zip)
   const { ranges } = JSON.parse(files.get('manifest.json')?.toString() ?? '')
   expect(ranges.length).toBeGreaterThan(1)
   const proof = files.get('entries.proof') ?? Buffer.alloc(0)
   expect(proof.length).toBeGreaterThan(0)
   const key = parseVerifierKey(keyText)
-  expect(verifyBundle(files, key).failures).toEqual([])
+  expect(verifyBundle(toFiles(files), key).failures).toEqual([])
   expect(runVerifier(zip, '--key', keyText).status).toBe(0)
   const bad = Buffer.from(proof)
   bad[5] = (bad[5] ?? 0) ^ 1
   files.set('entries.proof', bad)
-  expect(verifyBundle(files, key).failures.join()).toContain('not in the tree that was signed')
+  expect(verifyBundle(toFiles(files), key).failures.join()).toContain(
+    'not in the tree that was signed',
+  )
 })
 
-it('shows who cosigned it, and passes with time stamps that it does not check', () => {
+it('shows who cosigned it, and passes with time stamps that it does not check', async () => {
   const tree = at('data/journal/tree')
   const plain = parseNote(readFileSync(join(tree, 'checkpoint'), 'utf8'))
   const cosignature = signNote(plain.text, witnessKey, noon / 1_000)
@@ -212,7 +233,7 @@ it('shows who cosigned it, and passes with time stamps that it does not check', 
   mkdirSync(join(tree, 'timestamps'))
   writeFileSync(join(tree, 'timestamps/9.checkpoint'), 'x')
   writeFileSync(join(tree, 'timestamps/9.tsr'), 'x')
-  const zip = pack('cosigned.zip', { ids: ['d1'] })
+  const zip = await pack('cosigned.zip', { ids: ['d1'] })
   const witness = formatVerifierKey(witnessKey)
   const { status, stdout } = runVerifier(zip, '--key', keyText, '--witness', witness)
   expect(stdout).toContain('1 cosigners')
