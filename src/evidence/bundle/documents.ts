@@ -44,9 +44,10 @@ does not say who did it. Ask for the bundle again.
 WHAT IT DOES NOT SHOW
 That a call was placed or not placed, that no call was placed without asking, and that the other records of the span are
 not about the question. A change of several numbers at once is recorded without the numbers: a row that was stored by one
-names it. A record about a row says who changed what and when, and has not every word of the row: the wording of a consent and
-what a person said are as the database says today. Who changed settings and rules is not recorded, only when they were in
-use. manifest.json, the files of state/ and the pages for people are not signed: the records are. Time stamps in timestamps/, if there are any, are not checked by verify.mjs. Each is about the
+names it. A record about a row says who changed what and when, and has not every word of the row: of the wording of a consent
+it has the SHA-256, which verify.mjs checks, and what a person said is as the database says today. Who changed settings and
+rules is not recorded, only when they were in use. manifest.json, the files of state/ and the pages for people are not
+signed: the records are. Time stamps in timestamps/, if there are any, are not checked by verify.mjs. Each is about the
 checkpoint beside it, which may have fewer records than this one:
      openssl ts -verify -data timestamps/<name>.checkpoint -in timestamps/<name>.tsr -CAfile <certificate of the authority>
 `

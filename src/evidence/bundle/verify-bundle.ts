@@ -57,12 +57,17 @@ const noticeKind = 10
 interface ProvenChange {
   readonly accountId?: string | undefined
   readonly subject?: { readonly kind: string; readonly id: string } | undefined
+  readonly after?: { readonly wordingSha256?: string } | null
 }
 
 interface StateLine {
   readonly storedBy: number | null
   readonly records: readonly number[]
-  readonly row: { readonly accountId?: string; readonly number?: string }
+  readonly row: {
+    readonly accountId?: string
+    readonly number?: string
+    readonly wording?: string
+  }
 }
 
 type Files = ReadonlyMap<string, ByteSource>
@@ -195,8 +200,7 @@ class BundleCheck {
       else {
         proven.add(seq)
         if (entry.kind === auditKind) {
-          const { accountId, subject }: ProvenChange = JSON.parse(body.toString())
-          this.#changes.set(seq, { accountId, subject })
+          this.#addChange(seq, JSON.parse(body.toString()))
         } else if (entry.kind === noticeKind) {
           const notice: { changed?: LeafRange[] } = JSON.parse(body.toString())
           for (const range of notice.changed ?? []) notes.push({ seq, range })
@@ -215,6 +219,11 @@ class BundleCheck {
       if (note === undefined) this.failures.push(`record ${seq}: it is not the one that was signed`)
       else this.erased.push({ seq, notice: note.seq })
     }
+  }
+
+  #addChange(seq: number, { accountId, subject, after }: ProvenChange): void {
+    const { wordingSha256 = '' } = after ?? {}
+    this.#changes.set(seq, { accountId, subject, after: { wordingSha256 } })
   }
 
   checkState(proven: ReadonlySet<number>): void {
@@ -238,12 +247,16 @@ class BundleCheck {
     if (storedBy !== null && !records.includes(storedBy)) return `does not name record ${storedBy}`
     for (const seq of records) {
       if (!proven.has(seq)) return `names record ${seq}, which is not proven`
-      const { accountId, subject } = this.#changes.get(seq) ?? {}
+      const { accountId, subject, after } = this.#changes.get(seq) ?? {}
       const isOfOther =
         row.accountId !== undefined && accountId !== undefined && row.accountId !== accountId
       if (isOfOther) return `names record ${seq}, which is of another account`
       if (subject?.kind === 'number' && subject.id !== row.number) {
         return `names record ${seq}, which is about another number`
+      }
+      const signed = seq === storedBy && row.wording !== undefined && after?.wordingSha256
+      if (signed && signed !== digest(Buffer.from(row.wording ?? ''))) {
+        return `has another wording than record ${seq} says`
       }
     }
     return undefined

@@ -59,8 +59,10 @@ export const readStatementRows: ReadNumberRows<StoredRow> = (db, accountId, numb
     .execute()
 
 /** Own numbers of the account. */
-export const readCallerIdRows: ReadNumberRows<StoredRow> = (db, accountId, numbers) =>
-  db
+export const readCallerIdRows: ReadNumberRows<StoredRow> = async (db, accountId, numbers) => {
+  // PostgreSQL takes no empty list.
+  if (numbers.length === 0) return []
+  return await db
     .selectFrom('caller_ids')
     .selectAll()
     .where('account_id', '=', accountId)
@@ -69,6 +71,7 @@ export const readCallerIdRows: ReadNumberRows<StoredRow> = (db, accountId, numbe
     .orderBy('added_at')
     .orderBy('project')
     .execute()
+}
 
 /** With the registrations to call: those of the federal registry, and of each state. */
 export async function readProjectRows(
@@ -115,6 +118,7 @@ export async function readKeyVersionRows(
   accountId: string,
   keyIds: readonly string[],
 ): Promise<readonly StoredRow[]> {
+  if (keyIds.length === 0) return []
   return await db
     .selectFrom('key_versions')
     .innerJoin('api_keys', 'api_keys.id', 'key_versions.key_id')
