@@ -1,16 +1,19 @@
 /** Bundles are checked by the verifier in them, in an empty folder; `CALLGATE_SEED` sets which bytes are changed. */
 import { execFileSync, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import Sqlite from 'better-sqlite3'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ByteSource, bufferSource } from '../../src/evidence/bundle/byte-source.js'
 import type { Question } from '../../src/evidence/bundle/facts.js'
 import { packBundle } from '../../src/evidence/bundle/pack-bundle.js'
 import type { StateSources } from '../../src/evidence/bundle/state-files.js'
 import { verifyBundle } from '../../src/evidence/bundle/verify-bundle.js'
 import { openZip } from '../../src/evidence/bundle/zip.js'
+import { encodeQuery } from '../../src/evidence/witness/timestamps.js'
+import { parseCheckpoint } from '../../src/transparency/checkpoint.js'
 import {
   formatNote,
   formatVerifierKey,
@@ -22,6 +25,7 @@ import { noon } from '../support/fake-compliance.js'
 import { shortOrLong } from '../support/long.js'
 import { makeDecision, testJournal } from '../support/test-journal.js'
 import { witnessKey } from '../support/test-witness.js'
+import { createAuthority } from '../support/time-stamp-authority.js'
 
 const mutations = shortOrLong(300, 5_000)
 const seed = Number(process.env.CALLGATE_SEED ?? Math.floor(Math.random() * 2 ** 31))
@@ -71,6 +75,8 @@ function runVerifier(zip: Buffer, ...args: string[]) {
 }
 
 let before: Buffer
+/** Of that time. */
+let firstHead: string
 
 beforeAll(async () => {
   parent = mkdtempSync(join(tmpdir(), 'callgate-bundle-'))
@@ -97,6 +103,7 @@ beforeAll(async () => {
   await journal.close()
   keyText = readFileSync(join(dataDir, 'journal/tree/key'), 'utf8').trimEnd()
   before = await pack('before.zip', { number })
+  firstHead = readFileSync(join(dataDir, 'journal/tree/checkpoint'), 'utf8')
   const { journal: later } = testJournal(dataDir, () => noon)
   await later.open()
   later.erase({ id: 'e1', number, accountId: undefined, includesAllowed: true })
@@ -224,24 +231,122 @@ it('proves records outside of the span, with the gaps between them', async () =>
   )
 })
 
-it('shows who cosigned it, and passes with time stamps that it does not check', async () => {
+it('shows who cosigned it', async () => {
   const tree = at('data/journal/tree')
   const plain = parseNote(readFileSync(join(tree, 'checkpoint'), 'utf8'))
   const cosignature = signNote(plain.text, witnessKey, noon / 1_000)
   const signatures = [...plain.signatures, cosignature]
   writeFileSync(join(tree, 'cosigned'), formatNote({ text: plain.text, signatures }))
-  mkdirSync(join(tree, 'timestamps'))
-  writeFileSync(join(tree, 'timestamps/9.checkpoint'), 'x')
-  writeFileSync(join(tree, 'timestamps/9.tsr'), 'x')
   const zip = await pack('cosigned.zip', { ids: ['d1'] })
   const witness = formatVerifierKey(witnessKey)
   const { status, stdout } = runVerifier(zip, '--key', keyText, '--witness', witness)
   expect(stdout).toContain('1 cosigners')
-  expect(stdout).toContain('openssl ts -verify -data timestamps/9.checkpoint')
   expect(status).toBe(0)
   expect(runVerifier(zip, '--key', keyText).stdout).toContain('0 cosigners')
   // That of `before` is from another time.
   expect(runVerifier(before, '--key', keyText, '--witness', witness).status).toBe(2)
+})
+
+describe('time stamps', () => {
+  const name = 'timestamps/9'
+  let files: ReadonlyMap<string, Buffer>
+  let authority: ReturnType<typeof createAuthority>
+
+  const stampOf = (bytes: string | Buffer) => {
+    const hash = createHash('sha256').update(bytes).digest()
+    return authority.stamp(encodeQuery(hash, Buffer.from('4000000000000001', 'hex')))
+  }
+
+  beforeAll(async () => {
+    authority = createAuthority(at('tsa'))
+    const folder = at('data/journal/tree/timestamps')
+    mkdirSync(folder)
+    writeFileSync(join(folder, '9.checkpoint'), firstHead)
+    writeFileSync(join(folder, '9.tsr'), stampOf(firstHead))
+    files = readZip(await pack('stamped.zip', { ids: ['d1'] }))
+  })
+
+  const verify = (changes: Readonly<Record<string, Buffer>> = {}) =>
+    verifyBundle(
+      toFiles(new Map([...files, ...Object.entries(changes)])),
+      parseVerifierKey(keyText),
+    )
+  /** Without what is wrong only because the manifest has another hash. */
+  const findProblems = (changes: Readonly<Record<string, Buffer>>) => {
+    const { failures, unchecked } = verify(changes)
+    const others = failures.filter((one) => !one.includes('the file that the manifest names'))
+    return [...others, ...unchecked].join()
+  }
+
+  it('say how many records were signed by then, and who says so', () => {
+    const { failures, unchecked, timestamps } = verify()
+    expect([failures, unchecked]).toEqual([[], []])
+    const { size } = parseCheckpoint(parseNote(firstHead).text)
+    expect(timestamps).toEqual([
+      { name: `${name}.tsr`, size, by: 'CN=Test TSA', at: expect.stringMatching(/^20\d\d-.*Z$/) },
+    ])
+    const { status, stdout } = runVerifier(readFileSync(at('stamped.zip')), '--key', keyText)
+    expect(status).toBe(0)
+    expect(stdout).toContain('Whether its certificate is one to trust is not checked')
+  })
+
+  it('are false if they are of something else, or of another history', () => {
+    expect(findProblems({ [`${name}.tsr`]: stampOf('x') })).toContain('about other bytes')
+    const proof = Buffer.from(files.get(`${name}.proof`) ?? '')
+    proof[3] = (proof[3] ?? 0) ^ 1
+    expect(findProblems({ [`${name}.proof`]: proof })).toContain('not the beginning of this log')
+    const unsigned = Buffer.from(firstHead.replace(/\n.*\n$/, '\n'))
+    expect(findProblems({ [`${name}.checkpoint`]: unsigned })).not.toBe('')
+  })
+
+  it('have no byte that can be changed in what is signed', () => {
+    const stamp = files.get(`${name}.tsr`) ?? Buffer.alloc(0)
+    const placeOf = (hex: string) => stamp.lastIndexOf(Buffer.from(hex, 'hex'))
+    const [policy, digest] = [placeOf('06032a0304'), placeOf('2a864886f70d010904')]
+    // The stamp itself, its hash among what is signed, and the signature, which is of RSA with 2048 bits.
+    const ranges = [
+      [policy, policy + 90],
+      [digest, digest + 45],
+      [stamp.length - 256, stamp.length],
+    ] as const
+    expect(Math.min(policy, digest)).toBeGreaterThan(0)
+    for (const [first, end] of ranges) {
+      for (let place = first; place < end; place += 3) {
+        const changed = Buffer.from(stamp)
+        changed[place] = (changed[place] ?? 0) ^ 0x10
+        expect(findProblems({ [`${name}.tsr`]: changed }), `byte ${place}`).not.toBe('')
+      }
+    }
+  })
+
+  it('may be signed by ECDSA', () => {
+    const other = createAuthority(at('tsa-ec'), [
+      ...['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'],
+    ])
+    const hash = createHash('sha256').update(firstHead).digest()
+    const stamp = other.stamp(encodeQuery(hash, Buffer.from('4000000000000001', 'hex')))
+    expect(findProblems({ [`${name}.tsr`]: stamp })).toBe('')
+    expect(verify({ [`${name}.tsr`]: stamp }).timestamps).toHaveLength(1)
+    const changed = Buffer.from(stamp)
+    changed[stamp.length - 3] = (changed[stamp.length - 3] ?? 0) ^ 1
+    expect(findProblems({ [`${name}.tsr`]: changed })).toContain('no certificate in it has signed')
+  })
+
+  it('that cannot be read are not checked', () => {
+    expect(findProblems({ [`${name}.tsr`]: Buffer.from('x') })).toContain('can read')
+    expect(verify({ [`${name}.tsr`]: Buffer.from('x') }).timestamps).toEqual([])
+  })
+
+  it('are false by a certificate that is not for time stamps', () => {
+    const usage = Buffer.from('2b06010505070308', 'hex')
+    const stamp = files.get(`${name}.tsr`) ?? Buffer.alloc(0)
+    const place = stamp.indexOf(usage)
+    expect(place).toBeGreaterThan(0)
+    const changed = Buffer.from(stamp)
+    // For the signing of code. The signature of the certificate itself is part of the chain.
+    changed[place + usage.length - 1] = 3
+    expect(findProblems({ [`${name}.tsr`]: changed })).toContain('is not for time stamps')
+  })
 })
 
 it('takes no other file for a bundle', () => {

@@ -47,8 +47,10 @@ not about the question. A change of several numbers at once is recorded without 
 names it. A record about a row says who changed what and when, and has not every word of the row: of the wording of a consent
 it has the SHA-256, which verify.mjs checks, and what a person said is as the database says today. Who changed settings and
 rules is not recorded, only when they were in use. manifest.json, the files of state/ and the pages for people are not
-signed: the records are. Time stamps in timestamps/, if there are any, are not checked by verify.mjs. Each is about the
-checkpoint beside it, which may have fewer records than this one:
+signed: the records are. A time stamp in timestamps/, if there is one, is about the checkpoint beside it, which may have fewer
+records than this one. verify.mjs checks that it is about that checkpoint, that the checkpoint is the beginning of this log, and
+that the certificate in the stamp, which is for time stamps and was valid then, has signed it. It does NOT check whether that
+certificate is one to trust: who has issued it, and whether it was revoked. With the certificate of the authority:
      openssl ts -verify -data timestamps/<name>.checkpoint -in timestamps/<name>.tsr -CAfile <certificate of the authority>
 `
 }

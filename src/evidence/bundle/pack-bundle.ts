@@ -19,11 +19,11 @@ import {
   treeFolder,
   verifierKeyPath,
 } from '../../gate/journal/tree/tree-files.js'
-import { openCheckpoint } from '../../transparency/checkpoint.js'
+import { openCheckpoint, parseCheckpoint } from '../../transparency/checkpoint.js'
 import { commitTo, decodeEntry } from '../../transparency/log-entry.js'
-import { proveInclusion } from '../../transparency/merkle-tree.js'
+import { proveConsistency, proveInclusion } from '../../transparency/merkle-tree.js'
 import { formatRecordProof } from '../../transparency/record-proof.js'
-import { parseVerifierKey } from '../../transparency/signed-note.js'
+import { parseNote, parseVerifierKey } from '../../transparency/signed-note.js'
 import { formatCertificate, formatReadme } from './documents.js'
 import type { PackedState, Question, StateLine } from './facts.js'
 import { hashSubtree, proveRanges } from './range-proof.js'
@@ -154,10 +154,7 @@ async function writeBundle(
   await writer.add('records.txt', listRecords(journalFolder, selection, reader))
   await writer.add('report.html', formatReport(about))
   await writer.add('safe-harbor.html', formatSafeHarbor(about))
-  const stamps = timestampsPath(folder)
-  for (const name of existsSync(stamps) ? readdirSync(stamps).sort() : []) {
-    await writer.add(`timestamps/${name}`, readFileSync(join(stamps, name)))
-  }
+  await writeStamps(timestampsPath(folder), { origin, size, node: reader.node }, writer)
   await writer.add('verify.mjs', bundle.verifier)
   const manifest: Manifest = {
     format: 'callgate-evidence-bundle/1',
@@ -225,6 +222,27 @@ function* scan(folder: string, first: number, size: number): Generator<StoredRec
     }
   } finally {
     reader.close()
+  }
+}
+
+/** Of heads of this log up to the one in the bundle, each with the proof that it is its beginning. */
+async function writeStamps(
+  stamps: string,
+  { origin, size, node }: Pick<TreeReader, 'size' | 'node'> & Pick<Manifest, 'origin'>,
+  writer: BundleWriter,
+): Promise<void> {
+  const names = existsSync(stamps) ? readdirSync(stamps).sort() : []
+  for (const base of names.flatMap((name) => /^(.*)\.tsr$/.exec(name)?.[1] ?? [])) {
+    const checkpoint = readFileSync(join(stamps, `${base}.checkpoint`))
+    const stamped = parseCheckpoint(parseNote(checkpoint.toString()).text)
+    // The journal had another name, or the cosigned head is older.
+    if (stamped.origin !== origin || stamped.size > size) continue
+    await writer.add(`timestamps/${base}.checkpoint`, checkpoint)
+    if (stamped.size < size) {
+      const proof = Buffer.concat(proveConsistency(stamped.size, size, node))
+      await writer.add(`timestamps/${base}.proof`, proof)
+    }
+    await writer.add(`timestamps/${base}.tsr`, readFileSync(join(stamps, `${base}.tsr`)))
   }
 }
 

@@ -50,10 +50,11 @@ function run(): number {
   const found = verifyBundle(files, key, witnesses)
   for (const failure of found.failures) stdout.write(`FALSE: ${failure}\n`)
   for (const one of found.unchecked) stdout.write(`NOT CHECKED: ${one}\n`)
-  for (const stamp of found.timestamps.filter((name) => name.endsWith('.tsr'))) {
-    const data = stamp.replace(/\.tsr$/, '.checkpoint')
+  for (const { name, size, at, by } of found.timestamps) {
+    const data = name.replace(/\.tsr$/, '.checkpoint')
     stdout.write(
-      `Time stamp not checked: openssl ts -verify -data ${data} -in ${stamp} -CAfile <certificate of the authority>\n`,
+      `time stamp ${at}: the first ${size} records of the log were signed by then, says ${by}. Whether its certificate is one to trust is not checked: ` +
+        `openssl ts -verify -data ${data} -in ${name} -CAfile <certificate of the authority>\n`,
     )
   }
   for (const { seq, notice } of found.erased) {

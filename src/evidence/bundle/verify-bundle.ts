@@ -2,11 +2,12 @@
 import { createHash } from 'node:crypto'
 import { openCheckpoint, type SignedCheckpoint } from '../../transparency/checkpoint.js'
 import { commitTo, decodeEntry, entryBytes, saltBytes } from '../../transparency/log-entry.js'
-import { hashBytes, hashLeaf } from '../../transparency/merkle-tree.js'
+import { hashBytes, hashLeaf, verifyConsistency } from '../../transparency/merkle-tree.js'
 import { verifyRecordProof } from '../../transparency/record-proof.js'
 import { parseVerifierKey, type VerifierKey } from '../../transparency/signed-note.js'
 import { type ByteSource, chunksOf, linesOf, windowOf } from './byte-source.js'
 import { findRange, type LeafRange, rootOfRanges } from './range-proof.js'
+import { type CheckedStamp, checkStamp, UncheckedStampError } from './timestamp.js'
 
 export interface Manifest {
   readonly format: 'callgate-evidence-bundle/1'
@@ -23,11 +24,17 @@ export interface Manifest {
   readonly files: Readonly<Record<string, { readonly sha256: string; readonly bytes: number }>>
 }
 
+interface BundleStamp extends CheckedStamp {
+  readonly name: string
+  /** How many records of the log were signed then. */
+  readonly size: number
+}
+
 export interface BundleVerification {
   readonly failures: readonly string[]
   readonly unchecked: readonly string[]
-  /** Names of files that only `openssl` can check: they say when it was signed, and not what. */
-  readonly timestamps: readonly string[]
+  /** Those that are right, as far as they are checked: of which head, when and by whom. */
+  readonly timestamps: readonly BundleStamp[]
   readonly origin: string | undefined
   readonly records: number
   /** Records without an erased number, each with the record that is the notice of it. */
@@ -80,6 +87,7 @@ class BundleCheck {
   origin: string | undefined
   records = 0
   cosigners = 0
+  readonly timestamps: BundleStamp[] = []
   readonly state = { rows: 0, stored: 0 }
   /** By number of the record. */
   readonly #changes = new Map<number, ProvenChange>()
@@ -162,7 +170,6 @@ class BundleCheck {
     }
     if (entries.size !== count * entryBytes)
       throw new Error('there are not as many as there must be')
-    if (proof.length % hashBytes !== 0) throw new Error('the proof is cut off')
     const entryOf = (index: number): Buffer | undefined => {
       const at = findRange(ranges, index)
       const first = ranges[at]?.[0] ?? Number.POSITIVE_INFINITY
@@ -176,10 +183,7 @@ class BundleCheck {
       }
       return hashLeaf(entry)
     }
-    const hashes = Array.from({ length: proof.length / hashBytes }, (_, at) =>
-      proof.subarray(at * hashBytes, (at + 1) * hashBytes),
-    )
-    if (rootOfRanges(ranges, head.size, leafOf, hashes)?.equals(head.root) !== true) {
+    if (rootOfRanges(ranges, head.size, leafOf, splitHashes(proof))?.equals(head.root) !== true) {
       throw new Error('they are not in the tree that was signed')
     }
     return (seq) => entryOf(seq - 1)
@@ -262,6 +266,29 @@ class BundleCheck {
     return undefined
   }
 
+  /** Of this head, or of an earlier one that is its beginning. */
+  checkStamps(head: SignedCheckpoint, key: VerifierKey): void {
+    const names = [...this.#files.keys()].filter((name) => /^timestamps\/.*\.tsr$/.test(name))
+    for (const name of names) {
+      this.run(name, () => {
+        const base = name.replace(/\.tsr$/, '')
+        const stamped = this.bytes(`${base}.checkpoint`)
+        const old = openCheckpoint(stamped.toString(), key)
+        const proof = old.size === head.size ? Buffer.alloc(0) : this.bytes(`${base}.proof`)
+        if (!verifyConsistency(old, head, splitHashes(proof))) {
+          throw new Error('what is stamped is not the beginning of this log')
+        }
+        try {
+          const checked = checkStamp(this.bytes(name), stamped)
+          this.timestamps.push({ name, size: old.size, ...checked })
+        } catch (cause) {
+          if (!(cause instanceof UncheckedStampError)) throw cause
+          this.unchecked.push(`${name}: ${cause.message}`)
+        }
+      })
+    }
+  }
+
   checkProofs(key: VerifierKey, root: Buffer, proven: ReadonlySet<number>): void {
     const proofs = [...this.#files].filter(([name]) => name.startsWith('proofs/'))
     for (const [name] of proofs) {
@@ -274,6 +301,13 @@ class BundleCheck {
       })
     }
   }
+}
+
+function splitHashes(proof: Buffer): readonly Buffer[] {
+  if (proof.length % hashBytes !== 0) throw new Error('the proof is cut off')
+  return Array.from({ length: proof.length / hashBytes }, (_, at) =>
+    proof.subarray(at * hashBytes, (at + 1) * hashBytes),
+  )
 }
 
 function readRanges({ ranges, span }: Manifest, size: number): readonly LeafRange[] {
@@ -321,6 +355,7 @@ export function verifyBundle(
       const head = check.openHead(manifest, given, witnesses)
       check.origin = head.origin
       const [own] = head.signatures
+      if (own) check.checkStamps(head, own.key)
       check.run('entries.bin', () => {
         const entryOf = check.readEntries(manifest, head)
         check.run('records.txt', () => {
@@ -331,7 +366,6 @@ export function verifyBundle(
       })
     })
   })
-  const { failures, unchecked, origin, records, erased, cosigners, state } = check
-  const timestamps = [...files.keys()].filter((name) => name.startsWith('timestamps/'))
+  const { failures, unchecked, timestamps, origin, records, erased, cosigners, state } = check
   return { failures, unchecked, timestamps, origin, records, erased, cosigners, state }
 }
