@@ -159,6 +159,11 @@ it('has the opt-out, its words, the own number, the project and what was in use'
   expect(statement?.storedBy).toBe(isPostgres() ? null : optOut?.storedBy)
   const [own] = readLines(bundle, 'own-numbers')
   expect(readRecord(bundle, own?.storedBy).action).toBe('caller-id.added')
+  const [asking, ...otherKeys] = readLines(bundle, 'keys')
+  expect(otherKeys).toEqual([])
+  expect(asking?.row).toMatchObject({ accountId: 'main', label: 'test', role: 'Administrator' })
+  expect(JSON.stringify(asking)).not.toMatch(/hash/i)
+  expect(readRecord(bundle, asking?.storedBy).action).toBe('key.created')
   expect(readLines(bundle, 'projects')[0]?.row).toMatchObject({ code: 'main' })
   const [rules] = readLines(bundle, 'rules')
   expect(rules?.row).toMatchObject({ region: 'NY', days: ['2026-11-23'], isOfThen: true })
@@ -193,7 +198,7 @@ it('escapes what people have written', () => {
 
 it('says in the checklist what is there and what is missing', () => {
   const page = textOf(bundle, 'safe-harbor.html')
-  expect(page).toContain('state/consents.jsonl: 1 rows, 1 of them stored by a signed record')
+  expect(page).toContain('state/consents.jsonl: 1 row, 1 of them stored by a signed record')
   expect(page).toContain('no decision has an answer')
   expect(page).toContain('subscription to the federal registry (SAN) of project main')
 })

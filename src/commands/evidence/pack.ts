@@ -1,4 +1,4 @@
-/** `callgate evidence pack`: one file with what the journal has about a question, for people who trust neither it nor us. */
+/** `callgate evidence pack`: one file with what the journal and the database have about a question, for people who trust neither it nor us. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
@@ -23,8 +23,8 @@ export const registerPack: RegisterCommand = (group, terminal) => {
   const command = group
     .command('pack')
     .description(
-      'pack the records about a number, a time or decisions into a zip file that anybody can check. Changes nothing; the ' +
-        'server may be running',
+      'pack the records about a number, a time or decisions, with what they rest on, into a zip file that anybody can check. ' +
+        'Changes nothing; the server may be running',
     )
     .option('--account <id>', 'only decisions of this account')
     .option('--number <number>', 'only decisions about this number')

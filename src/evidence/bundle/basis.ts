@@ -21,7 +21,7 @@ export interface NamedList {
   readonly name: string
   readonly version: string
   readonly asOf: string
-  decisions: number
+  /** Of decisions that name it, by their `decidedAt`. */
   readonly firstAt: string
   lastAt: string
   /** Of its import and of its use. */
@@ -78,7 +78,6 @@ export class Basis {
   readonly regionDays = new Map<string, RegionDay>()
   /** In use at one of the decisions. */
   readonly inUse = new Map<number, InUse & { readonly body: Buffer }>()
-  /** Of all accounts with decisions, also of those that nobody asks about. */
   hasReassigned = false
   readonly #question: Question
   /** Entries about keys, projects, pauses and own numbers, by account, kind and id. */
@@ -160,10 +159,9 @@ export class Basis {
     const { decidedAt } = document
     for (const { name, version, asOf } of finding.lists ?? []) {
       const list = getOrAdd(this.lists, `${name} ${version}`, () => ({
-        ...{ name, version, asOf, decisions: 0, firstAt: decidedAt, lastAt: decidedAt },
+        ...{ name, version, asOf, firstAt: decidedAt, lastAt: decidedAt },
         ...{ changes: [], facts: [] },
       }))
-      list.decisions += 1
       list.lastAt = decidedAt
     }
     const at = parseInstant(document.judgedAt)

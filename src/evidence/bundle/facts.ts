@@ -26,6 +26,11 @@ export interface BundleFacts {
   readonly state: PackedState
 }
 
+/** Of a file of `state/`. */
+export function describeRows({ rows, stored }: Pick<StateSummary, 'rows' | 'stored'>): string {
+  return `${rows} ${rows === 1 ? 'row' : 'rows'}, ${stored} of them stored by a signed record`
+}
+
 export function describeQuestion({ accountId, number, from, to, ids }: Question): string {
   const parts = [
     number === undefined ? undefined : `number ${number}`,

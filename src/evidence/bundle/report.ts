@@ -4,13 +4,19 @@ import { getTimeZone, toLocalTime } from '../../domain/time/time-zones.js'
 import type { DecisionDocument } from '../../gate/decision-document.js'
 import { listPlaces } from './basis.js'
 import { escapeHtml, formatPage } from './documents.js'
-import { type BundleFacts, describeQuestion, type StateLine, type StateSummary } from './facts.js'
+import {
+  type BundleFacts,
+  describeQuestion,
+  describeRows,
+  type StateLine,
+  type StateSummary,
+} from './facts.js'
 
 /** What each file of `state/` has, for people. */
 const stateTitles: Readonly<Record<string, string>> = {
   'consent-records': 'Relationships and permissions',
   consents: 'Consents',
-  keys: 'Limits of the keys that asked',
+  keys: 'Keys that asked, and their limits',
   lists: 'Lists that the decisions name',
   'opt-out-statements': 'What was said in opt-outs',
   'opt-outs': 'Opt-outs (internal do-not-call list)',
@@ -93,7 +99,7 @@ function formatStateFile([name, { rows, stored, shown }]: [string, StateSummary]
     const by = storedBy === null ? 'none: as the database says today' : `record ${storedBy}`
     return formatCells([by, records.join(', '), describeRow(row)])
   })
-  return `${title}<p>${rows} rows, ${stored} of them stored by a signed record.${more}</p>
+  return `${title}<p>${describeRows({ rows, stored })}.${more}</p>
 <table><tr><th>Stored by record</th><th>Records about it</th><th>Row</th></tr>${lines.join('')}</table>`
 }
 

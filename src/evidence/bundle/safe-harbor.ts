@@ -1,6 +1,6 @@
 /** `safe-harbor.html` of a bundle: the elements of the safe harbors, and for each what is in the bundle and what is missing. */
 import { escapeHtml, formatPage } from './documents.js'
-import type { BundleFacts, PackedState } from './facts.js'
+import { type BundleFacts, describeRows, type PackedState } from './facts.js'
 
 interface Element {
   readonly name: string
@@ -44,7 +44,7 @@ function listElements(state: PackedState, decisions: number): readonly Element[]
       rule: '16 CFR 310.4(b)(3)(iii); 47 CFR 64.1200(c)(2)(i)(C)',
       present: [
         ...(decisions > 0 ? ['what the list said at each decision: findings in report.html'] : []),
-        ...describeRows(state, 'opt-outs', 'opt-out-statements'),
+        ...describeFiles(state, 'opt-outs', 'opt-out-statements'),
       ],
       missing: listUnproven(state, 'opt-outs', 'opt-out-statements'),
     },
@@ -69,13 +69,13 @@ function listElements(state: PackedState, decisions: number): readonly Element[]
     {
       name: 'Policy on demand, training, recording and honoring of opt-outs, identification of callers',
       rule: '47 CFR 64.1200(d)(1)-(6)',
-      present: describeRows(state, 'opt-outs', 'opt-out-statements', 'own-numbers'),
+      present: describeFiles(state, 'opt-outs', 'opt-out-statements', 'own-numbers'),
       missing: [`the policy: ${notKept}`],
     },
     {
       name: 'Consent or business relationship',
       rule: '47 CFR 64.1200(c)(2)(ii), (f)',
-      present: describeRows(state, 'consents', 'consent-records'),
+      present: describeFiles(state, 'consents', 'consent-records'),
       missing: [
         ...listAbsent(state, 'consents', 'no consent with its wording is stored'),
         ...listUnproven(state, 'consents', 'consent-records'),
@@ -84,13 +84,13 @@ function listElements(state: PackedState, decisions: number): readonly Element[]
     {
       name: 'Database of reassigned numbers asked before the call',
       rule: '47 CFR 64.1200(m)',
-      present: describeRows(state, 'reassigned'),
+      present: describeFiles(state, 'reassigned'),
       missing: listAbsent(state, 'reassigned', 'no decision has an answer'),
     },
     {
       name: 'Calling rules and policy in force at each decision',
       rule: '47 CFR 64.1200(c)(1); state law',
-      present: describeRows(state, 'rules', 'settings', 'keys', 'pauses'),
+      present: describeFiles(state, 'rules', 'settings', 'keys', 'pauses'),
       missing: [
         ...listAbsent(state, 'rules', 'no decision says where the number was'),
         ...listUnproven(state, 'rules', 'settings'),
@@ -101,12 +101,10 @@ function listElements(state: PackedState, decisions: number): readonly Element[]
 
 const count = (state: PackedState, file: string) => state.files[file] ?? { rows: 0, stored: 0 }
 
-function describeRows(state: PackedState, ...files: readonly string[]): readonly string[] {
+function describeFiles(state: PackedState, ...files: readonly string[]): readonly string[] {
   return files.flatMap((file) => {
-    const { rows, stored } = count(state, file)
-    return rows === 0
-      ? []
-      : [`state/${file}.jsonl: ${rows} rows, ${stored} of them stored by a signed record`]
+    const found = count(state, file)
+    return found.rows === 0 ? [] : [`state/${file}.jsonl: ${describeRows(found)}`]
   })
 }
 
@@ -136,7 +134,7 @@ function listVersions(state: PackedState): Element {
   return {
     name: 'A version of the national registry of at most 31 days, and records of it',
     rule: '16 CFR 310.4(b)(3)(iv); 47 CFR 64.1200(c)(2)(i)(D)',
-    present: rows === 0 ? [] : [...describeRows(state, 'lists'), ...names],
+    present: rows === 0 ? [] : [...describeFiles(state, 'lists'), ...names],
     missing: [
       ...(rows === 0 ? ['no decision names a list'] : ['the imported files themselves']),
       ...(hasSource < shown.length
@@ -151,7 +149,7 @@ function listRegistrations(state: PackedState): Pick<Element, 'present' | 'missi
   const { shown = [] } = state.files.projects ?? {}
   const without = shown.filter(({ row }) => !row.san && !row.orgId).map(({ row }) => row.code)
   return {
-    present: describeRows(state, 'projects'),
+    present: describeFiles(state, 'projects'),
     missing: [
       ...(shown.length === 0 ? ['no project is stored'] : []),
       ...(without.length > 0

@@ -11,7 +11,7 @@ import {
   readCallerIdRows,
   readConsentRows,
   readEbrRows,
-  readKeyVersionRows,
+  readKeyRows,
   readListVersionRows,
   readOptOutRows,
   readPauseRows,
@@ -63,10 +63,10 @@ export function listStateFiles(
     })),
     keys: ofAccounts(
       input,
-      ({ keys }, accountId, db) => readKeyVersionRows(db, accountId, [...keys]),
+      ({ keys }, accountId, db) => readKeyRows(db, accountId, [...keys]),
       (row) => ({
-        changes: basis.findChanges(row.account_id, 'key', row.key_id),
-        isStoring: ({ at }) => at === row.changed_at,
+        changes: basis.findChanges(row.account_id, 'key', row.id),
+        isStoring: ({ action }) => action === 'key.created' || action === 'key.changed',
       }),
     ),
     lists: listLists(input),
@@ -130,7 +130,7 @@ function toLine(row: AnyRow, { changes, isStoring }: Link): StateLine {
   return { storedBy, records: changes.map(({ record }) => record), row: toPublicRow(row) }
 }
 
-const jsonColumns: ReadonlySet<string> = new Set(['consent', 'purposes', 'kinds', 'limits'])
+const jsonColumns: ReadonlySet<string> = new Set(['consent', 'purposes', 'kinds', 'call_limits'])
 
 function toPublicRow(row: StoredRow): StoredRow {
   return Object.fromEntries(

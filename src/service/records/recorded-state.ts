@@ -1,4 +1,5 @@
 /** Reads the rows that decisions rest on, as the database has them, with what was replaced or ended. For evidence. */
+import { formatInstant } from '../../domain/time/dates.js'
 import type { Db } from '../../storage/tables.js'
 
 /** Rows of some numbers of one account; of each number the oldest first. */
@@ -112,23 +113,45 @@ export async function readProjectRows(
   }))
 }
 
-/** What keys were limited to, the oldest version first. */
-export async function readKeyVersionRows(
+/** What keys may do, without what they are checked by, and all versions of their limits, the oldest first. */
+export async function readKeyRows(
   db: Db,
   accountId: string,
   keyIds: readonly string[],
 ): Promise<readonly StoredRow[]> {
   if (keyIds.length === 0) return []
-  return await db
-    .selectFrom('key_versions')
-    .innerJoin('api_keys', 'api_keys.id', 'key_versions.key_id')
-    .selectAll('key_versions')
-    .select('api_keys.account_id')
-    .where('api_keys.account_id', '=', accountId)
-    .where('key_id', 'in', keyIds)
-    .orderBy('key_id')
-    .orderBy('key_versions.version')
+  const keys = await db
+    .selectFrom('api_keys')
+    .select([
+      'id',
+      'account_id',
+      'label',
+      'role',
+      'rights',
+      'projects',
+      'call_kinds',
+      'call_limits',
+    ])
+    .select(['version', 'not_before', 'expires_at', 'created_at', 'revoked_at'])
+    .where('account_id', '=', accountId)
+    .where('id', 'in', keyIds)
+    .orderBy('id')
     .execute()
+  const versions = await db
+    .selectFrom('key_versions')
+    .selectAll()
+    .where('key_id', 'in', keyIds)
+    .orderBy('version')
+    .execute()
+  return keys.map((key) => ({
+    ...key,
+    versions: versions
+      .filter(({ key_id }) => key_id === key.id)
+      .map(({ version, limits, changed_at, changed_by }) => ({
+        ...{ version, limits: JSON.parse(limits) },
+        ...{ changedAt: formatInstant(changed_at), changedBy: changed_by },
+      })),
+  }))
 }
 
 /** Checks in shadow and paused keys of an account. */
