@@ -1,27 +1,28 @@
 /** `verify.mjs` of a bundle: `node verify.mjs [--key <key>] [--witness <key>]... [bundle.zip or folder]`. */
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { argv, exit, stdout } from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { parseVerifierKey } from '../../transparency/signed-note.js'
+import { type ByteSource, fileSource } from './byte-source.js'
 import { verifyBundle } from './verify-bundle.js'
-import { readZip } from './zip.js'
+import { openZip } from './zip.js'
 
-function readFolder(folder: string, root = folder): Map<string, Buffer> {
-  const files = new Map<string, Buffer>()
+function readFolder(folder: string, root = folder): Map<string, ByteSource> {
+  const files = new Map<string, ByteSource>()
   for (const one of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, one.name)
-    if (one.isDirectory())
-      for (const [name, bytes] of readFolder(path, root)) files.set(name, bytes)
-    else files.set(relative(root, path).split(sep).join('/'), readFileSync(path))
+    if (one.isDirectory()) for (const [name, file] of readFolder(path, root)) files.set(name, file)
+    else files.set(relative(root, path).split(sep).join('/'), fileSource(path))
   }
   return files
 }
 
-/** Throws `Error` if it is no zip file; what is wrong within one is for {@link readZip} to say. */
-function readZipFile(path: string): Buffer {
-  const zip = readFileSync(path)
-  if (zip.length < 4 || zip.readUInt32LE(0) !== 0x04034b50) throw new Error('it is no zip file')
+/** Throws `Error` if it is no zip file; what is wrong within one is for {@link openZip} to say. */
+function openZipFile(path: string): ByteSource {
+  const zip = fileSource(path)
+  const start = zip.read(0, 4)
+  if (start.length < 4 || start.readUInt32LE(0) !== 0x04034b50) throw new Error('it is no zip file')
   return zip
 }
 
@@ -41,9 +42,9 @@ function run(): number {
     return 3
   }
   const { path, key, witnesses } = options
-  let files: Map<string, Buffer>
+  let files: Map<string, ByteSource>
   try {
-    files = statSync(path).isDirectory() ? readFolder(path) : readZip(readZipFile(path))
+    files = statSync(path).isDirectory() ? readFolder(path) : openZip(openZipFile(path))
   } catch (cause) {
     const isDamaged = cause instanceof RangeError
     const why = cause instanceof Error ? cause.message : cause
@@ -53,10 +54,11 @@ function run(): number {
   const found = verifyBundle(files, key, witnesses)
   for (const failure of found.failures) print(`FALSE: ${failure}`)
   for (const one of found.unchecked) print(`NOT CHECKED: ${one}`)
-  for (const stamp of found.timestamps.filter((name) => name.endsWith('.tsr'))) {
-    const data = stamp.replace(/\.tsr$/, '.checkpoint')
+  for (const { name, size, at, by } of found.timestamps) {
+    const data = name.replace(/\.tsr$/, '.checkpoint')
     print(
-      `Time stamp not checked: openssl ts -verify -data ${data} -in ${stamp} -CAfile <certificate of the authority>`,
+      `time stamp ${at}: the first ${size} records of the log were signed by then, says ${by}. Whether its certificate is one to trust is not checked: ` +
+        `openssl ts -verify -data ${data} -in ${name} -CAfile <certificate of the authority>`,
     )
   }
   for (const { seq, notice } of found.erased) {
@@ -64,6 +66,12 @@ function run(): number {
     print(`record ${seq}: a number was erased from it, as record ${notice} says; ${rest}`)
   }
   print(`${found.origin ?? 'unknown log'}: ${found.records} records, ${found.cosigners} cosigners`)
+  const { rows, stored } = found.state
+  if (rows > 0) {
+    print(
+      `state: ${rows} rows; a signed record says who stored ${stored} of them and when, and the others are as the database said`,
+    )
+  }
   if (found.failures.length > 0) {
     print('FALSE: something in this bundle is not as it was signed.')
     return 1
