@@ -7,6 +7,7 @@ import { DecisionIndex } from '../decision-index.js'
 import { readBeginning } from '../journal-beginning.js'
 import { hashOriginName, readOriginName } from '../journal-origin.js'
 import { JournalReader } from '../journal-reader.js'
+import { type IndexForm, readForm } from './index-file.js'
 
 export interface IndexComparison {
   /** Decisions whose row, or the outcome of whose call, is not what the journal says; at most a thousand. */
@@ -31,7 +32,7 @@ export function compareIndex(indexPath: string, journalFolder: string): IndexCom
       const position = connection.prepare<[], number>('select next_seq from journal_position')
       makeIndex(path, journalFolder, (position.pluck().get() ?? 1) - 1)
       connection.prepare('attach ? as made').run(path)
-      return compare(connection)
+      return compare(connection, readForm(connection))
     } finally {
       connection.close()
     }
@@ -55,9 +56,12 @@ function makeIndex(path: string, journalFolder: string, lastSeq: number): void {
   }
 }
 
-function compare(connection: Sqlite.Database): IndexComparison {
+/** An index that is not searched may have fields from when it was. */
+function compare(connection: Sqlite.Database, form: IndexForm | undefined): IndexComparison {
+  const columns =
+    form === 'places' ? 'id, account_id, decided_at, what_if, segment, byte_offset' : '*'
   const decisions = (schema: string) =>
-    `select * from ${schema}.decisions where segment is not null`
+    `select ${columns} from ${schema}.decisions where segment is not null`
   // An outcome may be left of a decision that was removed after its time.
   const outcomes = (schema: string) =>
     `select decision_id as id, outcome from ${schema}.call_outcomes ` +

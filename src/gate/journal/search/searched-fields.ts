@@ -113,3 +113,24 @@ function meetsTexts(fields: SearchedFields, filter: DecisionFilter): boolean {
 
 const isSame = (wanted: string | undefined, found: string | undefined): boolean =>
   wanted === undefined || wanted === found
+
+/** Columns of the fields in an index. */
+export const fieldColumns = [
+  'number',
+  'decision',
+  'reason',
+  'call_kind',
+  'via',
+  'project_code',
+  'campaign_id',
+  'key_id',
+  'reference',
+] as const
+
+/** In the order of {@link fieldColumns}. */
+export function toColumns(head: DecisionHead): readonly (string | null)[] {
+  const { accountId, number, decision, reason, callKind, via, campaignId, keyId, reference } = head
+  const code = findProjectCode(accountId, head)
+  const texts = [number, decision, reason, callKind, via, code, campaignId, keyId, reference]
+  return texts.map((text) => text ?? null)
+}
