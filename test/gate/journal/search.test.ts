@@ -557,8 +557,15 @@ describe('the fields of a row', () => {
     }),
   ]
 
+  /** Longer than the parts that are looked at first, and as long as they are. */
+  const longOnes = [...Array.from({ length: 40 }, (_, n) => 60 + n * 12), 5_000].flatMap((size) => [
+    aDecision(7, { message: 'm'.repeat(size), projectId: 'P1' }),
+    aDecision(8, { subject: 's'.repeat(size), accountId: 'other', reference: 'r' }),
+    aDecision(9, { subject: `${'"'.repeat(size)},"accountId":"x","via":"y"`, keyId: 'k' }),
+  ])
+
   it('are those of the decision, whatever its texts hold', () => {
-    for (const document of documents) {
+    for (const document of [...documents, ...longOnes]) {
       const head = readHead(Buffer.from(JSON.stringify(document)))
       expect(pick(head as DecisionDocument)).toEqual(pick(document))
     }
