@@ -13,8 +13,13 @@ import type { JournalBeginning } from './journal-beginning.js'
 import { type PlacedRecord, RecordReader } from './journal-reader.js'
 import { mergeOutcome } from './merge-outcome.js'
 import { toIdPrefix } from './projection/decision-months.js'
-import { type IndexForm, openIndexFile, readForm } from './search/index-file.js'
-import { type DecisionRow, readDecision } from './search/indexed-decision.js'
+import {
+  type DecisionRow,
+  type IndexForm,
+  openIndexFile,
+  readDecision,
+  readForm,
+} from './search/index-file.js'
 import { type DecisionHead, fieldColumns, readHead, toColumns } from './search/searched-fields.js'
 
 /** The body of an outcome record: what was noted about a call. */

@@ -1,6 +1,8 @@
-/** The file of an index of decisions: its tables and its form. */
+/** The file of an index of decisions: its tables, its form, and how a row leads to the decision. */
 import Sqlite from 'better-sqlite3'
 import { DataFileError, getErrorMessage } from '../../../errors.js'
+import type { DecisionDocument } from '../../decision-document.js'
+import { type RecordReader, segmentPath } from '../journal-reader.js'
 
 /** What a row has: the fields that are searched as well, or only where the record is. */
 export type IndexForm = 'searched' | 'places'
@@ -85,4 +87,37 @@ function changeForm(connection: Sqlite.Database, wanted: IndexForm = 'searched')
   if (found === 'searched') connection.exec(dropSearchIndexes)
   else connection.exec(wanted === 'searched' ? schema + searchIndexes : schema)
   connection.pragma(`user_version = ${schemaVersions[wanted]}`)
+}
+
+/** Where a decision is; one of a version before the journal is in the row. */
+export type DecisionRow = { readonly id: string } & (
+  | { readonly segment: number; readonly byte_offset: number }
+  | { readonly segment: null; readonly body: string }
+)
+
+export interface DecisionFiles {
+  readonly reader: RecordReader
+  /** Of the journal. */
+  readonly folder: string
+  readonly indexPath: string
+}
+
+/**
+ * `undefined` if the segment with its record was removed. Throws {@link DataFileError} with the place if the record cannot be
+ * read.
+ */
+export function readDecision(
+  row: DecisionRow,
+  { reader, folder, indexPath }: DecisionFiles,
+): DecisionDocument | undefined {
+  if (row.segment === null) return JSON.parse(row.body)
+  const { id, segment, byte_offset: offset } = row
+  const record = reader.read({ segment, offset })
+  if (record === undefined) return undefined
+  const isDecision = record.kind === 'decision' || record.kind === 'amendment'
+  const document = isDecision ? (JSON.parse(record.body.toString()) as DecisionDocument) : undefined
+  if (document?.id === id) return document
+  const rule = `the record at byte ${offset} is not that of decision ${id}, as the index says`
+  const advice = `Stop the server and delete ${indexPath}`
+  throw new DataFileError(segmentPath(folder, segment), `${rule}. ${advice}`)
 }

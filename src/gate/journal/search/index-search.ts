@@ -19,8 +19,7 @@ import type {
   SearchPage,
   SearchRequest,
 } from './decision-search.js'
-import { type IndexForm, readForm } from './index-file.js'
-import { type DecisionRow, readDecision } from './indexed-decision.js'
+import { type DecisionRow, type IndexForm, readDecision, readForm } from './index-file.js'
 import { isSearched } from './searched-fields.js'
 
 export interface IndexSearchOptions {
