@@ -8,7 +8,7 @@ import { type RecordReader, segmentPath } from '../journal-reader.js'
 export type IndexForm = 'searched' | 'places'
 
 /** An index of another version is made again. */
-export const schemaVersions: Readonly<Record<IndexForm, number>> = { searched: 3, places: 4 }
+const schemaVersions: Readonly<Record<IndexForm, number>> = { searched: 3, places: 4 }
 
 /**
  * Rows are never flushed one by one: what a crash takes from the index is read from the journal again.

@@ -101,7 +101,7 @@ export function isSearched(
 }
 
 /** Without a project and a campaign it is the Master Project; that of a campaign alone is not known here. */
-export function findProjectCode(
+function findProjectCode(
   accountId: string,
   { projectId = '', campaignId = '' }: Pick<SearchedFields, 'projectId' | 'campaignId'>,
 ): string | undefined {
