@@ -8,6 +8,7 @@ import { DecisionIndex } from '../decision-index.js'
 import { readBeginning } from '../journal-beginning.js'
 import { hashOriginName, readOriginName } from '../journal-origin.js'
 import { JournalReader } from '../journal-reader.js'
+import { readForm } from './index-file.js'
 
 export interface IndexComparison {
   /**
@@ -65,12 +66,17 @@ function makeIndex(path: string, journalFolder: string, lastSeq: number): Instan
   }
 }
 
+/** An index that is not searched may have fields from when it was. */
 function compare(
   connection: Sqlite.Database,
   beganAt: Instant,
 ): Pick<IndexComparison, 'different' | 'carriedOver'> {
+  const columns =
+    readForm(connection) === 'places'
+      ? 'id, account_id, decided_at, what_if, segment, byte_offset'
+      : '*'
   const decisions = (schema: string) =>
-    `select * from ${schema}.decisions where segment is not null`
+    `select ${columns} from ${schema}.decisions where segment is not null`
   // An outcome may be left of a decision that was removed after its time.
   const outcomes = (schema: string) =>
     `select decision_id as id, outcome from ${schema}.call_outcomes ` +

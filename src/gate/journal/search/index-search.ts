@@ -11,7 +11,6 @@ import type { Clock, Instant } from '../../../domain/time/clock.js'
 import { AppError, getErrorMessage } from '../../../errors.js'
 import { monotonicSeconds } from '../../../runtime/runtime.js'
 import { type DecisionDocument, withOutcome } from '../../decision-document.js'
-import { schemaVersion } from '../decision-index.js'
 import { listSegments, RecordReader } from '../journal-reader.js'
 import { readIdInstant, toIdPrefix } from '../projection/decision-months.js'
 import type { StoredRecord } from '../segment-format.js'
@@ -21,7 +20,7 @@ import type {
   SearchPage,
   SearchRequest,
 } from './decision-search.js'
-import { type DecisionRow, readDecision } from './indexed-decision.js'
+import { type DecisionRow, type IndexForm, readDecision, readForm } from './index-file.js'
 import { isSearched } from './searched-fields.js'
 
 export interface IndexSearchOptions {
@@ -147,15 +146,15 @@ export class IndexSearch implements DecisionSearch {
     const file = statSync(this.#path, { bigint: true, throwIfNoEntry: false })
     if (file === undefined) throw notAvailable('there is none yet')
     if (file.ino !== this.#fileId) this.close()
-    let version: unknown
+    let form: IndexForm | undefined
     try {
       this.#connection ??= new Sqlite(this.#path, { readonly: true, timeout: 1_000 })
       this.#fileId = file.ino
-      version = this.#connection.pragma('user_version', { simple: true })
+      form = readForm(this.#connection)
     } catch (cause) {
       throw notAvailable(`${this.#path} cannot be read: ${getErrorMessage(cause)}`)
     }
-    if (version === schemaVersion) return this.#connection
+    if (form === 'searched') return this.#connection
     throw notAvailable(`${this.#path} is of another version, which a start of the server replaces`)
   }
 
