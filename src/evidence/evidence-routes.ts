@@ -62,7 +62,7 @@ export async function proveDecision(
   const proof = proveStored(join(dataDir, 'journal'), found)
   const subject = { kind: 'decision', id }
   await recordRead(caller, {
-    door: 'api /v1/decisions/:id/proof',
+    path: '/v1/decisions/:id/proof',
     what: 'decision.read',
     subject,
     rows: 1,
