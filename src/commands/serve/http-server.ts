@@ -2,6 +2,7 @@
 
 import type { Route } from '../../api/route.js'
 import type { Callgate } from '../../app/callgate.js'
+import { openEvidenceRoutes } from '../../app/journal/open-evidence.js'
 import { openSearchRoute } from '../../app/journal/open-search.js'
 import { createListFileRoute } from '../../app/lists/list-file-route.js'
 import { createNumberPageDeps, createNumberRoute } from '../../app/numbers/number-route.js'
@@ -39,7 +40,6 @@ import { AttemptOutcomes } from '../../service/accounts/attempt-outcomes.js'
 import { ImportedAttempts } from '../../service/accounts/imported-attempts.js'
 import { RepeatedRequests } from '../../service/accounts/repeated-requests.js'
 import { readListAccess } from '../../service/lists/list-rights.js'
-import { Sessions } from '../../service/people/sessions.js'
 import { createServiceRoutes } from '../../service/service-routes.js'
 import { warmupRoutes } from '../../sources/warming/warmup-routes.js'
 import { takeShared } from '../../storage/cluster/shared-limits.js'
@@ -148,6 +148,7 @@ function listRoutes(callgate: Callgate, serviceCodes: ReadonlySet<string>): read
       storage: callgate.storage,
       clock: runtime.clock,
     }),
+    ...openEvidenceRoutes({ settings, storage: callgate.storage, clock: runtime.clock }),
     createNumberRoute(createNumberPageDeps(callgate)),
     ...permitRoutes(callgate.permits),
     createListFileRoute(callgate),
@@ -169,7 +170,10 @@ function createConsoleHandler(
   }
   let opened: Promise<ConsoleHandler> | undefined
   const open = async () => {
-    const { createConsole } = await import('../../console/console.js')
+    const [{ createConsole }, { Sessions }] = await Promise.all([
+      import('../../console/console.js'),
+      import('../../service/people/sessions.js'),
+    ])
     const { randomBytes, clock, timers, log: logger } = runtime
     const accountOfPeople = oidc?.account
     const sessions = new Sessions({

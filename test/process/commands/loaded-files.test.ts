@@ -77,12 +77,12 @@ it('each thread of a server loads what it uses', async () => {
   })
   expect(reply.status).toBe(200)
   const bounds: Readonly<Record<string, number>> = {
-    // 32 for the search, the signed tree of the journal and its receipts, who keeps its heads, and who did what.
-    'main.js': 460,
+    // 34 for the search, the signed tree of the journal, its receipts and proofs, who keeps its heads, and who did what.
+    'main.js': 462,
     'storage/sqlite-store.js': 9,
     'gate/journal/segment-writer.js': 12,
     'gate/journal/index-writer.js': 29,
-    'app/service-thread.js': 234,
+    'app/service-thread.js': 236,
   }
   await expect
     .poll(() =>
