@@ -7,6 +7,7 @@ import type { AccountView } from '../service/account-view.js'
 import { AccessCheck } from '../service/accounts/access-check.js'
 import { AccessTokens } from '../service/accounts/access-tokens.js'
 import { createReadLog } from '../service/audit/read-log.js'
+import { AccountKeys } from '../service/keys/account-keys.js'
 import { LegalEntities } from '../service/legal-entities/legal-entities.js'
 import { Lookups } from '../service/lookups/lookups.js'
 import { ReassignedChecks } from '../service/lookups/reassigned-checks.js'
@@ -30,6 +31,7 @@ export function createAccountServices(
     storage,
     runtime,
     keys,
+    pauses,
     projects,
     approvals,
     callerIds,
@@ -45,6 +47,7 @@ export function createAccountServices(
     projectRpc: projects.rpc,
     approvals,
     callerIds,
+    accountKeys: new AccountKeys({ storage, keys, pauses, clock }),
     legalEntities: new LegalEntities({ storage, clock }),
     recordRead: createReadLog(storage, runtime.clock),
   }

@@ -46,7 +46,7 @@ const knowsNothing = new Proxy(
 
 const otherNames = [
   ...(['callTimes', 'timeZones', 'ebrRecordList', 'tokens', 'access', 'projects'] as const),
-  ...(['projectRpc', 'legalEntities', 'lookups', 'reassigned', 'monitor'] as const),
+  ...(['projectRpc', 'legalEntities', 'accountKeys', 'lookups', 'reassigned', 'monitor'] as const),
   ...(['flagsRemoved', 'scans', 'approvals', 'callerIds', 'consentHistories', 'audit'] as const),
 ] satisfies readonly Exclude<keyof Service, Asked>[]
 
