@@ -249,6 +249,9 @@ export const revokeKeyEndpoint = defineEndpoint({
   response: z.object({ revoked: z.literal(true) }),
 })
 
+const pauseSchema = z.object({ subject: z.string(), ...pauseShape }).meta({ id: 'Pause' })
+export type PauseBody = z.output<typeof pauseSchema>
+
 export const listPausesEndpoint = defineEndpoint({
   ...common,
   name: 'pauses',
@@ -259,11 +262,7 @@ export const listPausesEndpoint = defineEndpoint({
   paths: ['/v1/pauses'],
   accepts: ['query'],
   request: fields({}),
-  response: z.object({
-    pauses: z
-      .array(z.object({ subject: z.string(), ...pauseShape }).meta({ id: 'Pause' }))
-      .readonly(),
-  }),
+  response: z.object({ pauses: z.array(pauseSchema).readonly() }),
 })
 
 const subjectRule = 'must be ai, ai:<account>, agents:<account> or key:<id>'

@@ -1,6 +1,15 @@
 /** All pages, in the order of the navigation. */
 import type { Page } from '../pages.js'
+import { approvalPages } from './approvals.js'
+import { auditPages } from './audit.js'
+import { keyPages } from './keys/keys.js'
 import { searchPages } from './search.js'
 import { whyPages } from './why.js'
 
-export const allPages: readonly Page[] = [...searchPages, ...whyPages]
+export const allPages: readonly Page[] = [
+  ...searchPages,
+  ...whyPages,
+  ...approvalPages,
+  ...keyPages,
+  ...auditPages,
+]
