@@ -202,7 +202,9 @@ describe('/docs', () => {
     const response = await fetch(`${running.url}/docs`)
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
-    expect(page).not.toMatch(/<script|<img|<link|https?:\/\/|@import|url\(/)
+    expect(page.match(/<link[^>]*>/g)).toEqual(['<link rel="stylesheet" href="/docs/style.css">'])
+    const style = await (await fetch(`${running.url}/docs/style.css`)).text()
+    expect(page + style).not.toMatch(/<script|<img|https?:\/\/|@import|url\(|style=/)
   })
 
   it('shows every call', () => {
@@ -218,7 +220,7 @@ describe('/docs', () => {
   it('closes what it opens', () => {
     const open: string[] = []
     for (const [, slash, name = ''] of page.matchAll(/<(\/?)([a-z][a-z0-9]*)[^>]*>/g)) {
-      if (name === 'meta') continue
+      if (name === 'meta' || name === 'link') continue
       if (slash === '') open.push(name)
       else expect(open.pop()).toBe(name)
     }

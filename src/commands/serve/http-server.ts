@@ -156,7 +156,7 @@ function listRoutes(callgate: Callgate, serviceCodes: ReadonlySet<string>): read
 
 /** Its files are loaded when somebody asks for a page. */
 function createConsoleHandler(
-  { settings, storage, keys, expiryClock, runtime }: Callgate,
+  { settings, storage, keys, expiryClock, runtime, data }: Callgate,
   routes: readonly Route[],
   deps: RouteHandlerDeps,
 ): ConsoleHandler | undefined {
@@ -167,7 +167,12 @@ function createConsoleHandler(
     const { randomBytes, clock, log: logger } = runtime
     const sessions = new Sessions({ storage, keys, clock: expiryClock, randomBytes })
     const { publicUrl } = settings.console
-    return await createConsole({ routes, deps, sessions, publicUrl, clock, logger })
+    const getSandboxLines = () =>
+      new Map([...data.sandbox.file.lines].map(([line, { about }]) => [line, about]))
+    return await createConsole({
+      ...{ routes, deps, sessions, publicUrl, clock, logger },
+      getSandboxLines,
+    })
   }
   return async (request, response, next) => {
     opened ??= open()

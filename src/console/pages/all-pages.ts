@@ -2,13 +2,19 @@
 import type { Page } from '../pages.js'
 import { approvalPages } from './approvals.js'
 import { auditPages } from './audit.js'
+import { consentPages } from './consents.js'
 import { keyPages } from './keys/keys.js'
+import { numberPages } from './number.js'
+import { optOutPages } from './opt-outs.js'
 import { searchPages } from './search.js'
 import { whyPages } from './why.js'
 
 export const allPages: readonly Page[] = [
   ...searchPages,
   ...whyPages,
+  ...numberPages,
+  ...optOutPages,
+  ...consentPages,
   ...approvalPages,
   ...keyPages,
   ...auditPages,
