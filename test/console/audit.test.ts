@@ -32,7 +32,14 @@ const store = ({ subject, who = 'user:ann', at = mondayNoon, ...row }: Row) =>
 
 it('shows who did what, and what differs', async () => {
   const before = { name: 'old', same: 1, gone: true, list: ['a'] }
-  const after = { name: 'new', same: 1, more: { deep: 2 }, list: ['a', 'b'] }
+  const after = {
+    name: 'new',
+    same: 1,
+    more: { deep: 2 },
+    list: ['a', 'b'],
+    limits: '{"regions":["NY"]}',
+    expires_at: mondayNoon,
+  }
   await store({ action: 'thing.changed', subject: 'one', before, after, reason: 'because so' })
   const { text } = await admin.get('/console/audit')
   for (const shown of [
@@ -42,8 +49,10 @@ it('shows who did what, and what differs', async () => {
     'because so',
     'name: <del>old</del> <ins>new</ins>',
     'gone: <del>true</del>',
-    'more: <ins>{&quot;deep&quot;:2}</ins>',
-    'list: <del>[&quot;a&quot;]</del> <ins>[&quot;a&quot;,&quot;b&quot;]</ins>',
+    'more.deep: <ins>2</ins>',
+    'list: <del>a</del> <ins>a, b</ins>',
+    'limits.regions: <ins>NY</ins>',
+    'expires_at: <ins>2026-11-23T17:00:00Z</ins>',
   ]) {
     expect(text).toContain(shown)
   }

@@ -7,7 +7,14 @@ import {
 import type { ApprovalState } from '../../domain/mandate.js'
 import { parseInstant } from '../../domain/time/dates.js'
 import { AppError } from '../../errors.js'
-import { formatDuration, formatNumber, kindNames, renderInstant, renderTerms } from '../format.js'
+import {
+  formatDuration,
+  formatNumber,
+  kindNames,
+  renderInstant,
+  renderTable,
+  renderTerms,
+} from '../format.js'
 import { Form } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
 import { renderFormToken } from '../layout.js'
@@ -29,36 +36,39 @@ async function showApprovals(request: PageRequest): Promise<PageAnswer> {
   const { approvals } = await api.call(caller, listApprovalsEndpoint)
   const others = approvals.filter(({ state }) => state !== 'waiting')
   const body = html`<section aria-labelledby="waiting"><h2 id="waiting">Waiting</h2>
-${waiting.length === 0 ? html`<p class="empty">No call waits for a person.</p>` : renderTable(request, waiting.toReversed(), 'Calls that wait for a person, the oldest first')}
+${waiting.length === 0 ? html`<p class="empty">No call waits for a person.</p>` : renderApprovals(request, waiting.toReversed(), 'Calls that wait for a person, the oldest first')}
 </section>
 <section aria-labelledby="others"><h2 id="others">The others</h2>
-${others.length === 0 ? html`<p class="empty">There are none.</p>` : renderTable(request, others, 'Approvals that are given, refused or expired, the newest first')}
+${others.length === 0 ? html`<p class="empty">There are none.</p>` : renderApprovals(request, others, 'Approvals that are given, refused or expired, the newest first')}
 </section>`
   return { title: 'Approvals', body }
 }
 
-function renderTable(
+function renderApprovals(
   request: PageRequest,
   approvals: readonly ApprovalBody[],
   caption: string,
 ): Html {
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table><caption>${caption}</caption>
-<thead><tr><th scope="col">Asked</th><th scope="col">Call</th><th scope="col">Key</th><th scope="col">State</th><th scope="col">By and note</th></tr></thead>
-<tbody>${approvals.map((approval) => {
+  const head = ['Asked', 'Call', 'Key', 'State', 'By and note']
+  const rows = approvals.map((approval) => {
     const { id, requestedAt, subject, keyId, state, decidedBy, note } = approval
-    return html`<tr><th scope="row"><a href="/console/approvals/${id}">${renderInstant(requestedAt)}</a></th>
-<td>${describeCall(subject)}</td><td>${keyId}</td>
-<td>${stateNames[state]}${state === 'waiting' ? html`, ${renderTimeLeft(approval, request)}` : nothing}</td>
-<td>${decidedBy}${note === undefined ? nothing : html`: ${note}`}</td></tr>`
-  })}</tbody></table></div>`
+    return [
+      html`<a href="/console/approvals/${id}">${renderInstant(requestedAt)}</a>`,
+      describeCall(subject),
+      keyId,
+      html`${stateNames[state]}${state === 'waiting' ? `, ${formatTimeLeft(approval, request)} left` : nothing}`,
+      html`${decidedBy}${note === undefined ? nothing : `: ${note}`}`,
+    ]
+  })
+  return renderTable(caption, head, rows)
 }
 
 function describeCall({ number, callKind, projectId }: ApprovalBody['subject']): Html {
   return html`${kindNames[callKind] ?? callKind} to <span class="number">${formatNumber(number)}</span>${projectId === undefined ? nothing : html`, project ${projectId}`}`
 }
 
-function renderTimeLeft({ expiresAt }: ApprovalBody, { clock }: PageRequest): Html {
-  return html`${formatDuration((parseInstant(expiresAt) ?? 0) - clock.now())} left`
+function formatTimeLeft({ expiresAt }: ApprovalBody, { clock }: PageRequest): string {
+  return formatDuration((parseInstant(expiresAt) ?? 0) - clock.now())
 }
 
 /** Throws `not-found` for one that is not among the waiting and the newest hundred. */
@@ -85,12 +95,12 @@ async function showApproval(request: PageRequest): Promise<PageAnswer> {
     ['Project', projectId ?? 'Master Project'],
     ['Campaign', campaignId ?? 'none'],
     ['Caller ID', callerId === undefined ? 'none' : formatNumber(callerId)],
-    ['Asked by', keyId],
+    ['Asked by', html`<a href="/console/keys/${keyId}">${keyId}</a>`],
     ['Asked', renderInstant(approval.requestedAt)],
     [state === 'approved' ? 'To be used before' : 'Expires', renderInstant(approval.expiresAt)],
     [
       'Time left',
-      state === 'waiting' || state === 'approved' ? renderTimeLeft(approval, request) : undefined,
+      state === 'waiting' || state === 'approved' ? formatTimeLeft(approval, request) : undefined,
     ],
     ['Decided by', approval.decidedBy],
     ['Decided', approval.decidedAt && renderInstant(approval.decidedAt)],

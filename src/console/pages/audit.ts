@@ -1,7 +1,8 @@
 /** Audit: who changed what, and who read about whom. Subjects may be numbers, so filters are sent by POST. */
 import { type AuditRecordBody, auditEndpoint } from '../../api/accounts/audit.js'
+import { formatInstant } from '../../domain/time/dates.js'
 import { AppError } from '../../errors.js'
-import { renderInstant } from '../format.js'
+import { renderInstant, renderTable } from '../format.js'
 import { Form, type FormValues } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
 import { renderFormToken } from '../layout.js'
@@ -46,42 +47,60 @@ function renderForm({ formToken }: PageRequest, filter: FormValues, refusal?: Ap
 ${form.field({ name: 'from', label: 'From (UTC)', type: 'datetime-local' })}
 ${form.field({ name: 'to', label: 'Before (UTC)', type: 'datetime-local' })}
 ${form.field({ name: 'action', label: 'Action', hint: 'Such as opt-out.added' })}
-${form.field({ name: 'who', label: 'Who', hint: 'Such as key:key-1a2b3c4d5e' })}
-${form.field({ name: 'subject', label: 'About', hint: 'An id or a number' })}
+${form.field({ name: 'who', label: 'Who', hint: 'key:<id> or user:<name>' })}
+${form.field({ name: 'subject', label: 'About', hint: 'Id or number' })}
 <p class="field"><button>Search</button></p></form>`
 }
 
 function renderRecords(records: readonly AuditRecordBody[]): Html {
   if (records.length === 0) return html`<p class="empty">No row was found.</p>`
-  const caption = 'Who did what, the newest first'
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table><caption>${caption}</caption>
-<thead><tr><th scope="col">When</th><th scope="col">Who, and where</th><th scope="col">Action</th><th scope="col">About</th><th scope="col">Difference</th><th scope="col">Why</th></tr></thead>
-<tbody>${records.map(
-    ({ at, who, door, action, subject, before, after, reason }) => html`<tr>
-<th scope="row">${renderInstant(at)}</th><td>${who}<br><span class="note">${door}</span></td><td>${action}</td>
-<td>${subject.kind} ${subject.id}</td><td>${renderDifference(before, after)}</td><td>${reason ?? nothing}</td></tr>`,
-  )}</tbody></table></div>`
+  const head = ['When', 'Who, and where', 'Action', 'About', 'Why', 'Difference']
+  const rows = records.map(({ at, who, door, action, subject, before, after, reason }) => [
+    renderInstant(at),
+    html`${who}<br><span class="note">${door}</span>`,
+    action,
+    `${subject.kind} ${subject.id}`,
+    reason,
+    renderDifference(before, after),
+  ])
+  return renderTable('Who did what, the newest first', head, rows)
 }
 
 /** Member by member; those that are equal are left out. */
 function renderDifference(before: unknown, after: unknown): Html {
-  const [old, now] = [before, after].map((value) =>
-    typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {},
-  ) as [Record<string, unknown>, Record<string, unknown>]
-  const names = [...new Set([...Object.keys(old), ...Object.keys(now)])]
-  const lines = names.flatMap((name) => {
-    const [was, is] = [formatValue(old[name]), formatValue(now[name])]
+  const [old, now] = [new Map(listMembers(before)), new Map(listMembers(after))]
+  const lines = [...new Set([...old.keys(), ...now.keys()])].flatMap((name) => {
+    const [was, is] = [old.get(name), now.get(name)]
     if (was === is) return []
     return [
-      html`<li>${name}: ${was === '' ? nothing : html`<del>${was}</del> `}${is === '' ? nothing : html`<ins>${is}</ins>`}</li>`,
+      html`<li>${name}: ${was === undefined ? nothing : html`<del>${was}</del> `}${is === undefined ? nothing : html`<ins>${is}</ins>`}</li>`,
     ]
   })
   return lines.length === 0 ? nothing : html`<ul class="difference">${lines}</ul>`
 }
 
-const formatValue = (value: unknown): string => {
-  if (value === null || value === undefined) return ''
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+/** Those of members as `calls.regions`; limits of keys are JSON in a text, and instants numbers. */
+function listMembers(value: unknown, name = ''): readonly (readonly [string, string])[] {
+  if (value === null || value === undefined) return []
+  const document = typeof value === 'string' && value.startsWith('{') ? parseJson(value) : value
+  if (Array.isArray(document) && document.every((one) => typeof one !== 'object')) {
+    return [[name, document.join(', ')]]
+  }
+  if (typeof document === 'object' && document !== null) {
+    return Object.entries(document).flatMap(([member, one]) =>
+      listMembers(one, name === '' ? member : `${name}.${member}`),
+    )
+  }
+  const isInstant = /(?:_at|At|_before|Before)$/.test(name) && typeof document === 'number'
+  return [[name, isInstant ? formatInstant(document) : String(document)]]
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
 }
 
 async function startSearch({ form, addresses }: PageRequest): Promise<PageAnswer> {

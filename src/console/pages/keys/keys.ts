@@ -6,11 +6,11 @@ import {
   type PauseBody,
 } from '../../../api/accounts/keys.js'
 import { type Caller, mainAccountId } from '../../../domain/caller.js'
-import { renderInstant, renderTerms } from '../../format.js'
+import { renderInstant, renderTable, renderTerms } from '../../format.js'
 import { type Html, html, nothing } from '../../html.js'
 import type { Page, PageAnswer, PageRequest } from '../../pages.js'
 import { keyFormPages } from './key-forms.js'
-import { findKey, listLimits, mayManage, renderRights } from './key-parts.js'
+import { findKey, listLimits, mayManage, nameKey, renderRights } from './key-parts.js'
 import { pathOfPause, pausePages } from './pauses.js'
 
 const stateNames: Readonly<Record<KeyBody['state'], string>> = {
@@ -48,17 +48,23 @@ function renderSwitches(caller: Caller, pauses: readonly PauseBody[]): Html {
     // Ordered at the command line; it is shown so that somebody can end it.
     { subject: agents, name: `All keys of account ${accountId} for AI calls alone`, may: true },
   ].filter(({ subject: one }) => one !== agents || pauses.some(({ subject }) => subject === agents))
-  const renderRow = ({ subject, name, may }: (typeof rows)[number]) => {
-    const pause = pauses.find((one) => one.subject === subject)
-    const path = pathOfPause(subject)
-    return html`<tr><th scope="row">${name}</th>
-<td>${pause ? html`<b class="verdict block">✕ Paused</b> ${describePause(pause)}` : 'Not paused'}</td>
-<td>${pause ? (may && mayManage(caller) ? html`<a href="${path}/end">End the pause</a>` : nothing) : may ? html`<a href="${path}">Pause</a>` : nothing}</td></tr>`
-  }
+  const head = ['What', 'State', 'Change']
   const caption = 'What can be paused at once; opt-outs are still accepted meanwhile'
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table><caption>${caption}</caption>
-<thead><tr><th scope="col">What</th><th scope="col">State</th><th scope="col">Change</th></tr></thead>
-<tbody>${rows.map(renderRow)}</tbody></table></div>`
+  return renderTable(
+    caption,
+    head,
+    rows.map(({ subject, name, may }) => {
+      const pause = pauses.find((one) => one.subject === subject)
+      const path = pathOfPause(subject)
+      if (!pause) return [name, 'Not paused', may ? html`<a href="${path}">Pause</a>` : nothing]
+      const mayEnd = may && mayManage(caller)
+      return [
+        name,
+        html`<b class="verdict block">✕ Paused</b> ${describePause(pause)}`,
+        mayEnd ? html`<a href="${path}/end">End the pause</a>` : nothing,
+      ]
+    }),
+  )
 }
 
 function describePause({ pausedAt, pausedBy, reason }: Omit<PauseBody, 'subject'>): Html {
@@ -67,16 +73,16 @@ function describePause({ pausedAt, pausedBy, reason }: Omit<PauseBody, 'subject'
 
 function renderKeys(keys: readonly KeyBody[]): Html {
   if (keys.length === 0) return html`<p class="empty">There is no key.</p>`
-  const caption = 'The keys of the account, the newest first'
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table><caption>${caption}</caption>
-<thead><tr><th scope="col">Label</th><th scope="col">State</th><th scope="col">Role</th><th scope="col">Rights</th><th scope="col">Limits</th><th scope="col">Made</th></tr></thead>
-<tbody>${keys.map(
-    (
-      key,
-    ) => html`<tr><th scope="row"><a href="/console/keys/${key.id}">${key.label || key.id}</a></th>
-<td>${stateNames[key.state]}</td><td>${key.role}</td><td>${renderRights(key.rights)}</td>
-<td>${listLimits(key).map(([name, value]) => html`${name}: ${value}<br>`)}</td><td>${renderInstant(key.createdAt)}</td></tr>`,
-  )}</tbody></table></div>`
+  const head = ['Label', 'State', 'Role', 'Rights', 'Limits', 'Made']
+  const rows = keys.map((key) => [
+    html`<a href="/console/keys/${key.id}">${nameKey(key)}</a>`,
+    stateNames[key.state],
+    key.role,
+    renderRights(key.rights),
+    html`${listLimits(key).map(([name, value]) => html`${name}: ${value}<br>`)}`,
+    renderInstant(key.createdAt),
+  ])
+  return renderTable('The keys of the account, the newest first', head, rows)
 }
 
 async function showKey(request: PageRequest): Promise<PageAnswer> {
