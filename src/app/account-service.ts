@@ -7,7 +7,6 @@ import type { AccountView } from '../service/account-view.js'
 import { AccessCheck } from '../service/accounts/access-check.js'
 import { AccessTokens } from '../service/accounts/access-tokens.js'
 import { createReadLog } from '../service/audit/read-log.js'
-import { AccountKeys } from '../service/keys/account-keys.js'
 import { LegalEntities } from '../service/legal-entities/legal-entities.js'
 import { Lookups } from '../service/lookups/lookups.js'
 import { ReassignedChecks } from '../service/lookups/reassigned-checks.js'
@@ -47,7 +46,10 @@ export function createAccountServices(
     projectRpc: projects.rpc,
     approvals,
     callerIds,
-    accountKeys: new AccountKeys({ storage, keys, pauses, clock }),
+    accountKeys: async () => {
+      const { AccountKeys } = await import('../service/keys/account-keys.js')
+      return new AccountKeys({ storage, keys, pauses, clock })
+    },
     legalEntities: new LegalEntities({ storage, clock }),
     recordRead: createReadLog(storage, runtime.clock),
   }

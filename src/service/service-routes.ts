@@ -248,30 +248,30 @@ function listAccountRoutes(subjects: AccountServices): Route[] {
 function listKeyRoutes({ accountKeys }: Pick<AccountServices, 'accountKeys'>): Route[] {
   return [
     createRoute(listKeysEndpoint, async (caller, filter) => {
-      return { keys: (await accountKeys.list(caller, filter)).map(toKeyBody) }
+      return { keys: (await (await accountKeys()).list(caller, filter)).map(toKeyBody) }
     }),
     createRoute(createKeyEndpoint, async (caller, request) => {
-      const { id, key } = await accountKeys.create(caller, request)
+      const { id, key } = await (await accountKeys()).create(caller, request)
       return { id, key }
     }),
     createRoute(changeKeyEndpoint, async (caller, request) => {
-      const { version } = await accountKeys.change(caller, request)
+      const { version } = await (await accountKeys()).change(caller, request)
       return { id: request.id, version }
     }),
     createRoute(revokeKeyEndpoint, async (caller, { id, reason }) => {
-      await accountKeys.revoke(caller, id, reason)
+      await (await accountKeys()).revoke(caller, id, reason)
       return { revoked: true } as const
     }),
     createRoute(listPausesEndpoint, async (caller) => {
-      const pauses = await accountKeys.listPauses(caller)
+      const pauses = await (await accountKeys()).listPauses(caller)
       return { pauses: pauses.map((pause) => ({ subject: pause.subject, ...toPauseBody(pause) })) }
     }),
     createRoute(pauseEndpoint, async (caller, { subject, reason }) => {
-      await accountKeys.pause(caller, subject, reason)
+      await (await accountKeys()).pause(caller, subject, reason)
       return { paused: true } as const
     }),
     createRoute(endPauseEndpoint, async (caller, { subject, reason }) => {
-      await accountKeys.resume(caller, subject, reason)
+      await (await accountKeys()).resume(caller, subject, reason)
       return { ended: true } as const
     }),
   ]

@@ -48,10 +48,8 @@ export interface AccountServices {
   readonly projectRpc: Pick<ProjectRpc, 'handle'>
   readonly approvals: Pick<Approvals, 'list' | 'decide'>
   readonly callerIds: Pick<CallerIds, 'list' | 'add' | 'end'>
-  readonly accountKeys: Pick<
-    AccountKeys,
-    'list' | 'create' | 'change' | 'revoke' | 'listPauses' | 'pause' | 'resume'
-  >
+  /** Loaded when somebody asks. */
+  readonly accountKeys: () => Promise<AccountKeys>
   readonly legalEntities: Pick<LegalEntities, 'list' | 'create' | 'update'>
   readonly recordRead: RecordRead
 }

@@ -99,6 +99,13 @@ describe('making a key', () => {
     expect((await post('/v1/keys', asked)).status).toBe(200)
   })
 
+  it('makes one of two that are asked for at the same time', async () => {
+    const asked = { ...dialer, label: 'at once' }
+    const answers = await Promise.all([post('/v1/keys', asked), post('/v1/keys', asked)])
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
+    expect((await list()).filter(({ label }) => label === 'at once')).toHaveLength(1)
+  })
+
   it.each([
     ['label', {}],
     ['label', { label: ' ' }],

@@ -173,6 +173,22 @@ describe('a key', () => {
     expect(text).not.toContain(`/console/keys/${id}/change`)
   })
 
+  it('leads to its decisions, and to what was done with it and to it', async () => {
+    const { id, key } = await make({ label: 'seen' })
+    await running.postJson('/v1/decisions', { number: '2125550106', callKind: 'manual' }, key)
+    await running.callgate.journal.drain()
+    await running.postJson('/v1/keys', { role: 'Agent', label: 'by seen' }, key)
+    const { text } = await admin.get(`/console/keys/${id}`)
+    const [decisions = '', done = '', about = ''] = [
+      ...text.matchAll(/href="(\/console\/(?:search|audit)\/[^"]+)"/g),
+    ].map(([, path = '']) => path)
+    expect((await admin.get(decisions)).text).toContain('(212) 555-0106')
+    expect((await admin.get(done)).text).toContain('by seen')
+    const made = (await admin.get(about)).text
+    expect(made).toContain('key.created')
+    expect(made).not.toContain('by seen')
+  })
+
   it('that revokes itself is signed out', async () => {
     const { id, key } = await make()
     const own = await openConsoleClient(running, key)

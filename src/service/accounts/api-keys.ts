@@ -13,11 +13,9 @@ import { TtlCache } from '../../runtime/ttl-cache.js'
 import { type AuditEntry, findAuthor, recordAudit } from '../../storage/audit/audit-log.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { ApiKeyRow, Db } from '../../storage/tables.js'
-import { requireWithin } from '../keys/grant-bounds.js'
-import { validateGrant } from '../keys/validate-grant.js'
 import { runTransaction } from '../sql/account-transaction.js'
 import { readCacheLimits } from '../sql/read-cache-limits.js'
-import { narrow, toCallLimits } from './call-limits.js'
+import { narrow, toCallLimits, validateGrant } from './call-limits.js'
 import {
   callerColumns,
   type KeyGrant,
@@ -117,11 +115,15 @@ export class ApiKeys {
   /**
    * Creates a key; the result is the only place where the key itself appears. Throws `invalid-request`
    * naming `account`, `label`, `can`, `projects`, `kinds` or `expires`: account and projects must exist,
-   * lists must not be empty, and the expiry must be in the future; and `forbidden` for a key that may do more than the caller.
+   * lists must not be empty, and the expiry must be in the future. A caller gets `forbidden` for a key that may do more than its own,
+   * and `conflict` if another key in force has the label, since the form that asks for it may have been sent twice.
    */
   async create(request: NewApiKey, order: KeyOrder = {}): Promise<CreatedApiKey> {
     const grant = await this.#validate(request)
-    if (order.caller) requireWithin(grant, { caller: order.caller })
+    if (order.caller) {
+      const { requireWithin } = await import('../keys/grant-bounds.js')
+      requireWithin(grant, { caller: order.caller })
+    }
     const key = this.#randomBytes(keyBytes).toString('base64url')
     const id = `key-${this.#randomBytes(5).toString('hex')}`
     const { accountId, label, role } = request
@@ -134,6 +136,7 @@ export class ApiKeys {
       await db.insertInto('api_keys').values(row).execute()
       const after = { label, role, ...toGrantColumns(grant) }
       await this.#record(db, { action: 'key.created', id, accountId, after, at }, order)
+      if (order.caller) await refuseSameLabel(db, row)
     })
     return { id, key, grant }
   }
@@ -344,6 +347,25 @@ interface KeyAudit extends Omit<AuditEntry, 'by' | 'subject'> {
   readonly id: string
 }
 
+/** To be called when the row of the audit is stored: from then on no other key is made until the commit. */
+async function refuseSameLabel(
+  db: Db,
+  { id, account_id, label }: Pick<ApiKeyRow, 'id' | 'account_id' | 'label'>,
+): Promise<void> {
+  const same = await db
+    .selectFrom('api_keys')
+    .select('id')
+    .where('account_id', '=', account_id)
+    .where('label', '=', label)
+    .where('revoked_at', 'is', null)
+    .where('id', '!=', id)
+    .executeTakeFirst()
+  if (!same) return
+  const rule = `is that of ${same.id}, which is not revoked; choose another`
+  const problems = [{ field: 'label', value: label, rule }]
+  throw new AppError('conflict', `label '${label}': ${rule}`, { problems })
+}
+
 interface KeyChange extends KeyChanges {
   readonly now: Instant
   readonly caller: Caller | undefined
@@ -367,7 +389,11 @@ async function changeKey(db: Db, id: string, { by, now, caller, ...asked }: KeyC
   const calls = toCallLimits({ ...before.calls, ...changes.calls })
   const wanted = { ...before, ...changes, calls }
   const grant = await validateGrant(db, row.account_id, { grant: wanted, now })
-  if (caller) requireWithin(grant, { caller, before })
+  if (caller) {
+    // Loaded when a key asks, which a start does not.
+    const { requireWithin } = await import('../keys/grant-bounds.js')
+    requireWithin(grant, { caller, before })
+  }
   const version = row.version + 1
   const { numUpdatedRows } = await db
     .updateTable('api_keys')

@@ -13,7 +13,7 @@ import { grantOf } from './grant-bounds.js'
 /** More than a person can keep in order; the operator can make more at the command line. */
 const maxKeys = 500
 
-export type KeyState = 'in-force' | 'paused' | 'not-yet' | 'expired' | 'unreadable' | 'revoked'
+type KeyState = 'in-force' | 'paused' | 'not-yet' | 'expired' | 'unreadable' | 'revoked'
 
 export interface AccountKey extends ApiKeyInfo {
   readonly state: KeyState
@@ -64,21 +64,12 @@ export class AccountKeys {
     })
   }
 
-  /**
-   * Throws `forbidden` if the key may do more than the caller's, and `conflict` if another in force has the same label: the form
-   * that asked for it may have been sent twice.
-   */
+  /** Throws as {@link ApiKeys.create} does, and `conflict` if the account has too many. */
   async create(caller: Caller, { reason, ...asked }: KeyToMake): Promise<CreatedApiKey> {
     await this.#requireManager(caller, 'making keys')
     const { keys } = this.#options
     const filter = { revoked: false, limit: maxKeys }
     const inForce = await keys.listNewest(caller.accountId, filter)
-    const same = inForce.find(({ label }) => label === asked.label)
-    if (same) {
-      const rule = `is that of ${same.id}, which is not revoked; choose another`
-      const problems = [{ field: 'label', value: asked.label, rule }]
-      throw new AppError('conflict', `label '${asked.label}': ${rule}`, { problems })
-    }
     if (inForce.length >= maxKeys) {
       const message = `The account has ${inForce.length} keys; revoke some that are not used any more`
       throw new AppError('conflict', message)

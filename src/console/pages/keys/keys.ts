@@ -91,7 +91,7 @@ async function showKey(request: PageRequest): Promise<PageAnswer> {
   const { id, label, state, pause } = key
   const path = `/console/keys/${id}`
   const pausePath = pathOfPause(`key:${id}`)
-  const about = addresses.seal(JSON.stringify({ subject: id }))
+  const seal = (filter: object) => addresses.seal(JSON.stringify(filter))
   const actions = [
     mayManage(caller) && html`<a class="button" href="${path}/change">Change limits</a>`,
     !pause && html`<a class="button" href="${pausePath}">Pause</a>`,
@@ -110,7 +110,11 @@ async function showKey(request: PageRequest): Promise<PageAnswer> {
     ['Revoked', key.revokedAt && renderInstant(key.revokedAt)],
   ])}</dl>
 ${state === 'revoked' ? nothing : html`<p class="actions">${actions}</p>`}
-<p><a href="/console/audit/${about}">Who made and changed it</a></p>`
+<ul>
+<li><a href="/console/search/${seal({ key: id })}">Its decisions, the newest first</a></li>
+<li><a href="/console/audit/${seal({ who: `key:${id}` })}">What else was done with it</a></li>
+<li><a href="/console/audit/${seal({ subject: id })}">Who made and changed it</a></li>
+</ul>`
   return { title: label === '' ? `Key ${id}` : `Key ${label}`, body }
 }
 
