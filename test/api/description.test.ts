@@ -6,6 +6,7 @@ import { previewEndpoint } from '../../src/api/gate/preview.js'
 import { listFileEndpoint } from '../../src/api/lists/list-file.js'
 import type { OpenApiDocument, Operation } from '../../src/api/openapi.js'
 import { numberEndpoint } from '../../src/api/records/number.js'
+import { openEvidenceRoutes } from '../../src/app/journal/open-evidence.js'
 import { createOptOuts } from '../../src/app/service.js'
 import { Center } from '../../src/edge/center.js'
 import { createEdgeDecisionsRoute } from '../../src/edge/edge-decisions-route.js'
@@ -67,6 +68,7 @@ function everyEndpoint() {
       ),
       createEdgeDecisionsRoute(storage),
       createSearchRoute({ search: async () => ({ decisions: [], completeUntil: 0 }) }),
+      ...openEvidenceRoutes({ settings: running.callgate.settings, storage, clock: systemClock }),
       ...permitRoutes(permits),
       ...warmupRoutes(warmup, { serviceCodes: new Set() }),
     ].map(({ endpoint }) => endpoint),

@@ -2,6 +2,7 @@
 
 import type { Route } from '../../api/route.js'
 import type { Callgate } from '../../app/callgate.js'
+import { openEvidenceRoutes } from '../../app/journal/open-evidence.js'
 import { openSearchRoute } from '../../app/journal/open-search.js'
 import { createListFileRoute } from '../../app/lists/list-file-route.js'
 import { createNumberPageDeps, createNumberRoute } from '../../app/numbers/number-route.js'
@@ -147,6 +148,7 @@ function listRoutes(callgate: Callgate, serviceCodes: ReadonlySet<string>): read
       storage: callgate.storage,
       clock: runtime.clock,
     }),
+    ...openEvidenceRoutes({ settings, storage: callgate.storage, clock: runtime.clock }),
     createNumberRoute(createNumberPageDeps(callgate)),
     ...permitRoutes(callgate.permits),
     createListFileRoute(callgate),

@@ -77,14 +77,13 @@ it('each thread of a server loads what it uses', async () => {
   })
   expect(reply.status).toBe(200)
   const bounds: Readonly<Record<string, number>> = {
-    // 32 for the search, the signed tree of the journal and its receipts, who keeps its heads, and who did what.
-    // 1 for the endpoints of keys, 2 for the console's settings and sessions.
+    // 34 for the search, the signed tree of the journal, its receipts and proofs, who keeps its heads, and who did what.
+    // 1 for the endpoints of keys.
     'main.js': 463,
     'storage/sqlite-store.js': 9,
     'gate/journal/segment-writer.js': 12,
     'gate/journal/index-writer.js': 29,
-    // 1 for the endpoints of keys, beside those of all others.
-    'app/service-thread.js': 235,
+    'app/service-thread.js': 237,
   }
   await expect
     .poll(() =>
