@@ -70,8 +70,8 @@ export async function benchSearch(form: {
   readonly small: boolean
   readonly full: boolean
 }): Promise<void> {
-  const counts = form.small ? [fewDecisions, smallCount] : [fewDecisions, manyDecisions]
-  if (form.full) counts.push(mostDecisions)
+  const most = form.full ? mostDecisions : manyDecisions
+  const counts = [fewDecisions, form.small ? smallCount : most]
   const all: Searched[] = []
   const temporary: string[] = []
   try {

@@ -52,6 +52,11 @@ const ofEndpoints: Readonly<Record<string, string>> = {
   'scrub-get': 'consent-record.stored; asked by dialers all the time',
   'scrub-post': 'consent-record.stored; asked by dialers all the time',
   outcome: 'consent-record.confirmed; the rest is a record of the call',
+  'key-create': 'key.created',
+  'key-change': 'key.changed',
+  'key-revoke': 'key.revoked',
+  pause: 'pause.ordered',
+  'pause-end': 'pause.ended',
   approvals: 'approvals.read',
   'approval-verdict': 'approval.approved approval.refused',
   ...Object.fromEntries(
@@ -70,7 +75,7 @@ const ofEndpoints: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     [
       ...['reputation-get', 'reputation-get-post', 'reputation-get-all', 'flags-removed-summary'],
-      ...['scan-status', 'caller-ids', 'legal-entities', 'project-get'],
+      ...['scan-status', 'caller-ids', 'legal-entities', 'project-get', 'keys', 'pauses'],
     ].map((name) => [name, 'none: what the account has of its own, and not of persons called']),
   ),
   ...Object.fromEntries(
@@ -264,6 +269,38 @@ const requests: readonly (Asked & {
     subject: `caller-id ${own}`,
   },
   {
+    path: '/v1/keys',
+    json: { label: 'made', role: 'Agent', rights: ['decide'], reason: 'why' },
+    action: 'key.created',
+    subject: /^key key-[0-9a-f]{10}$/,
+    after: { label: 'made', role: 'Agent', rights: 'decide' },
+  },
+  {
+    path: '/v1/keys/made',
+    json: { kinds: ['ai'] },
+    action: 'key.changed',
+    subject: /^key key-[0-9a-f]{10}$/,
+    after: { version: 2, call_kinds: 'ai' },
+  },
+  {
+    path: '/v1/pauses',
+    json: { subject: 'agents:main', reason: 'test' },
+    action: 'pause.ordered',
+    subject: 'pause agents:main',
+  },
+  {
+    path: '/v1/pauses/end',
+    json: { subject: 'agents:main' },
+    action: 'pause.ended',
+    subject: 'pause agents:main',
+  },
+  {
+    path: '/v1/keys/made/revoke',
+    json: {},
+    action: 'key.revoked',
+    subject: /^key key-[0-9a-f]{10}$/,
+  },
+  {
     path: '/v1.5/projects',
     json: { ProjectCode: 'NEW', ProjectName: 'New' },
     action: 'project.created',
@@ -327,7 +364,8 @@ describe('over the API', () => {
   for (const { action, subject = `number ${number}`, after, ...asked } of requests) {
     it(`${asked.method ?? ''} ${asked.path.replace(/\?.*/, '')} has one row: ${action}`, async () => {
       const before = await readLatestSeq()
-      const answer = await send(asked)
+      const made = (await running.callgate.keys.list('main')).find(({ label }) => label === 'made')
+      const answer = await send({ ...asked, path: asked.path.replace('/made', `/${made?.id}`) })
       expect(`${answer.status} ${answer.text}`).toMatch(/^20\d /)
       const rows = await readRows(before)
       expect(rows.map((row) => [row.action, row.who, row.account_id])).toEqual([

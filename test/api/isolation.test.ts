@@ -37,6 +37,7 @@ const mine = {
   approval: '',
   permit: '',
   value: '',
+  key: '',
 }
 
 const send = (key: string | undefined, asked: Ask): Promise<Answer> => accounts.send(key, asked)
@@ -94,12 +95,15 @@ async function ownThings(): Promise<void> {
   const call = { number: consented, callKind: 'ai' }
   mine.decision = (await owned<{ id: string }>({ path: '/v1/decisions', json: call })).id
   const asking = { rights: ['decide'], calls: { approval: 'always' } } as const
-  const { key } = await running.callgate.keys.create({
+  const { id: asker, key } = await running.callgate.keys.create({
     accountId: 'main',
     role: 'Agent',
-    label: '',
+    label: 'mine alone',
     ...asking,
   })
+  mine.key = asker
+  const paused = { subject: 'agents:main', reason: 'mine alone' }
+  await owned({ path: '/v1/pauses', json: paused })
   const waiting = (await send(key, { path: '/v1/decisions', json: call })).json()
   expect(waiting).toMatchObject({ decision: 'block', reason: 'approval-needed' })
   mine.approval = (waiting as { mandate: { approval: { id: string } } }).mandate.approval.id
@@ -691,6 +695,42 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
   'caller-id-end': {
     ask: () => ({ path: '/v1/caller-ids/end', json: { number: '2127365009', projectId: 'SHOWN' } }),
     theirs: status(404),
+    mine: holding('"ended":true'),
+  },
+  keys: {
+    ask: () => ({ path: '/v1/keys' }),
+    theirs: lacking('mine alone'),
+    mine: holding('"label":"mine alone"'),
+  },
+  'key-create': {
+    // A label is that of one key of an account.
+    ask: () => ({ path: '/v1/keys', json: { label: 'mine alone', role: 'Agent' } }),
+    theirs: status(200),
+    mine: status(409),
+  },
+  'key-change': {
+    ask: () => ({ path: `/v1/keys/${mine.key}`, json: { rights: ['look-up'] } }),
+    theirs: status(404),
+    mine: holding('"version":2'),
+  },
+  'key-revoke': {
+    ask: () => ({ path: `/v1/keys/${mine.key}/revoke`, json: {} }),
+    theirs: status(404),
+    mine: holding('"revoked":true'),
+  },
+  pauses: {
+    ask: () => ({ path: '/v1/pauses' }),
+    theirs: holding('{"pauses":[]}'),
+    mine: holding('"subject":"agents:main"'),
+  },
+  pause: {
+    ask: () => ({ path: '/v1/pauses', json: { subject: 'agents:main', reason: 'theirs' } }),
+    theirs: status(400),
+    mine: status(409),
+  },
+  'pause-end': {
+    ask: () => ({ path: '/v1/pauses/end', json: { subject: 'agents:main' } }),
+    theirs: status(400),
     mine: holding('"ended":true'),
   },
   audit: {

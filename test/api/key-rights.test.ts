@@ -340,6 +340,33 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
     status: 404,
     ask: { path: '/v1/caller-ids/end', json: { number } },
   },
+  keys: { needs: manage, ask: { path: '/v1/keys' } },
+  'key-create': {
+    needs: manage,
+    ask: { path: '/v1/keys', json: { label: 'made', role: 'Agent', rights: manage } },
+  },
+  'key-change': {
+    needs: manage,
+    status: 404,
+    ask: { path: '/v1/keys/key-unknown', json: { kinds: ['ai'] } },
+  },
+  'key-revoke': {
+    needs: manage,
+    status: 404,
+    ask: { path: '/v1/keys/key-unknown/revoke', json: {} },
+  },
+  pauses: { needs: manage, ask: { path: '/v1/pauses' } },
+  // A pause would hold for the calls of the other rows.
+  pause: {
+    needs: manage,
+    status: 400,
+    ask: { path: '/v1/pauses', json: { subject: 'ai:unknown', reason: 'test' } },
+  },
+  'pause-end': {
+    needs: manage,
+    status: 404,
+    ask: { path: '/v1/pauses/end', json: { subject: 'ai:main' } },
+  },
   audit: { needs: manage, ask: { path: '/v1/audit' } },
   approvals: { needs: manage, ask: { path: '/v1/approvals' } },
   'approval-verdict': {

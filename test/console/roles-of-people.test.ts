@@ -22,6 +22,8 @@ const forViewers = [
   'consents',
   'decision',
   'decisions',
+  'decision-proof',
+  'journal',
   'ebr-get',
   'enhanced-rnd-get',
   'enhanced-rnd-post',
@@ -53,7 +55,13 @@ const forViewers = [
   'rpc-project',
   'rpc-project-get',
 ]
-const forOperators = [...forViewers.filter((name) => !name.startsWith('rpc-')), 'preview']
+const forOperators = [
+  ...forViewers.filter((name) => !name.startsWith('rpc-')),
+  'preview',
+  'keys',
+  'pauses',
+  'pause',
+]
 const forOfficers = [
   ...forOperators,
   'approval-verdict',
@@ -79,6 +87,10 @@ const forOfficers = [
 const forAdmins = [
   ...forOfficers,
   'audit',
+  'key-change',
+  'key-create',
+  'key-revoke',
+  'pause-end',
   'caller-id-add',
   'caller-id-end',
   'caller-ids',

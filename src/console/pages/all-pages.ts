@@ -1,6 +1,9 @@
 /** All pages, in the order of the navigation. */
 import type { Page } from '../pages.js'
+import { approvalPages } from './approvals.js'
+import { auditPages } from './audit.js'
 import { consentPages } from './consents.js'
+import { keyPages } from './keys/keys.js'
 import { numberPages } from './number.js'
 import { optOutPages } from './opt-outs.js'
 import { searchPages } from './search.js'
@@ -12,4 +15,7 @@ export const allPages: readonly Page[] = [
   ...numberPages,
   ...optOutPages,
   ...consentPages,
+  ...approvalPages,
+  ...keyPages,
+  ...auditPages,
 ]

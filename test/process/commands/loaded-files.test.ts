@@ -43,7 +43,7 @@ const settings = ['js-yaml', 'zod']
 it.each([
   ['--version', 4, ['commander']],
   ['--help', 4, ['commander']],
-  ['config check', 52, ['commander', ...settings, 'luxon', 'moment', 'moment-timezone']],
+  ['config check', 53, ['commander', ...settings, 'luxon', 'moment', 'moment-timezone']],
   ['lists', 62, ['better-sqlite3', 'commander', ...settings]],
 ] as const)(
   'callgate %s loads at most %i files of its own, and few libraries',
@@ -78,11 +78,12 @@ it('each thread of a server loads what it uses', async () => {
   expect(reply.status).toBe(200)
   const bounds: Readonly<Record<string, number>> = {
     // 34 for the search, the signed tree of the journal, its receipts and proofs, who keeps its heads, and who did what.
-    'main.js': 462,
+    // 1 for the endpoints of keys, 2 for the console's settings and sessions.
+    'main.js': 465,
     'storage/sqlite-store.js': 9,
     'gate/journal/segment-writer.js': 12,
     'gate/journal/index-writer.js': 29,
-    'app/service-thread.js': 236,
+    'app/service-thread.js': 237,
   }
   await expect
     .poll(() =>

@@ -193,6 +193,11 @@ it('refuses all other writes, and says where they belong', async () => {
   for (const [path, body] of [
     ['/app/main/rpc/ebr', consent('7185550103')],
     ['/app/main/rpc/pdnc', { phoneList: '2015550100', actionType: 'remove' }],
+    ['/v1/keys', { label: 'of an edge', role: 'Agent' }],
+    ['/v1/keys/key-0000000000', { kinds: ['ai'] }],
+    ['/v1/keys/key-0000000000/revoke', {}],
+    ['/v1/pauses', { subject: 'ai:main', reason: 'test' }],
+    ['/v1/pauses/end', { subject: 'ai:main' }],
   ] as const) {
     const response = await send(edge, path, body)
     expect(response.status, path).toBe(503)
