@@ -48,6 +48,7 @@ import { openSearchRoute, openUnloggedSearch } from './journal/open-search.js'
 import type { NumberPageDeps } from './numbers/number-page.js'
 import type { NumberQuestions } from './numbers/number-questions.js'
 import { createNumberRoute } from './numbers/number-route.js'
+import { createRulesRoute } from './rules/rules-route.js'
 import {
   type AccountViews,
   type CallData,
@@ -214,6 +215,7 @@ class ServiceThread implements ServiceThreadFunctions {
       createNumberRoute(
         this.#createNumberPageDeps({ storage, viewOf, records, complaintsFor, services }),
       ),
+      createRulesRoute({ getSettings: () => this.#settings, viewOf }),
       createEdgeDecisionsRoute(storage),
       openSearchRoute({ dataDir: settings.dataDir, storage, clock }),
       createWarmupStartRoute((caller, request) => this.#write('startWarmup', caller, request), {

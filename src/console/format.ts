@@ -1,4 +1,5 @@
 /** How the console writes numbers, instants and words of the API. */
+import { formatWithWeekday, parseDay } from '../domain/time/dates.js'
 import { type Html, html, nothing } from './html.js'
 
 /** `(212) 555-0106`; anything but ten digits as it is. */
@@ -10,6 +11,12 @@ export function formatNumber(number: string): string {
 export function renderInstant(text: string): Html {
   const shown = text.replace('T', ' ').replace(/(?:\.\d+)?Z$/, ' UTC')
   return html`<time datetime="${text}">${shown}</time>`
+}
+
+/** `Mon 2026-11-23` of a date of the API. */
+export function formatDate(text: string): string {
+  const day = parseDay(text)
+  return day === undefined ? text : formatWithWeekday(day)
 }
 
 const steps = [

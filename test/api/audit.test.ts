@@ -77,6 +77,7 @@ const ofEndpoints: Readonly<Record<string, string>> = {
     ),
   ),
   'list-file': 'none: lists, which edges fetch',
+  rules: 'none: the law',
   token: 'none: of a key, which has rows, for an hour',
   'auth-validate': 'none: says whether a key is valid',
   'ftp-upload-complete': 'none: is always refused',

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { rulesEndpoint } from '../../src/api/calling-hours/rules.js'
 import { previewEndpoint } from '../../src/api/gate/preview.js'
 import { listFileEndpoint } from '../../src/api/lists/list-file.js'
 import type { OpenApiDocument, Operation } from '../../src/api/openapi.js'
@@ -41,6 +42,7 @@ function everyEndpoint() {
     ...decisionEndpoints,
     previewEndpoint,
     listFileEndpoint,
+    rulesEndpoint,
     numberEndpoint,
     ...[
       ...createServiceRoutes(service, { wrappedRows: false }),

@@ -661,6 +661,12 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     theirs: status(404),
     mine: status(404),
   },
+  rules: {
+    // What is entered for calls of one account is in test/api/rules.test.ts.
+    ask: () => ({ path: '/v1/rules', query: { region: 'FL' } }),
+    theirs: holding('"name":"Florida"'),
+    mine: holding('"name":"Florida"'),
+  },
   'caller-ids': {
     ask: () => ({ path: '/v1/caller-ids' }),
     theirs: holding('{"callerIds":[]}'),

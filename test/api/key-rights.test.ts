@@ -322,6 +322,7 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
     status: 404,
     ask: { path: `/v1/list-files/${'0'.repeat(64)}` },
   },
+  rules: { needs: lookUp, ask: { path: '/v1/rules', query: { region: 'FL' } } },
   'caller-ids': { needs: manage, ask: { path: '/v1/caller-ids' } },
   // A number would be in force for the calls of the other rows.
   'caller-id-add': {

@@ -5,6 +5,7 @@ import type { Callgate } from '../../app/callgate.js'
 import { openSearchRoute } from '../../app/journal/open-search.js'
 import { createListFileRoute } from '../../app/lists/list-file-route.js'
 import { createNumberPageDeps, createNumberRoute } from '../../app/numbers/number-route.js'
+import { createRulesRoute } from '../../app/rules/rules-route.js'
 import { createOptOuts } from '../../app/service.js'
 import type { ServiceThreads } from '../../app/service-threads.js'
 import { isConsoleEnabled } from '../../config/console.js'
@@ -150,6 +151,7 @@ function listRoutes(callgate: Callgate, serviceCodes: ReadonlySet<string>): read
     createNumberRoute(createNumberPageDeps(callgate)),
     ...permitRoutes(callgate.permits),
     createListFileRoute(callgate),
+    createRulesRoute({ getSettings: () => callgate.settings, viewOf: callgate.viewOf }),
     ...warmupRoutes(warmup, { serviceCodes }),
   ]
 }

@@ -1,6 +1,7 @@
 /** All pages, in the order of the navigation. */
 import type { Page } from '../pages.js'
+import { rulesPages } from './rules.js'
 import { searchPages } from './search.js'
 import { whyPages } from './why.js'
 
-export const allPages: readonly Page[] = [...searchPages, ...whyPages]
+export const allPages: readonly Page[] = [...searchPages, ...whyPages, ...rulesPages]

@@ -16,7 +16,12 @@ beforeAll(async () => {
 })
 afterAll(() => running.end())
 
-const listPages = () => ['/search', `/decisions/${decisionId}`]
+const listPages = () => [
+  '/search',
+  `/decisions/${decisionId}`,
+  '/rules',
+  '/rules?region=PA&kind=ai&date=2026-12-25&compareDate=2025-09-01',
+]
 
 describe.each([
   { width: 1280, dark: false },
