@@ -45,6 +45,7 @@ import type { ThreadDatabase, ThreadStorageSettings } from '../storage/open-data
 import type { Configuration } from './configuration.js'
 import { getFactsFolder } from './data-folders.js'
 import { openSearchRoute, openUnloggedSearch } from './journal/open-search.js'
+import { createListsRoutes } from './lists/lists-routes.js'
 import type { NumberPageDeps } from './numbers/number-page.js'
 import type { NumberQuestions } from './numbers/number-questions.js'
 import { createNumberRoute } from './numbers/number-route.js'
@@ -215,6 +216,7 @@ class ServiceThread implements ServiceThreadFunctions {
       createNumberRoute(
         this.#createNumberPageDeps({ storage, viewOf, records, complaintsFor, services }),
       ),
+      ...createListsRoutes({ getSettings: () => this.#settings, clock, storage }),
       createRulesRoute({ getSettings: () => this.#settings, viewOf }),
       createEdgeDecisionsRoute(storage),
       openSearchRoute({ dataDir: settings.dataDir, storage, clock }),

@@ -7,6 +7,11 @@ export function formatNumber(number: string): string {
   return number.replace(/^(\d{3})(\d{3})(\d{4})$/, '($1) $2-$3')
 }
 
+/** `1,234,567`. */
+export function formatCount(count: number): string {
+  return count.toLocaleString('en')
+}
+
 /** An instant of the API, such as `2026-11-23T17:00:00.000Z`, to the second; the full text for programs. */
 export function renderInstant(text: string): Html {
   const shown = text.replace('T', ' ').replace(/(?:\.\d+)?Z$/, ' UTC')

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { rulesEndpoint } from '../../src/api/calling-hours/rules.js'
 import { previewEndpoint } from '../../src/api/gate/preview.js'
 import { listFileEndpoint } from '../../src/api/lists/list-file.js'
+import { listsEndpoint, rollbackEndpoint } from '../../src/api/lists/lists.js'
 import type { OpenApiDocument, Operation } from '../../src/api/openapi.js'
 import { numberEndpoint } from '../../src/api/records/number.js'
 import { createOptOuts } from '../../src/app/service.js'
@@ -42,6 +43,8 @@ function everyEndpoint() {
     ...decisionEndpoints,
     previewEndpoint,
     listFileEndpoint,
+    listsEndpoint,
+    rollbackEndpoint,
     rulesEndpoint,
     numberEndpoint,
     ...[

@@ -661,6 +661,17 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     theirs: status(404),
     mine: status(404),
   },
+  lists: {
+    ask: () => ({ path: '/v1/lists' }),
+    // It may use those of main, and sees no more of them than their age.
+    theirs: lacking('"versions":['),
+    mine: holding('"versions":['),
+  },
+  'list-rollback': {
+    ask: () => ({ path: '/v1/lists/us-dnc/rollback', json: { reason: 'a test' } }),
+    theirs: status(403),
+    mine: status(409),
+  },
   rules: {
     // What is entered for calls of one account is in test/api/rules.test.ts.
     ask: () => ({ path: '/v1/rules', query: { region: 'FL' } }),

@@ -322,6 +322,12 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
     status: 404,
     ask: { path: `/v1/list-files/${'0'.repeat(64)}` },
   },
+  lists: { needs: lookUp, ask: { path: '/v1/lists' } },
+  'list-rollback': {
+    needs: manage,
+    status: 409,
+    ask: { path: '/v1/lists/us-dnc/rollback', json: { reason: 'a test' } },
+  },
   rules: { needs: lookUp, ask: { path: '/v1/rules', query: { region: 'FL' } } },
   'caller-ids': { needs: manage, ask: { path: '/v1/caller-ids' } },
   // A number would be in force for the calls of the other rows.

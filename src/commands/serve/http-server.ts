@@ -4,6 +4,7 @@ import type { Route } from '../../api/route.js'
 import type { Callgate } from '../../app/callgate.js'
 import { openSearchRoute } from '../../app/journal/open-search.js'
 import { createListFileRoute } from '../../app/lists/list-file-route.js'
+import { createListsRoutes } from '../../app/lists/lists-routes.js'
 import { createNumberPageDeps, createNumberRoute } from '../../app/numbers/number-route.js'
 import { createRulesRoute } from '../../app/rules/rules-route.js'
 import { createOptOuts } from '../../app/service.js'
@@ -151,6 +152,11 @@ function listRoutes(callgate: Callgate, serviceCodes: ReadonlySet<string>): read
     createNumberRoute(createNumberPageDeps(callgate)),
     ...permitRoutes(callgate.permits),
     createListFileRoute(callgate),
+    ...createListsRoutes({
+      getSettings: () => callgate.settings,
+      clock: runtime.clock,
+      storage: callgate.storage,
+    }),
     createRulesRoute({ getSettings: () => callgate.settings, viewOf: callgate.viewOf }),
     ...warmupRoutes(warmup, { serviceCodes }),
   ]

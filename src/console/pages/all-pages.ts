@@ -1,7 +1,8 @@
 /** All pages, in the order of the navigation. */
 import type { Page } from '../pages.js'
+import { listsPages } from './lists.js'
 import { rulesPages } from './rules.js'
 import { searchPages } from './search.js'
 import { whyPages } from './why.js'
 
-export const allPages: readonly Page[] = [...searchPages, ...whyPages, ...rulesPages]
+export const allPages: readonly Page[] = [...searchPages, ...whyPages, ...listsPages, ...rulesPages]

@@ -72,6 +72,7 @@ const longest: Readonly<Record<string, readonly LongRequest[]>> = {
   ebr: [{ json: { ebrList: records(10_000) } }],
   consents: [{ query: { number: text(1) } }],
   audit: [{}],
+  lists: [{}],
   rules: [{ query: { region: 'ON', kind: 'ai', compareDate: '2020-01-01' } }],
   number: [{ query: {} }],
   'ebr-remove': [{ form: { phoneList: text(10_000) } }],
