@@ -79,6 +79,7 @@ const ofEndpoints: Readonly<Record<string, string>> = {
   'list-file': 'none: lists, which edges fetch',
   lists: 'none: what is imported, and who did it',
   'list-rollback': 'list.rolled-back',
+  status: 'none: of the server',
   rules: 'none: the law',
   token: 'none: of a key, which has rows, for an hour',
   'auth-validate': 'none: says whether a key is valid',

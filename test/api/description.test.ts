@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { statusEndpoint } from '../../src/api/accounts/status.js'
 import { rulesEndpoint } from '../../src/api/calling-hours/rules.js'
 import { previewEndpoint } from '../../src/api/gate/preview.js'
 import { listFileEndpoint } from '../../src/api/lists/list-file.js'
@@ -43,6 +44,7 @@ function everyEndpoint() {
     ...decisionEndpoints,
     previewEndpoint,
     listFileEndpoint,
+    statusEndpoint,
     listsEndpoint,
     rollbackEndpoint,
     rulesEndpoint,

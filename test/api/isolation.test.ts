@@ -672,6 +672,7 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     theirs: status(403),
     mine: status(409),
   },
+  status: { ask: () => ({ path: '/v1/status' }), theirs: status(403), mine: status(200) },
   rules: {
     // What is entered for calls of one account is in test/api/rules.test.ts.
     ask: () => ({ path: '/v1/rules', query: { region: 'FL' } }),

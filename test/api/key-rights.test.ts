@@ -328,6 +328,7 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
     status: 409,
     ask: { path: '/v1/lists/us-dnc/rollback', json: { reason: 'a test' } },
   },
+  status: { needs: manage, ask: { path: '/v1/status' } },
   rules: { needs: lookUp, ask: { path: '/v1/rules', query: { region: 'FL' } } },
   'caller-ids': { needs: manage, ask: { path: '/v1/caller-ids' } },
   // A number would be in force for the calls of the other rows.

@@ -20,7 +20,11 @@ const record = z
       .int()
       .describe('Without gaps, in the order in which rows were stored, over all accounts'),
     at: instantText,
-    who: z.string().describe('`key:<id>`, `person:<name>` in the console, `user:<name>` at the command line, or `system`'),
+    who: z
+      .string()
+      .describe(
+        '`key:<id>`, `person:<name>` in the console, `user:<name>` at the command line, or `system`',
+      ),
     door: z.string().describe('`api <path>`, `console <path>`, `command <words>` or `server`'),
     action: z.string().describe('Such as `opt-out.added`'),
     subject: z.object({

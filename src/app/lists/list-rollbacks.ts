@@ -8,13 +8,13 @@ import {
 } from '../../data/number-list/list-names.js'
 import { rollBackList } from '../../data/number-list/list-rollback.js'
 import { findVersions } from '../../data/number-list/list-version-files.js'
-import type { Caller } from '../../domain/caller.js'
+import { type Caller, isOperator } from '../../domain/caller.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { AppError, DataFileError, getErrorMessage, invalidRequest } from '../../errors.js'
 import { runTransaction } from '../../service/sql/account-transaction.js'
 import { findAuthor, recordAudit } from '../../storage/audit/audit-log.js'
 import { getListsFolder } from '../data-folders.js'
-import { isOperator, type ListsAnswerDeps } from './lists-answer.js'
+import type { ListsAnswerDeps } from './lists-answer.js'
 
 /** Resolves when the file is in its place, from where all threads and servers take it over, and the row of the audit table is stored. */
 export async function rollBack(

@@ -7,7 +7,7 @@ import {
   splitListName,
 } from '../../data/number-list/list-names.js'
 import { findVersions } from '../../data/number-list/list-version-files.js'
-import { type Caller, mainAccountId, sandboxAccountId } from '../../domain/caller.js'
+import { type Caller, isOperator, mainAccountId, sandboxAccountId } from '../../domain/caller.js'
 import type { Clock } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { canUseList, readListOwners } from '../../service/lists/list-rights.js'
@@ -22,11 +22,6 @@ export interface ListsAnswerDeps {
   readonly getSettings: () => Settings
   readonly clock: Clock
   readonly storage: ThreadDatabase
-}
-
-/** Whether the lists of all accounts are the caller's business. */
-export function isOperator({ accountId, role, limits }: Caller): boolean {
-  return accountId === mainAccountId && role === 'Administrator' && limits.projects === 'any'
 }
 
 export async function readLists(

@@ -9,6 +9,8 @@ import { createNumberPageDeps, createNumberRoute } from '../../app/numbers/numbe
 import { createRulesRoute } from '../../app/rules/rules-route.js'
 import { createOptOuts } from '../../app/service.js'
 import type { ServiceThreads } from '../../app/service-threads.js'
+import { createStatusRoute } from '../../app/status/status-route.js'
+import { WatchedCheck } from '../../app/status/watched-check.js'
 import { isConsoleEnabled } from '../../config/console.js'
 import { version } from '../../config/version.js'
 import type { Instant } from '../../domain/time/clock.js'
@@ -63,7 +65,12 @@ export function openHttpServer(
     maxBodyBytes: settings.http.maxBodyBytes,
     logger: runtime.log,
   }
-  const routes = listRoutes(callgate, serviceCodes)
+  const checks = [
+    ...listDataReadinessChecks(callgate),
+    ...listSourceReadinessChecks(callgate),
+    ...alsoReady,
+  ].map((check) => new WatchedCheck(check, runtime.clock))
+  const routes = [...listRoutes(callgate, serviceCodes), createStatusRoute({ callgate, checks })]
   const limits = rateLimits(callgate)
   const endpoints = [...decisionEndpoints, ...routes.map(({ endpoint }) => endpoint)]
   const deps: RouteHandlerDeps = {
@@ -93,11 +100,7 @@ export function openHttpServer(
       ...createPermitKeyPages(callgate.permits),
     ]),
     ops: {
-      checks: [
-        ...listDataReadinessChecks(callgate),
-        ...listSourceReadinessChecks(callgate),
-        ...alsoReady,
-      ],
+      checks,
       renderMetrics: (readiness) => {
         metrics.setReadiness(readiness)
         return metrics.render()

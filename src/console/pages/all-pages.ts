@@ -3,6 +3,13 @@ import type { Page } from '../pages.js'
 import { listsPages } from './lists.js'
 import { rulesPages } from './rules.js'
 import { searchPages } from './search.js'
+import { statusPages } from './status.js'
 import { whyPages } from './why.js'
 
-export const allPages: readonly Page[] = [...searchPages, ...whyPages, ...listsPages, ...rulesPages]
+export const allPages: readonly Page[] = [
+  ...searchPages,
+  ...whyPages,
+  ...listsPages,
+  ...rulesPages,
+  ...statusPages,
+]

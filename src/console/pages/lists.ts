@@ -5,7 +5,7 @@ import {
   listsEndpoint,
   rollbackEndpoint,
 } from '../../api/lists/lists.js'
-import { mainAccountId, sandboxAccountId } from '../../domain/caller.js'
+import { isOperator, sandboxAccountId } from '../../domain/caller.js'
 import { AppError } from '../../errors.js'
 import { formatCount, renderInstant, renderTerms } from '../format.js'
 import { Form } from '../forms.js'
@@ -121,9 +121,7 @@ function renderRollback(
   versions: Versions,
 ): Html {
   const kept = versions.filter(({ inUse }) => !inUse)
-  const { accountId, role } = caller
-  const isOperator = accountId === mainAccountId && role === 'Administrator'
-  if (!isOperator || !api.permits(caller, rollbackEndpoint)) return nothing
+  if (!isOperator(caller) || !api.permits(caller, rollbackEndpoint)) return nothing
   if (kept.length === 0) return html`<p>No earlier version is kept.</p>`
   const fields = new Form(form, refusal)
   return html`<section aria-labelledby="rollback"><h2 id="rollback">Go back to an earlier version</h2>

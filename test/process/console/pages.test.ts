@@ -30,7 +30,7 @@ const listPages = () => [
 ]
 
 /** Of account main. */
-const operatorPages = ['/lists', '/lists/us-dnc']
+const operatorPages = ['/lists', '/lists/us-dnc', '/status']
 
 /** Two versions, so that one is kept. */
 async function addList({ callgate, dataDir }: TestCallgate): Promise<void> {

@@ -73,6 +73,8 @@ const longest: Readonly<Record<string, readonly LongRequest[]>> = {
   consents: [{ query: { number: text(1) } }],
   audit: [{}],
   lists: [{}],
+  // What the main thread alone knows.
+  status: [{ isShort: true }],
   rules: [{ query: { region: 'ON', kind: 'ai', compareDate: '2020-01-01' } }],
   number: [{ query: {} }],
   'ebr-remove': [{ form: { phoneList: text(10_000) } }],
