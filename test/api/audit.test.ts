@@ -80,6 +80,8 @@ const ofEndpoints: Readonly<Record<string, string>> = {
   lists: 'none: what is imported, and who did it',
   'list-rollback': 'list.rolled-back',
   status: 'none: of the server',
+  projects: 'none: what the account has of its own, and not of persons called',
+  'project-hours': 'project-hours.set project-hours.removed',
   rules: 'none: the law',
   token: 'none: of a key, which has rows, for an hour',
   'auth-validate': 'none: says whether a key is valid',

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { projectHoursEndpoint, projectsEndpoint } from '../../src/api/accounts/project-hours.js'
 import { statusEndpoint } from '../../src/api/accounts/status.js'
 import { rulesEndpoint } from '../../src/api/calling-hours/rules.js'
 import { previewEndpoint } from '../../src/api/gate/preview.js'
@@ -44,6 +45,8 @@ function everyEndpoint() {
     ...decisionEndpoints,
     previewEndpoint,
     listFileEndpoint,
+    projectHoursEndpoint,
+    projectsEndpoint,
     statusEndpoint,
     listsEndpoint,
     rollbackEndpoint,

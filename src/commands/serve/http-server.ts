@@ -6,6 +6,7 @@ import { openSearchRoute } from '../../app/journal/open-search.js'
 import { createListFileRoute } from '../../app/lists/list-file-route.js'
 import { createListsRoutes } from '../../app/lists/lists-routes.js'
 import { createNumberPageDeps, createNumberRoute } from '../../app/numbers/number-route.js'
+import { createProjectRoutes } from '../../app/projects/project-routes.js'
 import { createRulesRoute } from '../../app/rules/rules-route.js'
 import { createOptOuts } from '../../app/service.js'
 import type { ServiceThreads } from '../../app/service-threads.js'
@@ -155,6 +156,7 @@ function listRoutes(callgate: Callgate, serviceCodes: ReadonlySet<string>): read
     createNumberRoute(createNumberPageDeps(callgate)),
     ...permitRoutes(callgate.permits),
     createListFileRoute(callgate),
+    ...createProjectRoutes(callgate),
     ...createListsRoutes({
       getSettings: () => callgate.settings,
       clock: runtime.clock,

@@ -1,6 +1,7 @@
 /** All pages, in the order of the navigation. */
 import type { Page } from '../pages.js'
 import { listsPages } from './lists.js'
+import { projectsPages } from './projects.js'
 import { rulesPages } from './rules.js'
 import { searchPages } from './search.js'
 import { statusPages } from './status.js'
@@ -11,5 +12,6 @@ export const allPages: readonly Page[] = [
   ...whyPages,
   ...listsPages,
   ...rulesPages,
+  ...projectsPages,
   ...statusPages,
 ]

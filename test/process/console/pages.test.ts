@@ -16,6 +16,8 @@ beforeAll(async () => {
   running = await openTestCallgate()
   browser = await openBrowser()
   await addList(running)
+  const hours = { monFri: '09:00-19:00', sat: '10:00-14:00', sun: 'none' }
+  await running.callgate.projects.setHours({ accountId: 'main', code: 'main' }, 'FL', hours)
   const decided = await running.postJson('/v1/decisions', { number: '2125550100', callKind: 'ai' })
   decisionId = ((await decided.json()) as { id: string }).id
   await running.callgate.journal.drain()
@@ -30,7 +32,13 @@ const listPages = () => [
 ]
 
 /** Of account main. */
-const operatorPages = ['/lists', '/lists/us-dnc', '/status']
+const operatorPages = [
+  '/lists',
+  '/lists/us-dnc',
+  '/status',
+  '/projects',
+  '/projects/main?weekOf=FL',
+]
 
 /** Two versions, so that one is kept. */
 async function addList({ callgate, dataDir }: TestCallgate): Promise<void> {

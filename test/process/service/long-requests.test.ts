@@ -174,6 +174,7 @@ const shortLists: ReadonlySet<string> = new Set([
   // The kinds of call and at most 20 purposes.
   'consent',
   // At most 800 area codes.
+  'projects',
   ...['project-get', 'project-save', 'project-update'],
   // The refused ones are at most 1,000; the projects and legal entities are those of one account.
   ...['warm-start', 'rpc-project', 'rpc-project-get', 'legal-entities'],
