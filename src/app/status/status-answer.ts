@@ -7,12 +7,11 @@ import { type Caller, isOperator } from '../../domain/caller.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { AppError, getErrorMessage } from '../../errors.js'
-import type { Readiness } from '../../http/health.js'
+import type { Readiness, WatchedCheck } from '../../http/health.js'
 import { withTimeout } from '../../runtime/runtime.js'
 import { findEdgeAccount } from '../../storage/cluster/edge-origins.js'
 import type { Callgate } from '../callgate.js'
 import { describeSettings } from '../configuration.js'
-import type { WatchedCheck } from './watched-check.js'
 
 export interface StatusAnswerDeps {
   readonly callgate: Pick<

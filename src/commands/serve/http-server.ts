@@ -11,7 +11,6 @@ import { createRulesRoute } from '../../app/rules/rules-route.js'
 import { createOptOuts } from '../../app/service.js'
 import type { ServiceThreads } from '../../app/service-threads.js'
 import { createStatusRoute } from '../../app/status/status-route.js'
-import { WatchedCheck } from '../../app/status/watched-check.js'
 import { isConsoleEnabled } from '../../config/console.js'
 import { version } from '../../config/version.js'
 import type { Instant } from '../../domain/time/clock.js'
@@ -31,7 +30,7 @@ import {
   type DecisionRoutesOptions,
   decisionEndpoints,
 } from '../../http/decision-routes.js'
-import type { ReadinessCheck } from '../../http/health.js'
+import { type ReadinessCheck, WatchedCheck } from '../../http/health.js'
 import { RateLimits } from '../../http/limits/rate-limits.js'
 import { SharedMinutes } from '../../http/limits/shared-minutes.js'
 import { createIgnoredFieldsReporter } from '../../http/request/ignored-fields.js'

@@ -58,7 +58,7 @@ ${renderChange(request, project)}`
 
 function renderHours({ hours }: Project): Html {
   if (hours.length === 0) return html`<p>None: the hours of the law hold alone.</p>`
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="Hours of its own"><table>
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="Hours by region"><table>
 <caption>Local time of the person called; the law holds as well unless the operator lets projects widen it</caption>
 <thead><tr><th scope="col">Region</th><th scope="col">Monday to Friday</th><th scope="col">Saturday</th><th scope="col">Sunday</th><th scope="col">Holds</th></tr></thead>
 <tbody>${hours.map(
