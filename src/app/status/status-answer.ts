@@ -2,6 +2,7 @@
 import { hostname } from 'node:os'
 import type { StatusBody } from '../../api/accounts/status.js'
 import { findSettingOrigin, listSettingLeaves } from '../../config/load.js'
+import type { Settings } from '../../config/settings.js'
 import { version } from '../../config/version.js'
 import { type Caller, isOperator } from '../../domain/caller.js'
 import type { Instant } from '../../domain/time/clock.js'
@@ -78,7 +79,15 @@ async function readReadiness(
   return { name: check.name, ready, detail, since: formatInstant(check.since ?? now) }
 }
 
-function listSettings(settings: Callgate['settings']): StatusBody['settings'] {
+/** Describing them takes some milliseconds, and only a reload replaces them. */
+let described: { readonly of: Settings; readonly rows: StatusBody['settings'] } | undefined
+
+function listSettings(settings: Settings): StatusBody['settings'] {
+  if (described?.of !== settings) described = { of: settings, rows: describeEach(settings) }
+  return described.rows
+}
+
+function describeEach(settings: Settings): StatusBody['settings'] {
   const values = describeSettings(settings)
   return listSettingLeaves().map((leaf) => {
     const name = leaf.path.join('.')
