@@ -167,7 +167,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   aws4fetch: ['data/number-list/exchange/s3-files.ts'],
   undici: ['sources/remote/client/http-transport.ts', 'proxy/upstream.ts'],
   'lru-cache': ['sources/cache/', 'runtime/ttl-cache.ts', 'console/console.ts'],
-  'csv-parse': ['data/feeds/cells.ts'],
+  'csv-parse': ['data/feeds/cells.ts', 'console/pasted-table.ts'],
   luxon: ['domain/time/'],
   'moment-timezone': ['domain/time/time-zones.ts'],
   'js-yaml': ['config/load.ts', 'data/files/yaml-file.ts'],

@@ -44,6 +44,7 @@ import { openDatabaseInThread } from '../storage/engine.js'
 import type { ThreadDatabase, ThreadStorageSettings } from '../storage/open-database.js'
 import type { Configuration } from './configuration.js'
 import { getFactsFolder } from './data-folders.js'
+import { openEvidenceRoutes } from './journal/open-evidence.js'
 import { openSearchRoute, openUnloggedSearch } from './journal/open-search.js'
 import { createListsRoutes } from './lists/lists-routes.js'
 import type { NumberPageDeps } from './numbers/number-page.js'
@@ -220,6 +221,7 @@ class ServiceThread implements ServiceThreadFunctions {
       createRulesRoute({ getSettings: () => this.#settings, viewOf }),
       createEdgeDecisionsRoute(storage),
       openSearchRoute({ dataDir: settings.dataDir, storage, clock }),
+      ...openEvidenceRoutes({ settings, storage, clock }),
       createWarmupStartRoute((caller, request) => this.#write('startWarmup', caller, request), {
         serviceCodes,
       }),

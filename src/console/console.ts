@@ -4,12 +4,19 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import express, { type NextFunction, type Request, type Response, type Router } from 'express'
+import express, {
+  type NextFunction,
+  type Request,
+  type RequestHandler,
+  type Response,
+  type Router,
+} from 'express'
 import { LRUCache } from 'lru-cache'
 import type { Route } from '../api/route.js'
-import type { Caller } from '../domain/caller.js'
+import { type Caller, createOperatorCaller, noLimits, sandboxAccountId } from '../domain/caller.js'
 import type { Clock } from '../domain/time/clock.js'
 import { AppError, statusByErrorKind } from '../errors.js'
+import { parseMultipart } from '../http/request/multipart-body.js'
 import type { RouteHandlerDeps } from '../http/route-handler.js'
 import { sendReplyInSlices, sendStreamedReply } from '../http/send-reply.js'
 import type { Logger } from '../observability/log.js'
@@ -20,6 +27,7 @@ import { html, nothing } from './html.js'
 import { type Frame, type NavigationEntry, type PageContent, renderPage } from './layout.js'
 import { OwnApi } from './own-api.js'
 import { allPages } from './pages/all-pages.js'
+import { tryPages } from './pages/try.js'
 import type { Page, PageAnswer, PageRequest } from './pages.js'
 import { SealedAddresses } from './sealed-address.js'
 
@@ -31,6 +39,8 @@ export interface ConsoleOptions {
   /** Of an address that begins with `https:`; absent on a loopback address. */
   readonly publicUrl: string | undefined
   readonly clock: Clock
+  /** What the lines of the sandbox are, by their last four digits. */
+  readonly getSandboxLines: () => ReadonlyMap<string, string>
   readonly logger: Logger
 }
 
@@ -52,8 +62,10 @@ const pageHeaders = {
   'Cache-Control': 'no-store',
 }
 
-/** Ten thousand numbers, one per line. */
-const maxFormBytes = 300_000
+/** Ten thousand numbers with punctuation, or a thousand consents with their wordings. */
+const maxFormBytes = 400_000
+const maxSignInBytes = 2_000
+const maxFormFields = 200
 const maxFailedSignIns = 20
 const failuresKeptMs = 60_000
 const signInPath = '/console/sign-in'
@@ -70,24 +82,30 @@ export async function createConsole(options: ConsoleOptions): Promise<Router> {
     response.status(421).type('text').send(`The console answers at ${where}/console only\n`)
   })
   for (const asset of Object.values(assets)) serveAsset(router, asset)
-  const readForm = express.urlencoded({ extended: false, limit: maxFormBytes, parameterLimit: 200 })
-  router.use(refuseOtherSites, readForm)
+  router.use(refuseOtherSites)
   addSignIn(router, shared)
+  if (publicUrl === undefined) {
+    for (const page of tryPages) addPage(router, page, shared, () => sandboxVisitor)
+  }
   router.use(async (request, response, next) => {
     const found = await findSession(request, shared)
-    if (!found) return void response.redirect(303, signInPath)
+    const isFirstPage = publicUrl === undefined && request.path === '/'
+    if (!found) return void response.redirect(303, isFirstPage ? '/console/try' : signInPath)
     Object.assign(response.locals, found)
-    if (request.method !== 'POST' || isFormToken(request, found.formToken)) return next()
-    throw new AppError(
-      'forbidden',
-      'The form is of another session; go back, load the page again, and send it again',
-    )
+    next()
   })
+  router.use(readForms(maxFormBytes), requireFormToken)
   router.post('/sign-out', async (_request, response) => {
     const { secret, caller } = sessionOf(response)
     await sessions.end(secret, caller)
     response.clearCookie(cookieName(publicUrl), cookieOptions(publicUrl))
     response.redirect(303, signInPath)
+  })
+  router.get('/', (_request, response) => {
+    const [first] = listNavigation(sessionOf(response).caller, shared.api)
+    if (first) return response.redirect(303, first.path)
+    const body = html`<p>The key of this session may use no page of the console.</p>`
+    sendPage(response, { title: 'Nothing to see', body }, shared)
   })
   for (const page of allPages) addPage(router, page, shared)
   router.use((request) => {
@@ -109,6 +127,35 @@ function serveAsset(router: Router, { path, contentType, bytes }: Asset): void {
     response.set('Cache-Control', 'public, max-age=31536000, immutable')
     response.type(contentType).send(bytes)
   })
+}
+
+function requireFormToken(request: Request, response: Response, next: NextFunction): void {
+  if (request.method !== 'POST' || isFormToken(request, sessionOf(response).formToken)) {
+    return void next()
+  }
+  const message = 'The form is of another session; go back, load the page again, and send it again'
+  throw new AppError('forbidden', message)
+}
+
+function readForms(limit: number): RequestHandler[] {
+  return [
+    express.urlencoded({ extended: false, limit, parameterLimit: maxFormFields }),
+    express.raw({ type: 'multipart/form-data', limit }),
+    readMultipart,
+  ]
+}
+
+async function readMultipart(
+  request: Request,
+  _response: Response,
+  next: NextFunction,
+): Promise<void> {
+  if (Buffer.isBuffer(request.body)) {
+    const options = { maxFields: maxFormFields, readsFiles: true }
+    const contentType = request.headers['content-type'] ?? ''
+    request.body = Object.fromEntries(await parseMultipart(request.body, contentType, options))
+  }
+  next()
 }
 
 /** A page of another site could otherwise name this address by its own name, and read the answers. */
@@ -172,25 +219,31 @@ const cookieOptions = (publicUrl: string | undefined) =>
 function addSignIn(router: Router, shared: Shared): void {
   const failures = new LRUCache<string, number>({ max: 10_000, ttl: failuresKeptMs })
   router.get('/sign-in', (_request, response) => sendPage(response, signInPage(), shared))
-  router.post('/sign-in', async (request, response) => {
-    const address = request.socket.remoteAddress ?? ''
-    const failed = failures.get(address) ?? 0
-    if (failed >= maxFailedSignIns) {
-      const message = `More than ${maxFailedSignIns} keys were not valid; try again in a minute`
-      throw new AppError('rate-limited', message, { retryAfterSeconds: failuresKeptMs / 1_000 })
-    }
-    const key = String(request.body?.key ?? '').trim()
-    const caller = await shared.deps.authenticate(key, 'login-id')
-    if (!caller) {
-      failures.set(address, failed + 1)
-      const rule = key === '' ? 'is required' : 'is not valid: it is unknown, revoked or expired'
-      const refusal = new AppError('unauthenticated', rule, { problems: [{ field: 'key', rule }] })
-      return void sendPage(response.status(401), signInPage(refusal), shared, { refusal })
-    }
-    const secret = await shared.sessions.begin(caller)
-    response.cookie(cookieName(shared.publicUrl), secret, cookieOptions(shared.publicUrl))
-    response.redirect(303, '/console')
-  })
+  router.post(
+    '/sign-in',
+    readForms(maxSignInBytes),
+    async (request: Request, response: Response) => {
+      const address = request.socket.remoteAddress ?? ''
+      const failed = failures.get(address) ?? 0
+      if (failed >= maxFailedSignIns) {
+        const message = `More than ${maxFailedSignIns} keys were not valid; try again in a minute`
+        throw new AppError('rate-limited', message, { retryAfterSeconds: failuresKeptMs / 1_000 })
+      }
+      const key = String(request.body?.key ?? '').trim()
+      const caller = await shared.deps.authenticate(key, 'login-id')
+      if (!caller) {
+        failures.set(address, failed + 1)
+        const rule = key === '' ? 'is required' : 'is not valid: it is unknown, revoked or expired'
+        const refusal = new AppError('unauthenticated', rule, {
+          problems: [{ field: 'key', rule }],
+        })
+        return void sendPage(response.status(401), signInPage(refusal), shared, { refusal })
+      }
+      const secret = await shared.sessions.begin(caller)
+      response.cookie(cookieName(shared.publicUrl), secret, cookieOptions(shared.publicUrl))
+      response.redirect(303, '/console')
+    },
+  )
 }
 
 function signInPage(refusal?: AppError): PageContent {
@@ -209,10 +262,26 @@ ${form.field({
   return { title: 'Sign in', body }
 }
 
-function addPage(router: Router, page: Page, shared: Shared): void {
+/** Who looks at the sandbox without a key, on this machine. Only what records nothing is asked for them. */
+const sandboxVisitor: Omit<SignedIn, 'secret'> = {
+  caller: {
+    ...createOperatorCaller(sandboxAccountId),
+    role: 'Agent',
+    limits: { ...noLimits, rights: new Set(['decide']) },
+  },
+  formToken: '',
+}
+
+function addPage(
+  router: Router,
+  page: Page,
+  shared: Shared,
+  getVisitor: (response: Response) => Omit<SignedIn, 'secret'> = sessionOf,
+): void {
   const { api, addresses, clock } = shared
   const read = (request: Request, response: Response): PageRequest => ({
-    ...{ ...sessionOf(response), api, addresses, clock },
+    ...{ ...getVisitor(response), api, addresses, clock },
+    sandboxLines: shared.getSandboxLines(),
     parameters: toValues(request.params),
     query: toValues(request.query),
     form: toValues(request.body ?? {}),

@@ -8,7 +8,7 @@ export function formatNumber(number: string): string {
 }
 
 /** `1,234,567`. */
-export function formatCount(count: number): string {
+export function formatInteger(count: number): string {
   return count.toLocaleString('en')
 }
 
@@ -24,6 +24,11 @@ export function formatDate(text: string): string {
   return day === undefined ? text : formatWithWeekday(day)
 }
 
+/** `1 number`, `1,204 numbers`. */
+export function formatCount(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
+}
+
 const steps = [
   ['day', 86_400_000],
   ['hour', 3_600_000],
@@ -35,7 +40,7 @@ const steps = [
 export function formatDuration(ms: number): string {
   for (const [unit, length] of steps) {
     const count = Math.floor(ms / length)
-    if (count > 0) return `${count.toLocaleString('en')} ${unit}${count === 1 ? '' : 's'}`
+    if (count > 0) return formatCount(count, unit)
   }
   return 'less than a second'
 }
@@ -68,4 +73,21 @@ export function renderTerms(
       ? nothing
       : html`<div><dt>${name}</dt><dd>${value}</dd></div>`,
   )}`
+}
+
+type Cell = Html | string | number | null | undefined
+
+/** A table that may be wider than a narrow window. The first cell of a row names it. */
+export function renderTable(
+  caption: string,
+  head: readonly string[],
+  rows: readonly (readonly Cell[])[],
+): Html {
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table>
+<caption>${caption}</caption>
+<thead><tr>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+<tbody>${rows.map(
+    ([name, ...cells]) =>
+      html`<tr><th scope="row">${name}</th>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`,
+  )}</tbody></table></div>`
 }

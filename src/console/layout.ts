@@ -58,7 +58,7 @@ ${
 ${renderFormToken(formToken)}
 <button class="quiet">Sign out</button>
 </form>`
-    : nothing
+    : html`<nav aria-label="Pages"><ul><li><a href="/console/sign-in">Sign in</a></li></ul></nav>`
 }
 </header>
 <main id="content" tabindex="-1">

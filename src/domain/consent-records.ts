@@ -24,6 +24,11 @@ export interface EbrRecordsRequest {
   readonly campaignId?: string | undefined
 }
 
+export interface EndedEbrRecords extends EbrRecordsRequest {
+  /** Why they are ended, for the audit table. */
+  readonly reason?: string | undefined
+}
+
 /** A current record, expired or not, as reported. Days are `YYYY-MM-DD`. */
 export interface ListedEbrRecord {
   readonly phoneNumber: string

@@ -31,7 +31,7 @@ function renderDocsPage(document: OpenApiDocument): string {
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
-    `<title>${escapeHtml(title)} API</title><style>${style}</style></head><body>`,
+    `<title>${escapeHtml(title)} API</title><link rel="stylesheet" href="${stylePath}"></head><body>`,
     `<header><h1>${escapeHtml(title)} API</h1><p>Version ${escapeHtml(version)}. ${escapeHtml(description)} `,
     'For programs: <a href="/openapi.json">openapi.json</a>.</p></header><nav><ul>',
     ...sections.map(
@@ -86,7 +86,7 @@ function renderCall({ method, path, operation }: Call): string {
   return [
     `<article id="${idOf({ method, path, operation })}"><h3><span>${method}</span> ${escapeHtml(path)}</h3>`,
     `<p>${renderMarkup(summary)}${description === '' ? '' : ` ${renderMarkup(description)}`}</p>`,
-    fields.length > 0 ? renderTable(['Field', 'In', '', 'Type', ''], fields) : '',
+    fields.length > 0 ? renderTable(['Field', 'In', 'Needed', 'Type', 'Meaning'], fields) : '',
     bodies.length > 0 ? renderBody(bodies) : '',
     renderTable(
       ['Status', 'Meaning', 'Body'],
@@ -132,7 +132,7 @@ function renderSchema(schema: JsonSchema): string {
   if (properties.length === 0) return `<p>${renderType(schema)}</p>`
   const required = new Set((schema.required ?? []) as readonly string[])
   return renderTable(
-    ['Field', '', 'Type', ''],
+    ['Field', 'Needed', 'Type', 'Meaning'],
     properties.map(([name, one]) =>
       renderRow([
         `<code>${escapeHtml(name)}</code>`,
@@ -181,7 +181,7 @@ function renderRow(cells: readonly string[]): string {
 }
 
 function renderTable(head: readonly string[], rows: readonly string[]): string {
-  const cells = head.map((name) => `<th>${name}</th>`).join('')
+  const cells = head.map((name) => `<th scope="col">${name}</th>`).join('')
   return `<table><thead><tr>${cells}</tr></thead><tbody>${rows.join('')}</tbody></table>`
 }
 
@@ -202,17 +202,26 @@ function renderMarkup(text: string): string {
   return escapeHtml(text).replace(/`([^`]*)`/g, '<code>$1</code>')
 }
 
+const stylePath = '/docs/style.css'
+
 const style = `
-:root { color-scheme: light dark; --line: #8884; --soft: #8881 }
+:root { color-scheme: light dark; --text: #1b1f24; --soft: #57606a; --page: #fff; --panel: #f5f7f9;
+  --line: #c9d1d9; --link: #0550ae }
+@media (prefers-color-scheme: dark) { :root { --text: #e6edf3; --soft: #a5b0bb; --page: #0d1117;
+  --panel: #161b22; --line: #3d444d; --link: #79b8ff } }
 body { font: 16px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 75rem; padding: 1rem 2rem;
-  display: grid; grid-template-columns: 20rem minmax(0, 1fr); gap: 0 2rem }
-header { grid-column: 1 / -1 } nav { font-size: 85%; position: sticky; top: 0; align-self: start;
-  max-height: 100vh; overflow: auto } nav ul { list-style: none; padding: 0 } nav li li { margin: .2rem 0 }
+  display: grid; grid-template-columns: 20rem minmax(0, 1fr); gap: 0 2rem; overflow-wrap: anywhere;
+  background: var(--page); color: var(--text) }
+header { grid-column: 1 / -1 } a { color: var(--link) }
+nav { font-size: 85%; position: sticky; top: 0; align-self: start; max-height: 100vh; overflow: auto }
+nav ul { list-style: none; padding: 0 } nav a { display: inline-block; min-height: 24px; min-width: 24px }
 article { border-top: 1px solid var(--line); padding: 1rem 0 } h3 span { font-family: monospace }
-code { background: var(--soft); padding: 0 .2em } td { vertical-align: top; padding: .2rem .6rem .2rem 0 }
-th { text-align: left; font-weight: normal; opacity: .6 } table { border-collapse: collapse; font-size: 90% }
-tr { border-top: 1px solid var(--line) } td table tr { border: 0 }
-@media (max-width: 60rem) { body { display: block; padding: 1rem } nav { position: static } }`
+code { background: var(--panel); padding: 0 .2em } td { vertical-align: top; padding: .2rem .6rem .2rem 0 }
+th { text-align: left; font-weight: normal; color: var(--soft); padding-right: .6rem }
+table { border-collapse: collapse; font-size: 90% } tr { border-top: 1px solid var(--line) } td table tr { border: 0 }
+@media (max-width: 60rem) { body { display: block; padding: 1rem } nav { position: static; max-height: none }
+  table, tbody, tr, td { display: block } thead { display: none } td { padding: 0 } td table { margin-left: 1rem } }
+`
 
 export interface ApiDocsOptions {
   readonly version: string
@@ -222,7 +231,7 @@ export interface ApiDocsOptions {
 }
 
 /** The page loads nothing and runs nothing. */
-const pageHeaders = { 'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'" }
+const pageHeaders = { 'Content-Security-Policy': "default-src 'none'; style-src 'self'" }
 
 /** Where a browser at the root is sent. */
 const redirectTo = (path: string): BytesReply => ({
@@ -232,6 +241,11 @@ const redirectTo = (path: string): BytesReply => ({
   ),
   headers: { Location: path },
 })
+
+const styleSheet: BytesReply = {
+  bytes: Buffer.from(style),
+  contentType: 'text/css; charset=utf-8',
+}
 
 /** The answers by path, built when first requested. */
 export function createApiDocsPages(options: ApiDocsOptions): ReadonlyMap<string, () => BytesReply> {
@@ -254,5 +268,6 @@ export function createApiDocsPages(options: ApiDocsOptions): ReadonlyMap<string,
     ['/', () => home],
     ['/openapi.json', () => all().json],
     ['/docs', () => all().page],
+    [stylePath, () => styleSheet],
   ])
 }

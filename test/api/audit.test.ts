@@ -30,6 +30,8 @@ const ofEndpoints: Readonly<Record<string, string>> = {
   consent: 'consent.stored',
   consents: 'consents.read',
   decision: 'decision.read',
+  'decision-proof': 'decision.read',
+  journal: 'none: names, keys and hashes',
   decisions: 'decisions.searched',
   number: 'number.read',
   ebr: 'consent-record.stored',

@@ -10,6 +10,7 @@ import { listFileEndpoint } from '../../src/api/lists/list-file.js'
 import { listsEndpoint, rollbackEndpoint } from '../../src/api/lists/lists.js'
 import type { OpenApiDocument, Operation } from '../../src/api/openapi.js'
 import { numberEndpoint } from '../../src/api/records/number.js'
+import { openEvidenceRoutes } from '../../src/app/journal/open-evidence.js'
 import { createOptOuts } from '../../src/app/service.js'
 import { Center } from '../../src/edge/center.js'
 import { createEdgeDecisionsRoute } from '../../src/edge/edge-decisions-route.js'
@@ -77,6 +78,7 @@ function everyEndpoint() {
       ),
       createEdgeDecisionsRoute(storage),
       createSearchRoute({ search: async () => ({ decisions: [], completeUntil: 0 }) }),
+      ...openEvidenceRoutes({ settings: running.callgate.settings, storage, clock: systemClock }),
       ...permitRoutes(permits),
       ...warmupRoutes(warmup, { serviceCodes: new Set() }),
     ].map(({ endpoint }) => endpoint),
@@ -212,7 +214,9 @@ describe('/docs', () => {
     const response = await fetch(`${running.url}/docs`)
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
-    expect(page).not.toMatch(/<script|<img|<link|https?:\/\/|@import|url\(/)
+    expect(page.match(/<link[^>]*>/g)).toEqual(['<link rel="stylesheet" href="/docs/style.css">'])
+    const style = await (await fetch(`${running.url}/docs/style.css`)).text()
+    expect(page + style).not.toMatch(/<script|<img|https?:\/\/|@import|url\(|style=/)
   })
 
   it('shows every call', () => {
@@ -228,7 +232,7 @@ describe('/docs', () => {
   it('closes what it opens', () => {
     const open: string[] = []
     for (const [, slash, name = ''] of page.matchAll(/<(\/?)([a-z][a-z0-9]*)[^>]*>/g)) {
-      if (name === 'meta') continue
+      if (name === 'meta' || name === 'link') continue
       if (slash === '') open.push(name)
       else expect(open.pop()).toBe(name)
     }

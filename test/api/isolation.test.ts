@@ -616,6 +616,17 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     theirs: status(404),
     mine: holding('"id"'),
   },
+  'decision-proof': {
+    ask: () => ({ path: `/v1/decisions/${mine.decision}/proof` }),
+    theirs: status(404),
+    // It may not be signed yet.
+    mine: (answer) => expect([200, 503]).toContain(answer.status),
+  },
+  journal: {
+    ask: () => ({ path: '/v1/journal' }),
+    theirs: holding('"checkpoint":"callgate/journal/'),
+    mine: holding('"checkpoint":"callgate/journal/'),
+  },
   outcome: {
     ask: () => ({ path: `/v1/decisions/${mine.decision}/outcome`, json: { state: 'answered' } }),
     theirs: async (answer) => {

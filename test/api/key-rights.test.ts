@@ -236,6 +236,12 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
   'predial-post': { needs: decide, ask: { path: '/v1/predial', form: { number, kind: 'manual' } } },
   decisions: { needs: decide, ask: { path: '/v1/decisions', query: { number } } },
   decision: { needs: decide, status: 404, ask: { path: '/v1/decisions/unknown' } },
+  'decision-proof': {
+    needs: decide,
+    status: 404,
+    ask: { path: '/v1/decisions/unknown/proof' },
+  },
+  journal: { needs: decide, ask: { path: '/v1/journal' } },
   outcome: [
     {
       needs: decide,

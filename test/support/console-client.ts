@@ -17,7 +17,7 @@ export interface ConsoleClient {
   post(path: string, form: Readonly<Record<string, string>>): Promise<ConsolePage>
 }
 
-const sameOrigin = { 'sec-fetch-site': 'same-origin' }
+export const sameOrigin = { 'sec-fetch-site': 'same-origin' }
 
 export async function openConsoleClient(
   { url }: Pick<TestCallgate, 'url'>,

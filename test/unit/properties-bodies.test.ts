@@ -157,7 +157,7 @@ async function settled(body: Buffer, contentType: string): Promise<Pairs | 'refu
     throw new Error('neither read nor refused')
   })
   try {
-    return await Promise.race([parseMultipart(body, contentType, 100), silence])
+    return await Promise.race([parseMultipart(body, contentType, { maxFields: 100 }), silence])
   } catch (error) {
     if (error instanceof AppError && error.kind === 'invalid-request') return 'refused'
     throw error

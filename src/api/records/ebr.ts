@@ -5,10 +5,14 @@
  */
 
 import { z } from 'zod'
-import type { EbrRecordsRequest, ListedEbrRecord } from '../../domain/consent-records.js'
+import type {
+  EbrRecordsRequest,
+  EndedEbrRecords,
+  ListedEbrRecord,
+} from '../../domain/consent-records.js'
 import type { Reply, ReplyContext } from '../endpoint.js'
 import { defineEndpoint, type RequiredRight, singleScope } from '../endpoint.js'
-import { fields, optionalId, phoneList } from '../fields.js'
+import { fields, optionalId, optionalText, phoneList } from '../fields.js'
 import { createWarningHeaders, warningReplyHeader } from '../warnings.js'
 import type { EbrWireRecord } from './ebr-record.js'
 import { countRecordNumbers, pickRecords, recordFields } from './ebr-record.js'
@@ -23,11 +27,13 @@ const removal = fields({
   phoneList: phoneList({ max: 10_000 }).describe('Numbers of 10 digits separated by commas'),
   projId: optionalId.describe('Project of the records; the Master Project when absent'),
   campaignId: optionalId.describe('Implies its project'),
+  reason: optionalText(200).describe('Why they are ended; kept in the audit table'),
 }).transform(
-  ({ phoneList: numbers, projId, campaignId }): EbrRecordsRequest => ({
+  ({ phoneList: numbers, projId, campaignId, reason }): EndedEbrRecords => ({
     numbers,
     projectId: projId,
     campaignId,
+    reason,
   }),
 )
 
@@ -112,7 +118,7 @@ export const ebrGet = defineEndpoint<EbrGetRequest, EbrGetResponse>({
 })
 
 /** Extension: ends records; they are kept as evidence. */
-export const ebrRemove = defineEndpoint<EbrRecordsRequest, RemovedRecordCount>({
+export const ebrRemove = defineEndpoint<EndedEbrRecords, RemovedRecordCount>({
   name: 'ebr-remove',
   summary: 'Extension: ends the records of some numbers.',
   spec: 'Existing business relationship and consent',

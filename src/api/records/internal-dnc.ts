@@ -9,7 +9,7 @@ import {
   singleScope,
   type WireRequest,
 } from '../endpoint.js'
-import { fields, optionalFlag, optionalId, phoneList } from '../fields.js'
+import { fields, optionalFlag, optionalId, optionalText, phoneList } from '../fields.js'
 
 const actions = ['add', 'remove', 'status', 'count'] as const
 type InternalDncAction = (typeof actions)[number]
@@ -23,6 +23,8 @@ export interface InternalDncRequest {
   readonly campaignId?: string | undefined
   /** Only used for `add`. */
   readonly ignoreInvalid: boolean
+  /** Only used for `remove`. */
+  readonly reason?: string | undefined
 }
 
 /** Days are `YYYY-MM-DD`. */
@@ -62,6 +64,9 @@ const request = fields({
   projId: optionalId.describe('Project of the list; the Master Project when absent'),
   campaignId: optionalId.describe('Implies its project'),
   ignoreInvalid: optionalFlag,
+  reason: optionalText(200).describe(
+    'Extension: why the numbers are removed; kept in the audit table',
+  ),
 }).transform(async (wire, context): Promise<InternalDncRequest> => {
   const isCount = wire.actionType === 'count'
   const parsed = isCount ? undefined : await numbers.safeParseAsync(wire.phoneList)
@@ -75,6 +80,7 @@ const request = fields({
     projectId: wire.projId,
     campaignId: wire.campaignId,
     ignoreInvalid: wire.ignoreInvalid,
+    reason: wire.reason,
   }
 })
 

@@ -1,6 +1,7 @@
 /** `callgate rules ...`: the calling rules in force in a region on a day, and how they differ from others. */
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
+import type { Configuration } from '../../app/configuration.js'
 import { readConfiguration } from '../../app/read-configuration.js'
 import {
   compareRegions,
@@ -147,6 +148,10 @@ function readSources(command: Command): RuleSources {
     const list = problems.map((problem) => `\n  - ${problem}`).join('')
     throw new CommandFailure(`${problems.length} mistake(s):${list}`, 2)
   }
+  return toRuleSources(configuration)
+}
+
+export function toRuleSources(configuration: Configuration): RuleSources {
   const rules = new CallingRules(configuration.rules)
   const { proclaimedDays, emergencies } = configuration.settings.callingHours
   return {

@@ -2,6 +2,7 @@
 
 import type { Route } from '../../api/route.js'
 import type { Callgate } from '../../app/callgate.js'
+import { openEvidenceRoutes } from '../../app/journal/open-evidence.js'
 import { openSearchRoute } from '../../app/journal/open-search.js'
 import { createListFileRoute } from '../../app/lists/list-file-route.js'
 import { createListsRoutes } from '../../app/lists/lists-routes.js'
@@ -152,6 +153,7 @@ function listRoutes(callgate: Callgate, serviceCodes: ReadonlySet<string>): read
       storage: callgate.storage,
       clock: runtime.clock,
     }),
+    ...openEvidenceRoutes({ settings, storage: callgate.storage, clock: runtime.clock }),
     createNumberRoute(createNumberPageDeps(callgate)),
     ...permitRoutes(callgate.permits),
     createListFileRoute(callgate),
@@ -168,7 +170,7 @@ function listRoutes(callgate: Callgate, serviceCodes: ReadonlySet<string>): read
 
 /** Its files are loaded when somebody asks for a page. */
 function createConsoleHandler(
-  { settings, storage, keys, expiryClock, runtime }: Callgate,
+  { settings, storage, keys, expiryClock, runtime, data }: Callgate,
   routes: readonly Route[],
   deps: RouteHandlerDeps,
 ): ConsoleHandler | undefined {
@@ -179,7 +181,12 @@ function createConsoleHandler(
     const { randomBytes, clock, log: logger } = runtime
     const sessions = new Sessions({ storage, keys, clock: expiryClock, randomBytes })
     const { publicUrl } = settings.console
-    return await createConsole({ routes, deps, sessions, publicUrl, clock, logger })
+    const getSandboxLines = () =>
+      new Map([...data.sandbox.file.lines].map(([line, { about }]) => [line, about]))
+    return await createConsole({
+      ...{ routes, deps, sessions, publicUrl, clock, logger },
+      getSandboxLines,
+    })
   }
   return async (request, response, next) => {
     opened ??= open()

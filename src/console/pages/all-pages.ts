@@ -1,6 +1,9 @@
 /** All pages, in the order of the navigation. */
 import type { Page } from '../pages.js'
+import { consentPages } from './consents.js'
 import { listsPages } from './lists.js'
+import { numberPages } from './number.js'
+import { optOutPages } from './opt-outs.js'
 import { projectsPages } from './projects.js'
 import { rulesPages } from './rules.js'
 import { searchPages } from './search.js'
@@ -10,6 +13,9 @@ import { whyPages } from './why.js'
 export const allPages: readonly Page[] = [
   ...searchPages,
   ...whyPages,
+  ...numberPages,
+  ...optOutPages,
+  ...consentPages,
   ...listsPages,
   ...rulesPages,
   ...projectsPages,

@@ -7,7 +7,7 @@ import {
 } from '../../api/lists/lists.js'
 import { isOperator, sandboxAccountId } from '../../domain/caller.js'
 import { AppError } from '../../errors.js'
-import { formatCount, renderInstant, renderTerms } from '../format.js'
+import { formatInteger, renderInstant, renderTerms } from '../format.js'
 import { Form } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
 import { renderFormToken } from '../layout.js'
@@ -58,7 +58,7 @@ function renderTable(
   )}</tbody></table></div>`
 }
 
-const formatEntries = ({ entries }: DataRow) => (entries === null ? '' : formatCount(entries))
+const formatEntries = ({ entries }: DataRow) => (entries === null ? '' : formatInteger(entries))
 
 function renderState({ state }: DataRow): Html {
   const [sign, text, look] = stateTexts[state]
@@ -111,7 +111,7 @@ function renderVersions(versions: Versions): Html {
 <thead><tr><th scope="col">Version</th><th scope="col">State</th><th scope="col">Entries</th><th scope="col">As of</th><th scope="col">Imported</th><th scope="col">By</th><th scope="col">From</th></tr></thead>
 <tbody>${versions.map(
     ({ version, inUse, entries, asOf, importedAt, importedBy, feed }) => html`<tr>
-<th scope="row"><code>${version}</code></th><td>${inUse ? html`<b>in use</b>` : 'kept'}</td><td class="number">${formatCount(entries)}</td>
+<th scope="row"><code>${version}</code></th><td>${inUse ? html`<b>in use</b>` : 'kept'}</td><td class="number">${formatInteger(entries)}</td>
 <td>${renderInstant(asOf)}</td><td>${renderInstant(importedAt)}</td><td>${importedBy ?? 'not recorded'}</td><td>import ${feed}</td></tr>`,
   )}</tbody></table></div>`
 }
@@ -127,7 +127,7 @@ function renderRollback(
   return html`<section aria-labelledby="rollback"><h2 id="rollback">Go back to an earlier version</h2>
 <p>It is checked completely first. The version that it replaces is kept, so this can be undone.</p>
 <form method="post" action="${pathOf(parameters.name ?? '')}">${renderFormToken(formToken)}
-${fields.field({ name: 'version', label: 'Version', choices: kept.map(({ version, asOf, entries }) => [version, `${version}, as of ${asOf.slice(0, 10)}, ${formatCount(entries)} entries`] as const) })}
+${fields.field({ name: 'version', label: 'Version', choices: kept.map(({ version, asOf, entries }) => [version, `${version}, as of ${asOf.slice(0, 10)}, ${formatInteger(entries)} entries`] as const) })}
 ${fields.field({ name: 'reason', label: 'Why', required: true, hint: 'For the audit table' })}
 <p class="field"><button>Go back</button></p></form></section>`
 }

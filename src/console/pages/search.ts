@@ -4,7 +4,7 @@ import type { DecisionRecordBody } from '../../api/gate/decision-body.js'
 import { searchDecisionsEndpoint, vias } from '../../api/gate/decision-search.js'
 import { callKinds, reasonTexts } from '../../domain/decision.js'
 import { AppError } from '../../errors.js'
-import { formatNumber, kindNames, renderInstant, renderVerdict } from '../format.js'
+import { formatNumber, kindNames, renderInstant, renderTable, renderVerdict } from '../format.js'
 import { Form, type FormValues } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
 import { renderFormToken } from '../layout.js'
@@ -43,7 +43,7 @@ async function showSearch(request: PageRequest): Promise<PageAnswer> {
     })
     if ('pages' in page) throw new Error('the search was to answer as JSON')
     const body = html`${renderForm(request, filter)}
-${renderDecisions(page.decisions, 'The decisions that were found, newest first')}
+${renderDecisions(page.decisions)}
 ${renderPaging(request, { sealed: sealed ?? request.addresses.seal('{}'), nextCursor: page.nextCursor })}
 <p class="note">${page.searchedBackTo ? html`Searched back to ${renderInstant(page.searchedBackTo)}; there may be older ones. ` : nothing}Nothing recorded before ${renderInstant(page.completeUntil)} is missing.${page.removedBefore ? html` Decisions from before ${renderInstant(page.removedBefore)} were removed.` : nothing}</p>`
     return { title: 'Search', body }
@@ -84,23 +84,20 @@ ${form.field({ name: 'key', label: 'Key' })}
 </form>`
 }
 
-type ShownDecision = Pick<
-  DecisionRecordBody,
-  'id' | 'decidedAt' | 'decision' | 'reason' | 'message' | 'callKind' | 'projectId'
-> & { readonly number?: string }
-
-/** A table of decisions, each with a link to why it fell so. */
-export function renderDecisions(decisions: readonly ShownDecision[], caption: string): Html {
+function renderDecisions(decisions: readonly DecisionRecordBody[]): Html {
   if (decisions.length === 0) return html`<p class="empty">No decision was found.</p>`
-  return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table>
-<caption>${caption}</caption>
-<thead><tr><th scope="col">When</th><th scope="col">Verdict</th><th scope="col">Number</th><th scope="col">Reason</th><th scope="col">Kind</th><th scope="col">Project</th></tr></thead>
-<tbody>${decisions.map(
-    ({ id, decidedAt, decision, number, reason, message, callKind, projectId }) => html`<tr>
-<th scope="row"><a href="/console/decisions/${id}">${renderInstant(decidedAt)}</a></th>
-<td>${renderVerdict(decision)}</td><td>${number === undefined ? nothing : html`<span class="number">${formatNumber(number)}</span>`}</td>
-<td><b>${reason}</b><br>${message}</td><td>${kindNames[callKind] ?? callKind}</td><td>${projectId ?? nothing}</td></tr>`,
-  )}</tbody></table></div>`
+  const head = ['When', 'Verdict', 'Number', 'Reason', 'Kind', 'Project']
+  const rows = decisions.map(
+    ({ id, decidedAt, decision, number, reason, message, callKind, projectId }) => [
+      html`<a href="/console/decisions/${id}">${renderInstant(decidedAt)}</a>`,
+      renderVerdict(decision),
+      html`<span class="number">${formatNumber(number)}</span>`,
+      html`<b>${reason}</b><br>${message}`,
+      kindNames[callKind] ?? callKind,
+      projectId,
+    ],
+  )
+  return renderTable('The decisions that were found, newest first', head, rows)
 }
 
 function renderPaging(

@@ -1,6 +1,6 @@
 /** Status: what state the server is in, and by which settings. */
 import { type StatusBody, statusEndpoint } from '../../api/accounts/status.js'
-import { formatCount, renderInstant, renderTerms } from '../format.js'
+import { formatInteger, renderInstant, renderTerms } from '../format.js'
 import { type Html, html, nothing } from '../html.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
 
@@ -73,7 +73,7 @@ function renderServers(servers: StatusBody['servers']): Html {
         copiedRecords,
         copiedUntil,
       }) => html`<tr><th scope="row"><code>${journal}</code></th>
-<td>${account === null ? 'server' : `edge of account ${account}`}</td><td>${whenOrNever(lastSeenAt)}</td><td class="number">${formatCount(copiedRecords)}</td><td>${whenOrNever(copiedUntil)}</td></tr>`,
+<td>${account === null ? 'server' : `edge of account ${account}`}</td><td>${whenOrNever(lastSeenAt)}</td><td class="number">${formatInteger(copiedRecords)}</td><td>${whenOrNever(copiedUntil)}</td></tr>`,
     ),
   )
 }

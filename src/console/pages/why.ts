@@ -15,6 +15,7 @@ import { Form } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
 import { renderFormToken } from '../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
+import { numberPath } from './number.js'
 
 type Finding = DecisionRecordBody['findings'][number]
 
@@ -93,11 +94,11 @@ ${renderDisclosures(decision)}
 ${renderAskAgain(request, decision)}`
 }
 
-function describeCall(decision: DecisionRecordBody, { addresses }: PageRequest): Html {
+function describeCall(decision: DecisionRecordBody, request: PageRequest): Html {
   const { callKind, purpose, number, decidedAt, projectId, erased } = decision
   const isNumber = /^\d{10}$/.test(number)
   const shown = isNumber
-    ? html`<a href="/console/numbers/${addresses.seal(number)}">${formatNumber(number)}</a>`
+    ? html`<a href="${numberPath(request, number)}">${formatNumber(number)}</a>`
     : number || 'what is not a telephone number'
   return html`${article(kindNames[callKind] ?? callKind)} to ${erased ? 'a number that was erased' : shown} on ${renderInstant(decidedAt)}, for ${purpose ?? 'telemarketing'}, project ${projectId ?? 'of the account (Master Project)'}.`
 }

@@ -9,12 +9,12 @@ const chunkBytes = 2 * 1024
 
 /**
  * Names and values in order. Throws an `invalid-request` refusal for a body that is not well
- * formed, holds a file, or has more than `maxFields` parts.
+ * formed, holds a file, unless files are to be read as text, or has more than `maxFields` parts.
  */
 export function parseMultipart(
   body: Buffer,
   contentType: string,
-  maxFields: number,
+  { maxFields, readsFiles = false }: MultipartOptions,
 ): Promise<readonly (readonly [string, string])[]> {
   return new Promise((resolve, reject) => {
     const parser = openParser(body, contentType, maxFields)
@@ -25,11 +25,17 @@ export function parseMultipart(
     }
     if (!parser) return refuse('', malformedBodyRule)
     const found: (readonly [string, string])[] = []
+    const collect = (name: string, file: Readable) => {
+      const parts: Buffer[] = []
+      file.on('data', (part: Buffer) => parts.push(part))
+      file.on('end', () => found.push([name, Buffer.concat(parts).toString('utf8')]))
+    }
     parser.on('field', (name: string | undefined, value: string, nameCut: boolean) => {
       if (name === undefined || nameCut) refuse('', 'a part of the body has no usable name')
       else found.push([name, value])
     })
     parser.on('file', (name, file) => {
+      if (readsFiles && name !== undefined) return collect(name, file)
       file.on('error', () => undefined).resume()
       refuse(name ?? '', 'is a file; fields must be plain text')
     })
@@ -38,6 +44,11 @@ export function parseMultipart(
     parser.on('finish', () => resolve(found))
     chunks.pipe(parser)
   })
+}
+
+interface MultipartOptions {
+  readonly maxFields: number
+  readonly readsFiles?: boolean
 }
 
 /** Of the first part of a body: the parts that are complete in it, as a body of their own. */
@@ -53,7 +64,12 @@ const malformedBodyRule = 'the body is not well-formed multipart/form-data'
 
 /** `undefined` for a content type it cannot read, such as one without a boundary. */
 function openParser(body: Buffer, contentType: string, maxFields: number) {
-  const limits = { parts: maxFields, fieldSize: body.length + 1, headerSize: 4096 }
+  const limits = {
+    parts: maxFields,
+    fieldSize: body.length + 1,
+    fileSize: body.length + 1,
+    headerSize: 4096,
+  }
   try {
     return new Busboy({ headers: { 'content-type': contentType }, limits })
   } catch {

@@ -204,7 +204,7 @@ export async function parseForm(
   const pairs =
     form === 'form'
       ? urlencodedPairs(decodeUtf8(body))
-      : await parseMultipart(body, contentType, maxFields)
+      : await parseMultipart(body, contentType, { maxFields })
   await forEachInSlices(pairs, ([name, value]) => found.add(name, value))
   return collectFields(found.pairs(), repeats)
 }

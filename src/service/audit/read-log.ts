@@ -27,10 +27,7 @@ interface PersonalRead {
  * To be awaited before the answer leaves, which must not if it rejects. One row for each request, however many records it
  * gives. Rejects with `not-available` if the row cannot be stored.
  */
-export type RecordRead = (
-  caller: Requester,
-  read: PersonalRead,
-) => Promise<void>
+export type RecordRead = (caller: Requester, read: PersonalRead) => Promise<void>
 
 export function createReadLog(
   storage: Pick<ThreadDatabase, 'db' | 'author' | 'retryWhileLocked'>,

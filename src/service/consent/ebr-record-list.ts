@@ -8,6 +8,7 @@ import type { ChangeObserver } from '../../domain/change-notifier.js'
 import type {
   ConfirmedCall,
   EbrRecordsRequest,
+  EndedEbrRecords,
   ListedEbrRecord,
 } from '../../domain/consent-records.js'
 import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js'
@@ -73,7 +74,7 @@ export class EbrRecordList {
    * Ends the records in force for the numbers; they are kept as evidence. Resolves to their count once
    * the change is on disk and announced.
    */
-  async remove(caller: Caller, request: EbrRecordsRequest): Promise<number> {
+  async remove(caller: Caller, request: EndedEbrRecords): Promise<number> {
     const { accountId } = caller
     const { storage, projects, changes, viewOf, changeHead } = this.#options
     const scope = await requireScope(projects, accountId, request)
@@ -99,6 +100,7 @@ export class EbrRecordList {
         action: 'consent-record.removed',
         subject: nameNumbers(numbers, { kind: 'consent-records', id: ebrProject }),
         after: { project: ebrProject, numbers: numbers.length, removed: ids.length },
+        reason: request.reason,
         at: change.storedAt,
       })
       return ids.length

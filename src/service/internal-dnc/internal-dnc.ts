@@ -197,7 +197,10 @@ export class InternalDnc implements InternalDncEntrySource {
    * `forbidden` for role Agent unless the account allows it, and for a key limited to projects if the
    * list belongs to another project.
    */
-  async remove(caller: Caller, request: InternalDncNumbers): Promise<void> {
+  async remove(
+    caller: Caller,
+    { reason, ...request }: InternalDncNumbers & { readonly reason?: string | undefined },
+  ): Promise<void> {
     await this.#refuseAgent(caller)
     const scope = await this.#resolveScope(caller, request)
     const numbers = await readNumbers({ ...request, ignoreInvalid: true })
@@ -207,7 +210,7 @@ export class InternalDnc implements InternalDncEntrySource {
       requireListAccess(caller, write.owner.projectCode)
       const changed = await markRemoved(transaction, write, { numbers, fixed })
       if (changed === 0) return undefined
-      return { changed, action: 'opt-out.removed', after: { removed: changed } }
+      return { changed, action: 'opt-out.removed', after: { removed: changed }, reason }
     })
     await notifyNumbersChanged(this.#options.changes, caller.accountId, numbers)
   }
@@ -346,6 +349,7 @@ export class InternalDnc implements InternalDncEntrySource {
         action: done.action,
         subject: nameNumbers(numbers, place),
         after: { list: internalDncList, numbers: numbers.length, ...done.after },
+        reason: done.reason,
         at: change.storedAt,
       })
       return change
@@ -386,6 +390,7 @@ interface ListChange {
   readonly changed: number
   readonly action: string
   readonly after: object
+  readonly reason?: string | undefined
 }
 
 interface ListWrite {

@@ -77,14 +77,14 @@ it('each thread of a server loads what it uses', async () => {
   })
   expect(reply.status).toBe(200)
   const bounds: Readonly<Record<string, number>> = {
-    // 32 for the search, the signed tree of the journal and its receipts, who keeps its heads, and who did what. 10 for the
+    // 34 for the search, the signed tree of the journal, its receipts and proofs, who keeps its heads, and who did what. 10 for the
     // sessions of the console, and what its pages ask: rules, lists, projects and the state; what answers is loaded when asked.
-    'main.js': 470,
+    'main.js': 471,
     'storage/sqlite-store.js': 9,
     'gate/journal/segment-writer.js': 12,
     'gate/journal/index-writer.js': 29,
     // 4 for the routes of rules and lists, which read files and compute for tens of milliseconds.
-    'app/service-thread.js': 238,
+    'app/service-thread.js': 240,
   }
   await expect
     .poll(() =>

@@ -6,7 +6,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { getListsFolder } from '../../../src/app/data-folders.js'
 import { importList } from '../../../src/data/number-list/import/list-import.js'
 import { systemClock } from '../../../src/runtime/runtime.js'
-import { expectSound, openBrowser, openVisitor, signIn } from '../../support/browser.js'
+import {
+  expectSound,
+  openBrowser,
+  openVisitor,
+  signIn,
+  type Visitor,
+} from '../../support/browser.js'
+import { shortOrLong } from '../../support/long.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../../support/test-callgate.js'
 
 let running: TestCallgate
@@ -27,6 +34,13 @@ afterAll(() => running.end())
 const listPages = () => [
   '/search',
   `/decisions/${decisionId}`,
+  '/numbers',
+  '/opt-outs',
+  '/opt-outs/many',
+  '/opt-outs/end',
+  '/consents',
+  '/consents/many',
+  '/consents/end',
   '/rules',
   '/rules?region=PA&kind=ai&date=2026-12-25&compareDate=2025-09-01',
 ]
@@ -51,6 +65,28 @@ async function addList({ callgate, dataDir }: TestCallgate): Promise<void> {
   }
 }
 
+/** Pages that only a form leads to. */
+async function openByForm({ page }: Visitor, check: () => Promise<void>): Promise<void> {
+  await page.goto(`${running.url}/console/numbers`)
+  await page.getByLabel('Number').fill('2125550100')
+  await page.getByRole('button', { name: 'Show' }).click()
+  await page.getByRole('heading', { name: 'Number (212) 555-0100' }).waitFor()
+  await check()
+  await page.goto(`${running.url}/console/opt-outs/many`)
+  await page.getByLabel('Numbers').fill('2125550120\n2125550121\nno number 1')
+  await page.getByRole('button', { name: 'Look at them' }).click()
+  await page.getByRole('button', { name: 'Add 2 opt-outs' }).waitFor()
+  await check()
+  await page.goto(`${running.url}/console/consents`)
+  await page.getByLabel('Number').fill('12')
+  await page.getByLabel('Given (UTC)').fill('2026-11-20T10:00')
+  await page.getByLabel('Seller').fill('Example')
+  await page.getByLabel('Wording').fill('I agree')
+  await page.getByRole('button', { name: 'Add' }).click()
+  await page.getByRole('alert').waitFor()
+  await check()
+}
+
 describe.each([
   { width: 1280, dark: false },
   { width: 1280, dark: true },
@@ -59,13 +95,16 @@ describe.each([
 ])('at $width px, dark: $dark', (options) => {
   it('has no page with a finding', async () => {
     const visitor = await openVisitor(browser, options)
-    await visitor.page.goto(`${running.url}/console/sign-in`)
-    await expectSound(visitor)
+    for (const path of ['/sign-in', '/try', '/try/2125550106']) {
+      await visitor.page.goto(`${running.url}/console${path}`)
+      await expectSound(visitor)
+    }
     await signIn(visitor.page, running.url, running.keys.sandbox)
     for (const path of listPages()) {
       await visitor.page.goto(`${running.url}/console${path}`)
       await expectSound(visitor)
     }
+    await openByForm(visitor, () => expectSound(visitor))
     await visitor.context.close()
   })
 
@@ -78,6 +117,23 @@ describe.each([
     }
     await visitor.context.close()
   })
+})
+
+it.each([
+  { width: 1280, dark: true },
+  { width: 320, dark: false },
+])('describes the API without a finding at $width px, dark: $dark', async (options) => {
+  const visitor = await openVisitor(browser, options)
+  await visitor.page.goto(`${running.url}/docs`)
+  const isNarrow = await visitor.page.evaluate('document.documentElement.scrollWidth <= innerWidth')
+  expect(isNarrow).toBe(true)
+  // All of its thousands of cells take half a minute.
+  const first = shortOrLong(1, Number.MAX_SAFE_INTEGER)
+  await visitor.page.evaluate(
+    `document.querySelectorAll('article:nth-of-type(n+${first + 1}), nav li li:nth-of-type(n+9)').forEach((one) => one.remove())`,
+  )
+  await expectSound(visitor)
+  await visitor.context.close()
 })
 
 it('finds a call without script and says why it was blocked', async () => {
@@ -120,5 +176,49 @@ it('shows the week of a state without script', async () => {
   await page.getByRole('button', { name: 'Show' }).click()
   await page.getByRole('heading', { name: 'Florida, US: the week of' }).waitFor()
   expect(await page.locator('svg.bar').count()).toBe(7)
+  await context.close()
+})
+
+it('adds an opt-out by keyboard alone, and reads a refusal first', async () => {
+  const { page, context } = await openVisitor(browser)
+  await signIn(page, running.url, running.keys.sandbox)
+  await page.goto(`${running.url}/console/opt-outs`)
+  const tabTo = async (name: string) => {
+    for (let presses = 0; presses < 60; presses += 1) {
+      await page.keyboard.press('Tab')
+      if (
+        (await page.evaluate(
+          'document.activeElement.name || document.activeElement.textContent',
+        )) === name
+      )
+        return
+    }
+    throw new Error(`${name} is not reached by the Tab key`)
+  }
+  await tabTo('number')
+  await page.keyboard.type('12')
+  await page.keyboard.press('Enter')
+  await page.getByRole('alert').waitFor()
+  expect(await page.evaluate('document.activeElement.className')).toBe('refusal')
+  await tabTo('number')
+  await page.keyboard.press('Control+A')
+  await page.keyboard.type('2125550140')
+  await page.keyboard.press('Enter')
+  await page.getByRole('status').waitFor()
+  expect(await page.getByRole('status').textContent()).toContain('has opted out')
+  await context.close()
+})
+
+it('imports a file of opt-outs without script', async () => {
+  const { page, context } = await openVisitor(browser, { script: false })
+  await signIn(page, running.url, running.keys.sandbox)
+  await page.goto(`${running.url}/console/opt-outs/many`)
+  const buffer = Buffer.from('name;phone\nAnn;(212) 555-0151\nBob;12\n')
+  await page
+    .getByLabel('Or a file')
+    .setInputFiles({ name: 'list.csv', mimeType: 'text/csv', buffer })
+  await page.getByRole('button', { name: 'Look at them' }).click()
+  await page.getByRole('button', { name: 'Add 1 opt-out' }).click()
+  expect(await page.getByRole('status').textContent()).toContain('Added: 1 number.')
   await context.close()
 })

@@ -76,6 +76,7 @@ const longest: Readonly<Record<string, readonly LongRequest[]>> = {
   // What the main thread alone knows.
   status: [{ isShort: true }],
   rules: [{ query: { region: 'ON', kind: 'ai', compareDate: '2020-01-01' } }],
+  journal: [{}],
   number: [{ query: {} }],
   'ebr-remove': [{ form: { phoneList: text(10_000) } }],
   'enhanced-rnd-post': [{ json: dated }],

@@ -1,0 +1,223 @@
+/** Opt-outs: add one, add many after a look at them, and end them with a reason. */
+import { optOutEndpoint } from '../../api/gate/call-events.js'
+import { internalDncPost } from '../../api/records/internal-dnc.js'
+import { optOutChannels } from '../../domain/consent-records.js'
+import { invalidRequest } from '../../errors.js'
+import { formatCount, formatNumber, renderTable } from '../format.js'
+import { Form } from '../forms.js'
+import { type Html, html, nothing } from '../html.js'
+import { renderFormToken } from '../layout.js'
+import type { Page, PageAnswer, PageRequest } from '../pages.js'
+import { parsePastedTable } from '../pasted-table.js'
+import { numberPath } from './number.js'
+
+const maxNumbers = 10_000
+/** Of those that are refused; the rest is counted. */
+const maxShownRejects = 200
+
+const sections = html`<nav class="sections" aria-label="Opt-outs"><ul>
+<li><a href="/console/opt-outs">Add one</a></li>
+<li><a href="/console/opt-outs/many">Add many</a></li>
+<li><a href="/console/opt-outs/end">End</a></li></ul></nav>`
+
+async function showOne({ form, formToken, refusal }: PageRequest): Promise<PageAnswer> {
+  const fields = new Form(form, refusal)
+  const body = html`${sections}
+<p>The number goes on the internal do-not-call lists at once. From then on no call to it is allowed.</p>
+<form method="post" action="/console/opt-outs">${renderFormToken(formToken)}
+${fields.field({ name: 'number', label: 'Number', type: 'tel', hint: 'Ten digits', required: true })}
+${fields.field({ name: 'channel', label: 'How it came in', choices: optOutChannels.filter((one) => one !== 'import').map((one) => [one, channelNames[one] ?? one] as const) })}
+${fields.field({ name: 'said', label: 'What the person said', hint: 'In their words, if known' })}
+${fields.field({ name: 'goods', label: 'What the call was about', hint: 'Good or service' })}
+${fields.field({
+  name: 'scope',
+  label: 'It holds for',
+  choices: [
+    ['everything', 'all projects of the account'],
+    ['project', 'the project alone, if it calls for a legal entity of its own'],
+  ],
+})}
+${fields.field({ name: 'projectId', label: 'Project', hint: 'Master Project if empty' })}
+${fields.field({
+  name: 'receipt',
+  label: 'Receipt for the person',
+  choices: [
+    ['', 'no'],
+    ['yes', 'yes, signed by the journal'],
+  ],
+})}
+<button>Add</button></form>`
+  return { title: 'Opt-outs', body }
+}
+
+const channelNames: Readonly<Record<string, string>> = {
+  'call-voice': 'said in a call',
+  'call-key': 'by a key in a call',
+  text: 'by text message',
+  web: 'on a web page',
+  voicemail: 'by voicemail',
+  email: 'by e-mail',
+  agent: 'told an agent',
+}
+
+/** Without punctuation, and without the country code. */
+const toDigits = (text: string) => text.replace(/[\s().\-+]/g, '').replace(/^1(?=\d{10}$)/, '')
+
+async function addOne(request: PageRequest): Promise<PageAnswer> {
+  const { api, caller, form } = request
+  const { number = '', receipt, ...given } = form
+  const texts = Object.fromEntries(
+    (['channel', 'said', 'goods', 'scope', 'projectId'] as const).flatMap((name) =>
+      given[name] ? [[name, given[name]]] : [],
+    ),
+  )
+  const answer = await api.call(caller, optOutEndpoint, {
+    body: {
+      ...texts,
+      number: toDigits(number),
+      source: 'console',
+      ...(receipt && { receipt: true }),
+    },
+  })
+  const shown = formatNumber(toDigits(number))
+  const done = `${shown} has opted out ${answer.scope === 'everything' ? 'of all calls' : 'of the calls of this project'}.`
+  if (!receipt) return { goTo: '/console/opt-outs', done }
+  const body = html`<p class="done" role="status">${done}</p>
+${answer.receipt ? html`<p>Give this receipt to the person. Anybody can check it with <code>callgate evidence check</code>.</p><pre>${answer.receipt}</pre>` : html`<p>The receipt could not be recorded; the opt-out holds all the same.</p>`}
+<p><a href="${numberPath(request, toDigits(number))}">All about ${shown}</a></p>`
+  return { title: 'Opt-out recorded', body }
+}
+
+async function showMany({ form, formToken, refusal }: PageRequest): Promise<PageAnswer> {
+  const fields = new Form(form, refusal)
+  const body = html`${sections}
+<p>Paste up to ${maxNumbers.toLocaleString('en')} numbers, one per line, or choose a CSV file: of each row the first cell with a number counts. You see what will be done before it is done.</p>
+<form method="post" action="/console/opt-outs/many" enctype="multipart/form-data">${renderFormToken(formToken)}
+${fields.field({ name: 'phoneList', label: 'Numbers', type: 'textarea' })}
+${fields.field({ name: 'file', label: 'Or a file', type: 'file' })}
+${fields.field({ name: 'projId', label: 'Project', hint: 'Master Project if empty' })}
+<button>Look at them</button></form>`
+  return { title: 'Add many opt-outs', body }
+}
+
+interface SortedNumbers {
+  readonly numbers: readonly string[]
+  readonly rejects: readonly (readonly [line: number, text: string, why: string])[]
+}
+
+/** A heading is not a reject. */
+async function sortNumbers(text: string): Promise<SortedNumbers> {
+  const numbers = new Set<string>()
+  const rejects: (readonly [number, string, string])[] = []
+  const rows = await parsePastedTable(text, { field: 'phoneList', maxRows: maxNumbers })
+  for (const [index, { line, cells }] of rows.entries()) {
+    const cell = cells.find((one) => /^[\d\s().\-+]{7,}$/.test(one))
+    const digits = toDigits(cell ?? '')
+    if (numbers.has(digits)) rejects.push([line, cell ?? '', 'is here twice; it is added once'])
+    else if (/^\d{10}$/.test(digits)) numbers.add(digits)
+    else if (index > 0 || cell !== undefined || cells.some((one) => /\d/.test(one))) {
+      rejects.push([line, cells.join(', '), 'has no number of ten digits'])
+    }
+  }
+  return { numbers: [...numbers], rejects }
+}
+
+async function previewMany(request: PageRequest): Promise<PageAnswer> {
+  const { api, caller, form, formToken } = request
+  const { projId = '' } = form
+  const { numbers, rejects } = await sortNumbers(
+    form.file?.trim() ? form.file : (form.phoneList ?? ''),
+  )
+  if (numbers.length === 0) {
+    throw invalidRequest([{ field: 'phoneList', rule: 'has no number of ten digits' }])
+  }
+  const status = await api.call(caller, internalDncPost, {
+    body: { actionType: 'status', phoneList: numbers.join(','), ...(projId && { projId }) },
+  })
+  const items = Array.isArray(status)
+    ? (status as readonly { onList: boolean; phone: string; invalid?: boolean }[])
+    : []
+  const invalid = new Set(items.filter((one) => one.invalid).map(({ phone }) => phone))
+  const valid = numbers.filter((one) => !invalid.has(one))
+  const present = items.filter(({ onList }) => onList).length
+  const allRejects = [
+    ...rejects,
+    ...[...invalid].map((one) => [0, one, 'is not a number that can be called'] as const),
+  ]
+  const body = html`${sections}
+<p>To be added: ${formatCount(valid.length, 'number')}. ${present === 0 ? nothing : `On the list already, so that the opt-out is recorded again: ${formatCount(present, 'number')}.`}</p>
+${renderRejects(allRejects)}
+${
+  valid.length === 0
+    ? html`<p><a href="/console/opt-outs/many">Back</a></p>`
+    : html`<form method="post" action="/console/opt-outs/add">${renderFormToken(formToken)}
+<input type="hidden" name="phoneList" value="${valid.join(',')}"><input type="hidden" name="projId" value="${projId}">
+<button>Add ${formatCount(valid.length, 'opt-out')}</button> <a href="/console/opt-outs/many">Do nothing</a></form>`
+}`
+  return { title: 'Look before they are added', body }
+}
+
+export function renderRejects(
+  rejects: readonly (readonly [line: number, text: string, why: string])[],
+): Html {
+  if (rejects.length === 0) return html`<p>Every row can be used.</p>`
+  const rows = rejects.slice(0, maxShownRejects).map(([line, text, why]) => [line || '', text, why])
+  const rest = rejects.length - rows.length
+  return html`${renderTable(`Cannot be used: ${formatCount(rejects.length, 'row')}`, ['Line', 'Row', 'Why'], rows)}
+${rest > 0 ? html`<p class="note">And ${rest.toLocaleString('en')} more.</p>` : nothing}`
+}
+
+async function addMany({ api, caller, form }: PageRequest): Promise<PageAnswer> {
+  const { phoneList = '', projId } = form
+  await api.send(caller, internalDncPost, {
+    body: { actionType: 'add', phoneList, ...(projId && { projId }) },
+  })
+  const count = formatCount(phoneList.split(',').length, 'number')
+  return { goTo: '/console/opt-outs/many', done: `Added: ${count}.` }
+}
+
+async function showEnd({ form, formToken, refusal }: PageRequest): Promise<PageAnswer> {
+  const fields = new Form(form, refusal)
+  const body = html`${sections}
+<p>Calls to these numbers may be allowed again. Who ended them and why is kept.</p>
+<form method="post" action="/console/opt-outs/end">${renderFormToken(formToken)}
+${fields.field({ name: 'phoneList', label: 'Numbers', type: 'textarea', hint: 'One per line', required: true })}
+${fields.field({ name: 'reason', label: 'Why', hint: 'Such as: the person asked us in writing to call again', required: true })}
+${fields.field({ name: 'projId', label: 'Project', hint: 'Master Project if empty' })}
+<button>End</button></form>`
+  return { title: 'End opt-outs', body }
+}
+
+async function end({ api, caller, form }: PageRequest): Promise<PageAnswer> {
+  const { projId, reason = '' } = form
+  if (reason.trim() === '') throw invalidRequest([{ field: 'reason', rule: 'is required' }])
+  const { numbers, rejects } = await sortNumbers(form.phoneList ?? '')
+  if (rejects.length > 0) {
+    const rule = rejects
+      .map(([line, text, why]) => `line ${line} (${text}) ${why}`)
+      .slice(0, 5)
+      .join('; ')
+    throw invalidRequest([{ field: 'phoneList', rule }])
+  }
+  await api.send(caller, internalDncPost, {
+    body: { actionType: 'remove', phoneList: numbers.join(','), reason, ...(projId && { projId }) },
+  })
+  const what =
+    numbers.length === 1 ? formatNumber(numbers[0] ?? '') : formatCount(numbers.length, 'number')
+  return {
+    goTo: '/console/opt-outs/end',
+    done: `${what} may be called again, unless something else forbids it.`,
+  }
+}
+
+export const optOutPages: readonly Page[] = [
+  {
+    path: '/opt-outs',
+    entry: { name: 'Opt-outs', needs: optOutEndpoint },
+    get: showOne,
+    post: addOne,
+  },
+  { path: '/opt-outs/many', get: showMany, post: previewMany },
+  { path: '/opt-outs/add', get: showMany, post: addMany },
+  { path: '/opt-outs/end', get: showEnd, post: end },
+]

@@ -1,0 +1,231 @@
+/** The pages that find decisions, explain them, and keep opt-outs and consents. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type ConsoleClient, openConsoleClient } from '../support/console-client.js'
+import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
+
+let running: TestCallgate
+let sandbox: ConsoleClient
+let main: ConsoleClient
+beforeAll(async () => {
+  running = await openTestCallgate()
+  sandbox = await openConsoleClient(running, running.keys.sandbox)
+  main = await openConsoleClient(running, running.keys.main)
+})
+afterAll(() => running.end())
+
+const hostile = `"><script>alert('x')</script>`
+
+async function decide(more: object = {}): Promise<string> {
+  const answer = await running.postJson('/v1/decisions', {
+    number: '2125550100',
+    callKind: 'ai',
+    ...more,
+  })
+  await running.callgate.journal.drain()
+  return ((await answer.json()) as { id: string }).id
+}
+
+describe('why', () => {
+  it('says what a lawyer needs: verdict, rule with citation, facts with source and age, lists with version', async () => {
+    const { text } = await sandbox.get(`/console/decisions/${await decide()}`)
+    expect(text).toContain('Why this call was blocked')
+    expect(text).toContain('(212) 555-0100')
+    expect(text).toContain('there is no current one')
+    expect(text).toContain('N.Y. Gen. Bus. Law')
+    expect(text).toContain('version <code>sandbox</code>')
+    expect(text).toContain('It could be placed only if none of this held')
+  })
+
+  it('shows texts of others as texts', async () => {
+    const id = await decide({
+      reference: hostile.slice(0, 60),
+      subject: undefined,
+      callerId: hostile.slice(0, 20),
+    })
+    const { text, status } = await sandbox.get(`/console/decisions/${id}`)
+    expect(status).toBe(200)
+    expect(text).not.toContain('<script>alert')
+    expect(text).toContain('&lt;script&gt;')
+  })
+
+  it('asks again, now or as of a time, and records nothing', async () => {
+    const id = await decide({ number: '2125550106' })
+    const now = await sandbox.post(`/console/decisions/${id}`, {})
+    expect(now.text).toContain('Asked again, as of now')
+    const night = await sandbox.post(`/console/decisions/${id}`, { at: '2026-11-24T08:00' })
+    expect(night.text).toContain('outside the lawful calling hours')
+    const wrong = await sandbox.post(`/console/decisions/${id}`, { at: 'yesterday' })
+    expect([wrong.status, wrong.text.includes('Nothing was done')]).toEqual([400, true])
+  })
+
+  it('has nothing of another account', async () => {
+    const { status, text } = await main.get(`/console/decisions/${await decide()}`)
+    expect([status, text.includes('There is no such thing')]).toEqual([404, true])
+  })
+})
+
+describe('search', () => {
+  it('finds a number without naming it in an address, pages and CSV', async () => {
+    await decide()
+    const found = await sandbox.post('/console/search', { number: '(212) 555-0100' })
+    expect(found.path).toMatch(/^\/console\/search\/[\w-]+$/)
+    expect(found.path).not.toContain('2125550100')
+    expect(found.text).toContain('(212) 555-0100')
+    const csv = await sandbox.get(`${found.path}?output=csv`)
+    expect(csv.headers.get('content-disposition')).toContain('decisions.csv')
+    expect(csv.text).toContain('2125550100')
+    expect((await main.get(found.path)).text).toContain('No decision was found')
+  })
+
+  it('says which field is wrong and keeps what was entered', async () => {
+    const wrong = await sandbox.post('/console/search', {
+      number: '12',
+      from: '2026-11-24T00:00',
+      to: '2026-11-23T00:00',
+    })
+    expect(wrong.text).toContain('must be after from')
+    expect(wrong.text).toContain('value="2026-11-24T00:00"')
+    expect((await sandbox.get('/console/search/forged')).status).toBe(404)
+  })
+})
+
+describe('number', () => {
+  it('has all parts, and says what would be decided now', async () => {
+    await decide()
+    const page = await sandbox.post('/console/numbers', { number: '212-555-0100' })
+    expect(page.path).not.toContain('555')
+    for (const heading of [
+      'What would be decided now',
+      'Opt-outs',
+      'Consents and relationships',
+      'Decisions',
+      'Lists',
+      'Reassigned',
+    ]) {
+      expect(page.text).toContain(`<h2>${heading}</h2>`)
+    }
+    const emergency = await sandbox.post('/console/numbers', { number: '911' })
+    expect([emergency.status, emergency.text.includes('Not known')]).toEqual([200, false])
+    const wrong = await sandbox.post('/console/numbers', { number: hostile })
+    expect(wrong.text).not.toContain('<script>alert')
+  })
+})
+
+describe('opt-outs', () => {
+  it('are added at once, with who did it where, and end with a reason alone', async () => {
+    const added = await sandbox.post('/console/opt-outs', {
+      number: '+1 (212) 555-0106',
+      channel: 'agent',
+      scope: 'everything',
+      said: hostile,
+    })
+    expect(added.text).toContain('(212) 555-0106 has opted out of all calls.')
+    const id = await decide({ number: '2125550106' })
+    expect((await sandbox.get(`/console/decisions/${id}`)).text).toContain(
+      'internal do-not-call list',
+    )
+    const page = await sandbox.post('/console/numbers', { number: '2125550106' })
+    expect(page.text).not.toContain('<script>alert')
+    expect(page.text).toContain('console /v1/opt-outs')
+
+    const without = await sandbox.post('/console/opt-outs/end', {
+      phoneList: '2125550106',
+      reason: ' ',
+    })
+    expect([without.status, without.text.includes('reason: is required')]).toEqual([400, true])
+    const ended = await sandbox.post('/console/opt-outs/end', {
+      phoneList: '2125550106',
+      reason: 'asked in writing',
+    })
+    expect(ended.text).toContain('(212) 555-0106 may be called again')
+    expect((await sandbox.post('/console/numbers', { number: '2125550106' })).text).toContain(
+      'asked in writing',
+    )
+  })
+
+  it('have a receipt that can be checked, if it is asked for', async () => {
+    const page = await sandbox.post('/console/opt-outs', { number: '2125550111', receipt: 'yes' })
+    expect(page.text).toContain('callgate evidence check')
+    expect(page.text).toContain('opt-out')
+  })
+
+  it('are looked at before many are added', async () => {
+    const phoneList =
+      'phone,name\n212-555-0120,Ann\n2125550121,"Bob\nsecond line"\n2125550120,again\nnone,x 9\n911,short\n'
+    const preview = await sandbox.post('/console/opt-outs/many', { phoneList })
+    expect(preview.text).toContain('To be added: 2 numbers.')
+    expect(preview.text).toContain('Cannot be used: 3 rows')
+    expect(preview.text).toContain('is here twice')
+    const numbers = /name="phoneList" value="([^"]+)"/.exec(preview.text)?.[1] ?? ''
+    expect(numbers).toBe('2125550120,2125550121')
+    const added = await sandbox.post('/console/opt-outs/add', { phoneList: numbers })
+    expect(added.text).toContain('Added: 2 numbers.')
+    const nothing = await sandbox.post('/console/opt-outs/many', { phoneList: 'a\nb' })
+    expect([nothing.status, nothing.text.includes('has no number of ten digits')]).toEqual([
+      400,
+      true,
+    ])
+    const project = await sandbox.post('/console/opt-outs/many', {
+      phoneList: '2125550120',
+      projId: 'NOPE',
+    })
+    expect(project.status).toBe(400)
+  })
+
+  it('are not ended by an Agent', async () => {
+    const { key } = await running.callgate.keys.create({
+      accountId: 'sandbox',
+      role: 'Agent',
+      label: 'agent',
+    })
+    const agent = await openConsoleClient(running, key)
+    const ended = await agent.post('/console/opt-outs/end', {
+      phoneList: '2125550120',
+      reason: 'why not',
+    })
+    expect([ended.status, ended.text.includes('delete_pdnc')]).toEqual([403, true])
+  })
+})
+
+describe('consents', () => {
+  const consent = {
+    number: '2125550130',
+    givenAt: '2026-11-20T15:00',
+    seller: 'Example Inc',
+    channel: 'web',
+    method: 'written',
+    wording: hostile,
+  }
+
+  it('are stored with what shows them, and ended with a reason', async () => {
+    const added = await sandbox.post('/console/consents', consent)
+    expect(added.text).toContain('The consent of (212) 555-0130 was stored.')
+    const page = await sandbox.post('/console/numbers', { number: consent.number })
+    expect(page.text).toContain('Example Inc')
+    expect(page.text).not.toContain('<script>alert')
+    const ended = await sandbox.post('/console/consents/end', {
+      phoneList: consent.number,
+      reason: 'withdrawn',
+    })
+    expect(ended.text).toContain('Ended: 1 record.')
+    const wrong = await sandbox.post('/console/consents', { ...consent, givenAt: '', seller: '' })
+    expect(wrong.status).toBe(400)
+    expect(wrong.text).toContain('href="#seller"')
+    expect(wrong.text).toContain('2125550130')
+  })
+
+  it('are looked at before many are stored', async () => {
+    const rows = [
+      'number,givenAt,seller,channel,method,wording',
+      '2125550131,2026-11-20T15:00:00Z,Example Inc,web,written,"I agree, ""fully"""',
+      '2125550132,yesterday,Example Inc,web,written,I agree',
+    ].join('\n')
+    const preview = await sandbox.post('/console/consents/many', { rows })
+    expect(preview.text).toContain('1 consent can be stored')
+    expect(preview.text).toContain('givenAt &#39;yesterday&#39;')
+    const stored = await sandbox.post('/console/consents/add', { rows })
+    expect(stored.text).toContain('Stored: 1 consent.')
+    const unknown = await sandbox.post('/console/consents/many', { rows: 'phone\n2125550131' })
+    expect([unknown.status, unknown.text.includes('has no column')]).toEqual([400, true])
+  })
+})
