@@ -165,6 +165,15 @@ export const noLimits: KeyLimits = Object.freeze({
   expiresAt: Number.POSITIVE_INFINITY,
 })
 
+/** Whether what concerns the whole server, and the lists of all accounts, is the caller's business. */
+export function isOperator({
+  accountId,
+  role,
+  limits,
+}: Pick<Caller, 'accountId' | 'role' | 'limits'>): boolean {
+  return accountId === mainAccountId && role === 'Administrator' && limits.projects === 'any'
+}
+
 /** The caller for the operator at the command line, who may do everything and has no key. */
 export function createOperatorCaller(accountId: string): Caller {
   return { accountId, role: 'Administrator', keyId: '', limits: noLimits }

@@ -2,8 +2,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { projectHoursEndpoint, projectsEndpoint } from '../../src/api/accounts/project-hours.js'
+import { statusEndpoint } from '../../src/api/accounts/status.js'
+import { rulesEndpoint } from '../../src/api/calling-hours/rules.js'
 import { previewEndpoint } from '../../src/api/gate/preview.js'
 import { listFileEndpoint } from '../../src/api/lists/list-file.js'
+import { listsEndpoint, rollbackEndpoint } from '../../src/api/lists/lists.js'
 import type { OpenApiDocument, Operation } from '../../src/api/openapi.js'
 import { numberEndpoint } from '../../src/api/records/number.js'
 import { openEvidenceRoutes } from '../../src/app/journal/open-evidence.js'
@@ -42,6 +46,12 @@ function everyEndpoint() {
     ...decisionEndpoints,
     previewEndpoint,
     listFileEndpoint,
+    projectHoursEndpoint,
+    projectsEndpoint,
+    statusEndpoint,
+    listsEndpoint,
+    rollbackEndpoint,
+    rulesEndpoint,
     numberEndpoint,
     ...[
       ...createServiceRoutes(service, { wrappedRows: false }),

@@ -676,6 +676,37 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     theirs: status(404),
     mine: status(404),
   },
+  lists: {
+    ask: () => ({ path: '/v1/lists' }),
+    // It may use those of main, and sees no more of them than their age.
+    theirs: lacking('"versions":['),
+    mine: holding('"versions":['),
+  },
+  'list-rollback': {
+    ask: () => ({ path: '/v1/lists/us-dnc/rollback', json: { reason: 'a test' } }),
+    theirs: status(403),
+    mine: status(409),
+  },
+  status: { ask: () => ({ path: '/v1/status' }), theirs: status(403), mine: status(200) },
+  projects: {
+    ask: () => ({ path: '/v1/projects' }),
+    theirs: lacking('"code":"MINE"'),
+    mine: holding('"code":"MINE"'),
+  },
+  'project-hours': {
+    ask: () => ({
+      path: `/v1/projects/${project}/hours`,
+      json: { region: 'FL', monFri: '09:00-20:00', sat: 'none', sun: 'none' },
+    }),
+    theirs: status(400),
+    mine: holding('"done":true'),
+  },
+  rules: {
+    // What is entered for calls of one account is in test/api/rules.test.ts.
+    ask: () => ({ path: '/v1/rules', query: { region: 'FL' } }),
+    theirs: holding('"name":"Florida"'),
+    mine: holding('"name":"Florida"'),
+  },
   'caller-ids': {
     ask: () => ({ path: '/v1/caller-ids' }),
     theirs: holding('{"callerIds":[]}'),

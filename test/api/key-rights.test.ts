@@ -328,6 +328,20 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
     status: 404,
     ask: { path: `/v1/list-files/${'0'.repeat(64)}` },
   },
+  lists: { needs: lookUp, ask: { path: '/v1/lists' } },
+  'list-rollback': {
+    needs: manage,
+    status: 409,
+    ask: { path: '/v1/lists/us-dnc/rollback', json: { reason: 'a test' } },
+  },
+  status: { needs: manage, ask: { path: '/v1/status' } },
+  projects: { needs: lookUp, ask: { path: '/v1/projects' } },
+  'project-hours': {
+    needs: manage,
+    status: 400,
+    ask: { path: '/v1/projects/NONE/hours', json: { region: 'FL', remove: true } },
+  },
+  rules: { needs: lookUp, ask: { path: '/v1/rules', query: { region: 'FL' } } },
   'caller-ids': { needs: manage, ask: { path: '/v1/caller-ids' } },
   // A number would be in force for the calls of the other rows.
   'caller-id-add': {

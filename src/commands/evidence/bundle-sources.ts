@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { type Configuration, computeVersions } from '../../app/configuration.js'
 import { getListsFolder } from '../../app/data-folders.js'
+import { describeRegion } from '../../app/rules/rules-on-day.js'
 import { readStorageSettings } from '../../app/storage-settings.js'
 import { findVersions } from '../../data/number-list/list-version-files.js'
 import { formatInstant } from '../../domain/time/dates.js'
@@ -12,7 +13,6 @@ import { openDatabase } from '../../storage/engine.js'
 import { openReadOnlyDatabase } from '../../storage/read-only-database.js'
 import type { Db } from '../../storage/tables.js'
 import { toRuleSources } from '../rules/rules.js'
-import { describeRegion } from '../rules/rules-on-day.js'
 
 export async function withStateSources<Result>(
   configuration: Configuration,

@@ -3,6 +3,14 @@ import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { Configuration } from '../../app/configuration.js'
 import { readConfiguration } from '../../app/read-configuration.js'
+import {
+  compareRegions,
+  describeRegion,
+  type RuleChange,
+  type RuleRow,
+  type RuleSources,
+  type RulesOnDay,
+} from '../../app/rules/rules-on-day.js'
 import { CallingRules, loadCallingRules } from '../../data/calling-rules/calling-rules.js'
 import type { LocalDay } from '../../domain/time/clock.js'
 import { formatWithWeekday, parseDay, toUtcDay } from '../../domain/time/dates.js'
@@ -17,14 +25,6 @@ import {
   type Terminal,
 } from '../command.js'
 import { formatCount, joinLines } from '../format.js'
-import {
-  compareRegions,
-  describeRegion,
-  type RuleChange,
-  type RuleRow,
-  type RuleSources,
-  type RulesOnDay,
-} from './rules-on-day.js'
 
 interface DayOptions {
   readonly at?: string

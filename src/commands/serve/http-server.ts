@@ -5,9 +5,13 @@ import type { Callgate } from '../../app/callgate.js'
 import { openEvidenceRoutes } from '../../app/journal/open-evidence.js'
 import { openSearchRoute } from '../../app/journal/open-search.js'
 import { createListFileRoute } from '../../app/lists/list-file-route.js'
+import { createListsRoutes } from '../../app/lists/lists-routes.js'
 import { createNumberPageDeps, createNumberRoute } from '../../app/numbers/number-route.js'
+import { createProjectRoutes } from '../../app/projects/project-routes.js'
+import { createRulesRoute } from '../../app/rules/rules-route.js'
 import { createOptOuts } from '../../app/service.js'
 import type { ServiceThreads } from '../../app/service-threads.js'
+import { createStatusRoute } from '../../app/status/status-route.js'
 import { findOidc, isConsoleEnabled } from '../../config/console.js'
 import { readFirstLine } from '../../config/secret-file.js'
 import { version } from '../../config/version.js'
@@ -28,7 +32,7 @@ import {
   type DecisionRoutesOptions,
   decisionEndpoints,
 } from '../../http/decision-routes.js'
-import type { ReadinessCheck } from '../../http/health.js'
+import { type ReadinessCheck, WatchedCheck } from '../../http/health.js'
 import { RateLimits } from '../../http/limits/rate-limits.js'
 import { SharedMinutes } from '../../http/limits/shared-minutes.js'
 import { createIgnoredFieldsReporter } from '../../http/request/ignored-fields.js'
@@ -62,7 +66,12 @@ export function openHttpServer(
     maxBodyBytes: settings.http.maxBodyBytes,
     logger: runtime.log,
   }
-  const routes = listRoutes(callgate, serviceCodes)
+  const checks = [
+    ...listDataReadinessChecks(callgate),
+    ...listSourceReadinessChecks(callgate),
+    ...alsoReady,
+  ].map((check) => new WatchedCheck(check, runtime.clock))
+  const routes = [...listRoutes(callgate, serviceCodes), createStatusRoute({ callgate, checks })]
   const limits = rateLimits(callgate)
   const endpoints = [...decisionEndpoints, ...routes.map(({ endpoint }) => endpoint)]
   const deps: RouteHandlerDeps = {
@@ -92,11 +101,7 @@ export function openHttpServer(
       ...createPermitKeyPages(callgate.permits),
     ]),
     ops: {
-      checks: [
-        ...listDataReadinessChecks(callgate),
-        ...listSourceReadinessChecks(callgate),
-        ...alsoReady,
-      ],
+      checks,
       renderMetrics: (readiness) => {
         metrics.setReadiness(readiness)
         return metrics.render()
@@ -152,6 +157,13 @@ function listRoutes(callgate: Callgate, serviceCodes: ReadonlySet<string>): read
     createNumberRoute(createNumberPageDeps(callgate)),
     ...permitRoutes(callgate.permits),
     createListFileRoute(callgate),
+    ...createProjectRoutes(callgate),
+    ...createListsRoutes({
+      getSettings: () => callgate.settings,
+      clock: runtime.clock,
+      storage: callgate.storage,
+    }),
+    createRulesRoute({ getSettings: () => callgate.settings, viewOf: callgate.viewOf }),
     ...warmupRoutes(warmup, { serviceCodes }),
   ]
 }

@@ -4,9 +4,13 @@ import { approvalPages } from './approvals.js'
 import { auditPages } from './audit.js'
 import { consentPages } from './consents.js'
 import { keyPages } from './keys/keys.js'
+import { listsPages } from './lists.js'
 import { numberPages } from './number.js'
 import { optOutPages } from './opt-outs.js'
+import { projectsPages } from './projects.js'
+import { rulesPages } from './rules.js'
 import { searchPages } from './search.js'
+import { statusPages } from './status.js'
 import { whyPages } from './why.js'
 
 export const allPages: readonly Page[] = [
@@ -16,6 +20,10 @@ export const allPages: readonly Page[] = [
   ...optOutPages,
   ...consentPages,
   ...approvalPages,
+  ...listsPages,
+  ...rulesPages,
+  ...projectsPages,
   ...keyPages,
   ...auditPages,
+  ...statusPages,
 ]

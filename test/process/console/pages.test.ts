@@ -1,6 +1,11 @@
 /** Every page in a real Chromium: wide and narrow, light and dark, by keyboard, and without script. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { getListsFolder } from '../../../src/app/data-folders.js'
+import { importList } from '../../../src/data/number-list/import/list-import.js'
+import { systemClock } from '../../../src/runtime/runtime.js'
 import type { CreatedApiKey } from '../../../src/service/accounts/api-keys.js'
 import {
   expectSound,
@@ -10,7 +15,7 @@ import {
   type Visitor,
 } from '../../support/browser.js'
 import { shortOrLong } from '../../support/long.js'
-import { openTestCallgate, type TestCallgate } from '../../support/test-callgate.js'
+import { mondayNoon, openTestCallgate, type TestCallgate } from '../../support/test-callgate.js'
 
 let running: TestCallgate
 let browser: Browser
@@ -20,6 +25,9 @@ let approvalId: string
 beforeAll(async () => {
   running = await openTestCallgate()
   browser = await openBrowser()
+  await addList(running)
+  const hours = { monFri: '09:00-19:00', sat: '10:00-14:00', sun: 'none' }
+  await running.callgate.projects.setHours({ accountId: 'main', code: 'main' }, 'FL', hours)
   const decided = await running.postJson('/v1/decisions', { number: '2125550100', callKind: 'ai' })
   decisionId = ((await decided.json()) as { id: string }).id
   await openKeys()
@@ -59,9 +67,31 @@ const listPages = () => [
   ...['/keys', '/keys/new', '/keys/pauses/ai%3Asandbox'],
   ...['', '/change', '/revoke'].map((end) => `/keys/${agent.id}${end}`),
   '/audit',
+  '/rules',
+  '/rules?region=PA&kind=ai&date=2026-12-25&compareDate=2025-09-01',
 ]
 
 let keysMade = 0
+
+/** Of account main. */
+const operatorPages = [
+  '/lists',
+  '/lists/us-dnc',
+  '/status',
+  '/projects',
+  '/projects/main?weekOf=FL',
+]
+
+/** Two versions, so that one is kept. */
+async function addList({ callgate, dataDir }: TestCallgate): Promise<void> {
+  const folder = getListsFolder(callgate.settings)
+  const file = join(dataDir, 'numbers.txt')
+  for (const numbers of ['2127365001\n', '2127365001\n2127365002\n']) {
+    writeFileSync(file, numbers)
+    const made = { name: 'us-dnc', files: [file], folder, asOf: mondayNoon, clock: systemClock }
+    await importList({ ...made, areaCodes: 'all' })
+  }
+}
 
 /** Pages that only a form leads to. */
 async function openByForm({ page }: Visitor, check: () => Promise<void>): Promise<void> {
@@ -118,6 +148,16 @@ describe.each([
     await openByForm(visitor, () => expectSound(visitor))
     await visitor.context.close()
   })
+
+  it('has no page of the operator with a finding', async () => {
+    const visitor = await openVisitor(browser, options)
+    await signIn(visitor.page, running.url, running.keys.main)
+    for (const path of operatorPages) {
+      await visitor.page.goto(`${running.url}/console${path}`)
+      await expectSound(visitor)
+    }
+    await visitor.context.close()
+  })
 })
 
 it.each([
@@ -146,6 +186,37 @@ it('finds a call without script and says why it was blocked', async () => {
   expect(page.url()).not.toContain('2125550100')
   await page.getByRole('row').nth(1).getByRole('link').click()
   await page.getByRole('heading', { name: 'Why this call was blocked' }).waitFor()
+  await context.close()
+})
+
+it('goes back to an earlier list by keyboard alone', async () => {
+  const { page, context } = await openVisitor(browser)
+  await signIn(page, running.url, running.keys.main)
+  await page.goto(`${running.url}/console/lists/us-dnc`)
+  const tabTo = async (id: string) => {
+    for (let presses = 0; presses < 60; presses += 1) {
+      await page.keyboard.press('Tab')
+      if ((await page.evaluate('document.activeElement.id')) === id) return
+    }
+    throw new Error(`Tab does not lead to ${id}`)
+  }
+  await tabTo('version')
+  await tabTo('reason')
+  await page.keyboard.type('the file was cut short')
+  await page.keyboard.press('Enter')
+  await page.getByRole('status').getByText('is in use again').waitFor()
+  await context.close()
+})
+
+it('shows the week of a state without script', async () => {
+  const { page, context } = await openVisitor(browser, { script: false })
+  await signIn(page, running.url, running.keys.sandbox)
+  await page.goto(`${running.url}/console/rules`)
+  await page.getByLabel('State or province').selectOption('Florida')
+  await page.getByLabel('Kind of call').selectOption('AI call')
+  await page.getByRole('button', { name: 'Show' }).click()
+  await page.getByRole('heading', { name: 'Florida, US: the week of' }).waitFor()
+  expect(await page.locator('svg.bar').count()).toBe(7)
   await context.close()
 })
 

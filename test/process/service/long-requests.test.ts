@@ -72,6 +72,10 @@ const longest: Readonly<Record<string, readonly LongRequest[]>> = {
   ebr: [{ json: { ebrList: records(10_000) } }],
   consents: [{ query: { number: text(1) } }],
   audit: [{}],
+  lists: [{}],
+  // What the main thread alone knows.
+  status: [{ isShort: true }],
+  rules: [{ query: { region: 'ON', kind: 'ai', compareDate: '2020-01-01' } }],
   journal: [{}],
   number: [{ query: {} }],
   'ebr-remove': [{ form: { phoneList: text(10_000) } }],
@@ -173,6 +177,7 @@ const shortLists: ReadonlySet<string> = new Set([
   // The kinds of call and at most 20 purposes.
   'consent',
   // At most 800 area codes.
+  'projects',
   ...['project-get', 'project-save', 'project-update'],
   // The refused ones are at most 1,000; the projects and legal entities are those of one account.
   ...['warm-start', 'rpc-project', 'rpc-project-get', 'legal-entities'],
