@@ -81,16 +81,18 @@ async function getPage(path: string, cookie: string) {
   return { status: response.status, url: response.url, text: await response.text() }
 }
 
-async function addOptOut(cookie: string, number: string) {
+async function post(cookie: string, path: string, form: Readonly<Record<string, string>>) {
   const { text } = await getPage('/', cookie)
   const formToken = /name="formToken" value="([^"]+)"/.exec(text)?.[1] ?? ''
-  return await fetch(`${running.url}/console/opt-outs`, {
+  return await fetch(`${running.url}/console${path}`, {
     method: 'POST',
-    body: new URLSearchParams({ formToken, number }),
+    body: new URLSearchParams({ formToken, ...form }),
     headers: { ...sameOrigin, cookie },
     redirect: 'manual',
   })
 }
+
+const addOptOut = (cookie: string, number: string) => post(cookie, '/opt-outs', { number })
 
 describe('signing in at a provider', () => {
   it('is offered beside the key, which goes on working', async () => {
@@ -343,6 +345,33 @@ describe('a role', () => {
     const cookie = await signIn(value)
     expect((await getPage('/search', cookie)).status).toBe(200)
     expect((await addOptOut(cookie, '2125550170')).status).toBe(status)
+  })
+
+  it('pauses calls from operator on, and ends a pause as admin alone, in the name of the person', async () => {
+    const pause = { reason: 'a complaint' }
+    const path = '/keys/pauses/ai:main'
+    expect((await post(await signIn('see'), path, pause)).status).toBe(403)
+    const operator = await signIn('run it')
+    expect((await post(operator, path, pause)).status).toBe(303)
+    expect((await post(operator, `${path}/end`, pause)).status).toBe(403)
+    const listed = await running.get('/v1/pauses', running.keys.main)
+    expect(await listed.json()).toMatchObject({
+      pauses: [{ subject: 'ai:main', pausedBy: 'person jane@example.com' }],
+    })
+    expect((await post(await signIn('comply'), `${path}/end`, pause)).status).toBe(403)
+    expect((await post(await signIn('own <b>'), `${path}/end`, pause)).status).toBe(303)
+  })
+
+  it('makes a key as admin alone, which may no more than the person', async () => {
+    const key = { label: 'made by jane', role: 'Administrator', reason: 'x', kinds: 'ai' }
+    for (const role of ['see', 'run it', 'comply']) {
+      expect((await post(await signIn(role), '/keys/new', key)).status, role).toBe(403)
+    }
+    const admin = await signIn('own <b>')
+    const tooMuch = await post(admin, '/keys/new', { ...key, rights: 'look-up,edge' })
+    expect(tooMuch.status).toBe(403)
+    expect(await tooMuch.text()).toContain('href="#rights">rights &#39;edge&#39;')
+    expect((await post(admin, '/keys/new', { ...key, rights: 'look-up' })).status).toBeLessThan(400)
   })
 
   it('is of a person, whose name is in the audit', async () => {
