@@ -223,7 +223,7 @@ function addSignIn(router: Router, shared: Shared): void {
     '/sign-in',
     readForms(maxSignInBytes),
     async (request: Request, response: Response) => {
-      const address = request.socket.remoteAddress ?? ''
+      const address = findSender(request, shared.publicUrl)
       const failed = failures.get(address) ?? 0
       if (failed >= maxFailedSignIns) {
         const message = `More than ${maxFailedSignIns} keys were not valid; try again in a minute`
@@ -243,6 +243,18 @@ function addSignIn(router: Router, shared: Shared): void {
       response.cookie(cookieName(shared.publicUrl), secret, cookieOptions(shared.publicUrl))
       response.redirect(303, '/console')
     },
+  )
+}
+
+/** With a proxy in front, the address that it has appended; what is before it may be anybody's invention. */
+function findSender(request: Request, publicUrl: string | undefined): string {
+  const own = request.socket.remoteAddress ?? ''
+  if (publicUrl === undefined) return own
+  return (
+    String(request.headers['x-forwarded-for'] ?? own)
+      .split(',')
+      .at(-1)
+      ?.trim() ?? own
   )
 }
 
