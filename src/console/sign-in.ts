@@ -95,8 +95,8 @@ export async function openProvider({
 
 /** The body of a form must have been read. */
 export function addSignIn(router: Router, options: SignInOptions): void {
-  const { authenticate, provider, show } = options
-  const failures = new FailedSignIns()
+  const { authenticate, provider, publicUrl, show } = options
+  const failures = new FailedSignIns(publicUrl)
   router.get('/sign-in', (_request, response) => show(response, signInPage(provider)))
   router.post('/sign-in', async (request: Request, response: Response) => {
     failures.requireLeft(request, 'keys were not valid')
@@ -113,7 +113,7 @@ export function addSignIn(router: Router, options: SignInOptions): void {
 
 function addProvider(router: Router, provider: IdentityProvider, options: SignInOptions): void {
   const { publicUrl } = options
-  const failures = new FailedSignIns()
+  const failures = new FailedSignIns(publicUrl)
   const attemptCookie = `${cookieName(publicUrl)}-sign-in`
   const baseOf = ({ headers }: Request) => publicUrl ?? `http://${headers.host}`
   const orRefuse =
@@ -166,20 +166,34 @@ function refuseSignIn(
   show(response, signInPage(provider, refusal), { refusal })
 }
 
-/** By the address that they come from. */
+/** With a proxy in front, the address that it has appended; what is before it may be anybody's invention. */
+function findSender({ socket, headers }: IncomingMessage, publicUrl: string | undefined): string {
+  const own = socket.remoteAddress ?? ''
+  if (publicUrl === undefined) return own
+  const forwarded = String(headers['x-forwarded-for'] ?? own)
+  return forwarded.split(',').at(-1)?.trim() ?? own
+}
+
+/** By their sender. */
 class FailedSignIns {
+  readonly #publicUrl: string | undefined
   readonly #counts = new LRUCache<string, number>({ max: 10_000, ttl: failuresKeptMs })
 
+  constructor(publicUrl: string | undefined) {
+    this.#publicUrl = publicUrl
+  }
+
   /** Throws `rate-limited` after too many; `what` happened, for people. */
-  requireLeft({ socket }: IncomingMessage, what: string): void {
-    if ((this.#counts.get(socket.remoteAddress ?? '') ?? 0) < maxFailedSignIns) return
+  requireLeft(request: IncomingMessage, what: string): void {
+    const count = this.#counts.get(findSender(request, this.#publicUrl)) ?? 0
+    if (count < maxFailedSignIns) return
     const message = `More than ${maxFailedSignIns} ${what}; try again in a minute`
     throw new AppError('rate-limited', message, { retryAfterSeconds: failuresKeptMs / 1_000 })
   }
 
-  add({ socket }: IncomingMessage): void {
-    const address = socket.remoteAddress ?? ''
-    this.#counts.set(address, (this.#counts.get(address) ?? 0) + 1)
+  add(request: IncomingMessage): void {
+    const sender = findSender(request, this.#publicUrl)
+    this.#counts.set(sender, (this.#counts.get(sender) ?? 0) + 1)
   }
 }
 
