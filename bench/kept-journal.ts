@@ -3,7 +3,16 @@
  * for it. The decisions are those of a server, with other ids, numbers, times and ages of facts.
  */
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { listAreaCodes } from '../src/data/numbering/area-codes.js'
@@ -42,8 +51,29 @@ const keptIds = 5_000
 const everyMs = 5
 const maxSegmentBytes = 67_108_864
 
-export async function makeJournal(count: number): Promise<KeptJournal> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'callgate-bench-'))
+/**
+ * The journal that an earlier run has made for the same count in `BENCH_JOURNALS`, or a new one; there it stays. Without that
+ * folder it is in a temporary one, and the caller removes it.
+ */
+export async function openKeptJournal(
+  count: number,
+): Promise<{ readonly journal: KeptJournal; readonly stays: boolean }> {
+  const parent = process.env.BENCH_JOURNALS
+  if (!parent) return { journal: await makeJournal(count), stays: false }
+  const dataDir = join(parent, String(count))
+  const described = join(dataDir, 'made.json')
+  if (!existsSync(described)) {
+    rmSync(dataDir, { recursive: true, force: true })
+    mkdirSync(dataDir, { recursive: true })
+    writeFileSync(described, JSON.stringify(await makeJournal(count, dataDir)))
+  }
+  return { journal: JSON.parse(readFileSync(described, 'utf8')), stays: true }
+}
+
+export async function makeJournal(
+  count: number,
+  dataDir = mkdtempSync(join(tmpdir(), 'callgate-bench-')),
+): Promise<KeptJournal> {
   const samples = await decideSamples(dataDir)
   const folder = join(dataDir, 'journal')
   const indexPath = join(dataDir, 'index.sqlite')

@@ -9,7 +9,7 @@ import { toIdPrefix } from '../src/gate/journal/projection/decision-months.js'
 import type { DecisionFilter } from '../src/gate/journal/search/decision-search.js'
 import { IndexSearch } from '../src/gate/journal/search/index-search.js'
 import { systemClock } from '../src/runtime/runtime.js'
-import { type KeptJournal, makeJournal } from './kept-journal.js'
+import { type KeptJournal, openKeptJournal } from './kept-journal.js'
 import { quantileOf } from './load.js'
 import { seededRandom } from './random.js'
 import { figure, printTable } from './rounds.js'
@@ -70,13 +70,16 @@ export async function benchSearch(form: {
   readonly small: boolean
   readonly full: boolean
 }): Promise<void> {
-  const counts = form.small ? [fewDecisions, smallCount] : [fewDecisions, manyDecisions]
-  if (form.full) counts.push(mostDecisions)
+  const most = form.full ? mostDecisions : manyDecisions
+  const counts = [fewDecisions, form.small ? smallCount : most]
   const all: Searched[] = []
+  const temporary: string[] = []
   try {
     for (const count of counts) {
       process.stderr.write(`search: making ${figure(count)} decisions\n`)
-      all.push(await open(await makeJournal(count)))
+      const { journal, stays } = await openKeptJournal(count)
+      if (!stays) temporary.push(journal.dataDir)
+      all.push(await open(journal))
     }
     printTable(
       ['decisions', 'bytes in the index, each', 'indexed/s'],
@@ -86,10 +89,8 @@ export async function benchSearch(form: {
     )
     for (const depth of ['first', 'middle'] as const) await measure(all, depth)
   } finally {
-    for (const { search, journal } of all) {
-      search.close()
-      rmSync(journal.dataDir, { recursive: true, force: true })
-    }
+    for (const { search } of all) search.close()
+    for (const folder of temporary) rmSync(folder, { recursive: true, force: true })
   }
 }
 

@@ -62,6 +62,11 @@ const commands: readonly (readonly [string, string, () => Promise<RegisterComman
     async () => (await import('./commands/accounts/keys.js')).registerKeys,
   ],
   [
+    'sessions',
+    'see and end the sessions of the console',
+    async () => (await import('./commands/accounts/sessions.js')).registerSessions,
+  ],
+  [
     'approvals',
     'approve the calls of keys that need a person',
     async () => (await import('./commands/accounts/approvals.js')).registerApprovals,

@@ -653,6 +653,47 @@ const journal: DashboardSpec = {
             [`sum by (instance) (callgate_journal_index_lag_records{${own}})`, '{{instance}}'],
           ],
         },
+        {
+          kind: 'graph',
+          title: 'Records not signed yet',
+          about:
+            'How long the oldest one waits for a checkpoint, which is signed each ten seconds.',
+          alert: 'CallgateJournalUnsigned',
+          unit: 's',
+          redFrom: 300,
+          queries: [
+            [`max by (instance) (callgate_journal_unsigned_seconds{${own}})`, '{{instance}}'],
+          ],
+        },
+        {
+          kind: 'graph',
+          title: 'Since a witness answered',
+          about: 'Of those that keep the signed heads of the journal; time stamps are rarer.',
+          alert: 'CallgateWitnessesSilent',
+          unit: 's',
+          redFrom: 600,
+          queries: [
+            [
+              `time() - max by (instance, witness) (callgate_witness_last_answer_timestamp_seconds{${own},keeper!="timestamp"})`,
+              '{{witness}} of {{instance}}',
+            ],
+          ],
+        },
+        {
+          kind: 'graph',
+          title: 'Witnesses with another past',
+          about:
+            'Such a witness has a head that the journal does not go on from, since it was rolled back.',
+          alert: 'CallgateJournalRolledBack',
+          unit: 'short',
+          redFrom: 1,
+          queries: [
+            [
+              `max by (instance, witness) (callgate_witness_conflict{${own}})`,
+              '{{witness}} of {{instance}}',
+            ],
+          ],
+        },
       ],
     },
     {

@@ -4,7 +4,13 @@
  * {@link AppError} that names the key's id, never the key.
  */
 import type { z } from 'zod'
-import { type Caller, canUseScope, type Right, type ScopeChoice } from '../domain/caller.js'
+import {
+  type Caller,
+  canUseScope,
+  nameCaller,
+  type Right,
+  type ScopeChoice,
+} from '../domain/caller.js'
 import type { MaybePromise } from '../domain/compliance.js'
 import type { CallKind } from '../domain/decision.js'
 import { AppError, truncate } from '../errors.js'
@@ -157,22 +163,24 @@ export function requireSomeRight(caller: Caller, needed: readonly RequiredRight<
   }
 }
 
-function createMissingRightError({ keyId, limits }: Caller, rights: readonly Right[]): AppError {
+function createMissingRightError(caller: Caller, rights: readonly Right[]): AppError {
   const names = rights.map((right) => `'${right}'`).join(' or ')
-  const held = [...limits.rights].join(', ') || 'none'
-  const advice = 'use a key created with that right (callgate keys create --can)'
+  const held = [...caller.limits.rights].join(', ') || 'none'
+  const advice = caller.session?.person
+    ? 'the roles of people are in docs/sign-in.md'
+    : 'use a key created with that right (callgate keys create --can)'
   return new AppError(
     'forbidden',
-    `key ${keyId} lacks the right ${names}; it has ${held}; ${advice}`,
+    `${nameCaller(caller)} lacks the right ${names}; it has ${held}; ${advice}`,
   )
 }
 
 /** Throws `forbidden` for a project or campaign that a key limited to some projects may not use. */
 export function requireScopeAllowed(caller: Caller, scope: ScopeChoice): void {
-  const { keyId, limits } = caller
+  const { limits } = caller
   if (limits.projects === 'any' || canUseScope(caller, scope)) return
   const codes = truncate([...limits.projects.codes].join(', '))
-  const rule = `key ${keyId} is limited to the projects ${codes}`
+  const rule = `${nameCaller(caller)} is limited to the projects ${codes}`
   throw new AppError('forbidden', `${describeScope(scope)}: ${rule}; name one of them`)
 }
 
@@ -184,8 +192,9 @@ function describeScope({ projectId, campaignId }: ScopeChoice): string {
   return named.join(', ') || 'no project is named, so the Master Project applies'
 }
 
-function requireCallKindAllowed({ keyId, limits: { callKinds } }: Caller, kind: CallKind): void {
+function requireCallKindAllowed(caller: Caller, kind: CallKind): void {
+  const { callKinds } = caller.limits
   if (callKinds === 'any' || callKinds.has(kind)) return
-  const rule = `key ${keyId} is limited to calls of kind ${[...callKinds].join(', ')}`
+  const rule = `${nameCaller(caller)} is limited to calls of kind ${[...callKinds].join(', ')}`
   throw new AppError('forbidden', `kind '${kind}': ${rule}`)
 }

@@ -30,6 +30,7 @@ export function createAccountServices(
     storage,
     runtime,
     keys,
+    pauses,
     projects,
     approvals,
     callerIds,
@@ -45,6 +46,10 @@ export function createAccountServices(
     projectRpc: projects.rpc,
     approvals,
     callerIds,
+    accountKeys: async () => {
+      const { AccountKeys } = await import('../service/keys/account-keys.js')
+      return new AccountKeys({ storage, keys, pauses, clock })
+    },
     legalEntities: new LegalEntities({ storage, clock }),
     recordRead: createReadLog(storage, runtime.clock),
   }

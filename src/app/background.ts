@@ -19,6 +19,8 @@ import type { AppContext } from './app-context.js'
 import type { FactSources } from './fact-sources.js'
 
 export interface BackgroundJobs {
+  /** By what they do; a server adds those that it starts itself. */
+  readonly tasks: Map<string, Pick<BackgroundTask, 'lastRun' | 'isRunning'>>
   start(): void
   /** Signals new scans. */
   wakeScans(): void
@@ -80,6 +82,13 @@ export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps):
     (await cleanup.run(expiryClock.now())) ? 0 : msPerHour,
   )
   return {
+    tasks: new Map<string, Pick<BackgroundTask, 'lastRun' | 'isRunning'>>([
+      ['webhooks', webhooks.task],
+      ['scans', scans],
+      ['label checks', labels],
+      ['expiry of registrations', expiry],
+      ['cleanup', limits],
+    ]),
     start() {
       for (const job of [webhooks, scans, labels, expiry, limits]) job.start()
     },

@@ -268,6 +268,8 @@ function createJournal(context: AppContext, metrics: Metrics): Journal {
     dataDir: settings.dataDir,
     databasePath: storage.path,
     databaseFiles: storage.files,
+    // What several servers have decided is searched in the blocks of their database.
+    indexForm: storage.traits.isShared ? 'places' : 'searched',
     checkFault: () => storage.checkFault(),
     clock,
     version,

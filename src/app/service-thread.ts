@@ -44,10 +44,13 @@ import { openDatabaseInThread } from '../storage/engine.js'
 import type { ThreadDatabase, ThreadStorageSettings } from '../storage/open-database.js'
 import type { Configuration } from './configuration.js'
 import { getFactsFolder } from './data-folders.js'
+import { openEvidenceRoutes } from './journal/open-evidence.js'
 import { openSearchRoute, openStreamRoute, openUnloggedSearch } from './journal/open-search.js'
+import { createListsRoutes } from './lists/lists-routes.js'
 import type { NumberPageDeps } from './numbers/number-page.js'
 import type { NumberQuestions } from './numbers/number-questions.js'
 import { createNumberRoute } from './numbers/number-route.js'
+import { createRulesRoute } from './rules/rules-route.js'
 import {
   type AccountViews,
   type CallData,
@@ -214,9 +217,12 @@ class ServiceThread implements ServiceThreadFunctions {
       createNumberRoute(
         this.#createNumberPageDeps({ storage, viewOf, records, complaintsFor, services }),
       ),
+      ...createListsRoutes({ getSettings: () => this.#settings, clock, storage }),
+      createRulesRoute({ getSettings: () => this.#settings, viewOf }),
       createEdgeDecisionsRoute(storage),
       openSearchRoute({ dataDir: settings.dataDir, storage, clock }),
       openStreamRoute({ dataDir: settings.dataDir, storage, clock }),
+      ...openEvidenceRoutes({ settings, storage, clock }),
       createWarmupStartRoute((caller, request) => this.#write('startWarmup', caller, request), {
         serviceCodes,
       }),

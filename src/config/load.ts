@@ -135,6 +135,20 @@ export function isReloadable(schema: z.ZodType): boolean {
   return inner !== schema && isReloadable(inner)
 }
 
+let defaults: Settings | undefined
+
+/** Where the value of a setting is from: `default` also if somebody has set the same. The environment is as at the start. */
+export function findSettingOrigin(
+  settings: Settings,
+  { path, variable }: Pick<SettingLeaf, 'path' | 'variable'>,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): 'variable' | 'file' | 'default' {
+  defaults ??= settingsSchema.parse({}, { jitless: true })
+  const [value, byDefault] = [getAt(settings, path), getAt(defaults, path)]
+  if (JSON.stringify(value) === JSON.stringify(byDefault)) return 'default'
+  return environment[variable] ? 'variable' : 'file'
+}
+
 /** What the file and the environment set, without defaults, as JSON that can be used as a settings file. */
 export function formatGivenSettings(
   input: SettingsInput,

@@ -2,7 +2,7 @@
  * Pages for people, at `/console`: who is signed in, what a browser may send, and the frame of each page. The API never takes the cookie
  * of a session, and the console takes nothing else.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import express, {
   type NextFunction,
@@ -11,10 +11,9 @@ import express, {
   type Response,
   type Router,
 } from 'express'
-import { LRUCache } from 'lru-cache'
 import type { Route } from '../api/route.js'
 import { type Caller, createOperatorCaller, noLimits, sandboxAccountId } from '../domain/caller.js'
-import type { Clock } from '../domain/time/clock.js'
+import type { Clock, Timers } from '../domain/time/clock.js'
 import { AppError, statusByErrorKind } from '../errors.js'
 import { parseMultipart } from '../http/request/multipart-body.js'
 import type { RouteHandlerDeps } from '../http/route-handler.js'
@@ -22,14 +21,24 @@ import { sendReplyInSlices, sendStreamedReply } from '../http/send-reply.js'
 import type { Logger } from '../observability/log.js'
 import { parseUrl } from '../runtime/parse-url.js'
 import { type Asset, assets } from './assets.js'
-import { Form, type FormValues } from './forms.js'
+import type { FormValues } from './forms.js'
 import { html, nothing } from './html.js'
+import type { IdentityProviderOptions } from './identity-provider.js'
 import { type Frame, type NavigationEntry, type PageContent, renderPage } from './layout.js'
 import { OwnApi } from './own-api.js'
 import { allPages } from './pages/all-pages.js'
 import { tryPages } from './pages/try.js'
 import type { Page, PageAnswer, PageRequest } from './pages.js'
 import { SealedAddresses } from './sealed-address.js'
+import {
+  addSignIn,
+  findSession,
+  leave,
+  openProvider,
+  type SessionStore,
+  type SignedIn,
+  signInPath,
+} from './sign-in.js'
 
 export interface ConsoleOptions {
   /** The endpoints that the pages ask. */
@@ -38,18 +47,13 @@ export interface ConsoleOptions {
   readonly sessions: SessionStore
   /** Of an address that begins with `https:`; absent on a loopback address. */
   readonly publicUrl: string | undefined
+  /** Absent if people without a key may not sign in. */
+  readonly people: Pick<IdentityProviderOptions, 'settings' | 'clientSecret'> | undefined
   readonly clock: Clock
+  readonly timers: Pick<Timers, 'monotonicMs'>
   /** What the lines of the sandbox are, by their last four digits. */
   readonly getSandboxLines: () => ReadonlyMap<string, string>
   readonly logger: Logger
-}
-
-interface SessionStore {
-  begin(caller: Caller): Promise<string>
-  find(secret: string, isUse?: boolean): Promise<Caller | undefined>
-  end(secret: string, caller: Caller): Promise<void>
-  /** 32 bytes. */
-  readAddressKey(): Promise<Buffer>
 }
 
 const pageHeaders = {
@@ -66,16 +70,11 @@ const pageHeaders = {
 const maxFormBytes = 400_000
 const maxSignInBytes = 2_000
 const maxFormFields = 200
-const maxFailedSignIns = 20
-const failuresKeptMs = 60_000
-const signInPath = '/console/sign-in'
 const sessionLookMs = 2_000
-/** Pages that scripts ask for, while nobody may be there. */
-const scriptPaths = /^\/now\/(?:stream|figures)(?:\?|$)/
 
 export async function createConsole(options: ConsoleOptions): Promise<Router> {
   const { sessions, publicUrl } = options
-  const addresses = new SealedAddresses(await sessions.readAddressKey())
+  const addresses = new SealedAddresses(await sessions.readKey('addresses'))
   const shared = { ...options, addresses, api: new OwnApi(options.routes, options.deps) }
   const router = express.Router()
   router.use((request, response, next) => {
@@ -86,12 +85,18 @@ export async function createConsole(options: ConsoleOptions): Promise<Router> {
   })
   for (const asset of Object.values(assets)) serveAsset(router, asset)
   router.use(refuseOtherSites)
-  addSignIn(router, shared)
+  router.post('/sign-in', readForms(maxSignInBytes))
+  addSignIn(router, {
+    ...options,
+    provider: await openProvider(options),
+    authenticate: options.deps.authenticate,
+    show: (response, content, outcome) => sendPage(response, content, shared, outcome),
+  })
   if (publicUrl === undefined) {
     for (const page of tryPages) addPage(router, page, shared, () => sandboxVisitor)
   }
   router.use(async (request, response, next) => {
-    const found = await findSession(request, shared)
+    const found = await findSession(request, options)
     const isFirstPage = publicUrl === undefined && request.path === '/'
     if (!found) return void response.redirect(303, isFirstPage ? '/console/try' : signInPath)
     Object.assign(response.locals, found)
@@ -99,15 +104,12 @@ export async function createConsole(options: ConsoleOptions): Promise<Router> {
   })
   router.use(readForms(maxFormBytes), requireFormToken)
   router.post('/sign-out', async (_request, response) => {
-    const { secret, caller } = sessionOf(response)
-    await sessions.end(secret, caller)
-    response.clearCookie(cookieName(publicUrl), cookieOptions(publicUrl))
-    response.redirect(303, signInPath)
+    await leave(response, sessionOf(response), options)
   })
   router.get('/', (_request, response) => {
     const [first] = listNavigation(sessionOf(response).caller, shared.api)
     if (first) return response.redirect(303, first.path)
-    const body = html`<p>The key of this session may use no page of the console.</p>`
+    const body = html`<p>You may use no page of the console.</p>`
     sendPage(response, { title: 'Nothing to see', body }, shared)
   })
   for (const page of allPages) addPage(router, page, shared)
@@ -179,31 +181,8 @@ function isOwnOrigin({ origin, host }: IncomingMessage['headers']): boolean {
   return origin !== undefined && parseUrl(origin)?.host === host
 }
 
-interface SignedIn {
-  readonly secret: string
-  readonly caller: Caller
-  readonly formToken: string
-}
-
-async function findSession(
-  request: IncomingMessage,
-  { sessions, publicUrl }: Shared,
-): Promise<SignedIn | undefined> {
-  const name = `${cookieName(publicUrl)}=`
-  const cookies = (request.headers.cookie ?? '').split(';').map((one) => one.trim())
-  const secret = cookies.find((one) => one.startsWith(name))?.slice(name.length)
-  const isUse = !scriptPaths.test(request.url ?? '')
-  const caller = secret === undefined ? undefined : await sessions.find(secret, isUse)
-  if (secret === undefined || caller === undefined) return undefined
-  return { secret, caller, formToken: makeFormToken(secret) }
-}
-
 function sessionOf({ locals }: Response): SignedIn {
   return locals as SignedIn
-}
-
-function makeFormToken(secret: string): string {
-  return createHmac('sha256', secret).update('form').digest('base64url')
 }
 
 function isFormToken(request: Request, expected: string): boolean {
@@ -212,58 +191,6 @@ function isFormToken(request: Request, expected: string): boolean {
     expected,
   ].map((text) => Buffer.from(text)) as [Buffer, Buffer]
   return given.length === wanted.length && timingSafeEqual(given, wanted)
-}
-
-const cookieName = (publicUrl: string | undefined) =>
-  publicUrl === undefined ? 'callgate-session' : '__Host-callgate'
-
-const cookieOptions = (publicUrl: string | undefined) =>
-  ({ httpOnly: true, secure: publicUrl !== undefined, sameSite: 'lax', path: '/' }) as const
-
-function addSignIn(router: Router, shared: Shared): void {
-  const failures = new LRUCache<string, number>({ max: 10_000, ttl: failuresKeptMs })
-  router.get('/sign-in', (_request, response) => sendPage(response, signInPage(), shared))
-  router.post(
-    '/sign-in',
-    readForms(maxSignInBytes),
-    async (request: Request, response: Response) => {
-      const address = request.socket.remoteAddress ?? ''
-      const failed = failures.get(address) ?? 0
-      if (failed >= maxFailedSignIns) {
-        const message = `More than ${maxFailedSignIns} keys were not valid; try again in a minute`
-        throw new AppError('rate-limited', message, { retryAfterSeconds: failuresKeptMs / 1_000 })
-      }
-      const key = String(request.body?.key ?? '').trim()
-      const caller = await shared.deps.authenticate(key, 'login-id')
-      if (!caller) {
-        failures.set(address, failed + 1)
-        const rule = key === '' ? 'is required' : 'is not valid: it is unknown, revoked or expired'
-        const refusal = new AppError('unauthenticated', rule, {
-          problems: [{ field: 'key', rule }],
-        })
-        return void sendPage(response.status(401), signInPage(refusal), shared, { refusal })
-      }
-      const secret = await shared.sessions.begin(caller)
-      response.cookie(cookieName(shared.publicUrl), secret, cookieOptions(shared.publicUrl))
-      response.redirect(303, '/console')
-    },
-  )
-}
-
-function signInPage(refusal?: AppError): PageContent {
-  const form = new Form({}, refusal)
-  const body = html`<form method="post" action="${signInPath}">
-${form.field({
-  name: 'key',
-  label: 'API key',
-  type: 'password',
-  hint: 'What you may see and do here is what the key may. The first start has written keys to first-keys.txt in the data folder; callgate keys create makes more.',
-  required: true,
-  autocomplete: 'current-password',
-})}
-<button>Sign in</button>
-</form>`
-  return { title: 'Sign in', body }
 }
 
 /** Who looks at the sandbox without a key, on this machine. Only what records nothing is asked for them. */

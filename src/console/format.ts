@@ -1,5 +1,6 @@
 /** How the console writes numbers, instants and words of the API. */
 import type { DecisionRecordBody } from '../api/gate/decision-body.js'
+import { formatWithWeekday, parseDay } from '../domain/time/dates.js'
 import { type Html, html, nothing } from './html.js'
 
 /** `(212) 555-0106`; anything but ten digits as it is. */
@@ -7,10 +8,21 @@ export function formatNumber(number: string): string {
   return number.replace(/^(\d{3})(\d{3})(\d{4})$/, '($1) $2-$3')
 }
 
+/** `1,234,567`. */
+export function formatInteger(count: number): string {
+  return count.toLocaleString('en')
+}
+
 /** An instant of the API, such as `2026-11-23T17:00:00.000Z`, to the second; the full text for programs. */
 export function renderInstant(text: string): Html {
   const shown = text.replace('T', ' ').replace(/(?:\.\d+)?Z$/, ' UTC')
   return html`<time datetime="${text}">${shown}</time>`
+}
+
+/** `Mon 2026-11-23` of a date of the API. */
+export function formatDate(text: string): string {
+  const day = parseDay(text)
+  return day === undefined ? text : formatWithWeekday(day)
 }
 
 /** `1 number`, `1,204 numbers`. */

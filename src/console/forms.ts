@@ -16,6 +16,10 @@ export interface FieldOptions {
   readonly autocomplete?: string
 }
 
+interface BoxesOptions extends Pick<FieldOptions, 'name' | 'label' | 'hint'> {
+  readonly choices: NonNullable<FieldOptions['choices']>
+}
+
 /** The fields of one form. */
 export class Form {
   readonly #values: FormValues
@@ -24,10 +28,24 @@ export class Form {
   constructor(values: FormValues = {}, refusal?: AppError) {
     this.#values = values
     const problems = (refusal?.problems ?? []).map(({ field, rule }): [string, string] => [
-      field,
+      toInputName(field),
       rule,
     ])
     this.#problems = new Map(problems)
+  }
+
+  /** Boxes of which any may be checked; their values come with commas between them. */
+  boxes({ name, label, hint, choices }: BoxesOptions): Html {
+    const checked = new Set((this.#values[name] ?? '').split(','))
+    const problem = this.#problems.get(name)
+    const notes = [hint && `${name}-hint`, problem && `${name}-problem`].filter(Boolean).join(' ')
+    return html`<fieldset id="${name}" tabindex="-1"${notes ? html` aria-describedby="${notes}"` : nothing}><legend>${label}</legend>
+${hint ? html`<span class="hint" id="${name}-hint">${hint}</span>` : nothing}
+${problem ? html`<span class="problem" id="${name}-problem">${problem}</span>` : nothing}
+${choices.map(
+  ([value, text]) =>
+    html`<label class="box"><input type="checkbox" name="${name}" value="${value}"${checked.has(value) ? html` checked` : nothing}> ${text}</label>`,
+)}</fieldset>`
   }
 
   field({ name, label, type = 'text', hint, required, choices, autocomplete }: FieldOptions): Html {
@@ -43,6 +61,9 @@ ${problem ? html`<span class="problem" id="${name}-problem">${problem}</span>` :
 ${choices ? renderChoices(choices, value, attributes) : renderInput(type, value, attributes, autocomplete)}</p>`
   }
 }
+
+/** The input of a field of the API: that of `kinds[1]` is `kinds`. */
+const toInputName = (field: string) => field.replace(/[[.].*/s, '')
 
 function renderChoices(
   choices: NonNullable<FieldOptions['choices']>,
@@ -69,7 +90,7 @@ export function renderRefusal(refusal: AppError | undefined): Html {
     const text = describeProblem(problem)
     return problem.field === ''
       ? html`<li>${text}</li>`
-      : html`<li><a href="#${problem.field}">${text}</a></li>`
+      : html`<li><a href="#${toInputName(problem.field)}">${text}</a></li>`
   }
   return html`<div class="refusal" role="alert" tabindex="-1">
 <h2>Nothing was done</h2>

@@ -54,7 +54,7 @@ ${caller ? renderNavigation(navigation, path) : nothing}
 ${
   caller
     ? html`<form class="session" method="post" action="/console/sign-out">
-<span>Account <b>${caller.accountId}</b>, ${caller.session?.person ?? caller.keyId}, ${caller.role}</span>
+<span>Account <b>${caller.accountId}</b>, ${caller.session?.person ?? caller.keyId}, ${caller.session?.personRole ?? caller.role}</span>
 ${renderFormToken(formToken)}
 <button class="quiet">Sign out</button>
 </form>`

@@ -1,7 +1,7 @@
 /** The API of this process as the pages of the console use it: with the rights, limits and audit rows of who is signed in. */
 import type { BytesReply, Endpoint, Reply, StreamedReply } from '../api/endpoint.js'
 import type { Route } from '../api/route.js'
-import type { Caller } from '../domain/caller.js'
+import { type Caller, nameCaller, rightsOfPeople } from '../domain/caller.js'
 import { AppError } from '../errors.js'
 import { answerOwnRequest, type OwnRequest, type RouteHandlerDeps } from '../http/route-handler.js'
 
@@ -19,7 +19,9 @@ export class OwnApi {
   /** Whether the caller may make some request to an endpoint. */
   permits(caller: Caller, endpoint: Pick<Endpoint<never, unknown>, 'name'>): boolean {
     try {
-      this.#find(endpoint).requireRights(caller)
+      const route = this.#find(endpoint)
+      route.requireRights(caller)
+      requirePersonMay(caller, route)
       return true
     } catch (cause) {
       if (cause instanceof AppError) return false
@@ -46,12 +48,27 @@ export class OwnApi {
     endpoint: Pick<Endpoint<never, unknown>, 'name'>,
     request: OwnRequest = {},
   ): Promise<OwnReply> {
-    return await answerOwnRequest(this.#find(endpoint), { ...request, caller }, this.#deps)
+    const route = this.#find(endpoint)
+    requirePersonMay(caller, route)
+    return await answerOwnRequest(route, { ...request, caller }, this.#deps)
   }
 
   #find({ name }: { readonly name: string }): Route {
     const route = this.#routes.get(name)
     if (!route) throw new Error(`there is no endpoint ${name}`)
     return route
+  }
+}
+
+/** Some roles of people have a right for some of its endpoints only. */
+function requirePersonMay(caller: Caller, { endpoint: { name, rights } }: Route): void {
+  const role = caller.session?.personRole
+  if (role === undefined) return
+  const { only } = rightsOfPeople[role]
+  for (const needed of rights) {
+    const allowed = only[typeof needed === 'string' ? needed : needed.right]
+    if (allowed === undefined || allowed.includes(name)) continue
+    const rule = `the role ${role} does not permit that; the roles of people are in docs/sign-in.md`
+    throw new AppError('forbidden', `${nameCaller(caller)}: ${rule}`)
   }
 }

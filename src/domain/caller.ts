@@ -54,7 +54,7 @@ export interface ScrubLimits {
 
 /** Who does something, for the audit table, and where it came in. */
 export interface Author {
-  /** `key:<id>`, `person:<name>` of a console without a key, `user:<name at the command line>` or `system`. */
+  /** `key:<id>`, `person:<name>` of a session without a key, `user:<name at the command line>` or `system`. */
   readonly who: string
   /** `api <path>`, `console <path of the API>`, `command <words>` or `server`. */
   readonly door: string
@@ -74,7 +74,10 @@ export const defaultScrubLimits: ScrubLimits = Object.freeze({
 export interface Caller {
   readonly accountId: string
   readonly role: Role
-  /** Identifies the key without revealing it. */
+  /**
+   * Identifies the key without revealing it; `person:<subject>` of somebody who has signed in without one. Empty only for the
+   * operator at the command line and for requests that need no key.
+   */
   readonly keyId: string
   readonly limits: KeyLimits
   /** The account's limits; absent means {@link defaultScrubLimits}. */
@@ -86,8 +89,69 @@ export interface Caller {
 }
 
 interface ConsoleSession {
-  /** Who has signed in at an identity provider; absent with a key. */
+  /** Who has signed in at an identity provider, and as what; absent with a key. */
   readonly person?: string | undefined
+  readonly personRole?: PersonRole | undefined
+}
+
+/** What people who sign in at an identity provider may be, the one who may do the least first. */
+export const personRoles = ['viewer', 'operator', 'officer', 'admin'] as const
+export type PersonRole = (typeof personRoles)[number]
+
+interface PersonRights {
+  readonly role: Role
+  /** All endpoints that need them may be used. */
+  readonly rights: readonly Right[]
+  /** Further rights, with which these endpoints alone may be used. */
+  readonly only: Readonly<Partial<Record<Right, readonly string[]>>>
+}
+
+const readsDecisions = ['decisions', 'decision', 'decision-proof', 'journal']
+const pauses = ['pauses', 'pause', 'keys']
+
+export const rightsOfPeople: Readonly<Record<PersonRole, PersonRights>> = {
+  viewer: { role: 'Agent', rights: ['look-up'], only: { decide: readsDecisions } },
+  operator: {
+    // Only a supervisor may pause calls.
+    role: 'Supervisor',
+    rights: ['look-up'],
+    only: { decide: [...readsDecisions, 'preview'], manage: pauses },
+  },
+  officer: {
+    role: 'Supervisor',
+    rights: ['look-up', 'decide', 'records', 'consent'],
+    only: { manage: [...pauses, 'approvals', 'approval-verdict'] },
+  },
+  admin: {
+    role: 'Administrator',
+    rights: ['look-up', 'decide', 'records', 'consent', 'manage'],
+    only: {},
+  },
+}
+
+export interface Person {
+  readonly accountId: string
+  /** As the identity provider knows them, for good. */
+  readonly subject: string
+  /** For people, in the audit table too. */
+  readonly name: string
+  readonly role: PersonRole
+}
+
+/** Of a session of somebody who has no key. */
+export function createPersonCaller({ accountId, subject, name, role }: Person): Caller {
+  const { role: keyRole, rights: whole, only } = rightsOfPeople[role]
+  const held = rights.filter((one) => whole.includes(one) || only[one] !== undefined)
+  return {
+    ...{ accountId, role: keyRole, keyId: `person:${subject}` },
+    limits: { ...noLimits, rights: new Set(held) },
+    session: { person: name, personRole: role },
+  }
+}
+
+/** Who a caller is, in messages and in what is stored for people: `key key-1f2e` or `person jane@example.com`. */
+export function nameCaller({ keyId, session }: Pick<Caller, 'keyId' | 'session'>): string {
+  return session?.person === undefined ? `key ${keyId}` : `person ${session.person}`
 }
 
 /** What an audit row needs to know of a caller. */
@@ -100,6 +164,15 @@ export const noLimits: KeyLimits = Object.freeze({
   callKinds: 'any',
   expiresAt: Number.POSITIVE_INFINITY,
 })
+
+/** Whether what concerns the whole server, and the lists of all accounts, is the caller's business. */
+export function isOperator({
+  accountId,
+  role,
+  limits,
+}: Pick<Caller, 'accountId' | 'role' | 'limits'>): boolean {
+  return accountId === mainAccountId && role === 'Administrator' && limits.projects === 'any'
+}
 
 /** The caller for the operator at the command line, who may do everything and has no key. */
 export function createOperatorCaller(accountId: string): Caller {

@@ -91,7 +91,7 @@ export const reasonTexts = {
   'not-current':
     'this server does not know what others have stored in the last moments, so the call is blocked',
   expired: 'the facts expired before the decision could be returned',
-  'ai-paused': 'an operator has paused all calls of AI agents on this installation',
+  'ai-paused': 'all calls of AI agents are paused, of the account or on this installation',
   'key-paused': 'an operator has paused the key',
   'key-kind': 'the key may not ask for this kind of call',
   'key-project': 'the key may not ask for calls of this project or campaign',

@@ -280,10 +280,15 @@ export interface AttemptReports {
 }
 
 /**
- * What is paused: one key, all keys of an account that may ask for AI calls alone, all AI calls, or one check for the calls
- * of an account, which is in shadow then.
+ * What is paused: one key, all keys of an account that may ask for AI calls alone, all AI calls of an account, all AI calls, or one
+ * check for the calls of an account, which is in shadow then.
  */
-export type PauseSubject = `key:${string}` | `agents:${string}` | 'ai' | `check:${string}:${string}`
+export type PauseSubject =
+  | `key:${string}`
+  | `agents:${string}`
+  | `ai:${string}`
+  | 'ai'
+  | `check:${string}:${string}`
 
 export interface Pause {
   readonly pausedAt: Instant

@@ -60,7 +60,7 @@ function judgePauses(request: CallRequest, pauses: Pauses | undefined): Judgment
   }
   if (pauses.size === 0) return undefined
   const { accountId, keyId, mandate, callKind } = request
-  const ai = callKind === 'ai' ? pauses.get('ai') : undefined
+  const ai = callKind === 'ai' ? (pauses.get('ai') ?? pauses.get(`ai:${accountId}`)) : undefined
   if (ai) return deny('ai-paused', describePause(ai))
   const key = keyId === undefined ? undefined : pauses.get(`key:${keyId}`)
   if (key) return deny('key-paused', describePause(key))

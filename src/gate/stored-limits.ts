@@ -41,40 +41,60 @@ export function readStored(
   ]).then(([first, second, third]) => ({ pauses: first, own: second, abandoned: third }))
 }
 
+/** What the findings are judged by. */
+interface StoredFacts {
+  readonly number: string
+  readonly purpose: CallPurpose
+  readonly stored: StoredLimits
+  readonly now: Instant
+  readonly rules: GateDeps
+}
+
 /** The findings of the checks, after that on the limits of the key and before those on what else is stored. */
 export function addStoredFindings(
   request: CallRequest,
   checked: readonly Finding[],
-  {
-    number,
-    purpose,
-    stored: { pauses, own, abandoned },
-    now,
-    rules: { settings, callingRules },
-  }: {
-    readonly number: string
-    readonly purpose: CallPurpose
-    readonly stored: StoredLimits
-    readonly now: Instant
-    readonly rules: GateDeps
-  },
+  facts: StoredFacts,
 ): readonly Finding[] {
+  const { purpose, stored, now, rules } = facts
+  const { pauses, abandoned } = stored
   const isUnlimited = request.mandate === undefined && pauses?.size === 0
   const mandate = isUnlimited ? undefined : judgeMandate(request, checked, { pauses, at: now })
   let findings = mandate ? [mandate, ...checked] : checked
   // The subject of a call about a debt is the debt.
   if (request.subject !== undefined && purpose !== 'debt-collection') {
-    findings = [...findings, ...judgeSubject(request, settings, now)]
+    findings = [...findings, ...judgeSubject(request, rules.settings, now)]
   }
-  const findCalled = () => ({ number, purpose, places: findPlaces(checked) })
-  const shown = judgeCallerId(request, {
-    ...{ number, own, settings, now },
-    findPresenceLaw: (callerId) =>
-      callingRules.callerIds.findPresenceLaw(callerId, findCalled(), request.at ?? now),
-  })
+  const shown = needsRegister(request) ? judgeShown(request, checked, facts) : undefined
   if (shown) findings = [...findings, shown]
-  if (abandoned?.size === 0) return findings
-  const findLimits = (at: Instant) => callingRules.abandonment.find(findCalled(), at)
-  const rate = judgeAbandonment(request, { counts: abandoned, findLimits, now })
+  const rate = abandoned?.size === 0 ? undefined : judgeRate(request, checked, facts)
   return rate ? [...findings, rate] : findings
+}
+
+function judgeShown(
+  request: CallRequest,
+  checked: readonly Finding[],
+  { number, purpose, stored, now, rules }: StoredFacts,
+): Finding | undefined {
+  const { settings, callingRules } = rules
+  return judgeCallerId(request, {
+    number,
+    own: stored.own,
+    settings,
+    now,
+    findPresenceLaw: (callerId) => {
+      const called = { number, purpose, places: findPlaces(checked) }
+      return callingRules.callerIds.findPresenceLaw(callerId, called, request.at ?? now)
+    },
+  })
+}
+
+function judgeRate(
+  request: CallRequest,
+  checked: readonly Finding[],
+  { number, purpose, stored, now, rules }: StoredFacts,
+): Finding | undefined {
+  const called = { number, purpose, places: findPlaces(checked) }
+  const findLimits = (at: Instant) => rules.callingRules.abandonment.find(called, at)
+  return judgeAbandonment(request, { counts: stored.abandoned, findLimits, now })
 }

@@ -1,6 +1,7 @@
 /** Liveness, readiness and metrics, for operators and their machines. */
 import type { Reply } from '../api/endpoint.js'
 import type { MaybePromise } from '../domain/compliance.js'
+import type { Clock, Instant } from '../domain/time/clock.js'
 import type { Logger } from '../observability/log.js'
 import { monotonicSeconds, withTimeout } from '../runtime/runtime.js'
 
@@ -14,6 +15,41 @@ export interface ReadinessCheck {
   readonly name: string
   /** One that throws is not ready. */
   check(): MaybePromise<Readiness>
+}
+
+/** A check that knows since when its result is what it is. */
+export class WatchedCheck implements ReadinessCheck {
+  readonly name: string
+  readonly #check: ReadinessCheck
+  readonly #clock: Clock
+  #last: { readonly ready: boolean; readonly since: Instant } | undefined
+
+  constructor(check: ReadinessCheck, clock: Clock) {
+    this.name = check.name
+    this.#check = check
+    this.#clock = clock
+  }
+
+  /** When the result of the latest check was seen first; `undefined` before the first one. */
+  get since(): Instant | undefined {
+    return this.#last?.since
+  }
+
+  // A property, since checks are passed on without their object.
+  readonly check = async (): Promise<Readiness> => {
+    try {
+      const result = await this.#check.check()
+      this.#note(result.ready)
+      return result
+    } catch (cause) {
+      this.#note(false)
+      throw cause
+    }
+  }
+
+  #note(ready: boolean): void {
+    if (this.#last?.ready !== ready) this.#last = { ready, since: this.#clock.now() }
+  }
 }
 
 export interface HealthOptions {
@@ -53,15 +89,6 @@ const maxResultAgeMs = 5_000
 
 interface CheckResult extends Readiness {
   readonly name: string
-}
-
-/** Reads the checks for others; none of them delays the answer. */
-export function createReadinessReader(
-  checks: readonly ReadinessCheck[],
-  logger: Logger,
-): () => Promise<readonly CheckResult[]> {
-  const bounded = checks.map((check) => new BoundedCheck(check, logger))
-  return () => readResults(bounded)
 }
 
 function readResults(checks: readonly BoundedCheck[]): Promise<readonly CheckResult[]> {

@@ -2,16 +2,8 @@
 import type { Clock, Instant, Timers } from '../domain/time/clock.js'
 import type { DecisionTotals, Metrics } from './metrics.js'
 
-/** A check of readiness, as it was read. */
-interface ReadCheck {
-  readonly name: string
-  readonly ready: boolean
-  readonly detail?: string | undefined
-}
-
 export interface LiveFiguresOptions {
   readonly metrics: Pick<Metrics, 'readDecisionTotals' | 'readOpenCircuits' | 'readUngatedLegs'>
-  readonly readChecks: () => Promise<readonly ReadCheck[]>
   readonly clock: Pick<Clock, 'now'>
   readonly timers: Pick<Timers, 'after'>
 }
@@ -27,15 +19,11 @@ export interface FiguresStep {
 const stepMs = 5_000
 /** 15 minutes. */
 const maxSteps = 180
-/** Checks are read every half minute, so that it is known since when they fail. */
-const stepsPerCheck = 6
 
 export class LiveFigures {
   readonly #options: LiveFiguresOptions
   readonly #steps: FiguresStep[] = []
-  readonly #since = new Map<string, { readonly ready: boolean; readonly at: Instant }>()
   #last: DecisionTotals
-  #count = 0
   #cancel: () => void = () => undefined
 
   constructor(options: LiveFiguresOptions) {
@@ -50,7 +38,6 @@ export class LiveFigures {
   async read() {
     const { metrics } = this.#options
     return {
-      checks: await this.#readChecks(),
       openCircuits: await metrics.readOpenCircuits(),
       ungatedLegs: await metrics.readUngatedLegs(),
       steps: this.#steps as readonly FiguresStep[],
@@ -82,19 +69,6 @@ export class LiveFigures {
     return this.#options.timers.after(stepMs, () => {
       this.#cancel = this.#wait()
       this.addStep()
-      this.#count += 1
-      if (this.#count % stepsPerCheck === 1) void this.#readChecks()
-    })
-  }
-
-  async #readChecks() {
-    const now = this.#options.clock.now()
-    const checks = await this.#options.readChecks()
-    return checks.map(({ name, ready, detail }) => {
-      const known = this.#since.get(name)
-      const since = known?.ready === ready ? known.at : now
-      this.#since.set(name, { ready, at: since })
-      return { name, ready, detail, since }
     })
   }
 }

@@ -2,6 +2,16 @@
 import { type AuditRecordBody, auditEndpoint } from '../api/accounts/audit.js'
 import { accessCheckEndpoint, tokenEndpoint } from '../api/accounts/authentication.js'
 import {
+  changeKeyEndpoint,
+  createKeyEndpoint,
+  endPauseEndpoint,
+  type KeyBody,
+  listKeysEndpoint,
+  listPausesEndpoint,
+  pauseEndpoint,
+  revokeKeyEndpoint,
+} from '../api/accounts/keys.js'
+import {
   legalEntitiesGet,
   legalEntityCreate,
   legalEntityUpdate,
@@ -58,13 +68,14 @@ import {
 import { scanStatus, scanSubmit } from '../api/reputation/scans.js'
 import { createRoute, type Route } from '../api/route.js'
 import { type ScrubRequest, scrubGet, scrubPost } from '../api/scrub/scrub.js'
-import type { Caller } from '../domain/caller.js'
+import { type Caller, nameCaller } from '../domain/caller.js'
 import type { EbrRecordsRequest } from '../domain/consent-records.js'
-import type { CallerIdEntry } from '../domain/mandate.js'
+import type { CallerIdEntry, Pause } from '../domain/mandate.js'
 import type { Instant } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'
 import type { Approval } from './accounts/approvals.js'
 import type { AuditRecord } from './audit/audit-trail.js'
+import type { AccountKey } from './keys/account-keys.js'
 import type {
   AccountServices,
   BulkFactServices,
@@ -86,6 +97,7 @@ export function createServiceRoutes(
     ...createCallRoutes(service, options),
     ...createBulkFactRoutes(service),
     ...listAccountRoutes(service),
+    ...listKeyRoutes(service),
     ...listFactRoutes(service),
   ]
 }
@@ -214,23 +226,73 @@ function listAccountRoutes(subjects: AccountServices): Route[] {
       return { approvals: listed.map(toApprovalBody) }
     }),
     createRoute(decideApprovalEndpoint, async (caller, verdict) => {
-      return toApprovalBody(await approvals.decide(caller, verdict, `key ${caller.keyId}`))
+      return toApprovalBody(await approvals.decide(caller, verdict, nameCaller(caller)))
     }),
     createRoute(listCallerIdsEndpoint, async (caller, { ended }) => {
       return { callerIds: (await callerIds.list(caller, { ended })).map(toCallerIdBody) }
     }),
     createRoute(addCallerIdsEndpoint, async (caller, { callerIds: inputs }) => {
-      await callerIds.add(caller, inputs, `key ${caller.keyId}`)
+      await callerIds.add(caller, inputs, nameCaller(caller))
       return { added: inputs.length }
     }),
     createRoute(endCallerIdEndpoint, async (caller, number) => {
-      await callerIds.end(caller, number, `key ${caller.keyId}`)
+      await callerIds.end(caller, number, nameCaller(caller))
       return { ended: true } as const
     }),
     createRoute(legalEntitiesGet, (caller) => legalEntities.list(caller)),
     createRoute(legalEntityCreate, (caller, input) => legalEntities.create(caller, input)),
     createRoute(legalEntityUpdate, (caller, input) => legalEntities.update(caller, input)),
   ]
+}
+
+function listKeyRoutes({ accountKeys }: Pick<AccountServices, 'accountKeys'>): Route[] {
+  return [
+    createRoute(listKeysEndpoint, async (caller, filter) => {
+      return { keys: (await (await accountKeys()).list(caller, filter)).map(toKeyBody) }
+    }),
+    createRoute(createKeyEndpoint, async (caller, request) => {
+      const { id, key } = await (await accountKeys()).create(caller, request)
+      return { id, key }
+    }),
+    createRoute(changeKeyEndpoint, async (caller, request) => {
+      const { version } = await (await accountKeys()).change(caller, request)
+      return { id: request.id, version }
+    }),
+    createRoute(revokeKeyEndpoint, async (caller, { id, reason }) => {
+      await (await accountKeys()).revoke(caller, id, reason)
+      return { revoked: true } as const
+    }),
+    createRoute(listPausesEndpoint, async (caller) => {
+      const pauses = await (await accountKeys()).listPauses(caller)
+      return { pauses: pauses.map((pause) => ({ subject: pause.subject, ...toPauseBody(pause) })) }
+    }),
+    createRoute(pauseEndpoint, async (caller, { subject, reason }) => {
+      await (await accountKeys()).pause(caller, subject, reason)
+      return { paused: true } as const
+    }),
+    createRoute(endPauseEndpoint, async (caller, { subject, reason }) => {
+      await (await accountKeys()).resume(caller, subject, reason)
+      return { ended: true } as const
+    }),
+  ]
+}
+
+function toKeyBody(key: AccountKey): KeyBody {
+  const { id, label, role, state, version, rights, projects, pause, calls } = key
+  const toText = (at: Instant | undefined) => (at === undefined ? undefined : formatInstant(at))
+  return {
+    ...{ id, label, role, state, version, rights, projects, kinds: key.callKinds },
+    ...calls,
+    createdAt: formatInstant(key.createdAt),
+    revokedAt: toText(key.revokedAt),
+    pause: pause && toPauseBody(pause),
+    notBefore: toText(key.notBefore),
+    expires: toText(key.expiresAt),
+  }
+}
+
+function toPauseBody({ pausedAt, pausedBy, because }: Pause) {
+  return { pausedAt: formatInstant(pausedAt), pausedBy, reason: because }
 }
 
 function toApprovalBody(approval: Approval): ApprovalBody {

@@ -13,6 +13,7 @@ import type { ConsentHistories } from './consent/consent-history.js'
 import type { EbrRecordList } from './consent/ebr-record-list.js'
 import type { EbrRecords } from './consent/ebr-records.js'
 import type { InternalDnc } from './internal-dnc/internal-dnc.js'
+import type { AccountKeys } from './keys/account-keys.js'
 import type { LegalEntities } from './legal-entities/legal-entities.js'
 import type { LitigatorCheck } from './lists/litigator-check.js'
 import type { Lookups } from './lookups/lookups.js'
@@ -47,6 +48,8 @@ export interface AccountServices {
   readonly projectRpc: Pick<ProjectRpc, 'handle'>
   readonly approvals: Pick<Approvals, 'list' | 'decide'>
   readonly callerIds: Pick<CallerIds, 'list' | 'add' | 'end'>
+  /** Loaded when somebody asks. */
+  readonly accountKeys: () => Promise<AccountKeys>
   readonly legalEntities: Pick<LegalEntities, 'list' | 'create' | 'update'>
   readonly recordRead: RecordRead
 }

@@ -38,6 +38,7 @@ import * as audit from './migrations/0035-audit-expand.js'
 import * as decisionBlocks from './migrations/0036-decision-blocks-expand.js'
 import * as recordHistory from './migrations/0039-record-history-expand.js'
 import * as consoleSessions from './migrations/0044-console-sessions-expand.js'
+import * as people from './migrations/0048-people-expand.js'
 import type { EngineTraits, OpenDatabase } from './open-database.js'
 import { limitLockWaits, lockMigration, readConnectedSchemas } from './postgres/schema-locks.js'
 import type { Db } from './tables.js'
@@ -78,6 +79,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0036-decision-blocks-expand': decisionBlocks,
   '0039-record-history-expand': recordHistory,
   '0044-console-sessions-expand': consoleSessions,
+  '0048-people-expand': people,
 }
 
 /** In order. */

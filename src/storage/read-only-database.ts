@@ -27,6 +27,8 @@ export function openReadOnlyDatabase(path: string, temporaryFolder: string): Rea
   try {
     const source = join(folder ?? dirname(path), basename(path))
     const reader = new Sqlite(source, { readonly: true, fileMustExist: true, timeout: 1_000 })
+    // All that is read is of one instant.
+    reader.exec('begin')
     const driver = new ReadDriver(reader, { observeFailure: () => undefined })
     const close = () => {
       reader.close()

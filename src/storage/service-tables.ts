@@ -426,8 +426,11 @@ export interface ConsoleSessionRow {
   /** SHA-256 of its secret, in hex. */
   hash: string
   account_id: string
-  /** The key that it began with. */
+  /** The key that it began with, or `person:<subject>`. */
   key_id: string
+  /** The name of somebody who has signed in without a key, and as what. */
+  person: string | null
+  role: string | null
   created_at: number
   /** To a minute. */
   used_at: number

@@ -65,6 +65,20 @@ export function openCheckpoint(
   return { ...checkpoint, note, signatures: [own, ...verifySignatures(note, witnesses)] }
 }
 
+/**
+ * The last checkpoint of a log in a text with several, as a file has to which each was appended; with the signature of the
+ * log alone. `undefined` if there is none.
+ */
+export function findLastNote(text: string, origin: string): string | undefined {
+  const start = text.lastIndexOf(`\n\n\u2014 ${origin} `)
+  if (start === -1) return undefined
+  const from = text.lastIndexOf(`${origin}\n`, start)
+  const end = text.indexOf('\n', start + 2)
+  return from === -1 || end === -1
+    ? findLastNote(text.slice(0, start), origin)
+    : text.slice(from, end + 1)
+}
+
 export interface ProofFile {
   /** What is needed to make the entry from: of a record, its salt and body. It proves nothing by itself. */
   readonly extra: Buffer | undefined

@@ -30,7 +30,11 @@ const ofEndpoints: Readonly<Record<string, string>> = {
   consent: 'consent.stored',
   consents: 'consents.read',
   decision: 'decision.read',
+  'decision-proof': 'decision.read',
+  journal: 'none: names, keys and hashes',
   decisions: 'decisions.searched',
+  'decisions-stream': 'decisions.streamed',
+  live: 'none: counts',
   number: 'number.read',
   ebr: 'consent-record.stored',
   'ebr-get': 'consent-record.stored consent-records.read',
@@ -50,6 +54,11 @@ const ofEndpoints: Readonly<Record<string, string>> = {
   'scrub-get': 'consent-record.stored; asked by dialers all the time',
   'scrub-post': 'consent-record.stored; asked by dialers all the time',
   outcome: 'consent-record.confirmed; the rest is a record of the call',
+  'key-create': 'key.created',
+  'key-change': 'key.changed',
+  'key-revoke': 'key.revoked',
+  pause: 'pause.ordered',
+  'pause-end': 'pause.ended',
   approvals: 'approvals.read',
   'approval-verdict': 'approval.approved approval.refused',
   ...Object.fromEntries(
@@ -68,7 +77,7 @@ const ofEndpoints: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     [
       ...['reputation-get', 'reputation-get-post', 'reputation-get-all', 'flags-removed-summary'],
-      ...['scan-status', 'caller-ids', 'legal-entities', 'project-get'],
+      ...['scan-status', 'caller-ids', 'legal-entities', 'project-get', 'keys', 'pauses'],
     ].map((name) => [name, 'none: what the account has of its own, and not of persons called']),
   ),
   ...Object.fromEntries(
@@ -77,6 +86,12 @@ const ofEndpoints: Readonly<Record<string, string>> = {
     ),
   ),
   'list-file': 'none: lists, which edges fetch',
+  lists: 'none: what is imported, and who did it',
+  'list-rollback': 'list.rolled-back',
+  status: 'none: of the server',
+  projects: 'none: what the account has of its own, and not of persons called',
+  'project-hours': 'project-hours.set project-hours.removed',
+  rules: 'none: the law',
   token: 'none: of a key, which has rows, for an hour',
   'auth-validate': 'none: says whether a key is valid',
   'ftp-upload-complete': 'none: is always refused',
@@ -245,6 +260,11 @@ const requests: readonly (Asked & {
     subject: /^number [0-9a-f]{32}-0106$/,
   },
   {
+    path: '/v1/decisions/stream?seconds=1',
+    action: 'decisions.streamed',
+    subject: 'decisions ',
+  },
+  {
     path: `/v1/consents?number=${number}`,
     action: 'consents.read',
     subject: /^number [0-9a-f]{32}-0106$/,
@@ -260,6 +280,38 @@ const requests: readonly (Asked & {
     json: { number: own },
     action: 'caller-id.ended',
     subject: `caller-id ${own}`,
+  },
+  {
+    path: '/v1/keys',
+    json: { label: 'made', role: 'Agent', rights: ['decide'], reason: 'why' },
+    action: 'key.created',
+    subject: /^key key-[0-9a-f]{10}$/,
+    after: { label: 'made', role: 'Agent', rights: 'decide' },
+  },
+  {
+    path: '/v1/keys/made',
+    json: { kinds: ['ai'] },
+    action: 'key.changed',
+    subject: /^key key-[0-9a-f]{10}$/,
+    after: { version: 2, call_kinds: 'ai' },
+  },
+  {
+    path: '/v1/pauses',
+    json: { subject: 'agents:main', reason: 'test' },
+    action: 'pause.ordered',
+    subject: 'pause agents:main',
+  },
+  {
+    path: '/v1/pauses/end',
+    json: { subject: 'agents:main' },
+    action: 'pause.ended',
+    subject: 'pause agents:main',
+  },
+  {
+    path: '/v1/keys/made/revoke',
+    json: {},
+    action: 'key.revoked',
+    subject: /^key key-[0-9a-f]{10}$/,
   },
   {
     path: '/v1.5/projects',
@@ -325,7 +377,8 @@ describe('over the API', () => {
   for (const { action, subject = `number ${number}`, after, ...asked } of requests) {
     it(`${asked.method ?? ''} ${asked.path.replace(/\?.*/, '')} has one row: ${action}`, async () => {
       const before = await readLatestSeq()
-      const answer = await send(asked)
+      const made = (await running.callgate.keys.list('main')).find(({ label }) => label === 'made')
+      const answer = await send({ ...asked, path: asked.path.replace('/made', `/${made?.id}`) })
       expect(`${answer.status} ${answer.text}`).toMatch(/^20\d /)
       const rows = await readRows(before)
       expect(rows.map((row) => [row.action, row.who, row.account_id])).toEqual([

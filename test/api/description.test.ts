@@ -2,16 +2,23 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { projectHoursEndpoint, projectsEndpoint } from '../../src/api/accounts/project-hours.js'
+import { statusEndpoint } from '../../src/api/accounts/status.js'
+import { rulesEndpoint } from '../../src/api/calling-hours/rules.js'
 import { previewEndpoint } from '../../src/api/gate/preview.js'
 import { listFileEndpoint } from '../../src/api/lists/list-file.js'
+import { listsEndpoint, rollbackEndpoint } from '../../src/api/lists/lists.js'
 import type { OpenApiDocument, Operation } from '../../src/api/openapi.js'
 import { numberEndpoint } from '../../src/api/records/number.js'
+import { openEvidenceRoutes } from '../../src/app/journal/open-evidence.js'
 import { createOptOuts } from '../../src/app/service.js'
+import { createLiveRoute } from '../../src/app/status/live-route.js'
 import { Center } from '../../src/edge/center.js'
 import { createEdgeDecisionsRoute } from '../../src/edge/edge-decisions-route.js'
 import { edgeRoutes } from '../../src/edge/edge-routes.js'
 import { journalRoutes } from '../../src/gate/journal/journal-routes.js'
 import { createSearchRoute } from '../../src/gate/journal/search/search-route.js'
+import { createStreamRoute } from '../../src/gate/journal/search/stream-route.js'
 import { decisionEndpoints } from '../../src/http/decision-routes.js'
 import { permitRoutes } from '../../src/permits/permit-routes.js'
 import { systemClock, systemTimers } from '../../src/runtime/runtime.js'
@@ -41,6 +48,12 @@ function everyEndpoint() {
     ...decisionEndpoints,
     previewEndpoint,
     listFileEndpoint,
+    projectHoursEndpoint,
+    projectsEndpoint,
+    statusEndpoint,
+    listsEndpoint,
+    rollbackEndpoint,
+    rulesEndpoint,
     numberEndpoint,
     ...[
       ...createServiceRoutes(service, { wrappedRows: false }),
@@ -66,7 +79,16 @@ function everyEndpoint() {
         running.callgate,
       ),
       createEdgeDecisionsRoute(storage),
+      createLiveRoute({
+        read: async () => ({ openCircuits: [], ungatedLegs: 0, steps: [] }),
+      }),
+      createStreamRoute({
+        search: { search: async () => ({ decisions: [], completeUntil: 0 }) },
+        recordRead: async () => undefined,
+        clock: systemClock,
+      }),
       createSearchRoute({ search: async () => ({ decisions: [], completeUntil: 0 }) }),
+      ...openEvidenceRoutes({ settings: running.callgate.settings, storage, clock: systemClock }),
       ...permitRoutes(permits),
       ...warmupRoutes(warmup, { serviceCodes: new Set() }),
     ].map(({ endpoint }) => endpoint),

@@ -145,7 +145,7 @@ describe('the request is refused, in the shape the request asks for', () => {
     ],
     [
       { actionType: 'count', projld: 'SPRING' },
-      "projld 'SPRING': is an unknown field; known fields are actionType, phoneList, projId, campaignId, ignoreInvalid",
+      "projld 'SPRING': is an unknown field; known fields are actionType, phoneList, projId, campaignId, ignoreInvalid, reason",
     ],
   ])('%j', async (fields, reason) => {
     const where = address(fields as Record<string, string>)

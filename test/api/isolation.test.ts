@@ -37,6 +37,7 @@ const mine = {
   approval: '',
   permit: '',
   value: '',
+  key: '',
 }
 
 const send = (key: string | undefined, asked: Ask): Promise<Answer> => accounts.send(key, asked)
@@ -94,12 +95,15 @@ async function ownThings(): Promise<void> {
   const call = { number: consented, callKind: 'ai' }
   mine.decision = (await owned<{ id: string }>({ path: '/v1/decisions', json: call })).id
   const asking = { rights: ['decide'], calls: { approval: 'always' } } as const
-  const { key } = await running.callgate.keys.create({
+  const { id: asker, key } = await running.callgate.keys.create({
     accountId: 'main',
     role: 'Agent',
-    label: '',
+    label: 'mine alone',
     ...asking,
   })
+  mine.key = asker
+  const paused = { subject: 'agents:main', reason: 'mine alone' }
+  await owned({ path: '/v1/pauses', json: paused })
   const waiting = (await send(key, { path: '/v1/decisions', json: call })).json()
   expect(waiting).toMatchObject({ decision: 'block', reason: 'approval-needed' })
   mine.approval = (waiting as { mandate: { approval: { id: string } } }).mandate.approval.id
@@ -611,10 +615,34 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     theirs: lacking(`"accountId":"main"`),
     mine: holding(`"accountId":"main"`),
   },
+  'decisions-stream': {
+    ask: () => ({
+      path: '/v1/decisions/stream',
+      query: { after: '000000000'.padEnd(29, '0'), seconds: '1' },
+    }),
+    theirs: lacking('event:'),
+    mine: holding('event: decision'),
+  },
+  live: {
+    ask: () => ({ path: '/v1/live' }),
+    theirs: status(403),
+    mine: holding('"steps"'),
+  },
   decision: {
     ask: () => ({ path: `/v1/decisions/${mine.decision}` }),
     theirs: status(404),
     mine: holding('"id"'),
+  },
+  'decision-proof': {
+    ask: () => ({ path: `/v1/decisions/${mine.decision}/proof` }),
+    theirs: status(404),
+    // It may not be signed yet.
+    mine: (answer) => expect([200, 503]).toContain(answer.status),
+  },
+  journal: {
+    ask: () => ({ path: '/v1/journal' }),
+    theirs: holding('"checkpoint":"callgate/journal/'),
+    mine: holding('"checkpoint":"callgate/journal/'),
   },
   outcome: {
     ask: () => ({ path: `/v1/decisions/${mine.decision}/outcome`, json: { state: 'answered' } }),
@@ -661,6 +689,37 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     theirs: status(404),
     mine: status(404),
   },
+  lists: {
+    ask: () => ({ path: '/v1/lists' }),
+    // It may use those of main, and sees no more of them than their age.
+    theirs: lacking('"versions":['),
+    mine: holding('"versions":['),
+  },
+  'list-rollback': {
+    ask: () => ({ path: '/v1/lists/us-dnc/rollback', json: { reason: 'a test' } }),
+    theirs: status(403),
+    mine: status(409),
+  },
+  status: { ask: () => ({ path: '/v1/status' }), theirs: status(403), mine: status(200) },
+  projects: {
+    ask: () => ({ path: '/v1/projects' }),
+    theirs: lacking('"code":"MINE"'),
+    mine: holding('"code":"MINE"'),
+  },
+  'project-hours': {
+    ask: () => ({
+      path: `/v1/projects/${project}/hours`,
+      json: { region: 'FL', monFri: '09:00-20:00', sat: 'none', sun: 'none' },
+    }),
+    theirs: status(400),
+    mine: holding('"done":true'),
+  },
+  rules: {
+    // What is entered for calls of one account is in test/api/rules.test.ts.
+    ask: () => ({ path: '/v1/rules', query: { region: 'FL' } }),
+    theirs: holding('"name":"Florida"'),
+    mine: holding('"name":"Florida"'),
+  },
   'caller-ids': {
     ask: () => ({ path: '/v1/caller-ids' }),
     theirs: holding('{"callerIds":[]}'),
@@ -680,6 +739,42 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
   'caller-id-end': {
     ask: () => ({ path: '/v1/caller-ids/end', json: { number: '2127365009', projectId: 'SHOWN' } }),
     theirs: status(404),
+    mine: holding('"ended":true'),
+  },
+  keys: {
+    ask: () => ({ path: '/v1/keys' }),
+    theirs: lacking('mine alone'),
+    mine: holding('"label":"mine alone"'),
+  },
+  'key-create': {
+    // A label is that of one key of an account.
+    ask: () => ({ path: '/v1/keys', json: { label: 'mine alone', role: 'Agent' } }),
+    theirs: status(200),
+    mine: status(409),
+  },
+  'key-change': {
+    ask: () => ({ path: `/v1/keys/${mine.key}`, json: { rights: ['look-up'] } }),
+    theirs: status(404),
+    mine: holding('"version":2'),
+  },
+  'key-revoke': {
+    ask: () => ({ path: `/v1/keys/${mine.key}/revoke`, json: {} }),
+    theirs: status(404),
+    mine: holding('"revoked":true'),
+  },
+  pauses: {
+    ask: () => ({ path: '/v1/pauses' }),
+    theirs: holding('{"pauses":[]}'),
+    mine: holding('"subject":"agents:main"'),
+  },
+  pause: {
+    ask: () => ({ path: '/v1/pauses', json: { subject: 'agents:main', reason: 'theirs' } }),
+    theirs: status(400),
+    mine: status(409),
+  },
+  'pause-end': {
+    ask: () => ({ path: '/v1/pauses/end', json: { subject: 'agents:main' } }),
+    theirs: status(400),
     mine: holding('"ended":true'),
   },
   audit: {

@@ -99,6 +99,10 @@ const scoped: Readonly<Record<string, (project: string) => Ask>> = {
   }),
   'rnd-basic-get': (projId) => ({ path: '/v1.5/Data/RNDBasic', query: { ...rnd, projId } }),
   'rnd-basic-post': (ProjId) => ({ path: '/v1.5/Data/RNDBasic', json: { Data: [rnd], ProjId } }),
+  'project-hours': (code) => ({
+    path: `/v1/projects/${encodeURIComponent(code)}/hours`,
+    json: { region: 'FL', monFri: '09:00-20:00', sat: 'none', sun: 'none' },
+  }),
   'project-get': (code) => ({ path: `/v1.5/projects/${encodeURIComponent(code)}` }),
   'project-save': (ProjectCode) => ({ path: '/v1.5/projects', json: { ProjectCode, Notes: 'n' } }),
   'project-update': (code) => ({
@@ -120,6 +124,10 @@ const scoped: Readonly<Record<string, (project: string) => Ask>> = {
     json: { number, callKind: 'manual', callerId: number, projectId },
   }),
   decisions: (project) => ({ path: '/v1/decisions', query: { project } }),
+  'decisions-stream': (project) => ({
+    path: '/v1/decisions/stream',
+    query: { project, seconds: '1' },
+  }),
   preview: (projectId) => ({
     path: '/v1/decisions/preview',
     json: { numbers: [number], callKind: 'manual', projectId },
@@ -143,8 +151,9 @@ describe('a key limited to a project', () => {
   it('is tried on every endpoint that takes a project or campaign', () => {
     const taking = [...endpoints.values()].filter(
       ({ name, request, paths }) =>
-        // It names campaigns to permit less, and keys limited to projects have no edges.
-        !['token', 'edge-attempts'].includes(name) &&
+        // They name campaigns and projects to permit less; keys limited to projects have no edges, and make no keys; the list has
+        // those of the key.
+        !['token', 'edge-attempts', 'key-create', 'key-change', 'projects'].includes(name) &&
         /proj|"[^"]*campaign/i.test(
           JSON.stringify(toJsonSchema(request).properties) + paths.join(),
         ),

@@ -235,7 +235,18 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
   'predial-get': { needs: decide, ask: { path: '/v1/predial', query: { number, kind: 'manual' } } },
   'predial-post': { needs: decide, ask: { path: '/v1/predial', form: { number, kind: 'manual' } } },
   decisions: { needs: decide, ask: { path: '/v1/decisions', query: { number } } },
+  'decisions-stream': {
+    needs: decide,
+    ask: { path: '/v1/decisions/stream', query: { seconds: '1' } },
+  },
+  live: { needs: manage, ask: { path: '/v1/live' } },
   decision: { needs: decide, status: 404, ask: { path: '/v1/decisions/unknown' } },
+  'decision-proof': {
+    needs: decide,
+    status: 404,
+    ask: { path: '/v1/decisions/unknown/proof' },
+  },
+  journal: { needs: decide, ask: { path: '/v1/journal' } },
   outcome: [
     {
       needs: decide,
@@ -322,6 +333,20 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
     status: 404,
     ask: { path: `/v1/list-files/${'0'.repeat(64)}` },
   },
+  lists: { needs: lookUp, ask: { path: '/v1/lists' } },
+  'list-rollback': {
+    needs: manage,
+    status: 409,
+    ask: { path: '/v1/lists/us-dnc/rollback', json: { reason: 'a test' } },
+  },
+  status: { needs: manage, ask: { path: '/v1/status' } },
+  projects: { needs: lookUp, ask: { path: '/v1/projects' } },
+  'project-hours': {
+    needs: manage,
+    status: 400,
+    ask: { path: '/v1/projects/NONE/hours', json: { region: 'FL', remove: true } },
+  },
+  rules: { needs: lookUp, ask: { path: '/v1/rules', query: { region: 'FL' } } },
   'caller-ids': { needs: manage, ask: { path: '/v1/caller-ids' } },
   // A number would be in force for the calls of the other rows.
   'caller-id-add': {
@@ -333,6 +358,33 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
     needs: manage,
     status: 404,
     ask: { path: '/v1/caller-ids/end', json: { number } },
+  },
+  keys: { needs: manage, ask: { path: '/v1/keys' } },
+  'key-create': {
+    needs: manage,
+    ask: { path: '/v1/keys', json: { label: 'made', role: 'Agent', rights: manage } },
+  },
+  'key-change': {
+    needs: manage,
+    status: 404,
+    ask: { path: '/v1/keys/key-unknown', json: { kinds: ['ai'] } },
+  },
+  'key-revoke': {
+    needs: manage,
+    status: 404,
+    ask: { path: '/v1/keys/key-unknown/revoke', json: {} },
+  },
+  pauses: { needs: manage, ask: { path: '/v1/pauses' } },
+  // A pause would hold for the calls of the other rows.
+  pause: {
+    needs: manage,
+    status: 400,
+    ask: { path: '/v1/pauses', json: { subject: 'ai:unknown', reason: 'test' } },
+  },
+  'pause-end': {
+    needs: manage,
+    status: 404,
+    ask: { path: '/v1/pauses/end', json: { subject: 'ai:main' } },
   },
   audit: { needs: manage, ask: { path: '/v1/audit' } },
   approvals: { needs: manage, ask: { path: '/v1/approvals' } },

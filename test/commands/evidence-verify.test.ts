@@ -54,8 +54,35 @@ it('compares heads that were kept elsewhere', async () => {
   const kept = join(dataDir, 'kept')
   writeFileSync(kept, readFileSync(checkpointPath(treeFolder(folder()))))
   expect((await verify('--key', ownKey(), '--head', kept)).code).toBe(0)
-  damageByte(kept, 50)
+  // As a file has them to which a server appends each head.
+  const signed = readFileSync(kept, 'utf8')
+  writeFileSync(kept, `${'x'.repeat(1_100_000)}\n${signed}\n${signed}\n`)
+  expect((await verify('--key', ownKey(), '--head', kept)).code).toBe(0)
+  damageByte(kept, 1_100_001 + signed.length + 1 + 50)
   expect((await verify('--key', ownKey(), '--head', kept)).code).toBe(1)
+})
+
+it('says of which records it does not know what they say', async () => {
+  const { journal, append } = testJournal(dataDir, () => noon)
+  await journal.open()
+  await append(await makeDecision({ id: 'd4' }, { dialed: '2125550107' }))
+  const erasure = { number: '2125550107', accountId: undefined, includesAllowed: true }
+  journal.erase({ id: 'e1', ...erasure })
+  await journal.drain()
+  await journal.drain()
+  await journal.close()
+  const older = readFileSync(checkpointPath(treeFolder(folder())), 'utf8')
+  const proven = await verify('--key', ownKey())
+  expect(proven.out).toContain('; of 1 it is only proven that a number was erased from them.')
+  const { journal: later } = testJournal(dataDir, Date.now)
+  await later.open()
+  await later.close()
+  writeFileSync(checkpointPath(treeFolder(folder())), older)
+  const unsigned = await verify('--key', ownKey())
+  expect([unsigned.code, unsigned.out]).toEqual([
+    0,
+    expect.stringContaining('; the last 1 are not'),
+  ])
 })
 
 it('proves a record to whoever has the key and the proof alone', async () => {

@@ -254,7 +254,7 @@ describe('a key with limits that this version cannot read', () => {
 describe('callgate keys pause', () => {
   it('pauses a key, the agents of an account or all AI calls, until they are resumed', async () => {
     const id = await created()
-    for (const subject of [[id], ['--agents-of', 'main'], ['--ai']]) {
+    for (const subject of [[id], ['--agents-of', 'main'], ['--ai-of', 'main'], ['--ai']]) {
       const pause = ['pause', ...subject, '--because', 'complaints']
       expect((await run(...pause)).err).toMatch(/: paused\n$/)
       expect((await run(...pause)).err).toMatch(/: paused already, nothing was changed\n$/)
@@ -262,8 +262,9 @@ describe('callgate keys pause', () => {
     const { out } = await run('list')
     expect(out).toMatch(new RegExp(`${id}.* paused `))
     expect(out).toMatch(/agents of account main: paused \S+ by \S+: complaints\n/)
+    expect(out).toMatch(/all AI calls of account main: paused \S+ by \S+: complaints\n/)
     expect(out).toMatch(/all AI calls: paused \S+ by \S+: complaints\n/)
-    for (const subject of [[id], ['--agents-of', 'main'], ['--ai']]) {
+    for (const subject of [[id], ['--agents-of', 'main'], ['--ai-of', 'main'], ['--ai']]) {
       expect((await run('resume', ...subject)).code).toBe(0)
       expect((await run('resume', ...subject)).err).toContain('not paused')
     }
@@ -271,7 +272,7 @@ describe('callgate keys pause', () => {
   })
 
   it.each([
-    [[], 2, 'name one of: the id of a key, --agents-of, --ai'],
+    [[], 2, 'name one of: the id of a key, --agents-of, --ai-of, --ai'],
     [['key-1', '--ai'], 2, 'name one of'],
     [['key-none'], 1, "key 'key-none': not found"],
     [['--agents-of', 'nobody'], 1, "account 'nobody': not found"],

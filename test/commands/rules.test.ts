@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import type { RuleChange, RulesOnDay } from '../../src/app/rules/rules-on-day.js'
 import { registerRules } from '../../src/commands/rules/rules.js'
-import type { RuleChange, RulesOnDay } from '../../src/commands/rules/rules-on-day.js'
 import { useTempFolder } from '../data/temp-folder.js'
 import { runCommand } from '../support/run-command.js'
 

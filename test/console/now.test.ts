@@ -174,11 +174,8 @@ describe('the stream of decisions', () => {
 describe('the figures of the server', () => {
   it('are for administrators of account main', async () => {
     const answer = await running.get('/v1/live', running.keys.main)
-    const live = (await answer.json()) as { checks: { name: string; since: string }[] }
     expect(answer.status).toBe(200)
-    expect(live).toMatchObject({ ungatedLegs: 0, openCircuits: [] })
-    expect(live.checks.map(({ name }) => name)).toContain('lists')
-    expect(live.checks[0]?.since).toMatch(/Z$/)
+    expect(await answer.json()).toMatchObject({ ungatedLegs: 0, openCircuits: [] })
     expect((await running.get('/v1/live', running.keys.sandbox)).status).toBe(403)
     const { key } = await running.callgate.keys.create({
       ...{ accountId: 'main', role: 'Supervisor', label: 'supervisor' },

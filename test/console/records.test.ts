@@ -58,6 +58,21 @@ describe('why', () => {
     expect([wrong.status, wrong.text.includes('Nothing was done')]).toEqual([400, true])
   })
 
+  it('gives the proof of its place in the log', async () => {
+    const id = await decide()
+    const page = await sandbox.get(`/console/decisions/${id}`)
+    expect(page.text).toContain(`href="/console/decisions/${id}/proof"`)
+    await expect
+      .poll(async () => (await sandbox.get(`/console/decisions/${id}/proof`)).status, {
+        timeout: 60_000,
+      })
+      .toBe(200)
+    const proof = await sandbox.get(`/console/decisions/${id}/proof`)
+    expect(proof.text).toMatch(/^c2sp\.org\/tlog-proof@v1\n/)
+    expect(proof.headers.get('content-disposition')).toContain('decision.tlog-proof')
+    expect((await main.get(`/console/decisions/${id}/proof`)).status).toBe(404)
+  })
+
   it('has nothing of another account', async () => {
     const { status, text } = await main.get(`/console/decisions/${await decide()}`)
     expect([status, text.includes('There is no such thing')]).toEqual([404, true])

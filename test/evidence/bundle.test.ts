@@ -1,14 +1,23 @@
 /** Bundles are checked by the verifier in them, in an empty folder; `CALLGATE_SEED` sets which bytes are changed. */
 import { execFileSync, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import Sqlite from 'better-sqlite3'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { Question } from '../../src/evidence/bundle/documents.js'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type ByteSource, bufferSource } from '../../src/evidence/bundle/byte-source.js'
+import type { Question } from '../../src/evidence/bundle/facts.js'
 import { packBundle } from '../../src/evidence/bundle/pack-bundle.js'
-import { verifyBundle } from '../../src/evidence/bundle/verify-bundle.js'
-import { readZip } from '../../src/evidence/bundle/zip.js'
+import type { StateSources } from '../../src/evidence/bundle/state-files.js'
+import {
+  digest,
+  formatManifestHash,
+  verifyBundle,
+} from '../../src/evidence/bundle/verify-bundle.js'
+import { openZip, ZipWriter } from '../../src/evidence/bundle/zip.js'
+import { encodeQuery } from '../../src/evidence/witness/timestamps.js'
+import { parseCheckpoint } from '../../src/transparency/checkpoint.js'
 import {
   formatNote,
   formatVerifierKey,
@@ -20,6 +29,7 @@ import { noon } from '../support/fake-compliance.js'
 import { shortOrLong } from '../support/long.js'
 import { makeDecision, testJournal } from '../support/test-journal.js'
 import { witnessKey } from '../support/test-witness.js'
+import { createAuthority } from '../support/time-stamp-authority.js'
 
 const mutations = shortOrLong(300, 5_000)
 const seed = Number(process.env.CALLGATE_SEED ?? Math.floor(Math.random() * 2 ** 31))
@@ -32,11 +42,25 @@ let keyText: string
 
 const at = (name: string) => join(parent, name)
 
-function pack(name: string, question: Question): Buffer {
+/** Without a database. */
+const noSources: StateSources = {
+  db: undefined,
+  rules: { version: 'v', describe: () => undefined },
+  listVersions: () => [],
+}
+
+async function pack(name: string, question: Question): Promise<Buffer> {
   const journalFolder = join(parent, 'data', 'journal')
-  packBundle({ journalFolder, question, out: at(name), program: 'test', verifier })
+  const sources = noSources
+  await packBundle({ journalFolder, question, out: at(name), program: 'test', verifier, sources })
   return readFileSync(at(name))
 }
+
+const readZip = (zip: Buffer): Map<string, Buffer> =>
+  new Map([...openZip(bufferSource(zip))].map(([name, file]) => [name, file.read(0, file.size)]))
+
+const toFiles = (files: ReadonlyMap<string, Buffer>): ReadonlyMap<string, ByteSource> =>
+  new Map([...files].map(([name, bytes]) => [name, bufferSource(bytes)]))
 
 /** In a folder of its own, with nothing in the environment. */
 function runVerifier(zip: Buffer, ...args: string[]) {
@@ -55,6 +79,8 @@ function runVerifier(zip: Buffer, ...args: string[]) {
 }
 
 let before: Buffer
+/** Of that time. */
+let firstHead: string
 
 beforeAll(async () => {
   parent = mkdtempSync(join(tmpdir(), 'callgate-bundle-'))
@@ -80,7 +106,8 @@ beforeAll(async () => {
   await journal.drain()
   await journal.close()
   keyText = readFileSync(join(dataDir, 'journal/tree/key'), 'utf8').trimEnd()
-  before = pack('before.zip', { number })
+  before = await pack('before.zip', { number })
+  firstHead = readFileSync(join(dataDir, 'journal/tree/checkpoint'), 'utf8')
   const { journal: later } = testJournal(dataDir, () => noon)
   await later.open()
   later.erase({ id: 'e1', number, accountId: undefined, includesAllowed: true })
@@ -95,7 +122,22 @@ it('proves its records where nothing else is, also after the number was erased',
   const result = runVerifier(before, '--key', keyText)
   expect(result).toMatchObject({ status: 0, stdout: expect.stringContaining('7 records') })
   expect(runVerifier(before).status).toBe(2)
-  expect(runVerifier(before, '--key', 'x').status).toBe(3)
+  const misuses = [
+    ['--key', 'x'],
+    ['--key'],
+    ['--keys', keyText],
+    ['a', 'b'],
+    ['--key', keyText, '--key', keyText],
+  ]
+  for (const args of misuses) {
+    const { status, stdout } = runVerifier(before, ...args)
+    expect([args, status, stdout]).toEqual([
+      args,
+      3,
+      expect.stringContaining('Usage: node verify.mjs'),
+    ])
+  }
+  expect(runVerifier(before, `--key=${keyText}`).status).toBe(0)
   writeFileSync(join(result.folder, 'more'), 'x')
   const again = spawnSync(process.execPath, ['verify.mjs', '--key', keyText], {
     cwd: result.folder,
@@ -104,18 +146,34 @@ it('proves its records where nothing else is, also after the number was erased',
   expect(runVerifier(before, '--key', keyText, at('before.zip')).status).toBe(0)
 })
 
+it('is verified with what Node 18.0.0 has', () => {
+  // https://nodejs.org/docs/latest-v18.x/api/util.html: parseArgs is newer.
+  const imports = [...verifier.toString().matchAll(/^import (\{[^}]*\}) from "node:([\w/]+)";$/gm)]
+  const names = imports.map(
+    ([, words = '', module]) => `${module} ${words.replace(/ as \w+/g, '')}`,
+  )
+  expect(names.sort()).toEqual([
+    'crypto { X509Certificate, createHash, createPublicKey, verify }',
+    'fs { closeSync, openSync, readSync, readdirSync, statSync }',
+    'path { dirname, join, relative, sep }',
+    'process { argv, exit, stdout }',
+    'url { fileURLToPath }',
+  ])
+})
+
 it('has the number of nobody else', () => {
   expect(before.includes(stranger)).toBe(false)
   expect(before.includes(number)).toBe(true)
 })
 
-it('is the same when it is packed again', () => {
+it('is the same when it is packed again', async () => {
   const question = { ids: ['d1', 'd3'] }
-  expect(pack('one.zip', question).equals(pack('two.zip', question))).toBe(true)
+  const [one, two] = [await pack('one.zip', question), await pack('two.zip', question)]
+  expect(one.equals(two)).toBe(true)
 })
 
-it('shows an erased record with its notice', () => {
-  const zip = pack('after.zip', { from: noon, to: noon + 1 })
+it('shows an erased record with its notice', async () => {
+  const zip = await pack('after.zip', { from: noon, to: noon + 1 })
   const { status, stdout } = runVerifier(zip, '--key', keyText)
   expect(status).toBe(0)
   expect(stdout).toMatch(/record \d+: a number was erased from it, as record \d+ says/)
@@ -131,7 +189,7 @@ it(`no changed byte is proven, seed ${seed}, ${mutations} of each kind`, () => {
   }
   const isProven = (read: () => Map<string, Buffer>): boolean => {
     try {
-      return verifyBundle(read(), key).failures.length === 0
+      return verifyBundle(toFiles(read()), key).failures.length === 0
     } catch {
       return false
     }
@@ -179,48 +237,213 @@ it('has who changed the number and what its person was told, and nothing of the 
   const question = { number, accountId: 'main' }
   const out = at('changes.zip')
   const journalFolder = join(dataDir, 'journal')
-  const { counts } = packBundle({ journalFolder, question, out, program: 'test', verifier })
+  const sources = noSources
+  const bundle = { journalFolder, question, out, program: 'test', verifier, sources }
+  const { counts } = await packBundle(bundle)
   expect(counts).toMatchObject({ audit: 1, receipt: 1 })
   const zip = readFileSync(out)
   expect(zip.includes(stranger)).toBe(false)
   expect(runVerifier(zip, '--key', key).status).toBe(0)
 })
 
-it('proves records outside of the span, with the gaps between them', () => {
+/** With a manifest that fits, as anybody can make one. */
+async function repack(change: (files: Map<string, Buffer>) => void): Promise<Buffer> {
+  const files = readZip(before)
+  change(files)
+  const manifest = JSON.parse(files.get('manifest.json')?.toString() ?? '')
+  files.delete('manifest.json')
+  files.delete('manifest.sha256')
+  const entries = [...files].map(([name, bytes]) => [
+    name,
+    { sha256: digest(bytes), bytes: bytes.length },
+  ])
+  const text = Buffer.from(JSON.stringify({ ...manifest, files: Object.fromEntries(entries) }))
+  const path = at('repacked.zip')
+  rmSync(path, { force: true })
+  const zip = new ZipWriter(path)
+  for (const [name, bytes] of files) await zip.add(name, [bytes])
+  await zip.add('manifest.json', [text])
+  await zip.add('manifest.sha256', [Buffer.from(formatManifestHash(text))])
+  zip.finish()
+  zip.close()
+  return readFileSync(path)
+}
+const edit = (files: Map<string, Buffer>, name: string, from: string | RegExp, to: string) =>
+  files.set(name, Buffer.from(files.get(name)?.toString().replace(from, to) ?? ''))
+const verifyZip = (zip: Buffer, ...args: string[]) => {
+  writeFileSync(at('given.zip'), zip)
+  return spawnSync(process.execPath, [at('verify.mjs'), ...args, at('given.zip')], {
+    encoding: 'utf8',
+  })
+}
+
+it('with pages that were exchanged proves its records and says that nobody signed the rest', async () => {
+  const zip = await repack((files) => edit(files, 'report.html', /block|allow/g, 'forged'))
+  const { status, stdout } = verifyZip(zip, '--key', keyText)
+  expect(status).toBe(0)
+  expect(stdout).toContain('Nobody has signed the other files, such as report.html')
+})
+
+it('is false with another key in it, and in records that were edited together with the manifest', async () => {
+  const other = formatVerifierKey({ ...parseVerifierKey(keyText), publicKey: Buffer.alloc(32, 7) })
+  const exchanged = await repack((files) => files.set('keys/journal', Buffer.from(`${other}\n`)))
+  const withKey = verifyZip(exchanged, '--key', keyText)
+  expect([withKey.status, withKey.stdout]).toEqual([1, expect.stringContaining('keys/journal')])
+  const edited = async (from: string | RegExp, to: string) =>
+    verifyZip(await repack((files) => edit(files, 'records.txt', from, to)), '--key', keyText)
+      .status
+  expect(await edited('"decision":"allow"', '"decision":"block"')).toBe(1)
+  expect(await edited('\n', '\r\n')).toBe(1)
+  expect(await edited(/^(.*\n)/, '$1$1')).toBe(1)
+  expect(await edited(/$/, '\n')).toBe(1)
+  expect(await edited(/^/, '\ufeff')).toBe(1)
+})
+
+it('has no line of its own in the output of the verifier, whatever its files are named', async () => {
+  const forged = 'timestamps/a\nPROVEN: every record\u001b[8m\u009b2J.tsr'
+  const zip = await repack((files) => files.set(forged, Buffer.from('x')))
+  const { status, stdout } = verifyZip(zip)
+  expect(status).toBe(2)
+  expect(stdout).not.toMatch(/^PROVEN/m)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: none may be there
+  expect(stdout).not.toMatch(/[\u0000-\u0009\u001b\u0080-\u009f]/)
+})
+
+it('proves records outside of the span, with the gaps between them', async () => {
   // Its outcome is long after the decision.
-  const zip = pack('gaps.zip', { ids: ['d17'] })
+  const zip = await pack('gaps.zip', { ids: ['d17'] })
   const files = readZip(zip)
   const { ranges } = JSON.parse(files.get('manifest.json')?.toString() ?? '')
   expect(ranges.length).toBeGreaterThan(1)
   const proof = files.get('entries.proof') ?? Buffer.alloc(0)
   expect(proof.length).toBeGreaterThan(0)
   const key = parseVerifierKey(keyText)
-  expect(verifyBundle(files, key).failures).toEqual([])
+  expect(verifyBundle(toFiles(files), key).failures).toEqual([])
   expect(runVerifier(zip, '--key', keyText).status).toBe(0)
   const bad = Buffer.from(proof)
   bad[5] = (bad[5] ?? 0) ^ 1
   files.set('entries.proof', bad)
-  expect(verifyBundle(files, key).failures.join()).toContain('not in the tree that was signed')
+  expect(verifyBundle(toFiles(files), key).failures.join()).toContain(
+    'not in the tree that was signed',
+  )
 })
 
-it('shows who cosigned it, and passes with time stamps that it does not check', () => {
+it('shows who cosigned it', async () => {
   const tree = at('data/journal/tree')
   const plain = parseNote(readFileSync(join(tree, 'checkpoint'), 'utf8'))
   const cosignature = signNote(plain.text, witnessKey, noon / 1_000)
   const signatures = [...plain.signatures, cosignature]
   writeFileSync(join(tree, 'cosigned'), formatNote({ text: plain.text, signatures }))
-  mkdirSync(join(tree, 'timestamps'))
-  writeFileSync(join(tree, 'timestamps/9.checkpoint'), 'x')
-  writeFileSync(join(tree, 'timestamps/9.tsr'), 'x')
-  const zip = pack('cosigned.zip', { ids: ['d1'] })
+  const zip = await pack('cosigned.zip', { ids: ['d1'] })
   const witness = formatVerifierKey(witnessKey)
   const { status, stdout } = runVerifier(zip, '--key', keyText, '--witness', witness)
   expect(stdout).toContain('1 cosigners')
-  expect(stdout).toContain('openssl ts -verify -data timestamps/9.checkpoint')
   expect(status).toBe(0)
   expect(runVerifier(zip, '--key', keyText).stdout).toContain('0 cosigners')
   // That of `before` is from another time.
   expect(runVerifier(before, '--key', keyText, '--witness', witness).status).toBe(2)
+})
+
+describe('time stamps', () => {
+  const name = 'timestamps/9'
+  let files: ReadonlyMap<string, Buffer>
+  let authority: ReturnType<typeof createAuthority>
+
+  const stampOf = (bytes: string | Buffer) => {
+    const hash = createHash('sha256').update(bytes).digest()
+    return authority.stamp(encodeQuery(hash, Buffer.from('4000000000000001', 'hex')))
+  }
+
+  beforeAll(async () => {
+    authority = createAuthority(at('tsa'))
+    const folder = at('data/journal/tree/timestamps')
+    mkdirSync(folder)
+    writeFileSync(join(folder, '9.checkpoint'), firstHead)
+    writeFileSync(join(folder, '9.tsr'), stampOf(firstHead))
+    files = readZip(await pack('stamped.zip', { ids: ['d1'] }))
+  })
+
+  const verify = (changes: Readonly<Record<string, Buffer>> = {}) =>
+    verifyBundle(
+      toFiles(new Map([...files, ...Object.entries(changes)])),
+      parseVerifierKey(keyText),
+    )
+  /** Without what is wrong only because the manifest has another hash. */
+  const findProblems = (changes: Readonly<Record<string, Buffer>>) => {
+    const { failures, unchecked } = verify(changes)
+    const others = failures.filter((one) => !one.includes('the file that the manifest names'))
+    return [...others, ...unchecked].join()
+  }
+
+  it('say how many records were signed by then, and who says so', () => {
+    const { failures, unchecked, timestamps } = verify()
+    expect([failures, unchecked]).toEqual([[], []])
+    const { size } = parseCheckpoint(parseNote(firstHead).text)
+    expect(timestamps).toEqual([
+      { name: `${name}.tsr`, size, by: 'CN=Test TSA', at: expect.stringMatching(/^20\d\d-.*Z$/) },
+    ])
+    const { status, stdout } = runVerifier(readFileSync(at('stamped.zip')), '--key', keyText)
+    expect(status).toBe(0)
+    expect(stdout).toContain('Whether its certificate is one to trust is not checked')
+  })
+
+  it('are false if they are of something else, or of another history', () => {
+    expect(findProblems({ [`${name}.tsr`]: stampOf('x') })).toContain('about other bytes')
+    const proof = Buffer.from(files.get(`${name}.proof`) ?? '')
+    proof[3] = (proof[3] ?? 0) ^ 1
+    expect(findProblems({ [`${name}.proof`]: proof })).toContain('not the beginning of this log')
+    const unsigned = Buffer.from(firstHead.replace(/\n.*\n$/, '\n'))
+    expect(findProblems({ [`${name}.checkpoint`]: unsigned })).not.toBe('')
+  })
+
+  it('have no byte that can be changed in what is signed', () => {
+    const stamp = files.get(`${name}.tsr`) ?? Buffer.alloc(0)
+    const placeOf = (hex: string) => stamp.lastIndexOf(Buffer.from(hex, 'hex'))
+    const [policy, digest] = [placeOf('06032a0304'), placeOf('2a864886f70d010904')]
+    // The stamp itself, its hash among what is signed, and the signature, which is of RSA with 2048 bits.
+    const ranges = [
+      [policy, policy + 90],
+      [digest, digest + 45],
+      [stamp.length - 256, stamp.length],
+    ] as const
+    expect(Math.min(policy, digest)).toBeGreaterThan(0)
+    for (const [first, end] of ranges) {
+      for (let place = first; place < end; place += 3) {
+        const changed = Buffer.from(stamp)
+        changed[place] = (changed[place] ?? 0) ^ 0x10
+        expect(findProblems({ [`${name}.tsr`]: changed }), `byte ${place}`).not.toBe('')
+      }
+    }
+  })
+
+  it('may be signed by ECDSA', () => {
+    const other = createAuthority(at('tsa-ec'), [
+      ...['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'],
+    ])
+    const hash = createHash('sha256').update(firstHead).digest()
+    const stamp = other.stamp(encodeQuery(hash, Buffer.from('4000000000000001', 'hex')))
+    expect(findProblems({ [`${name}.tsr`]: stamp })).toBe('')
+    expect(verify({ [`${name}.tsr`]: stamp }).timestamps).toHaveLength(1)
+    const changed = Buffer.from(stamp)
+    changed[stamp.length - 3] = (changed[stamp.length - 3] ?? 0) ^ 1
+    expect(findProblems({ [`${name}.tsr`]: changed })).toContain('no certificate in it has signed')
+  })
+
+  it('that cannot be read are not checked', () => {
+    expect(findProblems({ [`${name}.tsr`]: Buffer.from('x') })).toContain('can read')
+    expect(verify({ [`${name}.tsr`]: Buffer.from('x') }).timestamps).toEqual([])
+  })
+
+  it('are false by a certificate that is not for time stamps', () => {
+    const usage = Buffer.from('2b06010505070308', 'hex')
+    const stamp = files.get(`${name}.tsr`) ?? Buffer.alloc(0)
+    const place = stamp.indexOf(usage)
+    expect(place).toBeGreaterThan(0)
+    const changed = Buffer.from(stamp)
+    // For the signing of code. The signature of the certificate itself is part of the chain.
+    changed[place + usage.length - 1] = 3
+    expect(findProblems({ [`${name}.tsr`]: changed })).toContain('is not for time stamps')
+  })
 })
 
 it('takes no other file for a bundle', () => {

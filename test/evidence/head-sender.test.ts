@@ -1,6 +1,5 @@
-import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -14,6 +13,7 @@ import { useTempFolder } from '../data/temp-folder.js'
 import { findClosedAddress } from '../support/free-port.js'
 import { TestLog } from '../support/test-log.js'
 import { openTestWitness, witnessKey } from '../support/test-witness.js'
+import { createAuthority } from '../support/time-stamp-authority.js'
 
 const folder = useTempFolder()
 let log: TestLog
@@ -273,36 +273,10 @@ describe('a webhook', () => {
 })
 
 describe('a time-stamp authority', () => {
-  /** An authority of `openssl ts`, made for the test. */
-  function createAuthority() {
-    const at = folder.file('tsa')
-    mkdirSync(at)
-    const openssl = (...args: readonly string[]) =>
-      execFileSync('openssl', args, { cwd: at, stdio: 'pipe' })
-    writeFileSync(
-      join(at, 'ts.cnf'),
-      '[req]\ndistinguished_name=dn\nx509_extensions=ext\nprompt=no\n[dn]\nCN=Test TSA\n' +
-        '[ext]\nextendedKeyUsage=critical,timeStamping\nbasicConstraints=critical,CA:true\n' +
-        '[tsa]\ndefault_tsa=t\n[t]\nserial=./serial\nsigner_cert=./ca.pem\nsigner_key=./key.pem\n' +
-        'signer_digest=sha256\ndefault_policy=1.2.3.4\ndigests=sha256,sha512\nordering=yes\ntsa_name=yes\n',
-    )
-    const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', 'key.pem']
-    openssl(...request, '-out', 'ca.pem', '-days', '30', '-config', 'ts.cnf')
-    writeFileSync(join(at, 'serial'), '01\n')
-    return {
-      ca: join(at, 'ca.pem'),
-      openssl,
-      stamp(query: Buffer): Buffer {
-        writeFileSync(join(at, 'q.tsq'), query)
-        openssl('ts', '-reply', '-config', 'ts.cnf', '-queryfile', 'q.tsq', '-out', 'r.tsr')
-        return readFileSync(join(at, 'r.tsr'))
-      },
-    }
-  }
   const stamps = () => readdirSync(join(journal, 'tree/timestamps')).sort()
 
   it('stamps the head, so that openssl accepts it', async () => {
-    const authority = createAuthority()
+    const authority = createAuthority(folder.file('tsa'))
     const types: unknown[] = []
     const url = await openHttp((request, body, response) => {
       types.push(request.headers['content-type'])
@@ -331,7 +305,7 @@ describe('a time-stamp authority', () => {
   })
 
   it('is refused when it stamps something else, or answers another request', () => {
-    const { stamp } = createAuthority()
+    const { stamp } = createAuthority(folder.file('tsa'))
     const hash = createHash('sha256').update('head').digest()
     const nonce = Buffer.from('4000000000000001', 'hex')
     const answer = stamp(encodeQuery(hash, nonce))

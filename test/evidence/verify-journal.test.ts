@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -31,8 +31,9 @@ import {
 import { checkpointPath, treeFolder } from '../../src/gate/journal/tree/tree-files.js'
 import { openSigningKey, writeCheckpoint } from '../../src/gate/journal/tree/tree-head.js'
 import { TreeWriter } from '../../src/gate/journal/tree/tree-writer.js'
+import { openCheckpoint, signCheckpoint } from '../../src/transparency/checkpoint.js'
 import { computeRoot } from '../../src/transparency/merkle-tree.js'
-import type { SigningKey } from '../../src/transparency/signed-note.js'
+import { formatVerifierKey, type SigningKey } from '../../src/transparency/signed-note.js'
 import { answered, fakeCompliance, noon } from '../support/fake-compliance.js'
 import { listFiles } from '../support/journal.js'
 import { shortOrLong } from '../support/long.js'
@@ -110,10 +111,11 @@ function takeCopy(): void {
   cpSync(original, dataDir, { recursive: true })
 }
 
-const verify = (heads: readonly string[] = []): Verification =>
+const verify = (heads: readonly string[] = [], now = noon): Verification =>
   verifyJournal({
     folder: folder(),
     key,
+    now,
     heads: heads.map((signed, index) => ({ name: `head ${index}`, signed })),
   })
 const falseOf = ({ findings }: Verification) => findings.filter(({ level }) => level === 'false')
@@ -225,7 +227,7 @@ describe('a journal that nobody has changed', () => {
   })
 
   it('is proven by a key beside it only as far as that goes', () => {
-    const { findings } = verifyJournal({ folder: folder() })
+    const { findings } = verifyJournal({ folder: folder(), now: noon })
     expect(findings.map(({ level }) => level)).toEqual(['unchecked'])
   })
 })
@@ -233,7 +235,7 @@ describe('a journal that nobody has changed', () => {
 describe('the index of a journal', () => {
   beforeEach(takeCopy)
   const verifyIndex = () =>
-    verifyJournal({ folder: folder(), key, indexPath: join(dataDir, 'index.sqlite') })
+    verifyJournal({ folder: folder(), key, indexPath: join(dataDir, 'index.sqlite'), now: noon })
 
   it('agrees with it, also after an erasure', () => {
     expect(verifyIndex().findings).toEqual([])
@@ -256,6 +258,48 @@ describe('the index of a journal', () => {
     const { findings } = verifyIndex()
     expect(findings.map(({ level }) => level)).toEqual(['false'])
     expect(findings[0]?.message).toContain(`decision ${id} is not in the index as it is`)
+  })
+
+  const addRow = (id: string, at: number) =>
+    new Sqlite(join(dataDir, 'index.sqlite'))
+      .exec(
+        `insert into decisions select account_id, '${id}', ${at}, what_if, null, null, '{}', number, decision, reason, ` +
+          "call_kind, via, project_code, campaign_id, key_id, reference from decisions where id = 'd34'",
+      )
+      .close()
+
+  it('has no decision without a record, unless it is from before the journal', () => {
+    addRow('d998', noon)
+    expect(verifyIndex().findings.map(({ message }) => message)).toEqual([
+      expect.stringContaining('decision d998 is not in the index as it is'),
+    ])
+    takeCopy()
+    addRow('d997', noon - 1)
+    expect(verifyIndex().findings.map(({ level, message }) => [level, message])).toEqual([
+      ['unchecked', expect.stringContaining('1 decisions from before the journal')],
+    ])
+  })
+
+  it('may differ while an erasure goes on', () => {
+    new Sqlite(join(dataDir, 'index.sqlite'))
+      .exec("update decisions set number = null where id = 'd31'")
+      .close()
+    expect(verifyIndex().findings.map(({ level }) => level)).toEqual(['false'])
+    writeFileSync(join(folder(), 'e9.changed'), '33\n')
+    expect(verifyIndex().findings.map(({ level }) => level)).toEqual(['unchecked'])
+  })
+
+  it('is not proven when it ends before what was signed', () => {
+    new Sqlite(join(dataDir, 'index.sqlite'))
+      .exec(
+        "delete from decisions where id >= 'd5'; delete from call_outcomes where decision_id >= 'd5'",
+      )
+      .exec('update journal_position set next_seq = 2')
+      .exec('delete from decisions; delete from call_outcomes')
+      .close()
+    expect(verifyIndex().findings.map(({ level, message }) => [level, message])).toEqual([
+      ['unchecked', expect.stringContaining('the index ends with record 1, but')],
+    ])
   })
 })
 
@@ -371,6 +415,210 @@ describe('a journal that somebody has changed', () => {
       expect(levels()).toEqual([['unchecked', [1, firstSeq - 1]]])
     })
   })
+
+  describe('in a record without its number', () => {
+    /** Edits the first one. */
+    const edit = (change: (record: StoredRecord) => StoredRecord): number => {
+      let seq = 0
+      changeSegment(0, (all) =>
+        all.map((one) => {
+          if (seq > 0 || !one.body.toString().includes('"erased":true')) return one
+          seq = one.seq
+          return change(one)
+        }),
+      )
+      return seq
+    }
+
+    it.each([
+      ['the time', /signed with another time/, { at: noon + 1 }],
+      ['the kind', /signed as another kind/, { kind: 'amendment' as const }],
+    ])('is found: %s', (_, message, more) => {
+      const seq = edit((record) => ({ ...record, ...more }))
+      const verification = verify()
+      expectFalse(verification, message)
+      expect(falseOf(verification)[0]?.seqs).toEqual([seq, seq])
+    })
+  })
+
+  describe('together with another file', () => {
+    const partial = () => {
+      const [name = ''] = listFiles(tree()).filter((one) => /^tile\/entries\/\d+\.p\//.test(one))
+      return join(tree(), name)
+    }
+    const compressed = () => join(folder(), segments().find((name) => name.endsWith('.gz')) ?? '')
+    const forgeFirst = (path: string) =>
+      writeSegmentOf(readSegmentOf(basename(path)), [
+        ...readSegmentOf(basename(path)).records.map((one, i) => (i === 4 ? forged(one) : one)),
+      ])
+    const stranger = () => seededKey(key.name, 'signer', 9)
+    const resign = (signer: SigningKey, origin = signer.name) => {
+      const { size, root } = openCheckpoint(readHeadOfOriginal(), key)
+      return signCheckpoint({ origin, size, root }, signer)
+    }
+    const signatureOf = (note: string) => note.slice(note.indexOf('\n\n') + 2)
+
+    it.each<readonly [string, () => void]>([
+      [
+        'a checkpoint with another signature too',
+        () => {
+          writeFileSync(
+            checkpointPath(tree()),
+            readHeadOfOriginal() + signatureOf(resign(stranger())),
+          )
+        },
+      ],
+      [
+        'a tile that goes on',
+        () => {
+          writeFileSync(partial(), Buffer.concat([readFileSync(partial()), Buffer.alloc(52, 7)]))
+        },
+      ],
+      [
+        'a wider tile that nobody needs',
+        () => {
+          writeFileSync(join(dirname(partial()), '255'), Buffer.alloc(255 * 52, 7))
+        },
+      ],
+      [
+        'the compressed form of a segment, forged, beside the plain one',
+        () => {
+          const path = compressed()
+          const before = readFileSync(path)
+          const { header, records } = readSegmentOf(basename(path))
+          writeSegmentOf({ path, header, records }, records)
+          writeFileSync(path, before.fill(7, 100, 200))
+        },
+      ],
+      [
+        'a name with white space after it',
+        () => {
+          writeFileSync(join(folder(), 'origin'), `${key.name} \r\n`)
+        },
+      ],
+    ])('says nothing false: %s', (_, change) => {
+      change()
+      expect(verify([earlierHead]).findings).toEqual([])
+    })
+
+    it.each<readonly [string, () => void, string | RegExp]>([
+      [
+        'a checkpoint that another key signed, and that key',
+        () => {
+          writeFileSync(checkpointPath(tree()), resign(stranger()))
+          writeFileSync(join(tree(), 'key'), `${formatVerifierKey(stranger())}\n`)
+        },
+        'has another key than',
+      ],
+      [
+        'a checkpoint of another journal with its name and key',
+        () => {
+          const other = seededKey('callgate/journal/2026-01-01-00000000', 'signer', 9)
+          writeFileSync(checkpointPath(tree()), resign(other))
+          writeFileSync(join(tree(), 'key'), `${formatVerifierKey(other)}\n`)
+          writeFileSync(join(folder(), 'origin'), `${other.name}\n`)
+        },
+        /is named callgate\/journal\/2026-01-01/,
+      ],
+      [
+        'a checkpoint with a wrong signature before the right one',
+        () => {
+          const [text = '', signature = ''] = readHeadOfOriginal().split('\n\n')
+          const wrong = signatureOf(earlierHead)
+          writeFileSync(checkpointPath(tree()), `${text}\n\n${wrong}${signature}`)
+        },
+        'is wrong',
+      ],
+      [
+        'a checkpoint with lines that end as in Windows',
+        () => {
+          writeFileSync(checkpointPath(tree()), readHeadOfOriginal().replaceAll('\n', '\r\n'))
+        },
+        'control character',
+      ],
+      [
+        'a wider tile in the place of the one that is needed',
+        () => {
+          rmSync(partial())
+          writeFileSync(join(dirname(partial()), '255'), Buffer.alloc(255 * 52, 7))
+        },
+        /is that of another record|is missing/,
+      ],
+      [
+        'the plain form of a segment, forged, beside the compressed one',
+        () => {
+          const path = compressed()
+          const before = readFileSync(path)
+          forgeFirst(path)
+          writeFileSync(path, before)
+        },
+        'its body is not the one that was signed',
+      ],
+      [
+        'a segment within another one',
+        () => {
+          const { path, header, records } = readSegmentOf(segments()[3] ?? '')
+          const seq = firstSeqOf(path) + 4
+          const own = Buffer.from(header)
+          own.writeBigUInt64BE(BigInt(seq), 8)
+          own.writeUInt32BE(crc32(own.subarray(0, 60)), 60)
+          const inner = join(folder(), `${String(seq).padStart(20, '0')}.seg`)
+          writeFileSync(inner, '')
+          writeSegmentOf({ path: inner, header: own, records }, records.slice(4).map(forged))
+        },
+        'its body is not the one that was signed',
+      ],
+      [
+        'a tree without its first entries, and a journal that begins later',
+        () => {
+          const [first = '', second = ''] = segments()
+          rmSync(join(folder(), first))
+          const begins = { firstSeq: firstSeqOf(second), removedBefore: '2021-11-01T00:00:00Z' }
+          writeFileSync(join(folder(), 'begins.json'), JSON.stringify(begins))
+          rmSync(join(tree(), 'tile/entries/000'))
+        },
+        /a tile of 256 entries is missing/,
+      ],
+    ])('is found: %s', (_, change, message) => {
+      change()
+      expectFalse(verify(), message)
+    })
+  })
+
+  it('is not proven with an older checkpoint in the place of the newest', () => {
+    writeFileSync(checkpointPath(tree()), earlierHead)
+    changeSegment(-1, (all) => all.map((one, i) => (i === 4 ? forged(one) : one)))
+    const lateOf = ({ findings }: Verification) =>
+      findings.filter(({ message }) => message.includes('not signed, though a checkpoint is'))
+    expect(lateOf(verify([], noon + 61_000)).map(({ level }) => level)).toEqual(['unchecked'])
+    expect(lateOf(verify([], noon + 60_000))).toEqual([])
+    expect(falseOf(verify())).toEqual([])
+    expectFalse(verify([readHeadOfOriginal()]), 'was cut off or replaced by an older copy')
+    // Or with any later one that is still beside the tree.
+    writeFileSync(join(tree(), 'cosigned'), readHeadOfOriginal())
+    expectFalse(verify(), 'was cut off or replaced by an older copy')
+    rmSync(join(tree(), 'cosigned'))
+    mkdirSync(join(tree(), 'timestamps'))
+    const sizes = [earlierHead, readHeadOfOriginal()]
+    for (const signed of sizes) {
+      const name = `${signed.split('\n')[1]}-2026-11-26T12:00:00Z-tsa.example.com.checkpoint`
+      writeFileSync(join(tree(), 'timestamps', name), signed)
+    }
+    expectFalse(verify(), 'was cut off or replaced by an older copy')
+  })
+
+  it.each(['null', '7', '{"changed":[7]}', '{"changed":[[1,"2"]]}', '{"firstSeq":"1"}', '{'])(
+    'is found: a notice that says %s',
+    (body) => {
+      changeSegment(3, (all) => all.map((one, i) => (i === 4 ? forged(one) : one)))
+      changeSegment(-1, (all) => {
+        const last = all.at(-1)
+        if (last === undefined) throw new Error('no record')
+        return [...all, { ...last, kind: 'notice', body: Buffer.from(body) }]
+      })
+      expectFalse(verify(), /record \d+ is no notice/)
+    },
+  )
 
   it('is found: a folder that was put back to an earlier copy', () => {
     changeSegment(-1, (all) => all.slice(0, 5))

@@ -225,6 +225,9 @@ describe('a pause', () => {
     ['of the agents of the account', 'agents:main', ai, { callKind: 'ai' }, true],
     ['of agents, for a key that is none', 'agents:main', {}, {}, false],
     ['of the agents of another account', 'agents:other', ai, { callKind: 'ai' }, false],
+    ['of the AI calls of the account', 'ai:main', {}, { callKind: 'ai' }, true],
+    ['of the AI calls of the account, for a manual one', 'ai:main', {}, {}, false],
+    ['of the AI calls of another account', 'ai:other', {}, { callKind: 'ai' }, false],
     ['of all AI calls', 'ai', {}, { callKind: 'ai' }, true],
     ['of all AI calls, for a manual one', 'ai', {}, {}, false],
   ]

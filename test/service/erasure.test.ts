@@ -91,6 +91,8 @@ const kept: Readonly<Record<string, string>> = {
   // What was shown to the person, and where.
   consents:
     'id project_code number seller channel method wording wording_sha256 page certificate purposes kinds ends_on key_id',
+  // Of those who sign in.
+  console_sessions: 'hash key_id person role',
   decisions: 'id call_kind decision reason via',
   ebr_records:
     'project_code type contact_on confirmed_on obligation_ends_on reference_num brand key_id number consent',

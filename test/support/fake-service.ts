@@ -36,13 +36,19 @@ export interface FakeService extends Service {
   readonly asked: { readonly call: string; readonly with: unknown }[]
 }
 
-type Asked = 'recordRead' | 'timeLegal' | 'scrub' | 'internalDnc' | 'consent' | 'litigators'
+type Asked =
+  | 'accountKeys'
+  | 'recordRead'
+  | 'timeLegal'
+  | 'scrub'
+  | 'internalDnc'
+  | 'consent'
+  | 'litigators'
+
+const refuse = () => Promise.reject(new AppError('not-found', 'nothing is known here'))
 
 /** Knows nothing of whatever it is asked. */
-const knowsNothing = new Proxy(
-  {},
-  { get: () => async () => Promise.reject(new AppError('not-found', 'nothing is known here')) },
-)
+const knowsNothing = new Proxy({}, { get: () => refuse })
 
 const otherNames = [
   ...(['callTimes', 'timeZones', 'ebrRecordList', 'tokens', 'access', 'projects'] as const),
@@ -65,6 +71,7 @@ export function fakeService(parts: Partial<Service> = {}): FakeService {
   return {
     ...others,
     asked,
+    accountKeys: refuse,
     timeLegal: {
       check: async (_caller, items) => {
         note('timeLegal.check', items)

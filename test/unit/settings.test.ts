@@ -420,3 +420,59 @@ describe('settings', () => {
     }
   })
 })
+
+describe('signing in at an identity provider', () => {
+  const oidc = (more: string) =>
+    `console: { oidc: { issuer: 'https://id.example', clientId: c, clientSecretFile: f, roles: { a: admin }${more} } }`
+
+  it('needs only the provider, the client and roles', () => {
+    expect(load(oidc('')).console.oidc).toEqual({
+      ...{ issuer: 'https://id.example', clientId: 'c', clientSecretFile: 'f' },
+      ...{ scopes: ['openid', 'profile', 'email'], roleClaim: 'roles', roles: { a: 'admin' } },
+      ...{ account: 'main', nameClaim: 'email' },
+    })
+    expect(load('').console.oidc.issuer).toBeUndefined()
+    expect(listSecretFiles(load(oidc('')))).toContainEqual({
+      setting: 'console.oidc.clientSecretFile',
+      path: 'f',
+    })
+    const byVariables = load('', {
+      CALLGATE_CONSOLE_OIDC_ISSUER: 'https://id.example/realms/one/',
+      CALLGATE_CONSOLE_OIDC_CLIENT_ID: 'c',
+      CALLGATE_CONSOLE_OIDC_CLIENT_SECRET_FILE: 'f',
+      CALLGATE_CONSOLE_OIDC_ROLES: '{group 1: officer}',
+    })
+    expect(byVariables.console.oidc).toMatchObject({
+      ...{ issuer: 'https://id.example/realms/one/', roles: { 'group 1': 'officer' } },
+    })
+  })
+
+  it.each([
+    ["issuer: 'https://id.example'", 'console.oidc.clientId: is required with issuer'],
+    ["issuer: 'https://id.example'", 'console.oidc.clientSecretFile: is required with issuer'],
+    ["issuer: 'https://id.example'", 'console.oidc.roles: must have a value with issuer'],
+    ["issuer: 'http://id.example'", 'console.oidc.issuer: must be https://..., or http:// at'],
+    ["issuer: 'http://127.0.0.1.evil.example'", 'console.oidc.issuer: must be https://...'],
+    ["issuer: 'ftp://localhost'", 'console.oidc.issuer: must be https://...'],
+    ["issuer: 'https://a:b@id.example'", 'console.oidc.issuer: must be an address without a name'],
+    ["issuer: 'https://id.example/?x'", 'console.oidc.issuer: must be an address without'],
+    ['roles: { a: owner }', 'console.oidc.roles.a: Invalid option'],
+    ["scopes: ['email']", 'console.oidc.scopes: must have openid'],
+    ["scopes: ['openid', 'a b']", 'console.oidc.scopes.1: must be a scope without spaces'],
+    ["account: ''", 'console.oidc.account: '],
+  ])('refuses %s', (yaml, problem) => {
+    expect(problemsOf(`console: { oidc: { ${yaml} } }`)).toContain(problem)
+  })
+
+  it('needs an address where browsers reach the console', () => {
+    const http = "http: { host: '0.0.0.0' }\n"
+    expect(problemsOf(http + oidc(''))).toContain(
+      "console.oidc.issuer: needs console.publicUrl, since http.host '0.0.0.0' is not a loopback address",
+    )
+    const open = `${http}${oidc('').replace('{ oidc', "{ publicUrl: 'https://callgate.example', oidc")}`
+    expect(load(open).console.oidc.issuer).toBe('https://id.example')
+    expect(load(http + oidc('').replace('{ oidc', '{ enabled: false, oidc')).http.host).toBe(
+      '0.0.0.0',
+    )
+  })
+})

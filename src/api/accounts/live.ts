@@ -1,4 +1,4 @@
-/** The endpoint that says how the server is doing now. */
+/** The endpoint of the figures of the last 15 minutes. */
 import { z } from 'zod'
 import { defineEndpoint } from '../endpoint.js'
 import { fields } from '../fields.js'
@@ -20,16 +20,6 @@ const step = z.object({
 })
 
 const body = z.object({
-  checks: z
-    .array(
-      z.object({
-        name: z.string(),
-        ready: z.boolean(),
-        detail: z.string().optional().describe('What is missing, or what the answer depends on'),
-        since: instantText.describe('About; not before this server began'),
-      }),
-    )
-    .readonly(),
   ungatedLegs: z.int().describe('Legs without a valid permit since the server began'),
   openCircuits: z
     .array(z.object({ source: z.string(), question: z.string() }))
@@ -47,8 +37,8 @@ export type LiveStep = z.output<typeof step>
 export const liveEndpoint = defineEndpoint<Record<string, never>, LiveBody>({
   name: 'live',
   summary:
-    'How this server is doing: its checks of readiness, and the decisions of all accounts in the last 15 minutes. Only with a ' +
-    'key of account main with role Administrator and no limit to projects.',
+    'The decisions of all accounts on this server in the last 15 minutes: how many, and how long they took. The key needs account ' +
+    'main, role Administrator and no limit to projects.',
   spec: 'none; callgate only',
   method: 'GET',
   paths: ['/v1/live'],

@@ -12,6 +12,7 @@ import {
 } from '../../data/numbering/published-numbering.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { PublishedList } from '../../storage/cluster/list-versions.js'
+import type { Db } from '../../storage/tables.js'
 import { getNumberingFolder } from '../data-folders.js'
 import type { ReferenceData } from '../service.js'
 
@@ -36,6 +37,17 @@ export function openListFiles({
   const readKey = () => readKeyFile(loginIdFile, 'lists.files.loginIdFile')
   readKey()
   return new ServerFiles({ urls: servers, readKey })
+}
+
+/** Those in force on all servers; none where each server imports its own. */
+export async function readPublishedLists(
+  settings: Pick<Settings, 'storage' | 'edge' | 'lists'>,
+  db: Db,
+): Promise<readonly ListInForce[]> {
+  if (settings.storage.engine === 'sqlite') return []
+  const { readListsInForce } = await import('../../storage/cluster/list-versions.js')
+  const place = openListFiles(settings)?.place
+  return (await readListsInForce(db)).map((list) => toListInForce(list, place))
 }
 
 /** Nothing else is used from now on. */

@@ -4,7 +4,7 @@
  */
 import type { NumberBody, NumberParts, NumberRequest } from '../../api/records/number.js'
 import type { Settings } from '../../config/settings.js'
-import type { Caller, Right } from '../../domain/caller.js'
+import { type Caller, nameCaller, type Right } from '../../domain/caller.js'
 import { callKinds } from '../../domain/decision.js'
 import { parseDialString } from '../../domain/phone-number.js'
 import type { ComplaintSource } from '../../domain/spam-labels.js'
@@ -194,9 +194,9 @@ function notKnown(because: string): AppError {
   return new AppError('not-available', because)
 }
 
-function requireRight({ keyId, limits }: Caller, right: Right): void {
-  if (limits.rights.has(right)) return
-  throw notKnown(`key ${keyId} does not have the right '${right}'`)
+function requireRight(caller: Caller, right: Right): void {
+  if (caller.limits.rights.has(right)) return
+  throw notKnown(`${nameCaller(caller)} does not have the right '${right}'`)
 }
 
 /** As for reading the audit table itself. */
@@ -204,7 +204,7 @@ function requireAuditRights(caller: Caller): void {
   requireRight(caller, 'manage')
   if (caller.role === 'Administrator' && caller.limits.projects === 'any') return
   throw notKnown(
-    `key ${caller.keyId}: reading who did what needs role Administrator and no limit to projects`,
+    `${nameCaller(caller)}: reading who did what needs role Administrator and no limit to projects`,
   )
 }
 

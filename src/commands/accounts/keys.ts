@@ -132,6 +132,7 @@ function registerChange(group: Command, terminal: Terminal): void {
 
 interface PauseOptions {
   readonly agentsOf?: string
+  readonly aiOf?: string
   readonly ai?: boolean
 }
 
@@ -140,6 +141,7 @@ function registerPauses(group: Command, terminal: Terminal): void {
     command
       .argument('[id]', 'the id shown by keys list')
       .option('--agents-of <account>', 'instead of one: all keys of an account for AI calls alone')
+      .option('--ai-of <account>', 'instead of one: all AI calls of an account')
       .option('--ai', 'instead of one: all AI calls, whoever asks')
 
   withSubject(group.command('pause'))
@@ -171,21 +173,23 @@ function registerPauses(group: Command, terminal: Terminal): void {
     )
 }
 
-function readSubject(id: string | undefined, { agentsOf, ai }: PauseOptions): PauseSubject {
+function readSubject(id: string | undefined, { agentsOf, aiOf, ai }: PauseOptions): PauseSubject {
   const subjects: readonly (PauseSubject | false)[] = [
     id !== undefined && `key:${id}`,
     agentsOf !== undefined && `agents:${agentsOf}`,
+    aiOf !== undefined && `ai:${aiOf}`,
     ai === true && 'ai',
   ]
   const [subject, ...more] = subjects.filter((one) => one !== false)
   if (subject !== undefined && more.length === 0) return subject
-  throw new CommandFailure('name one of: the id of a key, --agents-of, --ai', 2)
+  throw new CommandFailure('name one of: the id of a key, --agents-of, --ai-of, --ai', 2)
 }
 
 function describeSubject(subject: PauseSubject): string {
   if (subject === 'ai') return 'all AI calls'
   const [kind, id = ''] = subject.split(/:(.*)/s)
-  return kind === 'key' ? id : `agents of account ${id}`
+  if (kind === 'key') return id
+  return `${kind === 'ai' ? 'all AI calls' : 'agents'} of account ${id}`
 }
 
 function keyNotFound(id: string): CommandFailure {

@@ -1,10 +1,11 @@
-/** `callgate evidence pack`: one file with what the journal has about a question, for people who trust neither it nor us. */
+/** `callgate evidence pack`: one file with what the journal and the database have about a question, for people who trust neither it nor us. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import { readConfiguration } from '../../app/read-configuration.js'
 import { packageRoot, version } from '../../config/version.js'
 import { parsePhoneNumber } from '../../domain/phone-number.js'
-import { CommandFailure, loadCommandSettings, type RegisterCommand } from '../command.js'
+import { CommandFailure, findConfigOption, type RegisterCommand } from '../command.js'
 import { formatCount } from '../format.js'
 import { parseInstantOption } from '../option-values.js'
 import { asResult, exitByResult } from './misuse.js'
@@ -22,8 +23,8 @@ export const registerPack: RegisterCommand = (group, terminal) => {
   const command = group
     .command('pack')
     .description(
-      'pack the records about a number, a time or decisions into a zip file that anybody can check. Changes nothing; the ' +
-        'server may be running',
+      'pack the records about a number, a time or decisions, with what they rest on, into a zip file that anybody can check. ' +
+        'Changes nothing; the server may be running',
     )
     .option('--account <id>', 'only decisions of this account')
     .option('--number <number>', 'only decisions about this number')
@@ -42,13 +43,19 @@ export const registerPack: RegisterCommand = (group, terminal) => {
       }
       if (existsSync(out)) throw new CommandFailure(`--out '${out}': the file exists`)
       const { packBundle } = await import('../../evidence/bundle/pack-bundle.js')
-      const { counts, treeSize } = packBundle({
-        journalFolder: join(loadCommandSettings(invoked).dataDir, 'journal'),
-        question: { accountId, number, from, to, ids },
-        out,
-        program: version,
-        verifier: readFileSync(join(packageRoot, 'dist/evidence/verify.mjs')),
-      })
+      const { withStateSources } = await import('./bundle-sources.js')
+      const { configuration, problems } = readConfiguration({ file: findConfigOption(invoked) })
+      if (!configuration) throw new CommandFailure(problems.join('\n'), 2)
+      const { counts, treeSize } = await withStateSources(configuration, (sources) =>
+        packBundle({
+          journalFolder: join(configuration.settings.dataDir, 'journal'),
+          question: { accountId, number, from, to, ids },
+          out,
+          program: version,
+          verifier: readFileSync(join(packageRoot, 'dist/evidence/verify.mjs')),
+          sources,
+        }),
+      )
       const decisions = formatCount(counts.decision ?? 0, 'decision')
       terminal.out(`${out}: ${decisions}, of ${formatCount(treeSize, 'signed record')}\n`)
     }),

@@ -1,9 +1,11 @@
 /** `callgate evidence verify`: whether the records of a journal are those that were signed. */
-import { existsSync, readFileSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, openSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { getErrorMessage } from '../../errors.js'
 import { type Verification, verifyJournal } from '../../evidence/verify/verify-journal.js'
+import { readAt } from '../../gate/journal/segment-file.js'
+import { systemClock } from '../../runtime/runtime.js'
 import {
   formatVerifierKey,
   parseVerifierKey,
@@ -33,7 +35,8 @@ export const registerVerify: RegisterCommand = (group, terminal) => {
     .option('--key <key>', 'the verifier key of the journal, as you noted it before')
     .option(
       '--head <file>',
-      'a signed checkpoint of the journal that was kept elsewhere, as by a witness; may be given again',
+      'a signed checkpoint of the journal that was kept elsewhere, as by a witness, or a file that has several, of which the ' +
+        'last is compared; may be given again',
       addTo,
       [],
     )
@@ -52,8 +55,9 @@ export const registerVerify: RegisterCommand = (group, terminal) => {
       const index = join(dirname(folder), 'index.sqlite')
       const indexPath = existsSync(index) ? index : undefined
       const key = options.key === undefined ? undefined : parseKey(options.key)
-      const heads = options.head.map((name) => ({ name, signed: readTextFile(name) }))
-      const verification = verifyJournal({ folder, key, heads, indexPath })
+      const heads = options.head.map((name) => ({ name, signed: readEnd(name) }))
+      const now = systemClock.now()
+      const verification = verifyJournal({ folder, key, heads, indexPath, now })
       terminal.out(options.json ? toJson(verification) : format(verification, heads.length))
       const code = exitCodeOf(verification)
       if (code !== 0) throw new CommandFailure('', code)
@@ -77,6 +81,23 @@ export function readTextFile(path: string): string {
   }
 }
 
+/** A file with the heads of a year may be too long for memory, and only its last head counts. */
+function readEnd(path: string): string {
+  try {
+    const file = openSync(path, 'r')
+    try {
+      const { size } = fstatSync(file)
+      return readAt(file, Math.max(0, size - maxHeadsBytes), maxHeadsBytes).toString('utf8')
+    } finally {
+      closeSync(file)
+    }
+  } catch (cause) {
+    throw new CommandFailure(`--head ${path}: ${getErrorMessage(cause)}`)
+  }
+}
+
+const maxHeadsBytes = 1_048_576
+
 function exitCodeOf({ findings }: Verification): 0 | 1 | 2 {
   if (findings.some(({ level }) => level === 'false')) return 1
   return findings.length > 0 ? 2 : 0
@@ -93,8 +114,17 @@ function toJson({ findings, hasMore, head, counts }: Verification): string {
   return `${JSON.stringify({ head: signed, counts, findings, hasMore }, null, 2)}\n`
 }
 
+/** What is not proven, although nothing is wrong. */
+function describeProven({ erased, unsigned }: Verification['counts']): string {
+  const rest = [
+    erased > 0 ? `of ${erased} it is only proven that a number was erased from them` : undefined,
+    unsigned > 0 ? `the last ${unsigned} are not signed yet` : undefined,
+  ].filter((part) => part !== undefined)
+  if (rest.length === 0) return 'Proven: every record is as it was signed.'
+  return `Proven: the records are as they were signed; ${rest.join('; ')}.`
+}
+
 const results = {
-  0: 'Proven: every record is as it was signed.',
   1: 'FALSE: something is not as it was signed.',
   2: 'NOT PROVEN: what was checked is as it was signed, but not everything could be checked.',
 }
@@ -110,11 +140,12 @@ function format(verification: Verification, heads: number): string {
     return `${level === 'false' ? 'FALSE' : 'not checked'}: ${message}${range}`
   })
   if (hasMore) lines.push('There are more findings than are listed.')
+  const code = exitCodeOf(verification)
   if (head) lines.push(`${head.origin}: ${formatCount(head.size, 'record')} signed`)
   lines.push(
     `${proven} as they were signed, ${erased} without an erased number, ${removed} removed after their time, ` +
       `${unsigned} not signed yet; compared with ${formatCount(heads, 'head')} from elsewhere`,
-    results[exitCodeOf(verification)],
+    code === 0 ? describeProven(counts) : results[code],
   )
   return `${lines.join('\n')}\n`
 }

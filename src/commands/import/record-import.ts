@@ -16,6 +16,8 @@ export interface RecordedImport {
   /** Of a list or a feed. */
   readonly name: string
   readonly after: object
+  /** As the person who did it says. */
+  readonly reason?: string | undefined
 }
 
 /** Imports of millions of records take turns with others for the lock of the database. */
@@ -40,7 +42,7 @@ async function patiently(work: () => Promise<void>): Promise<void> {
 export async function recordImport(
   command: Command,
   { storage, dataDir }: Settings,
-  { action, name, after }: RecordedImport,
+  { action, name, after, reason }: RecordedImport,
 ): Promise<void> {
   if (storage.engine === 'sqlite' && !existsSync(resolveDatabasePath(dataDir))) return
   try {
@@ -53,6 +55,7 @@ export async function recordImport(
             action,
             subject: { kind: 'import', id: name },
             after,
+            reason,
             at: systemClock.now(),
           }),
         ),

@@ -1,6 +1,12 @@
 /** `callgate lists ...`: shows the imported data and its age, and rolls back to earlier versions. */
 import { type Command, Option } from 'commander'
 import { getListsFolder } from '../../app/data-folders.js'
+import {
+  type DataOverview,
+  type DataRow,
+  readDataOverview,
+  requiresAction,
+} from '../../app/lists/data-overview.js'
 import type { Settings } from '../../config/settings.js'
 import {
   describeNameRule,
@@ -23,12 +29,6 @@ import {
 } from '../command.js'
 import { formatCount, formatNumber } from '../format.js'
 import { describeAge } from '../import/import-summary.js'
-import {
-  type DataOverview,
-  type DataRow,
-  readDataOverview,
-  requiresAction,
-} from './data-overview.js'
 import { registerListRights } from './list-rights.js'
 
 interface ListsOptions {
@@ -74,12 +74,9 @@ async function showLists(
 async function readInForce(command: Command, settings: Settings): Promise<readonly ListInForce[]> {
   // The database is loaded only where it may say something.
   if (settings.storage.engine === 'sqlite') return []
-  const { openListFiles, toListInForce } = await import('../../app/lists/list-files.js')
+  const { readPublishedLists } = await import('../../app/lists/list-files.js')
   const { withAppContext } = await import('../account-command.js')
-  const { readListsInForce } = await import('../../storage/cluster/list-versions.js')
-  const place = openListFiles(settings)?.place
-  const lists = await withAppContext(command, ({ storage }) => readListsInForce(storage.reads))
-  return lists.map((list) => toListInForce(list, place))
+  return await withAppContext(command, ({ storage }) => readPublishedLists(settings, storage.reads))
 }
 
 function describeOverview({ lists, numbering, facts }: DataOverview): string {
@@ -201,6 +198,7 @@ function formatVersionsJson(versions: readonly ListVersionFile[]): string {
 
 interface RollbackOptions extends OwnedListOptions {
   readonly to?: string
+  readonly because?: string
 }
 
 function registerRollback(group: Command, terminal: Terminal): void {
@@ -213,8 +211,9 @@ function registerRollback(group: Command, terminal: Terminal): void {
       '--to <version>',
       'version, as shown by lists versions (default: the one before the current)',
     )
+    .option('--because <text>', 'why, for the audit table')
     .action(async (list: string, options: RollbackOptions, command: Command) => {
-      const { account, to } = options
+      const { account, to, because: reason } = options
       const name = requireListName(list, account)
       const all = loadCommandSettings(command)
       const { lists: settings } = all
@@ -240,6 +239,6 @@ function registerRollback(group: Command, terminal: Terminal): void {
       for (const note of describeAge({ ...now, name }, settings)) terminal.note(`${note}\n`)
       const { recordImport } = await import('../import/record-import.js')
       const after = { version: now.version, replaced: from?.version }
-      await recordImport(command, all, { action: 'list.rolled-back', name, after })
+      await recordImport(command, all, { action: 'list.rolled-back', name, after, reason })
     })
 }

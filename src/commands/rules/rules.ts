@@ -1,7 +1,16 @@
 /** `callgate rules ...`: the calling rules in force in a region on a day, and how they differ from others. */
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
+import type { Configuration } from '../../app/configuration.js'
 import { readConfiguration } from '../../app/read-configuration.js'
+import {
+  compareRegions,
+  describeRegion,
+  type RuleChange,
+  type RuleRow,
+  type RuleSources,
+  type RulesOnDay,
+} from '../../app/rules/rules-on-day.js'
 import { CallingRules, loadCallingRules } from '../../data/calling-rules/calling-rules.js'
 import type { LocalDay } from '../../domain/time/clock.js'
 import { formatWithWeekday, parseDay, toUtcDay } from '../../domain/time/dates.js'
@@ -16,14 +25,6 @@ import {
   type Terminal,
 } from '../command.js'
 import { formatCount, joinLines } from '../format.js'
-import {
-  compareRegions,
-  describeRegion,
-  type RuleChange,
-  type RuleRow,
-  type RuleSources,
-  type RulesOnDay,
-} from './rules-on-day.js'
 
 interface DayOptions {
   readonly at?: string
@@ -147,6 +148,10 @@ function readSources(command: Command): RuleSources {
     const list = problems.map((problem) => `\n  - ${problem}`).join('')
     throw new CommandFailure(`${problems.length} mistake(s):${list}`, 2)
   }
+  return toRuleSources(configuration)
+}
+
+export function toRuleSources(configuration: Configuration): RuleSources {
   const rules = new CallingRules(configuration.rules)
   const { proclaimedDays, emergencies } = configuration.settings.callingHours
   return {

@@ -1,18 +1,23 @@
 /** What the HTTP server of a callgate answers: its endpoints, limits, pages and checks of readiness. */
 
-import { liveEndpoint } from '../../api/accounts/live.js'
-import { createRoute, type Route } from '../../api/route.js'
+import type { Route } from '../../api/route.js'
 import type { Callgate } from '../../app/callgate.js'
+import { openEvidenceRoutes } from '../../app/journal/open-evidence.js'
 import { openSearchRoute, openStreamRoute } from '../../app/journal/open-search.js'
 import { createListFileRoute } from '../../app/lists/list-file-route.js'
+import { createListsRoutes } from '../../app/lists/lists-routes.js'
 import { createNumberPageDeps, createNumberRoute } from '../../app/numbers/number-route.js'
+import { createProjectRoutes } from '../../app/projects/project-routes.js'
+import { createRulesRoute } from '../../app/rules/rules-route.js'
 import { createOptOuts } from '../../app/service.js'
 import type { ServiceThreads } from '../../app/service-threads.js'
-import { isConsoleEnabled } from '../../config/console.js'
+import { createLiveRoute } from '../../app/status/live-route.js'
+import { createStatusRoute } from '../../app/status/status-route.js'
+import { findOidc, isConsoleEnabled } from '../../config/console.js'
+import { readFirstLine } from '../../config/secret-file.js'
 import { version } from '../../config/version.js'
-import { mainAccountId } from '../../domain/caller.js'
 import type { Instant } from '../../domain/time/clock.js'
-import { formatInstant, parseInstant } from '../../domain/time/dates.js'
+import { parseInstant } from '../../domain/time/dates.js'
 import { Center } from '../../edge/center.js'
 import { createEdgeDecisionsRoute } from '../../edge/edge-decisions-route.js'
 import { edgeRoutes } from '../../edge/edge-routes.js'
@@ -28,7 +33,7 @@ import {
   type DecisionRoutesOptions,
   decisionEndpoints,
 } from '../../http/decision-routes.js'
-import { createReadinessReader, type ReadinessCheck } from '../../http/health.js'
+import { type ReadinessCheck, WatchedCheck } from '../../http/health.js'
 import { LiveStreams } from '../../http/limits/live-streams.js'
 import { RateLimits } from '../../http/limits/rate-limits.js'
 import { SharedMinutes } from '../../http/limits/shared-minutes.js'
@@ -42,7 +47,6 @@ import { AttemptOutcomes } from '../../service/accounts/attempt-outcomes.js'
 import { ImportedAttempts } from '../../service/accounts/imported-attempts.js'
 import { RepeatedRequests } from '../../service/accounts/repeated-requests.js'
 import { readListAccess } from '../../service/lists/list-rights.js'
-import { Sessions } from '../../service/people/sessions.js'
 import { createServiceRoutes } from '../../service/service-routes.js'
 import { warmupRoutes } from '../../sources/warming/warmup-routes.js'
 import { takeShared } from '../../storage/cluster/shared-limits.js'
@@ -69,10 +73,13 @@ export async function openHttpServer(
     ...listDataReadinessChecks(callgate),
     ...listSourceReadinessChecks(callgate),
     ...alsoReady,
+  ].map((check) => new WatchedCheck(check, runtime.clock))
+  const figures = new LiveFigures({ ...runtime, metrics })
+  const routes = [
+    ...listRoutes(callgate, serviceCodes),
+    createStatusRoute({ callgate, checks }),
+    createLiveRoute(figures),
   ]
-  const readChecks = createReadinessReader(checks, runtime.log)
-  const figures = new LiveFigures({ ...runtime, metrics, readChecks })
-  const routes = [...listRoutes(callgate, serviceCodes), createLiveRoute(figures)]
   const limits = rateLimits(callgate)
   const streams = new LiveStreams()
   const endpoints = [...decisionEndpoints, ...routes.map(({ endpoint }) => endpoint)]
@@ -131,22 +138,6 @@ export async function openHttpServer(
   }
 }
 
-function createLiveRoute(figures: LiveFigures): Route {
-  return createRoute(liveEndpoint, async ({ accountId, keyId, role, limits }) => {
-    const seesAll = role === 'Administrator' && limits.projects === 'any'
-    if (accountId !== mainAccountId || !seesAll) {
-      const rule = `reading how the server is doing needs account ${mainAccountId}, role Administrator and no limit to projects`
-      throw new AppError('forbidden', `key ${keyId}: ${rule}`)
-    }
-    const { steps, checks, ...figure } = await figures.read()
-    return {
-      ...figure,
-      checks: checks.map((check) => ({ ...check, since: formatInstant(check.since) })),
-      steps: steps.map((step) => ({ ...step, at: formatInstant(step.at) })),
-    }
-  })
-}
-
 /** Without those that decide on calls. */
 function listRoutes(callgate: Callgate, serviceCodes: ReadonlySet<string>): readonly Route[] {
   const { settings, runtime, journal, service, warmup, storage } = callgate
@@ -179,9 +170,17 @@ function listRoutes(callgate: Callgate, serviceCodes: ReadonlySet<string>): read
     ),
     createEdgeDecisionsRoute(callgate.storage),
     openSearchRoute(searched),
+    ...openEvidenceRoutes({ settings, storage, clock: runtime.clock }),
     createNumberRoute(createNumberPageDeps(callgate)),
     ...permitRoutes(callgate.permits),
     createListFileRoute(callgate),
+    ...createProjectRoutes(callgate),
+    ...createListsRoutes({
+      getSettings: () => callgate.settings,
+      clock: runtime.clock,
+      storage: callgate.storage,
+    }),
+    createRulesRoute({ getSettings: () => callgate.settings, viewOf: callgate.viewOf }),
     ...warmupRoutes(warmup, { serviceCodes }),
   ]
 }
@@ -193,16 +192,27 @@ function createConsoleHandler(
   deps: RouteHandlerDeps,
 ): ConsoleHandler | undefined {
   if (!isConsoleEnabled(settings)) return undefined
+  const oidc = findOidc(settings.console)
+  const people = oidc && {
+    settings: oidc,
+    clientSecret: readFirstLine(oidc.clientSecretFile, 'console.oidc.clientSecretFile'),
+  }
   let opened: Promise<ConsoleHandler> | undefined
   const open = async () => {
-    const { createConsole } = await import('../../console/console.js')
-    const { randomBytes, clock, log: logger } = runtime
-    const sessions = new Sessions({ storage, keys, clock: expiryClock, randomBytes })
+    const [{ createConsole }, { Sessions }] = await Promise.all([
+      import('../../console/console.js'),
+      import('../../service/people/sessions.js'),
+    ])
+    const { randomBytes, clock, timers, log: logger } = runtime
+    const accountOfPeople = oidc?.account
+    const sessions = new Sessions({
+      ...{ storage, keys, accountOfPeople, clock: expiryClock, randomBytes },
+    })
     const { publicUrl } = settings.console
     const getSandboxLines = () =>
       new Map([...data.sandbox.file.lines].map(([line, { about }]) => [line, about]))
     return await createConsole({
-      ...{ routes, deps, sessions, publicUrl, clock, logger },
+      ...{ routes, deps, sessions, publicUrl, people, clock, timers, logger },
       getSandboxLines,
     })
   }

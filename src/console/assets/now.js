@@ -211,6 +211,6 @@ function drawCharts() {
       // The next reading may succeed.
     }
   }
-  read()
+  void read()
   setInterval(read, figuresEveryMs)
 }

@@ -1,5 +1,4 @@
 /** Consents: add one, add many after a look at them, and end them with a reason. */
-import type { z } from 'zod'
 import { addConsentEndpoint, readConsentsEndpoint } from '../../api/records/consents.js'
 import { ebrRemove } from '../../api/records/ebr.js'
 import { createValidationError } from '../../api/validation-error.js'
@@ -112,13 +111,13 @@ async function sortConsents(text: string): Promise<SortedConsents> {
     await yieldToEventLoop()
     const read = await addConsentEndpoint.request.safeParseAsync(fields, { reportInput: true })
     if (read.success) consents.push({ line, fields })
-    else rejects.push([line, cells.slice(0, 3).join(', '), describe(read.error)])
+    else {
+      const why = createValidationError(read.error).problems.map(describeProblem).join('; ')
+      rejects.push([line, cells.slice(0, 3).join(', '), why])
+    }
   }
   return { consents, rejects }
 }
-
-const describe = (error: z.ZodError) =>
-  createValidationError(error).problems.map(describeProblem).join('; ')
 
 async function previewMany({ form, formToken }: PageRequest): Promise<PageAnswer> {
   const text = form.file?.trim() ? form.file : (form.rows ?? '')

@@ -5,10 +5,11 @@ import {
   liveEndpoint,
   liveStepSeconds,
 } from '../../api/accounts/live.js'
+import { type StatusBody, statusEndpoint } from '../../api/accounts/status.js'
 import type { DecisionRecordBody } from '../../api/gate/decision-body.js'
 import { searchDecisionsEndpoint } from '../../api/gate/decision-search.js'
 import { streamDecisionsEndpoint } from '../../api/gate/decision-stream.js'
-import { mainAccountId } from '../../domain/caller.js'
+import { isOperator } from '../../domain/caller.js'
 import { assets } from '../assets.js'
 import { kindNames, renderDecisions, renderInstant, renderTable } from '../format.js'
 import { Form } from '../forms.js'
@@ -38,16 +39,19 @@ ${renderStream(page.decisions, decision)}
 }
 
 async function renderServer({ api, caller }: PageRequest): Promise<Html> {
-  if (caller.accountId !== mainAccountId || !api.permits(caller, liveEndpoint)) return nothing
-  if (caller.role !== 'Administrator' || caller.limits.projects !== 'any') return nothing
+  if (!isOperator(caller) || !api.permits(caller, liveEndpoint)) return nothing
+  const { readiness } = await api.call(caller, statusEndpoint)
   const live = await api.call(caller, liveEndpoint)
-  return html`${renderChecks(live)}
+  return html`${renderChecks(readiness, live)}
 ${renderFigures(live.steps)}`
 }
 
-function renderChecks({ checks, openCircuits, ungatedLegs }: LiveBody): Html {
+function renderChecks(
+  checks: StatusBody['readiness'],
+  { openCircuits, ungatedLegs }: LiveBody,
+): Html {
   const wrong = checks.filter(({ ready }) => !ready)
-  const toRow = ({ name, ready, detail, since }: LiveBody['checks'][number]) => [
+  const toRow = ({ name, ready, detail, since }: StatusBody['readiness'][number]) => [
     name,
     ready ? 'ready' : html`<b class="problem">not ready</b>`,
     detail ?? '',

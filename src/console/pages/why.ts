@@ -1,6 +1,7 @@
 /** Why: one decision as sentences. */
 import type { DecisionRecordBody } from '../../api/gate/decision-body.js'
 import { readDecisionEndpoint } from '../../api/gate/decisions.js'
+import { decisionProofEndpoint } from '../../api/gate/evidence.js'
 import { previewEndpoint } from '../../api/gate/preview.js'
 import { parseInstant } from '../../domain/time/dates.js'
 import {
@@ -91,7 +92,21 @@ ${renderDisclosures(decision)}
     ['Person', decision.personId],
     ['Reference', decision.reference],
   ])}</dl></section>
+${renderPlace(request, decision)}
 ${renderAskAgain(request, decision)}`
+}
+
+function renderPlace({ api, caller }: PageRequest, { id, erased }: DecisionRecordBody): Html {
+  if (erased || !api.permits(caller, decisionProofEndpoint)) return nothing
+  return html`<section aria-labelledby="place"><h2 id="place">Its place in the log</h2>
+<p>The journal is a log that proves itself. <a href="/console/decisions/${id}/proof">The proof of this record</a> shows anybody who has the key of the journal that
+the record is in it, unchanged: <code>callgate evidence check</code> checks it.</p></section>`
+}
+
+async function sendProof({ api, caller, parameters }: PageRequest): Promise<PageAnswer> {
+  const file = await api.send(caller, decisionProofEndpoint, { parameters })
+  const headers = { 'Content-Disposition': 'attachment; filename="decision.tlog-proof"' }
+  return { file: { ...file, headers: { ...file.headers, ...headers } } }
 }
 
 function describeCall(decision: DecisionRecordBody, request: PageRequest): Html {
@@ -258,4 +273,7 @@ ${row.nextAllowedAt ? html`<p>It may be placed from ${renderInstant(row.nextAllo
   }
 }
 
-export const whyPages: readonly Page[] = [{ path: '/decisions/:id', get: showWhy, post: askAgain }]
+export const whyPages: readonly Page[] = [
+  { path: '/decisions/:id', get: showWhy, post: askAgain },
+  { path: '/decisions/:id/proof', get: sendProof },
+]

@@ -7,7 +7,7 @@
 import {
   type CallKind,
   type CallPurpose,
-  callKinds,
+  callPurposes,
   type Disclosure,
   disclosureKeys,
 } from '../../domain/decision.js'
@@ -117,8 +117,8 @@ export class CallingRules {
   readonly exceptions: Exceptions
   readonly #federalHours: Readonly<Record<Country, readonly HoursRule[]>>
   readonly #regions: ReadonlyMap<string, PreparedRegion>
-  /** Only the kinds that have any, since each decision asks. */
-  readonly #disclosures: ReadonlyMap<CallKind, readonly DisclosureEntry[]>
+  /** Only the kinds and purposes that have any, since each decision asks. */
+  readonly #disclosures: ReadonlyMap<CallKind, ReadonlyMap<CallPurpose, readonly DisclosureEntry[]>>
 
   constructor(document: CallingRulesDocument) {
     this.document = document
@@ -140,12 +140,7 @@ export class CallingRules {
         prepareRegion(document, { code, entry }),
       ]),
     )
-    this.#disclosures = new Map(
-      callKinds.flatMap((kind) => {
-        const rows = document.disclosures.filter((row) => row.callKinds.includes(kind))
-        return rows.length === 0 ? [] : [[kind, rows] as const]
-      }),
-    )
+    this.#disclosures = groupDisclosures(document.disclosures)
     this.regions = [...this.#regions.values()].map(({ rules }) => rules)
   }
 
@@ -227,17 +222,15 @@ export class CallingRules {
     at: Instant,
     findPlaces: () => readonly RegionDay[],
   ): readonly Disclosure[] {
-    const rows = this.#disclosures.get(callKind)
+    const rows = this.#disclosures.get(callKind)?.get(purpose)
     if (rows === undefined) return noDisclosures
     const places = findPlaces()
-    const fitting = rows.filter(
-      (row) =>
-        row.purposes?.includes(purpose) !== false &&
-        (places.length === 0
-          ? holdsSomewhere(row, at)
-          : places.some(
-              ({ region, day }) => this.#isForRegion(row, region) && isWithinDays(row, day),
-            )),
+    const fitting = rows.filter((row) =>
+      places.length === 0
+        ? holdsSomewhere(row, at)
+        : places.some(
+            ({ region, day }) => this.#isForRegion(row, region) && isWithinDays(row, day),
+          ),
     )
     return disclosureKeys.flatMap((key) => {
       const rules = fitting.filter((row) => row.key === key).map(({ citation }) => citation)
@@ -266,6 +259,22 @@ export class CallingRules {
     const { wirelessBans } = region
     return wirelessBans.length === 0 ? undefined : findRow(wirelessBans, findDay())?.citation
   }
+}
+
+function groupDisclosures(
+  rows: readonly DisclosureEntry[],
+): ReadonlyMap<CallKind, ReadonlyMap<CallPurpose, readonly DisclosureEntry[]>> {
+  const byKind = new Map<CallKind, Map<CallPurpose, DisclosureEntry[]>>()
+  for (const row of rows) {
+    for (const kind of row.callKinds) {
+      const byPurpose = byKind.get(kind) ?? new Map<CallPurpose, DisclosureEntry[]>()
+      byKind.set(kind, byPurpose)
+      for (const purpose of row.purposes ?? callPurposes) {
+        byPurpose.set(purpose, [...(byPurpose.get(purpose) ?? []), row])
+      }
+    }
+  }
+  return byKind
 }
 
 /** Whether a row holds at an instant on the local day of any place: clocks differ by less than 12 hours from UTC. */

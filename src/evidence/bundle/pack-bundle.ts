@@ -1,41 +1,38 @@
 /**
  * Packs what a journal has about a question into one zip file that anybody can check: the records, their entries in the
- * signed tree, and what connects these with one signed checkpoint. Only reads the journal, whose server may be running.
+ * signed tree, what connects these with one signed checkpoint, and the state that the decisions rest on. Only reads, and the
+ * server may be running.
  */
+import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { AppError, DataFileError } from '../../errors.js'
-import type { DecisionDocument } from '../../gate/decision-document.js'
+import { DataFileError } from '../../errors.js'
 import { readBeginning } from '../../gate/journal/journal-beginning.js'
 import { JournalReader } from '../../gate/journal/journal-reader.js'
 import type { SeqRange } from '../../gate/journal/removal/changed-records.js'
-import {
-  isOfDecision,
-  type JournalRecord,
-  type RecordKind,
-  type StoredRecord,
-} from '../../gate/journal/segment-format.js'
+import type { StoredRecord } from '../../gate/journal/segment-format.js'
 import {
   checkpointPath,
   cosignedPath,
   TreeReader,
+  timestampsPath,
   treeFolder,
   verifierKeyPath,
 } from '../../gate/journal/tree/tree-files.js'
-import { openCheckpoint } from '../../transparency/checkpoint.js'
+import { openCheckpoint, parseCheckpoint } from '../../transparency/checkpoint.js'
 import { commitTo, decodeEntry } from '../../transparency/log-entry.js'
-import { proveInclusion } from '../../transparency/merkle-tree.js'
+import { proveConsistency, proveInclusion } from '../../transparency/merkle-tree.js'
 import { formatRecordProof } from '../../transparency/record-proof.js'
-import { parseVerifierKey } from '../../transparency/signed-note.js'
-import {
-  formatCertificate,
-  formatReadme,
-  formatReport,
-  formatSafeHarbor,
-  type Question,
-} from './documents.js'
+import { parseNote, parseVerifierKey } from '../../transparency/signed-note.js'
+import { formatCertificate, formatReadme } from './documents.js'
+import type { PackedState, Question, StateLine } from './facts.js'
 import { hashSubtree, proveRanges } from './range-proof.js'
-import { digest, formatManifestHash, type Manifest } from './verify-bundle.js'
+import { RecordSearch, type Selection } from './record-search.js'
+import { formatReport } from './report.js'
+import { formatSafeHarbor } from './safe-harbor.js'
+import { listStateFiles, type StateSources } from './state-files.js'
+import { SubjectSearch } from './subject-search.js'
+import { formatManifestHash, type Manifest } from './verify-bundle.js'
 import { ZipWriter } from './zip.js'
 
 export interface BundleToPack {
@@ -45,100 +42,175 @@ export interface BundleToPack {
   readonly program: string
   /** The bytes of `verify.mjs`. */
   readonly verifier: Buffer
+  readonly sources: StateSources
 }
 
-/** Of a span: the entries of more would not fit into a bundle. */
-const maxEntries = 5_000_000
 /** With more records, only the common proof of all entries is packed. */
 const maxProofs = 1_000
-const maxReported = 500
+/** Of each file of `state/`, in the report. */
+const maxShownRows = 200
 
-interface Selection {
-  readonly seqs: readonly number[]
-  readonly span: SeqRange
-  readonly counts: Record<string, number>
-  readonly reported: readonly DecisionDocument[]
+/** A zip file with its manifest. */
+class BundleWriter {
+  readonly files: Record<string, { sha256: string; bytes: number }> = {}
+  readonly #zip: ZipWriter
+
+  constructor(path: string) {
+    this.#zip = new ZipWriter(path)
+  }
+
+  async add(
+    name: string,
+    content: Buffer | string | Iterable<Buffer> | AsyncIterable<Buffer>,
+  ): Promise<void> {
+    const isWhole = typeof content === 'string' || Buffer.isBuffer(content)
+    const hash = createHash('sha256')
+    let bytes = 0
+    const pass = async function* () {
+      for await (const block of inBlocks(isWhole ? [Buffer.from(content)] : content)) {
+        hash.update(block)
+        bytes += block.length
+        yield block
+      }
+    }
+    await this.#zip.add(name, pass())
+    this.files[name] = { sha256: hash.digest('hex'), bytes }
+  }
+
+  async finish(manifest: Manifest): Promise<void> {
+    const text = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`)
+    await this.#zip.add('manifest.json', [text])
+    await this.#zip.add('manifest.sha256', [Buffer.from(formatManifestHash(text))])
+    this.#zip.finish()
+  }
+
+  close(): void {
+    this.#zip.close()
+  }
 }
 
-/** Throws `not-found` if no record answers the question, and `RangeError` if they are too many. */
-export function packBundle(bundle: BundleToPack): Manifest {
+const blockBytes = 262_144
+
+/** Together, so that small parts are not written one by one. */
+async function* inBlocks(parts: Iterable<Buffer> | AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let waiting: Buffer[] = []
+  let size = 0
+  for await (const part of parts) {
+    waiting.push(part)
+    size += part.length
+    if (size < blockBytes) continue
+    yield Buffer.concat(waiting)
+    waiting = []
+    size = 0
+  }
+  if (size > 0) yield Buffer.concat(waiting)
+}
+
+/** Rejects with `not-found` if no record answers the question. */
+export async function packBundle(bundle: BundleToPack): Promise<Manifest> {
   const folder = treeFolder(bundle.journalFolder)
   if (!existsSync(checkpointPath(folder))) {
     throw new DataFileError(bundle.journalFolder, 'no journal is there that has signed records')
   }
-  const keyText = readFileSync(verifierKeyPath(folder), 'utf8')
-  const key = parseVerifierKey(keyText.trimEnd())
-  const cosigned = cosignedPath(folder)
-  const checkpoint = readFileSync(existsSync(cosigned) ? cosigned : checkpointPath(folder), 'utf8')
-  const { size, origin } = openCheckpoint(checkpoint, key)
-  const reader = new TreeReader(folder, size)
-  const selection = select(bundle, size)
-  const ranges = toRanges(selection)
   const temporary = `${bundle.out}.tmp`
   rmSync(temporary, { force: true })
-  const zip = new ZipWriter(temporary)
-  const files: Record<string, { sha256: string; bytes: number }> = {}
-  const add = (name: string, content: Buffer | string) => {
-    const bytes = Buffer.from(content)
-    files[name] = { sha256: digest(bytes), bytes: bytes.length }
-    zip.add(name, [bytes])
-  }
+  const writer = new BundleWriter(temporary)
   try {
-    const { question, program } = bundle
-    const about = { question, program, origin, size, ...selection }
-    add('README.txt', formatReadme(about))
-    add('certificate.html', formatCertificate(about))
-    add('checkpoint', checkpoint)
-    add('entries.bin', Buffer.concat([...listEntries(ranges, reader)]))
-    const leaves = ranges.map(([first, last]) => [first - 1, last - 1] as const)
-    const subtree = (start: number, end: number) => hashSubtree(start, end, reader.node)
-    add('entries.proof', Buffer.concat(proveRanges(leaves, size, subtree)))
-    add('keys/journal', keyText)
-    const records = Buffer.concat([...listRecords(bundle, selection, reader)])
-    if (selection.seqs.length <= maxProofs) {
-      for (const record of readRecords(bundle.journalFolder, selection.seqs)) {
-        const entry = reader.readEntry(record.seq - 1)
-        if (decodeEntry(entry)?.commitment.equals(commitTo(record.salt, record.body)) !== true)
-          continue
-        const path = proveInclusion(record.seq - 1, size, reader.node)
-        add(
-          `proofs/${record.seq}.tlog-proof`,
-          formatRecordProof({ ...record, entry, path, checkpoint }),
-        )
-      }
-    }
-    add('records.txt', records)
-    add('report.html', formatReport(about))
-    add('safe-harbor.html', formatSafeHarbor(about))
-    const stamps = join(folder, 'timestamps')
-    for (const name of existsSync(stamps) ? readdirSync(stamps).sort() : []) {
-      add(`timestamps/${name}`, readFileSync(join(stamps, name)))
-    }
-    add('verify.mjs', bundle.verifier)
-    const manifest: Manifest = {
-      format: 'callgate-evidence-bundle/1',
-      program,
-      origin,
-      treeSize: size,
-      question: { ...question },
-      span: selection.span,
-      ranges,
-      counts: selection.counts,
-      completeness:
-        'entries.bin has every entry of the span, so nobody can add a record to it or take one away later. It does not ' +
-        'show by itself that none of the other records of the span is about the question: that is a statement of the packer.',
-      files,
-    }
-    const text = Buffer.from(`${JSON.stringify(manifest, null, 2)}\n`)
-    zip.add('manifest.json', [text])
-    zip.add('manifest.sha256', [Buffer.from(formatManifestHash(text))])
-    zip.finish()
+    const manifest = await writeBundle(bundle, folder, writer)
     renameSync(temporary, bundle.out)
     return manifest
   } finally {
-    zip.close()
+    writer.close()
     rmSync(temporary, { force: true })
   }
+}
+
+async function writeBundle(
+  bundle: BundleToPack,
+  folder: string,
+  writer: BundleWriter,
+): Promise<Manifest> {
+  const { journalFolder, question, program } = bundle
+  const keyText = readFileSync(verifierKeyPath(folder), 'utf8')
+  const cosigned = cosignedPath(folder)
+  const checkpoint = readFileSync(existsSync(cosigned) ? cosigned : checkpointPath(folder), 'utf8')
+  const { size, origin } = openCheckpoint(checkpoint, parseVerifierKey(keyText.trimEnd()))
+  const reader = new TreeReader(folder, size)
+  const { search, subjects } = searchRecords(bundle, size)
+  const state = await writeState(bundle, { search, subjects }, writer)
+  const selection = search.finish()
+  const ranges = toRanges(selection)
+  const { span, counts } = selection
+  const about = { question, program, origin, size, ...selection, state }
+  await writer.add('README.txt', formatReadme(about))
+  await writer.add('certificate.html', formatCertificate(about))
+  await writer.add('checkpoint', checkpoint)
+  await writer.add('entries.bin', listEntries(ranges, reader))
+  const leaves = ranges.map(([first, last]) => [first - 1, last - 1] as const)
+  const subtree = (start: number, end: number) => hashSubtree(start, end, reader.node)
+  await writer.add('entries.proof', Buffer.concat(proveRanges(leaves, size, subtree)))
+  await writer.add('keys/journal', keyText)
+  await writeProofs(bundle, { selection, reader, checkpoint }, writer)
+  await writer.add('records.txt', listRecords(journalFolder, selection, reader))
+  await writer.add('report.html', formatReport(about))
+  await writer.add('safe-harbor.html', formatSafeHarbor(about))
+  await writeStamps(timestampsPath(folder), { origin, size, node: reader.node }, writer)
+  await writer.add('verify.mjs', bundle.verifier)
+  const manifest: Manifest = {
+    format: 'callgate-evidence-bundle/1',
+    ...{ program, origin, treeSize: size, question: { ...question }, span, ranges, counts },
+    completeness:
+      'entries.bin has every entry of the span, so nobody can add a record to it or take one away later. It does not ' +
+      'show by itself that none of the other records of the span is about the question: that is a statement of the packer.',
+    files: writer.files,
+  }
+  await writer.finish(manifest)
+  return manifest
+}
+
+/** Twice over the whole journal, since what was changed about the numbers of calls is mostly older than the calls. */
+function searchRecords({ journalFolder, question }: BundleToPack, size: number) {
+  const { firstSeq } = readBeginning(journalFolder)
+  const search = new RecordSearch(question)
+  for (const record of scan(journalFolder, firstSeq, size)) search.add(record)
+  const subjects = new SubjectSearch(search.basis, (seq, kind) => search.take(seq, kind))
+  for (const record of scan(journalFolder, firstSeq, size)) subjects.add(record)
+  return { search, subjects }
+}
+
+interface Found {
+  readonly search: RecordSearch
+  readonly subjects: SubjectSearch
+}
+
+/** The records that lines name are taken into the bundle. */
+async function writeState(
+  { journalFolder, question, sources }: BundleToPack,
+  { search, subjects }: Found,
+  writer: BundleWriter,
+): Promise<PackedState> {
+  const state: PackedState = { hasDatabase: sources.db !== undefined, files: {} }
+  const readDecisions = () => readRecords(journalFolder, search.listSeqs())
+  const files = listStateFiles({
+    question,
+    ...{ basis: search.basis, subjects, sources, readDecisions },
+  })
+  for (const [name, lines] of Object.entries(files)) {
+    const shown: StateLine[] = []
+    const summary = { rows: 0, stored: 0, shown }
+    state.files[name] = summary
+    const encode = async function* () {
+      for await (const line of lines) {
+        summary.rows += 1
+        if (line.storedBy !== null) summary.stored += 1
+        if (shown.length < maxShownRows) shown.push(line)
+        for (const record of line.records) search.takeNamed(record)
+        yield Buffer.from(`${JSON.stringify(line)}\n`)
+      }
+    }
+    await writer.add(`state/${name}.jsonl`, encode())
+  }
+  return state
 }
 
 /** Of a whole journal up to record `size`, in its order. */
@@ -153,105 +225,57 @@ function* scan(folder: string, first: number, size: number): Generator<StoredRec
   }
 }
 
-function select({ journalFolder, question }: BundleToPack, size: number): Selection {
-  const search = new RecordSearch(question)
-  const { firstSeq } = readBeginning(journalFolder)
-  for (const record of scan(journalFolder, firstSeq, size)) search.add(record)
-  return search.finish()
-}
-
-/** Is given all records in their order. */
-class RecordSearch {
-  readonly #question: Question
-  readonly #ids = new Set<string>()
-  readonly #seqs: number[] = []
-  readonly #notices: { readonly seq: number; readonly changed: readonly SeqRange[] }[] = []
-  readonly #reported = new Map<string, DecisionDocument>()
-  readonly #counts: Record<string, number> = {}
-  /** The first and the last record of the time that was asked for. */
-  #inTime: SeqRange | undefined
-  #ofDecisions: SeqRange | undefined
-
-  constructor(question: Question) {
-    this.#question = question
-  }
-
-  add({ seq, kind, at, body }: StoredRecord): void {
-    const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = this.#question
-    const isInTime = at >= from && at < to
-    if (isInTime) this.#inTime = [this.#inTime?.[0] ?? seq, seq]
-    if (kind === 'notice') {
-      const { changed = [] }: { changed?: readonly SeqRange[] } = JSON.parse(body.toString())
-      this.#notices.push({ seq, changed })
-    } else if (isOfDecision(kind)) this.#addOfDecision({ seq, kind, body }, isInTime)
-    else if (isInTime && (kind === 'audit' || kind === 'receipt')) {
-      if (namesNumber(JSON.parse(body.toString()), this.#question)) this.#take(seq, kind)
+/** Of heads of this log up to the one in the bundle, each with the proof that it is its beginning. */
+async function writeStamps(
+  stamps: string,
+  { origin, size, node }: Pick<TreeReader, 'size' | 'node'> & Pick<Manifest, 'origin'>,
+  writer: BundleWriter,
+): Promise<void> {
+  const names = existsSync(stamps) ? readdirSync(stamps).sort() : []
+  for (const base of names.flatMap((name) => /^(.*)\.tsr$/.exec(name)?.[1] ?? [])) {
+    const checkpoint = readFileSync(join(stamps, `${base}.checkpoint`))
+    const stamped = parseCheckpoint(parseNote(checkpoint.toString()).text)
+    // The journal had another name, or the cosigned head is older.
+    if (stamped.origin !== origin || stamped.size > size) continue
+    await writer.add(`timestamps/${base}.checkpoint`, checkpoint)
+    if (stamped.size < size) {
+      const proof = Buffer.concat(proveConsistency(stamped.size, size, node))
+      await writer.add(`timestamps/${base}.proof`, proof)
     }
-  }
-
-  /** Outcomes follow their decision, whenever they were recorded. */
-  #addOfDecision({ seq, kind, body }: Omit<JournalRecord, 'at'>, isInTime: boolean): void {
-    const document: DecisionDocument = JSON.parse(body.toString())
-    const { id } = document
-    if (kind !== 'outcome' && isInTime && isAsked(document, this.#question)) {
-      this.#ids.add(id)
-      if (this.#reported.size < maxReported || this.#reported.has(id))
-        this.#reported.set(id, document)
-    }
-    if (!this.#ids.has(id)) return
-    this.#take(seq, kind)
-    if (kind !== 'outcome') this.#ofDecisions = [this.#ofDecisions?.[0] ?? seq, seq]
-  }
-
-  #take(seq: number, kind: RecordKind): void {
-    this.#seqs.push(seq)
-    this.#counts[kind] = (this.#counts[kind] ?? 0) + 1
-  }
-
-  finish(): Selection {
-    const span = this.#question.ids === undefined ? this.#inTime : this.#ofDecisions
-    if (span === undefined || this.#seqs.length === 0) {
-      throw new AppError('not-found', 'no signed record answers the question')
-    }
-    // What was erased from a record is shown by its notice.
-    const isTaken = ([first, last]: SeqRange) =>
-      this.#seqs.some((seq) => first <= seq && seq <= last)
-    const notices = this.#notices.filter(({ changed }) => changed.some(isTaken))
-    for (const { seq } of notices) this.#take(seq, 'notice')
-    const seqs = this.#seqs.sort((a, b) => a - b)
-    return { seqs, span, counts: this.#counts, reported: [...this.#reported.values()] }
+    await writer.add(`timestamps/${base}.tsr`, readFileSync(join(stamps, `${base}.tsr`)))
   }
 }
 
-/** Who changed what about the number, and what its person was told. A batch about several numbers names none of them. */
-function namesNumber(
-  content: {
-    readonly accountId?: string
-    readonly number?: string
-    readonly subject?: { readonly kind: string; readonly id: string }
-  },
-  { number, accountId, ids }: Question,
-): boolean {
-  if (number === undefined || ids !== undefined) return false
-  if (accountId !== undefined && content.accountId !== accountId) return false
-  const { subject } = content
-  return content.number === number || (subject?.kind === 'number' && subject.id === number)
+async function writeProofs(
+  { journalFolder }: BundleToPack,
+  {
+    selection: { seqs },
+    reader,
+    checkpoint,
+  }: { readonly selection: Selection; readonly reader: TreeReader; readonly checkpoint: string },
+  writer: BundleWriter,
+): Promise<void> {
+  if (seqs.length > maxProofs) return
+  for (const record of readRecords(journalFolder, seqs)) {
+    const entry = reader.readEntry(record.seq - 1)
+    const { commitment } = decodeEntry(entry) ?? {}
+    if (commitment?.equals(commitTo(record.salt, record.body)) !== true) continue
+    const path = proveInclusion(record.seq - 1, reader.size, reader.node)
+    const proof = formatRecordProof({ ...record, entry, path, checkpoint })
+    await writer.add(`proofs/${record.seq}.tlog-proof`, proof)
+  }
 }
 
-function isAsked(document: DecisionDocument, { accountId, number, ids }: Question): boolean {
-  if (accountId !== undefined && document.accountId !== accountId) return false
-  if (number !== undefined && document.number !== number) return false
-  return ids === undefined || ids.includes(document.id)
-}
-
-/** The span, and each record that is not in it. */
+/** The span, and the records that are not in it; those that follow one another are one range. */
 function toRanges({ span, seqs }: Selection): readonly SeqRange[] {
-  if (span[1] - span[0] >= maxEntries) {
-    const rule = `${span[1] - span[0] + 1} records are in that time, and a bundle may have ${maxEntries}`
-    throw new RangeError(`--from and --to: ${rule}. Ask for a shorter time`)
+  const ranges: [number, number][] = []
+  for (const seq of seqs) {
+    if (seq >= span[0] && seq <= span[1]) continue
+    const last = ranges.at(-1)
+    if (last?.[1] === seq - 1) last[1] = seq
+    else ranges.push([seq, seq])
   }
-  const outside = seqs.filter((seq) => seq < span[0] || seq > span[1])
-  return [span, ...outside.map((seq) => [seq, seq] as const)].sort((a, b) => a[0] - b[0])
+  return [...ranges, span].sort((a, b) => a[0] - b[0])
 }
 
 function* listEntries(ranges: readonly SeqRange[], reader: TreeReader): Generator<Buffer> {
@@ -260,16 +284,19 @@ function* listEntries(ranges: readonly SeqRange[], reader: TreeReader): Generato
   }
 }
 
+/** Their numbers are in order. */
 function* readRecords(folder: string, seqs: readonly number[]): Generator<StoredRecord> {
-  const wanted = new Set(seqs)
+  let next = 0
   for (const record of scan(folder, seqs[0] ?? 1, seqs.at(-1) ?? 0)) {
-    if (wanted.has(record.seq)) yield record
+    if (record.seq !== seqs[next]) continue
+    yield record
+    next += 1
   }
 }
 
 /** A record that is not as it was signed must have a notice; one of an erasure that goes on has none yet. */
 function* listRecords(
-  { journalFolder }: BundleToPack,
+  journalFolder: string,
   { seqs }: Selection,
   reader: TreeReader,
 ): Generator<Buffer> {

@@ -4,6 +4,28 @@ import { hashNode, type ReadNode } from '../../transparency/merkle-tree.js'
 /** First and last index of consecutive leaves. */
 export type LeafRange = readonly [first: number, last: number]
 
+/** The first range that ends at a leaf or after it. Ranges are in order and do not overlap. */
+export function findRange(ranges: readonly LeafRange[], leaf: number): number {
+  let low = 0
+  let high = ranges.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((ranges[middle]?.[1] ?? 0) < leaf) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** Of the leaves from `start` on and before `end`. */
+function firstWithin(
+  ranges: readonly LeafRange[],
+  start: number,
+  end: number,
+): LeafRange | undefined {
+  const found = ranges[findRange(ranges, start)]
+  return found !== undefined && found[0] < end ? found : undefined
+}
+
 /** Ranges are in order and do not overlap. */
 export function proveRanges(
   ranges: readonly LeafRange[],
@@ -12,7 +34,7 @@ export function proveRanges(
 ): readonly Buffer[] {
   const hashes: Buffer[] = []
   const visit = (start: number, end: number): void => {
-    const found = ranges.find(([first, last]) => first < end && last >= start)
+    const found = firstWithin(ranges, start, end)
     if (found === undefined) hashes.push(subtree(start, end))
     else if (found[0] > start || found[1] < end - 1) {
       const middle = split(start, end)
@@ -33,7 +55,7 @@ export function rootOfRanges(
 ): Buffer | undefined {
   let used = 0
   const visit = (start: number, end: number): Buffer | undefined => {
-    if (!ranges.some(([first, last]) => first < end && last >= start)) return proof[used++]
+    if (firstWithin(ranges, start, end) === undefined) return proof[used++]
     if (end - start === 1) return leafHash(start)
     const middle = split(start, end)
     const left = visit(start, middle)

@@ -2,10 +2,16 @@
 import { createHash } from 'node:crypto'
 import { openCheckpoint, type SignedCheckpoint } from '../../transparency/checkpoint.js'
 import { commitTo, decodeEntry, entryBytes, saltBytes } from '../../transparency/log-entry.js'
-import { hashBytes, hashLeaf } from '../../transparency/merkle-tree.js'
+import { hashBytes, hashLeaf, verifyConsistency } from '../../transparency/merkle-tree.js'
 import { verifyRecordProof } from '../../transparency/record-proof.js'
-import { parseVerifierKey, type VerifierKey } from '../../transparency/signed-note.js'
-import { type LeafRange, rootOfRanges } from './range-proof.js'
+import {
+  formatVerifierKey,
+  parseVerifierKey,
+  type VerifierKey,
+} from '../../transparency/signed-note.js'
+import { type ByteSource, chunksOf, linesOf, windowOf } from './byte-source.js'
+import { findRange, type LeafRange, rootOfRanges } from './range-proof.js'
+import { type CheckedStamp, checkStamp, UncheckedStampError } from './timestamp.js'
 
 export interface Manifest {
   readonly format: 'callgate-evidence-bundle/1'
@@ -22,26 +28,61 @@ export interface Manifest {
   readonly files: Readonly<Record<string, { readonly sha256: string; readonly bytes: number }>>
 }
 
+interface BundleStamp extends CheckedStamp {
+  readonly name: string
+  /** How many records of the log were signed then. */
+  readonly size: number
+}
+
 export interface BundleVerification {
   readonly failures: readonly string[]
   readonly unchecked: readonly string[]
-  /** Names of files that only `openssl` can check: they say when it was signed, and not what. */
-  readonly timestamps: readonly string[]
+  /** Those that are right, as far as they are checked: of which head, when and by whom. */
+  readonly timestamps: readonly BundleStamp[]
   readonly origin: string | undefined
   readonly records: number
   /** Records without an erased number, each with the record that is the notice of it. */
   readonly erased: readonly { readonly seq: number; readonly notice: number }[]
   readonly cosigners: number
+  /** Rows of `state/`, and how many of them a signed record says to have been stored. */
+  readonly state: { readonly rows: number; readonly stored: number }
 }
 
 export const digest = (bytes: Uint8Array): string =>
   createHash('sha256').update(bytes).digest('hex')
 
+function digestFile(file: ByteSource): string {
+  const hash = createHash('sha256')
+  for (const chunk of chunksOf(file)) hash.update(chunk)
+  return hash.digest('hex')
+}
+
 export function formatManifestHash(manifest: Uint8Array): string {
   return `${digest(manifest)}  manifest.json\n`
 }
 
-type Files = ReadonlyMap<string, Buffer>
+/** Of records, in their entries. */
+const auditKind = 9
+const noticeKind = 10
+
+/** An entry of the audit table: what was changed. */
+interface ProvenChange {
+  readonly accountId?: string | undefined
+  readonly subject?: { readonly kind: string; readonly id: string } | undefined
+  readonly after?: { readonly wordingSha256?: string } | null
+}
+
+interface StateLine {
+  readonly storedBy: number | null
+  readonly records: readonly number[]
+  readonly row: {
+    readonly accountId?: string
+    readonly number?: string
+    readonly wording?: string
+  }
+}
+
+type Files = ReadonlyMap<string, ByteSource>
 
 class BundleCheck {
   readonly #files: Files
@@ -51,6 +92,10 @@ class BundleCheck {
   origin: string | undefined
   records = 0
   cosigners = 0
+  readonly timestamps: BundleStamp[] = []
+  readonly state = { rows: 0, stored: 0 }
+  /** By number of the record. */
+  readonly #changes = new Map<number, ProvenChange>()
 
   constructor(files: Files) {
     this.#files = files
@@ -65,15 +110,21 @@ class BundleCheck {
     }
   }
 
-  file(name: string): Buffer {
-    const bytes = this.#files.get(name)
-    if (bytes === undefined) throw new Error(`${name} is missing`)
-    return bytes
+  file(name: string): ByteSource {
+    const file = this.#files.get(name)
+    if (file === undefined) throw new Error(`${name} is missing`)
+    return file
+  }
+
+  /** Of a file that is small in every bundle. */
+  bytes(name: string): Buffer {
+    const file = this.file(name)
+    return file.read(0, file.size)
   }
 
   readManifest(): Manifest {
-    const bytes = this.file('manifest.json')
-    if (this.file('manifest.sha256').toString('latin1') !== formatManifestHash(bytes)) {
+    const bytes = this.bytes('manifest.json')
+    if (this.bytes('manifest.sha256').toString('latin1') !== formatManifestHash(bytes)) {
       throw new Error('its SHA-256 is not the one in manifest.sha256')
     }
     const manifest: Manifest = JSON.parse(bytes.toString())
@@ -85,7 +136,7 @@ class BundleCheck {
     for (const [name, { sha256, bytes }] of Object.entries(files)) {
       this.run(name, () => {
         const content = this.file(name)
-        if (content.length !== bytes || digest(content) !== sha256) {
+        if (content.size !== bytes || digestFile(content) !== sha256) {
           throw new Error('it is not the file that the manifest names')
         }
       })
@@ -97,8 +148,14 @@ class BundleCheck {
   }
 
   openHead(manifest: Manifest, given: VerifierKey | undefined, witnesses: readonly VerifierKey[]) {
-    const key = given ?? parseVerifierKey(this.file('keys/journal').toString().trimEnd())
-    const head = openCheckpoint(this.file('checkpoint').toString(), key, witnesses)
+    const own = parseVerifierKey(this.bytes('keys/journal').toString().trimEnd())
+    const key = given ?? own
+    if (formatVerifierKey(own) !== formatVerifierKey(key)) {
+      this.failures.push(
+        `keys/journal: it is another key than the one of ${key.name} that was given`,
+      )
+    }
+    const head = openCheckpoint(this.bytes('checkpoint').toString(), key, witnesses)
     if (head.size !== manifest.treeSize || head.origin !== manifest.origin) {
       throw new Error('it is not the one that the manifest is about')
     }
@@ -113,8 +170,8 @@ class BundleCheck {
 
   /** The entries by number of the record, once they are proven. */
   readEntries(manifest: Manifest, head: SignedCheckpoint): (seq: number) => Buffer | undefined {
-    const bytes = this.file('entries.bin')
-    const proof = this.file('entries.proof')
+    const entries = windowOf(this.file('entries.bin'))
+    const proof = this.bytes('entries.proof')
     const ranges = readRanges(manifest, head.size)
     const starts: number[] = []
     let count = 0
@@ -122,14 +179,13 @@ class BundleCheck {
       starts.push(count)
       count += last - first + 1
     }
-    if (bytes.length !== count * entryBytes)
+    if (entries.size !== count * entryBytes)
       throw new Error('there are not as many as there must be')
-    if (proof.length % hashBytes !== 0) throw new Error('the proof is cut off')
     const entryOf = (index: number): Buffer | undefined => {
-      const at = ranges.findIndex(([first, last]) => first <= index && index <= last)
-      if (at < 0) return undefined
-      const offset = ((starts[at] ?? 0) + index - (ranges[at]?.[0] ?? 0)) * entryBytes
-      return bytes.subarray(offset, offset + entryBytes)
+      const at = findRange(ranges, index)
+      const first = ranges[at]?.[0] ?? Number.POSITIVE_INFINITY
+      if (first > index) return undefined
+      return entries.read(((starts[at] ?? 0) + index - first) * entryBytes, entryBytes)
     }
     const leafOf = (index: number): Buffer => {
       const entry = entryOf(index)
@@ -138,10 +194,7 @@ class BundleCheck {
       }
       return hashLeaf(entry)
     }
-    const hashes = Array.from({ length: proof.length / hashBytes }, (_, at) =>
-      proof.subarray(at * hashBytes, (at + 1) * hashBytes),
-    )
-    if (rootOfRanges(ranges, head.size, leafOf, hashes)?.equals(head.root) !== true) {
+    if (rootOfRanges(ranges, head.size, leafOf, splitHashes(proof))?.equals(head.root) !== true) {
       throw new Error('they are not in the tree that was signed')
     }
     return (seq) => entryOf(seq - 1)
@@ -152,7 +205,7 @@ class BundleCheck {
     const changed: number[] = []
     const proven = new Set<number>()
     let before = 0
-    for (const { seq, salt, body } of readLines(this.file('records.txt'))) {
+    for (const { seq, salt, body } of readRecords(this.file('records.txt'))) {
       if (seq <= before) throw new Error(`record ${seq} is not in its place`)
       before = seq
       this.records += 1
@@ -161,7 +214,9 @@ class BundleCheck {
       if (!entry.commitment.equals(commitTo(salt, body))) changed.push(seq)
       else {
         proven.add(seq)
-        if (entry.kind === 10) {
+        if (entry.kind === auditKind) {
+          this.#addChange(seq, JSON.parse(body.toString()))
+        } else if (entry.kind === noticeKind) {
           const notice: { changed?: LeafRange[] } = JSON.parse(body.toString())
           for (const range of notice.changed ?? []) notes.push({ seq, range })
         }
@@ -181,11 +236,75 @@ class BundleCheck {
     }
   }
 
+  #addChange(seq: number, { accountId, subject, after }: ProvenChange): void {
+    const { wordingSha256 = '' } = after ?? {}
+    this.#changes.set(seq, { accountId, subject, after: { wordingSha256 } })
+  }
+
+  checkState(proven: ReadonlySet<number>): void {
+    for (const [name, file] of this.#files) {
+      if (!name.startsWith('state/')) continue
+      this.run(name, () => {
+        let number = 0
+        for (const line of linesOf(file)) {
+          number += 1
+          const problem = this.#findStateProblem(JSON.parse(line.toString()), proven)
+          if (problem !== undefined) throw new Error(`line ${number} ${problem}`)
+        }
+      })
+    }
+  }
+
+  /** Why a row does not follow from the records that it names. */
+  #findStateProblem({ storedBy, records, row }: StateLine, proven: ReadonlySet<number>) {
+    this.state.rows += 1
+    if (storedBy !== null) this.state.stored += 1
+    if (storedBy !== null && !records.includes(storedBy)) return `does not name record ${storedBy}`
+    for (const seq of records) {
+      if (!proven.has(seq)) return `names record ${seq}, which is not proven`
+      const { accountId, subject, after } = this.#changes.get(seq) ?? {}
+      const isOfOther =
+        row.accountId !== undefined && accountId !== undefined && row.accountId !== accountId
+      if (isOfOther) return `names record ${seq}, which is of another account`
+      if (subject?.kind === 'number' && subject.id !== row.number) {
+        return `names record ${seq}, which is about another number`
+      }
+      const signed = seq === storedBy && row.wording !== undefined && after?.wordingSha256
+      if (signed && signed !== digest(Buffer.from(row.wording ?? ''))) {
+        return `has another wording than record ${seq} says`
+      }
+    }
+    return undefined
+  }
+
+  /** Of this head, or of an earlier one that is its beginning. */
+  checkStamps(head: SignedCheckpoint, key: VerifierKey): void {
+    const names = [...this.#files.keys()].filter((name) => /^timestamps\/.*\.tsr$/.test(name))
+    for (const name of names) {
+      this.run(name, () => {
+        const base = name.replace(/\.tsr$/, '')
+        const stamped = this.bytes(`${base}.checkpoint`)
+        const old = openCheckpoint(stamped.toString(), key)
+        const proof = old.size === head.size ? Buffer.alloc(0) : this.bytes(`${base}.proof`)
+        if (!verifyConsistency(old, head, splitHashes(proof))) {
+          throw new Error('what is stamped is not the beginning of this log')
+        }
+        try {
+          const checked = checkStamp(this.bytes(name), stamped)
+          this.timestamps.push({ name, size: old.size, ...checked })
+        } catch (cause) {
+          if (!(cause instanceof UncheckedStampError)) throw cause
+          this.unchecked.push(`${name}: ${cause.message}`)
+        }
+      })
+    }
+  }
+
   checkProofs(key: VerifierKey, root: Buffer, proven: ReadonlySet<number>): void {
     const proofs = [...this.#files].filter(([name]) => name.startsWith('proofs/'))
-    for (const [name, bytes] of proofs) {
+    for (const [name] of proofs) {
       this.run(name, () => {
-        const { entry, checkpoint } = verifyRecordProof(bytes.toString(), key)
+        const { entry, checkpoint } = verifyRecordProof(this.bytes(name).toString(), key)
         if (!checkpoint.root.equals(root)) throw new Error('it leads to another checkpoint')
         if (name !== `proofs/${entry.seq}.tlog-proof` || !proven.has(entry.seq)) {
           throw new Error(`it proves record ${entry.seq}`)
@@ -193,6 +312,13 @@ class BundleCheck {
       })
     }
   }
+}
+
+function splitHashes(proof: Buffer): readonly Buffer[] {
+  if (proof.length % hashBytes !== 0) throw new Error('the proof is cut off')
+  return Array.from({ length: proof.length / hashBytes }, (_, at) =>
+    proof.subarray(at * hashBytes, (at + 1) * hashBytes),
+  )
 }
 
 function readRanges({ ranges, span }: Manifest, size: number): readonly LeafRange[] {
@@ -211,16 +337,15 @@ function readRanges({ ranges, span }: Manifest, size: number): readonly LeafRang
 }
 
 /** By line: the number of a record, its salt in hexadecimal, and the bytes of its body. */
-function* readLines(bytes: Buffer) {
-  for (let start = 0; start < bytes.length; ) {
-    const end = bytes.indexOf(10, start)
-    const line = end < 0 ? undefined : bytes.subarray(start, end)
-    const head = /^([1-9]\d{0,14}) ([0-9a-f]{32}) /.exec(line?.toString('latin1', 0, 60) ?? '')
-    if (line === undefined || head === null) throw new Error(`no record begins at byte ${start}`)
+function* readRecords(file: ByteSource) {
+  let number = 0
+  for (const line of linesOf(file)) {
+    number += 1
+    const head = /^([1-9]\d{0,14}) ([0-9a-f]{32}) /.exec(line.toString('latin1', 0, 60))
+    if (head === null) throw new Error(`line ${number} is no record`)
     const salt = Buffer.from(head[2] ?? '', 'hex')
     if (salt.length !== saltBytes) throw new Error('a salt is cut off')
     yield { seq: Number(head[1]), salt, body: line.subarray(head[0].length) }
-    start = end + 1
   }
 }
 
@@ -241,16 +366,17 @@ export function verifyBundle(
       const head = check.openHead(manifest, given, witnesses)
       check.origin = head.origin
       const [own] = head.signatures
+      if (own) check.checkStamps(head, own.key)
       check.run('entries.bin', () => {
         const entryOf = check.readEntries(manifest, head)
         check.run('records.txt', () => {
           const proven = check.checkRecords(entryOf)
           if (own) check.checkProofs(own.key, head.root, proven)
+          check.checkState(proven)
         })
       })
     })
   })
-  const { failures, unchecked, origin, records, erased, cosigners } = check
-  const timestamps = [...files.keys()].filter((name) => name.startsWith('timestamps/'))
-  return { failures, unchecked, timestamps, origin, records, erased, cosigners }
+  const { failures, unchecked, timestamps, origin, records, erased, cosigners, state } = check
+  return { failures, unchecked, timestamps, origin, records, erased, cosigners, state }
 }

@@ -1,6 +1,11 @@
 /** Compares the records of a journal with the entries of its tree. */
+import type { Instant } from '../../domain/time/clock.js'
 import { DataFileError, getErrorCode, getErrorMessage } from '../../errors.js'
-import { type JournalBeginning, readBeginning } from '../../gate/journal/journal-beginning.js'
+import {
+  type FormerOrigin,
+  type JournalBeginning,
+  readBeginning,
+} from '../../gate/journal/journal-beginning.js'
 import { chunkBytes, listSegments, type Segment } from '../../gate/journal/journal-reader.js'
 import {
   type ErasureNotice,
@@ -17,7 +22,7 @@ import {
   type StoredRecord,
 } from '../../gate/journal/segment-format.js'
 import type { TreeReader } from '../../gate/journal/tree/tree-files.js'
-import { commitTo, decodeEntry, unknownKind } from '../../transparency/log-entry.js'
+import { commitTo, decodeEntry, type LogEntry, unknownKind } from '../../transparency/log-entry.js'
 import type { Findings } from './findings.js'
 
 export interface RecordCounts {
@@ -31,12 +36,28 @@ export interface RecordCounts {
   readonly unsigned: number
 }
 
+export interface CheckedRecords {
+  readonly counts: RecordCounts
+  /** The names that the journal had before, as a signed record says. */
+  readonly formerOrigins: readonly FormerOrigin[]
+}
+
 interface JournalToCheck {
   readonly folder: string
   /** Of the newest checkpoint. */
   readonly reader: TreeReader
   readonly beginning: JournalBeginning
+  /** When the checkpoint was read. */
+  readonly now: Instant
 }
+
+/** What a signed notice, and the record of a start, says about other records. */
+type Note = Partial<ErasureNotice & JournalBeginning> & {
+  readonly formerOrigins?: readonly FormerOrigin[]
+}
+
+/** A checkpoint follows within ten seconds. */
+const longestUnsignedMs = 60_000
 
 /** What is known of a notice: which records it is about, and its own number. Only a signed one proves anything. */
 interface NotedRange {
@@ -47,21 +68,28 @@ interface NotedRange {
 
 class RecordCheck {
   readonly #reader: TreeReader
+  readonly #now: Instant
   readonly #findings: Findings
   readonly #notes: NotedRange[] = []
+  /** What erasures were changing while the records were read. */
+  readonly #pending: SeqRange[] = []
   /** Records up to these, excluded, were removed, as the journal says in a record that is signed, or in any. */
   #signedBeginning = 1
   #notedBeginning = 1
   /** Not as they were signed, until a notice says why. */
   readonly #changed: { readonly seq: number; readonly place: string; readonly why: string }[] = []
+  #formerOrigins: readonly FormerOrigin[] = []
   #proven = 0
   #unsigned = 0
+  /** The first and the last one that should have been signed. */
+  #late: SeqRange | undefined
   #nextSeq: number
 
-  constructor(reader: TreeReader, findings: Findings, firstSeq: number) {
+  constructor({ reader, beginning, now }: JournalToCheck, findings: Findings) {
     this.#reader = reader
+    this.#now = now
     this.#findings = findings
-    this.#nextSeq = firstSeq
+    this.#nextSeq = beginning.firstSeq
   }
 
   get nextSeq(): number {
@@ -82,11 +110,18 @@ class RecordCheck {
   add(record: StoredRecord, place: string): void {
     this.#nextSeq = record.seq + 1
     if (record.seq > this.#reader.size) {
-      this.#unsigned += 1
-      this.#readNote(record, false)
+      this.#addUnsigned(record)
       return
     }
-    const why = this.#compare(record)
+    const wrong = this.#compareEntry(record)
+    if (wrong !== undefined) {
+      this.#findings.add('false', `record ${record.seq}, ${place}: ${wrong}`, [
+        record.seq,
+        record.seq,
+      ])
+      return
+    }
+    const why = this.#compareBody(record)
     if (why !== undefined) {
       this.#changed.push({ seq: record.seq, place, why })
       return
@@ -95,19 +130,36 @@ class RecordCheck {
     this.#readNote(record, true)
   }
 
-  #compare({ seq, kind, at, salt, body }: StoredRecord): string | undefined {
-    let entry: ReturnType<typeof decodeEntry>
+  #addUnsigned(record: StoredRecord): void {
+    const { seq, at } = record
+    this.#unsigned += 1
+    if (at < this.#now - longestUnsignedMs) this.#late = [this.#late?.[0] ?? seq, seq]
+    this.#readNote(record, false)
+  }
+
+  #readEntry(seq: number): LogEntry | 'unreadable' | undefined {
     try {
-      entry = decodeEntry(this.#reader.readEntry(seq - 1))
+      return decodeEntry(this.#reader.readEntry(seq - 1))
     } catch {
       // It is a finding of the tiles.
-      return undefined
+      return 'unreadable'
     }
+  }
+
+  /** What no erasure changes. */
+  #compareEntry({ seq, kind, at }: StoredRecord): string | undefined {
+    const entry = this.#readEntry(seq)
+    if (entry === 'unreadable') return undefined
     if (entry === undefined || entry.kind === unknownKind)
       return 'its entry in the tree says nothing'
     if (entry.seq !== seq) return `its entry in the tree is that of record ${entry.seq}`
     if (entry.kind !== recordKinds[kind]) return `it was signed as another kind than ${kind}`
-    if (entry.at !== at) return 'it was signed with another time'
+    return entry.at === at ? undefined : 'it was signed with another time'
+  }
+
+  #compareBody({ seq, salt, body }: StoredRecord): string | undefined {
+    const entry = this.#readEntry(seq)
+    if (entry === undefined || entry === 'unreadable') return undefined
     return commitTo(salt, body).equals(entry.commitment)
       ? undefined
       : 'its body is not the one that was signed'
@@ -115,20 +167,26 @@ class RecordCheck {
 
   #readNote({ seq, kind, body }: StoredRecord, isSigned: boolean): void {
     if (kind !== 'notice' && kind !== 'opened') return
-    try {
-      const { changed = [], firstSeq = 1 }: Partial<ErasureNotice & JournalBeginning> = JSON.parse(
-        body.toString(),
-      )
-      for (const range of changed) this.#notes.push({ seq, range, isSigned })
-      if (isSigned) this.#signedBeginning = Math.max(this.#signedBeginning, firstSeq)
-      this.#notedBeginning = Math.max(this.#notedBeginning, firstSeq)
-    } catch {
-      this.#findings.add('false', `record ${seq} is no JSON`, [seq, seq])
+    const note = parseNote(body)
+    if (note === undefined) {
+      this.#findings.add('false', `record ${seq} is no ${kind}`, [seq, seq])
+      return
     }
+    const { changed = [], firstSeq = 1, formerOrigins = [] } = note
+    for (const range of changed) this.#notes.push({ seq, range, isSigned })
+    if (isSigned) {
+      this.#signedBeginning = Math.max(this.#signedBeginning, firstSeq)
+      if (kind === 'opened') this.#formerOrigins = formerOrigins
+    }
+    this.#notedBeginning = Math.max(this.#notedBeginning, firstSeq)
   }
 
-  /** `pending` are the records that an erasure is changing right now. */
-  finish(pending: readonly SeqRange[], beginning: JournalBeginning): RecordCounts {
+  /** A record may only be found changed while this has it, or its notice is in the journal. */
+  addPending(notices: readonly ErasureNotice[]): void {
+    for (const { changed } of notices) this.#pending.push(...changed)
+  }
+
+  finish(beginning: JournalBeginning): CheckedRecords {
     if (this.#nextSeq <= this.#reader.size) {
       const rule = `the journal ends with record ${this.#nextSeq - 1}, but ${this.#reader.size} were signed`
       this.#findings.add('false', rule, [this.#nextSeq, this.#reader.size])
@@ -139,12 +197,22 @@ class RecordCheck {
     for (const { seq, place, why } of this.#changed) {
       const notes = this.#notes.filter((note) => note.seq > seq && includes(note.range, seq))
       if (notes.some(({ isSigned }) => isSigned)) erased += 1
-      else if (notes.length > 0 || pending.some((range) => includes(range, seq))) {
+      else if (notes.length > 0 || this.#pending.some((range) => includes(range, seq))) {
         const rule = `an erasure may have changed it, but no notice of that is signed. ${later}`
         this.#findings.add('unchecked', `record ${seq}, ${place}: ${why}; ${rule}`, [seq, seq])
       } else this.#findings.add('false', `record ${seq}, ${place}: ${why}`, [seq, seq])
     }
-    return { proven: this.#proven, erased, removed, unsigned: this.#unsigned }
+    if (this.#late) {
+      const rule = 'are not signed, though a checkpoint is signed every ten seconds'
+      const advice = 'Start the server if it is stopped, and verify again'
+      this.#findings.add(
+        'unchecked',
+        `records of more than a minute ago ${rule}. ${advice}`,
+        this.#late,
+      )
+    }
+    const counts = { proven: this.#proven, erased, removed, unsigned: this.#unsigned }
+    return { counts, formerOrigins: this.#formerOrigins }
   }
 
   #checkBeginning({ firstSeq }: JournalBeginning): void {
@@ -167,11 +235,25 @@ const later = 'Verify again in a minute'
 
 const includes = ([first, last]: SeqRange, seq: number): boolean => first <= seq && seq <= last
 
-export function checkRecords(
-  { folder, reader, beginning }: JournalToCheck,
-  findings: Findings,
-): RecordCounts {
-  const check = new RecordCheck(reader, findings, beginning.firstSeq)
+/** `undefined` if it is none. */
+function parseNote(body: Buffer): Note | undefined {
+  try {
+    const note: Note | number | null = JSON.parse(body.toString())
+    if (typeof note !== 'object' || note === null) return undefined
+    const { changed = [], firstSeq = 1, formerOrigins = [] } = note
+    const isRange = (range: unknown) =>
+      Array.isArray(range) && range.length === 2 && range.every(Number.isSafeInteger)
+    const isValid =
+      changed.every(isRange) && Number.isSafeInteger(firstSeq) && Array.isArray(formerOrigins)
+    return isValid ? note : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function checkRecords(journal: JournalToCheck, findings: Findings): CheckedRecords {
+  const { folder, beginning } = journal
+  const check = new RecordCheck(journal, findings)
   for (let done: Segment | undefined; ; ) {
     // Another one may have been begun, and the oldest ones removed.
     const segments = listSegments(folder)
@@ -181,8 +263,7 @@ export function checkRecords(
     checkSegment({ folder, segment, next: segments[index + 1] }, check, findings)
     done = segment
   }
-  const pending = listChangedRecords(folder).flatMap(({ changed }) => changed)
-  return check.finish(pending, readLatestBeginning(folder, beginning))
+  return check.finish(readLatestBeginning(folder, beginning))
 }
 
 /** Retention may have moved it on; what it removed meanwhile was checked. */
@@ -212,6 +293,8 @@ function checkSegment(
   let file: SegmentFile | undefined
   try {
     file = openSegment(folder, segment)
+    // What is read is what was there now: until its notice is on disk, each of its changes is in this list.
+    check.addPending(listChangedRecords(folder))
     if (file) readSegment({ segment, file, next }, check)
     else check.passRemoved(next?.firstSeq ?? firstSeq)
   } catch (cause) {
@@ -271,10 +354,12 @@ function readSegment({ segment, file, next }: OpenSegment, check: RecordCheck): 
   }
   while (expected < end) {
     const bytes = file.read(offset, chunkBytes)
-    const used = addChunk(bytes)
+    let used = addChunk(bytes)
     // What is missing before the next segment is found with that.
     if (bytes.length === 0) return
     if (used === 0 && next === undefined && !hasRecordAfter(file, offset, checksumSeed)) return
+    // What was being written may be whole by now.
+    if (used === 0) used = addChunk(file.read(offset, chunkBytes))
     if (used === 0)
       throw new DataFileError(path, `record ${expected} cannot be read, at byte ${offset}`)
     offset += used

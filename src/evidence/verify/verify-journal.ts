@@ -3,22 +3,23 @@
  * left out, added, moved or cut off, and says which. Only reads, also beside the server that writes.
  */
 import { existsSync, readFileSync } from 'node:fs'
+import type { Instant } from '../../domain/time/clock.js'
 import { DataFileError, getErrorMessage } from '../../errors.js'
 import { type JournalBeginning, readBeginning } from '../../gate/journal/journal-beginning.js'
 import { readOriginName } from '../../gate/journal/journal-origin.js'
-import { compareIndex } from '../../gate/journal/search/compare-index.js'
+import { listChangedRecords } from '../../gate/journal/removal/changed-records.js'
+import { compareIndex, maxDifferent } from '../../gate/journal/search/compare-index.js'
 import { TreeReader, treeFolder, verifierKeyPath } from '../../gate/journal/tree/tree-files.js'
 import { readHead } from '../../gate/journal/tree/tree-head.js'
-import { openCheckpoint, type SignedCheckpoint } from '../../transparency/checkpoint.js'
-import { computeRoot } from '../../transparency/merkle-tree.js'
+import type { SignedCheckpoint } from '../../transparency/checkpoint.js'
 import {
   formatVerifierKey,
-  NoteError,
   parseVerifierKey,
   type VerifierKey,
 } from '../../transparency/signed-note.js'
 import { checkRecords, type RecordCounts } from './check-records.js'
 import { checkTiles } from './check-tiles.js'
+import { compareHead, type KeptHead, listOwnHeads } from './compare-heads.js'
 import { Findings, type VerificationFinding } from './findings.js'
 
 export interface JournalToVerify {
@@ -28,8 +29,9 @@ export interface JournalToVerify {
   readonly key?: VerifierKey | undefined
   /** Of the index of the journal, which is compared with it; not if absent. */
   readonly indexPath?: string | undefined
-  /** Signed checkpoints of the journal that were kept elsewhere, with a name for people. */
-  readonly heads?: readonly { readonly name: string; readonly signed: string }[] | undefined
+  /** Signed checkpoints of the journal that were kept elsewhere, with a name for people. Of several in one, the last counts. */
+  readonly heads?: readonly KeptHead[] | undefined
+  readonly now: Instant
 }
 
 export interface Verification {
@@ -43,7 +45,7 @@ export interface Verification {
 
 /** Everything that is wrong is a finding; throws only if there is no journal. */
 export function verifyJournal(journal: JournalToVerify): Verification {
-  const { folder, key: given, heads = [], indexPath } = journal
+  const { folder, key: given, heads = [], indexPath, now } = journal
   if (!existsSync(folder)) throw new DataFileError(folder, 'there is no journal')
   const findings = new Findings()
   const tree = treeFolder(folder)
@@ -55,27 +57,56 @@ export function verifyJournal(journal: JournalToVerify): Verification {
   } else if (own && formatVerifierKey(own) !== formatVerifierKey(given)) {
     findings.add('false', `${verifierKeyPath(tree)} has another key than ${given.name}`)
   }
+  // Before the checkpoint, which is never older.
+  const ownHeads = listOwnHeads(tree)
   const head = key && openOwnHead(folder, key, findings)
   const reader = new TreeReader(tree, head?.size ?? 0)
   if (head) checkTiles(reader, findings)
   const beginning = openBeginning(folder, findings)
-  const counts = checkRecords({ folder, reader, beginning }, findings)
-  for (const { name, signed } of heads) {
-    if (key) compareHead({ name, signed, key, reader }, findings)
+  const { counts, formerOrigins } = checkRecords({ folder, reader, beginning, now }, findings)
+  for (const kept of [...ownHeads, ...heads]) {
+    if (key) compareHead(kept, { folder, key, reader, formerOrigins }, findings)
   }
-  if (indexPath !== undefined) checkIndex(indexPath, folder, findings)
+  if (indexPath !== undefined) checkIndex(indexPath, folder, reader.size, findings)
   return { findings: findings.list, hasMore: findings.hasMore, head, counts }
 }
 
 /** What is searched and shown by its id comes from the index. */
-function checkIndex(path: string, folder: string, findings: Findings): void {
+function checkIndex(path: string, folder: string, size: number, findings: Findings): void {
   try {
-    for (const id of compareIndex(path, folder).different) {
-      findings.add('false', `${path}: decision ${id} is not in the index as it is in the journal`)
+    const { different, carriedOver, lastSeq } = compareIndex(path, folder)
+    // An erasure changes first the index, and then the journal.
+    const isErasing = listChangedRecords(folder).length > 0
+    for (const id of confirmDifferent(different, path, folder)) {
+      const rule = `decision ${id} is not in the index as it is in the journal`
+      if (isErasing) {
+        const advice = 'An erasure may be going on. Verify again in a minute'
+        findings.add('unchecked', `${path}: ${rule}. ${advice}`)
+      } else findings.add('false', `${path}: ${rule}`)
+    }
+    if (carriedOver > 0) {
+      const rule = `${carriedOver} decisions from before the journal are in the index alone`
+      findings.add('unchecked', `${path}: ${rule}. Nothing has signed them`)
+    }
+    if (lastSeq < size) {
+      const rule = `the index ends with record ${lastSeq}, but ${size} were signed`
+      findings.add('unchecked', `${path}: ${rule}. Start the server: it makes the rest again`)
     }
   } catch (cause) {
     findings.add('unchecked', `${path}: the index cannot be compared: ${getErrorMessage(cause)}`)
   }
+}
+
+/** An erasure or a removal may have changed some between the looks at index and journal. */
+function confirmDifferent(
+  different: readonly string[],
+  path: string,
+  folder: string,
+): readonly string[] {
+  if (different.length === 0) return []
+  const again = compareIndex(path, folder).different
+  const isAll = again.length === maxDifferent
+  return again.filter((id) => isAll || different.includes(id))
 }
 
 function readOwnKey(tree: string, findings: Findings): VerifierKey | undefined {
@@ -116,39 +147,5 @@ function openBeginning(folder: string, findings: Findings): JournalBeginning {
   } catch (cause) {
     findings.add('false', getErrorMessage(cause))
     return { firstSeq: 1, removedBefore: 0 }
-  }
-}
-
-interface HeadToCompare {
-  readonly name: string
-  readonly signed: string
-  readonly key: VerifierKey
-  readonly reader: TreeReader
-}
-
-/** A head that the journal has signed and does not lead to its tree proves that two views of it were shown. */
-function compareHead({ name, signed, key, reader }: HeadToCompare, findings: Findings): void {
-  let head: SignedCheckpoint
-  try {
-    head = openCheckpoint(signed, key)
-  } catch (cause) {
-    if (!(cause instanceof NoteError)) throw cause
-    findings.add('false', `${name}: ${cause.message}`)
-    return
-  }
-  if (head.size > reader.size) {
-    const rule = `a head of ${head.size} records was signed, but the journal has signed ${reader.size}`
-    findings.add('false', `${name}: ${rule}: it was cut off or replaced by an older copy`, [
-      reader.size + 1,
-      head.size,
-    ])
-    return
-  }
-  try {
-    if (computeRoot(head.size, reader.node).equals(head.root)) return
-    const rule = `the first ${head.size} records are not those that were signed in this head`
-    findings.add('false', `${name}: ${rule}: two views of the journal were signed`, [1, head.size])
-  } catch (cause) {
-    findings.add('unchecked', `${name}: ${getErrorMessage(cause)}`)
   }
 }

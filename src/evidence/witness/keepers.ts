@@ -2,7 +2,7 @@
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { missingFileStamp, readFileStampInBackground, syncFolder } from '../../runtime/folders.js'
-import { openCheckpoint } from '../../transparency/checkpoint.js'
+import { findLastNote, openCheckpoint } from '../../transparency/checkpoint.js'
 import {
   type NoteSignature,
   parseNote,
@@ -124,17 +124,6 @@ export class FileKeeper implements HeadKeeper {
     const { size, root } = openCheckpoint(note, head.key)
     if (size > head.size || !head.rootAt(size).equals(root)) throw new HeadConflict(size, head)
   }
-}
-
-/** Of a log, with its own signature alone. */
-function findLastNote(text: string, origin: string): string | undefined {
-  const start = text.lastIndexOf(`\n\n\u2014 ${origin} `)
-  if (start === -1) return undefined
-  const from = text.lastIndexOf(`${origin}\n`, start)
-  const end = text.indexOf('\n', start + 2)
-  return from === -1 || end === -1
-    ? findLastNote(text.slice(0, start), origin)
-    : text.slice(from, end + 1)
 }
 
 export class WebhookKeeper implements HeadKeeper {

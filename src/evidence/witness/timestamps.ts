@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { formatInstant, msPerDay, msPerHour, parseInstant } from '../../domain/time/dates.js'
 import { ensureFolder, syncFolder } from '../../runtime/folders.js'
 import { systemClock } from '../../runtime/runtime.js'
+import { type DerPart, readDerParts } from '../../transparency/der.js'
 import type { Head } from './head.js'
 import type { HeadKeeper, Sent } from './keepers.js'
 import { describeAnswer, post } from './post.js'
@@ -98,32 +99,19 @@ export function requireStamp(answer: Buffer, hash: Buffer, nonce: Buffer): void 
   if (!stamped?.equals(nonce)) throw new Error('the time stamp answers another request')
 }
 
-interface DerPart {
-  readonly tag: number
-  readonly content: Buffer
-}
-
+/** Throws as {@link requireStamp} does. */
 function readOne(bytes: Buffer): DerPart {
   const [part] = readParts(bytes)
-  if (part === undefined) throw new Error('the answer of the authority is no time stamp')
+  if (part === undefined) throw new Error(noStamp)
   return part
 }
 
-/** The parts of something constructed. Throws if a length is wrong. */
-function readParts(bytes: Buffer = Buffer.alloc(0)): readonly DerPart[] {
-  const parts: DerPart[] = []
-  for (let at = 0; at < bytes.length; ) {
-    const first = bytes[at + 1] ?? 0x80
-    const lengthBytes = first < 0x80 ? 0 : first & 0x7f
-    const start = at + 2 + lengthBytes
-    const isReadable =
-      first < 0x80 || (lengthBytes > 0 && lengthBytes <= 4 && start <= bytes.length)
-    const length = first < 0x80 || !isReadable ? first : bytes.readUIntBE(at + 2, lengthBytes)
-    if (!isReadable || start + length > bytes.length) {
-      throw new Error('the answer of the authority is no time stamp')
-    }
-    parts.push({ tag: bytes[at] ?? 0, content: bytes.subarray(start, start + length) })
-    at = start + length
+const noStamp = 'the answer of the authority is no time stamp'
+
+function readParts(bytes?: Buffer): readonly DerPart[] {
+  try {
+    return readDerParts(bytes)
+  } catch (cause) {
+    throw new Error(noStamp, { cause })
   }
-  return parts
 }

@@ -7,14 +7,20 @@ import { existsSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { Instant } from '../../domain/time/clock.js'
-import { DataFileError, getErrorMessage } from '../../errors.js'
+import { DataFileError } from '../../errors.js'
 import type { DecisionDocument } from '../decision-document.js'
 import type { JournalBeginning } from './journal-beginning.js'
 import { type PlacedRecord, RecordReader } from './journal-reader.js'
 import { mergeOutcome } from './merge-outcome.js'
 import { toIdPrefix } from './projection/decision-months.js'
-import { type DecisionRow, readDecision } from './search/indexed-decision.js'
-import { type DecisionHead, findProjectCode, readHead } from './search/searched-fields.js'
+import {
+  type DecisionRow,
+  type IndexForm,
+  openIndexFile,
+  readDecision,
+  readForm,
+} from './search/index-file.js'
+import { type DecisionHead, fieldColumns, readHead, toColumns } from './search/searched-fields.js'
 
 /** The body of an outcome record: what was noted about a call. */
 export interface OutcomeNote {
@@ -36,44 +42,11 @@ export interface IndexedDecision {
   readonly outcome: Partial<CallOutcome>
 }
 
-/** An index of another version is made again. */
-export const schemaVersion = 3
-
-/**
- * Rows are never flushed one by one: what a crash takes from the index is read from the journal again.
- * Instants are milliseconds since the epoch. A decision of a version before the journal has its body
- * here, and no segment. Decisions are in the order of their ids, which is that of time, and each index ends with it. Most
- * are allowed, so that reason has no index.
- */
-const schema = `
-  drop table if exists journal_position;
-  drop table if exists decisions;
-  drop table if exists call_outcomes;
-  drop table if exists carried_over;
-  create table journal_position (
-    id integer primary key check (id = 1), origin blob not null, next_seq integer not null,
-    removed_before integer not null, last_at integer not null, last_segment integer, last_offset integer,
-    audited_seq integer not null default 0);
-  create table decisions (
-    account_id text not null, id text not null, decided_at integer not null,
-    what_if integer not null, segment integer, byte_offset integer, body text, number text, decision text,
-    reason text, call_kind text, via text, project_code text, campaign_id text, key_id text, reference text,
-    primary key (account_id, id)) without rowid;
-  create unique index decisions_by_id on decisions (id);
-  create index decisions_by_number on decisions (account_id, number);
-  create index decisions_by_reason on decisions (account_id, reason) where reason <> 'permitted';
-  create index blocked_decisions on decisions (account_id, id) where decision = 'block';
-  create index decisions_by_reference on decisions (account_id, reference) where reference is not null;
-  create table call_outcomes (
-    decision_id text primary key, outcome text not null) without rowid;
-  create table carried_over (id text primary key) without rowid;
-  pragma user_version = ${schemaVersion};
-`
-
 export class DecisionIndex {
   readonly #path: string
   readonly #journalFolder: string
   readonly #connection: Sqlite.Database
+  readonly #form: IndexForm
   readonly #upsertDecision: Sqlite.Statement
   readonly #updateFields: Sqlite.Statement
   readonly #upsertOutcome: Sqlite.Statement
@@ -81,9 +54,10 @@ export class DecisionIndex {
   readonly #findDecision: Sqlite.Statement<[string], DecisionRow>
   readonly #findOutcome: Sqlite.Statement<[string], { outcome: string }>
 
-  /** Throws {@link DataFileError} if it cannot be opened. */
-  constructor(path: string, journalFolder: string) {
-    const connection = openIndexFile(path)
+  /** `form` is that of the file by default. Throws {@link DataFileError} if it cannot be opened. */
+  constructor(path: string, journalFolder: string, form?: IndexForm) {
+    const connection = openIndexFile(path, form)
+    this.#form = readForm(connection) ?? 'searched'
     this.#path = path
     this.#journalFolder = journalFolder
     this.#connection = connection
@@ -188,7 +162,7 @@ export class DecisionIndex {
       const erased = erase(Buffer.from(body))
       if (!erased) continue
       update.run(erased.toString(), id)
-      this.#updateFields.run(...toColumns(readHead(erased)), id, null, null)
+      this.#updateFields.run(...this.#toColumns(readHead(erased)), id, null, null)
     }
   }
 
@@ -198,7 +172,7 @@ export class DecisionIndex {
       for (const { kind, body, segment, offset } of records) {
         if (kind !== 'decision' && kind !== 'amendment') continue
         const head = readHead(body)
-        this.#updateFields.run(...toColumns(head), head.id, segment, offset)
+        this.#updateFields.run(...this.#toColumns(head), head.id, segment, offset)
       }
     })
     eraseAll.immediate()
@@ -247,7 +221,7 @@ export class DecisionIndex {
     const { id, accountId, whatIf } = head
     this.#upsertDecision.run(
       ...[accountId, id, at, whatIf ? 1 : 0, segment, offset, null],
-      ...toColumns(head),
+      ...this.#toColumns(head),
     )
   }
 
@@ -282,7 +256,7 @@ export class DecisionIndex {
     for (const { id, account_id, decided_at, what_if, body, ...outcome } of rows) {
       this.#upsertDecision.run(
         ...[account_id, id, decided_at, what_if, null, null, body],
-        ...toColumns(readHead(Buffer.from(body))),
+        ...this.#toColumns(readHead(Buffer.from(body))),
       )
       const noted = toOutcome(outcome)
       if (noted) this.#upsertOutcome.run(id, JSON.stringify(noted))
@@ -357,57 +331,22 @@ export class DecisionIndex {
     return new Set(ids)
   }
 
+  /** In the order of {@link fieldColumns}. */
+  #toColumns(head: DecisionHead): readonly (string | null)[] {
+    return this.#form === 'searched' ? toColumns(head) : noColumns
+  }
+
   close(): void {
     this.#connection.close()
   }
 }
 
-const fieldColumns = [
-  'number',
-  'decision',
-  'reason',
-  'call_kind',
-  'via',
-  'project_code',
-  'campaign_id',
-  'key_id',
-  'reference',
-] as const
-
-/** In the order of {@link fieldColumns}. */
-function toColumns(head: DecisionHead): readonly (string | null)[] {
-  const { accountId, number, decision, reason, callKind, via, campaignId, keyId, reference } = head
-  const code = findProjectCode(accountId, head)
-  const texts = [number, decision, reason, callKind, via, code, campaignId, keyId, reference]
-  return texts.map((text) => text ?? null)
-}
+const noColumns = fieldColumns.map(() => null)
 
 /** Ids are made before the instant of the decision, while its limits are counted. */
 const maxDecidingMs = 60_000
 
 const selectPlaces = 'select id, segment, byte_offset, body from decisions'
-
-function openIndexFile(path: string): Sqlite.Database {
-  let connection: Sqlite.Database | undefined
-  try {
-    connection = new Sqlite(path, { timeout: 1_000 })
-    connection.pragma('journal_mode = WAL')
-    connection.pragma('synchronous = NORMAL')
-    // What is deleted, such as an erased number, is not left in free space of the file.
-    connection.pragma('secure_delete = ON')
-    // Numbers are in no order, so each row changes pages of its own; copied more rarely, many of them are copied once.
-    connection.pragma('wal_autocheckpoint = 16000')
-    const isCurrent = () => connection?.pragma('user_version', { simple: true }) === schemaVersion
-    // Another process may make it at the same moment.
-    const prepare = connection.transaction(() => isCurrent() || connection?.exec(schema))
-    if (!isCurrent()) prepare.immediate()
-    return connection
-  } catch (cause) {
-    connection?.close()
-    const why = getErrorMessage(cause)
-    throw new DataFileError(path, `the index of the journal cannot be opened: ${why}`, cause)
-  }
-}
 
 /** Columns of the tables `decisions` and `call_outcomes` of versions before the journal. */
 interface OldDecisionRow extends OldOutcomeColumns {

@@ -31,6 +31,8 @@ export interface IndexUpdatesOptions {
 const retryDelays = { firstMs: 10, maxMs: 2_000 }
 /** Many records share one transaction of the index. */
 const delayMs = 50
+/** What is not signed by then is after the next start. */
+const maxClosingSeconds = 2
 
 export class IndexUpdates {
   readonly #options: IndexUpdatesOptions
@@ -120,6 +122,7 @@ export class IndexUpdates {
   /** A failure is not one of the journal: what is not in the index is read from it later. */
   async #updateAll(): Promise<void> {
     const { observer, blocks, getDurableSeq } = this.#options
+    const closeBySeconds = monotonicSeconds() + maxClosingSeconds
     try {
       for (let isDone = false; !isDone; ) {
         const erasures = [...this.#erasures.values()]
@@ -131,7 +134,9 @@ export class IndexUpdates {
         blocks.forgetBefore(nextSeq)
         observer.onIndexLag(getDurableSeq() + 1 - nextSeq)
         if (signedSeq >= this.#unsignedSeq) this.#beginUnsigned()
-        isDone = this.#isClosing || (nextSeq > getDurableSeq() && !hasMore)
+        const isWritten = nextSeq > getDurableSeq()
+        isDone = isWritten && (!hasMore || (this.#isClosing && signedSeq >= getDurableSeq()))
+        if (this.#isClosing && monotonicSeconds() > closeBySeconds) isDone = true
       }
       this.#failures = 0
       this.#scheduleCheckpoint()

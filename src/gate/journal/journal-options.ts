@@ -2,6 +2,7 @@
 import type { Clock, Instant } from '../../domain/time/clock.js'
 import type { OpenedFile } from '../../storage/open-files.js'
 import type { SegmentEvent } from './index-writer.js'
+import type { IndexForm } from './search/index-file.js'
 
 /** What happens to the records of a journal. */
 export interface JournalObserver {
@@ -44,4 +45,6 @@ export interface JournalOptions {
   /** How many blocks of records, 1 MB each, are kept in memory while the index is behind. */
   readonly maxUnindexedBlocks?: number
   readonly blockBytes?: number
+  /** By default the one it has. */
+  readonly indexForm?: IndexForm
 }

@@ -206,8 +206,9 @@ export class JournalReader {
     while (this.#nextSeq <= last) {
       frame = decodeFrame(bytes, offset, segment.checksumSeed)
       if (frame === undefined || frame.record.seq !== this.#nextSeq) break
-      const place = segment.offset + offset
-      records.push({ ...frame.record, segment: segment.firstSeq, offset: place })
+      const { kind, seq, at, salt, body } = frame.record
+      const place = { segment: segment.firstSeq, offset: segment.offset + offset }
+      records.push({ kind, seq, at, salt, body, ...place })
       offset = frame.end
       this.#nextSeq += 1
     }

@@ -302,7 +302,7 @@ export class Journal implements OutcomeRecorder {
   }
 
   #openIndex(): DecisionIndex {
-    this.#index ??= new DecisionIndex(this.#indexPath, this.#folder)
+    this.#index ??= new DecisionIndex(this.#indexPath, this.#folder, this.#options.indexForm)
     return this.#index
   }
 

@@ -10,7 +10,7 @@ import {
   nameCampaign,
   type SaidDisclosure,
 } from '../../domain/call-outcome.js'
-import type { Caller } from '../../domain/caller.js'
+import { type Caller, nameCaller } from '../../domain/caller.js'
 import type { ConfirmedCall } from '../../domain/consent-records.js'
 import {
   type AttemptReports,
@@ -211,11 +211,11 @@ function findFirstReport({ outcome }: DecisionDocument, now: Instant): Instant |
 
 async function releaseUnplaced(
   document: DecisionDocument,
-  { keyId, limits }: Caller,
+  caller: Caller,
   attempts: AttemptReports,
 ): Promise<void> {
-  if (limits.mandate?.attempts) {
-    const rule = `the attempts of key ${keyId} are limited, so it cannot take one back`
+  if (caller.limits.mandate?.attempts) {
+    const rule = `the attempts of ${nameCaller(caller)} are limited, so it cannot take one back`
     throw new AppError('forbidden', `state 'not-placed': ${rule}; report it with another key`)
   }
   const left = 'the call has left, so it cannot be not-placed'

@@ -157,9 +157,11 @@ function computeChecksum(
   { offset, payload, end }: FramePlace,
   checksumSeed: number,
 ): number {
-  const ofLength = crc32(bytes.subarray(offset, offset + 4), checksumSeed)
-  return crc32(bytes.subarray(payload, end), ofLength)
+  bytes.copy(lengthBytes, 0, offset, offset + 4)
+  return crc32(bytes.subarray(payload, end), crc32(lengthBytes, checksumSeed))
 }
+
+const lengthBytes = Buffer.alloc(4)
 
 const padded = (size: number): number => Math.ceil(size / 8) * 8
 

@@ -3,21 +3,19 @@
  * on creation; only its SHA-256 is stored. A key in use is in memory for the second that its caller is.
  */
 import { hash } from 'node:crypto'
-import type { Caller, Role } from '../../domain/caller.js'
-import { type Author, parseProjectCode } from '../../domain/caller.js'
+import type { Selectable } from 'kysely'
+import type { Author, Caller, Role } from '../../domain/caller.js'
 import type { MaybePromise } from '../../domain/compliance.js'
 import type { CallKind } from '../../domain/decision.js'
 import type { Clock, Instant, Timers } from '../../domain/time/clock.js'
-import { formatInstant, isWithinYears } from '../../domain/time/dates.js'
-import type { AppError, FieldProblem } from '../../errors.js'
-import { invalidRequest } from '../../errors.js'
+import { AppError, invalidRequest } from '../../errors.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
-import { type AuditEntry, recordAudit } from '../../storage/audit/audit-log.js'
+import { type AuditEntry, findAuthor, recordAudit } from '../../storage/audit/audit-log.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
-import type { Db } from '../../storage/tables.js'
+import type { ApiKeyRow, Db } from '../../storage/tables.js'
 import { runTransaction } from '../sql/account-transaction.js'
 import { readCacheLimits } from '../sql/read-cache-limits.js'
-import { narrow, toCallLimits, validateCallLimits } from './call-limits.js'
+import { narrow, toCallLimits, validateGrant } from './call-limits.js'
 import {
   callerColumns,
   type KeyGrant,
@@ -43,6 +41,14 @@ export interface NewApiKey extends KeyGrant {
 export interface KeyChanges extends KeyGrant {
   /** Who changes it, for people. */
   readonly by: string
+  /** The one that was shown; any when absent. */
+  readonly version?: number | undefined
+}
+
+/** Of a request; the operator at the command line has none, and may do everything. */
+export interface KeyOrder {
+  readonly caller?: Caller | undefined
+  readonly reason?: string | undefined
 }
 
 export interface CreatedApiKey {
@@ -57,6 +63,13 @@ export interface ApiKeyInfo extends Omit<NewApiKey, keyof StoredGrant>, StoredGr
   readonly createdAt: Instant
   readonly revokedAt: Instant | undefined
   readonly version: number
+}
+
+interface KeyFilter {
+  readonly id?: string | undefined
+  /** Also those that are revoked. */
+  readonly revoked: boolean
+  readonly limit: number
 }
 
 export interface KeyVersionInfo {
@@ -102,10 +115,15 @@ export class ApiKeys {
   /**
    * Creates a key; the result is the only place where the key itself appears. Throws `invalid-request`
    * naming `account`, `label`, `can`, `projects`, `kinds` or `expires`: account and projects must exist,
-   * lists must not be empty, and the expiry must be in the future.
+   * lists must not be empty, and the expiry must be in the future. A caller gets `forbidden` for a key that may do more than its own,
+   * and `conflict` if another key in force has the label, since the form that asks for it may have been sent twice.
    */
-  async create(request: NewApiKey): Promise<CreatedApiKey> {
+  async create(request: NewApiKey, order: KeyOrder = {}): Promise<CreatedApiKey> {
     const grant = await this.#validate(request)
+    if (order.caller) {
+      const { requireWithin } = await import('../keys/grant-bounds.js')
+      requireWithin(grant, { caller: order.caller })
+    }
     const key = this.#randomBytes(keyBytes).toString('base64url')
     const id = `key-${this.#randomBytes(5).toString('hex')}`
     const { accountId, label, role } = request
@@ -117,7 +135,8 @@ export class ApiKeys {
     await this.#write(async (db) => {
       await db.insertInto('api_keys').values(row).execute()
       const after = { label, role, ...toGrantColumns(grant) }
-      await this.#record(db, { action: 'key.created', id, accountId, after, at })
+      await this.#record(db, { action: 'key.created', id, accountId, after, at }, order)
+      if (order.caller) await refuseSameLabel(db, row)
     })
     return { id, key, grant }
   }
@@ -125,22 +144,25 @@ export class ApiKeys {
   /**
    * Changes limits of a key, which get the next version. A limit that is absent stays, and `undefined` ends it. Takes effect
    * immediately in this process and within a second in others. Returns the new version and all limits, or `undefined` when there is no
-   * such key in force. Throws `invalid-request` as {@link ApiKeys.create} does, and `unreadable-key`.
+   * such key in force, or it is not of the caller's account. Throws `invalid-request` and `forbidden` as {@link ApiKeys.create} does,
+   * `conflict` for another version, and `unreadable-key`.
    */
   async change(
     id: string,
     changes: KeyChanges,
+    order: KeyOrder = {},
   ): Promise<{ readonly version: number; readonly grant: KeyGrant } | undefined> {
     const at = this.#clock.now()
     const changed = await this.#write(async (db) => {
-      const changed = await changeKey(db, id, { ...changes, now: at })
+      const changed = await changeKey(db, id, { ...changes, now: at, caller: order.caller })
       if (!changed) return undefined
       const { accountId, before, ...after } = changed
-      await this.#record(db, {
+      const entry = {
         ...{ action: 'key.changed', id, accountId, at },
         before: toGrantColumns(before),
         after: { version: after.version, ...toGrantColumns(after.grant) },
-      })
+      }
+      await this.#record(db, entry, order)
       return after
     })
     this.#callers.clear()
@@ -168,6 +190,27 @@ export class ApiKeys {
   async list(accountId?: string): Promise<readonly ApiKeyInfo[]> {
     let query = this.#db.selectFrom('api_keys').selectAll().orderBy('created_at').orderBy('id')
     if (accountId !== undefined) query = query.where('account_id', '=', accountId)
+    return await this.#readInfo(query)
+  }
+
+  /** Keys of one account, or that one alone, newest first. */
+  async listNewest(accountId: string, { id, revoked, limit }: KeyFilter) {
+    return await this.#readInfo(
+      this.#db
+        .selectFrom('api_keys')
+        .selectAll()
+        .where('account_id', '=', accountId)
+        .$if(id !== undefined, (key) => key.where('id', '=', id ?? ''))
+        .$if(!revoked, (key) => key.where('revoked_at', 'is', null))
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(limit),
+    )
+  }
+
+  async #readInfo(query: {
+    execute(): Promise<readonly Selectable<ApiKeyRow>[]>
+  }): Promise<readonly ApiKeyInfo[]> {
     return (await query.execute()).map((row) => ({
       id: row.id,
       accountId: row.account_id,
@@ -215,9 +258,10 @@ export class ApiKeys {
 
   /**
    * Takes effect immediately in this process and within a second in others. Returns `false` when there
-   * is no such key or it is already revoked.
+   * is no such key, it is not of the caller's account, or it is already revoked.
    */
-  async revoke(id: string): Promise<boolean> {
+  async revoke(id: string, order: KeyOrder = {}): Promise<boolean> {
+    const { caller } = order
     const at = this.#clock.now()
     const isRevoked = await this.#write(async (db) => {
       const revoked = await db
@@ -225,11 +269,12 @@ export class ApiKeys {
         .set({ revoked_at: at })
         .where('id', '=', id)
         .where('revoked_at', 'is', null)
+        .$if(caller !== undefined, (key) => key.where('account_id', '=', caller?.accountId ?? ''))
         .returning(['account_id', 'label', 'role'])
         .executeTakeFirst()
       if (!revoked) return false
       const { account_id: accountId, ...before } = revoked
-      await this.#record(db, { action: 'key.revoked', id, accountId, before, at })
+      await this.#record(db, { action: 'key.revoked', id, accountId, before, at }, order)
       return true
     })
     this.#callers.clear()
@@ -242,8 +287,9 @@ export class ApiKeys {
     return runTransaction({ db: this.#db, retryWhileLocked: this.#retryWhileLocked }, work)
   }
 
-  #record(db: Db, { id, ...entry }: KeyAudit): Promise<void> {
-    return recordAudit(db, { ...entry, by: this.#author, subject: { kind: 'key', id } })
+  #record(db: Db, { id, ...entry }: KeyAudit, { caller, reason }: KeyOrder): Promise<void> {
+    const by = caller ? findAuthor({ author: this.#author }, caller) : this.#author
+    return recordAudit(db, { ...entry, by, reason, subject: { kind: 'key', id } })
   }
 
   /**
@@ -301,23 +347,53 @@ interface KeyAudit extends Omit<AuditEntry, 'by' | 'subject'> {
   readonly id: string
 }
 
-interface KeyChange extends KeyChanges {
-  readonly now: Instant
+/** To be called when the row of the audit is stored: from then on no other key is made until the commit. */
+async function refuseSameLabel(
+  db: Db,
+  { id, account_id, label }: Pick<ApiKeyRow, 'id' | 'account_id' | 'label'>,
+): Promise<void> {
+  const same = await db
+    .selectFrom('api_keys')
+    .select('id')
+    .where('account_id', '=', account_id)
+    .where('label', '=', label)
+    .where('revoked_at', 'is', null)
+    .where('id', '!=', id)
+    .executeTakeFirst()
+  if (!same) return
+  const rule = `is that of ${same.id}, which is not revoked; choose another`
+  const problems = [{ field: 'label', value: label, rule }]
+  throw new AppError('conflict', `label '${label}': ${rule}`, { problems })
 }
 
-async function changeKey(db: Db, id: string, { by, now, ...changes }: KeyChange) {
+interface KeyChange extends KeyChanges {
+  readonly now: Instant
+  readonly caller: Caller | undefined
+}
+
+async function changeKey(db: Db, id: string, { by, now, caller, ...asked }: KeyChange) {
+  const { version: shown, ...changes } = asked
   const row = await db
     .selectFrom('api_keys')
     .selectAll()
     .where('id', '=', id)
     .where('revoked_at', 'is', null)
     .executeTakeFirst()
-  if (!row) return undefined
+  if (!row || (caller && row.account_id !== caller.accountId)) return undefined
+  if (shown !== undefined && shown !== row.version) {
+    const message = `version ${shown} of ${id} is not the newest, which is ${row.version}; nothing was changed`
+    throw new AppError('conflict', message)
+  }
   const before = readGrant(row, id)
   await keepVersion(db, { id, version: row.version, grant: before, at: row.created_at, by: '' })
   const calls = toCallLimits({ ...before.calls, ...changes.calls })
   const wanted = { ...before, ...changes, calls }
   const grant = await validateGrant(db, row.account_id, { grant: wanted, now })
+  if (caller) {
+    // Loaded when a key asks, which a start does not.
+    const { requireWithin } = await import('../keys/grant-bounds.js')
+    requireWithin(grant, { caller, before })
+  }
   const version = row.version + 1
   const { numUpdatedRows } = await db
     .updateTable('api_keys')
@@ -356,71 +432,6 @@ async function keepVersion(db: Db, { id, version, grant, at, by }: KeyVersion): 
 function changedMeanwhile(id: string): AppError {
   const rule = 'was changed by another command meanwhile; nothing was changed, try again'
   return invalidRequest([{ field: 'key', value: id, rule }])
-}
-
-const maxProjects = 100
-
-const maxExpiryYears = 50
-
-/**
- * Returns the grant with project codes in their stored form, without duplicates. Throws
- * `invalid-request` naming `can`, `projects`, `kinds` or `expires`, the value and the rule.
- */
-async function validateGrant(
-  db: Db,
-  accountId: string,
-  { grant, now }: { readonly grant: KeyGrant; readonly now: Instant },
-): Promise<KeyGrant> {
-  const { rights, projects, callKinds, calls, notBefore, expiresAt } = grant
-  if (rights?.length === 0)
-    throw invalidGrant({ field: 'can', rule: 'must name at least one right' })
-  if (callKinds?.length === 0) {
-    throw invalidGrant({ field: 'kinds', rule: 'must name at least one kind of call' })
-  }
-  if (
-    expiresAt !== undefined &&
-    !(expiresAt > now && isWithinYears(expiresAt, now, maxExpiryYears))
-  ) {
-    const rule = `must be in the future, at most ${maxExpiryYears} years from now`
-    throw invalidGrant({ field: 'expires', value: formatInstant(expiresAt), rule })
-  }
-  if (notBefore !== undefined && notBefore >= (expiresAt ?? Number.POSITIVE_INFINITY)) {
-    const rule = 'must be before the key expires'
-    throw invalidGrant({ field: 'notBefore', value: formatInstant(notBefore), rule })
-  }
-  return {
-    ...grant,
-    projects: projects && (await findProjectCodes(db, accountId, projects)),
-    calls: calls && (await validateCallLimits(db, accountId, calls)),
-  }
-}
-
-/** Inactive projects are accepted, since they may be reactivated. */
-async function findProjectCodes(
-  db: Db,
-  accountId: string,
-  projects: readonly string[],
-): Promise<readonly string[]> {
-  if (projects.length === 0 || projects.length > maxProjects) {
-    throw invalidGrant({ field: 'projects', rule: `must name 1 to ${maxProjects} projects` })
-  }
-  const rows = await db
-    .selectFrom('projects')
-    .select('code')
-    .where('account_id', '=', accountId)
-    .execute()
-  const known = new Set(rows.map(({ code }) => code))
-  const codes = projects.map((text) => {
-    const code = parseProjectCode(accountId, text)
-    if (code !== undefined && known.has(code)) return code
-    const rule = `is not a project of account ${accountId}`
-    throw invalidGrant({ field: 'projects', value: text, rule })
-  })
-  return [...new Set(codes)]
-}
-
-function invalidGrant(problem: FieldProblem): AppError {
-  return invalidRequest([problem])
 }
 
 /** Distinguishes a token from a key, even when one is found in a log or a file. */

@@ -3,7 +3,13 @@
  * once. An approval lifts nothing but the need for it: everything else is judged when it is used.
  */
 import { hash, randomBytes } from 'node:crypto'
-import { type Caller, canUseScope, parseCampaignId, parseProjectCode } from '../../domain/caller.js'
+import {
+  type Caller,
+  canUseScope,
+  nameCaller,
+  parseCampaignId,
+  parseProjectCode,
+} from '../../domain/caller.js'
 import {
   type ApprovalState,
   type ApprovalSubject,
@@ -283,17 +289,16 @@ export class Approvals {
     by: string,
   ): Promise<Approval> {
     requirePerson(caller)
-    const { keyId } = caller
     if (note !== undefined && note.length > maxNoteLength) {
       const rule = `must not be longer than ${maxNoteLength} characters`
       throw invalidRequest([{ field: 'note', value: note, rule }])
     }
     const now = this.#clock.now()
     const row = await this.#findRow(caller, id)
-    if (row.key_id === keyId) {
+    if (row.key_id === caller.keyId) {
       throw new AppError(
         'forbidden',
-        `key ${keyId} asked for this call, so another key must approve it`,
+        `${nameCaller(caller)} asked for this call, so somebody else must approve it`,
       )
     }
     if (row.subject_hash !== subjectHash) {
@@ -338,10 +343,10 @@ export class Approvals {
 }
 
 /** Keys of role Agent are those of programs and of people who call. */
-function requirePerson({ role, keyId }: Caller): void {
-  if (role !== 'Agent') return
+function requirePerson(caller: Caller): void {
+  if (caller.role !== 'Agent') return
   const rule = 'approving calls needs role Supervisor or Administrator'
-  throw new AppError('forbidden', `key ${keyId}: ${rule}`)
+  throw new AppError('forbidden', `${nameCaller(caller)}: ${rule}`)
 }
 
 function toApproval(row: ApprovalRow, now: Instant): Approval {

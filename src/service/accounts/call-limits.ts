@@ -1,11 +1,14 @@
-/** Checks what an operator asks to limit the calls of a key to. */
+/** Checks what somebody asks to limit a key and its calls to. */
 import { findRegionCountry } from '../../data/numbering/area-codes.js'
-import type { Caller, KeyLimits, Right } from '../../domain/caller.js'
+import { type Caller, type KeyLimits, parseProjectCode, type Right } from '../../domain/caller.js'
 import type { AttemptLimits, CallLimits, Mandate, TokenGrant } from '../../domain/mandate.js'
 import { parseCallerId } from '../../domain/phone-number.js'
-import { type AppError, invalidRequest } from '../../errors.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { formatInstant, isWithinYears } from '../../domain/time/dates.js'
+import { type AppError, type FieldProblem, invalidRequest } from '../../errors.js'
 import type { Db } from '../../storage/tables.js'
 import { maxCoolDownSeconds } from './attempts.js'
+import type { KeyGrant } from './key-rows.js'
 
 const maxListed = 100
 const maxCount = 1_000_000
@@ -107,7 +110,7 @@ export function toCallLimits(limits: CallLimits): CallLimits | undefined {
  * Returns the limits with numbers of ten digits and codes in upper case. Throws `invalid-request` naming the limit, the value and
  * the rule.
  */
-export async function validateCallLimits(
+async function validateCallLimits(
   db: Db,
   accountId: string,
   limits: CallLimits,
@@ -164,4 +167,69 @@ function parseRegion(text: string): string {
 
 function invalid(field: string, value: unknown, rule: string): AppError {
   return invalidRequest([{ field, value: String(value), rule }])
+}
+
+const maxProjects = 100
+
+const maxExpiryYears = 50
+
+/**
+ * Returns the grant with project codes in their stored form, without duplicates. Throws
+ * `invalid-request` naming `can`, `projects`, `kinds` or `expires`, the value and the rule.
+ */
+export async function validateGrant(
+  db: Db,
+  accountId: string,
+  { grant, now }: { readonly grant: KeyGrant; readonly now: Instant },
+): Promise<KeyGrant> {
+  const { rights, projects, callKinds, calls, notBefore, expiresAt } = grant
+  if (rights?.length === 0)
+    throw invalidGrant({ field: 'can', rule: 'must name at least one right' })
+  if (callKinds?.length === 0) {
+    throw invalidGrant({ field: 'kinds', rule: 'must name at least one kind of call' })
+  }
+  if (
+    expiresAt !== undefined &&
+    !(expiresAt > now && isWithinYears(expiresAt, now, maxExpiryYears))
+  ) {
+    const rule = `must be in the future, at most ${maxExpiryYears} years from now`
+    throw invalidGrant({ field: 'expires', value: formatInstant(expiresAt), rule })
+  }
+  if (notBefore !== undefined && notBefore >= (expiresAt ?? Number.POSITIVE_INFINITY)) {
+    const rule = 'must be before the key expires'
+    throw invalidGrant({ field: 'notBefore', value: formatInstant(notBefore), rule })
+  }
+  return {
+    ...grant,
+    projects: projects && (await findProjectCodes(db, accountId, projects)),
+    calls: calls && (await validateCallLimits(db, accountId, calls)),
+  }
+}
+
+/** Inactive projects are accepted, since they may be reactivated. */
+async function findProjectCodes(
+  db: Db,
+  accountId: string,
+  projects: readonly string[],
+): Promise<readonly string[]> {
+  if (projects.length === 0 || projects.length > maxProjects) {
+    throw invalidGrant({ field: 'projects', rule: `must name 1 to ${maxProjects} projects` })
+  }
+  const rows = await db
+    .selectFrom('projects')
+    .select('code')
+    .where('account_id', '=', accountId)
+    .execute()
+  const known = new Set(rows.map(({ code }) => code))
+  const codes = projects.map((text) => {
+    const code = parseProjectCode(accountId, text)
+    if (code !== undefined && known.has(code)) return code
+    const rule = `is not a project of account ${accountId}`
+    throw invalidGrant({ field: 'projects', value: text, rule })
+  })
+  return [...new Set(codes)]
+}
+
+function invalidGrant(problem: FieldProblem): AppError {
+  return invalidRequest([problem])
 }

@@ -203,7 +203,7 @@ function toMandate(
   })
 }
 
-function readScrubTerms(row: ScrubTermsRow): ScrubLimits | undefined {
+export function readScrubTerms(row: ScrubTermsRow): ScrubLimits | undefined {
   const aiKeepsVoiceWindows = row.ai_keeps_voice_windows === 1
   if (row.numbers_per_scrub === null && !aiKeepsVoiceWindows) return undefined
   return { maxNumbers: row.numbers_per_scrub ?? defaultMaxScrubNumbers, aiKeepsVoiceWindows }

@@ -1,11 +1,11 @@
-/** Pauses that an operator has ordered. They end only when an operator ends them. */
-import { mainAccountId } from '../../domain/caller.js'
+/** Pauses that a person has ordered. They end only when a person ends them. */
+import { type Caller, mainAccountId, nameCaller } from '../../domain/caller.js'
 import type { MaybePromise } from '../../domain/compliance.js'
 import type { Pause, PauseSubject, Pauses } from '../../domain/mandate.js'
 import type { Clock, Timers } from '../../domain/time/clock.js'
-import { invalidRequest } from '../../errors.js'
+import { AppError, invalidRequest } from '../../errors.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
-import { recordAudit } from '../../storage/audit/audit-log.js'
+import { findAuthor, recordAudit } from '../../storage/audit/audit-log.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import { runTransaction } from '../sql/account-transaction.js'
 import { readCacheLimits } from '../sql/read-cache-limits.js'
@@ -17,6 +17,16 @@ export interface PausesOptions {
 }
 
 export interface PauseOrder extends Omit<Pause, 'pausedAt'> {
+  readonly subject: PauseSubject
+  /** Of a request; the operator at the command line has none, and may pause everything. */
+  readonly caller?: Caller | undefined
+}
+
+export interface PauseEnd extends Pick<PauseOrder, 'caller'> {
+  readonly reason?: string | undefined
+}
+
+export interface PauseInfo extends Pause {
   readonly subject: PauseSubject
 }
 
@@ -52,15 +62,16 @@ export class PauseStore {
 
   /**
    * Takes effect at once in this process, and within a second in others. Returns `false` if it is paused already, which
-   * stays as it is. Throws `invalid-request` naming `because`, `key` or `account`.
+   * stays as it is. Throws `invalid-request` naming `because`, `key` or `account`, and as {@link requirePausable} does.
    */
-  async pause({ subject, pausedBy, because }: PauseOrder): Promise<boolean> {
+  async pause({ subject, pausedBy, because, caller }: PauseOrder): Promise<boolean> {
     if (because.trim() === '' || because.length > maxTextLength) {
       const rule = `is required and must have at most ${maxTextLength} characters`
       throw invalidRequest([{ field: 'because', value: because, rule }])
     }
     const { storage, clock } = this.#options
     const accountId = await this.#findAccount(subject)
+    if (caller) requirePausable(caller, subject, accountId)
     const at = clock.now()
     const reason = because.trim()
     const isNew = await runTransaction(storage, async (db) => {
@@ -71,7 +82,7 @@ export class PauseStore {
         .executeTakeFirstOrThrow()
       if (numInsertedOrUpdatedRows === 0n) return false
       await recordAudit(db, {
-        by: storage.author,
+        by: caller ? findAuthor(storage, caller) : storage.author,
         accountId: accountId || mainAccountId,
         action: 'pause.ordered',
         subject: { kind: 'pause', id: subject },
@@ -84,9 +95,10 @@ export class PauseStore {
     return isNew
   }
 
-  /** Returns `false` if it is not paused. */
-  async resume(subject: PauseSubject): Promise<boolean> {
+  /** Returns `false` if it is not paused. Throws as {@link requirePausable} does. */
+  async resume(subject: PauseSubject, { caller, reason }: PauseEnd = {}): Promise<boolean> {
     const { storage, clock } = this.#options
+    if (caller) requirePausable(caller, subject, await this.#findAccount(subject))
     const wasPaused = await runTransaction(storage, async (db) => {
       const deleted = await db
         .deleteFrom('pauses')
@@ -95,17 +107,34 @@ export class PauseStore {
         .executeTakeFirst()
       if (!deleted) return false
       await recordAudit(db, {
-        by: storage.author,
+        by: caller ? findAuthor(storage, caller) : storage.author,
         accountId: deleted.account_id || mainAccountId,
         action: 'pause.ended',
         subject: { kind: 'pause', id: subject },
         before: { pausedBy: deleted.paused_by, because: deleted.reason },
+        reason,
         at: clock.now(),
       })
       return true
     })
     this.#cache.clear()
     return wasPaused
+  }
+
+  /** What of an account is paused, or of all accounts; without its checks. The newest first. */
+  async list(accountId: string): Promise<readonly PauseInfo[]> {
+    const rows = await this.#options.storage.db
+      .selectFrom('pauses')
+      .selectAll()
+      .where('account_id', 'in', [accountId, ''])
+      .where('subject', 'not like', 'check:%')
+      .orderBy('paused_at', 'desc')
+      .orderBy('subject')
+      .execute()
+    return rows.map(({ subject, paused_at: pausedAt, paused_by: pausedBy, reason: because }) => ({
+      subject: subject as PauseSubject,
+      ...{ pausedAt, pausedBy, because },
+    }))
   }
 
   /** The account that a pause is about; empty for all accounts. */
@@ -120,7 +149,24 @@ export class PauseStore {
         : db.selectFrom('accounts').select('id as account_id').where('id', '=', id)
     const found = await account.executeTakeFirst()
     if (found) return found.account_id
-    const field = kind === 'key' ? 'key' : 'account'
-    throw invalidRequest([{ field, value: id, rule: 'not found' }])
+    throw createUnknownError(subject)
   }
+}
+
+function createUnknownError(subject: PauseSubject): AppError {
+  const [kind, ...rest] = subject.split(':')
+  const field = kind === 'key' ? 'key' : 'account'
+  return invalidRequest([{ field, value: rest.at(-1) ?? '', rule: 'not found' }])
+}
+
+/**
+ * Throws `invalid-request` for what is of another account, as if it did not exist, and `forbidden` for all accounts unless the caller's
+ * is the operator's.
+ */
+function requirePausable(caller: Caller, subject: PauseSubject, accountId: string): void {
+  if (accountId === caller.accountId) return
+  if (accountId !== '') throw createUnknownError(subject)
+  if (caller.accountId === mainAccountId) return
+  const rule = `only keys of account ${mainAccountId} may pause all AI calls of the installation`
+  throw new AppError('forbidden', `${nameCaller(caller)}: ${rule}`)
 }

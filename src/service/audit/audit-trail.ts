@@ -1,5 +1,5 @@
 /** Reads the audit table. */
-import type { Caller } from '../../domain/caller.js'
+import { type Caller, nameCaller } from '../../domain/caller.js'
 import { parsePhoneNumber } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { AppError, invalidRequest } from '../../errors.js'
@@ -132,10 +132,10 @@ export async function deleteOldAudit(
   return old.length === maxDeletedAtOnce
 }
 
-function requireAdministrator({ role, keyId, limits }: Caller): void {
-  if (role === 'Administrator' && limits.projects === 'any') return
+function requireAdministrator(caller: Caller): void {
+  if (caller.role === 'Administrator' && caller.limits.projects === 'any') return
   const rule = 'reading who did what needs role Administrator and no limit to projects'
-  throw new AppError('forbidden', `key ${keyId}: ${rule}`)
+  throw new AppError('forbidden', `${nameCaller(caller)}: ${rule}`)
 }
 
 function readCursor(text: string): { readonly at: Instant; readonly seq: number } {

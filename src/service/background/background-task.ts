@@ -27,15 +27,31 @@ const leadershipCheckMs = 1_000
 const defaultMaxPauseMs = 60_000
 const defaultRetryMs = 5_000
 
+interface LastRun {
+  /** Of {@link Timers.monotonicMs}. */
+  readonly endedMs: number
+  readonly hasFailed: boolean
+}
+
 export class BackgroundTask {
   readonly #options: BackgroundTaskOptions
   #state: 'new' | 'resting' | 'running' | 'closed' = 'new'
   #wakeRequested = false
+  #lastRun: LastRun | undefined
   #cancelTimer: () => void = () => undefined
   #running: Promise<void> = Promise.resolve()
 
   constructor(options: BackgroundTaskOptions) {
     this.#options = options
+  }
+
+  /** `undefined` before the first run has ended, and while another server has always been the leader. */
+  get lastRun(): LastRun | undefined {
+    return this.#lastRun
+  }
+
+  get isRunning(): boolean {
+    return this.#state === 'running'
   }
 
   /** Starts the first run immediately. */
@@ -68,9 +84,15 @@ export class BackgroundTask {
     const { maxPauseMs = leadership ? leadershipCheckMs : defaultMaxPauseMs } = this.#options
     let pauseMs = retryMs
     try {
-      if (leadership?.isLeader === false) this.#options.onFollow?.()
-      pauseMs = leadership?.isLeader === false ? leadershipCheckMs : await run()
+      if (leadership?.isLeader === false) {
+        this.#options.onFollow?.()
+        pauseMs = leadershipCheckMs
+      } else {
+        pauseMs = await run()
+        this.#noteRun(false)
+      }
     } catch (cause) {
+      this.#noteRun(true)
       this.#wakeRequested = false
       onError(cause)
     }
@@ -80,5 +102,8 @@ export class BackgroundTask {
     this.#cancelTimer = this.#options.timers.after(waitMs, () => {
       if (this.#state === 'resting') this.#startRun()
     })
+  }
+  #noteRun(hasFailed: boolean): void {
+    this.#lastRun = { endedMs: this.#options.timers.monotonicMs(), hasFailed }
   }
 }

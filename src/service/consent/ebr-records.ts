@@ -36,7 +36,7 @@ import {
 import { recordNames } from '../scrub/result-letter.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
 import { NumberRowReader, type RowOwner, type RowStorage } from '../sql/rows-by-number.js'
-import { findEvidence, insertConsent, isGivenLater } from './consent-rows.js'
+import { findEvidence, hashWording, insertConsent, isGivenLater } from './consent-rows.js'
 import { type EbrLaw, expiresAfter } from './ebr-expiry.js'
 import { type EbrInput, type ParsedEbr, readEbrList } from './ebr-input.js'
 import { type EbrRecord, type EbrRecordSource, toEbrRecord } from './ebr-record.js'
@@ -140,6 +140,7 @@ export class EbrRecords implements EbrRecordSource {
           inForce: outcome.winners.length,
           type: facts.length === 1 ? only?.type : undefined,
           consentId: terms?.id,
+          wordingSha256: newConsent && hashWording(newConsent.wording),
         },
         at: change.storedAt,
       })

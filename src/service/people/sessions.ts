@@ -1,14 +1,17 @@
 /**
  * Who is signed in to the console. A session ends with the key that it began with, after half an hour without use, and after twelve
- * hours in any case. Its secret is 32 random bytes, of which only the SHA-256 is stored.
+ * hours in any case. One of a person without a key keeps the role that it began with; it ends when people of its account are no longer
+ * let in. Its secret is 32 random bytes, of which only the SHA-256 is stored.
  */
 import { hash, hkdfSync } from 'node:crypto'
-import type { Caller } from '../../domain/caller.js'
+import { type Caller, createPersonCaller, personRoles } from '../../domain/caller.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
 import { type AuditEntry, findAuthor, recordAudit } from '../../storage/audit/audit-log.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
+import type { ConsoleSessionRow } from '../../storage/service-tables.js'
 import type { Db } from '../../storage/tables.js'
 import type { ApiKeys } from '../accounts/api-keys.js'
+import { readScrubTerms } from '../accounts/key-rows.js'
 import { runTransaction } from '../sql/account-transaction.js'
 
 const secretBytes = 32
@@ -20,9 +23,21 @@ const touchEveryMs = 60_000
 export interface SessionsOptions {
   readonly storage: Pick<OpenDatabase, 'db' | 'author' | 'retryWhileLocked'>
   readonly keys: Pick<ApiKeys, 'find'>
+  /** Whose people may sign in without a key; absent if none may. */
+  readonly accountOfPeople: string | undefined
   /** Must be monotonic, so that an ended session stays ended when the machine's clock is set back. */
   readonly clock: Clock
   readonly randomBytes: (size: number) => Buffer
+}
+
+export interface SessionInfo {
+  readonly accountId: string
+  /** The name of a person, or the id of a key. */
+  readonly who: string
+  /** Of a person. */
+  readonly role: string | undefined
+  readonly beganAt: Instant
+  readonly usedAt: Instant
 }
 
 export class Sessions {
@@ -45,7 +60,8 @@ export class Sessions {
         )
         .execute()
       const { accountId: account_id, keyId: key_id } = caller
-      const row = { hash: hash('sha256', secret), account_id, key_id }
+      const { person = null, personRole: role = null } = caller.session ?? {}
+      const row = { hash: hash('sha256', secret), account_id, key_id, person, role }
       await db
         .insertInto('console_sessions')
         .values({ ...row, created_at: now, used_at: now })
@@ -56,11 +72,11 @@ export class Sessions {
   }
 
   /**
-   * Whose session it is, with what the key may do now; `undefined` if it has ended or never began. What a page asks by itself is
-   * no use of the session.
+   * Whose session it is, with what the key or the role may do now; `undefined` if it has ended or never began. What a page asks by
+   * itself is no use of the session.
    */
   async find(secret: string, isUse = true): Promise<Caller | undefined> {
-    const { storage, keys, clock } = this.#options
+    const { storage, clock } = this.#options
     const row = await storage.db
       .selectFrom('console_sessions')
       .selectAll()
@@ -68,8 +84,8 @@ export class Sessions {
       .executeTakeFirst()
     const now = clock.now()
     if (!row || now >= row.created_at + longestMs || now >= row.used_at + idleMs) return undefined
-    const caller = await keys.find(row.key_id)
-    if (!caller || caller.accountId !== row.account_id) return undefined
+    const caller = await this.#findCaller(row)
+    if (!caller) return undefined
     if (isUse && now >= row.used_at + touchEveryMs) {
       await this.#write(async (db) => {
         await db
@@ -79,7 +95,27 @@ export class Sessions {
           .execute()
       })
     }
-    return { ...caller, session: {} }
+    return caller
+  }
+
+  async #findCaller(row: ConsoleSessionRow): Promise<Caller | undefined> {
+    const { storage, keys, accountOfPeople } = this.#options
+    const { account_id: accountId, key_id: keyId, person: name } = row
+    if (row.role === null || name === null) {
+      const caller = await keys.find(keyId)
+      return caller?.accountId === accountId ? { ...caller, session: {} } : undefined
+    }
+    const role = personRoles.find((one) => one === row.role)
+    if (role === undefined || accountId !== accountOfPeople) return undefined
+    const account = await storage.db
+      .selectFrom('accounts')
+      .select(['numbers_per_scrub', 'ai_keeps_voice_windows'])
+      .where('id', '=', accountId)
+      .executeTakeFirst()
+    if (!account) return undefined
+    const subject = keyId.slice('person:'.length)
+    const caller = createPersonCaller({ accountId, subject, name, role })
+    return { ...caller, scrub: readScrubTerms(account) }
   }
 
   async end(secret: string, caller: Caller): Promise<void> {
@@ -94,14 +130,50 @@ export class Sessions {
     })
   }
 
-  /** A key for what the console puts into addresses; the same on all servers of a database. */
-  async readAddressKey(): Promise<Buffer> {
+  /** Those that have not ended, the one used last first. */
+  async list(): Promise<readonly SessionInfo[]> {
+    const now = this.#options.clock.now()
+    const rows = await this.#options.storage.db
+      .selectFrom('console_sessions')
+      .selectAll()
+      .where('created_at', '>', now - longestMs)
+      .where('used_at', '>', now - idleMs)
+      .orderBy('used_at', 'desc')
+      .execute()
+    return rows.map((row) => ({
+      ...{ accountId: row.account_id, who: row.person ?? row.key_id, role: row.role ?? undefined },
+      ...{ beganAt: row.created_at, usedAt: row.used_at },
+    }))
+  }
+
+  /** Ends all sessions of a person, or of a key by its id, on every server. Returns how many that were. */
+  async endAll(who: string, reason: string): Promise<number> {
+    let count = 0
+    await this.#write(async (db) => {
+      const rows = await db
+        .deleteFrom('console_sessions')
+        .where(({ eb, or }) => or([eb('person', '=', who), eb('key_id', '=', who)]))
+        .returning(['account_id', 'key_id'])
+        .execute()
+      count = rows.length
+      const { author: by } = this.#options.storage
+      const at = this.#options.clock.now()
+      for (const { account_id: accountId, key_id: id } of rows) {
+        const subject = { kind: 'session', id }
+        await recordAudit(db, { by, accountId, action: 'session.ended', subject, reason, at })
+      }
+    })
+    return count
+  }
+
+  /** A key for what the console gives to browsers, of its own for each purpose; the same on all servers of a database. */
+  async readKey(purpose: 'addresses' | 'sign-in'): Promise<Buffer> {
     const { audit_key: secret } = await this.#options.storage.db
       .selectFrom('change_head')
       .select('audit_key')
       .where('id', '=', 1)
       .executeTakeFirstOrThrow()
-    return Buffer.from(hkdfSync('sha256', Buffer.from(secret, 'hex'), '', 'console addresses', 32))
+    return Buffer.from(hkdfSync('sha256', Buffer.from(secret, 'hex'), '', `console ${purpose}`, 32))
   }
 
   #write(work: (db: Db) => Promise<void>): Promise<void> {
@@ -119,6 +191,7 @@ export class Sessions {
     const entry: AuditEntry = {
       ...{ by, accountId: caller.accountId, action, at },
       subject: { kind: 'session', id: caller.keyId },
+      after: caller.session?.person === undefined ? undefined : { role: caller.session.personRole },
     }
     return recordAudit(db, entry)
   }

@@ -84,3 +84,52 @@ function projectOf(row: StoredProject, campaigns: readonly Campaign[]): Project 
 function sortRank(project: Project): number {
   return project.code === project.accountId ? 0 : 1
 }
+
+/** Hours as text: `09:00-20:00`, or `none`; days `YYYY-MM-DD`, null if open. */
+interface StoredHours {
+  readonly region: string
+  readonly monFri: string
+  readonly sat: string
+  readonly sun: string
+  readonly effectiveFrom: string | null
+  readonly effectiveUntil: string | null
+}
+
+export interface ProjectWithHours extends Project {
+  readonly registrations: readonly {
+    readonly state: string
+    readonly status: string
+    readonly submittedAt: Instant | null
+  }[]
+  readonly hours: readonly StoredHours[]
+}
+
+export async function listProjectsWithHours(
+  db: Db,
+  accountId: string,
+): Promise<readonly ProjectWithHours[]> {
+  const projects = await listProjects(db, accountId)
+  const registrations = await db
+    .selectFrom('state_registrations')
+    .select(['project_code', 'state', 'status', 'submitted_at as submittedAt'])
+    .where('account_id', '=', accountId)
+    .orderBy('state')
+    .execute()
+  const hours = await db
+    .selectFrom('project_hours')
+    .select(['project_code', 'region', 'mon_fri as monFri', 'sat', 'sun'])
+    .select(['effective_from as effectiveFrom', 'effective_until as effectiveUntil'])
+    .where('account_id', '=', accountId)
+    .orderBy('region')
+    .orderBy('effective_from')
+    .execute()
+  const ofProject = <Row extends { readonly project_code: string }>(
+    rows: readonly Row[],
+    code: string,
+  ) => rows.filter((row) => row.project_code === code).map(({ project_code: _, ...row }) => row)
+  return projects.map((project) => ({
+    ...project,
+    registrations: ofProject(registrations, project.code),
+    hours: ofProject(hours, project.code),
+  }))
+}

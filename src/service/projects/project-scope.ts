@@ -7,6 +7,7 @@ import type { ListOwners } from '../../data/number-list/list-names.js'
 import {
   type Caller,
   canUseScope,
+  nameCaller,
   parseCampaignId,
   parseProjectCode,
   type ScopeChoice,
@@ -267,8 +268,8 @@ async function requireFound(
 export function requireListAccess(caller: Caller, code: string): void {
   if (canUseScope(caller, { projectId: code })) return
   const problem =
-    `the project uses or would use lists of project '${code}' (inheritance), which key ` +
-    `${caller.keyId} may not use; use a key that may`
+    `the project uses or would use lists of project '${code}' (inheritance), which ` +
+    `${nameCaller(caller)} may not use; use a key that may`
   throw new AppError('forbidden', problem)
 }
 

@@ -4,10 +4,10 @@
  * question is in `project-scope.ts`.
  */
 
-import { createOperatorCaller } from '../../domain/caller.js'
+import { type Caller, createOperatorCaller } from '../../domain/caller.js'
 import type { ChangeObserver } from '../../domain/change-notifier.js'
 import type { Clock, Timers } from '../../domain/time/clock.js'
-import { type AuditEntry, recordAudit } from '../../storage/audit/audit-log.js'
+import { type AuditEntry, findAuthor, recordAudit } from '../../storage/audit/audit-log.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
@@ -19,7 +19,12 @@ import {
   replaceProjectHours,
 } from './project-hours.js'
 import { type ProjectFieldNames, requireValidName } from './project-input.js'
-import { listProjects, type Project } from './project-list.js'
+import {
+  listProjects,
+  listProjectsWithHours,
+  type Project,
+  type ProjectWithHours,
+} from './project-list.js'
 import { ProjectRecords } from './project-records.js'
 import { type ProjectRef, ProjectRegistrations } from './project-registrations.js'
 import { insertCampaign, type ProjectSwitches } from './project-rows.js'
@@ -43,6 +48,13 @@ export interface NewCampaign {
   readonly accountId: string
   readonly projectCode: string
   readonly name: string
+}
+
+/** Who changes hours through the API; whoever runs the program when absent. */
+interface HoursAuthor {
+  readonly caller: Caller
+  /** As the person says. */
+  readonly reason: string | undefined
 }
 
 export interface ProjectsOptions {
@@ -128,29 +140,43 @@ export class Projects implements ScopeResolver {
   }
 
   /** Sets a project's own calling hours for a region, replacing those with the same first day. */
-  async setHours({ accountId, code }: ProjectRef, region: string, hours: HoursInput) {
+  async setHours(
+    { accountId, code }: ProjectRef,
+    region: string,
+    hours: HoursInput,
+    by?: HoursAuthor,
+  ) {
     const { projectCode } = await this.#activeProject(accountId, code)
     const project = { accountId, code: projectCode }
     const row = readProjectHours(project, region, hours)
     const { account_id, project_code, ...after } = row
-    await this.#changeHours(project, { action: 'project-hours.set', after }, (transaction) =>
-      replaceProjectHours(transaction, row),
-    )
+    const change = { ...this.#describeAuthor(by), action: 'project-hours.set', after }
+    await this.#changeHours(project, change, (transaction) => replaceProjectHours(transaction, row))
   }
 
   /** Removes a project's own calling hours for a region. */
-  async removeHours({ accountId, code }: ProjectRef, region: string): Promise<void> {
+  async removeHours(
+    { accountId, code }: ProjectRef,
+    region: string,
+    by?: HoursAuthor,
+  ): Promise<void> {
     const { projectCode } = await this.#activeProject(accountId, code)
     const project = { accountId, code: projectCode }
-    const change = { action: 'project-hours.removed', before: { region } }
+    const author = this.#describeAuthor(by)
+    const change = { ...author, action: 'project-hours.removed', before: { region } }
     await this.#changeHours(project, change, (transaction) =>
       removeProjectHours(transaction, project, region),
     )
   }
 
+  #describeAuthor(by: HoursAuthor | undefined): Pick<AuditEntry, 'by' | 'reason'> {
+    if (by === undefined) return { by: this.#storage.author }
+    return { by: findAuthor(this.#storage, by.caller), reason: by.reason }
+  }
+
   async #changeHours(
     { accountId, code }: ProjectRef,
-    entry: Pick<AuditEntry, 'action' | 'before' | 'after'>,
+    entry: Pick<AuditEntry, 'by' | 'reason' | 'action' | 'before' | 'after'>,
     change: (transaction: Db) => Promise<void>,
   ): Promise<void> {
     await runAccountTransaction(this.#storage, accountId, async (transaction) => {
@@ -162,8 +188,7 @@ export class Projects implements ScopeResolver {
         .where('code', '=', code)
         .execute()
       const subject = { kind: 'project', id: code }
-      const by = this.#storage.author
-      await recordAudit(transaction, { ...entry, by, accountId, subject, at: this.#clock.now() })
+      await recordAudit(transaction, { ...entry, accountId, subject, at: this.#clock.now() })
     })
     this.#announceChange()
   }
@@ -180,6 +205,11 @@ export class Projects implements ScopeResolver {
   /** All projects of the account, the Master Project first, then by code. */
   async list(accountId: string): Promise<readonly Project[]> {
     return await listProjects(this.#db, accountId)
+  }
+
+  /** As {@link Projects.list}, with the state registrations and hours of each. */
+  async listWithHours(accountId: string): Promise<readonly ProjectWithHours[]> {
+    return await listProjectsWithHours(this.#storage.reads, accountId)
   }
 
   async #activeProject(accountId: string, code: string): Promise<ProjectScope> {

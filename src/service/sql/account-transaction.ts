@@ -13,13 +13,17 @@ export async function runAccountTransaction<Result>(
   accountId: string,
   work: (transaction: Transaction<Tables>) => Promise<Result>,
 ): Promise<Result> {
-  if (storage.traits.isCopy) {
-    throw new AppError(
-      'not-available',
-      'This server is an edge, which stores nothing but opt-outs; send it to one of edge.centers',
-    )
-  }
+  refuseAtEdge(storage)
   return await runOptOutTransaction(storage, accountId, work)
+}
+
+/** Throws `not-available` at an edge, whose rows are replaced by those of its center. */
+export function refuseAtEdge({ traits }: Pick<AccountStorage, 'traits'>): void {
+  if (!traits.isCopy) return
+  throw new AppError(
+    'not-available',
+    'This server is an edge, which stores nothing but opt-outs; send it to one of edge.centers',
+  )
 }
 
 /**

@@ -38,7 +38,7 @@ export class Webhooks implements WebhookQueue {
   readonly #options: WebhooksOptions
   readonly #dispatcher: WebhookDispatcher
   readonly #deliveries: WebhookDeliveries
-  readonly #task: BackgroundTask
+  readonly task: BackgroundTask
 
   constructor(options: WebhooksOptions) {
     const { timers, onError, storage } = options
@@ -47,9 +47,9 @@ export class Webhooks implements WebhookQueue {
     this.#deliveries = new WebhookDeliveries({
       ...options,
       dispatcher: this.#dispatcher,
-      onDeliveryEnded: () => this.#task.wake(),
+      onDeliveryEnded: () => this.task.wake(),
     })
-    this.#task = new BackgroundTask({
+    this.task = new BackgroundTask({
       run: () => this.#deliveries.run(),
       timers,
       leadership: storage.feed,
@@ -61,12 +61,12 @@ export class Webhooks implements WebhookQueue {
 
   /** Starts sending, beginning with events left by an earlier process. */
   start(): void {
-    this.#task.start()
+    this.task.start()
   }
 
   /** Starts no further attempts; resolves when those in flight have ended or the grace period is over. */
   async close(): Promise<void> {
-    await Promise.all([this.#deliveries.close(), this.#task.close()])
+    await Promise.all([this.#deliveries.close(), this.task.close()])
   }
 
   async add(transaction: Db, event: NewWebhookEvent): Promise<string> {
@@ -76,7 +76,7 @@ export class Webhooks implements WebhookQueue {
   }
 
   wake(): void {
-    this.#task.wake()
+    this.task.wake()
   }
 
   async probe({ apiKey, body, ...event }: NewWebhookEvent): Promise<ProbeResult> {

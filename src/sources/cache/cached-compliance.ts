@@ -236,7 +236,7 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
       return this.#ask(question)
     }
     const lookup = this.#createLookup(question)
-    const known = lookup.entry?.answers.get(lookup.variant)
+    const known = lookup.entry?.find(lookup.variant)
     if (known && isFresh(known, lookup)) {
       this.#countLookup('hit')
       if (lookup.now >= known.refreshFrom && !question.inBackground) {
@@ -256,7 +256,7 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
   warmUp(question: Q, freshForMs: number): MaybePromise<WarmupResult> {
     if (this.#isOff) return 'unanswered'
     const lookup = this.#createLookup(question)
-    const known = lookup.entry?.answers.get(lookup.variant)
+    const known = lookup.entry?.find(lookup.variant)
     if (known && isFreshFor(known, lookup, freshForMs)) return 'fresh'
     return this.#askInBackground(lookup)
   }
@@ -375,7 +375,7 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
     why: string,
     mayPermit: boolean,
   ): AnswerSuccess<CachedValues[Name]> | undefined {
-    const known = this.#findEntry(lookup.key)?.answers.get(lookup.variant)
+    const known = this.#findEntry(lookup.key)?.find(lookup.variant)
     if (mayPermit && known && isFresh(known, this.#readClocks())) return known.answer
     const stale = this.#findStale(lookup, mayPermit)
     if (!stale) return undefined

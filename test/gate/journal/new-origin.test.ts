@@ -8,11 +8,12 @@ import { readOrigin, readOriginName } from '../../../src/gate/journal/journal-or
 import { copyJournal } from '../../../src/gate/journal/recovery/copy-journal.js'
 import { beginNewOrigin } from '../../../src/gate/journal/recovery/new-origin.js'
 import { TreeReader } from '../../../src/gate/journal/tree/tree-files.js'
-import { openCheckpoint } from '../../../src/transparency/checkpoint.js'
+import { openCheckpoint, signCheckpoint } from '../../../src/transparency/checkpoint.js'
 import { proveConsistency, verifyConsistency } from '../../../src/transparency/merkle-tree.js'
-import { parseVerifierKey } from '../../../src/transparency/signed-note.js'
+import { parseVerifierKey, type VerifierKey } from '../../../src/transparency/signed-note.js'
 import { useTempFolder } from '../../data/temp-folder.js'
 import { recordsIn } from '../../support/journal.js'
+import { seededKey } from '../../support/seeded-key.js'
 import { makeDecision, testJournal } from '../../support/test-journal.js'
 
 const folder = useTempFolder()
@@ -67,7 +68,93 @@ describe('a new origin', () => {
     const path = proveConsistency(old.size, head.size, node)
     expect(verifyConsistency(old, head, path)).toBe(true)
     const [key] = head.signatures.map((signature) => signature.key)
-    expect(verifyJournal({ folder: journal, key }).findings).toEqual([])
+    expect(verifyJournal({ folder: journal, key, now }).findings).toEqual([])
+  })
+
+  describe('and a head of the old name', () => {
+    let key: VerifierKey | undefined
+    const readText = () => readFileSync(join(journal, 'tree/checkpoint'), 'utf8')
+    const findingsOf = (signed: string) =>
+      verifyJournal({ folder: journal, key, now, heads: [{ name: 'kept', signed }] }).findings
+    const levelsOf = (signed: string) => findingsOf(signed).map(({ level }) => level)
+
+    it('is compared with the records that both have', async () => {
+      await serve(5, 'a')
+      const first = readText()
+      await serve(5, 'b')
+      const last = readText()
+      begin()
+      key = readHead().signatures[0]?.key
+      // The next start records the old name.
+      expect(levelsOf(last)).toEqual(['unchecked'])
+      await serve(5, 'c')
+      expect(levelsOf(first)).toEqual([])
+      expect(levelsOf(last)).toEqual([])
+      // As a file has them to which heads are appended, also before and after the new name.
+      expect(levelsOf(`${first}\n${last}\n`)).toEqual([])
+      expect(levelsOf(`${first}\n${last}\n${readText()}\n`)).toEqual([])
+      expect(levelsOf(`${first}\n${last}\n${last.slice(0, 50)}`)).toEqual([])
+      begin()
+      await serve(5, 'd')
+      key = readHead().signatures[0]?.key
+      expect(levelsOf(first)).toEqual([])
+      expect(levelsOf(last.replace(/\n(\d+)\n/, '\n1$1\n'))).toEqual(['false'])
+    })
+
+    it('says what is lost, and that other records took its place', async () => {
+      await serve(5, 'a')
+      cpSync(journal, folder.file('copy'), { recursive: true })
+      const copied = [...known]
+      await serve(50, 'b')
+      const lost = readText()
+      const { size } = readHead()
+      const old = readHead().origin
+      rmSync(journal, { recursive: true })
+      cpSync(folder.file('copy'), journal, { recursive: true })
+      known.splice(0, known.length, ...copied)
+      const kept = readHead().size
+      begin('the volume was lost')
+      await serve(100, 'c')
+      key = readHead().signatures[0]?.key
+      const [finding, ...more] = findingsOf(lost)
+      expect(more).toEqual([])
+      expect(finding).toMatchObject({ level: 'unchecked', seqs: [kept + 1, size] })
+      expect(finding?.message).toContain(`a head of ${size} records of ${old}`)
+      expect(finding?.message).toContain(`from its first ${kept} as`)
+      expect(finding?.message).toContain('the volume was lost')
+    })
+
+    it('shows that its records were changed', async () => {
+      await serve(5, 'a')
+      cpSync(journal, folder.file('copy'), { recursive: true })
+      await serve(5, 'b')
+      const elsewhere = readText()
+      const { size } = readHead()
+      rmSync(journal, { recursive: true })
+      cpSync(folder.file('copy'), journal, { recursive: true })
+      rmSync(folder.file('index.sqlite'))
+      known.splice(5)
+      await serve(9, 'c')
+      begin()
+      await serve(1, 'd')
+      key = readHead().signatures[0]?.key
+      const [finding, ...more] = findingsOf(elsewhere)
+      expect(more).toEqual([])
+      expect(finding).toMatchObject({ level: 'false', seqs: [1, size] })
+      expect(finding?.message).toContain('two views of the journal were signed')
+    })
+
+    it('that the journal never had is of another log', async () => {
+      await serve(1, 'a')
+      key = readHead().signatures[0]?.key
+      const stranger = seededKey('callgate/journal/2026-01-01-00000000', 'signer', 9)
+      const { size, root } = readHead()
+      const signed = signCheckpoint({ origin: stranger.name, size, root }, stranger)
+      expect(findingsOf(signed)[0]).toMatchObject({
+        level: 'false',
+        message: expect.stringContaining(`is of log '${stranger.name}'`),
+      })
+    })
   })
 
   it('keeps the last head and the key of the old name', async () => {
@@ -80,6 +167,19 @@ describe('a new origin', () => {
     expect(readFileSync(join(kept, 'cosigned'), 'utf8')).toBe('cosigned')
     expect(existsSync(join(journal, 'tree/cosigned'))).toBe(false)
     expect(readHead().signatures[0]?.key).not.toEqual(old.signatures[0]?.key)
+  })
+
+  it('is signed with all records by a server that is stopped at once', async () => {
+    for (const label of ['a', 'b', 'c', 'd']) await serve(2, label)
+    begin()
+    const { journal: opened } = testJournal(folder.path, () => now)
+    await opened.open()
+    await opened.close()
+    const { size } = readHead()
+    expect(size).toBe(recordsIn(folder.path).length)
+    const key = readHead().signatures[0]?.key
+    const indexPath = folder.file('index.sqlite')
+    expect(verifyJournal({ folder: journal, key, now, indexPath }).findings).toEqual([])
   })
 
   it('can follow another', async () => {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
@@ -13,6 +13,7 @@ import {
   type PlacedRecord,
 } from '../../../src/gate/journal/journal-reader.js'
 import { PendingErasures } from '../../../src/gate/journal/removal/pending-erasures.js'
+import { compareIndex } from '../../../src/gate/journal/search/compare-index.js'
 import type {
   DecisionFilter,
   SearchPage,
@@ -354,6 +355,42 @@ describe('an index', () => {
     expect(await find()).toMatchObject({ decisions: [{}, {}, {}], completeUntil: now })
   })
 
+  it('that only says where records are has the decisions from when it was searched, and no others are searched', async () => {
+    writeFileSync(join(folder(), 'origin'), 'callgate.test\n')
+    await record(aDecision(1, { reference: 'a' }))
+    index.close()
+    index = new DecisionIndex(indexPath(), folder(), 'places')
+    await record(aDecision(2, { decision: 'block', reference: 'b' }))
+    index.close()
+    // A command does not know how the server has it.
+    index = new DecisionIndex(indexPath(), folder())
+    await record(aDecision(3))
+    for (const n of [1, 2, 3]) expect(index.find(aDecision(n).id)?.document).toMatchObject({})
+    expect(compareIndex(indexPath(), folder())).toMatchObject({ different: [], lastSeq: 3 })
+    const connection = new Sqlite(indexPath())
+    const texts = 'coalesce(number, decision, reason, call_kind, via, project_code, reference)'
+    const select = `select id from decisions where ${texts} is not null`
+    expect(connection.prepare(select).pluck().all()).toEqual([aDecision(1).id])
+    const indexes = "select name from sqlite_schema where type = 'index' and sql is not null"
+    expect(connection.prepare(indexes).pluck().all()).toEqual(['decisions_by_id'])
+    connection.exec(`update decisions set byte_offset = 0 where id = '${aDecision(2).id}'`)
+    connection.close()
+    expect(compareIndex(indexPath(), folder()).different).toEqual([aDecision(2).id])
+    await expect(find()).rejects.toThrow(/index\.sqlite is of another version/)
+  })
+
+  it('that only says where records are is made again to be searched', async () => {
+    index.close()
+    index = new DecisionIndex(indexPath(), folder(), 'places')
+    await record(aDecision(1), aDecision(2))
+    index.close()
+    index = new DecisionIndex(indexPath(), folder(), 'searched')
+    index.claim(origin, { firstSeq: 1, removedBefore: 0 })
+    expect(await find()).toMatchObject({ decisions: [], completeUntil: 0 })
+    bringUpToDate()
+    expect(numbersOf(await find({ number: '2125550100' }))).toEqual([2, 1])
+  })
+
   it('that was deleted while it was open is opened again', async () => {
     await record(aDecision(1))
     expect(numbersOf(await find())).toEqual([1])
@@ -520,8 +557,15 @@ describe('the fields of a row', () => {
     }),
   ]
 
+  /** Longer than the parts that are looked at first, and as long as they are. */
+  const longOnes = [...Array.from({ length: 40 }, (_, n) => 60 + n * 12), 5_000].flatMap((size) => [
+    aDecision(7, { message: 'm'.repeat(size), projectId: 'P1' }),
+    aDecision(8, { subject: 's'.repeat(size), accountId: 'other', reference: 'r' }),
+    aDecision(9, { subject: `${'"'.repeat(size)},"accountId":"x","via":"y"`, keyId: 'k' }),
+  ])
+
   it('are those of the decision, whatever its texts hold', () => {
-    for (const document of documents) {
+    for (const document of [...documents, ...longOnes]) {
       const head = readHead(Buffer.from(JSON.stringify(document)))
       expect(pick(head as DecisionDocument)).toEqual(pick(document))
     }

@@ -8,8 +8,8 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import type { DataOverview } from '../../../src/app/lists/data-overview.js'
 import { registerImport } from '../../../src/commands/import/import.js'
-import type { DataOverview } from '../../../src/commands/lists/data-overview.js'
 import { registerLists } from '../../../src/commands/lists/lists.js'
 import { openNumberList } from '../../../src/data/number-list/format/number-list.js'
 import { formatDay } from '../../../src/domain/time/dates.js'

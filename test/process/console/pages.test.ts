@@ -1,6 +1,12 @@
 /** Every page in a real Chromium: wide and narrow, light and dark, by keyboard, and without script. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { getListsFolder } from '../../../src/app/data-folders.js'
+import { importList } from '../../../src/data/number-list/import/list-import.js'
+import { systemClock } from '../../../src/runtime/runtime.js'
+import type { CreatedApiKey } from '../../../src/service/accounts/api-keys.js'
 import {
   expectSound,
   openBrowser,
@@ -9,19 +15,42 @@ import {
   type Visitor,
 } from '../../support/browser.js'
 import { shortOrLong } from '../../support/long.js'
-import { openTestCallgate, type TestCallgate } from '../../support/test-callgate.js'
+import { mondayNoon, openTestCallgate, type TestCallgate } from '../../support/test-callgate.js'
 
 let running: TestCallgate
 let browser: Browser
 let decisionId: string
+let agent: CreatedApiKey
+let approvalId: string
 beforeAll(async () => {
   running = await openTestCallgate()
   browser = await openBrowser()
+  await addList(running)
+  const hours = { monFri: '09:00-19:00', sat: '10:00-14:00', sun: 'none' }
+  await running.callgate.projects.setHours({ accountId: 'main', code: 'main' }, 'FL', hours)
   const decided = await running.postJson('/v1/decisions', { number: '2125550100', callKind: 'ai' })
   decisionId = ((await decided.json()) as { id: string }).id
+  await openKeys()
   await running.callgate.journal.drain()
 })
 afterAll(() => running.end())
+
+/** A key that is paused, and one whose call waits for a person. */
+async function openKeys(): Promise<void> {
+  const { keys, pauses } = running.callgate
+  const of = { accountId: 'sandbox', role: 'Agent' } as const
+  const calls = { approval: 'always', regions: ['NY', 'NJ'], attemptsPerHour: 60 } as const
+  agent = await keys.create({ ...of, label: 'ai-agent-1', callKinds: ['ai'], calls })
+  const paused = await keys.create({ ...of, label: 'paused' })
+  const order = { pausedBy: 'ann', because: 'Complaints about the spring script' }
+  await pauses.pause({ subject: `key:${paused.id}`, ...order })
+  await pauses.pause({ subject: 'agents:sandbox', ...order })
+  await pauses.resume('agents:sandbox')
+  const call = { number: '2125550106', callKind: 'ai' }
+  const asked = await running.postJson('/v1/decisions', call, agent.key)
+  const { mandate } = (await asked.json()) as { mandate: { approval: { id: string } } }
+  approvalId = mandate.approval.id
+}
 
 const listPages = () => [
   '/search',
@@ -33,7 +62,36 @@ const listPages = () => [
   '/consents',
   '/consents/many',
   '/consents/end',
+  '/approvals',
+  `/approvals/${approvalId}`,
+  ...['/keys', '/keys/new', '/keys/pauses/ai%3Asandbox'],
+  ...['', '/change', '/revoke'].map((end) => `/keys/${agent.id}${end}`),
+  '/audit',
+  '/rules',
+  '/rules?region=PA&kind=ai&date=2026-12-25&compareDate=2025-09-01',
 ]
+
+let keysMade = 0
+
+/** Of account main. */
+const operatorPages = [
+  '/lists',
+  '/lists/us-dnc',
+  '/status',
+  '/projects',
+  '/projects/main?weekOf=FL',
+]
+
+/** Two versions, so that one is kept. */
+async function addList({ callgate, dataDir }: TestCallgate): Promise<void> {
+  const folder = getListsFolder(callgate.settings)
+  const file = join(dataDir, 'numbers.txt')
+  for (const numbers of ['2127365001\n', '2127365001\n2127365002\n']) {
+    writeFileSync(file, numbers)
+    const made = { name: 'us-dnc', files: [file], folder, asOf: mondayNoon, clock: systemClock }
+    await importList({ ...made, areaCodes: 'all' })
+  }
+}
 
 /** Pages that only a form leads to. */
 async function openByForm({ page }: Visitor, check: () => Promise<void>): Promise<void> {
@@ -46,6 +104,19 @@ async function openByForm({ page }: Visitor, check: () => Promise<void>): Promis
   await page.getByLabel('Numbers').fill('2125550120\n2125550121\nno number 1')
   await page.getByRole('button', { name: 'Look at them' }).click()
   await page.getByRole('button', { name: 'Add 2 opt-outs' }).waitFor()
+  await check()
+  keysMade += 1
+  await page.goto(`${running.url}/console/keys/new`)
+  await page.getByLabel('Label').fill(`key ${keysMade}`)
+  await page.getByLabel('Most calls in an hour').fill('many')
+  await page.getByRole('button', { name: 'Make the key' }).click()
+  await page.getByRole('alert').waitFor()
+  await check()
+  await page.getByLabel('decide:').check()
+  await page.getByLabel('AI call').check()
+  await page.getByLabel('Most calls in an hour').fill('60')
+  await page.getByRole('button', { name: 'Make the key' }).click()
+  await page.getByRole('heading', { name: 'The key is shown this once' }).waitFor()
   await check()
   await page.goto(`${running.url}/console/consents`)
   await page.getByLabel('Number').fill('12')
@@ -75,6 +146,16 @@ describe.each([
       await expectSound(visitor)
     }
     await openByForm(visitor, () => expectSound(visitor))
+    await visitor.context.close()
+  })
+
+  it('has no page of the operator with a finding', async () => {
+    const visitor = await openVisitor(browser, options)
+    await signIn(visitor.page, running.url, running.keys.main)
+    for (const path of operatorPages) {
+      await visitor.page.goto(`${running.url}/console${path}`)
+      await expectSound(visitor)
+    }
     await visitor.context.close()
   })
 })
@@ -108,6 +189,37 @@ it('finds a call without script and says why it was blocked', async () => {
   await context.close()
 })
 
+it('goes back to an earlier list by keyboard alone', async () => {
+  const { page, context } = await openVisitor(browser)
+  await signIn(page, running.url, running.keys.main)
+  await page.goto(`${running.url}/console/lists/us-dnc`)
+  const tabTo = async (id: string) => {
+    for (let presses = 0; presses < 60; presses += 1) {
+      await page.keyboard.press('Tab')
+      if ((await page.evaluate('document.activeElement.id')) === id) return
+    }
+    throw new Error(`Tab does not lead to ${id}`)
+  }
+  await tabTo('version')
+  await tabTo('reason')
+  await page.keyboard.type('the file was cut short')
+  await page.keyboard.press('Enter')
+  await page.getByRole('status').getByText('is in use again').waitFor()
+  await context.close()
+})
+
+it('shows the week of a state without script', async () => {
+  const { page, context } = await openVisitor(browser, { script: false })
+  await signIn(page, running.url, running.keys.sandbox)
+  await page.goto(`${running.url}/console/rules`)
+  await page.getByLabel('State or province').selectOption('Florida')
+  await page.getByLabel('Kind of call').selectOption('AI call')
+  await page.getByRole('button', { name: 'Show' }).click()
+  await page.getByRole('heading', { name: 'Florida, US: the week of' }).waitFor()
+  expect(await page.locator('svg.bar').count()).toBe(7)
+  await context.close()
+})
+
 it('adds an opt-out by keyboard alone, and reads a refusal first', async () => {
   const { page, context } = await openVisitor(browser)
   await signIn(page, running.url, running.keys.sandbox)
@@ -135,6 +247,51 @@ it('adds an opt-out by keyboard alone, and reads a refusal first', async () => {
   await page.keyboard.press('Enter')
   await page.getByRole('status').waitFor()
   expect(await page.getByRole('status').textContent()).toContain('has opted out')
+  await context.close()
+})
+
+it('makes a key without script, and shows it once', async () => {
+  const { page, context } = await openVisitor(browser, { script: false })
+  await signIn(page, running.url, running.keys.main)
+  await page.goto(`${running.url}/console/keys`)
+  await page.getByRole('link', { name: 'Make a key' }).click()
+  await page.getByLabel('Label').fill('without script')
+  await page.getByLabel('decide:').check()
+  await page.getByLabel('records:').check()
+  await page.getByLabel('AI call').check()
+  await page.getByRole('button', { name: 'Make the key' }).click()
+  const key = (await page.locator('code.secret').textContent()) ?? ''
+  const made = await running.callgate.authenticate(key, 'login-id')
+  expect([...(made?.limits.rights ?? [])]).toEqual(['decide', 'records'])
+  // Loading the page again sends the form again, which makes no second key.
+  await page.reload()
+  expect(await page.getByRole('alert').textContent()).toContain('without script')
+  const labels = (await running.callgate.keys.list('main')).map(({ label }) => label)
+  expect(labels.filter((label) => label === 'without script')).toHaveLength(1)
+  await context.close()
+})
+
+it('approves a call by keyboard alone', async () => {
+  const { page, context } = await openVisitor(browser)
+  await signIn(page, running.url, running.keys.sandbox)
+  await page.goto(`${running.url}/console/approvals/${approvalId}`)
+  const isAt = (expected: string) =>
+    page.evaluate(
+      `document.activeElement.name === 'note' ? 'note' === '${expected}' : document.activeElement.value === '${expected}'`,
+    )
+  const tabTo = async (expected: string) => {
+    for (let presses = 0; presses < 60; presses += 1) {
+      await page.keyboard.press('Tab')
+      if (await isAt(expected)) return
+    }
+    throw new Error(`${expected} is not reached by the Tab key`)
+  }
+  await tabTo('note')
+  await page.keyboard.type('He asked for it')
+  await tabTo('approve')
+  await page.keyboard.press('Enter')
+  await page.getByRole('status').waitFor()
+  expect(await page.getByRole('status').textContent()).toContain('Approved: the AI call')
   await context.close()
 })
 

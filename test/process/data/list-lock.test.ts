@@ -7,6 +7,7 @@ import {
   withListLock,
 } from '../../../src/data/number-list/import/list-lock.js'
 import { fixedClock } from '../../../src/domain/time/clock.js'
+import { formatInstant } from '../../../src/domain/time/dates.js'
 import { listsFixture, now, numberLines } from '../../data/lists-fixture.js'
 import { useTempFolder } from '../../data/temp-folder.js'
 
@@ -19,8 +20,8 @@ const path = () => resolveListLockPath(lists(), 'us-dnc')
 const ended = spawnSync(process.execPath, ['-e', '']).pid
 const since = '2026-11-20T11:00:00Z'
 
-function holder(pid: number, host = hostname()): string {
-  return JSON.stringify({ pid, host, since })
+function holder(pid: number, host = hostname(), at = since): string {
+  return JSON.stringify({ pid, host, since: at })
 }
 
 describe('an import while another one runs', () => {
@@ -63,6 +64,12 @@ describe('a lock that is there', () => {
   const table: [what: string, content: string, ageMs: number, isTakenOver: boolean][] = [
     ['of a process that has ended', holder(ended), 0, true],
     ['of this process, which does not hold it', holder(process.pid), 0, true],
+    [
+      'of another thread of this process',
+      holder(process.pid, hostname(), formatInstant(now)),
+      0,
+      false,
+    ],
     ['of a process that runs', holder(process.ppid), 1e9, false],
     ['of another host', holder(ended, 'elsewhere'), 1e9, false],
     ['that is being written', '', 59_000, false],

@@ -72,6 +72,11 @@ const longest: Readonly<Record<string, readonly LongRequest[]>> = {
   ebr: [{ json: { ebrList: records(10_000) } }],
   consents: [{ query: { number: text(1) } }],
   audit: [{}],
+  lists: [{}],
+  // What the main thread alone knows.
+  status: [{ isShort: true }],
+  rules: [{ query: { region: 'ON', kind: 'ai', compareDate: '2020-01-01' } }],
+  journal: [{}],
   number: [{ query: {} }],
   'ebr-remove': [{ form: { phoneList: text(10_000) } }],
   'enhanced-rnd-post': [{ json: dated }],
@@ -161,8 +166,12 @@ const shortLists: ReadonlySet<string> = new Set([
   ...['decide', 'predial-get', 'predial-post', 'decision', 'permit'],
   // At most 200 on a page, always in a service thread.
   'decisions',
+  // At most 180 steps of some numbers.
+  'live',
   // The newest hundred; at most a hundred; those that an account has bought.
   ...['approvals', 'caller-id-add', 'caller-ids'],
+  // At most 500 keys; each list of a key has at most a hundred.
+  ...['keys', 'key-create', 'key-change', 'pauses'],
   // What was said in one call; the rules in force, which are a few rows of a file.
   ...['outcome', 'opt-out'],
   // One object; the rights and kinds of a key.
@@ -170,6 +179,7 @@ const shortLists: ReadonlySet<string> = new Set([
   // The kinds of call and at most 20 purposes.
   'consent',
   // At most 800 area codes.
+  'projects',
   ...['project-get', 'project-save', 'project-update'],
   // The refused ones are at most 1,000; the projects and legal entities are those of one account.
   ...['warm-start', 'rpc-project', 'rpc-project-get', 'legal-entities'],

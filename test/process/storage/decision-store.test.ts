@@ -229,6 +229,8 @@ describe.each(parents)('in %s', (form) => {
       record('amendment', { id, reason, whatIf: false, accountId: 'main', via: 'http' })
     await storeAll('one', [decision(id), amend('late')])
     expect(await store.find('main', id)).toMatchObject({ reason: 'late' })
+    expect(await store.findJournal('main', id)).toBe('one')
+    expect(await store.findJournal('another', id)).toBeUndefined()
     await store.store({ origin: 'one', records: [amend('later')] })
     expect(await store.find('main', id)).toMatchObject({ reason: 'later' })
     expect(await store.find('another', id)).toBeUndefined()

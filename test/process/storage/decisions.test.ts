@@ -1,8 +1,10 @@
 /** Every server over a PostgreSQL shows the decisions of all, also those of a server that is gone. */
 import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { readOrigin } from '../../../src/gate/journal/journal-origin.js'
+import { readForm } from '../../../src/gate/journal/search/index-file.js'
 import { until } from '../../e2e/asterisk/lab/until.js'
 import { type Cluster, type ClusterNode, openCluster } from '../../support/cluster.js'
 import { callgate } from '../../support/program.js'
@@ -107,6 +109,15 @@ it('what is judged again, and compared with a bill, are the decisions of all ser
   const { code, out, err } = await callgate(args, cluster.environment)
   expect([code, err], out).toEqual([0, ''])
   expect(out).toContain('\n0 legs have their allow by its id, 2 by number and time\n')
+})
+
+it('the index of a server only says where its records are, since the blocks are searched', () => {
+  const index = new Sqlite(join(folderOf(first), 'index.sqlite'), { readonly: true })
+  try {
+    expect(readForm(index)).toBe('places')
+  } finally {
+    index.close()
+  }
 })
 
 it('the journal goes on without PostgreSQL, and what it has is there afterwards', async () => {

@@ -193,6 +193,11 @@ it('refuses all other writes, and says where they belong', async () => {
   for (const [path, body] of [
     ['/app/main/rpc/ebr', consent('7185550103')],
     ['/app/main/rpc/pdnc', { phoneList: '2015550100', actionType: 'remove' }],
+    ['/v1/keys', { label: 'of an edge', role: 'Agent' }],
+    ['/v1/keys/key-0000000000', { kinds: ['ai'] }],
+    ['/v1/keys/key-0000000000/revoke', {}],
+    ['/v1/pauses', { subject: 'ai:main', reason: 'test' }],
+    ['/v1/pauses/end', { subject: 'ai:main' }],
   ] as const) {
     const response = await send(edge, path, body)
     expect(response.status, path).toBe(503)
@@ -267,26 +272,70 @@ it('goes on with another server of the center when one is gone', async () => {
   line?.resume()
 })
 
+interface Made {
+  readonly id: string
+  readonly reason: string
+}
+
+async function make(): Promise<Made> {
+  const response = await send(edge, '/v1/decisions', { number: '6465550100', callKind: 'manual' })
+  return (await response.json()) as Made
+}
+
+const read = ({ serving }: Pick<ClusterNode, 'serving'>, path: string) =>
+  fetch(`${serving.url}${path}`, { headers: { loginId: cluster.key, connection: 'close' } })
+
+const untilFound = async ({ id, reason }: Made, on: ClusterNode) =>
+  until(`${id} is at the center`, async () => {
+    const response = await read(on, `/v1/decisions/${id}`)
+    return response.ok && ((await response.json()) as { reason: string }).reason === reason
+  })
+
 it('sends its decisions to the center, also those it made while it was cut off', async () => {
-  const made = async () => {
-    const response = await send(edge, '/v1/decisions', { number: '6465550100', callKind: 'manual' })
-    return (await response.json()) as { id: string; reason: string }
-  }
-  const untilFound = async ({ id, reason }: { id: string; reason: string }, on: ClusterNode) =>
-    until(`${id} is at the center`, async () => {
-      const response = await fetch(`${on.serving.url}/v1/decisions/${id}`, {
-        headers: { loginId: cluster.key },
-      })
-      return response.ok && ((await response.json()) as { reason: string }).reason === reason
-    })
-  await untilFound(await made(), first)
+  await untilFound(await make(), first)
   for (const line of lines) line.pause()
   await until('the edge is cut off', async () => !(await isReady()))
-  const withheld = await made()
+  const withheld = await make()
   expect(withheld.reason).toBe('not-current')
   for (const line of lines) line.resume()
   await untilFound(withheld, second)
   await untilReady()
+})
+
+it('goes on sending them when its journal goes on under another name, and proves them itself', {
+  timeout: 120_000,
+}, async () => {
+  const before = await make()
+  await untilFound(before, first)
+  for (const line of lines) line.pause()
+  await until('the edge is cut off', async () => !(await isReady()))
+  const waiting = await make()
+  await edge.end('SIGTERM')
+  for (const line of lines) line.resume()
+  const newOrigin = ['evidence', 'new-origin', '--because', 'it was rolled back']
+  expect(await callgate(newOrigin, edgeSettings)).toMatchObject({ code: 0 })
+  edge = await serve(edgeSettings)
+  await untilReady()
+  const after = await make()
+  await untilFound(waiting, first)
+  await untilFound(after, second)
+  const ids = [before, waiting, after].map(({ id }) => id)
+  const { decisions } = (await (await read(first, '/v1/decisions?limit=50')).json()) as {
+    decisions: readonly Made[]
+  }
+  for (const id of ids)
+    expect([id, decisions.filter((one) => one.id === id).length]).toEqual([id, 1])
+  // The center has copies, and no proof.
+  const { originHash } = (await (await read({ serving: edge }, '/v1/journal')).json()) as {
+    originHash: string
+  }
+  const refused = await read(first, `/v1/decisions/${after.id}/proof`)
+  expect([refused.status, await refused.text()]).toEqual([409, expect.stringContaining(originHash)])
+  for (const id of ids) {
+    const prove = async () => (await read({ serving: edge }, `/v1/decisions/${id}/proof`)).text()
+    // A checkpoint is signed each ten seconds.
+    await expect.poll(prove, { timeout: 30_000 }).toMatch(/^c2sp.org\/tlog-proof@v1/)
+  }
 })
 
 it('stores no decision of another account, and nothing in the journal of a server', async () => {

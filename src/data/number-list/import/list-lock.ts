@@ -6,8 +6,9 @@
 import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
+import { threadId } from 'node:worker_threads'
 import type { Clock, Instant } from '../../../domain/time/clock.js'
-import { formatInstant } from '../../../domain/time/dates.js'
+import { formatInstant, parseInstant } from '../../../domain/time/dates.js'
 import { DataFileError, getErrorCode } from '../../../errors.js'
 import { ensureFolder } from '../../../runtime/folders.js'
 import { hasProcessEnded } from '../../files/leftover-files.js'
@@ -39,7 +40,7 @@ export async function withListLock<Result>(
   }
 }
 
-/** Locks held by this process, since a lock file with its id may also be left from an earlier process. */
+/** Locks held by this thread, since a lock file with the id of its process may also be left from an earlier process. */
 const heldLocks = new Set<string>()
 
 /** An empty lock file is one that is being written, unless it is older than this. */
@@ -55,7 +56,7 @@ class ListLock {
   constructor(folder: string, name: string) {
     this.#name = name
     this.#path = resolveListLockPath(folder, name)
-    const own = `${hostname()}.${process.pid}`
+    const own = `${hostname()}.${threadId}.${process.pid}`
     const list = resolveListPath(folder, name)
     this.#aside = join(dirname(list), `.${basename(list)}.lock.${own}.part`)
   }
@@ -137,7 +138,9 @@ class ListLock {
       return found === undefined || now - found.mtimeMs > maxUnwrittenMs
     }
     if (holder.host !== hostname()) return false
-    if (holder.pid === process.pid) return !heldLocks.has(resolve(this.#path))
+    if (holder.pid === process.pid) {
+      return !heldLocks.has(resolve(this.#path)) && !isOfThisProcess(holder, now)
+    }
     return hasProcessEnded(holder.pid)
   }
 
@@ -152,6 +155,12 @@ class ListLock {
       `another import of '${this.#name}' is running ${who}; ${advice}`,
     )
   }
+}
+
+/** Another thread may have it, which is as old as the process at most. */
+function isOfThisProcess({ since }: LockHolder, now: Instant): boolean {
+  const processStart = now - process.uptime() * 1_000
+  return (parseInstant(since) ?? 0) >= processStart
 }
 
 interface LockHolder {

@@ -19,7 +19,6 @@ const termFields = [
 ] as const
 
 const bitsPerTerm = 10
-const bitsOfTerm = 4
 
 /** Collects the terms of a block. */
 export class BlockTerms {
@@ -90,8 +89,8 @@ function hash(text: string, seed = 0): number {
 
 /** Steps from a hash, by another one of it. */
 function toBits(term: number): readonly number[] {
-  let step = Math.imul(term ^ (term >>> 16), 0x85ebca6b)
-  step = Math.imul(step ^ (step >>> 13), 0xc2b2ae35)
-  const first = term >>> 0
-  return Array.from({ length: bitsOfTerm }, (_, index) => first + index * (step >>> 0))
+  let hashed = Math.imul(term ^ (term >>> 16), 0x85ebca6b)
+  hashed = Math.imul(hashed ^ (hashed >>> 13), 0xc2b2ae35)
+  const [first, step] = [term >>> 0, hashed >>> 0]
+  return [first, first + step, first + 2 * step, first + 3 * step]
 }

@@ -184,12 +184,21 @@ export class DecisionStore {
   /** `undefined` when the account has none of that id. */
   async find(accountId: string, id: string): Promise<DecisionDocument | undefined> {
     const rows = await this.#readRows(accountId, id)
+    const found = await this.#findIn(rows, accountId, id)
+    return found && withOutcome(found.document, mergeOutcomes(rows, found.origin))
+  }
+
+  /** Of the journal that a decision was copied from: SHA-256 of its name, in hex; `undefined` if the account has none of that id. */
+  async findJournal(accountId: string, id: string): Promise<string | undefined> {
+    const found = await this.#findIn(await this.#readRows(accountId, id), accountId, id)
+    return found?.origin.split(edgeOriginMark).at(-1)
+  }
+
+  async #findIn(rows: readonly RecordedDecisionRow[], accountId: string, id: string) {
     const inRow = rows.find((row) => row.body !== null && row.account_id === accountId)
-    const found = inRow
+    return inRow
       ? { origin: inRow.origin, document: JSON.parse(inRow.body ?? '') as DecisionDocument }
       : await this.#findInBlocks(accountId, id)
-    if (found === undefined) return undefined
-    return withOutcome(found.document, mergeOutcomes(rows, found.origin))
   }
 
   async #findInBlocks(accountId: string, id: string) {

@@ -3,23 +3,28 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
+import type { Instant } from '../../../domain/time/clock.js'
 import { DecisionIndex } from '../decision-index.js'
 import { readBeginning } from '../journal-beginning.js'
 import { hashOriginName, readOriginName } from '../journal-origin.js'
 import { JournalReader } from '../journal-reader.js'
+import { readForm } from './index-file.js'
 
 export interface IndexComparison {
-  /** Decisions whose row, or the outcome of whose call, is not what the journal says; at most a thousand. */
+  /**
+   * Decisions whose row, or the outcome of whose call, is not what the journal says, and those that are in the index alone though
+   * they are not from before the journal; at most a thousand, in their order.
+   */
   readonly different: readonly string[]
-  readonly decisions: number
+  /** Number of decisions from before the journal, which are in the index alone. */
+  readonly carriedOver: number
+  /** Of the last record that is in the index. */
+  readonly lastSeq: number
 }
 
-const maxDifferent = 1_000
+export const maxDifferent = 1_000
 
-/**
- * Of what the index has taken from the journal; decisions from before the journal are in the index alone. The new index is a
- * temporary file. Throws `DataFileError` if the journal cannot be read.
- */
+/** The new index is a temporary file. Throws `DataFileError` if the journal cannot be read. */
 export function compareIndex(indexPath: string, journalFolder: string): IndexComparison {
   const folder = mkdtempSync(join(tmpdir(), 'callgate-index-'))
   const path = join(folder, 'index.sqlite')
@@ -29,9 +34,10 @@ export function compareIndex(indexPath: string, journalFolder: string): IndexCom
     connection.exec('begin')
     try {
       const position = connection.prepare<[], number>('select next_seq from journal_position')
-      makeIndex(path, journalFolder, (position.pluck().get() ?? 1) - 1)
+      const lastSeq = (position.pluck().get() ?? 1) - 1
+      const beganAt = makeIndex(path, journalFolder, lastSeq)
       connection.prepare('attach ? as made').run(path)
-      return compare(connection)
+      return { ...compare(connection, beganAt), lastSeq }
     } finally {
       connection.close()
     }
@@ -40,24 +46,37 @@ export function compareIndex(indexPath: string, journalFolder: string): IndexCom
   }
 }
 
-function makeIndex(path: string, journalFolder: string, lastSeq: number): void {
+/** Returns when the journal began, or 0 if it begins with a later record: decisions from before it went with the first ones. */
+function makeIndex(path: string, journalFolder: string, lastSeq: number): Instant {
   const index = new DecisionIndex(path, journalFolder)
   const beginning = readBeginning(journalFolder)
   const reader = new JournalReader(journalFolder, beginning.firstSeq)
+  let beganAt = 0
   try {
     index.claim(hashOriginName(readOriginName(journalFolder)), beginning)
     for (let records = reader.read(lastSeq); records.length > 0; records = reader.read(lastSeq)) {
+      const [first] = records
+      if (first?.seq === 1) beganAt = first.at
       index.add(records)
     }
+    return beganAt
   } finally {
     reader.close()
     index.close()
   }
 }
 
-function compare(connection: Sqlite.Database): IndexComparison {
+/** An index that is not searched may have fields from when it was. */
+function compare(
+  connection: Sqlite.Database,
+  beganAt: Instant,
+): Pick<IndexComparison, 'different' | 'carriedOver'> {
+  const columns =
+    readForm(connection) === 'places'
+      ? 'id, account_id, decided_at, what_if, segment, byte_offset'
+      : '*'
   const decisions = (schema: string) =>
-    `select * from ${schema}.decisions where segment is not null`
+    `select ${columns} from ${schema}.decisions where segment is not null`
   // An outcome may be left of a decision that was removed after its time.
   const outcomes = (schema: string) =>
     `select decision_id as id, outcome from ${schema}.call_outcomes ` +
@@ -66,10 +85,14 @@ function compare(connection: Sqlite.Database): IndexComparison {
     `select id from (${rows('main')} except ${rows('made')})`,
     `select id from (${rows('made')} except ${rows('main')})`,
   ])
+  const late = 'select id from main.decisions where segment is null and decided_at >= ?'
   const different = connection
-    .prepare<[], string>(`${differences.join(' union ')} limit ${maxDifferent}`)
+    .prepare<[Instant], string>(
+      `${[...differences, late].join(' union ')} order by id limit ${maxDifferent}`,
+    )
     .pluck()
-    .all()
-  const count = connection.prepare<[], number>(`select count(*) from (${decisions('made')})`)
-  return { different, decisions: count.pluck().get() ?? 0 }
+    .all(beganAt)
+  const carried = 'select count(*) from main.decisions where segment is null and decided_at < ?'
+  const count = connection.prepare<[Instant], number>(carried).pluck()
+  return { different, carriedOver: count.get(beganAt) ?? 0 }
 }

@@ -11,16 +11,16 @@ import type { Clock, Instant } from '../../../domain/time/clock.js'
 import { AppError, getErrorMessage } from '../../../errors.js'
 import { monotonicSeconds } from '../../../runtime/runtime.js'
 import { type DecisionDocument, withOutcome } from '../../decision-document.js'
-import { schemaVersion } from '../decision-index.js'
 import { listSegments, RecordReader } from '../journal-reader.js'
 import { readIdInstant, toIdPrefix } from '../projection/decision-months.js'
+import type { StoredRecord } from '../segment-format.js'
 import type {
   DecisionFilter,
   DecisionSearch,
   SearchPage,
   SearchRequest,
 } from './decision-search.js'
-import { type DecisionRow, readDecision } from './indexed-decision.js'
+import { type DecisionRow, type IndexForm, readDecision, readForm } from './index-file.js'
 import { isSearched } from './searched-fields.js'
 
 export interface IndexSearchOptions {
@@ -39,6 +39,8 @@ const defaultMaxSeconds = 0.008
 const maxChunkRows = 500
 /** More than there are of usual searches. */
 const maxStatements = 200
+/** From the making of an id until its record is in the index. */
+const longestIndexingMs = 120_000
 /** Greater than every id. */
 const afterAllIds = '~'
 /** Of most decisions, so that no index has it. */
@@ -105,6 +107,35 @@ export class IndexSearch implements DecisionSearch {
     }
   }
 
+  /**
+   * The latest record of a decision; `before-journal` if a version without a journal recorded it, `undefined` if the account has
+   * none of that id in this journal. Throws `not-available` if it may be too new for the index.
+   */
+  findRecord(accountId: string, id: string): StoredRecord | 'before-journal' | undefined {
+    this.#open()
+    const position = this.#readPosition()
+    const select =
+      'select id, segment, byte_offset, body from decisions where id = ? and account_id = ?'
+    const row = this.#prepare(select).get(id, accountId) as DecisionRow | undefined
+    if (row === undefined) {
+      const isNew = (readIdInstant(id) ?? 0) > position.last_at - longestIndexingMs
+      if (!isNew || this.#isCurrent(position)) return undefined
+      const rule = 'it is being brought up to date; ask again in a moment'
+      throw new AppError('not-available', `the index of decisions: ${rule}`, {
+        retryAfterSeconds: 1,
+      })
+    }
+    if (row.segment === null) return 'before-journal'
+    const reader = new RecordReader(this.#folder)
+    try {
+      const record = reader.read({ segment: row.segment, offset: row.byte_offset })
+      const files = { reader, folder: this.#folder, indexPath: this.#path }
+      return readDecision(row, files)?.accountId === accountId ? record : undefined
+    } finally {
+      reader.close()
+    }
+  }
+
   close(): void {
     this.#statements.clear()
     this.#connection?.close()
@@ -115,15 +146,15 @@ export class IndexSearch implements DecisionSearch {
     const file = statSync(this.#path, { bigint: true, throwIfNoEntry: false })
     if (file === undefined) throw notAvailable('there is none yet')
     if (file.ino !== this.#fileId) this.close()
-    let version: unknown
+    let form: IndexForm | undefined
     try {
       this.#connection ??= new Sqlite(this.#path, { readonly: true, timeout: 1_000 })
       this.#fileId = file.ino
-      version = this.#connection.pragma('user_version', { simple: true })
+      form = readForm(this.#connection)
     } catch (cause) {
       throw notAvailable(`${this.#path} cannot be read: ${getErrorMessage(cause)}`)
     }
-    if (version === schemaVersion) return this.#connection
+    if (form === 'searched') return this.#connection
     throw notAvailable(`${this.#path} is of another version, which a start of the server replaces`)
   }
 

@@ -31,21 +31,32 @@ const tailPattern = new RegExp(
 )
 const whatIfPattern = /"whatIf":(true|false)/
 
+/** Where the fields are in most decisions; the findings are between them. */
+const usualHeadBytes = 512
+const usualTailBytes = 384
+
 /**
  * Parsing the whole of a decision would take longer than storing its row, and decoding it as UTF-8 three times as long as
  * this does: what is not ASCII, and what is not as callgate writes it, is left to that. Within a text of JSON, a quotation
  * mark follows a backslash, so what is found are the fields.
  */
 export function readHead(body: Buffer): DecisionHead {
-  const text = body.toString('latin1')
-  const head = headPattern.exec(text)
-  const whatIf = whatIfPattern.exec(text)?.[1]
-  // It follows the findings, which are most of the text.
-  const end = text.slice(text.lastIndexOf('"accountId":'))
+  const usualTail = Math.max(0, body.length - usualTailBytes)
+  return (
+    findFields(body.toString('latin1', 0, usualHeadBytes), body.toString('latin1', usualTail)) ??
+    findFields(body.toString('latin1'), body.toString('latin1')) ??
+    (JSON.parse(body.toString()) as DecisionDocument)
+  )
+}
+
+/** `undefined` if they are not all in the first and the last part of a text. */
+function findFields(first: string, last: string): DecisionHead | undefined {
+  const head = headPattern.exec(first)
+  const whatIf = whatIfPattern.exec(first)?.[1]
+  const start = last.lastIndexOf('"accountId":')
+  const end = start < 0 ? '' : last.slice(start)
   const tail = tailPattern.exec(end)
-  if (head === null || whatIf === undefined || tail === null || !isPlain.test(end)) {
-    return JSON.parse(body.toString()) as DecisionDocument
-  }
+  if (head === null || whatIf === undefined || tail === null || !isPlain.test(end)) return undefined
   const [, id = '', decision, reason = '', number = '', callKind = ''] = head
   const [, accountId = '', keyId, via = ''] = tail
   return {
@@ -90,7 +101,7 @@ export function isSearched(
 }
 
 /** Without a project and a campaign it is the Master Project; that of a campaign alone is not known here. */
-export function findProjectCode(
+function findProjectCode(
   accountId: string,
   { projectId = '', campaignId = '' }: Pick<SearchedFields, 'projectId' | 'campaignId'>,
 ): string | undefined {
@@ -113,3 +124,24 @@ function meetsTexts(fields: SearchedFields, filter: DecisionFilter): boolean {
 
 const isSame = (wanted: string | undefined, found: string | undefined): boolean =>
   wanted === undefined || wanted === found
+
+/** Columns of the fields in an index. */
+export const fieldColumns = [
+  'number',
+  'decision',
+  'reason',
+  'call_kind',
+  'via',
+  'project_code',
+  'campaign_id',
+  'key_id',
+  'reference',
+] as const
+
+/** In the order of {@link fieldColumns}. */
+export function toColumns(head: DecisionHead): readonly (string | null)[] {
+  const { accountId, number, decision, reason, callKind, via, campaignId, keyId, reference } = head
+  const code = findProjectCode(accountId, head)
+  const texts = [number, decision, reason, callKind, via, code, campaignId, keyId, reference]
+  return texts.map((text) => text ?? null)
+}

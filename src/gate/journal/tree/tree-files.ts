@@ -104,13 +104,19 @@ export class TreeReader {
 
   /** A partial tile may have become a wider or full one meanwhile, whose beginning is the same. */
   #readFile(path: string, fullPath: string): Buffer | undefined {
-    return (
-      readIfThere(path, readBytes) ??
-      readIfThere(fullPath, readBytes) ??
-      readIfThere(dirname(path), readWidest)
-    )
+    // Each checkpoint may replace what was just found by something wider.
+    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+      const bytes =
+        readIfThere(path, readBytes) ??
+        readIfThere(fullPath, readBytes) ??
+        (path === fullPath ? undefined : readIfThere(dirname(path), readWidest))
+      if (bytes !== undefined) return bytes
+    }
+    return undefined
   }
 }
+
+const maxAttempts = 3
 
 const readBytes = (path: string): Buffer => readFileSync(path)
 

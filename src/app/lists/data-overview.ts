@@ -3,7 +3,6 @@
  * read, which is fast at any size but does not find damage in the middle.
  */
 import { existsSync } from 'node:fs'
-import { getFactsFolder, getListsFolder, getNumberingFolder } from '../../app/data-folders.js'
 import type { Settings } from '../../config/settings.js'
 import {
   type FactFeedName,
@@ -43,6 +42,7 @@ import { formatInstant, msPerDay } from '../../domain/time/dates.js'
 import { DataFileError, getErrorMessage } from '../../errors.js'
 import { openFactFile, verifyFactFile } from '../../storage/facts/fact-file.js'
 import type { FactFileSchema, FactRow } from '../../storage/facts/fact-file-schema.js'
+import { getFactsFolder, getListsFolder, getNumberingFolder } from '../data-folders.js'
 
 /** `not-in-force`: another version is. `unread`: no check uses the data. `in-use`: the data has no maximum age. */
 type DataState = 'fresh' | 'soon-stale' | 'stale' | 'damaged' | 'not-in-force' | 'unread' | 'in-use'

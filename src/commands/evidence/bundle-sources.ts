@@ -1,0 +1,59 @@
+/** Opens what a bundle has besides the journal: the database at one instant, the calling rules, and the files of lists. */
+import { existsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { type Configuration, computeVersions } from '../../app/configuration.js'
+import { getListsFolder } from '../../app/data-folders.js'
+import { describeRegion } from '../../app/rules/rules-on-day.js'
+import { readStorageSettings } from '../../app/storage-settings.js'
+import { findVersions } from '../../data/number-list/list-version-files.js'
+import { formatInstant } from '../../domain/time/dates.js'
+import type { StateSources } from '../../evidence/bundle/state-files.js'
+import { resolveDatabasePath } from '../../storage/database-files.js'
+import { openDatabase } from '../../storage/engine.js'
+import { openReadOnlyDatabase } from '../../storage/read-only-database.js'
+import type { Db } from '../../storage/tables.js'
+import { toRuleSources } from '../rules/rules.js'
+
+export async function withStateSources<Result>(
+  configuration: Configuration,
+  work: (sources: StateSources) => Promise<Result>,
+): Promise<Result> {
+  const { settings } = configuration
+  const rules = toRuleSources(configuration)
+  const toSources = (db: Db | undefined): StateSources => ({
+    db,
+    rules: {
+      version: computeVersions(configuration).rules,
+      describe(region, day) {
+        const found = describeRegion(rules, region, day)
+        // These differ from day to day without any change of a rule.
+        return found && { ...found, date: undefined, next: undefined, closedDays: undefined }
+      },
+    },
+    listVersions: (name) =>
+      findVersions(getListsFolder(settings), name).map((version) => ({
+        ...{ version: version.version, entries: version.size, feed: version.feed },
+        asOf: formatInstant(version.asOf),
+        importedAt: formatInstant(version.importedAt),
+        sources: version.sources,
+      })),
+  })
+  const storage = readStorageSettings(settings)
+  const path = resolveDatabasePath(settings.dataDir)
+  if (storage.postgres) {
+    const { readSnapshot } = await import('../../storage/postgres/database-file.js')
+    const database = await openDatabase({ ...storage, blockForLockMs: storage.lockWaitMs })
+    try {
+      return await readSnapshot(database.db, (db) => work(toSources(db)))
+    } finally {
+      await database.close()
+    }
+  }
+  if (!existsSync(path)) return await work(toSources(undefined))
+  const database = openReadOnlyDatabase(path, tmpdir())
+  try {
+    return await work(toSources(database.db))
+  } finally {
+    database.close()
+  }
+}

@@ -1,0 +1,230 @@
+/**
+ * What decisions rest on, as their records name it, and the entries of the audit table in the journal that show it: each is a
+ * record of the same tree.
+ */
+import { parseCampaignId, parseProjectCode } from '../../domain/caller.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { formatDay, parseInstant } from '../../domain/time/dates.js'
+import { toLocalTime } from '../../domain/time/time-zones.js'
+import type { DecisionDocument, FindingDocument } from '../../gate/decision-document.js'
+import type { AuditRecord } from '../../service/audit/audit-trail.js'
+import type { Question } from './facts.js'
+
+/** A record with an entry of the audit table. */
+export interface Change extends Pick<AuditRecord, 'at' | 'action'> {
+  readonly record: number
+  readonly consentId?: string | undefined
+}
+
+/** The version of a list that decisions name. */
+export interface NamedList {
+  readonly name: string
+  readonly version: string
+  readonly asOf: string
+  /** Of decisions that name it, by their `decidedAt`. */
+  readonly firstAt: string
+  lastAt: string
+  /** Of its import and of its use. */
+  readonly changes: Change[]
+  /** Of the latest of those; each an entry of the audit table. */
+  readonly facts: object[]
+}
+
+/** What one server used from an entry of the audit table on: its settings, or its calling rules. */
+export interface InUse {
+  readonly kind: string
+  readonly host: string
+  readonly version: string
+  readonly at: Instant
+  readonly record: number
+}
+
+/** The calls of a local day to a region, with the versions of the rules file that were in use then. */
+export interface RegionDay {
+  readonly region: string
+  readonly day: number
+  readonly versions: Set<string>
+}
+
+interface AccountBasis {
+  readonly numbers: Set<string>
+  readonly callerIds: Set<string>
+  readonly projects: Set<string>
+  readonly campaigns: Set<number>
+  readonly keys: Set<string>
+}
+
+const getOrAdd = <Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value => {
+  const known = map.get(key)
+  if (known !== undefined) return known
+  const made = make()
+  map.set(key, made)
+  return made
+}
+
+const keptKinds: ReadonlySet<string> = new Set([...['key', 'project', 'pause', 'caller-id']])
+/** Of several numbers at once, which have the list or project as their subject. */
+const batchKinds: ReadonlySet<string> = new Set(['internal-list', 'consent-records'])
+const importsOfRecords: ReadonlySet<string> = new Set([
+  'opt-outs.imported',
+  'consent-records.imported',
+])
+const subjectOfNumber = '"subject":{"kind":"number"'
+
+export class Basis {
+  /** By id. */
+  readonly accounts = new Map<string, AccountBasis>()
+  readonly lists = new Map<string, NamedList>()
+  readonly regionDays = new Map<string, RegionDay>()
+  /** In use at one of the decisions. */
+  readonly inUse = new Map<number, InUse & { readonly body: Buffer }>()
+  hasReassigned = false
+  readonly #question: Question
+  /** Entries about keys, projects, pauses and own numbers, by account, kind and id. */
+  readonly #changes = new Map<string, Change[]>()
+  /** By account and instant. */
+  readonly #batches = new Map<string, Change[]>()
+  readonly #listEntries: { readonly record: number; readonly entry: AuditRecord }[] = []
+  /** The latest of each server and kind. */
+  readonly #latest = new Map<string, InUse & { readonly body: Buffer }>()
+  #hasNewInUse = false
+  /** Of the calling rules, by all servers. */
+  #rulesVersions: readonly string[] = []
+
+  constructor(question: Question) {
+    this.#question = question
+  }
+
+  /** Entries about numbers of persons are searched when the numbers are known. */
+  addAudit(record: number, body: Buffer): void {
+    if (body.includes(subjectOfNumber)) return
+    const entry: AuditRecord = JSON.parse(body.toString())
+    const { action, at, accountId, subject } = entry
+    if (action === 'settings.in-use' || action === 'rules.in-use') {
+      this.#addInUse({
+        kind: subject.kind,
+        host: subject.id,
+        version: readVersion(entry),
+        at,
+        record,
+        body: Buffer.from(body),
+      })
+    } else if (batchKinds.has(subject.kind) || importsOfRecords.has(action)) {
+      getOrAdd(this.#batches, toKey(accountId, String(at)), () => []).push({ record, at, action })
+    } else if (subject.kind === 'list' || subject.kind === 'import') {
+      this.#listEntries.push({ record, entry })
+    } else if (keptKinds.has(subject.kind)) {
+      const key = toKey(accountId, subject.kind, subject.id)
+      getOrAdd(this.#changes, key, () => []).push({ record, at, action })
+    }
+  }
+
+  #addInUse(inUse: InUse & { readonly body: Buffer }): void {
+    this.#latest.set(`${inUse.kind} ${inUse.host}`, inUse)
+    this.#hasNewInUse = true
+    const rules = [...this.#latest.values()].filter(({ kind }) => kind === 'rules')
+    this.#rulesVersions = [...new Set(rules.map(({ version }) => version))]
+  }
+
+  addDecision(document: DecisionDocument): void {
+    if (this.#hasNewInUse) {
+      for (const one of this.#latest.values()) this.inUse.set(one.record, one)
+      this.#hasNewInUse = false
+    }
+    const { accountId, number, projectId = '', campaignId = '', callerId = '', keyId } = document
+    const account = this.findAccount(accountId)
+    if (number !== '') account.numbers.add(number)
+    const shown = /(\d{10})$/.exec(callerId.replace(/\D/g, ''))?.[1]
+    if (shown !== undefined) account.callerIds.add(shown)
+    account.projects.add(parseProjectCode(accountId, projectId) ?? accountId)
+    const campaign = parseCampaignId(campaignId)
+    if (campaign !== undefined) account.campaigns.add(campaign)
+    if (keyId !== undefined) account.keys.add(keyId)
+    for (const finding of document.findings) this.#addFinding(finding, document)
+  }
+
+  findAccount(accountId: string): AccountBasis {
+    return getOrAdd(this.accounts, accountId, () => ({
+      numbers: new Set(),
+      callerIds: new Set(),
+      projects: new Set(),
+      campaigns: new Set(),
+      keys: new Set(),
+    }))
+  }
+
+  #addFinding(finding: FindingDocument, document: DecisionDocument): void {
+    for (const part of finding.parts ?? []) this.#addFinding(part, document)
+    if (finding.check === 'reassigned' && finding.facts) this.hasReassigned = true
+    const { decidedAt } = document
+    for (const { name, version, asOf } of finding.lists ?? []) {
+      const list = getOrAdd(this.lists, `${name} ${version}`, () => ({
+        ...{ name, version, asOf, firstAt: decidedAt, lastAt: decidedAt },
+        ...{ changes: [], facts: [] },
+      }))
+      list.lastAt = decidedAt
+    }
+    const at = parseInstant(document.judgedAt)
+    if (finding.check !== 'calling-hours' || at === undefined) return
+    for (const { region, zone } of listPlaces(finding)) {
+      const { day } = toLocalTime(zone, at)
+      const found = getOrAdd(this.regionDays, `${region} ${formatDay(day)}`, () => ({
+        ...{ region, day, versions: new Set<string>() },
+      }))
+      for (const version of this.#rulesVersions) found.versions.add(version)
+    }
+  }
+
+  /** Of a number in the records, or the one that was asked for. */
+  isSubject(accountId: string, number: string): boolean {
+    const { number: asked, accountId: askedAccount } = this.#question
+    if (asked === number && (askedAccount ?? accountId) === accountId) return true
+    return this.accounts.get(accountId)?.numbers.has(number) === true
+  }
+
+  /** About a key, project, pause or own number. */
+  findChanges(accountId: string, kind: string, id: string): readonly Change[] {
+    return this.#changes.get(toKey(accountId, kind, id)) ?? []
+  }
+
+  /** Of opt-outs (`opt-out`) or consents (`consent`) of several numbers. */
+  findBatches(accountId: string, what: string, at: Instant): readonly Change[] {
+    const found = this.#batches.get(toKey(accountId, String(at))) ?? []
+    return found.filter(({ action }) => action.startsWith(what))
+  }
+
+  /** Must be called once, after all records. Imports name what they made in a list of summaries. */
+  linkLists(): readonly NamedList[] {
+    const named = [...this.lists.values()]
+    for (const { record, entry } of this.#listEntries) {
+      const { action, at, subject, after } = entry
+      const made = Array.isArray(after) ? after : [after]
+      for (const one of made.map(Object)) {
+        const list = [one.name, subject.id]
+          .map((name) => this.lists.get(`${name} ${one.version}`))
+          .find((found) => found !== undefined)
+        if (list === undefined) continue
+        list.changes.push({ record, at, action })
+        list.facts.push(one)
+      }
+    }
+    return named
+  }
+}
+
+const toKey = (...parts: readonly string[]): string => parts.join('\n')
+
+function readVersion({ after }: AuditRecord): string {
+  const { version } = Object(after)
+  return typeof version === 'string' ? version : ''
+}
+
+/** Where the number may be, by the facts of a finding of ours. */
+export function listPlaces({ facts }: FindingDocument): { region: string; zone: string }[] {
+  const { places } = Object(facts)
+  if (!Array.isArray(places)) return []
+  return places.map(String).flatMap((text) => {
+    const [region, zone] = text.split(' ')
+    return region && zone ? [{ region, zone }] : []
+  })
+}
