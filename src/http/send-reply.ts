@@ -86,8 +86,7 @@ export async function sendStreamedReply(
   const { end } = reply
   // Without chunks the end of the connection would be the end of the text, also of one cut short.
   if (response.req.httpVersion === '1.0' && !end) return await sendBufferedReply(response, reply)
-  if (end) response.once('close', end)
-  if (end && response.destroyed) end()
+  if (end) endWithReader(response, end)
   writeHead(response, { ...reply, headers: { ...reply.headers, ...createTrailerHeader(reply) } })
   try {
     for await (const part of reply.parts) {
@@ -100,6 +99,17 @@ export async function sendStreamedReply(
     throw cause
   }
   response.end()
+}
+
+/** A reader that ends its side has gone: the next write, which would tell otherwise, may be far. */
+function endWithReader(response: ServerResponse, end: () => void): void {
+  const { socket } = response
+  if (response.destroyed || socket === null) return void end()
+  socket.once('end', end)
+  response.once('close', () => {
+    socket.off('end', end)
+    end()
+  })
 }
 
 async function sendBufferedReply(response: ServerResponse, reply: StreamedReply): Promise<void> {

@@ -618,7 +618,7 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
   'decisions-stream': {
     ask: () => ({
       path: '/v1/decisions/stream',
-      query: { after: '000000000'.padEnd(29, '0'), seconds: '1' },
+      query: { after: '0'.repeat(29), decision: 'allow', seconds: '1' },
     }),
     theirs: lacking('event:'),
     mine: holding('event: decision'),

@@ -53,6 +53,8 @@ async function openKeys(): Promise<void> {
 }
 
 const listPages = () => [
+  '/now',
+  '/now?decision=block',
   '/search',
   `/decisions/${decisionId}`,
   '/numbers',
@@ -75,6 +77,7 @@ let keysMade = 0
 
 /** Of account main. */
 const operatorPages = [
+  '/now',
   '/lists',
   '/lists/us-dnc',
   '/status',
