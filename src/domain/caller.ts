@@ -106,7 +106,7 @@ interface PersonRights {
   readonly only: Readonly<Partial<Record<Right, readonly string[]>>>
 }
 
-const readsDecisions = ['decisions', 'decision', 'decision-proof', 'journal']
+const readsDecisions = ['decisions', 'decisions-stream', 'decision', 'decision-proof', 'journal']
 const pauses = ['pauses', 'pause', 'keys']
 
 export const rightsOfPeople: Readonly<Record<PersonRole, PersonRights>> = {

@@ -72,7 +72,7 @@ export interface RouteHandlerDeps {
 }
 
 /** Keeps the answers that have no end by themselves. */
-export interface LiveAnswers {
+interface LiveAnswers {
   readonly streams: LiveStreams
   /** What the key of a caller may do now; `undefined` when it is not in force. */
   readonly findKey: (keyId: string) => MaybePromise<Caller | undefined>
