@@ -82,6 +82,11 @@ function renderInput(type: string, value: string, attributes: Html, autocomplete
   return html`<input type="${type}" autocomplete="${autocomplete}"${shown} ${attributes}>`
 }
 
+/** What people enter for a number: without punctuation, and without the country code. */
+export function toDigits(text: string): string {
+  return text.replace(/[\s().\-+]/g, '').replace(/^1(?=\d{10}$)/, '')
+}
+
 /** What was refused, at the top of a page, with a link to each field of the form. */
 export function renderRefusal(refusal: AppError | undefined): Html {
   if (!refusal) return nothing

@@ -29,7 +29,10 @@ export class OwnApi {
     }
   }
 
-  /** The answer as JSON. Rejects with refusals, as {@link OwnApi.send} does. */
+  /**
+   * The answer as it is sent; of an endpoint with an encoding of its own, `response` reads it. Rejects with refusals, as
+   * {@link OwnApi.send} does.
+   */
   async call<Response>(
     caller: Caller,
     endpoint: Pick<Endpoint<never, Response>, 'name' | 'response'>,

@@ -219,7 +219,7 @@ describe('consents', () => {
     expect(page.text).toContain('Example Inc')
     expect(page.text).not.toContain('<script>alert')
     const ended = await sandbox.post('/console/consents/end', {
-      phoneList: consent.number,
+      phoneList: '+1 (212) 555-0130',
       reason: 'withdrawn',
     })
     expect(ended.text).toContain('Ended: 1 record.')

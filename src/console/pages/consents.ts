@@ -6,7 +6,7 @@ import { consentChannels, consentMethods } from '../../domain/consent-records.js
 import { AppError, describeProblem, invalidRequest } from '../../errors.js'
 import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
 import { formatCount, formatNumber } from '../format.js'
-import { Form, type FormValues } from '../forms.js'
+import { Form, type FormValues, toDigits } from '../forms.js'
 import { html } from '../html.js'
 import { renderFormToken } from '../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
@@ -62,8 +62,7 @@ function toConsent(given: FormValues): FormValues {
   const entries = columns.flatMap((name): [string, string][] => {
     const value = (given[name] ?? '').trim()
     if (value === '') return []
-    if (name === 'number')
-      return [[name, value.replace(/[\s().\-+]/g, '').replace(/^1(?=\d{10}$)/, '')]]
+    if (name === 'number') return [[name, toDigits(value)]]
     return [[name, name === 'givenAt' && minute.test(value) ? `${value}:00Z` : value]]
   })
   return Object.fromEntries(entries)
@@ -172,7 +171,7 @@ async function end({ api, caller, form }: PageRequest): Promise<PageAnswer> {
   const { phoneList = '', reason = '', projId } = form
   if (reason.trim() === '') throw invalidRequest([{ field: 'reason', rule: 'is required' }])
   const { removed } = await api.call(caller, ebrRemove, {
-    body: { phoneList: phoneList.replace(/[\s().\-+]/g, ''), reason, ...(projId && { projId }) },
+    body: { phoneList: toDigits(phoneList), reason, ...(projId && { projId }) },
   })
   const what =
     removed === 0 ? 'No record was in force.' : `Ended: ${formatCount(removed, 'record')}.`

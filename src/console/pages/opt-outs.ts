@@ -4,7 +4,7 @@ import { internalDncPost } from '../../api/records/internal-dnc.js'
 import { optOutChannels } from '../../domain/consent-records.js'
 import { invalidRequest } from '../../errors.js'
 import { formatCount, formatNumber, renderTable } from '../format.js'
-import { Form } from '../forms.js'
+import { Form, toDigits } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
 import { renderFormToken } from '../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
@@ -59,9 +59,6 @@ const channelNames: Readonly<Record<string, string>> = {
   email: 'by e-mail',
   agent: 'told an agent',
 }
-
-/** Without punctuation, and without the country code. */
-const toDigits = (text: string) => text.replace(/[\s().\-+]/g, '').replace(/^1(?=\d{10}$)/, '')
 
 async function addOne(request: PageRequest): Promise<PageAnswer> {
   const { api, caller, form } = request
@@ -131,12 +128,12 @@ async function previewMany(request: PageRequest): Promise<PageAnswer> {
   if (numbers.length === 0) {
     throw invalidRequest([{ field: 'phoneList', rule: 'has no number of ten digits' }])
   }
-  const status = await api.call(caller, internalDncPost, {
+  const reply: unknown = await api.call(caller, internalDncPost, {
     body: { actionType: 'status', phoneList: numbers.join(','), ...(projId && { projId }) },
   })
-  const items = Array.isArray(status)
-    ? (status as readonly { onList: boolean; phone: string; invalid?: boolean }[])
-    : []
+  const status = internalDncPost.response.parse(reply)
+  if (!('items' in status)) throw new Error('the internal list has answered another question')
+  const { items } = status
   const invalid = new Set(items.filter((one) => one.invalid).map(({ phone }) => phone))
   const valid = numbers.filter((one) => !invalid.has(one))
   const present = items.filter(({ onList }) => onList).length

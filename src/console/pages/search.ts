@@ -4,7 +4,7 @@ import { searchDecisionsEndpoint, vias } from '../../api/gate/decision-search.js
 import { callKinds, reasonTexts } from '../../domain/decision.js'
 import { AppError } from '../../errors.js'
 import { kindNames, renderDecisions, renderInstant } from '../format.js'
-import { Form, type FormValues } from '../forms.js'
+import { Form, type FormValues, toDigits } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
 import { renderFormToken } from '../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
@@ -98,8 +98,7 @@ async function startSearch({ form, addresses }: PageRequest): Promise<PageAnswer
   const given = filterNames.map((name): [string, string] => [name, (form[name] ?? '').trim()])
   const filter = keepGiven(Object.fromEntries(given))
   const { number } = filter
-  const digits = number?.replace(/[^\d]/g, '').replace(/^1(?=\d{10}$)/, '')
-  const normalized = number === undefined ? filter : { ...filter, number: digits || number }
+  const normalized = number === undefined ? filter : { ...filter, number: toDigits(number) }
   return { goTo: `/console/search/${addresses.seal(JSON.stringify(normalized))}` }
 }
 

@@ -367,6 +367,10 @@ describe('an index', () => {
     await record(aDecision(3))
     for (const n of [1, 2, 3]) expect(index.find(aDecision(n).id)?.document).toMatchObject({})
     expect(compareIndex(indexPath(), folder())).toMatchObject({ different: [], lastSeq: 3 })
+    // A record is proven wherever its place is.
+    for (const [at, n] of [1, 2, 3].entries()) {
+      expect(search.findRecord(caller.accountId, aDecision(n).id)).toMatchObject({ seq: at + 1 })
+    }
     const connection = new Sqlite(indexPath())
     const texts = 'coalesce(number, decision, reason, call_kind, via, project_code, reference)'
     const select = `select id from decisions where ${texts} is not null`

@@ -90,7 +90,7 @@ export class IndexSearch implements DecisionSearch {
 
   async search(request: SearchRequest): Promise<SearchPage> {
     const now = this.#clock.now()
-    const connection = this.#open()
+    const connection = this.#open('searched')
     // All statements of a page see the same rows.
     connection.exec('begin')
     try {
@@ -112,7 +112,8 @@ export class IndexSearch implements DecisionSearch {
    * none of that id in this journal. Throws `not-available` if it may be too new for the index.
    */
   findRecord(accountId: string, id: string): StoredRecord | 'before-journal' | undefined {
-    this.#open()
+    // Each form says where a record is.
+    this.#open('searched', 'places')
     const position = this.#readPosition()
     const select =
       'select id, segment, byte_offset, body from decisions where id = ? and account_id = ?'
@@ -142,7 +143,7 @@ export class IndexSearch implements DecisionSearch {
     this.#connection = undefined
   }
 
-  #open(): Sqlite.Database {
+  #open(...forms: readonly IndexForm[]): Sqlite.Database {
     const file = statSync(this.#path, { bigint: true, throwIfNoEntry: false })
     if (file === undefined) throw notAvailable('there is none yet')
     if (file.ino !== this.#fileId) this.close()
@@ -154,7 +155,7 @@ export class IndexSearch implements DecisionSearch {
     } catch (cause) {
       throw notAvailable(`${this.#path} cannot be read: ${getErrorMessage(cause)}`)
     }
-    if (form === 'searched') return this.#connection
+    if (form !== undefined && forms.includes(form)) return this.#connection
     throw notAvailable(`${this.#path} is of another version, which a start of the server replaces`)
   }
 
