@@ -66,8 +66,8 @@ export interface StreamedReply extends ReplyHead {
   /** Names of headers that are known only at the end. */
   readonly trailerNames: readonly string[]
   readonly trailers: () => Readonly<Record<string, string>>
-  /** Of a reply that has no end by itself: ends it, since its reader has gone. */
-  readonly end?: () => void
+  /** Of a reply that has no end by itself: aborted when its reader has gone, or when it may not go on. */
+  readonly ending?: AbortController
 }
 
 /** A reply as bytes: a long one, or one that is made once for every request. */

@@ -2,8 +2,10 @@
  * Pages for people, at `/console`: who is signed in, what a browser may send, and the frame of each page. The API never takes the cookie
  * of a session, and the console takes nothing else.
  */
+
 import { timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { isDeepStrictEqual } from 'node:util'
 import express, {
   type NextFunction,
   type Request,
@@ -269,16 +271,21 @@ async function sendAnswer(
   const { file } = answer
   const headers = { ...file.headers, ...pageHeaders }
   if ('parts' in file) {
-    const stop = file.end && endWithSession(response, file.end, shared)
+    const stop = file.ending && endWithSession(response, file.ending, shared)
     await sendStreamedReply(response, { ...file, headers }).finally(stop)
   } else await sendReplyInSlices(response, { ...file, headers })
 }
 
 /** Returns what stops looking. */
-function endWithSession(response: Response, end: () => void, { sessions }: Shared): () => void {
-  const { secret } = sessionOf(response)
+function endWithSession(
+  response: Response,
+  ending: AbortController,
+  { sessions }: Shared,
+): () => void {
+  const { secret, caller } = sessionOf(response)
   const look = async () => {
-    if (!(await sessions.find(secret, false).catch(() => undefined))) end()
+    const found = await sessions.find(secret, false).catch(() => undefined)
+    if (!isDeepStrictEqual(found?.limits, caller.limits)) ending.abort()
   }
   const timer = setInterval(() => void look(), sessionLookMs)
   return () => clearInterval(timer)

@@ -2,7 +2,9 @@
  * A route as a handler: find the caller, read the fields, let the route answer, write the reply.
  * Every outcome, refusals and bugs included, leaves in the shape the endpoint declares.
  */
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isDeepStrictEqual } from 'node:util'
 import {
   type BytesReply,
   getMaxBodyBytes,
@@ -235,15 +237,12 @@ async function answerBy(
       : answerReceived(route, received, events)
   if (!route.endpoint.isEndless || !deps.live) return await answer()
   const { streams, findKey } = deps.live
-  const { keyId, accountId, limits, session } = received.caller
-  return await streams.open(answer, async () => {
+  const { caller } = received
+  return await streams.open(caller, answer, async () => {
     // The console looks at sessions, which may be without a key.
-    if (session) return true
-    const caller = await findKey(keyId)
-    return (
-      caller?.accountId === accountId &&
-      [...limits.rights].every((right) => caller.limits.rights.has(right))
-    )
+    if (caller.session) return true
+    const found = await findKey(caller.keyId)
+    return isDeepStrictEqual(found?.limits, caller.limits)
   })
 }
 

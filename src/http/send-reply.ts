@@ -83,14 +83,14 @@ export async function sendStreamedReply(
   response: ServerResponse,
   reply: StreamedReply,
 ): Promise<void> {
-  const { end } = reply
+  const { ending } = reply
   // Without chunks the end of the connection would be the end of the text, also of one cut short.
-  if (response.req.httpVersion === '1.0' && !end) return await sendBufferedReply(response, reply)
-  if (end) endWithReader(response, end)
+  if (response.req.httpVersion === '1.0' && !ending) return await sendBufferedReply(response, reply)
+  if (ending) endWithReader(response, ending)
   writeHead(response, { ...reply, headers: { ...reply.headers, ...createTrailerHeader(reply) } })
   try {
     for await (const part of reply.parts) {
-      if (!response.write(part)) await waitForDrain(response, end && longestStallMs)
+      if (!response.write(part)) await waitForDrain(response, ending)
       if (response.destroyed) return
     }
     response.addTrailers(reply.trailers())
@@ -102,9 +102,10 @@ export async function sendStreamedReply(
 }
 
 /** A reader that ends its side has gone: the next write, which would tell otherwise, may be far. */
-function endWithReader(response: ServerResponse, end: () => void): void {
+function endWithReader(response: ServerResponse, ending: AbortController): void {
   const { socket } = response
-  if (response.destroyed || socket === null) return void end()
+  const end = () => ending.abort()
+  if (response.destroyed || socket === null) return void ending.abort()
   socket.once('end', end)
   response.once('close', () => {
     socket.off('end', end)
@@ -126,20 +127,26 @@ function createTrailerHeader({ trailerNames }: StreamedReply): NonNullable<Reply
   return trailerNames.length === 0 ? {} : { Trailer: trailerNames.join(', ') }
 }
 
-/** Of a reader of a reply without end, which then is cut. */
+/** How long a reader of a reply without end need not read. */
 const longestStallMs = 10_000
 
-/** Resolves as well when the connection is gone. */
-function waitForDrain(response: ServerResponse, cutAfterMs?: number): Promise<void> {
+/** Resolves as well when the connection is gone, which is cut if a reply without end is not read for long, or may not go on. */
+function waitForDrain(response: ServerResponse, ending?: AbortController): Promise<void> {
   return new Promise((resolve) => {
-    const cut = cutAfterMs && setTimeout(() => response.destroy(), cutAfterMs)
+    const cut = () => void response.destroy()
+    const late = ending && setTimeout(cut, longestStallMs)
     const go = () => {
-      if (cut) clearTimeout(cut)
+      clearTimeout(late)
+      ending?.signal.removeEventListener('abort', cut)
       response.off('drain', go).off('close', go)
       resolve()
     }
     response.on('drain', go).on('close', go)
-    if (response.destroyed) go()
+    ending?.signal.addEventListener('abort', cut)
+    if (response.destroyed || ending?.signal.aborted) {
+      cut()
+      go()
+    }
   })
 }
 

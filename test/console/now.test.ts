@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { estimateQuantileMs } from '../../src/observability/live-figures.js'
 import { openConsoleClient } from '../support/console-client.js'
+import { openStreamReader, type StreamReader } from '../support/stream-reader.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 let running: TestCallgate
@@ -18,53 +19,16 @@ async function decide(number: string, more: object = {}, key = running.keys.sand
   return { id, decision }
 }
 
-interface Reader {
-  readonly status: number
-  readonly headers: Headers
-  /** Reads on until the text has this, or is as wanted. */
-  waitFor(wanted: string | ((text: string) => boolean)): Promise<string>
-  /** Resolves with all of it when the server ends it. */
-  readAll(): Promise<string>
-  leave(): void
-}
-
-async function openReader(
+const openReader = (
   path: string,
-  headers: Record<string, string> = { loginId: running.keys.sandbox },
+  headers: Readonly<Record<string, string>> = { loginId: running.keys.sandbox },
   { url }: Pick<TestCallgate, 'url'> = running,
-): Promise<Reader> {
-  const stop = new AbortController()
-  const { signal } = stop
-  const response = await fetch(`${url}${path}`, { headers, signal, redirect: 'manual' })
-  const source = response.body?.pipeThrough(new TextDecoderStream()).getReader()
-  let text = ''
-  const readPart = async () => {
-    const part = await source?.read()
-    text += part?.value ?? ''
-    return part?.done !== true
-  }
-  return {
-    status: response.status,
-    headers: response.headers,
-    async waitFor(wanted) {
-      const isThere = () => (typeof wanted === 'string' ? text.includes(wanted) : wanted(text))
-      while (!isThere()) {
-        if (!(await readPart())) throw new Error(`ended without ${wanted}: ${text}`)
-      }
-      return text
-    },
-    async readAll() {
-      while (await readPart());
-      return text
-    },
-    leave: () => stop.abort(),
-  }
-}
+) => openStreamReader(`${url}${path}`, headers)
 
 const stream = '/v1/decisions/stream'
 
 /** Of one that goes away, the server hears a moment later. */
-async function untilTaken(open: () => Promise<Reader>): Promise<Reader> {
+async function untilTaken(open: () => Promise<StreamReader>): Promise<StreamReader> {
   for (;;) {
     const reader = await open()
     if (reader.status === 200) return reader
@@ -127,14 +91,17 @@ describe('the stream of decisions', () => {
     reader.leave()
   })
 
-  it('has 20 readers at most, and takes another one when one has gone', async () => {
-    const readers: Reader[] = []
-    for (let count = 0; count < 20; count += 1)
+  it('has five readers of a key at most, and takes another one when one has gone', async () => {
+    const readers: StreamReader[] = []
+    for (let count = 0; count < 5; count += 1)
       readers.push(await untilTaken(() => openReader(stream)))
     const refused = await openReader(stream)
     expect(refused.status).toBe(429)
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
-    expect(await refused.readAll()).toContain('20 readers')
+    expect(await refused.readAll()).toContain('5 readers')
+    const other = await openReader(stream, { loginId: running.keys.main })
+    expect(other.status).toBe(200)
+    other.leave()
     // Others are answered.
     expect((await running.get('/v1/decisions')).status).toBe(200)
     readers.pop()?.leave()
@@ -150,6 +117,19 @@ describe('the stream of decisions', () => {
     await keys.revoke(id)
     await reader.readAll()
     expect((await openReader(stream, { loginId: key })).status).toBe(401)
+  })
+
+  it('ends when the key may do less, or more', async () => {
+    const { keys } = running.callgate
+    const { id, key } = await keys.create({
+      accountId: 'sandbox',
+      role: 'Agent',
+      label: 'narrowed',
+    })
+    const reader = await untilTaken(() => openReader(stream, { loginId: key }))
+    await reader.waitFor('retry')
+    await keys.change(id, { callKinds: ['ai'], by: 'key:x' })
+    await reader.readAll()
   })
 
   it('needs the right to decide, and adds a row when it begins', async () => {

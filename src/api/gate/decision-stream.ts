@@ -61,7 +61,9 @@ export const streamDecisionsEndpoint = defineEndpoint<DecisionStreamRequest, Dec
   request,
   response: z.custom<DecisionStreamBody>(),
   replyTypes: ['text/event-stream'],
-  otherStatuses: { 429: 'The server has 20 readers already' },
+  otherStatuses: {
+    429: 'There are 20 readers of the server, 10 of the account or 5 of the key already',
+  },
   errors: 'problem',
   encode: ({ parts }): StreamedReply => ({
     parts,

@@ -1,16 +1,28 @@
 /** Answers that go on until their reader goes: how many there may be, and what ends them. */
 import type { BytesReply, Reply, StreamedReply } from '../../api/endpoint.js'
+import type { Caller } from '../../domain/caller.js'
 import type { MaybePromise } from '../../domain/compliance.js'
 import { AppError } from '../../errors.js'
 import { systemTimers } from '../../runtime/runtime.js'
 
 type AnyReply = Reply | BytesReply | StreamedReply
+type Reader = Pick<Caller, 'accountId' | 'keyId'>
 
 const maxReaders = 20
+/** One account, or one key, leaves places to others. */
+const maxReadersOfAccount = 10
+const maxReadersOfKey = 5
 const retryAfterSeconds = 10
 const checkEveryMs = 2_000
 /** A reader comes again by itself, and then with what its key may do at that time. */
 const longestMs = 10 * 60_000
+
+interface LiveStream {
+  readonly reader: Reader
+  readonly mayGoOn: () => MaybePromise<boolean>
+  readonly until: number
+  readonly ending: AbortController
+}
 
 export class LiveStreams {
   readonly #open = new Set<LiveStream>()
@@ -22,24 +34,24 @@ export class LiveStreams {
    * too many readers.
    */
   async open(
+    reader: Reader,
     make: () => Promise<AnyReply>,
     mayGoOn: () => MaybePromise<boolean>,
   ): Promise<AnyReply> {
-    if (this.#isClosed) throw new AppError('not-available', 'The server is stopping')
-    if (this.#open.size >= maxReaders) {
-      const message = `This server has ${maxReaders} readers of live answers already; try again later`
-      throw new AppError('rate-limited', message, { retryAfterSeconds })
-    }
-    const stream = new LiveStream(mayGoOn, () => this.#open.delete(stream))
+    this.#requirePlace(reader)
+    const ending = new AbortController()
+    const until = systemTimers.monotonicMs() + longestMs
+    const stream: LiveStream = { reader, mayGoOn, until, ending }
     this.#open.add(stream)
-    this.#check()
+    ending.signal.addEventListener('abort', () => this.#open.delete(stream))
+    this.#checkLater()
     try {
       const reply = await make()
-      if ('parts' in reply) return stream.wrap(reply)
-      stream.end()
+      if ('parts' in reply) return { ...reply, parts: readUntil(reply.parts, ending), ending }
+      ending.abort()
       return reply
     } catch (cause) {
-      stream.end()
+      ending.abort()
       throw cause
     }
   }
@@ -48,71 +60,71 @@ export class LiveStreams {
   close(): void {
     this.#isClosed = true
     this.#stopChecking?.()
-    for (const stream of this.#open) stream.end()
+    for (const { ending } of this.#open) ending.abort()
   }
 
-  #check(): void {
+  #requirePlace({ accountId, keyId }: Reader): void {
+    if (this.#isClosed) throw new AppError('not-available', 'The server is stopping')
+    const readers = [...this.#open].map(({ reader }) => reader)
+    const ofAccount = readers.filter((other) => other.accountId === accountId)
+    const ofKey = ofAccount.filter((other) => other.keyId === keyId)
+    for (const [who, { length }, most] of [
+      ['This key', ofKey, maxReadersOfKey],
+      ['This account', ofAccount, maxReadersOfAccount],
+      ['This server', readers, maxReaders],
+    ] as const) {
+      if (length < most) continue
+      const message = `${who} has ${most} readers of live answers already; end one, or try again later`
+      throw new AppError('rate-limited', message, { retryAfterSeconds })
+    }
+  }
+
+  #checkLater(): void {
     this.#stopChecking ??= systemTimers.after(checkEveryMs, () => {
       this.#stopChecking = undefined
-      for (const stream of this.#open) void stream.check()
-      if (this.#open.size > 0 && !this.#isClosed) this.#check()
+      for (const stream of this.#open) void check(stream)
+      if (this.#open.size > 0 && !this.#isClosed) this.#checkLater()
     })
   }
 }
 
-class LiveStream {
-  readonly #mayGoOn: () => MaybePromise<boolean>
-  readonly #onEnd: () => void
-  readonly #until = systemTimers.monotonicMs() + longestMs
-  #isEnded = false
-  /** Ends the wait for the next part. */
-  #wake: () => void = () => undefined
-
-  constructor(mayGoOn: () => MaybePromise<boolean>, onEnd: () => void) {
-    this.#mayGoOn = mayGoOn
-    this.#onEnd = onEnd
+async function check({ until, mayGoOn, ending }: LiveStream): Promise<void> {
+  try {
+    if (systemTimers.monotonicMs() < until && (await mayGoOn())) return
+  } catch {
+    // It cannot be told now; nothing unknown is allowed.
   }
+  ending.abort()
+}
 
-  wrap(reply: StreamedReply): StreamedReply {
-    return { ...reply, parts: this.#readParts(reply.parts), end: () => this.end() }
-  }
-
-  end(): void {
-    this.#isEnded = true
-    this.#onEnd()
-    this.#wake()
-  }
-
-  async check(): Promise<void> {
-    if (systemTimers.monotonicMs() >= this.#until) return this.end()
-    try {
-      if (!(await this.#mayGoOn())) this.end()
-    } catch {
-      // It cannot be told now; nothing unknown is allowed.
-      this.end()
+async function* readUntil(
+  parts: AsyncIterable<string>,
+  ending: AbortController,
+): AsyncGenerator<string> {
+  const iterator = parts[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      // Also if it has ended: what was never begun would not be told of its end.
+      const next = await waitUntil(iterator.next(), ending.signal)
+      if (next === undefined || next.done) return
+      if (next.value !== '') yield next.value
     }
+  } finally {
+    ending.abort()
+    // Not awaited: it ends once the part that is being made is there.
+    void iterator.return?.().catch(() => undefined)
   }
+}
 
-  async *#readParts(parts: AsyncIterable<string>): AsyncGenerator<string> {
-    const iterator = parts[Symbol.asyncIterator]()
-    try {
-      while (!this.#isEnded) {
-        const next = await this.#waitFor(iterator.next())
-        if (next === undefined || next.done) return
-        yield next.value
-      }
-    } finally {
-      this.end()
-      // Not awaited: it ends once the part that is being made is there.
-      void iterator.return?.().catch(() => undefined)
-    }
-  }
-
-  /** `undefined` when the stream ends before. A race with one promise for all parts would keep each of them in memory. */
-  #waitFor(next: Promise<IteratorResult<string>>): Promise<IteratorResult<string> | undefined> {
-    return new Promise((resolve, reject) => {
-      this.#wake = () => resolve(undefined)
-      next.then(resolve, reject)
-    })
-  }
+/** `undefined` if the signal is aborted before. A race with one promise for all parts would keep each of them in memory. */
+function waitUntil<Value>(
+  promise: Promise<Value>,
+  signal: AbortSignal,
+): Promise<Value | undefined> {
+  return new Promise((resolve, reject) => {
+    const end = () => resolve(undefined)
+    if (signal.aborted) end()
+    signal.addEventListener('abort', end)
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', end))
+  })
 }

@@ -139,8 +139,8 @@ async function* writeEvents(
     let text = toText(await takeOrNothing(news))
     const now = monotonicSeconds()
     if (text === '' && now - toldAt >= commentEverySeconds) text = ': nothing new\n\n'
-    if (text === '') continue
-    toldAt = now
+    if (text !== '') toldAt = now
+    // Also an empty one, since a reader that has gone is told of between two parts.
     yield text
   }
 }
