@@ -3,12 +3,14 @@ import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { LiveBody } from '../../../src/api/accounts/live.js'
 import { readOrigin } from '../../../src/gate/journal/journal-origin.js'
 import { readForm } from '../../../src/gate/journal/search/index-file.js'
 import { until } from '../../e2e/asterisk/lab/until.js'
 import { type Cluster, type ClusterNode, openCluster } from '../../support/cluster.js'
 import { callgate } from '../../support/program.js'
 import { readStoredDecisions } from '../../support/stored-decisions.js'
+import { openStreamReader } from '../../support/stream-reader.js'
 
 let cluster: Cluster
 let first: ClusterNode
@@ -44,6 +46,14 @@ async function read({ serving }: ClusterNode, id: string) {
     headers: { loginId: cluster.key, connection: 'close' },
   })
   return { status: response.status, body: (await response.json()) as { readonly id: string } }
+}
+
+/** In the last 15 minutes, by `GET /v1/live`. */
+async function countDecided({ serving: { url } }: ClusterNode): Promise<number> {
+  const loginId = first.serving.keys.main || second.serving.keys.main
+  const answer = await fetch(`${url}/v1/live`, { headers: { loginId, connection: 'close' } })
+  const { steps } = (await answer.json()) as LiveBody
+  return steps.reduce((sum, { allowed, blocked }) => sum + allowed + blocked, 0)
 }
 
 const readProjected = (on: ClusterNode, id: string) =>
@@ -90,6 +100,29 @@ it('the server that made a decision shows what another one has noted about its c
     expect((await read(on, id)).body).toMatchObject({ id, outcome })
   }
 })
+
+it.each([
+  ['itself', () => first],
+  ['another server', () => second],
+])(
+  'a reader of a server is told what %s decides, and each server counts its own',
+  async (_who, decider) => {
+    const headers = { loginId: cluster.key }
+    const reader = await openStreamReader(`${first.serving.url}/v1/decisions/stream`, headers)
+    await reader.waitFor('retry')
+    const on = decider()
+    const other = on === first ? second : first
+    const [before, others] = [await countDecided(on), await countDecided(other)]
+    const { id } = await decide(on)
+    const text = await reader.waitFor(`id: ${id}\n`)
+    reader.leave()
+    expect(text.match(/^event: decision$/gm)).toHaveLength(1)
+    // A step is five seconds long.
+    const isCounted = async () => (await countDecided(on)) > before
+    await until('it is counted', isCounted, { withinMs: 15_000 })
+    expect(await countDecided(other)).toBe(others)
+  },
+)
 
 it('what is judged again, and compared with a bill, are the decisions of all servers', async () => {
   const [one, two] = [await decide(first), await decide(second, '3055550100')]
