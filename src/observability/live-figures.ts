@@ -3,7 +3,7 @@ import type { Clock, Instant, Timers } from '../domain/time/clock.js'
 import type { DecisionTotals, Metrics } from './metrics.js'
 
 export interface LiveFiguresOptions {
-  readonly metrics: Pick<Metrics, 'readDecisionTotals' | 'readOpenCircuits' | 'readUngatedLegs'>
+  readonly metrics: Pick<Metrics, 'readDecisionTotals' | 'readUngatedLegs'>
   readonly clock: Pick<Clock, 'now'>
   readonly timers: Pick<Timers, 'after'>
 }
@@ -38,7 +38,6 @@ export class LiveFigures {
   async read() {
     const { metrics } = this.#options
     return {
-      openCircuits: await metrics.readOpenCircuits(),
       ungatedLegs: await metrics.readUngatedLegs(),
       steps: this.#steps as readonly FiguresStep[],
     }

@@ -71,7 +71,6 @@ export interface Metrics
   ): void
   /** Providers are named as in the settings. */
   setSourceCircuit(source: string, question: QuestionName, open: boolean): void
-  readOpenCircuits(): Promise<readonly { readonly source: string; readonly question: string }[]>
   recordApiRequest(endpoint: string, status: number, seconds: number): void
   /** Unknown fields of a published call, each name once per request. */
   countIgnoredFields(endpoint: string, count: number): void
@@ -209,7 +208,6 @@ function createAnswerMetrics(
   | 'countCacheLookups'
   | 'recordSourceRequest'
   | 'setSourceCircuit'
-  | 'readOpenCircuits'
   | 'recordApiRequest'
   | 'countIgnoredFields'
 > {
@@ -264,12 +262,6 @@ function createAnswerMetrics(
       sourceDuration.observe({ source, question }, seconds)
     },
     setSourceCircuit: (source, question, open) => circuit.set({ source, question }, open ? 1 : 0),
-    async readOpenCircuits() {
-      const { values } = await circuit.get()
-      return values.flatMap(({ value, labels: { source, question } }) =>
-        value === 1 ? [{ source: String(source), question: String(question) }] : [],
-      )
-    },
     recordApiRequest(endpoint, status, seconds) {
       api(endpoint, String(status))
       apiDuration(seconds, endpoint)

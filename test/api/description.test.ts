@@ -80,7 +80,7 @@ function everyEndpoint() {
       ),
       createEdgeDecisionsRoute(storage),
       createLiveRoute({
-        read: async () => ({ openCircuits: [], ungatedLegs: 0, steps: [] }),
+        read: async () => ({ ungatedLegs: 0, steps: [] }),
       }),
       createStreamRoute({
         search: { search: async () => ({ decisions: [], completeUntil: 0 }) },

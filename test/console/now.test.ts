@@ -1,5 +1,5 @@
 /** The decisions as they are recorded, the figures of the server, and the page that shows both. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { estimateQuantileMs } from '../../src/observability/live-figures.js'
 import { openConsoleClient } from '../support/console-client.js'
 import { openStreamReader, type StreamReader } from '../support/stream-reader.js'
@@ -155,7 +155,7 @@ describe('the figures of the server', () => {
   it('are for administrators of account main', async () => {
     const answer = await running.get('/v1/live', running.keys.main)
     expect(answer.status).toBe(200)
-    expect(await answer.json()).toMatchObject({ ungatedLegs: 0, openCircuits: [] })
+    expect(await answer.json()).toMatchObject({ ungatedLegs: 0 })
     expect((await running.get('/v1/live', running.keys.sandbox)).status).toBe(403)
     const { key } = await running.callgate.keys.create({
       ...{ accountId: 'main', role: 'Supervisor', label: 'supervisor' },
@@ -187,6 +187,22 @@ describe('the page', () => {
     expect((await client.get('/console/now?decision="><script>')).text).not.toContain('"><script>')
     expect((await client.get('/console/now/figures')).status).toBe(403)
     expect(JSON.parse((await main.get('/console/now/figures')).text)).toHaveProperty('steps')
+  })
+
+  it('says what is wrong, and what to do, as callgate doctor does', async () => {
+    const main = await openConsoleClient(running, running.keys.main)
+    expect((await main.get('/console/now')).text).toContain('Nothing: all')
+    const failing = vi
+      .spyOn(running.callgate.journal, 'findProblem')
+      .mockReturnValue('2 records could not be written: "><img src=x onerror=alert(1)>')
+    try {
+      const { text } = await main.get('/console/now')
+      expect(text).toMatch(/<th scope="row">records<\/th>.*check the disk of the data folder/)
+      expect(text).toContain('2 records could not be written: &quot;&gt;&lt;img')
+      expect(text).not.toContain('<img')
+    } finally {
+      failing.mockRestore()
+    }
   })
 
   it('has a stream that ends with the session', async () => {

@@ -21,10 +21,6 @@ const step = z.object({
 
 const body = z.object({
   ungatedLegs: z.int().describe('Legs without a valid permit since the server began'),
-  openCircuits: z
-    .array(z.object({ source: z.string(), question: z.string() }))
-    .readonly()
-    .describe('Providers that are not asked now, since they do not answer'),
   steps: z
     .array(step)
     .readonly()

@@ -14,6 +14,10 @@ const statusResponse = z.object({
         name: z.string(),
         ready: z.boolean(),
         detail: z.string().nullable().describe('What is missing, or what the answer depends on'),
+        fix: z
+          .string()
+          .nullable()
+          .describe('What to do about it, as `callgate doctor` says; null if nothing is wrong'),
         since: instant.describe('When this server first saw it so, at a request for its readiness'),
       }),
     )

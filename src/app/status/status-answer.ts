@@ -13,6 +13,7 @@ import { withTimeout } from '../../runtime/runtime.js'
 import { findEdgeAccount } from '../../storage/cluster/edge-origins.js'
 import type { Callgate } from '../callgate.js'
 import { describeSettings } from '../configuration.js'
+import { findProblem } from './check-problems.js'
 
 export interface StatusAnswerDeps {
   readonly callgate: Pick<
@@ -75,8 +76,10 @@ async function readReadiness(
   const running = check.check().catch((cause: unknown): Readiness => {
     return { ready: false, detail: `the check itself failed: ${getErrorMessage(cause)}` }
   })
-  const { ready, detail = null } = await withTimeout(running, maxCheckMs, late)
-  return { name: check.name, ready, detail, since: formatInstant(check.since ?? now) }
+  const result = await withTimeout(running, maxCheckMs, late)
+  const fix = findProblem({ ...result, name: check.name })?.fix ?? null
+  const since = formatInstant(check.since ?? now)
+  return { name: check.name, ready: result.ready, detail: result.detail ?? null, fix, since }
 }
 
 /** Describing them takes some milliseconds, and only a reload replaces them. */

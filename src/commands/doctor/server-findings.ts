@@ -1,8 +1,8 @@
 /** What only a running server can report, and whether what it connects to can be reached. */
+import { findProblem, fixes } from '../../app/status/check-problems.js'
 import { resolveAriServers } from '../../asterisk/ari/ari-servers.js'
 import type { Settings } from '../../config/settings.js'
 import { getErrorMessage } from '../../errors.js'
-import { isCircuitOpen } from '../serve/source-readiness.js'
 import type { HealthFinding } from './finding.js'
 
 /** Longest wait for the server, a provider or an Asterisk. */
@@ -43,25 +43,10 @@ function describeReadyz(url: string, { checks }: Partial<ReadyzBody>): readonly 
     const problem = `what answers at ${url} is not a callgate`
     return [{ level: 'now', subject: 'server', problem, fix: 'name its address with --url' }]
   }
-  return (checks as ReadyzBody['checks'])
-    .filter(({ name, ready, detail = '' }) =>
-      name === 'source' ? isCircuitOpen(detail) : !ready && !ownChecks.has(name),
-    )
-    .map(({ name, detail = 'not ready' }) => ({
-      level: 'now',
-      subject: name,
-      problem: detail,
-      fix: fixes[name] ?? 'see the log of the server and docs/runbook.md',
-    }))
-}
-
-const fixes: Readonly<Record<string, string>> = {
-  asterisk: 'check its address, user and password, and its ari.conf (docs/asterisk.md)',
-  source: 'check the provider’s status and its key; callgate asks it again by itself',
-  database: 'check the disk; restore the database if its files are gone (docs/operations.md)',
-  records: 'check the disk of the data folder: df -h, dmesg',
-  witnesses:
-    'stop the server; restore a later copy, or callgate evidence new-origin (docs/witnesses.md)',
+  return (checks as ReadyzBody['checks']).flatMap((check): readonly HealthFinding[] => {
+    const found = ownChecks.has(check.name) ? undefined : findProblem(check)
+    return found ? [{ level: 'now', subject: check.name, ...found }] : []
+  })
 }
 
 async function findUnreachable(settings: Settings): Promise<readonly HealthFinding[]> {

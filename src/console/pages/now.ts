@@ -46,36 +46,30 @@ async function renderServer({ api, caller }: PageRequest): Promise<Html> {
 ${renderFigures(live.steps)}`
 }
 
-function renderChecks(
-  checks: StatusBody['readiness'],
-  { openCircuits, ungatedLegs }: LiveBody,
-): Html {
-  const wrong = checks.filter(({ ready }) => !ready)
-  const toRow = ({ name, ready, detail, since }: StatusBody['readiness'][number]) => [
-    name,
-    ready ? 'ready' : html`<b class="problem">not ready</b>`,
-    detail ?? '',
-    renderInstant(since),
-  ]
-  const head = ['Check', 'State', 'In words', 'Since']
+/** The words are those of `callgate doctor`. */
+function renderChecks(checks: StatusBody['readiness'], { ungatedLegs }: LiveBody): Html {
+  const wrong = checks.filter(({ fix }) => fix !== null)
   return html`<h2>What is wrong</h2>
 ${
   wrong.length === 0
-    ? html`<p>Nothing: all ${checks.length} checks of this server are ready.</p>`
-    : renderTable('Checks that are not ready', head, wrong.map(toRow))
+    ? html`<p>Nothing: all ${checks.length} checks of this server pass.</p>`
+    : renderTable(
+        'What blocks calls now, or a part of them',
+        ['About', 'Problem', 'What to do', 'Since'],
+        wrong.map(({ name, detail, fix, since }) => [
+          name,
+          detail ?? 'not ready',
+          fix,
+          renderInstant(since),
+        ]),
+      )
 }
-${openCircuits.map(
-  ({ source, question }) =>
-    html`<p class="problem">Provider ${source} does not answer ${question}, so it is not asked for a while.</p>`,
-)}
 ${
   ungatedLegs > 0
     ? html`<p class="problem">Legs without a valid permit since the server began: ${ungatedLegs}.</p>`
     : nothing
 }
-<details><summary>All checks</summary>
-${renderTable('All checks of this server', head, checks.map(toRow))}
-</details>`
+<p class="note">All checks are on page <a href="/console/status">Status</a>; <code>callgate doctor</code> finds also what will be wrong soon.</p>`
 }
 
 const stepsPerMinute = 60 / liveStepSeconds

@@ -1,0 +1,34 @@
+/** What is wrong with a running server, as its checks say, and what to do about it: the words of `callgate doctor`. */
+import type { Readiness } from '../../http/health.js'
+
+/** In the detail of the check `source`, between a provider and what it does not answer. */
+export const openCircuitText = ' is not asked for '
+
+/** By the names of checks. */
+export const fixes: Readonly<Record<string, string>> = {
+  asterisk: 'check its address, user and password, and its ari.conf (docs/asterisk.md)',
+  source: 'check the provider’s status and its key; callgate asks it again by itself',
+  database: 'check the disk; restore the database if its files are gone (docs/operations.md)',
+  records: 'check the disk of the data folder: df -h, dmesg',
+  witnesses:
+    'stop the server; restore a later copy, or callgate evidence new-origin (docs/witnesses.md)',
+  clock: 'check the time with timedatectl',
+  calls: 'run callgate doctor, which has the command for each account',
+}
+
+/** `undefined` if nothing is wrong. */
+export function findProblem({
+  name,
+  ready,
+  detail,
+}: Readiness & { readonly name: string }):
+  | { readonly problem: string; readonly fix: string }
+  | undefined {
+  // The check of the providers is always ready, since their outage is no fault of this server.
+  const isWrong = name === 'source' ? detail?.includes(openCircuitText) : !ready
+  if (!isWrong) return undefined
+  return {
+    problem: detail || 'not ready',
+    fix: fixes[name] ?? 'see the log of the server and docs/runbook.md',
+  }
+}
