@@ -101,7 +101,7 @@ export function renderDecisions(caption: string, decisions: readonly DecisionRec
       html`<a href="/console/decisions/${id}">${renderInstant(decidedAt)}</a>`,
       renderVerdict(decision),
       html`<span class="number">${formatNumber(number)}</span>`,
-      html`<b>${reason}</b><br>${message}`,
+      html`<span class="reason"><b>${reason}</b><br>${message}</span>`,
       kindNames[callKind] ?? callKind,
       projectId,
     ],

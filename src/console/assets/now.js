@@ -2,6 +2,8 @@
 const maxRows = 200
 const speakEveryMs = 5_000
 const figuresEveryMs = 5_000
+/** As many as the server keeps. */
+const shownSeconds = 15 * 60
 const retryMs = 10_000
 const maxRetries = 6
 
@@ -114,8 +116,11 @@ function toRow(decision, kinds) {
   const number = document.createElement('span')
   number.className = 'number'
   number.textContent = decision.number.replace(/^(\d{3})(\d{3})(\d{4})$/, '($1) $2-$3')
-  const reason = document.createElement('b')
-  reason.textContent = decision.reason
+  const code = document.createElement('b')
+  code.textContent = decision.reason
+  const reason = document.createElement('span')
+  reason.className = 'reason'
+  reason.append(code, document.createElement('br'), decision.message)
   const when = document.createElement('th')
   when.scope = 'row'
   when.append(link)
@@ -123,7 +128,7 @@ function toRow(decision, kinds) {
   const cells = [
     [verdict],
     [number],
-    [reason, document.createElement('br'), decision.message],
+    [reason],
     [kinds[decision.callKind] ?? decision.callKind],
     [decision.projectId ?? ''],
   ].map((content) => {
@@ -181,7 +186,10 @@ function drawCharts() {
         height,
         legend: { show: false },
         cursor: { show: false },
-        scales: { y: { range: range ?? ((_plot, _low, high) => [0, Math.max(1, high * 1.1)]) } },
+        scales: {
+          x: { range: (_plot, _first, last) => [(last ?? 0) - shownSeconds, last ?? 0] },
+          y: { range: range ?? ((_plot, _low, high) => [0, Math.max(1, high * 1.1)]) },
+        },
         axes: [
           { ...axis, values: (_plot, times) => times.map(toTime) },
           { ...axis, size: 48 },

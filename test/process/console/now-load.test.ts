@@ -59,7 +59,8 @@ async function decide(): Promise<readonly [reason: string, ms: number]> {
 function summarize(decided: readonly (readonly [reason: string, ms: number])[]) {
   const times = decided.map(([, ms]) => ms).sort((one, other) => one - other)
   const at = (share: number) => Math.round(times[Math.floor(share * (times.length - 1))] ?? 0)
-  return { p50: at(0.5), p99: at(0.99), longest: at(1) }
+  const late = decided.filter(([reason]) => reason === 'overloaded').length
+  return { p50: at(0.5), p99: at(0.99), longest: at(1), late }
 }
 
 /** Of the server after a collection: its heap, and all of its memory. */
