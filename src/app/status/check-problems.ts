@@ -1,8 +1,6 @@
 /** What is wrong with a running server, as its checks say, and what to do about it: the words of `callgate doctor`. */
+import { isCircuitOpen } from '../../commands/serve/source-readiness.js'
 import type { Readiness } from '../../http/health.js'
-
-/** In the detail of the check `source`, between a provider and what it does not answer. */
-export const openCircuitText = ' is not asked for '
 
 /** By the names of checks. */
 export const fixes: Readonly<Record<string, string>> = {
@@ -25,7 +23,7 @@ export function findProblem({
   | { readonly problem: string; readonly fix: string }
   | undefined {
   // The check of the providers is always ready, since their outage is no fault of this server.
-  const isWrong = name === 'source' ? detail?.includes(openCircuitText) : !ready
+  const isWrong = name === 'source' ? isCircuitOpen(detail ?? '') : !ready
   if (!isWrong) return undefined
   return {
     problem: detail || 'not ready',

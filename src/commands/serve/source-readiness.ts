@@ -1,6 +1,5 @@
 /** Reports on the remote source for operators: warnings at the start, and a check in `/readyz`. */
 import type { Callgate } from '../../app/callgate.js'
-import { openCircuitText } from '../../app/status/check-problems.js'
 import type { Settings } from '../../config/settings.js'
 import type { ReadinessCheck } from '../../http/health.js'
 
@@ -40,6 +39,13 @@ function describeCircuits(
   if (open.length === 0) return `${name} is in use`
   const why = open.map(({ question, detail }) => `${question} (${detail ?? 'failing'})`)
   return `${name}${openCircuitText}${why.join(', ')}`
+}
+
+const openCircuitText = ' is not asked for '
+
+/** Whether the detail of the check `source` in `/readyz` names an open circuit. */
+export function isCircuitOpen(detail: string): boolean {
+  return detail.includes(openCircuitText)
 }
 
 /** One warning per address to which a key would be sent unencrypted. */
