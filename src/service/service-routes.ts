@@ -231,12 +231,12 @@ function listAccountRoutes(subjects: AccountServices): Route[] {
     createRoute(listCallerIdsEndpoint, async (caller, { ended }) => {
       return { callerIds: (await callerIds.list(caller, { ended })).map(toCallerIdBody) }
     }),
-    createRoute(addCallerIdsEndpoint, async (caller, { callerIds: inputs }) => {
-      await callerIds.add(caller, inputs, nameCaller(caller))
+    createRoute(addCallerIdsEndpoint, async (caller, { callerIds: inputs, reason }) => {
+      await callerIds.add(caller, inputs, { by: nameCaller(caller), reason })
       return { added: inputs.length }
     }),
-    createRoute(endCallerIdEndpoint, async (caller, number) => {
-      await callerIds.end(caller, number, nameCaller(caller))
+    createRoute(endCallerIdEndpoint, async (caller, { reason, ...number }) => {
+      await callerIds.end(caller, number, { by: nameCaller(caller), reason })
       return { ended: true } as const
     }),
     createRoute(legalEntitiesGet, (caller) => legalEntities.list(caller)),

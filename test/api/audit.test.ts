@@ -209,6 +209,7 @@ const requests: readonly (Asked & {
   readonly action: string
   readonly subject?: string | RegExp
   readonly after?: object
+  readonly reason?: string
 })[] = [
   {
     path: `${rpc}/pdnc`,
@@ -264,14 +265,16 @@ const requests: readonly (Asked & {
   },
   {
     path: '/v1/caller-ids',
-    json: { callerIds: [{ number: own, owner: 'Acme', proof: 'invoice' }] },
+    json: { callerIds: [{ number: own, owner: 'Acme', proof: 'invoice' }], reason: 'new office' },
     action: 'caller-id.added',
+    reason: 'new office',
     subject: `caller-id ${own}`,
   },
   {
     path: '/v1/caller-ids/end',
-    json: { number: own },
+    json: { number: own, reason: 'office closed' },
     action: 'caller-id.ended',
+    reason: 'office closed',
     subject: `caller-id ${own}`,
   },
   {
@@ -367,7 +370,7 @@ const requests: readonly (Asked & {
 ]
 
 describe('over the API', () => {
-  for (const { action, subject = `number ${number}`, after, ...asked } of requests) {
+  for (const { action, subject = `number ${number}`, after, reason, ...asked } of requests) {
     it(`${asked.method ?? ''} ${asked.path.replace(/\?.*/, '')} has one row: ${action}`, async () => {
       const before = await readLatestSeq()
       const made = (await running.callgate.keys.list('main')).find(({ label }) => label === 'made')
@@ -382,6 +385,7 @@ describe('over the API', () => {
       const found = `${row?.subject_kind} ${row?.subject}`
       if (typeof subject === 'string') expect(found).toBe(subject)
       else expect(found).toMatch(subject)
+      if (reason !== undefined) expect(row?.reason).toBe(reason)
       if (after) expect(JSON.parse(row?.after ?? '{}')).toMatchObject(after)
       expect(JSON.stringify(row)).not.toMatch(/secret|123456789|jane|please stop/)
     })

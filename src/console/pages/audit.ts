@@ -3,7 +3,7 @@ import { type AuditRecordBody, auditEndpoint } from '../../api/accounts/audit.js
 import { formatInstant } from '../../domain/time/dates.js'
 import { AppError } from '../../errors.js'
 import { renderInstant, renderTable } from '../format.js'
-import { Form, type FormValues } from '../forms.js'
+import { Form, type FormValues, toInstantText } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
 import { renderFormToken } from '../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
@@ -32,12 +32,8 @@ ${cursor ? html`<a href="${path}?cursor=${encodeURIComponent(cursor)}" rel="next
   }
 }
 
-/** The form has local fields of a browser, which have no zone. */
 function toQuery(filter: FormValues): FormValues {
-  const entries = Object.entries(filter).map(([name, text]): [string, string] => [
-    name,
-    /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text) ? `${text}:00Z` : text,
-  ])
+  const entries = Object.entries(filter).map(([name, text]) => [name, toInstantText(text)])
   return Object.fromEntries(entries)
 }
 
