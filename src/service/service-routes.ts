@@ -21,6 +21,7 @@ import { rpcProject, rpcProjectGet } from '../api/accounts/rpc-project.js'
 import { legalCallTimes } from '../api/calling-hours/legal-call-times.js'
 import { createTimeLegalEndpoint } from '../api/calling-hours/time-legal.js'
 import { timeZoneInfo } from '../api/calling-hours/time-zone-info.js'
+import { maxCsvRows } from '../api/csv.js'
 import {
   type ApprovalBody,
   decideApprovalEndpoint,
@@ -181,7 +182,11 @@ export function createCallRoutes(
     }),
     createRoute(litigatorGet, checked),
     createRoute(litigatorPost, checked),
-    createRoute(auditEndpoint, async (caller, question) => {
+    createRoute(auditEndpoint, async (caller, { output, ...question }) => {
+      if (output === 'csv') {
+        const { pages, getNextCursor } = await audit.export(caller, question, maxCsvRows)
+        return { pages: toAuditBodies(pages), getNextCursor }
+      }
       const { records, cursor } = await audit.list(caller, question)
       return { records: records.map(toAuditBody), cursor }
     }),
@@ -303,6 +308,10 @@ function toApprovalBody(approval: Approval): ApprovalBody {
     expiresAt: formatInstant(expiresAt),
     decidedAt: decidedAt === undefined ? undefined : formatInstant(decidedAt),
   }
+}
+
+async function* toAuditBodies(pages: AsyncIterable<readonly AuditRecord[]>) {
+  for await (const records of pages) yield records.map(toAuditBody)
 }
 
 function toAuditBody({ accountId, at, ...record }: AuditRecord): AuditRecordBody {

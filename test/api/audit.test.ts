@@ -362,6 +362,11 @@ const requests: readonly (Asked & {
     after: { numbers: 1 },
   },
   {
+    path: '/v1/audit?action=opt-out.added&output=csv',
+    action: 'audit.read',
+    subject: 'audit ',
+  },
+  {
     path: '/v1/audit?action=opt-out.added',
     action: 'audit.read',
     subject: 'audit ',

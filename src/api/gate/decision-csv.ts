@@ -1,7 +1,8 @@
-/** Decisions as CSV (RFC 4180), for spreadsheets. */
+/** The columns of decisions as CSV. */
+import type { CsvColumns } from '../csv.js'
 import type { DecisionRecordBody } from './decision-body.js'
 
-const columns = {
+export const decisionColumns = {
   id: ({ id }) => id,
   decidedAt: ({ decidedAt }) => decidedAt,
   decision: ({ decision }) => decision,
@@ -22,17 +23,4 @@ const columns = {
   dialledAt: ({ outcome }) => outcome?.dialledAt,
   answeredAt: ({ outcome }) => outcome?.answeredAt,
   endedAt: ({ outcome }) => outcome?.endedAt,
-} satisfies Readonly<Record<string, (record: DecisionRecordBody) => string | undefined>>
-
-export const csvHeader = `${Object.keys(columns).join()}\r\n`
-
-export function toCsvLine(record: DecisionRecordBody): string {
-  const cells = Object.values(columns).map((read) => toCell(read(record) ?? ''))
-  return `${cells.join()}\r\n`
-}
-
-/** A spreadsheet would evaluate a cell that begins like a formula; an apostrophe makes it text. */
-function toCell(text: string): string {
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
-}
+} satisfies CsvColumns<DecisionRecordBody>
