@@ -290,6 +290,7 @@ function toKeyBody(key: AccountKey): KeyBody {
     ...calls,
     createdAt: formatInstant(key.createdAt),
     revokedAt: toText(key.revokedAt),
+    lastUsedAt: toText(key.lastUsedAt),
     pause: pause && toPauseBody(pause),
     notBefore: toText(key.notBefore),
     expires: toText(key.expiresAt),

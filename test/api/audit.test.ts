@@ -104,6 +104,7 @@ const ofTables: Readonly<Record<string, string>> = {
     'audited: account.created account.changed webhook-secret.created webhook-secret.rotated',
   api_keys: 'audited: key.created key.changed key.revoked',
   key_versions: 'audited: key.changed',
+  key_uses: 'not: that a key was used, not what for',
   pauses: 'audited: pause.ordered pause.ended',
   attempts: 'not: calls, whose decisions are in the journal',
   answered_calls: 'not: what became of calls, which is in the journal',

@@ -7,7 +7,7 @@ import {
   reasonTexts,
 } from '../../domain/decision.js'
 import { formatInstant } from '../../domain/time/dates.js'
-import { type CsvExport, csvReplyHeaders, maxCsvRows, streamCsv } from '../csv.js'
+import { type CsvColumns, type CsvExport, csvReplyHeaders, maxCsvRows, streamCsv } from '../csv.js'
 import { defineEndpoint, type Reply } from '../endpoint.js'
 import { fields, instant, optionalEnum, optionalId, optionalText } from '../fields.js'
 import {
@@ -15,7 +15,6 @@ import {
   decisionRecordSchema,
   instant as instantText,
 } from './decision-body.js'
-import { decisionColumns } from './decision-csv.js'
 
 const maxLimit = 200
 const defaultLimit = 50
@@ -94,6 +93,30 @@ const page = z.object({
 })
 
 export type DecisionSearchBody = z.output<typeof page>
+
+/** Of one record as CSV. */
+export const decisionColumns = {
+  id: ({ id }) => id,
+  decidedAt: ({ decidedAt }) => decidedAt,
+  decision: ({ decision }) => decision,
+  reason: ({ reason }) => reason,
+  message: ({ message }) => message,
+  number: ({ number }) => number,
+  dialed: ({ dialed }) => dialed,
+  callKind: ({ callKind }) => callKind,
+  purpose: ({ purpose }) => purpose,
+  projectId: ({ projectId }) => projectId,
+  campaignId: ({ campaignId }) => campaignId,
+  callerId: ({ callerId }) => callerId,
+  reference: ({ reference }) => reference,
+  keyId: ({ keyId }) => keyId,
+  via: ({ via }) => via,
+  erased: ({ erased }) => (erased ? 'true' : undefined),
+  outcome: ({ outcome }) => outcome?.state,
+  dialledAt: ({ outcome }) => outcome?.dialledAt,
+  answeredAt: ({ outcome }) => outcome?.answeredAt,
+  endedAt: ({ outcome }) => outcome?.endedAt,
+} satisfies CsvColumns<DecisionRecordBody>
 
 export type DecisionExport = CsvExport<DecisionRecordBody>
 
