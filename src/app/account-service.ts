@@ -30,6 +30,7 @@ export function createAccountServices(
     storage,
     runtime,
     keys,
+    keyUses,
     pauses,
     projects,
     approvals,
@@ -40,7 +41,15 @@ export function createAccountServices(
   const { timers, randomBytes } = runtime
   const { tokensPerKey: maxPerKey } = settings.limits
   return {
-    tokens: new AccessTokens({ storage, clock, timers, randomBytes, keys, maxPerKey }),
+    tokens: new AccessTokens({
+      storage,
+      clock,
+      timers,
+      randomBytes,
+      keys,
+      maxPerKey,
+      uses: keyUses,
+    }),
     access: new AccessCheck(projects, viewOf),
     projects: projects.records,
     projectRpc: projects.rpc,

@@ -16,6 +16,7 @@ import { Approvals } from '../service/accounts/approvals.js'
 import { Attempts } from '../service/accounts/attempts.js'
 import { CallerIds } from '../service/accounts/caller-ids.js'
 import { PauseStore } from '../service/accounts/pauses.js'
+import { KeyUses } from '../service/keys/key-uses.js'
 import { Projects } from '../service/projects/projects.js'
 import { GuardedSender } from '../service/webhooks/http-sender/guarded-sender.js'
 import type { WebhookObserver } from '../service/webhooks/webhook-deliveries.js'
@@ -44,6 +45,7 @@ export interface AppContext {
   readonly abandonment: Abandonment
   /** Counts the calls that keys were given. */
   readonly attempts: Attempts
+  readonly keyUses: KeyUses
   readonly approvals: Approvals
   readonly projects: Projects
   /** Stores webhook events; sends them once a server has started it. */
@@ -90,6 +92,7 @@ export async function openAppContext(
     await accounts.ensure({ id: sandboxAccountId, kind: 'sandbox', name: 'Sandbox' })
     const expiryClock = changeHead.createExpiryClock(timers)
     const { randomBytes } = runtime
+    const keyUses = new KeyUses(storage, clock)
     const keys = new ApiKeys({
       db,
       reads,
@@ -98,6 +101,7 @@ export async function openAppContext(
       clock: expiryClock,
       timers,
       randomBytes,
+      uses: keyUses,
     })
     const pauses = new PauseStore({ storage, clock, timers })
     const callerIds = new CallerIds({ storage, clock, timers })
@@ -120,6 +124,9 @@ export async function openAppContext(
           err,
         })
       })
+      await keyUses.store().catch((err: unknown) => {
+        runtime.log.warn('when keys were last used could not be written at shutdown', { err })
+      })
       await edge?.close()
       await storage.close()
     }
@@ -132,6 +139,7 @@ export async function openAppContext(
       expiryClock,
       accounts,
       keys,
+      keyUses,
       pauses,
       callerIds,
       abandonment,

@@ -5,7 +5,7 @@
 
 import type { Country } from '../domain/place.js'
 import type { Clock } from '../domain/time/clock.js'
-import { msPerDay, msPerHour } from '../domain/time/dates.js'
+import { msPerDay, msPerHour, msPerMinute } from '../domain/time/dates.js'
 import type { Metrics } from '../observability/metrics.js'
 import { deleteOldPermits } from '../permits/permit-rows.js'
 import { deleteOldRequests } from '../service/accounts/repeated-requests.js'
@@ -77,6 +77,14 @@ export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps):
     const hasMoreAudit = await deleteOldAudit(storage, auditBefore)
     return (await deleteOldPermits(storage.db, now)) || hasMoreLimits || hasMoreAudit
   })
+  const keyUses = new BackgroundTask({
+    run: async () => {
+      await context.keyUses.store()
+      return msPerMinute
+    },
+    timers: runtime.timers,
+    onError: (err) => runtime.log.error('when keys were used could not be stored', { err }),
+  })
   const limits = recurring('deleting expired limits and permits', async () =>
     // By the clock of the access tokens, so that what they have used is not forgotten while they are valid.
     (await cleanup.run(expiryClock.now())) ? 0 : msPerHour,
@@ -88,15 +96,16 @@ export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps):
       ['label checks', labels],
       ['expiry of registrations', expiry],
       ['cleanup', limits],
+      ['uses of keys', keyUses],
     ]),
     start() {
-      for (const job of [webhooks, scans, labels, expiry, limits]) job.start()
+      for (const job of [webhooks, scans, labels, expiry, limits, keyUses]) job.start()
     },
     wakeScans: () => scans.wake(),
     wakeLabelChecks: () => labels.wake(),
     async close() {
       worker.stop()
-      const closing = [scans, labels, expiry, limits].map((job) => job.close())
+      const closing = [scans, labels, expiry, limits, keyUses].map((job) => job.close())
       await Promise.all([...closing, worker.waitUntilIdle()])
       await webhooks.close()
     },

@@ -87,6 +87,11 @@ export function toDigits(text: string): string {
   return text.replace(/[\s().\-+]/g, '').replace(/^1(?=\d{10}$)/, '')
 }
 
+/** An instant of a local field of a browser, which has no zone; anything else as it is. */
+export function toInstantText(text: string): string {
+  return /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text) ? `${text}:00Z` : text
+}
+
 /** What was refused, at the top of a page, with a link to each field of the form. */
 export function renderRefusal(refusal: AppError | undefined): Html {
   if (!refusal) return nothing

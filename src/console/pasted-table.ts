@@ -28,7 +28,11 @@ interface ParsedRow {
 /** Rows without blank ones. Rejects with `invalid-request` naming `field` for a misplaced quote, or more rows than `maxRows`. */
 export async function parsePastedTable(
   text: string,
-  { field, maxRows }: { readonly field: string; readonly maxRows: number },
+  {
+    field,
+    maxRows,
+    command = 'callgate import',
+  }: { readonly field: string; readonly maxRows: number; readonly command?: string },
 ): Promise<readonly PastedRow[]> {
   const refuse = (rule: string) => invalidRequest([{ field, rule }])
   const parser = parse({
@@ -44,7 +48,7 @@ export async function parsePastedTable(
       found.push({ line: info.lines - breaks, cells: record })
       if (found.length <= maxRows) continue
       const most = maxRows.toLocaleString('en')
-      throw refuse(`must have at most ${most} rows; the command callgate import takes more`)
+      throw refuse(`must have at most ${most} rows; the command ${command} takes more`)
     }
   } catch (cause) {
     if (cause instanceof CsvError) throw refuse(`is not CSV: ${cause.message}`)

@@ -21,6 +21,7 @@ import { rpcProject, rpcProjectGet } from '../api/accounts/rpc-project.js'
 import { legalCallTimes } from '../api/calling-hours/legal-call-times.js'
 import { createTimeLegalEndpoint } from '../api/calling-hours/time-legal.js'
 import { timeZoneInfo } from '../api/calling-hours/time-zone-info.js'
+import { maxCsvRows } from '../api/csv.js'
 import {
   type ApprovalBody,
   decideApprovalEndpoint,
@@ -181,7 +182,11 @@ export function createCallRoutes(
     }),
     createRoute(litigatorGet, checked),
     createRoute(litigatorPost, checked),
-    createRoute(auditEndpoint, async (caller, question) => {
+    createRoute(auditEndpoint, async (caller, { output, ...question }) => {
+      if (output === 'csv') {
+        const { pages, getNextCursor } = await audit.export(caller, question, maxCsvRows)
+        return { pages: toAuditBodies(pages), getNextCursor }
+      }
       const { records, cursor } = await audit.list(caller, question)
       return { records: records.map(toAuditBody), cursor }
     }),
@@ -231,12 +236,12 @@ function listAccountRoutes(subjects: AccountServices): Route[] {
     createRoute(listCallerIdsEndpoint, async (caller, { ended }) => {
       return { callerIds: (await callerIds.list(caller, { ended })).map(toCallerIdBody) }
     }),
-    createRoute(addCallerIdsEndpoint, async (caller, { callerIds: inputs }) => {
-      await callerIds.add(caller, inputs, nameCaller(caller))
+    createRoute(addCallerIdsEndpoint, async (caller, { callerIds: inputs, reason }) => {
+      await callerIds.add(caller, inputs, { by: nameCaller(caller), reason })
       return { added: inputs.length }
     }),
-    createRoute(endCallerIdEndpoint, async (caller, number) => {
-      await callerIds.end(caller, number, nameCaller(caller))
+    createRoute(endCallerIdEndpoint, async (caller, { reason, ...number }) => {
+      await callerIds.end(caller, number, { by: nameCaller(caller), reason })
       return { ended: true } as const
     }),
     createRoute(legalEntitiesGet, (caller) => legalEntities.list(caller)),
@@ -285,6 +290,7 @@ function toKeyBody(key: AccountKey): KeyBody {
     ...calls,
     createdAt: formatInstant(key.createdAt),
     revokedAt: toText(key.revokedAt),
+    lastUsedAt: toText(key.lastUsedAt),
     pause: pause && toPauseBody(pause),
     notBefore: toText(key.notBefore),
     expires: toText(key.expiresAt),
@@ -303,6 +309,10 @@ function toApprovalBody(approval: Approval): ApprovalBody {
     expiresAt: formatInstant(expiresAt),
     decidedAt: decidedAt === undefined ? undefined : formatInstant(decidedAt),
   }
+}
+
+async function* toAuditBodies(pages: AsyncIterable<readonly AuditRecord[]>) {
+  for await (const records of pages) yield records.map(toAuditBody)
 }
 
 function toAuditBody({ accountId, at, ...record }: AuditRecord): AuditRecordBody {

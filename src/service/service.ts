@@ -36,7 +36,7 @@ export interface CallServices {
   readonly ebrRecordList: Pick<EbrRecordList, 'confirmIdentity' | 'list' | 'remove'>
   readonly consentHistories: Pick<ConsentHistories, 'add' | 'read' | 'judge'>
   readonly litigators: Pick<LitigatorCheck, 'check'>
-  readonly audit: Pick<AuditTrail, 'list'>
+  readonly audit: Pick<AuditTrail, 'list' | 'export'>
   readonly recordRead: RecordRead
 }
 

@@ -421,6 +421,13 @@ export interface ErasedJournalRow {
   kept: number | null
 }
 
+/** When a key was last used; see `service/keys/key-uses.ts`. */
+export interface KeyUseRow {
+  key_id: string
+  /** To a minute. */
+  used_at: number
+}
+
 /** Somebody who is signed in to the console; see `service/people/sessions.ts`. */
 export interface ConsoleSessionRow {
   /** SHA-256 of its secret, in hex. */

@@ -16,6 +16,7 @@ import type {
   DoNotOriginateRow,
   ErasedJournalRow,
   FlagRemovalRow,
+  KeyUseRow,
   LabelObservationRow,
   LegalEntityRow,
   ListRightRow,
@@ -37,6 +38,7 @@ export interface Tables {
   accounts: AccountRow
   api_keys: ApiKeyRow
   key_versions: KeyVersionRow
+  key_uses: KeyUseRow
   pauses: PauseRow
   attempts: AttemptRow
   answered_calls: AnsweredCallRow

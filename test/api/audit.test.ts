@@ -106,6 +106,7 @@ const ofTables: Readonly<Record<string, string>> = {
     'audited: account.created account.changed webhook-secret.created webhook-secret.rotated',
   api_keys: 'audited: key.created key.changed key.revoked',
   key_versions: 'audited: key.changed',
+  key_uses: 'not: that a key was used, not what for',
   pauses: 'audited: pause.ordered pause.ended',
   attempts: 'not: calls, whose decisions are in the journal',
   answered_calls: 'not: what became of calls, which is in the journal',
@@ -211,6 +212,7 @@ const requests: readonly (Asked & {
   readonly action: string
   readonly subject?: string | RegExp
   readonly after?: object
+  readonly reason?: string
 })[] = [
   {
     path: `${rpc}/pdnc`,
@@ -271,14 +273,16 @@ const requests: readonly (Asked & {
   },
   {
     path: '/v1/caller-ids',
-    json: { callerIds: [{ number: own, owner: 'Acme', proof: 'invoice' }] },
+    json: { callerIds: [{ number: own, owner: 'Acme', proof: 'invoice' }], reason: 'new office' },
     action: 'caller-id.added',
+    reason: 'new office',
     subject: `caller-id ${own}`,
   },
   {
     path: '/v1/caller-ids/end',
-    json: { number: own },
+    json: { number: own, reason: 'office closed' },
     action: 'caller-id.ended',
+    reason: 'office closed',
     subject: `caller-id ${own}`,
   },
   {
@@ -366,6 +370,11 @@ const requests: readonly (Asked & {
     after: { numbers: 1 },
   },
   {
+    path: '/v1/audit?action=opt-out.added&output=csv',
+    action: 'audit.read',
+    subject: 'audit ',
+  },
+  {
     path: '/v1/audit?action=opt-out.added',
     action: 'audit.read',
     subject: 'audit ',
@@ -374,7 +383,7 @@ const requests: readonly (Asked & {
 ]
 
 describe('over the API', () => {
-  for (const { action, subject = `number ${number}`, after, ...asked } of requests) {
+  for (const { action, subject = `number ${number}`, after, reason, ...asked } of requests) {
     it(`${asked.method ?? ''} ${asked.path.replace(/\?.*/, '')} has one row: ${action}`, async () => {
       const before = await readLatestSeq()
       const made = (await running.callgate.keys.list('main')).find(({ label }) => label === 'made')
@@ -389,6 +398,7 @@ describe('over the API', () => {
       const found = `${row?.subject_kind} ${row?.subject}`
       if (typeof subject === 'string') expect(found).toBe(subject)
       else expect(found).toMatch(subject)
+      if (reason !== undefined) expect(row?.reason).toBe(reason)
       if (after) expect(JSON.parse(row?.after ?? '{}')).toMatchObject(after)
       expect(JSON.stringify(row)).not.toMatch(/secret|123456789|jane|please stop/)
     })

@@ -77,6 +77,14 @@ describe('making a key', () => {
     expect(JSON.stringify(await list())).not.toContain(body.key)
   })
 
+  it('says when it was last used, once it was', async () => {
+    const { id } = await make()
+    expect((await list(`?id=${id}`))[0]).not.toHaveProperty('lastUsedAt')
+    const use = { key_id: id, used_at: Date.parse('2026-11-23T16:59:00Z') }
+    await running.callgate.storage.db.insertInto('key_uses').values(use).execute()
+    expect((await list(`?id=${id}`))[0]).toMatchObject({ lastUsedAt: '2026-11-23T16:59:00Z' })
+  })
+
   it('has a row that says which key asked, and why, and never the value', async () => {
     const admin = await make()
     const { body } = await post('/v1/keys', { ...dialer, label: 'x', reason: 'why' }, admin.key)

@@ -32,7 +32,7 @@ async function listed(...args: string[]): Promise<string> {
 
 describe('callgate keys create', () => {
   it('makes a key that may do everything, as before, when nothing is said', async () => {
-    expect(await listed()).toMatch(/^key-\w+ main Administrator all any any 1 \S+ in force$/)
+    expect(await listed()).toMatch(/^key-\w+ main Administrator all any any 1 \S+ - in force$/)
   })
 
   it('takes an option that is given twice for both values', async () => {
@@ -64,7 +64,7 @@ describe('callgate keys create', () => {
       'dialer 1',
     )
     expect(line).toMatch(
-      /^key-\w+ main Agent decide,look-up SALES,main manual,ai 1 \S+ in force dialer 1$/,
+      /^key-\w+ main Agent decide,look-up SALES,main manual,ai 1 \S+ - in force dialer 1$/,
     )
   })
 

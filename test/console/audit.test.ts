@@ -105,6 +105,26 @@ it('has pages', async () => {
   expect(second.text).not.toContain('rel="next"')
 })
 
+it('gives the search as CSV, with all of its pages and no cell that is a formula', async () => {
+  for (let row = 0; row < 205; row += 1) await store({ action: 'thing.filed', subject: `f${row}-` })
+  const formula = '=HYPERLINK("https://example.com")'
+  const [before, after] = [{ a: 1 }, { b: '=2' }]
+  await store({ action: 'thing.filed', subject: formula, reason: '@one,\n"two"', before, after })
+  const { text, path } = await admin.post('/console/audit', { action: 'thing.filed' })
+  expect(text).toContain(`href="${path}?output=csv"`)
+  const file = await admin.get(`${path}?output=csv`)
+  expect(file.headers.get('content-disposition')).toBe('attachment; filename="audit.csv"')
+  expect(file.headers.get('content-type')).toBe('text/csv; charset=utf-8')
+  const [head, first, ...rest] = file.text.split('\r\n')
+  expect(head).toBe('seq,at,who,door,action,subjectKind,subjectId,before,after,reason')
+  expect(first).toMatch(/^\d+,2026-11-23T17:00:00Z,user:ann,command x,thing.filed,thing,/)
+  expect(first).toContain(`,"'=HYPERLINK(""https://example.com"")",`)
+  expect(first).toContain(`,"{""a"":1}","{""b"":""=2""}","'@one,\n""two"""`)
+  expect(rest).toHaveLength(206)
+  expect(rest[0]).toContain(',thing,f204-,,,')
+  expect(rest[204]).toContain(',thing,f0-,,,')
+})
+
 it('is for Administrators of all projects, and of the own account', async () => {
   const { keys } = running.callgate
   await store({ action: 'thing.hidden', subject: 'hidden' })
@@ -116,11 +136,15 @@ it('is for Administrators of all projects, and of the own account', async () => 
   ] as const) {
     const { key } = await keys.create({ accountId: 'main', label: '', ...limits })
     const client = await openConsoleClient(running, key)
+    expect((await client.get('/console/audit?output=csv')).status).toBe(403)
     const { status, text } = await client.get('/console/audit')
     expect(status, JSON.stringify(limits)).toBe(403)
     expect(text).not.toContain('thing.hidden')
   }
   const stranger = await openConsoleClient(running, running.keys.sandbox)
+  const file = await stranger.get('/console/audit?output=csv')
+  expect(file.text).toMatch(/^seq,at,who,/)
+  expect(file.text).not.toContain('thing.hidden')
   const { status, text } = await stranger.get('/console/audit')
   expect(status).toBe(200)
   expect(text).not.toContain('thing.hidden')

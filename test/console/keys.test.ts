@@ -41,6 +41,17 @@ const newest = async (action: string) =>
 
 const dialer = { role: 'Agent', rights: 'decide', kinds: 'ai' }
 
+it('shows when a key was last used', async () => {
+  const { id } = await make()
+  expect((await admin.get(`/console/keys/${id}`)).text).toContain('none known')
+  const use = { key_id: id, used_at: Date.parse('2026-11-20T16:59:00Z') }
+  await running.callgate.storage.db.insertInto('key_uses').values(use).execute()
+  for (const path of ['/console/keys', `/console/keys/${id}`]) {
+    const { text } = await admin.get(path)
+    expect(text).toContain('<time datetime="2026-11-20T16:59:00Z">')
+  }
+})
+
 describe('making a key', () => {
   it('shows it once, and no page or address has it later', async () => {
     const form = { ...dialer, label: 'ai-agent-1', regions: 'ny, nj', attemptsPerHour: '60' }

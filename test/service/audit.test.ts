@@ -135,6 +135,35 @@ describe('reading the audit table', () => {
     ])
   })
 
+  it('gives many rows page by page, as one read, and says where more begin', async () => {
+    await database.db.transaction().execute(async (transaction) => {
+      for (let number = 1; number <= 450; number += 1) await record(transaction, `${number}`)
+    })
+    const trail = openTrail()
+    const exportIds = async (question: AuditQuestion, maxRows: number) => {
+      const { pages, getNextCursor } = await trail.export(caller(), question, maxRows)
+      const lengths: number[] = []
+      const ids: string[] = []
+      for await (const records of pages) {
+        lengths.push(records.length)
+        ids.push(...records.map(({ subject: { id } }) => id))
+      }
+      return { ids, lengths, cursor: getNextCursor() }
+    }
+    const action = 'thing.done'
+    const all = await exportIds({ action }, 1_000)
+    expect(all.ids).toEqual(Array.from({ length: 450 }, (_, index) => `${450 - index}`))
+    expect([all.lengths, all.cursor]).toEqual([[200, 200, 50], undefined])
+    const some = await exportIds({ action }, 250)
+    expect([some.lengths, some.ids.at(-1)]).toEqual([[200, 50], '201'])
+    const rest = await exportIds({ action, cursor: some.cursor }, 200)
+    expect([rest.lengths, rest.ids[0], rest.cursor]).toEqual([[200], '200', undefined])
+    const { records } = await trail.list(caller(), { action: 'audit.read' })
+    expect(records).toHaveLength(3)
+    expect(records[0]?.after).toEqual({})
+    await expect(trail.export(caller(), { cursor: 'x' }, 1)).rejects.toThrow('cursor')
+  })
+
   it('finds rows by time, author and subject, also reads of a number', async () => {
     const { db, storage } = database
     const number = '2127365001'

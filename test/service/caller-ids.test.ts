@@ -31,7 +31,7 @@ const proof = { owner: 'Acme Inc.', proof: 'invoice 7 of Example Telecom' }
 
 function add(inputs: readonly Partial<CallerIdInput>[], by: Caller = caller()) {
   const all = inputs.map((input) => ({ number: own, ...proof, ...input }))
-  return callerIds.add(by, all, 'ann')
+  return callerIds.add(by, all, { by: 'ann' })
 }
 
 beforeEach(async () => {
@@ -145,12 +145,12 @@ describe('a number may be shown', () => {
     const elsewhere = new CallerIds({ storage: database.storage, clock, timers: clock })
     await add([{}])
     expect((await decide({ callerId: own })).decision).toBe('allow')
-    await elsewhere.end(caller(), { number: own }, 'bob')
+    await elsewhere.end(caller(), { number: own }, { by: 'bob' })
     clock.advance(1_001)
     const ended = await decide({ callerId: own })
     expect(ended).toMatchObject({ decision: 'block', reason: 'caller-id-expired' })
     expect(ended.findings.at(-1)?.detail).toContain('no own number')
-    await expect(callerIds.end(caller(), { number: own }, 'bob')).rejects.toMatchObject({
+    await expect(callerIds.end(caller(), { number: own }, { by: 'bob' })).rejects.toMatchObject({
       kind: 'not-found',
     })
     clock.advance(1)
@@ -308,7 +308,7 @@ describe('the register', () => {
     clock.advance(day)
     await add([{ proof: 'port order 9' }])
     clock.advance(day)
-    await callerIds.end(caller(), { number: `1-${own}` }, 'bob')
+    await callerIds.end(caller(), { number: `1-${own}` }, { by: 'bob' })
     expect(await callerIds.list(caller())).toEqual([])
     const first = Date.parse('2026-11-23T17:00:00Z')
     expect(await callerIds.list(caller(), { ended: true })).toMatchObject([
@@ -353,10 +353,12 @@ describe('the register', () => {
     expect(await callerIds.list(limited)).toMatchObject([{ number: nearby }])
     await expect(add([{}], limited)).rejects.toMatchObject({ kind: 'forbidden' })
     await expect(add([{ projectId: 'FALL' }], limited)).rejects.toMatchObject({ kind: 'forbidden' })
-    await expect(callerIds.end(limited, { number: own }, 'x')).rejects.toMatchObject({
+    await expect(callerIds.end(limited, { number: own }, { by: 'x' })).rejects.toMatchObject({
       kind: 'forbidden',
     })
-    await expect(callerIds.end(caller('other'), { number: own }, 'x')).rejects.toMatchObject({
+    await expect(
+      callerIds.end(caller('other'), { number: own }, { by: 'x' }),
+    ).rejects.toMatchObject({
       kind: 'not-found',
     })
     await add([{ projectId: 'SPRING' }], limited)

@@ -102,6 +102,7 @@ const kept: Readonly<Record<string, string>> = {
   edge_opt_outs: 'project list number',
   internal_dnc: 'list key_id number',
   internal_dnc_lists: 'list',
+  key_uses: 'key_id',
   key_versions: 'key_id limits changed_by',
   legal_entities:
     'legal_name ein street_address city state zip country_code primary_phone_number more',

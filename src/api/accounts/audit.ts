@@ -1,8 +1,9 @@
 /** The endpoint of the audit table: who changed what, and who read about whom. */
 import { z } from 'zod'
 import type { Instant } from '../../domain/time/clock.js'
-import { defineEndpoint } from '../endpoint.js'
-import { fields, instant, optionalText } from '../fields.js'
+import { type CsvColumns, type CsvExport, csvReplyHeaders, maxCsvRows, streamCsv } from '../csv.js'
+import { defineEndpoint, type Reply } from '../endpoint.js'
+import { fields, instant, optionalEnum, optionalText } from '../fields.js'
 import { instant as instantText } from '../gate/decision-body.js'
 
 interface AuditRequest {
@@ -12,6 +13,7 @@ interface AuditRequest {
   readonly who?: string | undefined
   readonly subject?: string | undefined
   readonly cursor?: string | undefined
+  readonly output: 'json' | 'csv'
 }
 
 const record = z
@@ -46,13 +48,37 @@ const request: z.ZodType<AuditRequest> = fields({
   who: optionalText(200).describe('Exactly this one'),
   subject: optionalText(200).describe('An id; ten digits also find who read about that number'),
   cursor: optionalText(40).describe('Of the page before'),
+  output: optionalEnum(['json', 'csv'], 'json'),
 })
 
-export const auditEndpoint = defineEndpoint({
+const page = z.object({
+  records: z.array(record).readonly(),
+  cursor: z.string().nullable().describe('For the next page; null if this is the last'),
+})
+
+const toJson = (value: unknown) => (value === null ? undefined : JSON.stringify(value))
+
+const columns = {
+  seq: ({ seq }) => String(seq),
+  at: ({ at }) => at,
+  who: ({ who }) => who,
+  door: ({ door }) => door,
+  action: ({ action }) => action,
+  subjectKind: ({ subject }) => subject.kind,
+  subjectId: ({ subject }) => subject.id,
+  before: ({ before }) => toJson(before),
+  after: ({ after }) => toJson(after),
+  reason: ({ reason }) => reason ?? undefined,
+} satisfies CsvColumns<AuditRecordBody>
+
+export const auditEndpoint = defineEndpoint<
+  AuditRequest,
+  z.output<typeof page> | CsvExport<AuditRecordBody>
+>({
   name: 'audit',
   summary:
     'Who changed what in the account and who read about whom, newest first, 200 on a page. The key needs role Administrator ' +
-    'and no limit to projects. Reading it adds a row.',
+    `and no limit to projects. Reading it adds a row. With output=csv, up to ${maxCsvRows.toLocaleString('en')} in one answer.`,
   spec: 'none; callgate only',
   method: 'GET',
   paths: ['/v1/audit'],
@@ -63,9 +89,10 @@ export const auditEndpoint = defineEndpoint({
   // Of all projects.
   scopes: 'none',
   request,
-  response: z.object({
-    records: z.array(record).readonly(),
-    cursor: z.string().nullable().describe('For the next page; null if this is the last'),
-  }),
+  response: page,
+  replyTypes: ['application/json', 'text/csv'],
+  replyHeaders: csvReplyHeaders,
   errors: 'problem',
+  encode: (answer) =>
+    'pages' in answer ? streamCsv(columns, answer) : ({ json: answer } satisfies Reply),
 })

@@ -112,6 +112,11 @@ const keySchema = z
       .describe('`unreadable`: this version cannot read its limits, so it is refused'),
     createdAt: instantText,
     revokedAt: instantText.optional(),
+    lastUsedAt: instantText
+      .optional()
+      .describe(
+        'Of its last request, also with a token of it, up to a minute late; absent if there is none',
+      ),
     pause: z.object(pauseShape).optional(),
     version: z.int().describe('Of its limits; grows by one with each change'),
     rights: z.array(z.enum(rights)).readonly(),

@@ -6,9 +6,10 @@ import { eachItem, fields, instant, optionalId, optionalText } from '../fields.j
 import { instant as instantText } from './decision-body.js'
 
 /** More are imported at the command line. */
-const maxCallerIds = 100
+export const maxCallerIds = 100
 const maxTextLength = 200
 
+const reason = optionalText(maxTextLength).describe('Why; kept in the audit')
 const text = z
   .string('must be text')
   .max(maxTextLength, `must not be longer than ${maxTextLength} characters`)
@@ -105,7 +106,7 @@ export const addCallerIdsEndpoint = defineEndpoint({
   // A number for all projects needs a key for all of them, besides.
   scopes: ({ callerIds }) => callerIds,
   maxBodyBytes: 131_072,
-  request: fields({ callerIds: eachItem(list, callerId) }),
+  request: fields({ callerIds: eachItem(list, callerId), reason }),
   response: z.object({ added: z.int() }),
 })
 
@@ -119,6 +120,6 @@ export const endCallerIdEndpoint = defineEndpoint({
   scopes: singleScope,
   maxBodyBytes: maxSmallBodyBytes,
   otherStatuses: { 404: 'The number is not in force for the project' },
-  request: fields({ number, projectId }),
+  request: fields({ number, projectId, reason }),
   response: z.object({ ended: z.literal(true) }),
 })

@@ -7,19 +7,18 @@ import {
   reasonTexts,
 } from '../../domain/decision.js'
 import { formatInstant } from '../../domain/time/dates.js'
-import { defineEndpoint, type Reply, type StreamedReply } from '../endpoint.js'
+import { type CsvColumns, type CsvExport, csvReplyHeaders, maxCsvRows, streamCsv } from '../csv.js'
+import { defineEndpoint, type Reply } from '../endpoint.js'
 import { fields, instant, optionalEnum, optionalId, optionalText } from '../fields.js'
 import {
   type DecisionRecordBody,
   decisionRecordSchema,
   instant as instantText,
 } from './decision-body.js'
-import { csvHeader, toCsvLine } from './decision-csv.js'
 
 const maxLimit = 200
 const defaultLimit = 50
 /** Of one answer as CSV. */
-export const maxCsvDecisions = 10_000
 
 export const vias = ['http', 'predial', 'asterisk', 'check'] as const
 
@@ -95,14 +94,31 @@ const page = z.object({
 
 export type DecisionSearchBody = z.output<typeof page>
 
-/** Pages of decisions, which are read while the ones before are sent. */
-export interface DecisionExport {
-  readonly pages: AsyncIterable<readonly DecisionRecordBody[]>
-  /** Where another one would begin, once all pages have been read; absent if these are all decisions. */
-  readonly getNextCursor: () => string | undefined
-}
+/** Of one record as CSV. */
+export const decisionColumns = {
+  id: ({ id }) => id,
+  decidedAt: ({ decidedAt }) => decidedAt,
+  decision: ({ decision }) => decision,
+  reason: ({ reason }) => reason,
+  message: ({ message }) => message,
+  number: ({ number }) => number,
+  dialed: ({ dialed }) => dialed,
+  callKind: ({ callKind }) => callKind,
+  purpose: ({ purpose }) => purpose,
+  projectId: ({ projectId }) => projectId,
+  campaignId: ({ campaignId }) => campaignId,
+  callerId: ({ callerId }) => callerId,
+  reference: ({ reference }) => reference,
+  keyId: ({ keyId }) => keyId,
+  via: ({ via }) => via,
+  erased: ({ erased }) => (erased ? 'true' : undefined),
+  outcome: ({ outcome }) => outcome?.state,
+  dialledAt: ({ outcome }) => outcome?.dialledAt,
+  answeredAt: ({ outcome }) => outcome?.answeredAt,
+  endedAt: ({ outcome }) => outcome?.endedAt,
+} satisfies CsvColumns<DecisionRecordBody>
 
-const nextCursorHeader = 'X-Callgate-Next-Cursor'
+export type DecisionExport = CsvExport<DecisionRecordBody>
 
 export const searchDecisionsEndpoint = defineEndpoint<
   DecisionSearchRequest,
@@ -111,7 +127,7 @@ export const searchDecisionsEndpoint = defineEndpoint<
   name: 'decisions',
   summary:
     'The decisions of the account, newest first, a page at a time, only those that the key may ask for. With output=csv, ' +
-    `up to ${maxCsvDecisions.toLocaleString('en')} in one answer.`,
+    `up to ${maxCsvRows.toLocaleString('en')} in one answer.`,
   spec: 'the gate',
   method: 'GET',
   paths: ['/v1/decisions'],
@@ -125,26 +141,8 @@ export const searchDecisionsEndpoint = defineEndpoint<
   request,
   response: page,
   replyTypes: ['application/json', 'text/csv'],
-  replyHeaders: {
-    [nextCursorHeader]:
-      'With output=csv, a trailer: the cursor of the next answer if this one does not have all decisions',
-  },
+  replyHeaders: csvReplyHeaders,
   errors: 'problem',
-  encode: (answer) => ('pages' in answer ? streamCsv(answer) : ({ json: answer } satisfies Reply)),
+  encode: (answer) =>
+    'pages' in answer ? streamCsv(decisionColumns, answer) : ({ json: answer } satisfies Reply),
 })
-
-function streamCsv({ pages, getNextCursor }: DecisionExport): StreamedReply {
-  async function* writeParts() {
-    yield csvHeader
-    for await (const decisions of pages) yield decisions.map(toCsvLine).join('')
-  }
-  return {
-    parts: writeParts(),
-    contentType: 'text/csv; charset=utf-8',
-    trailerNames: [nextCursorHeader],
-    trailers: () => {
-      const cursor = getNextCursor()
-      return cursor === undefined ? {} : { [nextCursorHeader]: cursor }
-    },
-  }
-}

@@ -63,7 +63,8 @@ export const registerCallerIds: RegisterCommand = (program, terminal) => {
         requireOwnAccounts(context)
         await requireAccount(context, options.account)
         const caller = createOperatorCaller(options.account)
-        await context.callerIds.end(caller, { number, projectId: options.project }, describeUser())
+        const ended = { number, projectId: options.project }
+        await context.callerIds.end(caller, ended, { by: describeUser() })
         terminal.note(`${number} has ended\n`)
       }),
     )
@@ -125,7 +126,7 @@ async function addAll(
     requireOwnAccounts(context)
     await requireAccount(context, account)
     try {
-      await context.callerIds.add(createOperatorCaller(account), inputs, describeUser())
+      await context.callerIds.add(createOperatorCaller(account), inputs, { by: describeUser() })
     } catch (cause) {
       if (!(cause instanceof AppError) || cause.problems.length === 0) throw cause
       throw createLineFailure('nothing was added', { file, rows: inputs, problems: cause.problems })

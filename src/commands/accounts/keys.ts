@@ -6,6 +6,7 @@ import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { ApiKeyInfo, KeyVersionInfo } from '../../service/accounts/api-keys.js'
 import type { KeyGrant } from '../../service/accounts/key-rows.js'
+import { readKeyUses } from '../../service/keys/key-uses.js'
 import { requireOwnAccounts, withAppContext } from '../account-command.js'
 import { CommandFailure, formatTable, type RegisterCommand, type Terminal } from '../command.js'
 import { findUser } from '../option-values.js'
@@ -33,9 +34,11 @@ export const registerKeys: RegisterCommand = (program, terminal) => {
     .description('list the keys, without the key values')
     .option('--account <id>', 'only those of one account')
     .action((options: { account?: string }, command: Command) =>
-      withAppContext(command, async ({ keys, pauses, runtime }) => {
+      withAppContext(command, async ({ keys, pauses, runtime, storage }) => {
         const now = runtime.clock.now()
-        terminal.out(describeKeys(await keys.list(options.account), await pauses.read(), now))
+        const uses = await readKeyUses(storage, options.account)
+        const all = await keys.list(options.account)
+        terminal.out(describeKeys(all, { pauses: await pauses.read(), uses, now }))
       }),
     )
 
@@ -207,9 +210,31 @@ function describeState(key: ApiKeyInfo, pauses: Pauses, now: Instant): string {
   return `${now < expiresAt ? 'expires' : 'expired'} ${formatInstant(expiresAt)}`
 }
 
-function describeKeys(keys: readonly ApiKeyInfo[], pauses: Pauses, now: Instant): string {
+interface KeyStates {
+  readonly pauses: Pauses
+  readonly uses: ReadonlyMap<string, Instant>
+  readonly now: Instant
+}
+
+function describeKeys(keys: readonly ApiKeyInfo[], { pauses, uses, now }: KeyStates): string {
+  const lastUse = ({ id }: ApiKeyInfo) => {
+    const at = uses.get(id)
+    return at === undefined ? '-' : formatInstant(at)
+  }
   const table = formatTable(
-    ['id', 'account', 'role', 'can', 'projects', 'kinds', 'version', 'created', 'state', 'label'],
+    [
+      'id',
+      'account',
+      'role',
+      'can',
+      'projects',
+      'kinds',
+      'version',
+      'created',
+      'last use',
+      'state',
+      'label',
+    ],
     keys.map((key) => [
       key.id,
       key.accountId,
@@ -219,6 +244,7 @@ function describeKeys(keys: readonly ApiKeyInfo[], pauses: Pauses, now: Instant)
       key.callKinds?.join(',') ?? 'any',
       String(key.version),
       formatInstant(key.createdAt),
+      lastUse(key),
       describeState(key, pauses, now),
       key.label,
     ]),

@@ -1,8 +1,8 @@
 /** `callgate decisions search`: the decisions of an account, from the data folder, also beside a running server. */
 import { type Command, Option } from 'commander'
+import { toCsvHeader, toCsvLine } from '../../api/csv.js'
 import type { DecisionRecordBody } from '../../api/gate/decision-body.js'
-import { csvHeader, toCsvLine } from '../../api/gate/decision-csv.js'
-import { vias } from '../../api/gate/decision-search.js'
+import { decisionColumns, vias } from '../../api/gate/decision-search.js'
 import type { AppContext } from '../../app/app-context.js'
 import { openDecisionSearch } from '../../app/journal/open-search.js'
 import { createOperatorCaller, parseProjectCode } from '../../domain/caller.js'
@@ -88,7 +88,7 @@ async function search(
   const decisions = openDecisionSearch({ dataDir: settings.dataDir, storage, clock: runtime.clock })
   const caller = createOperatorCaller(accountId)
   const rows: DecisionRecordBody[] = []
-  if (csv) terminal.out(csvHeader)
+  if (csv) terminal.out(toCsvHeader(decisionColumns))
   let count = 0
   let page: SearchPage | undefined
   do {
@@ -97,7 +97,7 @@ async function search(
     count += page.decisions.length
     for (const decision of page.decisions as readonly DecisionRecordBody[]) {
       if (json) terminal.out(`${JSON.stringify(decision)}\n`)
-      else if (csv) terminal.out(toCsvLine(decision))
+      else if (csv) terminal.out(toCsvLine(decisionColumns, decision))
       else rows.push(decision)
     }
   } while (page.next !== undefined && count < most)

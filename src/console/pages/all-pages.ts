@@ -2,6 +2,7 @@
 import type { Page } from '../pages.js'
 import { approvalPages } from './approvals.js'
 import { auditPages } from './audit.js'
+import { callerIdPages } from './caller-ids.js'
 import { consentPages } from './consents.js'
 import { keyPages } from './keys/keys.js'
 import { listsPages } from './lists.js'
@@ -25,6 +26,7 @@ export const allPages: readonly Page[] = [
   ...listsPages,
   ...rulesPages,
   ...projectsPages,
+  ...callerIdPages,
   ...keyPages,
   ...auditPages,
   ...statusPages,

@@ -1,9 +1,10 @@
 /** Audit: who changed what, and who read about whom. Subjects may be numbers, so filters are sent by POST. */
 import { type AuditRecordBody, auditEndpoint } from '../../api/accounts/audit.js'
+import { maxCsvRows } from '../../api/csv.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { AppError } from '../../errors.js'
 import { renderInstant, renderTable } from '../format.js'
-import { Form, type FormValues } from '../forms.js'
+import { Form, type FormValues, toInstantText } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
 import { renderFormToken } from '../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
@@ -18,13 +19,21 @@ async function showAudit(request: PageRequest): Promise<PageAnswer> {
   const filter: FormValues = JSON.parse(opened)
   const asked = { ...toQuery(filter), ...(query.cursor && { cursor: query.cursor }) }
   try {
-    const { records, cursor } = await api.call(caller, auditEndpoint, { query: asked })
+    if (query.output === 'csv') {
+      const file = await api.send(caller, auditEndpoint, { query: { ...asked, output: 'csv' } })
+      const headers = { 'Content-Disposition': 'attachment; filename="audit.csv"' }
+      return { file: { ...file, headers: { ...file.headers, ...headers } } }
+    }
+    const page = await api.call(caller, auditEndpoint, { query: asked })
+    if ('pages' in page) throw new Error('the audit was to answer as JSON')
+    const { records, cursor } = page
     const path = `/console/audit/${sealed ?? addresses.seal('{}')}`
     const body = html`${renderForm(request, filter)}
 ${renderRecords(records)}
 <p class="paging">${query.cursor ? html`<a href="${path}">Newest</a>` : nothing}
-${cursor ? html`<a href="${path}?cursor=${encodeURIComponent(cursor)}" rel="next">Older</a>` : nothing}</p>
-<p class="note">Looking at this page is a row, too. The number of a person whose records were read is stored as a hash and its last four digits.</p>`
+${cursor ? html`<a href="${path}?cursor=${encodeURIComponent(cursor)}" rel="next">Older</a>` : nothing}
+<a href="${path}?output=csv">As CSV</a></p>
+<p class="note">Looking at this page is a row, too. The number of a person whose records were read is stored as a hash and its last four digits. A file has ${maxCsvRows.toLocaleString('en')} rows at most: narrow the time to get the older ones.</p>`
     return { title: 'Audit', body }
   } catch (refusal) {
     if (!(refusal instanceof AppError) || refusal.problems.length === 0) throw refusal
@@ -32,12 +41,8 @@ ${cursor ? html`<a href="${path}?cursor=${encodeURIComponent(cursor)}" rel="next
   }
 }
 
-/** The form has local fields of a browser, which have no zone. */
 function toQuery(filter: FormValues): FormValues {
-  const entries = Object.entries(filter).map(([name, text]): [string, string] => [
-    name,
-    /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text) ? `${text}:00Z` : text,
-  ])
+  const entries = Object.entries(filter).map(([name, text]) => [name, toInstantText(text)])
   return Object.fromEntries(entries)
 }
 

@@ -6,7 +6,7 @@ import { consentChannels, consentMethods } from '../../domain/consent-records.js
 import { AppError, describeProblem, invalidRequest } from '../../errors.js'
 import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
 import { formatCount, formatNumber } from '../format.js'
-import { Form, type FormValues, toDigits } from '../forms.js'
+import { Form, type FormValues, toDigits, toInstantText } from '../forms.js'
 import { html } from '../html.js'
 import { renderFormToken } from '../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
@@ -55,15 +55,13 @@ ${fields.field({ name: 'projectId', label: 'Project', hint: 'Master Project if e
   return { title: 'Consents', body }
 }
 
-const minute = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/
-
-/** What the API takes: a local field of a browser has no zone, and what is empty is absent. */
+/** What the API takes: what is empty is absent. */
 function toConsent(given: FormValues): FormValues {
   const entries = columns.flatMap((name): [string, string][] => {
     const value = (given[name] ?? '').trim()
     if (value === '') return []
     if (name === 'number') return [[name, toDigits(value)]]
-    return [[name, name === 'givenAt' && minute.test(value) ? `${value}:00Z` : value]]
+    return [[name, name === 'givenAt' ? toInstantText(value) : value]]
   })
   return Object.fromEntries(entries)
 }

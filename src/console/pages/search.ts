@@ -4,7 +4,7 @@ import { searchDecisionsEndpoint, vias } from '../../api/gate/decision-search.js
 import { callKinds, reasonTexts } from '../../domain/decision.js'
 import { AppError } from '../../errors.js'
 import { kindNames, renderDecisions, renderInstant } from '../format.js'
-import { Form, type FormValues, toDigits } from '../forms.js'
+import { Form, type FormValues, toDigits, toInstantText } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
 import { renderFormToken } from '../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
@@ -52,11 +52,8 @@ ${renderPaging(request, { sealed: sealed ?? request.addresses.seal('{}'), nextCu
   }
 }
 
-/** The form has local fields of a browser, which have no zone. */
 function toQuery({ from = '', to = '', ...filter }: FormValues): FormValues {
-  const toInstant = (text: string) =>
-    /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text) ? `${text}:00Z` : text
-  const times = { from: toInstant(from), to: toInstant(to) }
+  const times = { from: toInstantText(from), to: toInstantText(to) }
   return keepGiven({ ...filter, ...times })
 }
 

@@ -12,6 +12,7 @@ import { AppError } from '../../errors.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
+import type { KeyUses } from '../keys/key-uses.js'
 import { readCacheLimits } from '../sql/read-cache-limits.js'
 import { type ApiKeys, tokenPrefix } from './api-keys.js'
 import { findBeyond, narrow } from './call-limits.js'
@@ -37,6 +38,8 @@ export interface AccessTokensOptions {
   /** Returns `size` cryptographically random bytes. */
   readonly randomBytes: (size: number) => Buffer
   readonly keys: Pick<ApiKeys, 'authenticate'>
+  /** Where uses of keys are stored; absent if they are not. */
+  readonly uses?: Pick<KeyUses, 'note'>
   /** Maximum valid tokens of one key; a new one beyond it revokes the oldest. */
   readonly maxPerKey: number
 }
@@ -155,6 +158,7 @@ export class AccessTokens {
     const cached = await this.#cache.fetch(tokenHash, () => this.#read(tokenHash))
     const caller = cached && this.#validCaller(cached)
     if (cached && !caller) await this.#deleteExpired(tokenHash)
+    if (caller) this.#options.uses?.note(caller.keyId)
     return caller
   }
 

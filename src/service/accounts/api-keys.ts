@@ -13,6 +13,7 @@ import { TtlCache } from '../../runtime/ttl-cache.js'
 import { type AuditEntry, findAuthor, recordAudit } from '../../storage/audit/audit-log.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { ApiKeyRow, Db } from '../../storage/tables.js'
+import type { KeyUses } from '../keys/key-uses.js'
 import { runTransaction } from '../sql/account-transaction.js'
 import { readCacheLimits } from '../sql/read-cache-limits.js'
 import { narrow, toCallLimits, validateGrant } from './call-limits.js'
@@ -91,6 +92,8 @@ export interface ApiKeysOptions {
   readonly timers: Pick<Timers, 'monotonicMs'>
   /** Returns `size` cryptographically random bytes. */
   readonly randomBytes: (size: number) => Buffer
+  /** Where uses are stored; absent if they are not. */
+  readonly uses?: Pick<KeyUses, 'note'>
 }
 
 export class ApiKeys {
@@ -101,8 +104,11 @@ export class ApiKeys {
   readonly #clock: Clock
   readonly #randomBytes: (size: number) => Buffer
   readonly #callers: TtlCache<Caller>
+  readonly #uses: ApiKeysOptions['uses']
 
-  constructor({ db, reads, retryWhileLocked, author, clock, timers, randomBytes }: ApiKeysOptions) {
+  constructor(options: ApiKeysOptions) {
+    const { db, reads, retryWhileLocked, author, clock, timers, randomBytes } = options
+    this.#uses = options.uses
     this.#retryWhileLocked = retryWhileLocked
     this.#author = author
     this.#db = db
@@ -325,7 +331,9 @@ export class ApiKeys {
     const caller = await this.#callers.fetch(key, () =>
       this.#findCaller({ key_hash: hash('sha256', key) }),
     )
-    return caller && this.#isInForce(caller) ? caller : undefined
+    if (!caller || !this.#isInForce(caller)) return undefined
+    this.#uses?.note(caller.keyId)
+    return caller
   }
 
   /** Comparing hashes leaks nothing about a key through timing. */
@@ -401,7 +409,10 @@ async function changeKey(db: Db, id: string, { by, now, caller, ...asked }: KeyC
     .where('id', '=', id)
     .where('version', '=', row.version)
     .executeTakeFirst()
-  if (numUpdatedRows === 0n) throw changedMeanwhile(id)
+  if (numUpdatedRows === 0n) {
+    const rule = 'was changed by another command meanwhile; nothing was changed, try again'
+    throw invalidRequest([{ field: 'key', value: id, rule }])
+  }
   await keepVersion(db, { id, version, grant, at: now, by })
   return { accountId: row.account_id, before, version, grant }
 }
@@ -429,19 +440,12 @@ async function keepVersion(db: Db, { id, version, grant, at, by }: KeyVersion): 
     .execute()
 }
 
-function changedMeanwhile(id: string): AppError {
-  const rule = 'was changed by another command meanwhile; nothing was changed, try again'
-  return invalidRequest([{ field: 'key', value: id, rule }])
-}
-
 /** Distinguishes a token from a key, even when one is found in a log or a file. */
 export const tokenPrefix = 'cgt_'
 
 const tokenLength = tokenPrefix.length + 44
 
-interface CredentialSource {
-  authenticate(credential: string): MaybePromise<Caller | undefined>
-}
+type CredentialSource = Pick<ApiKeys, 'authenticate'>
 
 /**
  * Finds the caller for a credential. A token is accepted only after `Bearer`; a key also as `loginId`.
@@ -449,11 +453,7 @@ interface CredentialSource {
  */
 export function createAuthenticator(keys: CredentialSource, tokens: CredentialSource) {
   return (credential: string, place: 'login-id' | 'bearer'): MaybePromise<Caller | undefined> =>
-    place === 'bearer' && isTokenFormat(credential)
+    place === 'bearer' && credential.length === tokenLength && credential.startsWith(tokenPrefix)
       ? tokens.authenticate(credential)
       : keys.authenticate(credential)
-}
-
-function isTokenFormat(credential: string): boolean {
-  return credential.length === tokenLength && credential.startsWith(tokenPrefix)
 }

@@ -31,6 +31,12 @@ interface CallerIdsOptions {
   readonly timers: Pick<Timers, 'monotonicMs'>
 }
 
+interface Change {
+  /** Who makes it, as the register says it. */
+  readonly by: string
+  readonly reason?: string | undefined
+}
+
 export class CallerIds {
   readonly #options: CallerIdsOptions
   readonly #cache: TtlCache<CallerIdRegister>
@@ -94,7 +100,11 @@ export class CallerIds {
    * Adds numbers or replaces what is said of them, all or none. Takes effect at once in this process, within a second in others. Throws
    * `invalid-request` naming `callerIds[<place>].<field>`, and `forbidden` for a project that the caller may not use.
    */
-  async add(caller: Caller, inputs: readonly CallerIdInput[], by: string): Promise<void> {
+  async add(
+    caller: Caller,
+    inputs: readonly CallerIdInput[],
+    { by, reason }: Change,
+  ): Promise<void> {
     const { accountId } = caller
     const entries = readInputs(accountId, inputs)
     for (const { project } of entries) requireProject(caller, project)
@@ -112,6 +122,7 @@ export class CallerIds {
         action: 'caller-id.added',
         subject: entries.length === 1 && first ? toSubject(first) : { kind: 'caller-ids', id: '' },
         after: entries.length === 1 ? first : { numbers: entries.length },
+        reason,
       })
     })
     this.#cache.clear()
@@ -121,7 +132,7 @@ export class CallerIds {
   async end(
     caller: Caller,
     { number: text, projectId = '' }: Pick<CallerIdInput, 'number' | 'projectId'>,
-    by: string,
+    { by, reason }: Change,
   ): Promise<void> {
     const { accountId } = caller
     const parsed = parseCallerId(text)
@@ -145,7 +156,12 @@ export class CallerIds {
       }
       const subject = toSubject({ number })
       const before = { project }
-      await this.#record(transaction, caller, { action: 'caller-id.ended', subject, before })
+      await this.#record(transaction, caller, {
+        action: 'caller-id.ended',
+        subject,
+        before,
+        reason,
+      })
     })
     this.#cache.clear()
   }
@@ -153,7 +169,7 @@ export class CallerIds {
   #record(
     db: Db,
     caller: Caller,
-    entry: Pick<AuditEntry, 'action' | 'subject' | 'before' | 'after'>,
+    entry: Pick<AuditEntry, 'action' | 'subject' | 'before' | 'after' | 'reason'>,
   ): Promise<void> {
     const { storage, clock } = this.#options
     const by = findAuthor(storage, caller)

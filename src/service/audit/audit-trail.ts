@@ -3,6 +3,7 @@ import { type Caller, nameCaller } from '../../domain/caller.js'
 import { parsePhoneNumber } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { AppError, invalidRequest } from '../../errors.js'
+import { waitForNextTurn } from '../../runtime/yield-to-event-loop.js'
 import { changeAudit, hashNumber } from '../../storage/audit/audit-log.js'
 import type { ThreadDatabase } from '../../storage/open-database.js'
 import type { AuditRow, Db } from '../../storage/tables.js'
@@ -41,6 +42,13 @@ export interface AuditPage {
   readonly cursor: string | null
 }
 
+/** Pages that are read one after the other. */
+interface AuditExport {
+  readonly pages: AsyncIterable<readonly AuditRecord[]>
+  /** Once all have been read, where more begin; `undefined` if these are all. */
+  readonly getNextCursor: () => string | undefined
+}
+
 const rowsOfPage = 200
 
 export class AuditTrail {
@@ -58,14 +66,47 @@ export class AuditTrail {
    */
   async list(caller: Caller, question: AuditQuestion): Promise<AuditPage> {
     requireAdministrator(caller)
-    const { from, to, action, who, subject } = question
-    const position = question.cursor === undefined ? undefined : readCursor(question.cursor)
+    const page = await this.#readPage(caller, question, rowsOfPage)
+    await this.#record(caller, question, page.records.length)
+    return page
+  }
+
+  /** As {@link AuditTrail.list}, page by page, and at most `maxRows`. It is one read, which is recorded before the first page. */
+  async export(caller: Caller, question: AuditQuestion, maxRows: number): Promise<AuditExport> {
+    requireAdministrator(caller)
+    let page = await this.#readPage(caller, question, Math.min(rowsOfPage, maxRows))
+    await this.#record(caller, question)
+    const readPage = this.#readPage.bind(this)
+    async function* readPages() {
+      let left = maxRows - page.records.length
+      yield page.records
+      while (page.cursor !== null && left > 0) {
+        // Other requests are answered in between.
+        await waitForNextTurn()
+        page = await readPage(
+          caller,
+          { ...question, cursor: page.cursor },
+          Math.min(rowsOfPage, left),
+        )
+        left -= page.records.length
+        yield page.records
+      }
+    }
+    return { pages: readPages(), getNextCursor: () => page.cursor ?? undefined }
+  }
+
+  async #readPage(
+    { accountId }: Caller,
+    { from, to, action, who, subject, cursor }: AuditQuestion,
+    limit: number,
+  ): Promise<AuditPage> {
+    const position = cursor === undefined ? undefined : readCursor(cursor)
     const number = parsePhoneNumber(subject ?? '')
     const subjects = [subject ?? '', ...(number ? [await hashNumber(this.#db, number)] : [])]
     const rows = await this.#db
       .selectFrom('audit')
       .selectAll()
-      .where('account_id', '=', caller.accountId)
+      .where('account_id', '=', accountId)
       .$if(from !== undefined, (query) => query.where('at', '>=', from ?? 0))
       .$if(to !== undefined, (query) => query.where('at', '<', to ?? 0))
       .$if(action !== undefined, (query) => query.where('action', '=', action ?? ''))
@@ -78,19 +119,21 @@ export class AuditTrail {
       )
       .orderBy('at', 'desc')
       .orderBy('seq', 'desc')
-      .limit(rowsOfPage + 1)
+      .limit(limit + 1)
       .execute()
-    const records = rows.slice(0, rowsOfPage).map(toRecord)
+    const records = rows.slice(0, limit).map(toRecord)
     const last = records.at(-1)
-    await this.#recordRead(caller, {
+    const hasMore = rows.length > records.length
+    return { records, cursor: last && hasMore ? `${last.at}-${last.seq}` : null }
+  }
+
+  #record(caller: Caller, { subject = '' }: AuditQuestion, rows?: number): Promise<void> {
+    const number = parsePhoneNumber(subject)
+    return this.#recordRead(caller, {
       what: 'audit.read',
       subject: number ? { kind: 'number', id: number } : { kind: 'audit', id: '' },
-      rows: records.length,
+      rows,
     })
-    return {
-      records,
-      cursor: last && rows.length > records.length ? `${last.at}-${last.seq}` : null,
-    }
   }
 }
 

@@ -9,6 +9,7 @@ import type { KeyGrant } from '../accounts/key-rows.js'
 import type { PauseInfo, PauseStore } from '../accounts/pauses.js'
 import { refuseAtEdge } from '../sql/account-transaction.js'
 import { grantOf } from './grant-bounds.js'
+import { readKeyUses } from './key-uses.js'
 
 /** More than a person can keep in order; the operator can make more at the command line. */
 const maxKeys = 500
@@ -18,6 +19,8 @@ type KeyState = 'in-force' | 'paused' | 'not-yet' | 'expired' | 'unreadable' | '
 export interface AccountKey extends ApiKeyInfo {
   readonly state: KeyState
   readonly pause: Pause | undefined
+  /** To the minute after it; `undefined` if it was not used since uses are stored. */
+  readonly lastUsedAt: Instant | undefined
 }
 
 /** A limit that is absent is that of the caller's key, and one that is `undefined` is none. */
@@ -35,7 +38,7 @@ export interface KeyToChange extends KeyGrant {
 }
 
 export interface AccountKeysOptions {
-  readonly storage: Pick<OpenDatabase, 'traits'>
+  readonly storage: Pick<OpenDatabase, 'db' | 'traits'>
   readonly keys: ApiKeys
   readonly pauses: PauseStore
   readonly clock: Clock
@@ -54,13 +57,15 @@ export class AccountKeys {
     { id, revoked }: { readonly id?: string | undefined; readonly revoked: boolean },
   ): Promise<readonly AccountKey[]> {
     requirePerson(caller, ['Administrator', 'Supervisor'], 'seeing keys')
-    const { keys, pauses, clock } = this.#options
+    const { storage, keys, pauses, clock } = this.#options
     const inForce = await pauses.read()
+    const uses = await readKeyUses(storage, caller.accountId)
     const now = clock.now()
     const listed = await keys.listNewest(caller.accountId, { id, revoked, limit: maxKeys })
     return listed.map((key) => {
       const pause = inForce.get(`key:${key.id}`)
-      return { ...key, pause, state: findState(key, pause, now) }
+      const lastUsedAt = uses.get(key.id)
+      return { ...key, pause, lastUsedAt, state: findState(key, pause, now) }
     })
   }
 

@@ -250,6 +250,7 @@ const otherTables: ReadonlySet<string> = new Set([
   'erased_journals',
   'flag_removals',
   'journals',
+  'key_uses',
   'key_versions',
   'label_observations',
   'monitored_numbers',

@@ -31,6 +31,7 @@ beforeAll(async () => {
   const decided = await running.postJson('/v1/decisions', { number: '2125550100', callKind: 'ai' })
   decisionId = ((await decided.json()) as { id: string }).id
   await openKeys()
+  await addCallerIds()
   await running.callgate.journal.drain()
 })
 afterAll(() => running.end())
@@ -52,6 +53,16 @@ async function openKeys(): Promise<void> {
   approvalId = mandate.approval.id
 }
 
+async function addCallerIds(): Promise<void> {
+  const own = { owner: 'Acme Insurance Agency of New York, Inc.', proof: 'invoice 7' }
+  const callerIds = [
+    { ...own, number: '2125550150', carrier: 'Example Telecom', attestation: 'A' },
+    { ...own, number: '2125550151', until: '2026-11-01T00:00:00Z' },
+    { ...own, number: '2125550152', from: '2026-12-01T00:00:00Z' },
+  ]
+  expect((await running.postJson('/v1/caller-ids', { callerIds })).status).toBe(200)
+}
+
 const listPages = () => [
   '/now',
   '/now?decision=block',
@@ -66,6 +77,7 @@ const listPages = () => [
   '/consents/end',
   '/approvals',
   `/approvals/${approvalId}`,
+  ...['/caller-ids', '/caller-ids?ended=true', '/caller-ids/new', '/caller-ids/many'],
   ...['/keys', '/keys/new', '/keys/pauses/ai%3Asandbox'],
   ...['', '/change', '/revoke'].map((end) => `/keys/${agent.id}${end}`),
   '/audit',
@@ -107,6 +119,15 @@ async function openByForm({ page }: Visitor, check: () => Promise<void>): Promis
   await page.getByLabel('Numbers').fill('2125550120\n2125550121\nno number 1')
   await page.getByRole('button', { name: 'Look at them' }).click()
   await page.getByRole('button', { name: 'Add 2 opt-outs' }).waitFor()
+  await check()
+  await page.goto(`${running.url}/console/caller-ids/many`)
+  await page.getByLabel('Rows').fill('number,owner,proof\n2125550170,Acme,x\n911,Acme,x')
+  await page.getByRole('button', { name: 'Look at them' }).click()
+  await page.getByRole('button', { name: 'Add 1 number' }).waitFor()
+  await check()
+  await page.goto(`${running.url}/console/caller-ids`)
+  await page.getByRole('link', { name: 'End', exact: true }).first().click()
+  await page.getByRole('button', { name: 'End it' }).waitFor()
   await check()
   keysMade += 1
   await page.goto(`${running.url}/console/keys/new`)
@@ -271,6 +292,50 @@ it('makes a key without script, and shows it once', async () => {
   expect(await page.getByRole('alert').textContent()).toContain('without script')
   const labels = (await running.callgate.keys.list('main')).map(({ label }) => label)
   expect(labels.filter((label) => label === 'without script')).toHaveLength(1)
+  await context.close()
+})
+
+it('adds and ends a caller ID without script', async () => {
+  const { page, context } = await openVisitor(browser, { script: false })
+  await signIn(page, running.url, running.keys.main)
+  await page.goto(`${running.url}/console/caller-ids`)
+  await page.getByRole('link', { name: 'Add one' }).click()
+  await page.getByLabel('Number').fill('(212) 555-0160')
+  await page.getByLabel('Owner').fill('Acme')
+  await page.getByLabel('Proof').fill('invoice 9')
+  await page.getByLabel('Until (UTC)').fill('2028-01-01T00:00')
+  await page.getByRole('button', { name: 'Add' }).click()
+  expect(await page.getByRole('status').textContent()).toContain('Calls may show (212) 555-0160.')
+  await page.getByRole('row', { name: '(212) 555-0160' }).getByRole('link', { name: 'End' }).click()
+  await page.getByLabel('Why').fill('the office is closed')
+  await page.getByRole('button', { name: 'End it' }).click()
+  expect(await page.getByRole('status').textContent()).toContain('No call may show')
+  await context.close()
+})
+
+it('adds a caller ID by keyboard alone, and reads a refusal first', async () => {
+  const { page, context } = await openVisitor(browser)
+  await signIn(page, running.url, running.keys.main)
+  await page.goto(`${running.url}/console/caller-ids/new`)
+  const fill = async (name: string, text: string) => {
+    for (let presses = 0; presses < 60; presses += 1) {
+      await page.keyboard.press('Tab')
+      if ((await page.evaluate('document.activeElement.name')) !== name) continue
+      await page.keyboard.press('Control+A')
+      return await page.keyboard.type(text)
+    }
+    throw new Error(`${name} is not reached by the Tab key`)
+  }
+  await fill('number', '911')
+  await fill('owner', 'Acme')
+  await fill('proof', 'invoice 9')
+  await page.keyboard.press('Enter')
+  await page.getByRole('alert').waitFor()
+  expect(await page.evaluate('document.activeElement.className')).toBe('refusal')
+  await fill('number', '2125550161')
+  await page.keyboard.press('Enter')
+  await page.getByRole('status').waitFor()
+  expect(await page.getByRole('status').textContent()).toContain('Calls may show (212) 555-0161.')
   await context.close()
 })
 

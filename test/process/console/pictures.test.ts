@@ -47,30 +47,21 @@ beforeAll(async () => {
 afterAll(() => running.end())
 
 /** How far two pictures are apart: the mean difference of their brightness from 0 to 255, both made as small as a stamp. */
-function compare(first: Buffer, second: Buffer): Promise<number> {
-  const stamp = { width: 128, height: 86 }
-  return page.evaluate(
-    async ({ urls, width, height }) => {
-      const shades = await Promise.all(
-        urls.map(async (url) => {
-          const image = new Image()
-          image.src = url
-          await image.decode()
-          const drawing = new OffscreenCanvas(width, height).getContext('2d')
-          drawing?.drawImage(image, 0, 0, width, height)
-          return [...(drawing?.getImageData(0, 0, width, height).data ?? [])]
-        }),
-      )
-      const [one = [], other = []] = shades
-      return (
-        one.reduce((sum, shade, at) => sum + Math.abs(shade - (other[at] ?? 0)), 0) / one.length
-      )
-    },
-    {
-      urls: [first, second].map((png) => `data:image/png;base64,${png.toString('base64')}`),
-      ...stamp,
-    },
+async function compare(first: Buffer, second: Buffer): Promise<number> {
+  const [width, height] = [128, 86]
+  const urls = [first, second].map((png) => `data:image/png;base64,${png.toString('base64')}`)
+  const shadesOf = `async (url) => {
+    const image = new Image()
+    image.src = url
+    await image.decode()
+    const drawing = new OffscreenCanvas(${width}, ${height}).getContext('2d')
+    drawing.drawImage(image, 0, 0, ${width}, ${height})
+    return [...drawing.getImageData(0, 0, ${width}, ${height}).data]
+  }`
+  const [one = [], other = []] = await page.evaluate<number[][]>(
+    `Promise.all(${JSON.stringify(urls)}.map(${shadesOf}))`,
   )
+  return one.reduce((sum, shade, at) => sum + Math.abs(shade - (other[at] ?? 0)), 0) / one.length
 }
 
 async function keep(name: string): Promise<void> {

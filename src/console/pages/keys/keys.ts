@@ -73,7 +73,7 @@ function describePause({ pausedAt, pausedBy, reason }: Omit<PauseBody, 'subject'
 
 function renderKeys(keys: readonly KeyBody[]): Html {
   if (keys.length === 0) return html`<p class="empty">There is no key.</p>`
-  const head = ['Label', 'State', 'Role', 'Rights', 'Limits', 'Made']
+  const head = ['Label', 'State', 'Role', 'Rights', 'Limits', 'Made', 'Last use']
   const rows = keys.map((key) => [
     html`<a href="/console/keys/${key.id}">${nameKey(key)}</a>`,
     stateNames[key.state],
@@ -81,6 +81,7 @@ function renderKeys(keys: readonly KeyBody[]): Html {
     renderRights(key.rights),
     html`${listLimits(key).map(([name, value]) => html`${name}: ${value}<br>`)}`,
     renderInstant(key.createdAt),
+    key.lastUsedAt === undefined ? 'none known' : renderInstant(key.lastUsedAt),
   ])
   return renderTable('The keys of the account, the newest first', head, rows)
 }
@@ -106,6 +107,7 @@ async function showKey(request: PageRequest): Promise<PageAnswer> {
     ['Rights', renderRights(key.rights)],
     ...listLimits(key),
     ['Made', renderInstant(key.createdAt)],
+    ['Last use', key.lastUsedAt === undefined ? 'none known' : renderInstant(key.lastUsedAt)],
     ['Version of its limits', String(key.version)],
     ['Revoked', key.revokedAt && renderInstant(key.revokedAt)],
   ])}</dl>

@@ -1,9 +1,9 @@
 /** The route that lists decisions. */
+import { maxCsvRows } from '../../../api/csv.js'
 import {
   type DecisionExport,
   type DecisionSearchBody,
   type DecisionSearchRequest,
-  maxCsvDecisions,
   searchDecisionsEndpoint,
 } from '../../../api/gate/decision-search.js'
 import { createRoute, type Route } from '../../../api/route.js'
@@ -55,7 +55,7 @@ async function exportDecisions(
   async function* readPages() {
     yield page.decisions as DecisionSearchBody['decisions']
     for (let pages = 1; pages < maxCsvPages && page.next !== undefined; pages += 1) {
-      const limit = Math.min(decisionsPerCsvPage, maxCsvDecisions - count)
+      const limit = Math.min(decisionsPerCsvPage, maxCsvRows - count)
       if (limit === 0) return
       // Other requests are answered in between.
       await waitForNextTurn()
