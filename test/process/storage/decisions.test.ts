@@ -173,7 +173,10 @@ it('the journal goes on without PostgreSQL, and what it has is there afterwards'
     // What others have noted is left out. A slow machine may read the key anew here, too.
     await until('its own decision is read', async () => {
       first.line.resume()
-      await decide(first)
+      await until(
+        'PostgreSQL answers again',
+        async () => (await decide(first)).decision === 'allow',
+      )
       first.line.pause()
       return (await read(first, own)).body.id === own
     })
