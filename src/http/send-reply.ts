@@ -76,22 +76,23 @@ function splitIntoPieces(bytes: Buffer): readonly Buffer[] {
 }
 
 /**
- * Sends text while it is made, no faster than it is read. Rejects with what stopped the making, having
+ * Sends text or bytes while they are made, no faster than it is read. Rejects with what stopped the making, having
  * cut the connection, so that a part is never mistaken for the whole.
  */
 export async function sendStreamedReply(
   response: ServerResponse,
   reply: StreamedReply,
 ): Promise<void> {
-  // Without chunks the end of the connection would be the end of the text, also of one cut short.
-  if (response.req.httpVersion === '1.0') return await sendBufferedReply(response, reply)
+  // Without chunks or a length, the end of the connection would be the end of the text, also of one cut short.
+  const hasLength = reply.headers?.['Content-Length'] !== undefined
+  if (response.req.httpVersion === '1.0' && !hasLength) return await sendBufferedReply(response, reply)
   writeHead(response, { ...reply, headers: { ...reply.headers, ...createTrailerHeader(reply) } })
   try {
     for await (const part of reply.parts) {
       if (!response.write(part)) await waitForDrain(response)
       if (response.destroyed) return
     }
-    response.addTrailers(reply.trailers())
+    if (!hasLength) response.addTrailers(reply.trailers())
   } catch (cause) {
     response.destroy()
     throw cause

@@ -2,6 +2,7 @@
 
 import type { Route } from '../../api/route.js'
 import type { Callgate } from '../../app/callgate.js'
+import { openBundles } from '../../app/evidence/open-bundles.js'
 import { openEvidenceRoutes } from '../../app/journal/open-evidence.js'
 import { openSearchRoute } from '../../app/journal/open-search.js'
 import { createListFileRoute } from '../../app/lists/list-file-route.js'
@@ -52,7 +53,7 @@ import { createServerReader } from './server-readings.js'
 import { listSourceReadinessChecks } from './source-readiness.js'
 
 /** Opens the HTTP server of an assembled callgate; tests use port 0. */
-export function openHttpServer(
+export async function openHttpServer(
   callgate: Callgate,
   alsoReady: readonly ReadinessCheck[] = [],
   serviceThreads?: ServiceThreads,
@@ -71,7 +72,13 @@ export function openHttpServer(
     ...listSourceReadinessChecks(callgate),
     ...alsoReady,
   ].map((check) => new WatchedCheck(check, runtime.clock))
-  const routes = [...listRoutes(callgate, serviceCodes), createStatusRoute({ callgate, checks })]
+  const bundles = openBundles(callgate)
+  callgate.backgroundJobs.tasks.set('evidence bundles', bundles.task)
+  const routes = [
+    ...listRoutes(callgate, serviceCodes),
+    ...bundles.routes,
+    createStatusRoute({ callgate, checks }),
+  ]
   const limits = rateLimits(callgate)
   const endpoints = [...decisionEndpoints, ...routes.map(({ endpoint }) => endpoint)]
   const deps: RouteHandlerDeps = {
@@ -82,7 +89,7 @@ export function openHttpServer(
     admitNumbers: (accountId, rate, count) => limits.admitNumbers(accountId, rate, count),
   }
   const consoleHandler = createConsoleHandler(callgate, routes, deps)
-  return openServer({
+  const server = await openServer({
     ...deps,
     console: consoleHandler,
     host: settings.http.host,
@@ -117,6 +124,14 @@ export function openHttpServer(
       clock: runtime.clock,
     }),
   })
+  bundles.start()
+  return {
+    ...server,
+    async close(idleGraceMs) {
+      await server.close(idleGraceMs)
+      await bundles.close()
+    },
+  }
 }
 
 /** Without those that decide on calls. */

@@ -3,6 +3,7 @@ import type { Page } from '../pages.js'
 import { approvalPages } from './approvals.js'
 import { auditPages } from './audit.js'
 import { consentPages } from './consents.js'
+import { evidencePages } from './evidence.js'
 import { keyPages } from './keys/keys.js'
 import { listsPages } from './lists.js'
 import { numberPages } from './number.js'
@@ -20,6 +21,7 @@ export const allPages: readonly Page[] = [
   ...optOutPages,
   ...consentPages,
   ...approvalPages,
+  ...evidencePages,
   ...listsPages,
   ...rulesPages,
   ...projectsPages,
