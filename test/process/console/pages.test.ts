@@ -22,6 +22,7 @@ let browser: Browser
 let decisionId: string
 let agent: CreatedApiKey
 let approvalId: string
+let bundleId: string
 beforeAll(async () => {
   running = await openTestCallgate()
   browser = await openBrowser()
@@ -50,6 +51,7 @@ async function openKeys(): Promise<void> {
   const asked = await running.postJson('/v1/decisions', call, agent.key)
   const { mandate } = (await asked.json()) as { mandate: { approval: { id: string } } }
   approvalId = mandate.approval.id
+  bundleId = await askBundle()
 }
 
 const listPages = () => [
@@ -64,12 +66,24 @@ const listPages = () => [
   '/consents/end',
   '/approvals',
   `/approvals/${approvalId}`,
+  '/evidence',
+  `/evidence/${bundleId}`,
   ...['/keys', '/keys/new', '/keys/pauses/ai%3Asandbox'],
   ...['', '/change', '/revoke'].map((end) => `/keys/${agent.id}${end}`),
   '/audit',
   '/rules',
   '/rules?region=PA&kind=ai&date=2026-12-25&compareDate=2025-09-01',
 ]
+
+/** With a long reason; resolves once the bundle is done or has failed. */
+async function askBundle(): Promise<string> {
+  const question = { number: '2125550106', reason: `Claim ${'4711 '.repeat(60)}<b>"x"</b>` }
+  const { id } = (await (await running.postJson('/v1/evidence', question)).json()) as { id: string }
+  await expect
+    .poll(async () => await (await running.get(`/v1/evidence/${id}`)).json(), { timeout: 20_000 })
+    .toMatchObject({ state: expect.stringMatching(/^(?:done|failed)$/) })
+  return id
+}
 
 let keysMade = 0
 
