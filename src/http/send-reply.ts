@@ -85,7 +85,8 @@ export async function sendStreamedReply(
 ): Promise<void> {
   // Without chunks or a length, the end of the connection would be the end of the text, also of one cut short.
   const hasLength = reply.headers?.['Content-Length'] !== undefined
-  if (response.req.httpVersion === '1.0' && !hasLength) return await sendBufferedReply(response, reply)
+  if (response.req.httpVersion === '1.0' && !hasLength)
+    return await sendBufferedReply(response, reply)
   writeHead(response, { ...reply, headers: { ...reply.headers, ...createTrailerHeader(reply) } })
   try {
     for await (const part of reply.parts) {
