@@ -6,7 +6,7 @@ import { defineEndpoint, maxSmallBodyBytes, type StreamedReply } from '../endpoi
 import { fields, instant } from '../fields.js'
 import { instant as instantText } from './decision-body.js'
 
-export const bundleStates = ['waiting', 'packing', 'done', 'failed', 'interrupted'] as const
+const bundleStates = ['waiting', 'packing', 'done', 'failed', 'interrupted'] as const
 
 const bundle = z
   .object({
