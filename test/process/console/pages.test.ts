@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { getListsFolder } from '../../../src/app/data-folders.js'
 import { importList } from '../../../src/data/number-list/import/list-import.js'
 import { systemClock } from '../../../src/runtime/runtime.js'
@@ -79,9 +79,12 @@ const listPages = () => [
 async function askBundle(): Promise<string> {
   const question = { number: '2125550106', reason: `Claim ${'4711 '.repeat(60)}<b>"x"</b>` }
   const { id } = (await (await running.postJson('/v1/evidence', question)).json()) as { id: string }
-  await expect
-    .poll(async () => await (await running.get(`/v1/evidence/${id}`)).json(), { timeout: 20_000 })
-    .toMatchObject({ state: expect.stringMatching(/^(?:done|failed)$/) })
+  const isOver = { state: expect.stringMatching(/^(?:done|failed)$/) }
+  await vi.waitFor(
+    async () =>
+      expect(await (await running.get(`/v1/evidence/${id}`)).json()).toMatchObject(isOver),
+    { timeout: 20_000 },
+  )
   return id
 }
 
