@@ -62,7 +62,7 @@ export interface TextReply extends ReplyHead {
 
 /** A reply generated while it is sent; an error closes the connection, since the headers are already sent. */
 export interface StreamedReply extends ReplyHead {
-  readonly parts: AsyncIterable<string>
+  readonly parts: AsyncIterable<string | Uint8Array>
   /** Names of headers that are known only at the end. */
   readonly trailerNames: readonly string[]
   readonly trailers: () => Readonly<Record<string, string>>

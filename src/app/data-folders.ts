@@ -16,6 +16,10 @@ export const getNumberingFolder = ({ dataDir, numbering }: FolderSettings): stri
 export const getFactsFolder = ({ dataDir }: Pick<Settings, 'dataDir'>): string =>
   resolveFactsFolder(dataDir)
 
+/** Bundles of evidence that people have asked for, until they are deleted. */
+export const resolveBundlesFolder = ({ dataDir }: Pick<Settings, 'dataDir'>): string =>
+  join(dataDir, 'evidence')
+
 /** A file that begins with the instant of the last backup. */
 export const resolveLastBackupPath = ({ dataDir }: Pick<Settings, 'dataDir'>): string =>
   join(dataDir, 'last-backup')

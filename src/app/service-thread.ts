@@ -81,11 +81,11 @@ export interface RequestMessage {
 export type StreamedReplyMessage = Omit<StreamedReply, 'parts' | 'trailers'>
 
 export type ReplyPart =
-  | { readonly part: string }
+  | { readonly part: string | Uint8Array }
   | { readonly trailers: ReturnType<StreamedReply['trailers']> }
 
 interface Stream extends Pick<StreamedReply, 'trailers'> {
-  readonly parts: AsyncIterator<string>
+  readonly parts: AsyncIterator<string | Uint8Array>
 }
 
 type BytesMessage = Omit<BytesReply, 'bytes'> & { readonly bytes: Uint8Array }

@@ -203,7 +203,7 @@ function toStreamedReply(
   calls: RunningThread['calls'],
 ): StreamedReply {
   let trailers: ReturnType<StreamedReply['trailers']> | undefined
-  async function* readParts(): AsyncGenerator<string> {
+  async function* readParts(): AsyncGenerator<string | Uint8Array> {
     try {
       for (;;) {
         const next = await calls.call('nextPart', requestId)

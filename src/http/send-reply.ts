@@ -76,7 +76,7 @@ function splitIntoPieces(bytes: Buffer): readonly Buffer[] {
 }
 
 /**
- * Sends text while it is made, no faster than it is read. Rejects with what stopped the making, having
+ * Sends text or bytes while they are made, no faster than it is read. Rejects with what stopped the making, having
  * cut the connection, so that a part is never mistaken for the whole.
  */
 export async function sendStreamedReply(
@@ -84,8 +84,10 @@ export async function sendStreamedReply(
   reply: StreamedReply,
 ): Promise<void> {
   const { ending } = reply
-  // Without chunks the end of the connection would be the end of the text, also of one cut short.
-  if (response.req.httpVersion === '1.0' && !ending) return await sendBufferedReply(response, reply)
+  // Without chunks or a length, the end of the connection would be the end of the text, also of one cut short.
+  const hasLength = reply.headers?.['Content-Length'] !== undefined
+  if (response.req.httpVersion === '1.0' && !ending && !hasLength)
+    return await sendBufferedReply(response, reply)
   if (ending) endWithReader(response, ending)
   writeHead(response, { ...reply, headers: { ...reply.headers, ...createTrailerHeader(reply) } })
   try {
@@ -93,7 +95,7 @@ export async function sendStreamedReply(
       if (!response.write(part)) await waitForDrain(response, ending)
       if (response.destroyed) return
     }
-    response.addTrailers(reply.trailers())
+    if (!hasLength) response.addTrailers(reply.trailers())
   } catch (cause) {
     response.destroy()
     throw cause

@@ -2,7 +2,7 @@
  * A thread for work that waits for a disk or takes long, so that the thread that decides never does. Requests
  * are carried out one at a time, in their order.
  */
-import { parentPort, Worker, workerData } from 'node:worker_threads'
+import { parentPort, type ResourceLimits, Worker, workerData } from 'node:worker_threads'
 
 export interface Thread<Request, Reply> {
   /** Rejects as the work does, or when the thread ends before it replies; the next request starts it anew. */
@@ -35,12 +35,13 @@ interface StartData<Options> {
 export function startThread<Options, Request, Reply>(
   work: ThreadWork<Options, Request, Reply>,
   options: Options,
+  resourceLimits?: ResourceLimits,
 ): Thread<Request, Reply> {
   // Node.js loads compiled files in a thread. Run from its sources, as in tests, the program does the
   // same work in its one thread.
   return work.module.endsWith('.ts')
     ? startInline(work, options)
-    : new WorkerThread<Options, Request, Reply>(work.module, options)
+    : new WorkerThread<Options, Request, Reply>(work.module, options, resourceLimits)
 }
 
 function startInline<Options, Request, Reply>(
@@ -70,13 +71,15 @@ interface PendingRequest<Reply> {
 class WorkerThread<Options, Request, Reply> implements Thread<Request, Reply> {
   readonly #module: string
   readonly #options: Options
+  readonly #resourceLimits: ResourceLimits | undefined
   /** In their order, which is that of the answers. */
   readonly #pending: PendingRequest<Reply>[] = []
   #worker: Worker | undefined
 
-  constructor(module: string, options: Options) {
+  constructor(module: string, options: Options, resourceLimits: ResourceLimits | undefined) {
     this.#module = module
     this.#options = options
+    this.#resourceLimits = resourceLimits
   }
 
   ask(request: Request): Promise<Reply> {
@@ -102,7 +105,11 @@ class WorkerThread<Options, Request, Reply> implements Thread<Request, Reply> {
 
   #start(): Worker {
     const data: StartData<Options> = { threadModule: this.#module, options: this.#options }
-    const worker = new Worker(new URL(this.#module), { workerData: data })
+    const resourceLimits = this.#resourceLimits
+    const worker = new Worker(new URL(this.#module), {
+      workerData: data,
+      ...(resourceLimits && { resourceLimits }),
+    })
     let failure = new Error('the thread has ended')
     worker.on('message', (answer: Answer<Reply>) => {
       const pending = this.#pending.shift()

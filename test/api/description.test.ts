@@ -10,6 +10,7 @@ import { listFileEndpoint } from '../../src/api/lists/list-file.js'
 import { listsEndpoint, rollbackEndpoint } from '../../src/api/lists/lists.js'
 import type { OpenApiDocument, Operation } from '../../src/api/openapi.js'
 import { numberEndpoint } from '../../src/api/records/number.js'
+import { openBundles } from '../../src/app/evidence/open-bundles.js'
 import { openEvidenceRoutes } from '../../src/app/journal/open-evidence.js'
 import { createOptOuts } from '../../src/app/service.js'
 import { createLiveRoute } from '../../src/app/status/live-route.js'
@@ -89,6 +90,7 @@ function everyEndpoint() {
       }),
       createSearchRoute({ search: async () => ({ decisions: [], completeUntil: 0 }) }),
       ...openEvidenceRoutes({ settings: running.callgate.settings, storage, clock: systemClock }),
+      ...openBundles(running.callgate).routes,
       ...permitRoutes(permits),
       ...warmupRoutes(warmup, { serviceCodes: new Set() }),
     ].map(({ endpoint }) => endpoint),

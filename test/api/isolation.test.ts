@@ -39,6 +39,7 @@ const mine = {
   call: '',
   warming: '',
   approval: '',
+  bundle: '',
   permit: '',
   value: '',
   key: '',
@@ -124,6 +125,8 @@ async function ownThings(): Promise<void> {
   const waiting = (await send(key, { path: '/v1/decisions', json: call })).json()
   expect(waiting).toMatchObject({ decision: 'block', reason: 'approval-needed' })
   mine.approval = (waiting as { mandate: { approval: { id: string } } }).mandate.approval.id
+  const evidence = { number: consented, reason: 'mine alone' }
+  mine.bundle = (await owned<{ id: string }>({ path: '/v1/evidence', json: evidence })).id
   const other = { number: called, callKind: 'manual' }
   mine.call = (await owned<{ id: string }>({ path: '/v1/decisions', json: other })).id
   const asked = await owned<{ permit: { id: string; value: string } }>({
@@ -815,6 +818,37 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     }),
     theirs: status(404),
     mine: status(409),
+  },
+  'evidence-ask': {
+    // A bundle is seen by the account that asked for it alone; test/service/evidence-bundles.test.ts looks into them.
+    ask: () => ({ path: '/v1/evidence', json: { number: consented, reason: 'a claim' } }),
+    theirs: async (answer) => {
+      const { id } = answer.json() as { id: string }
+      status(404)(await send(owner, { path: `/v1/evidence/${id}` }))
+      status(200)(await send(stranger, { path: `/v1/evidence/${id}` }))
+    },
+    mine: status(202),
+  },
+  'evidence-bundles': {
+    ask: () => ({ path: '/v1/evidence' }),
+    theirs: lacking('mine alone'),
+    mine: holding('mine alone'),
+  },
+  'evidence-bundle': {
+    ask: () => ({ path: `/v1/evidence/${mine.bundle}` }),
+    theirs: status(404),
+    mine: holding('mine alone'),
+  },
+  'evidence-file': {
+    ask: () => ({ path: `/v1/evidence/${mine.bundle}/file` }),
+    theirs: status(404),
+    // It may wait, or have failed, since nothing is signed yet.
+    mine: (answer) => expect([200, 409]).toContain(answer.status),
+  },
+  'evidence-delete': {
+    ask: () => ({ path: `/v1/evidence/${mine.bundle}/delete`, json: { reason: 'a test' } }),
+    theirs: status(404),
+    mine: holding('"deleted":true'),
   },
   'warm-start': {
     // A job is seen by the account that started it alone.

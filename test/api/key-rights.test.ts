@@ -393,6 +393,27 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
     status: 404,
     ask: { path: '/v1/approvals/ap-1', json: { verdict: 'approve', subjectHash: 'x' } },
   },
+  'evidence-ask': {
+    needs: ['decide', 'records', 'consent'],
+    status: 202,
+    ask: { path: '/v1/evidence', json: { number, reason: 'test' } },
+  },
+  'evidence-bundles': { needs: ['decide', 'records', 'consent'], ask: { path: '/v1/evidence' } },
+  'evidence-bundle': {
+    needs: ['decide', 'records', 'consent'],
+    status: 404,
+    ask: { path: '/v1/evidence/unknown' },
+  },
+  'evidence-file': {
+    needs: ['decide', 'records', 'consent'],
+    status: 404,
+    ask: { path: '/v1/evidence/unknown/file' },
+  },
+  'evidence-delete': {
+    needs: ['decide', 'records', 'consent'],
+    status: 404,
+    ask: { path: '/v1/evidence/unknown/delete', json: { reason: 'test' } },
+  },
   'warm-start': {
     needs: decide,
     status: 202,

@@ -1,6 +1,6 @@
 /** What the calling rules say of a region on a local day, row by row, and how that differs from another day or file. */
 import type { AbandonmentRule } from '../../data/calling-rules/abandonment-rules.js'
-import type { CallingRules } from '../../data/calling-rules/calling-rules.js'
+import { CallingRules } from '../../data/calling-rules/calling-rules.js'
 import type { AutomatedEntry, RegionEntry } from '../../data/calling-rules/calling-rules-schema.js'
 import type { ExceptionRow } from '../../data/calling-rules/exceptions.js'
 import type { FrequencyRule } from '../../data/calling-rules/frequency-rules.js'
@@ -22,7 +22,8 @@ import {
 } from '../../domain/time/week-windows.js'
 import type { ExceptionInUse } from '../../gate/call-terms.js'
 import { findDayRule } from '../../service/calling-hours/legal-window.js'
-import type { OperatorClosures } from '../../service/calling-hours/operator-closures.js'
+import { OperatorClosures } from '../../service/calling-hours/operator-closures.js'
+import type { Configuration } from '../configuration.js'
 
 /** One row in force. Days are `YYYY-MM-DD`; an open end is `null`. */
 export interface RuleRow {
@@ -83,6 +84,17 @@ export interface RuleSources {
   readonly ruleDates: OperatorDates
   /** Exceptions that are used. */
   readonly exceptions: readonly ExceptionInUse[]
+}
+
+export function toRuleSources(configuration: Configuration): RuleSources {
+  const rules = new CallingRules(configuration.rules)
+  const { proclaimedDays, emergencies } = configuration.settings.callingHours
+  return {
+    rules,
+    closures: new OperatorClosures({ rules, proclaimedDays, emergencies }),
+    ruleDates: configuration.settings.optOuts.ruleDates,
+    exceptions: configuration.settings.gate.exceptions,
+  }
 }
 
 /** `undefined` for a region that the rules do not have. */

@@ -43,7 +43,7 @@ export const registerPack: RegisterCommand = (group, terminal) => {
       }
       if (existsSync(out)) throw new CommandFailure(`--out '${out}': the file exists`)
       const { packBundle } = await import('../../evidence/bundle/pack-bundle.js')
-      const { withStateSources } = await import('./bundle-sources.js')
+      const { withStateSources } = await import('../../app/evidence/bundle-sources.js')
       const { configuration, problems } = readConfiguration({ file: findConfigOption(invoked) })
       if (!configuration) throw new CommandFailure(problems.join('\n'), 2)
       const { counts, treeSize } = await withStateSources(configuration, (sources) =>

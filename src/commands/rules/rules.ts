@@ -1,7 +1,6 @@
 /** `callgate rules ...`: the calling rules in force in a region on a day, and how they differ from others. */
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
-import type { Configuration } from '../../app/configuration.js'
 import { readConfiguration } from '../../app/read-configuration.js'
 import {
   compareRegions,
@@ -10,13 +9,13 @@ import {
   type RuleRow,
   type RuleSources,
   type RulesOnDay,
+  toRuleSources,
 } from '../../app/rules/rules-on-day.js'
-import { CallingRules, loadCallingRules } from '../../data/calling-rules/calling-rules.js'
+import { loadCallingRules } from '../../data/calling-rules/calling-rules.js'
 import type { LocalDay } from '../../domain/time/clock.js'
 import { formatWithWeekday, parseDay, toUtcDay } from '../../domain/time/dates.js'
 import { truncate } from '../../errors.js'
 import { systemClock } from '../../runtime/runtime.js'
-import { OperatorClosures } from '../../service/calling-hours/operator-closures.js'
 import {
   CommandFailure,
   findConfigOption,
@@ -149,17 +148,6 @@ function readSources(command: Command): RuleSources {
     throw new CommandFailure(`${problems.length} mistake(s):${list}`, 2)
   }
   return toRuleSources(configuration)
-}
-
-export function toRuleSources(configuration: Configuration): RuleSources {
-  const rules = new CallingRules(configuration.rules)
-  const { proclaimedDays, emergencies } = configuration.settings.callingHours
-  return {
-    rules,
-    closures: new OperatorClosures({ rules, proclaimedDays, emergencies }),
-    ruleDates: configuration.settings.optOuts.ruleDates,
-    exceptions: configuration.settings.gate.exceptions,
-  }
 }
 
 function requireRegion(sources: RuleSources, region: string, day: LocalDay): RulesOnDay {

@@ -2,6 +2,7 @@
 
 import type { Route } from '../../api/route.js'
 import type { Callgate } from '../../app/callgate.js'
+import { openBundles } from '../../app/evidence/open-bundles.js'
 import { openEvidenceRoutes } from '../../app/journal/open-evidence.js'
 import { openSearchRoute, openStreamRoute } from '../../app/journal/open-search.js'
 import { createListFileRoute } from '../../app/lists/list-file-route.js'
@@ -75,8 +76,11 @@ export async function openHttpServer(
     ...alsoReady,
   ].map((check) => new WatchedCheck(check, runtime.clock))
   const figures = new LiveFigures({ ...runtime, metrics })
+  const bundles = openBundles(callgate)
+  callgate.backgroundJobs.tasks.set('evidence bundles', bundles.task)
   const routes = [
     ...listRoutes(callgate, serviceCodes),
+    ...bundles.routes,
     createStatusRoute({ callgate, checks }),
     createLiveRoute(figures),
   ]
@@ -128,12 +132,14 @@ export async function openHttpServer(
       clock: runtime.clock,
     }),
   })
+  bundles.start()
   return {
     ...server,
-    close(idleGraceMs) {
+    async close(idleGraceMs) {
       figures.stop()
       streams.close()
-      return server.close(idleGraceMs)
+      await server.close(idleGraceMs)
+      await bundles.close()
     },
   }
 }

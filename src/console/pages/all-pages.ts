@@ -4,6 +4,7 @@ import { approvalPages } from './approvals.js'
 import { auditPages } from './audit.js'
 import { callerIdPages } from './caller-ids.js'
 import { consentPages } from './consents.js'
+import { evidencePages } from './evidence.js'
 import { keyPages } from './keys/keys.js'
 import { listsPages } from './lists.js'
 import { nowPages } from './now.js'
@@ -23,6 +24,7 @@ export const allPages: readonly Page[] = [
   ...optOutPages,
   ...consentPages,
   ...approvalPages,
+  ...evidencePages,
   ...listsPages,
   ...rulesPages,
   ...projectsPages,

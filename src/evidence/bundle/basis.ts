@@ -193,11 +193,16 @@ export class Basis {
     return found.filter(({ action }) => action.startsWith(what))
   }
 
+  #mayShow({ accountId }: AuditRecord): boolean {
+    return this.#question.without !== 'others' || accountId === this.#question.accountId
+  }
+
   /** Must be called once, after all records. Imports name what they made in a list of summaries. */
   linkLists(): readonly NamedList[] {
     const named = [...this.lists.values()]
     for (const { record, entry } of this.#listEntries) {
       const { action, at, subject, after } = entry
+      if (!this.#mayShow(entry)) continue
       const made = Array.isArray(after) ? after : [after]
       for (const one of made.map(Object)) {
         const list = [one.name, subject.id]

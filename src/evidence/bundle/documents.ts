@@ -21,7 +21,7 @@ Log: ${origin}
 Packed by callgate ${program}
 
 records.txt has each record: its number, its salt, and its exact bytes (JSON).
-entries.bin has 50 bytes for every record from ${span[0]} to ${span[1]}, whether it is about the question or not, and for each
+entries.bin has 50 bytes for ${span ? `every record from ${span[0]} to ${span[1]}, whether it is about the question or not, and for ` : ''}each
 record of records.txt. They say when a record was written, and commit to it without showing it.
 checkpoint is the signed root of the tree with all of them.
 state/ has what the decisions rest on, one JSON object a line: "row" is as the database had it when this was packed; "storedBy"
@@ -42,7 +42,7 @@ A file was changed, is missing or was added since the bundle was packed; or a re
 does not say who did it. Ask for the bundle again.
 
 WHAT IT DOES NOT SHOW
-That a call was placed or not placed, that no call was placed without asking, and that the other records of the span are
+That a call was placed or not placed, that no call was placed without asking, and that the other records of the log are
 not about the question. Of a record from which a number was erased, the rest may differ too. A change of several numbers at once is recorded without the numbers: a row that was stored by one
 names it. A record about a row says who changed what and when, and has not every word of the row: of the wording of a consent
 it has the SHA-256, which verify.mjs checks, and what a person said is as the database says today. Who changed settings and

@@ -12,7 +12,14 @@ export interface Question {
   readonly to?: number | undefined
   /** Of decisions. */
   readonly ids?: readonly string[] | undefined
+  readonly without?: LeftOut | undefined
 }
+
+/**
+ * What is not for everybody who may have the records of an account: the settings of the server; or, besides these, all that is of the
+ * server and of other accounts: when their records were written, and who has imported lists that all use.
+ */
+export type LeftOut = 'settings' | 'others'
 
 export interface BundleFacts {
   readonly question: Question
@@ -20,7 +27,8 @@ export interface BundleFacts {
   readonly origin: string
   /** Number of records that are signed. */
   readonly size: number
-  readonly span: readonly [number, number]
+  /** `undefined` if only entries of the records themselves are packed. */
+  readonly span: readonly [number, number] | undefined
   readonly counts: Readonly<Record<string, number>>
   readonly reported: readonly DecisionDocument[]
   readonly state: PackedState

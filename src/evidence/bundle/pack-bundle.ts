@@ -43,6 +43,10 @@ export interface BundleToPack {
   /** The bytes of `verify.mjs`. */
   readonly verifier: Buffer
   readonly sources: StateSources
+  /** Told which share of the journal has been searched, up to 1. */
+  readonly onSearched?: ((share: number) => void) | undefined
+  /** Called for each block before it is written; what it throws ends the packing. */
+  readonly beforeWrite?: ((bytes: number) => void) | undefined
 }
 
 /** With more records, only the common proof of all entries is packed. */
@@ -54,9 +58,11 @@ const maxShownRows = 200
 class BundleWriter {
   readonly files: Record<string, { sha256: string; bytes: number }> = {}
   readonly #zip: ZipWriter
+  readonly #beforeWrite: BundleToPack['beforeWrite']
 
-  constructor(path: string) {
+  constructor(path: string, beforeWrite: BundleToPack['beforeWrite']) {
     this.#zip = new ZipWriter(path)
+    this.#beforeWrite = beforeWrite
   }
 
   async add(
@@ -65,11 +71,13 @@ class BundleWriter {
   ): Promise<void> {
     const isWhole = typeof content === 'string' || Buffer.isBuffer(content)
     const hash = createHash('sha256')
+    const beforeWrite = this.#beforeWrite
     let bytes = 0
     const pass = async function* () {
       for await (const block of inBlocks(isWhole ? [Buffer.from(content)] : content)) {
         hash.update(block)
         bytes += block.length
+        beforeWrite?.(block.length)
         yield block
       }
     }
@@ -114,7 +122,7 @@ export async function packBundle(bundle: BundleToPack): Promise<Manifest> {
   }
   const temporary = `${bundle.out}.tmp`
   rmSync(temporary, { force: true })
-  const writer = new BundleWriter(temporary)
+  const writer = new BundleWriter(temporary, bundle.beforeWrite)
   try {
     const manifest = await writeBundle(bundle, folder, writer)
     renameSync(temporary, bundle.out)
@@ -158,25 +166,41 @@ async function writeBundle(
   await writer.add('verify.mjs', bundle.verifier)
   const manifest: Manifest = {
     format: 'callgate-evidence-bundle/1',
-    ...{ program, origin, treeSize: size, question: { ...question }, span, ranges, counts },
-    completeness:
-      'entries.bin has every entry of the span, so nobody can add a record to it or take one away later. It does not ' +
-      'show by itself that none of the other records of the span is about the question: that is a statement of the packer.',
+    ...{ program, origin, treeSize: size, question: { ...question }, ranges, counts },
+    span: span ?? null,
+    completeness: span ? ofSpan : ofRecords,
     files: writer.files,
   }
   await writer.finish(manifest)
   return manifest
 }
 
+const ofSpan =
+  'entries.bin has every entry of the span, so nobody can add a record to it or take one away later. It does not ' +
+  'show by itself that none of the other records of the span is about the question: that is a statement of the packer.'
+const ofRecords =
+  'entries.bin has the entries of these records alone. It does not show that no other record is about the question: that is ' +
+  'a statement of the packer.'
+
 /** Twice over the whole journal, since what was changed about the numbers of calls is mostly older than the calls. */
-function searchRecords({ journalFolder, question }: BundleToPack, size: number) {
+function searchRecords({ journalFolder, question, onSearched }: BundleToPack, size: number) {
   const { firstSeq } = readBeginning(journalFolder)
+  let searched = 0
+  function* scanAll() {
+    for (const record of scan(journalFolder, firstSeq, size)) {
+      yield record
+      searched += 1
+      if (searched % recordsOfReport === 0) onSearched?.(searched / (size - firstSeq + 1) / 2)
+    }
+  }
   const search = new RecordSearch(question)
-  for (const record of scan(journalFolder, firstSeq, size)) search.add(record)
+  for (const record of scanAll()) search.add(record)
   const subjects = new SubjectSearch(search.basis, (seq, kind) => search.take(seq, kind))
-  for (const record of scan(journalFolder, firstSeq, size)) subjects.add(record)
+  for (const record of scanAll()) subjects.add(record)
   return { search, subjects }
 }
+
+const recordsOfReport = 1_000
 
 interface Found {
   readonly search: RecordSearch
@@ -266,16 +290,16 @@ async function writeProofs(
   }
 }
 
-/** The span, and the records that are not in it; those that follow one another are one range. */
+/** The span, if there is one, and the records that are not in it; those that follow one another are one range. */
 function toRanges({ span, seqs }: Selection): readonly SeqRange[] {
   const ranges: [number, number][] = []
   for (const seq of seqs) {
-    if (seq >= span[0] && seq <= span[1]) continue
+    if (span && seq >= span[0] && seq <= span[1]) continue
     const last = ranges.at(-1)
     if (last?.[1] === seq - 1) last[1] = seq
     else ranges.push([seq, seq])
   }
-  return [...ranges, span].sort((a, b) => a[0] - b[0])
+  return span ? [...ranges, span].sort((a, b) => a[0] - b[0]) : ranges
 }
 
 function* listEntries(ranges: readonly SeqRange[], reader: TreeReader): Generator<Buffer> {

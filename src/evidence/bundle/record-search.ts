@@ -16,7 +16,8 @@ const maxReported = 500
 export interface Selection {
   /** In order. */
   readonly seqs: readonly number[]
-  readonly span: SeqRange
+  /** Of which all entries are to be packed; `undefined` if only those of the records. */
+  readonly span: SeqRange | undefined
   readonly counts: Readonly<Record<string, number>>
   readonly reported: readonly DecisionDocument[]
 }
@@ -99,7 +100,9 @@ export class RecordSearch {
     const notices = this.#notices.filter(({ changed }) => changed.some(isTaken))
     for (const { seq } of notices) this.take(seq, 'notice')
     const reported = [...this.#reported.values()]
-    return { seqs: this.listSeqs(), span, counts: this.#counts, reported }
+    const isWhole = this.#question.without !== 'others'
+    const shown = isWhole ? span : undefined
+    return { seqs: this.listSeqs(), span: shown, counts: this.#counts, reported }
   }
 }
 

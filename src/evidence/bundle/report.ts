@@ -35,8 +35,12 @@ export function formatReport(facts: BundleFacts): string {
     decided > reported.length
       ? ` The ${reported.length} decisions that follow are the first; records.txt has all records.`
       : ''
-  const body = `<p>Asked: ${escapeHtml(describeQuestion(question))}. Log: ${escapeHtml(origin)}, ${size} records signed; span: records
-${span[0]} to ${span[1]}.</p>
+  const body = `<p>Asked: ${escapeHtml(describeQuestion(question))}. Log: ${escapeHtml(origin)}, ${size} records signed${
+    span
+      ? `; span: records
+${span[0]} to ${span[1]}`
+      : ''
+  }.</p>
 <p>It has ${counts.decision ?? 0} decisions, ${counts.amendment ?? 0} amendments, ${counts.outcome ?? 0} outcomes, ${counts.audit ?? 0} changes by
 people and programs, ${counts.receipt ?? 0} receipts of opt-outs and ${counts.notice ?? 0} notices of erasures.${first}</p>
 <h2>Decisions</h2>

@@ -152,7 +152,7 @@ async function* ofNumbers(
 ): AsyncGenerator<StateLine> {
   if (!db) return
   const { number, accountId: asked } = question
-  const accounts = number === undefined || asked !== undefined ? [] : await readAccountIds(db)
+  const accounts = number === undefined ? [] : asked ? [asked] : await readAccountIds(db)
   for (const accountId of new Set([...basis.accounts.keys(), ...accounts].sort())) {
     const numbers =
       number === undefined ? [...(basis.accounts.get(accountId)?.numbers ?? [])] : [number]
@@ -179,9 +179,15 @@ async function* ofAccounts(
 }
 
 /** The entries of the audit table come first: what is signed is not replaced by what a file says today. */
-async function* listLists({ basis, sources }: StateInput): AsyncGenerator<StateLine> {
+async function* listLists({
+  question: { without, accountId },
+  basis,
+  sources,
+}: StateInput): AsyncGenerator<StateLine> {
   const named = basis.linkLists()
-  const names = [...new Set(named.map(({ name }) => name))]
+  // Who has imported those of others, and from what, is not for everybody who may use them.
+  const isShown = (name: string) => without !== 'others' || name.startsWith(`${accountId}/`)
+  const names = [...new Set(named.map(({ name }) => name))].filter(isShown)
   const shared = sources.db ? await readListVersionRows(sources.db, names) : []
   for (const { changes, facts, ...list } of named) {
     const isSame = ({ name = list.name, version }: StoredRow) =>
@@ -189,7 +195,7 @@ async function* listLists({ basis, sources }: StateInput): AsyncGenerator<StateL
     const row = {
       ...list,
       signed: facts,
-      files: sources.listVersions(list.name).filter(isSame),
+      files: isShown(list.name) ? sources.listVersions(list.name).filter(isSame) : [],
       published: shared.filter(isSame).map(toPublicRow),
     }
     yield toLine(row, { changes, isStoring: () => true })
@@ -211,7 +217,11 @@ function* listReassigned({ basis, readDecisions }: StateInput): Generator<StateL
 }
 
 /** What the rules file of today says of the days of the calls, and whether it is the one that was in use then. */
-function* listRules({ basis, sources: { rules } }: StateInput): Generator<StateLine> {
+function* listRules({
+  question: { without },
+  basis,
+  sources: { rules },
+}: StateInput): Generator<StateLine> {
   const groups = new Map<string, { days: string[]; row: StoredRow; versions: Set<string> }>()
   for (const { region, day, versions } of basis.regionDays.values()) {
     const rows = rules.describe(region, day)
@@ -222,7 +232,7 @@ function* listRules({ basis, sources: { rules } }: StateInput): Generator<StateL
   }
   for (const { days, row, versions } of groups.values()) {
     const inUse = [...basis.inUse.values()].filter(
-      ({ kind, version }) => kind === 'rules' && versions.has(version),
+      ({ kind, version }) => without !== 'others' && kind === 'rules' && versions.has(version),
     )
     const isOfThen = versions.size === 1 && versions.has(rules.version)
     yield {
@@ -245,15 +255,20 @@ async function* listSettings({
   basis,
   sources: { db },
 }: StateInput): AsyncGenerator<StateLine> {
+  const { without } = question
+  if (without === 'others') return
   const shown = new Set([...basis.accounts.keys(), question.accountId, 'main', 'sandbox'])
   const others = db ? (await readAccountIds(db)).filter((id) => !shown.has(id)) : []
   for (const { kind, host, version, at, record, body } of basis.inUse.values()) {
     const names = others.some((id) =>
       new RegExp(`(?<![\\w-])${id}(?![\\w-])`, 'i').test(body.toString()),
     )
-    const isLeftOut = kind === 'settings' && (names || db === undefined)
+    const isLeftOut = kind === 'settings' && (without !== undefined || names || db === undefined)
     const row = { kind, host, version, inUseFrom: formatInstant(at) }
-    const why = 'not packed: it may name other accounts'
+    const why =
+      without === undefined
+        ? 'not packed: it may name other accounts'
+        : 'not packed: only an Administrator of account main may see the settings'
     yield isLeftOut
       ? { storedBy: null, records: [], row: { ...row, record, why } }
       : { storedBy: record, records: [record], row }

@@ -19,8 +19,8 @@ export interface Manifest {
   readonly origin: string
   readonly treeSize: number
   readonly question: Readonly<Record<string, unknown>>
-  /** Of which all entries are included: first and last record. */
-  readonly span: readonly [number, number]
+  /** Of which all entries are included: first and last record. `null`: only those of the records. */
+  readonly span: readonly [number, number] | null
   /** First and last number of the records whose entries are in entries.bin, in order. */
   readonly ranges: readonly (readonly [number, number])[]
   readonly counts: Readonly<Record<string, number>>
@@ -330,7 +330,7 @@ function readRanges({ ranges, span }: Manifest, size: number): readonly LeafRang
     }
     before = last
   }
-  if (!ranges.some(([first, last]) => first <= span[0] && span[1] <= last)) {
+  if (span && !ranges.some(([first, last]) => first <= span[0] && span[1] <= last)) {
     throw new Error('not all entries of the span are there')
   }
   return ranges.map(([first, last]) => [first - 1, last - 1])

@@ -19,6 +19,8 @@ interface PersonalRead {
   readonly subject: AuditSubject
   /** How many records the answer has; absent if that is not known before it leaves. */
   readonly rows?: number | undefined
+  /** The id of the evidence bundle that the read is about. */
+  readonly bundle?: string | undefined
   /** What for, if the reader says so. */
   readonly purpose?: string | undefined
 }
@@ -33,12 +35,12 @@ export function createReadLog(
   storage: Pick<ThreadDatabase, 'db' | 'author' | 'retryWhileLocked'>,
   clock: Clock,
 ): RecordRead {
-  return async (caller, { path = caller.path, what, subject, rows, purpose }) => {
+  return async (caller, { path = caller.path, what, subject, rows, bundle, purpose }) => {
     const by = findAuthor(storage, { ...caller, path })
     const { kind } = subject
     const id = kind === 'number' ? await hashNumber(storage.db, subject.id) : subject.id
     const { accountId } = caller
-    const entry = { by, accountId, action: what, subject: { kind, id }, after: { rows } }
+    const entry = { by, accountId, action: what, subject: { kind, id }, after: { rows, bundle } }
     await runTransaction(storage, (transaction) =>
       recordAudit(transaction, { ...entry, reason: purpose, at: clock.now() }),
     )

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { getListsFolder } from '../../../src/app/data-folders.js'
 import { importList } from '../../../src/data/number-list/import/list-import.js'
 import { systemClock } from '../../../src/runtime/runtime.js'
@@ -22,6 +22,7 @@ let browser: Browser
 let decisionId: string
 let agent: CreatedApiKey
 let approvalId: string
+let bundleId: string
 beforeAll(async () => {
   running = await openTestCallgate()
   browser = await openBrowser()
@@ -51,6 +52,7 @@ async function openKeys(): Promise<void> {
   const asked = await running.postJson('/v1/decisions', call, agent.key)
   const { mandate } = (await asked.json()) as { mandate: { approval: { id: string } } }
   approvalId = mandate.approval.id
+  bundleId = await askBundle()
 }
 
 async function addCallerIds(): Promise<void> {
@@ -78,12 +80,27 @@ const listPages = () => [
   '/approvals',
   `/approvals/${approvalId}`,
   ...['/caller-ids', '/caller-ids?ended=true', '/caller-ids/new', '/caller-ids/many'],
+  '/evidence',
+  `/evidence/${bundleId}`,
   ...['/keys', '/keys/new', '/keys/pauses/ai%3Asandbox'],
   ...['', '/change', '/revoke'].map((end) => `/keys/${agent.id}${end}`),
   '/audit',
   '/rules',
   '/rules?region=PA&kind=ai&date=2026-12-25&compareDate=2025-09-01',
 ]
+
+/** With a long reason; resolves once the bundle is done or has failed. */
+async function askBundle(): Promise<string> {
+  const question = { number: '2125550106', reason: `Claim ${'4711 '.repeat(60)}<b>"x"</b>` }
+  const { id } = (await (await running.postJson('/v1/evidence', question)).json()) as { id: string }
+  const isOver = { state: expect.stringMatching(/^(?:done|failed)$/) }
+  await vi.waitFor(
+    async () =>
+      expect(await (await running.get(`/v1/evidence/${id}`)).json()).toMatchObject(isOver),
+    { timeout: 20_000 },
+  )
+  return id
+}
 
 let keysMade = 0
 

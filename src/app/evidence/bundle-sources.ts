@@ -1,10 +1,6 @@
 /** Opens what a bundle has besides the journal: the database at one instant, the calling rules, and the files of lists. */
 import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { type Configuration, computeVersions } from '../../app/configuration.js'
-import { getListsFolder } from '../../app/data-folders.js'
-import { describeRegion } from '../../app/rules/rules-on-day.js'
-import { readStorageSettings } from '../../app/storage-settings.js'
 import { findVersions } from '../../data/number-list/list-version-files.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { StateSources } from '../../evidence/bundle/state-files.js'
@@ -12,7 +8,10 @@ import { resolveDatabasePath } from '../../storage/database-files.js'
 import { openDatabase } from '../../storage/engine.js'
 import { openReadOnlyDatabase } from '../../storage/read-only-database.js'
 import type { Db } from '../../storage/tables.js'
-import { toRuleSources } from '../rules/rules.js'
+import { type Configuration, computeVersions } from '../configuration.js'
+import { getListsFolder } from '../data-folders.js'
+import { describeRegion, toRuleSources } from '../rules/rules-on-day.js'
+import { readStorageSettings } from '../storage-settings.js'
 
 export async function withStateSources<Result>(
   configuration: Configuration,

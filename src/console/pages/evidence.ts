@@ -1,0 +1,161 @@
+/** Evidence: bundles about a number or a period, for people who trust neither the operator nor us. */
+
+import { journalEndpoint } from '../../api/gate/evidence.js'
+import {
+  askBundleEndpoint,
+  type BundleBody,
+  bundleFileEndpoint,
+  deleteBundleEndpoint,
+  listBundlesEndpoint,
+  readBundleEndpoint,
+} from '../../api/gate/evidence-bundles.js'
+import { formatInteger, formatNumber, renderInstant, renderTable, renderTerms } from '../format.js'
+import { Form, toDigits } from '../forms.js'
+import { type Html, html, nothing } from '../html.js'
+import { renderFormToken } from '../layout.js'
+import type { Page, PageAnswer, PageRequest } from '../pages.js'
+
+const stateNames: Readonly<Record<BundleBody['state'], string>> = {
+  waiting: '… Waiting',
+  packing: '… Being packed',
+  done: '✓ Done',
+  failed: '✕ Failed',
+  interrupted: '✕ Interrupted',
+}
+
+async function showBundles(request: PageRequest): Promise<PageAnswer> {
+  const { bundles } = await request.api.call(request.caller, listBundlesEndpoint)
+  const body = html`<p>A bundle has what the journal of this server has about a number or a period, with what the decisions rest on: consents, opt-outs, lists and rules.
+It is a zip file that proves itself, and is kept for three days. Each server has its own journal: with several servers, ask each of them.</p>
+${renderAskForm(request)}
+<section aria-labelledby="bundles"><h2 id="bundles">Bundles</h2>
+${bundles.length === 0 ? html`<p class="empty">This server was asked for no bundle in the last three days.</p>` : renderBundles(bundles)}
+${bundles.some(isGoingOn) ? html`<p><a href="/console/evidence">Look again</a> in some seconds, to see how far it is.</p>` : nothing}</section>`
+  return { title: 'Evidence', body }
+}
+
+const isGoingOn = ({ state }: BundleBody) => state === 'waiting' || state === 'packing'
+
+function renderAskForm({ form, formToken, refusal }: PageRequest): Html {
+  const fields = new Form(form, refusal)
+  return html`<section aria-labelledby="ask"><h2 id="ask">Ask for a bundle</h2>
+<form method="post" action="/console/evidence" class="filters">${renderFormToken(formToken)}
+${fields.field({ name: 'number', label: 'Number', type: 'tel', hint: 'Ten digits; empty for all of a period' })}
+${fields.field({ name: 'from', label: 'From (UTC)', type: 'datetime-local' })}
+${fields.field({ name: 'to', label: 'Before (UTC)', type: 'datetime-local' })}
+${fields.field({ name: 'reason', label: 'What for', hint: 'Kept in the audit', required: true })}
+<p class="field"><button>Ask for it</button></p></form></section>`
+}
+
+function renderBundles(bundles: readonly BundleBody[]): Html {
+  const head = ['Asked', 'About', 'State', 'By, and what for', 'Size']
+  const rows = bundles.map((bundle) => [
+    html`<a href="/console/evidence/${bundle.id}">${renderInstant(bundle.askedAt)}</a>`,
+    describeQuestion(bundle),
+    html`${describeState(bundle)}${bundle.state === 'done' ? html`<br><a href="/console/evidence/${bundle.id}/file">Download</a>` : nothing}`,
+    html`${bundle.askedBy}<br>${bundle.reason}`,
+    bundle.bytes === null ? nothing : `${formatInteger(bundle.bytes)} bytes`,
+  ])
+  return renderTable('The bundles that this server was asked for, newest first', head, rows)
+}
+
+function describeQuestion({ number, from, to }: BundleBody): Html {
+  const about =
+    number === null ? nothing : html`<span class="number">${formatNumber(number)}</span> `
+  return html`${about}${from === null ? nothing : html`from ${renderInstant(from)} `}${to === null ? nothing : html`before ${renderInstant(to)}`}`
+}
+
+const describeState = ({ state, percent }: BundleBody) =>
+  `${stateNames[state]}${percent === null ? '' : `: ${percent} % of the journal searched`}`
+
+async function showBundle(request: PageRequest): Promise<PageAnswer> {
+  const { api, caller, parameters } = request
+  const bundle = await api.call(caller, readBundleEndpoint, {
+    parameters: { id: parameters.id ?? '' },
+  })
+  const { id, state, bytes, decisions, records } = bundle
+  const body = html`<dl>${renderTerms([
+    ['State', describeState(bundle)],
+    ['What went wrong', bundle.problem && `${bundle.problem}.`],
+    ['About', describeQuestion(bundle)],
+    ['What for', bundle.reason],
+    ['Asked by', bundle.askedBy],
+    ['Asked', renderInstant(bundle.askedAt)],
+    [
+      'Packed',
+      bundle.state === 'done' && bundle.endedAt ? renderInstant(bundle.endedAt) : undefined,
+    ],
+    ['Will be deleted', renderInstant(bundle.deletedAt)],
+    ['Decisions', decisions === null ? undefined : formatInteger(decisions)],
+    ['Records', records === null ? undefined : formatInteger(records)],
+    ['Journal', bundle.origin],
+    ['Size', bytes === null ? undefined : `${formatInteger(bytes)} bytes`],
+    ['SHA-256', bundle.sha256 === null ? undefined : html`<code>${bundle.sha256}</code>`],
+    ['Left out', bundle.leftOut && leftOutTexts[bundle.leftOut]],
+  ])}</dl>
+${isGoingOn(bundle) ? html`<p><a href="/console/evidence/${id}">Look again</a> in some seconds, to see how far it is.</p>` : nothing}
+${state === 'done' ? await renderFile(request, bundle) : nothing}
+${renderDeleteForm(request, bundle)}`
+  return { title: 'An evidence bundle', body }
+}
+
+const leftOutTexts: Readonly<Record<NonNullable<BundleBody['leftOut']>, string>> = {
+  settings: 'The settings of the server, which only an Administrator of account main may see.',
+  others:
+    'What is of the server and of other accounts: its settings, and when their records were written. The records of this account are proven all the same.',
+}
+
+async function renderFile({ api, caller }: PageRequest, { id }: BundleBody): Promise<Html> {
+  const { verifierKey } = await api.call(caller, journalEndpoint)
+  return html`<section aria-labelledby="file"><h2 id="file">The file</h2>
+<p><a class="button" href="/console/evidence/${id}/file" download>Download evidence-${id}.zip</a></p>
+<p>How to check it: unpack it, and run <code>node verify.mjs --key '${verifierKey}'</code> in its folder. That needs Node 18 or newer and no network.</p>
+<p class="note">Whoever checks it should have the key from you by another way than the bundle, and best from before there was anything to prove. README.txt in it says the rest.</p></section>`
+}
+
+function renderDeleteForm({ form, formToken, refusal }: PageRequest, bundle: BundleBody): Html {
+  const { id } = bundle
+  const [title, button] = isGoingOn(bundle)
+    ? ['Cancel it', 'Cancel this bundle']
+    : ['Delete it', 'Delete this bundle']
+  return html`<section aria-labelledby="delete"><h2 id="delete">${title}</h2>
+<form method="post" action="/console/evidence/${id}">${renderFormToken(formToken)}
+${new Form(form, refusal).field({ name: 'reason', label: 'Why', hint: 'Kept in the audit', required: true })}
+<p class="actions"><button class="quiet">${button}</button></p></form></section>`
+}
+
+/** The form has local fields of a browser, which have no zone. */
+const toInstantText = (text = '') =>
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text) ? `${text}:00Z` : text || undefined
+
+async function askForBundle({ api, caller, form }: PageRequest): Promise<PageAnswer> {
+  const { number = '', from, to, reason } = form
+  const body = {
+    number: number.trim() === '' ? undefined : toDigits(number),
+    ...{ from: toInstantText(from), to: toInstantText(to), reason },
+  }
+  const { id } = await api.call(caller, askBundleEndpoint, { body })
+  return { goTo: `/console/evidence/${id}`, done: 'The bundle was asked for. It is packed now.' }
+}
+
+async function sendFile({ api, caller, parameters }: PageRequest): Promise<PageAnswer> {
+  return { file: await api.send(caller, bundleFileEndpoint, { parameters }) }
+}
+
+async function deleteBundle({ api, caller, parameters, form }: PageRequest): Promise<PageAnswer> {
+  const { id = '' } = parameters
+  const { reason } = form
+  await api.call(caller, deleteBundleEndpoint, { parameters: { id }, body: { reason } })
+  return { goTo: '/console/evidence', done: 'The bundle was deleted.' }
+}
+
+export const evidencePages: readonly Page[] = [
+  {
+    path: '/evidence',
+    entry: { name: 'Evidence', needs: listBundlesEndpoint },
+    get: showBundles,
+    post: askForBundle,
+  },
+  { path: '/evidence/:id', get: showBundle, post: deleteBundle },
+  { path: '/evidence/:id/file', get: sendFile },
+]
