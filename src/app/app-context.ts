@@ -16,6 +16,7 @@ import { Approvals } from '../service/accounts/approvals.js'
 import { Attempts } from '../service/accounts/attempts.js'
 import { CallerIds } from '../service/accounts/caller-ids.js'
 import { PauseStore } from '../service/accounts/pauses.js'
+import { ChangeRequests } from '../service/changes/change-requests.js'
 import { Projects } from '../service/projects/projects.js'
 import { GuardedSender } from '../service/webhooks/http-sender/guarded-sender.js'
 import type { WebhookObserver } from '../service/webhooks/webhook-deliveries.js'
@@ -45,6 +46,8 @@ export interface AppContext {
   /** Counts the calls that keys were given. */
   readonly attempts: Attempts
   readonly approvals: Approvals
+  /** Of changes that need two people. */
+  readonly changeRequests: ChangeRequests
   readonly projects: Projects
   /** Stores webhook events; sends them once a server has started it. */
   readonly webhooks: Webhooks
@@ -112,6 +115,7 @@ export async function openAppContext(
     })
     const attempts = new Attempts(storage, webhooks, edge?.counterOf.bind(edge))
     const approvals = new Approvals({ storage, clock })
+    const changeRequests = new ChangeRequests({ storage, clock, settings: settings.twoPeople })
     const projects = new Projects({ storage, clock, timers, changes, webhooks })
     const close = async () => {
       // A missing or locked database must not prevent the program from exiting.
@@ -137,6 +141,7 @@ export async function openAppContext(
       abandonment,
       attempts,
       approvals,
+      changeRequests,
       projects,
     }
     return { ...base, webhooks, webhookObserver, close }

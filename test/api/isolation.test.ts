@@ -4,6 +4,7 @@
  * something real, and that the stranger's changed nothing.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ChangeRequests } from '../../src/service/changes/change-requests.js'
 import { mondayNoon, type TestCallgate } from '../support/test-callgate.js'
 import { isPostgres } from '../support/test-engine.js'
 import {
@@ -36,6 +37,7 @@ const mine = {
   call: '',
   warming: '',
   approval: '',
+  change: '',
   permit: '',
   value: '',
   key: '',
@@ -108,6 +110,7 @@ async function ownThings(): Promise<void> {
   const waiting = (await send(key, { path: '/v1/decisions', json: call })).json()
   expect(waiting).toMatchObject({ decision: 'block', reason: 'approval-needed' })
   mine.approval = (waiting as { mandate: { approval: { id: string } } }).mandate.approval.id
+  mine.change = await ownChange(asker)
   const other = { number: called, callKind: 'manual' }
   mine.call = (await owned<{ id: string }>({ path: '/v1/decisions', json: other })).id
   const asked = await owned<{ permit: { id: string; value: string } }>({
@@ -119,6 +122,16 @@ async function ownThings(): Promise<void> {
   mine.warming = (
     await owned<{ id: string }>({ path: '/v1/warm', json: { numbers: [consented] } })
   ).id
+}
+
+/** The id of a change that a key has asked for. */
+async function ownChange(keyId: string): Promise<string> {
+  const { storage, runtime } = running.callgate
+  const settings = { for: ['erase'], endsAfterHours: 1 } as const
+  const requests = new ChangeRequests({ storage, clock: runtime.clock, settings })
+  const change = { kind: 'erase', what: 'mine alone', request: { number: consented } } as const
+  const asked = await requests.require({ accountId: 'main', keyId }, change).catch(String)
+  return /\bch-[0-9a-f]{20}\b/.exec(String(asked))?.[0] ?? ''
 }
 
 const aScan = {
@@ -784,6 +797,32 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     ask: () => ({
       path: `/v1/approvals/${mine.approval}`,
       json: { verdict: 'refuse', subjectHash: '0'.repeat(64) },
+    }),
+    theirs: status(404),
+    mine: status(409),
+  },
+  changes: {
+    ask: () => ({ path: '/v1/changes' }),
+    theirs: holding('{"changes":[]}'),
+    mine: holding('"what":"mine alone"'),
+  },
+  change: {
+    ask: () => ({ path: `/v1/changes/${mine.change}` }),
+    theirs: status(404),
+    mine: holding(consented),
+  },
+  'change-approve': {
+    ask: () => ({
+      path: `/v1/changes/${mine.change}/approve`,
+      json: { requestHash: '0'.repeat(64) },
+    }),
+    theirs: status(404),
+    mine: status(409),
+  },
+  'change-refuse': {
+    ask: () => ({
+      path: `/v1/changes/${mine.change}/refuse`,
+      json: { requestHash: '0'.repeat(64) },
     }),
     theirs: status(404),
     mine: status(409),

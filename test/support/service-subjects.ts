@@ -7,6 +7,7 @@ import type { CandidatePlace, NumberFacts } from '../../src/domain/place.js'
 import type { ViewOf } from '../../src/service/account-view.js'
 import { Accounts } from '../../src/service/accounts/accounts.js'
 import { ApiKeys } from '../../src/service/accounts/api-keys.js'
+import { ChangeRequests } from '../../src/service/changes/change-requests.js'
 import type { EbrLaw } from '../../src/service/consent/ebr-expiry.js'
 import { EbrRecordList } from '../../src/service/consent/ebr-record-list.js'
 import { EbrRecords } from '../../src/service/consent/ebr-records.js'
@@ -106,7 +107,9 @@ export async function buildSubjects(
   const projects = new Projects({ storage, clock, timers: clock, changes, webhooks: noWebhooks })
   const changeHead = new ChangeHead(storage, clock)
   const shared = { storage, projects, changes, changeHead, viewOf }
-  const internalDnc = new InternalDnc({ ...shared, accounts })
+  const settings = { for: [], endsAfterHours: 24 }
+  const changeRequests = new ChangeRequests({ storage, clock, settings })
+  const internalDnc = new InternalDnc({ ...shared, accounts, changeRequests })
   return {
     clock,
     changes,

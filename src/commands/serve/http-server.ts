@@ -2,6 +2,7 @@
 
 import type { Route } from '../../api/route.js'
 import type { Callgate } from '../../app/callgate.js'
+import { createChangeRoutes } from '../../app/changes/change-routes.js'
 import { openEvidenceRoutes } from '../../app/journal/open-evidence.js'
 import { openSearchRoute } from '../../app/journal/open-search.js'
 import { createListFileRoute } from '../../app/lists/list-file-route.js'
@@ -71,9 +72,7 @@ export function openHttpServer(
     ...listSourceReadinessChecks(callgate),
     ...alsoReady,
   ].map((check) => new WatchedCheck(check, runtime.clock))
-  const routes = [...listRoutes(callgate, serviceCodes), createStatusRoute({ callgate, checks })]
   const limits = rateLimits(callgate)
-  const endpoints = [...decisionEndpoints, ...routes.map(({ endpoint }) => endpoint)]
   const deps: RouteHandlerDeps = {
     ...shared,
     serviceThreads,
@@ -81,6 +80,11 @@ export function openHttpServer(
     limitRate: (accountId, rate) => limits.takeRequest(accountId, rate),
     admitNumbers: (accountId, rate, count) => limits.admitNumbers(accountId, rate, count),
   }
+  const own = [...listRoutes(callgate, serviceCodes), createStatusRoute({ callgate, checks })]
+  const { changeRequests, service } = callgate
+  const { recordRead } = service
+  const routes = [...own, ...createChangeRoutes({ changeRequests, routes: own, deps, recordRead })]
+  const endpoints = [...decisionEndpoints, ...routes.map(({ endpoint }) => endpoint)]
   const consoleHandler = createConsoleHandler(callgate, routes, deps)
   return openServer({
     ...deps,

@@ -167,7 +167,7 @@ const shortLists: ReadonlySet<string> = new Set([
   // At most 200 on a page, always in a service thread.
   'decisions',
   // The newest hundred; at most a hundred; those that an account has bought.
-  ...['approvals', 'caller-id-add', 'caller-ids'],
+  ...['approvals', 'changes', 'caller-id-add', 'caller-ids'],
   // At most 500 keys; each list of a key has at most a hundred.
   ...['keys', 'key-create', 'key-change', 'pauses'],
   // What was said in one call; the rules in force, which are a few rows of a file.
