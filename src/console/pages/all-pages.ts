@@ -2,6 +2,7 @@
 import type { Page } from '../pages.js'
 import { approvalPages } from './approvals.js'
 import { auditPages } from './audit.js'
+import { changePages } from './changes.js'
 import { consentPages } from './consents.js'
 import { keyPages } from './keys/keys.js'
 import { listsPages } from './lists.js'
@@ -20,6 +21,7 @@ export const allPages: readonly Page[] = [
   ...optOutPages,
   ...consentPages,
   ...approvalPages,
+  ...changePages,
   ...listsPages,
   ...rulesPages,
   ...projectsPages,
