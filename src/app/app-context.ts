@@ -116,7 +116,10 @@ export async function openAppContext(
     const attempts = new Attempts(storage, webhooks, edge?.counterOf.bind(edge))
     const approvals = new Approvals({ storage, clock })
     const changeRequests = new ChangeRequests({ storage, clock, settings: settings.twoPeople })
-    const projects = new Projects({ storage, clock, timers, changes, webhooks })
+    const projects = new Projects({
+      ...{ storage, clock, timers, changes, webhooks, changeRequests },
+      mayWidenLaw: settings.gate.projectMayWiden,
+    })
     const close = async () => {
       // A missing or locked database must not prevent the program from exiting.
       await changeHead.writeBack().catch((err: unknown) => {

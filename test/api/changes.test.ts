@@ -277,6 +277,45 @@ describe('nobody approves', () => {
   })
 })
 
+describe('hours of a project', () => {
+  const hours = (monFri: string, key: string, more: object = {}) =>
+    send(
+      '/v1/projects/main/hours',
+      { region: 'GA', monFri, sat: 'none', sun: 'none', reason: 'a campaign', ...more },
+      key,
+    )
+
+  it('that are wider need a second person, and others do not', async () => {
+    expect((await hours('09:00-17:00', asker.key)).status).toBe(200)
+    expect((await hours('10:00-17:00', asker.key)).status).toBe(200)
+    const wide = await hours('09:00-19:00', asker.key)
+    expect(wide.status).toBe(409)
+    const id = /\bch-[0-9a-f]{20}\b/.exec(wide.json().detail)?.[0] ?? ''
+    expect(await read(id)).toMatchObject({
+      kind: 'widen-hours',
+      what: 'wider hours of project main in GA',
+      request: { code: 'main', region: 'GA', monFri: '09:00-19:00', reason: 'a campaign' },
+    })
+    const { key } = await make({ rights: ['records'] })
+    expect((await decide(id, 'approve', key)).status).toBe(403)
+    const approved = await decide(id, 'approve')
+    expect(approved.status, approved.text).toBe(200)
+    expect(await readAudit('project-hours.set')).toMatchObject({
+      who: `key:${second.id}`,
+      reason: 'a campaign',
+      after: { mon_fri: '09:00-19:00', change: id, askedBy: `key:${asker.id}` },
+    })
+    const removed = await hours('', asker.key, { remove: true })
+    expect(removed.status).toBe(409)
+    const gone = /\bch-[0-9a-f]{20}\b/.exec(removed.json().detail)?.[0] ?? ''
+    expect((await decide(gone, 'approve')).json()).toMatchObject({ state: 'done' })
+  })
+
+  it('that are invalid are refused at once', async () => {
+    expect((await hours('19:00-09:00', asker.key)).status).toBe(400)
+  })
+})
+
 it('is refused with a reason', async () => {
   const number = await optOut()
   const id = await ask(number)

@@ -7,7 +7,6 @@ import type { CandidatePlace, NumberFacts } from '../../src/domain/place.js'
 import type { ViewOf } from '../../src/service/account-view.js'
 import { Accounts } from '../../src/service/accounts/accounts.js'
 import { ApiKeys } from '../../src/service/accounts/api-keys.js'
-import { ChangeRequests } from '../../src/service/changes/change-requests.js'
 import type { EbrLaw } from '../../src/service/consent/ebr-expiry.js'
 import { EbrRecordList } from '../../src/service/consent/ebr-record-list.js'
 import { EbrRecords } from '../../src/service/consent/ebr-records.js'
@@ -93,6 +92,12 @@ export interface SubjectsOptions {
   readonly viewOf?: ViewOf<'clock' | 'fixedFacts'>
 }
 
+/** Nothing needs a second person. */
+export const alone = {
+  changeRequests: { isNeededFor: () => false, require: async () => undefined },
+  mayWidenLaw: false,
+} as const
+
 /** Builds the subjects as a process does at its start; the accounts are made when missing. */
 export async function buildSubjects(
   storage: OpenDatabase,
@@ -104,12 +109,12 @@ export async function buildSubjects(
   for (const id of ['main', 'other', 'sandbox']) {
     await accounts.ensure({ id, kind: id === 'sandbox' ? 'sandbox' : 'real', name: id })
   }
-  const projects = new Projects({ storage, clock, timers: clock, changes, webhooks: noWebhooks })
+  const projects = new Projects({
+    ...{ storage, clock, timers: clock, changes, webhooks: noWebhooks, ...alone },
+  })
   const changeHead = new ChangeHead(storage, clock)
   const shared = { storage, projects, changes, changeHead, viewOf }
-  const settings = { for: [], endsAfterHours: 24 }
-  const changeRequests = new ChangeRequests({ storage, clock, settings })
-  const internalDnc = new InternalDnc({ ...shared, accounts, changeRequests })
+  const internalDnc = new InternalDnc({ ...shared, ...alone, accounts })
   return {
     clock,
     changes,

@@ -124,7 +124,10 @@ export function openHttpServer(
 }
 
 /** Without those that decide on calls. */
-function listRoutes(callgate: Callgate, serviceCodes: ReadonlySet<string>): readonly Route[] {
+export function listRoutes(
+  callgate: Callgate,
+  serviceCodes: ReadonlySet<string>,
+): readonly Route[] {
   const { settings, runtime, journal, service, warmup } = callgate
   return [
     ...createServiceRoutes(service, { wrappedRows: settings.callingHours.wrappedRows }),
