@@ -131,7 +131,7 @@ export async function openAppContext(
       await storage.close()
     }
     const base = {
-      settings,
+      settings: await keepApproved(settings, storage, runtime),
       runtime,
       storage,
       changes,
@@ -152,6 +152,21 @@ export async function openAppContext(
     await opened.close()
     throw cause
   }
+}
+
+/** Without the exceptions of the policy that need a second person, and have none. */
+async function keepApproved(
+  settings: Settings,
+  { db }: OpenDatabase,
+  { log }: Runtime,
+): Promise<Settings> {
+  if (!settings.twoPeople.for.includes('allow-unknown')) return settings
+  const changes = await import('./changes/policy-changes.js')
+  const unapproved = await changes.findUnapproved(settings, db)
+  for (const change of unapproved) {
+    log.warn(changes.describeUnapproved(change), { fix: changes.howToApprove })
+  }
+  return changes.blockUnknown(settings, unapproved)
 }
 
 async function migrateDatabase(storage: OpenDatabase, { log }: Runtime): Promise<void> {

@@ -149,3 +149,48 @@ it('records are exported once another user has approved it', async () => {
   const pack = ['evidence', 'pack', '--number', number, '--out', join(running.dataDir, 'x.zip')]
   expect((await run(registerEvidence, ...pack)).err).toContain('approval-needed')
 })
+
+it('an unknown check lets calls pass only once another user has approved its reason and end', async () => {
+  const start = async (reason: string, dataDir?: string) =>
+    await openTestCallgate({
+      ...(dataDir !== undefined && { dataDir }),
+      at: systemClock.now(),
+      environment: {
+        CALLGATE_TWO_PEOPLE_FOR: '["allow-unknown"]',
+        CALLGATE_POLICY_LITIGATOR_ON_UNKNOWN: 'allow',
+        CALLGATE_POLICY_LITIGATOR_REASON: reason,
+        CALLGATE_POLICY_LITIGATOR_UNTIL: '2036-12-01T00:00:00Z',
+      },
+    })
+  const readInForce = ({ callgate }: TestCallgate) => callgate.settings.policy.litigator.onUnknown
+  const first = await start('the list is late')
+  expect(readInForce(first)).toBe('block')
+  expect(first.logLines.join('')).toContain('no second person has approved it')
+  const { dataDir } = first
+  await first.stop()
+
+  const more =
+    'twoPeople: {for: [allow-unknown]}\n' +
+    'policy: {litigator: {onUnknown: allow, reason: the list is late, until: 2036-12-01T00:00:00Z}}\n'
+  const runHere = (...args: readonly string[]) =>
+    runCommand(registerChanges, ['changes', ...args], { dataDir, more })
+  const asked = await runHere('ask-policy')
+  expect(asked.out).toContain('letting calls pass until 2036-12-01')
+  const id = findId(asked.out)
+  const hash = /^hash: (\w+)$/m.exec((await runHere('show', id)).out)?.[1] ?? ''
+  expect((await runHere('approve', id, '--hash', hash)).err).toContain('somebody else must decide')
+  person.name = 'ben'
+  expect((await runHere('approve', id, '--hash', hash)).code).toBe(0)
+  expect((await runHere('ask-policy')).err).toContain('nothing needs to be approved')
+
+  const second = await start('the list is late', dataDir)
+  expect(readInForce(second)).toBe('allow')
+  await second.callgate.changeRequests.deleteOld(systemClock.now() + 365 * 86_400_000)
+  await second.stop()
+  const third = await start('another reason', dataDir)
+  expect(readInForce(third)).toBe('block')
+  await third.stop()
+  const fourth = await start('the list is late', dataDir)
+  expect(readInForce(fourth)).toBe('allow')
+  await fourth.end()
+})

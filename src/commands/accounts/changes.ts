@@ -1,8 +1,10 @@
 /** `callgate changes ...`: changes that one person has asked for and another one must approve. */
 import { type Command, Option } from 'commander'
-import { type Caller, createOperatorCaller } from '../../domain/caller.js'
+import { findUnapproved } from '../../app/changes/policy-changes.js'
+import { type Caller, createOperatorCaller, mainAccountId } from '../../domain/caller.js'
 import { type ChangeState, changeStates } from '../../domain/mandate.js'
 import { formatInstant } from '../../domain/time/dates.js'
+import { getErrorMessage } from '../../errors.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import type { ChangeRequest, ChangeVerdict } from '../../service/changes/change-requests.js'
 import { describeAuthor, requireOwnAccounts, withAppContext } from '../account-command.js'
@@ -45,6 +47,19 @@ export const registerChanges: RegisterCommand = (program, terminal) => {
     .action((id: string, options: AccountOption, command: Command) =>
       withAppContext(command, async ({ changeRequests }) => {
         terminal.out(describe(await changeRequests.find(createOperatorCaller(options.account), id)))
+      }),
+    )
+  group
+    .command('ask-policy')
+    .description('ask for each policy.*.onUnknown: allow of the settings that nobody has approved')
+    .action((_options, command: Command) =>
+      withAppContext(command, async ({ changeRequests, storage }) => {
+        const unapproved = await findUnapproved(loadCommandSettings(command), storage.db)
+        for (const { check: _, ...change } of unapproved) {
+          const asked = changeRequests.require(createOperatorCaller(mainAccountId), change)
+          terminal.out(`${await asked.then(() => change.what, getErrorMessage)}\n`)
+        }
+        if (unapproved.length === 0) terminal.note('nothing needs to be approved\n')
       }),
     )
   registerVerdict(group, terminal, 'refuse', (command, caller, verdict) =>

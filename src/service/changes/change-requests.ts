@@ -244,7 +244,9 @@ export class ChangeRequests {
         `change ${row.id} is not what was asked for; nothing was changed`,
       )
     }
-    const state = row.endpoint === null ? 'approved' : 'running'
+    // An exception is in force for as long as it is in the settings, and nobody uses it up.
+    const isSetting = row.kind === 'allow-unknown'
+    const state = isSetting ? 'done' : row.endpoint === null ? 'approved' : 'running'
     return await this.#decide(caller, row, { ...verdict, action: 'change.approved', state })
   }
 
@@ -346,8 +348,27 @@ export class ChangeRequests {
     await db
       .deleteFrom('change_requests')
       .where('expires_at', '<=', now - keptMs)
+      // A setting that was approved stays approved.
+      .where((row) => row.or([row('kind', '!=', 'allow-unknown'), row('state', '!=', 'done')]))
       .execute()
   }
+}
+
+/** Whether a change without an endpoint was approved and is done, exactly like this. */
+export async function isChangeMade(
+  db: Db,
+  accountId: string,
+  { kind, endpoint, request }: ChangeToMake,
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('change_requests')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('kind', '=', kind)
+    .where('state', '=', 'done')
+    .where('request_hash', '=', hashOf(endpoint, JSON.stringify(request)))
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 function hashOf(endpoint: string | undefined, request: string): string {
