@@ -162,5 +162,3 @@ export const twoPeopleSchema = z.strictObject({
     .meta({ unit: 'hours' })
     .describe('How long such a change waits; after that it has to be asked for again'),
 })
-
-export type TwoPeopleSettings = z.output<typeof twoPeopleSchema>

@@ -93,7 +93,7 @@ export interface Caller {
 }
 
 /** A change that another person has asked for. */
-export interface ApprovedChange {
+interface ApprovedChange {
   readonly id: string
   /** As in the audit table. */
   readonly askedBy: string

@@ -12,7 +12,7 @@ export interface PolicyChange extends ChangeToMake {
 type Exceptions = Pick<Settings, 'policy' | 'twoPeople'>
 
 /** One for each exception of the settings; none if no second person is needed. */
-export function listPolicyChanges({ policy, twoPeople }: Exceptions): readonly PolicyChange[] {
+function listPolicyChanges({ policy, twoPeople }: Exceptions): readonly PolicyChange[] {
   if (!twoPeople.for.includes('allow-unknown')) return []
   const checks = Object.keys(policy) as PolicyChange['check'][]
   return checks.flatMap((check): PolicyChange[] => {

@@ -38,7 +38,6 @@ import {
 } from './project-scope.js'
 import { type ProjectAdapter, upsertProject } from './project-upsert.js'
 import { ProjectWriter } from './project-writer.js'
-import { isWider, toHoursChange } from './wider-hours.js'
 
 export interface NewProject extends ProjectSwitches {
   readonly accountId: string
@@ -187,6 +186,7 @@ export class Projects implements ScopeResolver {
     const { changeRequests, mayWidenLaw } = this.#options
     const caller = by?.caller ?? createOperatorCaller(accountId)
     if (!caller.change && !changeRequests.isNeededFor('widen-hours')) return
+    const { isWider, toHoursChange } = await import('./wider-hours.js')
     const before = await this.#db
       .selectFrom('project_hours')
       .selectAll()
