@@ -57,7 +57,7 @@ test('a reload refuses an exception that nobody has approved', async () => {
   const litigator = { onUnknown: 'allow', reason: 'late', until: '2036-12-01T00:00:00Z' }
   writeFileSync(settingsFile, stringify({ twoPeople, policy: { litigator } }))
   const refused = await callgate(['reload'], environment)
-  expect(refused.code).toBe(1)
+  expect(refused.code).toBe(2)
   expect(refused.err + refused.out).toContain('no second person has approved it')
   const doctor = await callgate(['doctor'], environment)
   expect(doctor.out).toContain('policy.litigator.onUnknown: allow is not in force')
