@@ -64,6 +64,14 @@ export const kindNames: Readonly<Record<string, string>> = {
   ai: 'AI call',
 }
 
+/** By the `type` of an EBR record (specification, EBR record). */
+export const relationshipNames: Readonly<Record<string, string>> = {
+  S: 'sale',
+  I: 'inquiry',
+  P: 'permission',
+  T: 'trial',
+}
+
 /** Rows whose value is absent are left out. */
 export function renderTerms(
   rows: readonly (readonly [string, Html | string | undefined | null])[],

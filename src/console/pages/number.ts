@@ -4,6 +4,7 @@ import { AppError } from '../../errors.js'
 import {
   formatNumber,
   kindNames,
+  relationshipNames,
   renderInstant,
   renderTable,
   renderTerms,
@@ -145,7 +146,7 @@ function renderConsents({
   moreRecords,
 }: Known<'consents'>): Html {
   const inForce = current
-    ? html`<p>In force: type ${current.type}${current.isEffective ? '' : ', not effective'}${current.isRevoked ? ', revoked by a newer opt-out' : ''}${current.expiresOn ? html`, until ${current.expiresOn}` : nothing}.</p>`
+    ? html`<p>In force: ${relationshipNames[current.type] ?? current.type}${current.isEffective ? '' : ', not effective'}${current.isRevoked ? ', revoked by a newer opt-out' : ''}${current.expiresOn ? html`, until ${current.expiresOn}` : nothing}.</p>`
     : none('No consent and no business relationship is in force.')
   return html`${inForce}${
     consents.length === 0
@@ -179,11 +180,11 @@ function renderConsents({
     records.length === 0
       ? nothing
       : renderTable(
-          'Records before',
+          'Permissions and relationships',
           ['Last contact', 'Type', 'Project', 'Recorded', 'Replaced'],
           records.map(({ dateOfLastContact, type, projectCode, recordedAt, replacedAt }) => [
             dateOfLastContact,
-            type,
+            relationshipNames[type] ?? type,
             projectCode,
             renderInstant(recordedAt),
             maybeInstant(replacedAt),

@@ -164,7 +164,7 @@ function renderFinding(finding: Finding, decision: DecisionRecordBody): Html {
   const at = parseInstant(decision.decidedAt) ?? 0
   return html`<li id="finding-${check}"><h3>${checkNames[check] ?? check} ${renderVerdict(verdict)}</h3>
 <p>${sentence(detail || reason)}</p>
-<p class="note">Reason <code>${reason}</code>. From ${source}, ${ageMs === 0 ? 'found out for this call' : `known for ${formatDuration(ageMs)}`}${stale ? ', older than usual because its source did not answer' : ''}.${opensAt ? html` Opens at ${renderInstant(opensAt)}.` : nothing}</p>
+<p class="note">Reason <code>${reason}</code>. Source: ${source}, ${ageMs === 0 ? 'looked up for this call' : `looked up ${formatDuration(ageMs)} before`}${stale ? ', older than usual because its source did not answer' : ''}.${opensAt ? html` Opens at ${renderInstant(opensAt)}.` : nothing}</p>
 ${
   lists.length === 0
     ? nothing

@@ -121,7 +121,8 @@ describe('one question of four that fails', () => {
 describe('a vendor in an outage', () => {
   let remote: RemoteCallgate
   beforeAll(async () => {
-    remote = await openRemoteCallgate({ provider: impatient })
+    // The circuit stays open while a slow machine looks at it.
+    remote = await openRemoteCallgate({ provider: { ...impatient, CIRCUIT_OPEN_MS: '3000' } })
   })
   afterAll(() => remote.end())
 

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { until } from '../../e2e/asterisk/lab/until.js'
 import { shortOrLong } from '../../support/long.js'
 import { type Serving, serve } from '../../support/program.js'
 
@@ -120,13 +121,8 @@ async function writeUntilGone({ url }: Serving): Promise<void> {
   await Promise.allSettled(writes.map(endless))
 }
 
-async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const giveUpAt = performance.now() + 60_000
-  while (!(await holds())) {
-    if (performance.now() > giveUpAt) throw new Error(`in a minute not: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 2))
-  }
-}
+/** Asked seldom, since the server has work to do. */
+const soon = { withinMs: 60_000, everyMs: 100 }
 
 it(`loses nothing in ${kills} kills`, { timeout: 180_000 }, async () => {
   for (let kill = 0; kill < kills; kill += 1) {
@@ -135,7 +131,7 @@ it(`loses nothing in ${kills} kills`, { timeout: 180_000 }, async () => {
     const writing = writeUntilGone(serving)
     // The number varies, so that each kill comes at another place of what is under way.
     const enough = acknowledgements() + 4 + ((kill * 7) % 9)
-    await until('some writes are done', async () => acknowledgements() >= enough)
+    await until('some writes are done', () => acknowledgements() >= enough, { ...soon, everyMs: 2 })
     expect(await serving.end('SIGKILL')).toBe('SIGKILL')
     await writing
   }
@@ -152,14 +148,18 @@ it(`loses nothing in ${kills} kills`, { timeout: 180_000 }, async () => {
       Results?: readonly unknown[]
     }
   for (const job of acknowledged.jobs) {
-    await until(`job ${job} ends`, async () => (await state(job)).Status === 'Complete')
+    await until(`job ${job} ends`, async () => (await state(job)).Status === 'Complete', soon)
     const { PhoneCount, ProcessedCount, Results } = await state(job)
     expect([PhoneCount, ProcessedCount, Results?.length]).toEqual([30, 30, 30])
   }
-  await until('every job is told of', async () => {
-    const told = new Set([...delivered.values()].map(({ JobId }) => JobId))
-    return [...acknowledged.jobs].every((job) => told.has(job))
-  })
+  await until(
+    'every job is told of',
+    async () => {
+      const told = new Set([...delivered.values()].map(({ JobId }) => JobId))
+      return [...acknowledged.jobs].every((job) => told.has(job))
+    },
+    soon,
+  )
   const eventsByJob = new Map<string, number>()
   for (const { JobId, Status } of delivered.values()) {
     expect(Status).toBe('Complete')
@@ -180,11 +180,15 @@ it(`loses nothing in ${kills} kills`, { timeout: 180_000 }, async () => {
   const onFile = new Set(records.map(({ phoneNumber }) => phoneNumber))
   expect([...acknowledged.consents].filter((number) => !onFile.has(number))).toEqual([])
   const monitored = [...acknowledged.monitored]
-  await until('every monitored number is scored', async () => {
-    const scores = (await ask(url, '/v1.4/reputation/get', monitored)) as readonly {
-      CurrScore: string
-    }[]
-    return scores.every(({ CurrScore }) => CurrScore === 'Clean')
-  })
+  await until(
+    'every monitored number is scored',
+    async () => {
+      const scores = (await ask(url, '/v1.4/reputation/get', monitored)) as readonly {
+        CurrScore: string
+      }[]
+      return scores.every(({ CurrScore }) => CurrScore === 'Clean')
+    },
+    soon,
+  )
   expect(await serving.end('SIGTERM')).toBe(0)
 })

@@ -1,9 +1,16 @@
 /**
  * A real Prometheus scrapes two servers under mixed traffic with faults, and every query of every panel is
  * answered with data. The first asks a provider that fails at times and has an Asterisk that is down; the
- * second decides from lists of its own.
+ * second decides from lists of its own, and a witness keeps the heads of its journal.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -15,6 +22,7 @@ import { providePrometheus } from '../../e2e/asterisk/lab/provided-asterisk.js'
 import { findFreePorts } from '../../support/free-port.js'
 import { callgate, type Serving, serve } from '../../support/program.js'
 import { type VendorProcess, vendorProcess } from '../../support/vendor-process.js'
+import { startWitness, type WitnessProcess } from '../../support/witness-process.js'
 import { findUnknownNames } from './metric-names.js'
 
 const root = join(import.meta.dirname, '../../..')
@@ -28,6 +36,7 @@ const deadlines = Object.fromEntries(
 )
 
 let vendor: VendorProcess
+let witness: WitnessProcess
 let remote: Serving
 let own: Serving
 let promtool: string
@@ -37,7 +46,16 @@ const stopping = new AbortController()
 let traffic: Promise<void>
 
 async function openOwn(): Promise<Serving> {
-  const environment = { CALLGATE_DATA_DIR: join(folder, 'own'), CALLGATE_SANDBOX_AT: noon }
+  const journals = join(folder, 'journals.txt')
+  writeFileSync(journals, '')
+  witness = await startWitness(['--folder', join(folder, 'witness'), '--logs', journals])
+  const environment = {
+    CALLGATE_DATA_DIR: join(folder, 'own'),
+    CALLGATE_SANDBOX_AT: noon,
+    CALLGATE_JOURNAL_WITNESSES: JSON.stringify([
+      { kind: 'witness', url: witness.url, key: witness.verifierKey },
+    ]),
+  }
   const load = async (name: string, content: string, ...args: readonly string[]) => {
     const file = join(folder, `${name}.csv`)
     writeFileSync(file, content)
@@ -48,7 +66,9 @@ async function openOwn(): Promise<Serving> {
   await load('dnc', '8505550123\n2125550123\n', 'us-dnc', '--area-codes', 'all')
   await load('litigators', '8505550124\n', 'litigators')
   await load('status', 'number,status\n8505550123,connected\n', 'line-status')
-  return serve(environment)
+  const server = await serve(environment)
+  appendFileSync(journals, readFileSync(join(environment.CALLGATE_DATA_DIR, 'journal/tree/key')))
+  return server
 }
 
 async function openRemote(): Promise<Serving> {
@@ -193,7 +213,7 @@ afterAll(async () => {
   stopping.abort()
   await traffic
   await Promise.all([endPrometheus(), remote.end('SIGTERM'), own.end('SIGTERM')])
-  await vendor.end()
+  await Promise.all([vendor.end(), witness.end('SIGTERM')])
   rmSync(folder, { recursive: true })
 })
 

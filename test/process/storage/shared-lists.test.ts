@@ -186,7 +186,7 @@ it('an import by a server without lists.files is refused, and one of an older li
   setFiles({})
   const refused = await importLitigators(first, [one, three])
   expect([refused.code, refused.err]).toEqual([
-    2,
+    1,
     expect.stringContaining('lists.files is not set'),
   ])
   setFiles({ folder: shared })

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 export interface UntilOptions {
-  /** Gives up after this time; 10,000 ms unless told. */
+  /** Gives up after this time; 30,000 ms unless told, since a machine may have other work. */
   readonly withinMs?: number
   readonly everyMs?: number
 }
@@ -14,7 +14,7 @@ export interface UntilOptions {
 export async function until<T>(
   what: string,
   ask: () => T | Promise<T>,
-  { withinMs = 10_000, everyMs = 20 }: UntilOptions = {},
+  { withinMs = 30_000, everyMs = 20 }: UntilOptions = {},
 ): Promise<Exclude<T, undefined | false>> {
   const end = performance.now() + withinMs
   let last = ''
