@@ -134,13 +134,21 @@ function renderNumbers(numbers: readonly string[]): Html {
   return html`<details><summary>${formatCount(all.length, 'number')}</summary><pre>${all.join('\n')}</pre></details>`
 }
 
+/** What no endpoint does. */
+const doneByAsker: Readonly<Record<string, string>> = {
+  erase: 'Who asked for it can then do it.',
+  export: 'Who asked for it can then do it.',
+  'allow-unknown': 'It is in force when the settings are loaded again.',
+}
+
 function renderVerdictForm(
   { form, formToken, refusal }: PageRequest,
-  { id, requestHash, self }: ChangeBody,
+  { id, kind, requestHash, self }: ChangeBody,
 ): Html {
   if (self !== undefined) return html`<p>It waits for another person: ${self}.</p>`
   const fields = new Form(form, refusal)
-  return html`<p>Approved is exactly this, once. It is done at once, in your name and that of who asked.</p>
+  const next = doneByAsker[kind] ?? 'It is done at once, in your name and that of who asked.'
+  return html`<p>Approved is exactly this, once. ${next}</p>
 <form method="post" action="/console/changes/${id}">${renderFormToken(formToken)}
 <input type="hidden" name="requestHash" value="${requestHash}">
 ${fields.field({ name: 'reason', label: 'Why', hint: 'What you have looked at; kept in the audit', required: true })}
