@@ -12,6 +12,8 @@ export const statusByErrorKind = {
   'method-not-allowed': 405,
   /** The state of what the request is about does not permit it. */
   conflict: 409,
+  /** It is stored and waits for a second person. */
+  'approval-needed': 409,
   'too-large': 413,
   'unsupported-media-type': 415,
   /** RFC 6749, section 5.2. */

@@ -72,6 +72,11 @@ const commands: readonly (readonly [string, string, () => Promise<RegisterComman
     async () => (await import('./commands/accounts/approvals.js')).registerApprovals,
   ],
   [
+    'changes',
+    'approve changes that need two people',
+    async () => (await import('./commands/accounts/changes.js')).registerChanges,
+  ],
+  [
     'caller-ids',
     'manage the own numbers that calls may show',
     async () => (await import('./commands/accounts/caller-ids.js')).registerCallerIds,

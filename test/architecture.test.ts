@@ -185,7 +185,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
     'asterisk/ari/ari-events.ts',
     'commands/mcp/',
     'config/',
-    'console/pages/consents.ts',
+    'console/pages/records/consents.ts',
     'data/',
     'service/accounts/key-rows.ts',
     'service/sandbox/',

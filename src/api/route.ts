@@ -9,6 +9,7 @@ import {
   canUseScope,
   nameCaller,
   type Right,
+  rightsOfPeople,
   type ScopeChoice,
 } from '../domain/caller.js'
 import type { MaybePromise } from '../domain/compliance.js'
@@ -160,6 +161,22 @@ export function requireSomeRight(caller: Caller, needed: readonly RequiredRight<
   }
   if (missing.length > 0 && missing.length === needed.length) {
     throw createMissingRightError(caller, missing)
+  }
+}
+
+/** Some roles of people have a right for some of its endpoints only. */
+export function requirePersonMay(
+  caller: Caller,
+  { name, rights }: Pick<EndpointDescriptor, 'name' | 'rights'>,
+): void {
+  const role = caller.session?.personRole
+  if (role === undefined) return
+  const { only } = rightsOfPeople[role]
+  for (const needed of rights) {
+    const allowed = only[typeof needed === 'string' ? needed : needed.right]
+    if (allowed === undefined || allowed.includes(name)) continue
+    const rule = `the role ${role} does not permit that; the roles of people are in docs/sign-in.md`
+    throw new AppError('forbidden', `${nameCaller(caller)}: ${rule}`)
   }
 }
 

@@ -16,6 +16,7 @@ import { Approvals } from '../service/accounts/approvals.js'
 import { Attempts } from '../service/accounts/attempts.js'
 import { CallerIds } from '../service/accounts/caller-ids.js'
 import { PauseStore } from '../service/accounts/pauses.js'
+import { ChangeRequests } from '../service/changes/change-requests.js'
 import { KeyUses } from '../service/keys/key-uses.js'
 import { Projects } from '../service/projects/projects.js'
 import { GuardedSender } from '../service/webhooks/http-sender/guarded-sender.js'
@@ -47,6 +48,8 @@ export interface AppContext {
   readonly attempts: Attempts
   readonly keyUses: KeyUses
   readonly approvals: Approvals
+  /** Of changes that need two people. */
+  readonly changeRequests: ChangeRequests
   readonly projects: Projects
   /** Stores webhook events; sends them once a server has started it. */
   readonly webhooks: Webhooks
@@ -116,7 +119,11 @@ export async function openAppContext(
     })
     const attempts = new Attempts(storage, webhooks, edge?.counterOf.bind(edge))
     const approvals = new Approvals({ storage, clock })
-    const projects = new Projects({ storage, clock, timers, changes, webhooks })
+    const changeRequests = new ChangeRequests({ storage, clock, settings: settings.twoPeople })
+    const projects = new Projects({
+      ...{ storage, clock, timers, changes, webhooks, changeRequests },
+      mayWidenLaw: settings.gate.projectMayWiden,
+    })
     const close = async () => {
       // A missing or locked database must not prevent the program from exiting.
       await changeHead.writeBack().catch((err: unknown) => {
@@ -131,7 +138,7 @@ export async function openAppContext(
       await storage.close()
     }
     const base = {
-      settings,
+      settings: await keepApproved(settings, storage, runtime),
       runtime,
       storage,
       changes,
@@ -145,6 +152,7 @@ export async function openAppContext(
       abandonment,
       attempts,
       approvals,
+      changeRequests,
       projects,
     }
     return { ...base, webhooks, webhookObserver, close }
@@ -152,6 +160,21 @@ export async function openAppContext(
     await opened.close()
     throw cause
   }
+}
+
+/** Without the exceptions of the policy that need a second person, and have none. */
+async function keepApproved(
+  settings: Settings,
+  { db }: OpenDatabase,
+  { log }: Runtime,
+): Promise<Settings> {
+  if (!settings.twoPeople.for.includes('allow-unknown')) return settings
+  const changes = await import('./changes/policy-changes.js')
+  const unapproved = await changes.findUnapproved(settings, db)
+  for (const change of unapproved) {
+    log.warn(changes.describeUnapproved(change), { fix: changes.howToApprove })
+  }
+  return changes.blockUnknown(settings, unapproved)
 }
 
 async function migrateDatabase(storage: OpenDatabase, { log }: Runtime): Promise<void> {

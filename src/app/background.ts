@@ -72,6 +72,7 @@ export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps):
     await attempts.deleteOld(now)
     await abandonment.deleteOld(now)
     await deleteOldRequests(storage.db, now)
+    await context.changeRequests.deleteOld(now)
     const hasMoreLimits = await deleteExpiredLimits(storage.db, now)
     const auditBefore = now - settings.retention.auditDays * msPerDay
     const hasMoreAudit = await deleteOldAudit(storage, auditBefore)

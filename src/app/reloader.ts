@@ -89,6 +89,8 @@ export class Reloader {
     const plan = await this.#plan()
     if ('problems' in plan) return this.#refuse(plan.problems)
     const { next, changes, versions } = plan
+    const unapproved = await this.#listUnapproved(next)
+    if (unapproved.length > 0) return this.#refuse(unapproved)
     if (changes.applied.length > 0) {
       deepFreeze(next.settings)
       this.#callgate.reconfigure(next)
@@ -97,6 +99,14 @@ export class Reloader {
       this.#callgate.metrics.setConfigurationVersions(versions)
     }
     return { problems: [], ...changes, versions: this.#versions }
+  }
+
+  /** Exceptions of the policy that need a second person, and have none. */
+  async #listUnapproved({ settings }: Configuration): Promise<readonly string[]> {
+    if (!settings.twoPeople.for.includes('allow-unknown')) return []
+    const policy = await import('./changes/policy-changes.js')
+    const unapproved = await policy.findUnapproved(settings, this.#callgate.storage.db)
+    return unapproved.map((one) => `${policy.describeUnapproved(one)}: ${policy.howToApprove}`)
   }
 
   #refuse(problems: readonly string[]): ReloadResult {

@@ -26,6 +26,7 @@ import { connectPort, listMovableBuffers, type PortCalls } from '../runtime/port
 import { nodeRuntime } from '../runtime/runtime.js'
 import type { AccountView } from '../service/account-view.js'
 import { Accounts } from '../service/accounts/accounts.js'
+import { ChangeRequests } from '../service/changes/change-requests.js'
 import type { AcknowledgedOptOut } from '../service/internal-dnc/acknowledged-opt-outs.js'
 import { CombinedComplaints } from '../service/lookups/combined-labels.js'
 import { ReassignedChecks } from '../service/lookups/reassigned-checks.js'
@@ -196,6 +197,7 @@ class ServiceThread implements ServiceThreadFunctions {
       accounts,
       changes: this.#createChangeObserver(),
       changeHead: new ChangeHead(storage, clock),
+      changeRequests: new ChangeRequests({ storage, clock, settings: settings.twoPeople }),
       onOptOutEnforced: (seconds: number) => void this.#main.call('recordOptOutEnforced', seconds),
       onOptOutStored: (optOut: AcknowledgedOptOut) => this.#main.call('rememberOptOut', optOut),
     }

@@ -174,7 +174,8 @@ export function replaceRules(
   Object.assign(views, next)
 }
 
-interface DecisionServicesDeps extends Pick<AppContext, 'accounts' | 'changeHead'> {
+interface DecisionServicesDeps
+  extends Pick<AppContext, 'accounts' | 'changeHead' | 'changeRequests'> {
   readonly storage: ThreadDatabase
   readonly runtime: Pick<Runtime, 'clock'>
   readonly projects: ScopeResolver
@@ -187,9 +188,11 @@ export function createDecisionServices(
   { accounts, runtime, onOptOutEnforced, onOptOutStored, ...context }: DecisionServicesDeps,
   viewOf: (accountId: string) => AccountView,
 ): DecisionServices {
-  const { storage, projects, changes, changeHead } = context
+  const { storage, projects, changes, changeHead, changeRequests } = context
   const shared = { storage, projects, changes, changeHead, viewOf }
-  const internalDnc = new InternalDnc({ ...shared, accounts, onOptOutEnforced, onOptOutStored })
+  const internalDnc = new InternalDnc({
+    ...{ ...shared, accounts, changeRequests, onOptOutEnforced, onOptOutStored },
+  })
   const ebrRecords = new EbrRecords({ ...shared, internalDnc })
   const scrubDeps = { projects, internalDnc, ebrRecords, viewOf }
   const postalCodes = createPostalCodes()

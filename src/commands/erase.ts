@@ -79,6 +79,12 @@ async function eraseNumber(
     if (!options.dryRun) throw new CommandFailure('', 2)
     return
   }
+  const { number, accountId: account, includesAllowed: allowedCalls, reason } = request
+  const where = account === undefined ? 'in all accounts' : `in account ${account}`
+  await context.changeRequests.require(createOperatorCaller(account ?? mainAccountId), {
+    ...{ kind: 'erase', what: `erasing a number ${where}`, reason },
+    request: { number, account, allowedCalls, reason },
+  })
   const id = await erasures.request(request)
   terminal.note(`erasure ${id}: the database is done; erasing in the journal\n`)
   const { rows, decisions } = await finishErasure(context, erasures, id)

@@ -1,6 +1,7 @@
 /** The settings of the compliance service: limits, webhooks, reputation, and provider lookups. */
 import { isIP } from 'node:net'
 import { z } from 'zod'
+import { changeKinds } from '../domain/mandate.js'
 import { budgetSchema } from './source.js'
 import {
   credentials,
@@ -146,3 +147,18 @@ export const lookupsSchema = z
     ]).prefault({}),
   })
   .superRefine(requireCredentials)
+
+export const twoPeopleSchema = z.strictObject({
+  for: z
+    .array(z.enum(changeKinds, `must be one of ${changeKinds.join(', ')}`))
+    .default([])
+    .describe(
+      'Changes that one person asks for and another one must approve, in all accounts: remove-opt-outs (several numbers at ' +
+        'once), lift-opt-out (one or several), widen-hours (of a project), erase, export (of opt-outs or consents) and ' +
+        'allow-unknown (policy.*.onUnknown). Nothing by default, since who is alone could not do them any more',
+    ),
+  endsAfterHours: wholeNumber(1, 720)
+    .default(24)
+    .meta({ unit: 'hours' })
+    .describe('How long such a change waits; after that it has to be asked for again'),
+})

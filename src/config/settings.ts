@@ -12,7 +12,13 @@ import { witnessesSchema } from './journal.js'
 import { listsSchema } from './lists.js'
 import { permitsSchema } from './permits.js'
 import { optOutsSchema, policySchema } from './policy.js'
-import { limitsSchema, lookupsSchema, reputationSchema, webhooksSchema } from './service.js'
+import {
+  limitsSchema,
+  lookupsSchema,
+  reputationSchema,
+  twoPeopleSchema,
+  webhooksSchema,
+} from './service.js'
 import { hasBudget, sourceSchema } from './source.js'
 import {
   addProblem,
@@ -257,6 +263,7 @@ const settingsShape = z.strictObject({
   policy: policySchema.prefault({}),
   optOuts: optOutsSchema.prefault({}),
   limits: limitsSchema.prefault({}),
+  twoPeople: twoPeopleSchema.prefault({}),
   webhooks: webhooksSchema.prefault({}),
   reputation: reputationSchema.prefault({}),
   lookups: lookupsSchema.prefault({}),

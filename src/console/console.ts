@@ -233,6 +233,11 @@ function addPage(
       await sendAnswer(response, await post(given), shared)
     } catch (refusal) {
       if (!(refusal instanceof AppError && get)) throw refusal
+      if (refusal.kind === 'approval-needed') {
+        const done = refusal.message.replace('approval-needed:', 'Not done yet:')
+        const goTo = request.baseUrl + request.path
+        return await sendAnswer(response, { goTo, done }, shared)
+      }
       response.status(statusByErrorKind[refusal.kind])
       await sendAnswer(response, await get({ ...given, refusal }), shared, { refusal })
     }

@@ -1,7 +1,7 @@
 /** The API of this process as the pages of the console use it: with the rights, limits and audit rows of who is signed in. */
 import type { BytesReply, Endpoint, Reply, StreamedReply } from '../api/endpoint.js'
-import type { Route } from '../api/route.js'
-import { type Caller, nameCaller, rightsOfPeople } from '../domain/caller.js'
+import { type Route, requirePersonMay } from '../api/route.js'
+import type { Caller } from '../domain/caller.js'
 import { AppError } from '../errors.js'
 import { answerOwnRequest, type OwnRequest, type RouteHandlerDeps } from '../http/route-handler.js'
 
@@ -21,7 +21,7 @@ export class OwnApi {
     try {
       const route = this.#find(endpoint)
       route.requireRights(caller)
-      requirePersonMay(caller, route)
+      requirePersonMay(caller, route.endpoint)
       return true
     } catch (cause) {
       if (cause instanceof AppError) return false
@@ -52,7 +52,7 @@ export class OwnApi {
     request: OwnRequest = {},
   ): Promise<OwnReply> {
     const route = this.#find(endpoint)
-    requirePersonMay(caller, route)
+    requirePersonMay(caller, route.endpoint)
     return await answerOwnRequest(route, { ...request, caller }, this.#deps)
   }
 
@@ -60,18 +60,5 @@ export class OwnApi {
     const route = this.#routes.get(name)
     if (!route) throw new Error(`there is no endpoint ${name}`)
     return route
-  }
-}
-
-/** Some roles of people have a right for some of its endpoints only. */
-function requirePersonMay(caller: Caller, { endpoint: { name, rights } }: Route): void {
-  const role = caller.session?.personRole
-  if (role === undefined) return
-  const { only } = rightsOfPeople[role]
-  for (const needed of rights) {
-    const allowed = only[typeof needed === 'string' ? needed : needed.right]
-    if (allowed === undefined || allowed.includes(name)) continue
-    const rule = `the role ${role} does not permit that; the roles of people are in docs/sign-in.md`
-    throw new AppError('forbidden', `${nameCaller(caller)}: ${rule}`)
   }
 }

@@ -58,6 +58,8 @@ export interface Author {
   readonly who: string
   /** `api <path>`, `console <path of the API>`, `command <words>` or `server`. */
   readonly door: string
+  /** What they have approved of another person, and now carry out. */
+  readonly change?: Pick<ApprovedChange, 'id' | 'askedBy'> | undefined
 }
 
 export const serverAuthor: Author = Object.freeze({ who: 'system', door: 'server' })
@@ -86,6 +88,17 @@ export interface Caller {
   readonly path?: string | undefined
   /** Of a session of the console. */
   readonly session?: ConsoleSession | undefined
+  /** What the caller has approved, while it is carried out. */
+  readonly change?: ApprovedChange | undefined
+}
+
+/** A change that another person has asked for. */
+interface ApprovedChange {
+  readonly id: string
+  /** As in the audit table. */
+  readonly askedBy: string
+  /** SHA-256 of exactly what was approved, in hex. */
+  readonly requestHash: string
 }
 
 interface ConsoleSession {
@@ -108,6 +121,7 @@ interface PersonRights {
 
 const readsDecisions = ['decisions', 'decisions-stream', 'decision', 'decision-proof', 'journal']
 const pauses = ['pauses', 'pause', 'keys']
+const changes = ['changes', 'change', 'change-approve', 'change-refuse']
 
 export const rightsOfPeople: Readonly<Record<PersonRole, PersonRights>> = {
   viewer: { role: 'Agent', rights: ['look-up'], only: { decide: readsDecisions } },
@@ -120,7 +134,7 @@ export const rightsOfPeople: Readonly<Record<PersonRole, PersonRights>> = {
   officer: {
     role: 'Supervisor',
     rights: ['look-up', 'decide', 'records', 'consent'],
-    only: { manage: [...pauses, 'approvals', 'approval-verdict'] },
+    only: { manage: [...pauses, 'approvals', 'approval-verdict', ...changes] },
   },
   admin: {
     role: 'Administrator',
@@ -155,7 +169,7 @@ export function nameCaller({ keyId, session }: Pick<Caller, 'keyId' | 'session'>
 }
 
 /** What an audit row needs to know of a caller. */
-export type Requester = Pick<Caller, 'accountId' | 'keyId' | 'path' | 'session'>
+export type Requester = Pick<Caller, 'accountId' | 'keyId' | 'path' | 'session' | 'change'>
 
 /** The limits of a key that may do everything its role may. */
 export const noLimits: KeyLimits = Object.freeze({

@@ -100,6 +100,28 @@ export type ApprovalState = (typeof approvalStates)[number]
 
 export const maxNoteLength = 500
 
+/** What an operator may demand a second person for (`twoPeople.for`). */
+export const changeKinds = [
+  'remove-opt-outs',
+  'lift-opt-out',
+  'widen-hours',
+  'export',
+  'erase',
+  'allow-unknown',
+] as const
+export type ChangeKind = (typeof changeKinds)[number]
+
+export const changeStates = [
+  'waiting',
+  'approved',
+  'running',
+  'done',
+  'failed',
+  'refused',
+  'expired',
+] as const
+export type ChangeState = (typeof changeStates)[number]
+
 /** The approval that an allow rests on, or that a blocked call waits for. */
 interface UsedApproval {
   readonly id: string

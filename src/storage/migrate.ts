@@ -39,6 +39,7 @@ import * as decisionBlocks from './migrations/0036-decision-blocks-expand.js'
 import * as recordHistory from './migrations/0039-record-history-expand.js'
 import * as consoleSessions from './migrations/0044-console-sessions-expand.js'
 import * as people from './migrations/0048-people-expand.js'
+import * as changeRequests from './migrations/0050-change-requests-expand.js'
 import * as keyUses from './migrations/0052-key-uses-expand.js'
 import type { EngineTraits, OpenDatabase } from './open-database.js'
 import { limitLockWaits, lockMigration, readConnectedSchemas } from './postgres/schema-locks.js'
@@ -81,6 +82,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0039-record-history-expand': recordHistory,
   '0044-console-sessions-expand': consoleSessions,
   '0048-people-expand': people,
+  '0050-change-requests-expand': changeRequests,
   '0052-key-uses-expand': keyUses,
 }
 

@@ -3,6 +3,7 @@
  * numbers are ten digits, truth values are 0 and 1.
  */
 import type { Generated, Kysely } from 'kysely'
+import type { ChangeRequestRow } from './change-request-row.js'
 import type {
   AbandonmentCountRow,
   AccessTokenRow,
@@ -46,6 +47,7 @@ export interface Tables {
   caller_ids: CallerIdRow
   do_not_originate: DoNotOriginateRow
   approvals: ApprovalRow
+  change_requests: ChangeRequestRow
   console_sessions: ConsoleSessionRow
   projects: ProjectRow
   campaigns: CampaignRow

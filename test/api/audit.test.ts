@@ -66,6 +66,10 @@ const ofEndpoints: Readonly<Record<string, string>> = {
   'pause-end': 'pause.ended',
   approvals: 'approvals.read',
   'approval-verdict': 'approval.approved approval.refused',
+  changes: 'none: what is asked for in words, without numbers',
+  change: 'change.read',
+  'change-approve': 'change.approved change.failed, and those of the endpoint of the change',
+  'change-refuse': 'change.refused',
   ...Object.fromEntries(
     [
       ...['decide', 'predial-get', 'predial-post', 'permit', 'preview', 'attempts'],
@@ -120,6 +124,7 @@ const ofTables: Readonly<Record<string, string>> = {
   do_not_originate: 'audited: do-not-originate.replaced',
   console_sessions: 'audited: session.began session.ended',
   approvals: 'audited: approval.approved approval.refused; asking and using are in the journal',
+  change_requests: 'audited: change.asked change.approved change.refused change.failed change.used',
   projects: 'audited: project.created project.changed project-hours.set registration.recorded',
   campaigns: 'audited: campaign.created; the first one by project.created',
   project_hours: 'audited: project-hours.set project-hours.removed',

@@ -2,6 +2,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import {
+  approveChangeEndpoint,
+  changeEndpoint,
+  changesEndpoint,
+  refuseChangeEndpoint,
+} from '../../src/api/accounts/changes.js'
 import { projectHoursEndpoint, projectsEndpoint } from '../../src/api/accounts/project-hours.js'
 import { statusEndpoint } from '../../src/api/accounts/status.js'
 import { rulesEndpoint } from '../../src/api/calling-hours/rules.js'
@@ -52,6 +58,10 @@ function everyEndpoint() {
     projectHoursEndpoint,
     projectsEndpoint,
     statusEndpoint,
+    changesEndpoint,
+    changeEndpoint,
+    approveChangeEndpoint,
+    refuseChangeEndpoint,
     listsEndpoint,
     rollbackEndpoint,
     rulesEndpoint,

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DecisionStore } from '../../src/gate/journal/projection/decision-store.js'
 import { JournalProjection } from '../../src/gate/journal/projection/journal-projection.js'
+import { ChangeRequests } from '../../src/service/changes/change-requests.js'
 import { mondayNoon, type TestCallgate } from '../support/test-callgate.js'
 import { isPostgres } from '../support/test-engine.js'
 import {
@@ -40,6 +41,7 @@ const mine = {
   warming: '',
   approval: '',
   bundle: '',
+  change: '',
   permit: '',
   value: '',
   key: '',
@@ -127,6 +129,7 @@ async function ownThings(): Promise<void> {
   mine.approval = (waiting as { mandate: { approval: { id: string } } }).mandate.approval.id
   const evidence = { number: consented, reason: 'mine alone' }
   mine.bundle = (await owned<{ id: string }>({ path: '/v1/evidence', json: evidence })).id
+  mine.change = await ownChange(asker)
   const other = { number: called, callKind: 'manual' }
   mine.call = (await owned<{ id: string }>({ path: '/v1/decisions', json: other })).id
   const asked = await owned<{ permit: { id: string; value: string } }>({
@@ -138,6 +141,16 @@ async function ownThings(): Promise<void> {
   mine.warming = (
     await owned<{ id: string }>({ path: '/v1/warm', json: { numbers: [consented] } })
   ).id
+}
+
+/** The id of a change that a key has asked for. */
+async function ownChange(keyId: string): Promise<string> {
+  const { storage, runtime } = running.callgate
+  const settings = { for: ['erase'], endsAfterHours: 1 } as const
+  const requests = new ChangeRequests({ storage, clock: runtime.clock, settings })
+  const change = { kind: 'erase', what: 'mine alone', request: { number: consented } } as const
+  const asked = await requests.require({ accountId: 'main', keyId }, change).catch(String)
+  return /\bch-[0-9a-f]{20}\b/.exec(String(asked))?.[0] ?? ''
 }
 
 const aScan = {
@@ -849,6 +862,32 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     ask: () => ({ path: `/v1/evidence/${mine.bundle}/delete`, json: { reason: 'a test' } }),
     theirs: status(404),
     mine: holding('"deleted":true'),
+  },
+  changes: {
+    ask: () => ({ path: '/v1/changes' }),
+    theirs: holding('{"changes":[]}'),
+    mine: holding('"what":"mine alone"'),
+  },
+  change: {
+    ask: () => ({ path: `/v1/changes/${mine.change}` }),
+    theirs: status(404),
+    mine: holding(consented),
+  },
+  'change-approve': {
+    ask: () => ({
+      path: `/v1/changes/${mine.change}/approve`,
+      json: { requestHash: '0'.repeat(64) },
+    }),
+    theirs: status(404),
+    mine: status(409),
+  },
+  'change-refuse': {
+    ask: () => ({
+      path: `/v1/changes/${mine.change}/refuse`,
+      json: { requestHash: '0'.repeat(64) },
+    }),
+    theirs: status(404),
+    mine: status(409),
   },
   'warm-start': {
     // A job is seen by the account that started it alone.

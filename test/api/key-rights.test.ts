@@ -414,6 +414,18 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
     status: 404,
     ask: { path: '/v1/evidence/unknown/delete', json: { reason: 'test' } },
   },
+  changes: { needs: manage, ask: { path: '/v1/changes' } },
+  change: { needs: manage, status: 404, ask: { path: '/v1/changes/ch-1' } },
+  'change-approve': {
+    needs: manage,
+    status: 404,
+    ask: { path: '/v1/changes/ch-1/approve', json: { requestHash: 'x' } },
+  },
+  'change-refuse': {
+    needs: manage,
+    status: 404,
+    ask: { path: '/v1/changes/ch-1/refuse', json: { requestHash: 'x' } },
+  },
   'warm-start': {
     needs: decide,
     status: 202,

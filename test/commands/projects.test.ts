@@ -11,7 +11,7 @@ import { openDatabase } from '../../src/storage/engine.js'
 import type { Db } from '../../src/storage/tables.js'
 import { noWebhooks } from '../support/no-webhooks.js'
 import { runCommand } from '../support/run-command.js'
-import { caller, recordChanges } from '../support/service-subjects.js'
+import { alone, caller, recordChanges } from '../support/service-subjects.js'
 
 let dataDir: string
 
@@ -40,6 +40,7 @@ async function withData<Result>(look: (db: Db, projects: Projects) => Promise<Re
       timers: systemTimers,
       changes: recordChanges(),
       webhooks: noWebhooks,
+      ...alone,
     })
     return await look(storage.db, projects)
   } finally {

@@ -163,6 +163,7 @@ it('leaves the number in no column but those that are known', async () => {
     ['numbers of ended scans', 1, 'deleted'],
     ['attempts', 1, 'reduced'],
     ['approvals of calls', 1, 'deleted'],
+    ['changes that two people make', 1, 'deleted'],
     ['webhook events', 1, 'reduced'],
     ['legal entities', 1, 'kept'],
     ['audit rows', 1, 'reduced'],

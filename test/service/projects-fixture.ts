@@ -11,7 +11,7 @@ import type {
 } from '../../src/service/webhooks/webhook-queue.js'
 import type { OpenDatabase } from '../../src/storage/open-database.js'
 import type { Db } from '../../src/storage/tables.js'
-import { buildSubjects, type Subjects } from '../support/service-subjects.js'
+import { alone, buildSubjects, type Subjects } from '../support/service-subjects.js'
 import { type TestClock, testClock } from '../support/test-clock.js'
 import { isPostgres } from '../support/test-engine.js'
 
@@ -73,7 +73,8 @@ export async function buildProjects(
   const subjects = await buildSubjects(storage, { clock })
   const queue = fakeQueue()
   const { changes } = subjects
-  const projects = new Projects({ storage, clock, timers: clock, changes, webhooks: queue })
+  const parts = { storage, clock, timers: clock, changes, webhooks: queue, ...alone }
+  const projects = new Projects(parts)
   return { ...subjects, projects, queue, storage }
 }
 

@@ -92,6 +92,12 @@ export interface SubjectsOptions {
   readonly viewOf?: ViewOf<'clock' | 'fixedFacts'>
 }
 
+/** Nothing needs a second person. */
+export const alone = {
+  changeRequests: { isNeededFor: () => false, require: async () => undefined },
+  mayWidenLaw: false,
+} as const
+
 /** Builds the subjects as a process does at its start; the accounts are made when missing. */
 export async function buildSubjects(
   storage: OpenDatabase,
@@ -103,10 +109,12 @@ export async function buildSubjects(
   for (const id of ['main', 'other', 'sandbox']) {
     await accounts.ensure({ id, kind: id === 'sandbox' ? 'sandbox' : 'real', name: id })
   }
-  const projects = new Projects({ storage, clock, timers: clock, changes, webhooks: noWebhooks })
+  const projects = new Projects({
+    ...{ storage, clock, timers: clock, changes, webhooks: noWebhooks, ...alone },
+  })
   const changeHead = new ChangeHead(storage, clock)
   const shared = { storage, projects, changes, changeHead, viewOf }
-  const internalDnc = new InternalDnc({ ...shared, accounts })
+  const internalDnc = new InternalDnc({ ...shared, ...alone, accounts })
   return {
     clock,
     changes,

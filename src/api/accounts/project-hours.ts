@@ -92,6 +92,9 @@ export const projectHoursEndpoint = defineEndpoint({
   scopes: ({ code }: ProjectHoursRequest) => [{ projectId: code }],
   request: hoursRequest,
   response: z.object({ done: z.literal(true) }),
-  otherStatuses: { 400: 'Also for a project that is unknown or inactive' },
+  otherStatuses: {
+    400: 'Also for a project that is unknown or inactive',
+    409: 'Wider hours need a second person (`twoPeople.for`): the text has the id of the change that waits',
+  },
   errors: 'problem',
 })

@@ -178,7 +178,10 @@ const common = {
   request,
   response,
   replyTypes: ['text/plain', 'application/json'],
-  otherStatuses: { 403: 'The role may not remove numbers' },
+  otherStatuses: {
+    403: 'The role may not remove numbers',
+    409: 'Removing needs a second person (`twoPeople.for`): the text has the id of the change that waits',
+  },
   errors: 'text-or-error',
   encode: (answer, { jsonRequested }) =>
     jsonRequested ? toJsonReply(answer) : toTextReply(answer),

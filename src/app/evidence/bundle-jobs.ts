@@ -74,7 +74,7 @@ export class BundleJobs {
 
   async ask(caller: Caller, { number, from, to, reason }: BundleRequest): Promise<BundleJob> {
     requireMayExport(caller)
-    const { storage, runtime, service } = this.#callgate
+    const { storage, runtime, service, changeRequests } = this.#callgate
     if (storage.traits.isCopy) throw notAtEdge()
     const own = this.#listOwn(caller)
     if (own.length >= maxKept) {
@@ -86,6 +86,12 @@ export class BundleJobs {
       throw new AppError('conflict', `${rule}; ask again when one of them is done`)
     }
     const { accountId } = caller
+    await changeRequests.require(caller, {
+      kind: 'export',
+      what: `packing an evidence bundle of account ${accountId}`,
+      request: { accountId, number, from, to },
+      reason,
+    })
     const id = `ev-${Buffer.from(runtime.randomBytes(12)).toString('hex')}`
     const path = '/v1/evidence'
     const job: BundleJob = {

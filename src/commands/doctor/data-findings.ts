@@ -2,6 +2,11 @@
 import { constants, existsSync } from 'node:fs'
 import { access, readdir, statfs } from 'node:fs/promises'
 import {
+  describeUnapproved,
+  findUnapproved,
+  howToApprove,
+} from '../../app/changes/policy-changes.js'
+import {
   describeUnwritable,
   getListsFolder,
   getNumberingFolder,
@@ -187,6 +192,7 @@ async function findStoredFindings(
       ...(await findKeyFindings(db, clock)),
       ...(await findBudgetFindings(settings, db, clock)),
       ...(await findShadowFindings(db)),
+      ...(await findUnapprovedFindings(settings, db).catch(() => [])),
       ...(await findRightFindings(settings, db).catch(() => [])),
       ...(storage.isCopy ? [] : await findOptOutFindings(db).catch(() => [])),
       ...(await findEarlyDisconnects(db, clock.now()).catch(() => [])),
@@ -195,6 +201,18 @@ async function findStoredFindings(
   } finally {
     await database.close()
   }
+}
+
+async function findUnapprovedFindings(
+  settings: Settings,
+  db: Db,
+): Promise<readonly HealthFinding[]> {
+  return (await findUnapproved(settings, db)).map((change) => ({
+    level: 'now',
+    subject: 'policy',
+    problem: describeUnapproved(change),
+    fix: howToApprove,
+  }))
 }
 
 /** Of lists whose version in force is not in the folder. Only those in force are used from then on. */

@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 import { readConfiguration } from '../../app/read-configuration.js'
 import { packageRoot, version } from '../../config/version.js'
+import { createOperatorCaller, mainAccountId } from '../../domain/caller.js'
 import { parsePhoneNumber } from '../../domain/phone-number.js'
+import { withAppContext } from '../account-command.js'
 import { CommandFailure, findConfigOption, type RegisterCommand } from '../command.js'
 import { formatCount } from '../format.js'
 import { parseInstantOption } from '../option-values.js'
@@ -46,6 +48,10 @@ export const registerPack: RegisterCommand = (group, terminal) => {
       const { withStateSources } = await import('../../app/evidence/bundle-sources.js')
       const { configuration, problems } = readConfiguration({ file: findConfigOption(invoked) })
       if (!configuration) throw new CommandFailure(problems.join('\n'), 2)
+      if (configuration.settings.twoPeople.for.includes('export')) {
+        const request = { accountId, number, from, to, ids }
+        await requireSecondPerson(invoked, accountId, request)
+      }
       const { counts, treeSize } = await withStateSources(configuration, (sources) =>
         packBundle({
           journalFolder: join(configuration.settings.dataDir, 'journal'),
@@ -59,6 +65,19 @@ export const registerPack: RegisterCommand = (group, terminal) => {
       const decisions = formatCount(counts.decision ?? 0, 'decision')
       terminal.out(`${out}: ${decisions}, of ${formatCount(treeSize, 'signed record')}\n`)
     }),
+  )
+}
+
+/** Throws `approval-needed` until another person has approved exactly this question. */
+async function requireSecondPerson(
+  command: Command,
+  accountId: string | undefined,
+  request: object,
+): Promise<void> {
+  const caller = createOperatorCaller(accountId ?? mainAccountId)
+  const what = `packing the records of ${accountId ?? 'all accounts'}`
+  await withAppContext(command, ({ changeRequests }) =>
+    changeRequests.require(caller, { kind: 'export', what, request }),
   )
 }
 

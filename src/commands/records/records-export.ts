@@ -44,6 +44,11 @@ export function registerExports(records: Command, terminal: Terminal): void {
             folder: getNumberingFolder(settings),
             unknownPrefix: settings.numbering.unknownPrefix,
           })
+          const of = options.project ?? 'the Master Project'
+          await context.changeRequests.require(createOperatorCaller(accountId), {
+            ...{ kind: 'export', what: `exporting the ${name} of ${of}` },
+            request: { export: name, project: options.project },
+          })
           const recordRead = createReadLog(context.storage, context.runtime.clock)
           const subject = { kind: name, id: options.project ?? accountId }
           await recordRead(createOperatorCaller(accountId), { what: 'records.exported', subject })

@@ -2,6 +2,7 @@
 
 import type { Route } from '../../api/route.js'
 import type { Callgate } from '../../app/callgate.js'
+import { createChangeRoutes } from '../../app/changes/change-routes.js'
 import { openBundles } from '../../app/evidence/open-bundles.js'
 import { openEvidenceRoutes } from '../../app/journal/open-evidence.js'
 import { openSearchRoute, openStreamRoute } from '../../app/journal/open-search.js'
@@ -78,15 +79,8 @@ export async function openHttpServer(
   const figures = new LiveFigures({ ...runtime, metrics })
   const bundles = openBundles(callgate)
   callgate.backgroundJobs.tasks.set('evidence bundles', bundles.task)
-  const routes = [
-    ...listRoutes(callgate, serviceCodes),
-    ...bundles.routes,
-    createStatusRoute({ callgate, checks }),
-    createLiveRoute(figures),
-  ]
   const limits = rateLimits(callgate)
   const streams = new LiveStreams()
-  const endpoints = [...decisionEndpoints, ...routes.map(({ endpoint }) => endpoint)]
   const deps: RouteHandlerDeps = {
     ...shared,
     serviceThreads,
@@ -95,6 +89,16 @@ export async function openHttpServer(
     admitNumbers: (accountId, rate, count) => limits.admitNumbers(accountId, rate, count),
     live: { streams, findKey: (keyId) => callgate.keys.find(keyId) },
   }
+  const own = [
+    ...listRoutes(callgate, serviceCodes),
+    ...bundles.routes,
+    createStatusRoute({ callgate, checks }),
+    createLiveRoute(figures),
+  ]
+  const { changeRequests, service } = callgate
+  const { recordRead } = service
+  const routes = [...own, ...createChangeRoutes({ changeRequests, routes: own, deps, recordRead })]
+  const endpoints = [...decisionEndpoints, ...routes.map(({ endpoint }) => endpoint)]
   const consoleHandler = createConsoleHandler(callgate, routes, deps)
   figures.start()
   const server = await openServer({
@@ -145,7 +149,10 @@ export async function openHttpServer(
 }
 
 /** Without those that decide on calls. */
-function listRoutes(callgate: Callgate, serviceCodes: ReadonlySet<string>): readonly Route[] {
+export function listRoutes(
+  callgate: Callgate,
+  serviceCodes: ReadonlySet<string>,
+): readonly Route[] {
   const { settings, runtime, journal, service, warmup, storage } = callgate
   const searched = { dataDir: settings.dataDir, storage, clock: runtime.clock }
   return [

@@ -2,15 +2,16 @@
 import type { Page } from '../pages.js'
 import { approvalPages } from './approvals.js'
 import { auditPages } from './audit.js'
-import { callerIdPages } from './caller-ids.js'
-import { consentPages } from './consents.js'
+import { changePages } from './changes.js'
 import { evidencePages } from './evidence.js'
 import { keyPages } from './keys/keys.js'
 import { listsPages } from './lists.js'
 import { nowPages } from './now.js'
-import { numberPages } from './number.js'
-import { optOutPages } from './opt-outs.js'
 import { projectsPages } from './projects.js'
+import { callerIdPages } from './records/caller-ids.js'
+import { consentPages } from './records/consents.js'
+import { numberPages } from './records/number.js'
+import { optOutPages } from './records/opt-outs.js'
 import { rulesPages } from './rules.js'
 import { searchPages } from './search.js'
 import { statusPages } from './status.js'
@@ -25,6 +26,7 @@ export const allPages: readonly Page[] = [
   ...consentPages,
   ...approvalPages,
   ...evidencePages,
+  ...changePages,
   ...listsPages,
   ...rulesPages,
   ...projectsPages,

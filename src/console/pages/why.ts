@@ -16,7 +16,7 @@ import { Form } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
 import { renderFormToken } from '../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
-import { numberPath } from './number.js'
+import { numberPath } from './records/number.js'
 
 type Finding = DecisionRecordBody['findings'][number]
 

@@ -98,9 +98,9 @@ async function check({ until, mayGoOn, ending }: LiveStream): Promise<void> {
 }
 
 async function* readUntil(
-  parts: AsyncIterable<string>,
+  parts: StreamedReply['parts'],
   ending: AbortController,
-): AsyncGenerator<string> {
+): AsyncGenerator<string | Uint8Array> {
   const iterator = parts[Symbol.asyncIterator]()
   try {
     for (;;) {

@@ -280,6 +280,23 @@ const deleteApprovals: EraseKind = async (db, { number, accountId }) => {
   return [{ what: 'approvals of calls', count: Number(numDeletedRows), result: 'deleted' }]
 }
 
+/** One that waits must be asked for again. */
+const deleteChangeRequests: EraseKind = async (db, { number, accountId }) => {
+  const { numDeletedRows } = await db
+    .deleteFrom('change_requests')
+    .where((row) =>
+      row.or(
+        (['what', 'request', 'reason', 'note', 'problem'] as const).map((column) =>
+          row(column, 'like', `%${number}%`),
+        ),
+      ),
+    )
+    .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
+    .executeTakeFirstOrThrow()
+  const what = 'changes that two people make'
+  return [{ what, count: Number(numDeletedRows), result: 'deleted' }]
+}
+
 /** Servers that have not read such a change yet drop all that they have cached. It is deleted after seven days anyway. */
 const eraseChanges: EraseKind = async (db, { number }) => {
   await db
@@ -363,6 +380,7 @@ const kinds: readonly EraseKind[] = [
   deleteScans,
   eraseAttempts,
   deleteApprovals,
+  deleteChangeRequests,
   eraseWebhooks,
   eraseChanges,
   eraseOldDecisions,

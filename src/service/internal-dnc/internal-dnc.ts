@@ -24,6 +24,7 @@ import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
 import type { FixedFacts, ViewOf } from '../account-view.js'
 import { findAccount } from '../accounts/accounts.js'
+import type { ChangeRequests } from '../changes/change-requests.js'
 import { notifyNumbersChanged } from '../notify-numbers-changed.js'
 import {
   type ProjectScope,
@@ -53,6 +54,7 @@ import {
   updateOptOut,
 } from './internal-dnc-rows.js'
 import { insertStatement } from './opt-out-statements.js'
+import { toRemovalChange } from './removal-change.js'
 
 export interface InternalDncOptions {
   readonly storage: RowStorage & Pick<OpenDatabase, 'author' | 'retryWhileLocked'>
@@ -60,6 +62,7 @@ export interface InternalDncOptions {
   /** Whether role Agent of an account may remove numbers. */
   readonly accounts: { agentsMayRemove(accountId: string): Promise<boolean> }
   readonly changes: ChangeObserver
+  readonly changeRequests: Pick<ChangeRequests, 'require'>
   readonly viewOf: ViewOf<'clock' | 'fixedFacts'>
   readonly changeHead: Pick<ChangeHead, 'takeNext'>
   /** With the seconds from an opt-out's arrival here until it was announced. */
@@ -195,7 +198,7 @@ export class InternalDnc implements InternalDncEntrySource {
   /**
    * Removes numbers from the list; numbers that are malformed or not listed are ignored. Throws
    * `forbidden` for role Agent unless the account allows it, and for a key limited to projects if the
-   * list belongs to another project.
+   * list belongs to another project; `approval-needed` if a second person must approve it.
    */
   async remove(
     caller: Caller,
@@ -203,7 +206,10 @@ export class InternalDnc implements InternalDncEntrySource {
   ): Promise<void> {
     await this.#refuseAgent(caller)
     const scope = await this.#resolveScope(caller, request)
+    requireListAccess(caller, scope.internalDncList)
     const numbers = await readNumbers({ ...request, ignoreInvalid: true })
+    const change = toRemovalChange({ ...request, numbers, reason })
+    if (change) await this.#options.changeRequests.require(caller, change)
     const fixed = await this.#findFixed(caller.accountId, numbers)
     const run = runAccountTransaction
     await this.#write(caller, { scope, numbers, run }, async (transaction, write) => {

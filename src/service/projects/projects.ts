@@ -9,7 +9,8 @@ import type { ChangeObserver } from '../../domain/change-notifier.js'
 import type { Clock, Timers } from '../../domain/time/clock.js'
 import { type AuditEntry, findAuthor, recordAudit } from '../../storage/audit/audit-log.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
-import type { Db } from '../../storage/tables.js'
+import type { Db, ProjectHoursRow } from '../../storage/tables.js'
+import type { ChangeRequests } from '../changes/change-requests.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
 import type { WebhookQueue } from '../webhooks/webhook-queue.js'
 import {
@@ -64,6 +65,9 @@ export interface ProjectsOptions {
   readonly changes: ChangeObserver
   /** The queue for project webhooks. */
   readonly webhooks: WebhookQueue
+  readonly changeRequests: Pick<ChangeRequests, 'isNeededFor' | 'require'>
+  /** Own hours may be wider than the law (`gate.projectMayWiden`). */
+  readonly mayWidenLaw: boolean
 }
 
 const fieldNames: ProjectFieldNames = {
@@ -92,9 +96,11 @@ export class Projects implements ScopeResolver {
   readonly #changes: ChangeObserver
   readonly #scopes: ProjectScopes
   readonly #adapter: ProjectAdapter
+  readonly #options: Pick<ProjectsOptions, 'changeRequests' | 'mayWidenLaw'>
 
-  constructor({ storage, clock, timers, changes, webhooks }: ProjectsOptions) {
+  constructor({ storage, clock, timers, changes, webhooks, ...options }: ProjectsOptions) {
     const { db } = storage
+    this.#options = options
     this.#storage = storage
     this.#db = db
     this.#clock = clock
@@ -150,6 +156,7 @@ export class Projects implements ScopeResolver {
     const project = { accountId, code: projectCode }
     const row = readProjectHours(project, region, hours)
     const { account_id, project_code, ...after } = row
+    await this.#requireSecondPerson(project, { region: row.region, row }, by)
     const change = { ...this.#describeAuthor(by), action: 'project-hours.set', after }
     await this.#changeHours(project, change, (transaction) => replaceProjectHours(transaction, row))
   }
@@ -162,11 +169,36 @@ export class Projects implements ScopeResolver {
   ): Promise<void> {
     const { projectCode } = await this.#activeProject(accountId, code)
     const project = { accountId, code: projectCode }
+    await this.#requireSecondPerson(project, { region: region.trim().toUpperCase() }, by)
     const author = this.#describeAuthor(by)
     const change = { ...author, action: 'project-hours.removed', before: { region } }
     await this.#changeHours(project, change, (transaction) =>
       removeProjectHours(transaction, project, region),
     )
+  }
+
+  /** Throws `approval-needed` if they become wider and that needs a second person; without `row` all are removed. */
+  async #requireSecondPerson(
+    { accountId, code }: ProjectRef,
+    { region, row }: { readonly region: string; readonly row?: ProjectHoursRow },
+    by: HoursAuthor | undefined,
+  ): Promise<void> {
+    const { changeRequests, mayWidenLaw } = this.#options
+    const caller = by?.caller ?? createOperatorCaller(accountId)
+    if (!caller.change && !changeRequests.isNeededFor('widen-hours')) return
+    const { isWider, toHoursChange } = await import('./wider-hours.js')
+    const before = await this.#db
+      .selectFrom('project_hours')
+      .selectAll()
+      .where('account_id', '=', accountId)
+      .where('project_code', '=', code)
+      .where('region', '=', region)
+      .execute()
+    const kept = before.filter((one) => one.effective_from !== row?.effective_from)
+    const after = row ? [...kept, row] : []
+    // What was approved may not be wider any more.
+    if (!caller.change && !isWider(before, after, { mayWidenLaw })) return
+    await changeRequests.require(caller, toHoursChange({ code, region, row, reason: by?.reason }))
   }
 
   #describeAuthor(by: HoursAuthor | undefined): Pick<AuditEntry, 'by' | 'reason'> {

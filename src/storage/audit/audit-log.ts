@@ -35,13 +35,13 @@ export interface AuditEntry {
 /** The key of a request, or else whoever runs the program. */
 export function findAuthor(
   { author }: Pick<ThreadDatabase, 'author'>,
-  { keyId, path, session }: Omit<Requester, 'accountId'>,
+  { keyId, path, session, change }: Omit<Requester, 'accountId'>,
 ): Author {
   const person = session?.person
-  if (keyId === '' && person === undefined) return author
+  if (keyId === '' && person === undefined) return change ? { ...author, change } : author
   const who = person === undefined ? `key:${keyId}` : `person:${person}`
   const face = session ? 'console' : 'api'
-  return { who, door: path === undefined ? face : `${face} ${path}` }
+  return { who, door: path === undefined ? face : `${face} ${path}`, change }
 }
 
 /** One number is a subject of its own, and of several their place is. */
@@ -52,7 +52,11 @@ export function nameNumbers(numbers: readonly string[], place: AuditSubject): Au
 
 /** Must be the last write of the transaction, which holds a lock for which all others wait. */
 export async function recordAudit(transaction: Db, entry: AuditEntry): Promise<void> {
-  const { by, accountId, action, subject, before, after, reason, at } = entry
+  const { accountId, action, subject, before, reason, at } = entry
+  const { who, door, change } = entry.by
+  const after = change
+    ? { ...entry.after, change: change.id, askedBy: change.askedBy }
+    : entry.after
   const { audit_seq: seq } = await transaction
     .updateTable('change_head')
     .set({ audit_seq: sql`audit_seq + 1` })
@@ -65,7 +69,8 @@ export async function recordAudit(transaction: Db, entry: AuditEntry): Promise<v
       seq,
       at,
       account_id: accountId,
-      ...by,
+      who,
+      door,
       action,
       subject_kind: subject.kind,
       subject: subject.id,

@@ -243,6 +243,7 @@ const otherTables: ReadonlySet<string> = new Set([
   'audit',
   'call_outcomes',
   'change_head',
+  'change_requests',
   'console_sessions',
   'changes',
   'decision_blocks',

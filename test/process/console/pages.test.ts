@@ -23,8 +23,11 @@ let decisionId: string
 let agent: CreatedApiKey
 let approvalId: string
 let bundleId: string
+let officer: CreatedApiKey
+let changeId: string
 beforeAll(async () => {
-  running = await openTestCallgate()
+  const environment = { CALLGATE_TWO_PEOPLE_FOR: '["remove-opt-outs"]' }
+  running = await openTestCallgate({ environment })
   browser = await openBrowser()
   await addList(running)
   const hours = { monFri: '09:00-19:00', sat: '10:00-14:00', sun: 'none' }
@@ -53,6 +56,16 @@ async function openKeys(): Promise<void> {
   const { mandate } = (await asked.json()) as { mandate: { approval: { id: string } } }
   approvalId = mandate.approval.id
   bundleId = await askBundle()
+  officer = await keys.create({ accountId: 'sandbox', role: 'Supervisor', label: 'officer' })
+  changeId = await askForChange()
+}
+
+/** That ends the opt-outs of many numbers, more than a page shows at once. */
+async function askForChange(): Promise<string> {
+  const numbers = Array.from({ length: 40 }, (_, index) => 2_125_559_000 + index).join(',')
+  const end = { actionType: 'remove', phoneList: numbers, reason: 'A wrong import of 11/20' }
+  const asked = await running.postJson('/app/main/rpc/pdnc', end, officer.key)
+  return /\bch-[0-9a-f]{20}\b/.exec(await asked.text())?.[0] ?? ''
 }
 
 async function addCallerIds(): Promise<void> {
@@ -82,6 +95,8 @@ const listPages = () => [
   ...['/caller-ids', '/caller-ids?ended=true', '/caller-ids/new', '/caller-ids/many'],
   '/evidence',
   `/evidence/${bundleId}`,
+  '/changes',
+  `/changes/${changeId}`,
   ...['/keys', '/keys/new', '/keys/pauses/ai%3Asandbox'],
   ...['', '/change', '/revoke'].map((end) => `/keys/${agent.id}${end}`),
   '/audit',
@@ -377,6 +392,39 @@ it('approves a call by keyboard alone', async () => {
   await page.keyboard.press('Enter')
   await page.getByRole('status').waitFor()
   expect(await page.getByRole('status').textContent()).toContain('Approved: the AI call')
+  await context.close()
+})
+
+it('asks for a change without script, and another one approves it by keyboard alone', async () => {
+  const asking = await openVisitor(browser, { script: false })
+  await signIn(asking.page, running.url, officer.key)
+  await asking.page.goto(`${running.url}/console/opt-outs/end`)
+  await asking.page.getByLabel('Numbers').fill('2125550160\n2125550161')
+  await asking.page.getByLabel('Why').fill('They asked in writing')
+  await asking.page.getByRole('button', { name: 'End' }).click()
+  const said = (await asking.page.getByRole('status').textContent()) ?? ''
+  expect(said).toContain('Not done yet: ending 2 opt-outs')
+  const path = `/console/changes/${/\bch-[0-9a-f]{20}\b/.exec(said)?.[0]}`
+  await asking.page.goto(running.url + path)
+  await asking.page.getByText('It waits for another person').waitFor()
+  await asking.context.close()
+
+  const { page, context } = await openVisitor(browser)
+  await signIn(page, running.url, running.keys.sandbox)
+  await page.goto(running.url + path)
+  const tabTo = async (at: string) => {
+    for (let presses = 0; presses < 60; presses += 1) {
+      await page.keyboard.press('Tab')
+      if (await page.evaluate(`document.activeElement.matches('${at}')`)) return
+    }
+    throw new Error(`${at} is not reached by the Tab key`)
+  }
+  await tabTo('#reason')
+  await page.keyboard.type('I have read both letters')
+  await tabTo('[value=approve]')
+  await page.keyboard.press('Enter')
+  await page.getByRole('status').waitFor()
+  expect(await page.getByRole('status').textContent()).toContain('Approved and done: ending 2')
   await context.close()
 })
 

@@ -169,7 +169,7 @@ const shortLists: ReadonlySet<string> = new Set([
   // At most 180 steps of some numbers.
   'live',
   // The newest hundred; at most a hundred; those that an account has bought.
-  ...['approvals', 'caller-id-add', 'caller-ids'],
+  ...['approvals', 'changes', 'caller-id-add', 'caller-ids'],
   // At most twenty.
   'evidence-bundles',
   // At most 500 keys; each list of a key has at most a hundred.

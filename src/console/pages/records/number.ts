@@ -1,6 +1,6 @@
 /** Number: all that the account has about one number. The number is sent by POST, so that no address shows it. */
-import { type NumberParts, numberEndpoint } from '../../api/records/number.js'
-import { AppError } from '../../errors.js'
+import { type NumberParts, numberEndpoint } from '../../../api/records/number.js'
+import { AppError } from '../../../errors.js'
 import {
   formatNumber,
   kindNames,
@@ -9,11 +9,11 @@ import {
   renderTable,
   renderTerms,
   renderVerdict,
-} from '../format.js'
-import { Form } from '../forms.js'
-import { type Html, html, nothing } from '../html.js'
-import { renderFormToken } from '../layout.js'
-import type { Page, PageAnswer, PageRequest } from '../pages.js'
+} from '../../format.js'
+import { Form } from '../../forms.js'
+import { type Html, html, nothing } from '../../html.js'
+import { renderFormToken } from '../../layout.js'
+import type { Page, PageAnswer, PageRequest } from '../../pages.js'
 
 type Known<Name extends keyof NumberParts> = Extract<NumberParts[Name], { known: true }>
 

@@ -5,18 +5,18 @@ import {
   endCallerIdEndpoint,
   listCallerIdsEndpoint,
   maxCallerIds,
-} from '../../api/gate/caller-ids.js'
-import { createValidationError } from '../../api/validation-error.js'
-import { attestations } from '../../domain/mandate.js'
-import { parseCallerId } from '../../domain/phone-number.js'
-import { parseInstant } from '../../domain/time/dates.js'
-import { AppError, describeProblem, type FieldProblem, invalidRequest } from '../../errors.js'
-import { formatCount, formatNumber, renderInstant, renderTable, renderTerms } from '../format.js'
-import { Form, type FormValues, toInstantText } from '../forms.js'
-import { type Html, html, nothing } from '../html.js'
-import { renderFormToken } from '../layout.js'
-import type { Page, PageAnswer, PageRequest } from '../pages.js'
-import { parsePastedTable } from '../pasted-table.js'
+} from '../../../api/gate/caller-ids.js'
+import { createValidationError } from '../../../api/validation-error.js'
+import { attestations } from '../../../domain/mandate.js'
+import { parseCallerId } from '../../../domain/phone-number.js'
+import { parseInstant } from '../../../domain/time/dates.js'
+import { AppError, describeProblem, type FieldProblem, invalidRequest } from '../../../errors.js'
+import { formatCount, formatNumber, renderInstant, renderTable, renderTerms } from '../../format.js'
+import { Form, type FormValues, toInstantText } from '../../forms.js'
+import { type Html, html, nothing } from '../../html.js'
+import { renderFormToken } from '../../layout.js'
+import type { Page, PageAnswer, PageRequest } from '../../pages.js'
+import { parsePastedTable } from '../../pasted-table.js'
 import { renderRejects } from './opt-outs.js'
 
 const maxShown = 500

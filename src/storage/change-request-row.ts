@@ -1,0 +1,28 @@
+/** The row type of table `change_requests`; `tables.ts` says how values are stored. */
+import type { ChangeKind, ChangeState } from '../domain/mandate.js'
+
+/** A change that one person has asked for and another one must approve. */
+export interface ChangeRequestRow {
+  id: string
+  account_id: string
+  kind: ChangeKind
+  /** In words, without numbers of persons. */
+  what: string
+  /** Which carries it out when it is approved; null if who asked does it again. */
+  endpoint: string | null
+  /** Of the endpoint, as JSON; null once it is over. */
+  request: string | null
+  /** SHA-256, in hex. */
+  request_hash: string
+  reason: string | null
+  /** As in the audit table; `asked_id` is what callers are told apart by. */
+  asked_by: string
+  asked_id: string
+  asked_at: number
+  expires_at: number
+  state: Exclude<ChangeState, 'expired'>
+  decided_by: string | null
+  decided_at: number | null
+  note: string | null
+  problem: string | null
+}
