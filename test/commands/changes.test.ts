@@ -1,5 +1,7 @@
 /** `callgate changes`, and the commands that ask for a change: two users of the operating system, or a user and a key. */
 import { readFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import os from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
 import { registerChanges } from '../../src/commands/accounts/changes.js'
@@ -12,17 +14,17 @@ import { systemClock } from '../../src/runtime/runtime.js'
 import { runCommand } from '../support/run-command.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
-const person = vi.hoisted(() => ({ name: 'ann' }))
-vi.mock('../../src/commands/option-values.js', async (load) => ({
-  ...(await load<object>()),
-  findUser: () => person.name,
-}))
+/** Who runs the commands. */
+const person = { name: 'ann' }
+const { userInfo } = os
 
 const kinds = '["lift-opt-out", "widen-hours", "erase", "export"]'
 const number = '2125550171'
 let running: TestCallgate
 
 beforeAll(async () => {
+  os.userInfo = (() => ({ ...userInfo(), username: person.name })) as typeof userInfo
+  syncBuiltinESMExports()
   // Commands have the clock of the machine.
   const at = systemClock.now()
   running = await openTestCallgate({ at, environment: { CALLGATE_TWO_PEOPLE_FOR: kinds } })
@@ -30,7 +32,11 @@ beforeAll(async () => {
 afterEach(() => {
   person.name = 'ann'
 })
-afterAll(() => running.end())
+afterAll(async () => {
+  os.userInfo = userInfo
+  syncBuiltinESMExports()
+  await running.end()
+})
 
 const run = (add: RegisterCommand, ...args: readonly string[]) =>
   runCommand(add, args, { dataDir: running.dataDir, more: `twoPeople: {for: ${kinds}}\n` })
