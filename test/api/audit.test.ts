@@ -34,6 +34,7 @@ const ofEndpoints: Readonly<Record<string, string>> = {
   journal: 'none: names, keys and hashes',
   decisions: 'decisions.searched',
   number: 'number.read',
+  'attempts-get': 'attempts.read',
   ebr: 'consent-record.stored',
   'ebr-get': 'consent-record.stored consent-records.read',
   'ebr-remove': 'consent-record.removed',
@@ -257,6 +258,11 @@ const requests: readonly (Asked & {
   {
     path: `/v1/numbers/${number}`,
     action: 'number.read',
+    subject: /^number [0-9a-f]{32}-0106$/,
+  },
+  {
+    path: `/v1/attempts?number=${number}`,
+    action: 'attempts.read',
     subject: /^number [0-9a-f]{32}-0106$/,
   },
   {

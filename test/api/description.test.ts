@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { projectHoursEndpoint, projectsEndpoint } from '../../src/api/accounts/project-hours.js'
 import { statusEndpoint } from '../../src/api/accounts/status.js'
 import { rulesEndpoint } from '../../src/api/calling-hours/rules.js'
+import { attemptLimitsEndpoint } from '../../src/api/gate/attempts.js'
 import { previewEndpoint } from '../../src/api/gate/preview.js'
 import { listFileEndpoint } from '../../src/api/lists/list-file.js'
 import { listsEndpoint, rollbackEndpoint } from '../../src/api/lists/lists.js'
@@ -53,6 +54,7 @@ function everyEndpoint() {
     rollbackEndpoint,
     rulesEndpoint,
     numberEndpoint,
+    attemptLimitsEndpoint,
     ...[
       ...createServiceRoutes(service, { wrappedRows: false }),
       ...journalRoutes({

@@ -1,4 +1,5 @@
-/** The route of what an account has about one number. */
+/** The routes of what an account has about one number, and of how often it may be called. */
+import { attemptLimitsEndpoint } from '../../api/gate/attempts.js'
 import { numberEndpoint } from '../../api/records/number.js'
 import { createRoute, type Route } from '../../api/route.js'
 import type { Callgate } from '../callgate.js'
@@ -11,6 +12,14 @@ export function createNumberRoute(deps: NumberPageDeps): Route {
   return createRoute(numberEndpoint, async (caller, request) => {
     const { readNumber } = await import('./number-page.js')
     return await readNumber(deps, caller, request)
+  })
+}
+
+/** Loads what it needs with the first request. */
+export function createAttemptLimitsRoute(callgate: Callgate): Route {
+  return createRoute(attemptLimitsEndpoint, async (caller, request) => {
+    const { readAttemptLimits } = await import('./attempt-limits.js')
+    return await readAttemptLimits(callgate, caller, request)
   })
 }
 

@@ -6,7 +6,11 @@ import { openEvidenceRoutes } from '../../app/journal/open-evidence.js'
 import { openSearchRoute } from '../../app/journal/open-search.js'
 import { createListFileRoute } from '../../app/lists/list-file-route.js'
 import { createListsRoutes } from '../../app/lists/lists-routes.js'
-import { createNumberPageDeps, createNumberRoute } from '../../app/numbers/number-route.js'
+import {
+  createAttemptLimitsRoute,
+  createNumberPageDeps,
+  createNumberRoute,
+} from '../../app/numbers/number-route.js'
 import { createProjectRoutes } from '../../app/projects/project-routes.js'
 import { createRulesRoute } from '../../app/rules/rules-route.js'
 import { createOptOuts } from '../../app/service.js'
@@ -155,6 +159,7 @@ function listRoutes(callgate: Callgate, serviceCodes: ReadonlySet<string>): read
     }),
     ...openEvidenceRoutes({ settings, storage: callgate.storage, clock: runtime.clock }),
     createNumberRoute(createNumberPageDeps(callgate)),
+    createAttemptLimitsRoute(callgate),
     ...permitRoutes(callgate.permits),
     createListFileRoute(callgate),
     ...createProjectRoutes(callgate),

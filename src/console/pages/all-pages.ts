@@ -1,6 +1,7 @@
 /** All pages, in the order of the navigation. */
 import type { Page } from '../pages.js'
 import { approvalPages } from './approvals.js'
+import { attemptsPages } from './attempts.js'
 import { auditPages } from './audit.js'
 import { callerIdPages } from './caller-ids.js'
 import { consentPages } from './consents.js'
@@ -24,6 +25,7 @@ export const allPages: readonly Page[] = [
   ...listsPages,
   ...rulesPages,
   ...projectsPages,
+  ...attemptsPages,
   ...callerIdPages,
   ...keyPages,
   ...auditPages,

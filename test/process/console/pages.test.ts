@@ -78,6 +78,7 @@ const listPages = () => [
   ...['/caller-ids', '/caller-ids?ended=true', '/caller-ids/new', '/caller-ids/many'],
   ...['/keys', '/keys/new', '/keys/pauses/ai%3Asandbox'],
   ...['', '/change', '/revoke'].map((end) => `/keys/${agent.id}${end}`),
+  ...['/attempts', '/attempts/new'],
   '/audit',
   '/rules',
   '/rules?region=PA&kind=ai&date=2026-12-25&compareDate=2025-09-01',
@@ -111,6 +112,13 @@ async function openByForm({ page }: Visitor, check: () => Promise<void>): Promis
   await page.getByLabel('Number').fill('2125550100')
   await page.getByRole('button', { name: 'Show' }).click()
   await page.getByRole('heading', { name: 'Number (212) 555-0100' }).waitFor()
+  await check()
+  await page.goto(`${running.url}/console/attempts/new`)
+  await page.getByLabel('Number').fill('3055550107')
+  await page.getByLabel('When').fill('2026-11-23T16:30')
+  await page.getByLabel('Reference').fill('cdr-1')
+  await page.getByRole('button', { name: 'Add', exact: true }).click()
+  await page.getByRole('heading', { name: 'Attempts: (305) 555-0107' }).waitFor()
   await check()
   await page.goto(`${running.url}/console/opt-outs/many`)
   await page.getByLabel('Numbers').fill('2125550120\n2125550121\nno number 1')
