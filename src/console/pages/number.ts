@@ -67,7 +67,7 @@ function renderParts(parts: NumberParts): Html {
 ${renderPart('Opt-outs', parts.optOuts, renderOptOuts)}
 ${renderPart('Consents and relationships', parts.consents, renderConsents)}
 ${renderPart('Decisions', parts.decisions, renderDecisions)}
-${renderPart('Attempts', parts.attempts, renderAttempts)}
+${renderPart('Attempts', parts.attempts, (part: Known<'attempts'>) => renderAttempts(part))}
 ${renderPart('Lists', parts.lists, renderLists)}
 ${renderPart('Place and line', parts.place, renderPlace)}
 ${renderPart('Reassigned', parts.reassigned, renderReassigned)}
