@@ -1,5 +1,4 @@
-/** The routes of what an account has about one number, and of how often it may be called. */
-import { attemptLimitsEndpoint } from '../../api/gate/attempts.js'
+/** The route of what an account has about one number. */
 import { numberEndpoint } from '../../api/records/number.js'
 import { createRoute, type Route } from '../../api/route.js'
 import type { Callgate } from '../callgate.js'
@@ -12,14 +11,6 @@ export function createNumberRoute(deps: NumberPageDeps): Route {
   return createRoute(numberEndpoint, async (caller, request) => {
     const { readNumber } = await import('./number-page.js')
     return await readNumber(deps, caller, request)
-  })
-}
-
-/** Loads what it needs with the first request. */
-export function createAttemptLimitsRoute(callgate: Callgate): Route {
-  return createRoute(attemptLimitsEndpoint, async (caller, request) => {
-    const { readAttemptLimits } = await import('./attempt-limits.js')
-    return await readAttemptLimits(callgate, caller, request)
   })
 }
 

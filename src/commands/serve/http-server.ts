@@ -1,16 +1,13 @@
 /** What the HTTP server of a callgate answers: its endpoints, limits, pages and checks of readiness. */
 
-import type { Route } from '../../api/route.js'
+import { attemptLimitsEndpoint } from '../../api/gate/attempts.js'
+import { createRoute, type Route } from '../../api/route.js'
 import type { Callgate } from '../../app/callgate.js'
 import { openEvidenceRoutes } from '../../app/journal/open-evidence.js'
 import { openSearchRoute } from '../../app/journal/open-search.js'
 import { createListFileRoute } from '../../app/lists/list-file-route.js'
 import { createListsRoutes } from '../../app/lists/lists-routes.js'
-import {
-  createAttemptLimitsRoute,
-  createNumberPageDeps,
-  createNumberRoute,
-} from '../../app/numbers/number-route.js'
+import { createNumberPageDeps, createNumberRoute } from '../../app/numbers/number-route.js'
 import { createProjectRoutes } from '../../app/projects/project-routes.js'
 import { createRulesRoute } from '../../app/rules/rules-route.js'
 import { createOptOuts } from '../../app/service.js'
@@ -171,6 +168,14 @@ function listRoutes(callgate: Callgate, serviceCodes: ReadonlySet<string>): read
     createRulesRoute({ getSettings: () => callgate.settings, viewOf: callgate.viewOf }),
     ...warmupRoutes(warmup, { serviceCodes }),
   ]
+}
+
+/** Loads what it needs with the first request. */
+function createAttemptLimitsRoute(callgate: Callgate): Route {
+  return createRoute(attemptLimitsEndpoint, async (caller, request) => {
+    const { readAttemptLimits } = await import('../../app/numbers/attempt-limits.js')
+    return await readAttemptLimits(callgate, caller, request)
+  })
 }
 
 /** Its files are loaded when somebody asks for a page. */
