@@ -218,6 +218,29 @@ it('finds a call without script and says why it was blocked', async () => {
   await context.close()
 })
 
+it('says without script when a number may be called again, and adds a call of another system by keyboard', async () => {
+  const { page, context } = await openVisitor(browser, { script: false })
+  await signIn(page, running.url, running.keys.sandbox)
+  const type = async (label: string, text: string) => {
+    await page.getByRole('textbox', { name: label }).focus()
+    await page.keyboard.type(text)
+  }
+  for (const ref of ['a', 'b', 'c']) {
+    await page.goto(`${running.url}/console/attempts/new`)
+    await type('Number', '(305) 555-0108')
+    await page.getByLabel('When').fill('2026-11-23T16:00')
+    await type('Reference', ref)
+    await page.keyboard.press('Enter')
+    await page.getByRole('status').filter({ hasText: 'Counted: a call' }).waitFor()
+  }
+  await page.goto(`${running.url}/console/attempts`)
+  await type('Number', '305-555-0108')
+  await page.keyboard.press('Enter')
+  await page.getByText('may be called again from 2026-11-24 16:00:00 UTC').waitFor()
+  expect(page.url()).not.toContain('5550108')
+  await context.close()
+})
+
 it('goes back to an earlier list by keyboard alone', async () => {
   const { page, context } = await openVisitor(browser)
   await signIn(page, running.url, running.keys.main)
