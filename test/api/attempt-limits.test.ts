@@ -1,6 +1,9 @@
 /** How often a number may be called, how often it was, and when the limits have room again. */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { AttemptLimitsBody } from '../../src/api/gate/attempts.js'
+import { readAttemptLimits } from '../../src/app/numbers/attempt-limits.js'
+import { createOperatorCaller } from '../../src/domain/caller.js'
+import { parsePhoneNumber } from '../../src/domain/phone-number.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 /** In Florida, where three calls in a day are the limit; an own limit makes it two in an hour. */
@@ -109,4 +112,18 @@ it('gives a key that is limited to kinds of call the counts of the account, and 
   const { limits, attempts } = await read({ number }, key)
   expect(limits.map(({ counted }) => counted)).toEqual([1, 1])
   expect(attempts).toMatchObject({ of: 'key', last24Hours: 1, latest: [] })
+})
+
+it('refuses to count at an edge, and gives the limits', async () => {
+  const { callgate } = running
+  const { storage } = callgate
+  const edge = {
+    ...callgate,
+    storage: { ...storage, traits: { ...storage.traits, isCopy: true } },
+  }
+  const caller = createOperatorCaller('sandbox')
+  const call = { kind: 'manual', purpose: 'telemarketing' } as const
+  const about = { ...call, number: parsePhoneNumber(number) }
+  await expect(readAttemptLimits(edge, caller, about)).rejects.toThrow('its center counts')
+  expect((await readAttemptLimits(edge, caller, call)).limits).not.toEqual([])
 })

@@ -218,26 +218,50 @@ it('finds a call without script and says why it was blocked', async () => {
   await context.close()
 })
 
-it('says without script when a number may be called again, and adds a call of another system by keyboard', async () => {
+it('adds calls of another system without script, and says when the number may be called again', async () => {
   const { page, context } = await openVisitor(browser, { script: false })
   await signIn(page, running.url, running.keys.sandbox)
-  const type = async (label: string, text: string) => {
-    await page.getByRole('textbox', { name: label }).focus()
-    await page.keyboard.type(text)
-  }
   for (const ref of ['a', 'b', 'c']) {
     await page.goto(`${running.url}/console/attempts/new`)
-    await type('Number', '(305) 555-0108')
+    await page.getByLabel('Number').fill('(305) 555-0108')
     await page.getByLabel('When').fill('2026-11-23T16:00')
-    await type('Reference', ref)
-    await page.keyboard.press('Enter')
+    await page.getByLabel('Reference').fill(ref)
+    await page.getByRole('button', { name: 'Add', exact: true }).click()
     await page.getByRole('status').filter({ hasText: 'Counted: a call' }).waitFor()
   }
-  await page.goto(`${running.url}/console/attempts`)
-  await type('Number', '305-555-0108')
-  await page.keyboard.press('Enter')
   await page.getByText('may be called again from 2026-11-24 16:00:00 UTC').waitFor()
   expect(page.url()).not.toContain('5550108')
+  await context.close()
+})
+
+it('adds a call of another system by keyboard alone, and reads a refusal first', async () => {
+  const { page, context } = await openVisitor(browser)
+  await signIn(page, running.url, running.keys.sandbox)
+  await page.goto(`${running.url}/console/attempts/new`)
+  const tabTo = async (name: string) => {
+    for (let presses = 0; presses < 60; presses += 1) {
+      await page.keyboard.press('Tab')
+      if ((await page.evaluate('document.activeElement.name')) === name) return
+    }
+    throw new Error(`${name} is not reached by the Tab key`)
+  }
+  await tabTo('number')
+  await page.keyboard.type('305')
+  await tabTo('at')
+  await page.keyboard.type('11232026')
+  await page.keyboard.press('ArrowRight')
+  await page.keyboard.type('0400PM')
+  await tabTo('ref')
+  await page.keyboard.type('by-keyboard')
+  await page.keyboard.press('Enter')
+  await page.getByRole('alert').waitFor()
+  expect(await page.evaluate('document.activeElement.className')).toBe('refusal')
+  await tabTo('number')
+  await page.keyboard.press('Control+A')
+  await page.keyboard.type('305-555-0109')
+  await page.keyboard.press('Enter')
+  await page.getByRole('status').filter({ hasText: 'a call to (305) 555-0109' }).waitFor()
+  await page.getByText('2026-11-23 16:00:00 UTC').waitFor()
   await context.close()
 })
 
