@@ -41,6 +41,7 @@ const ofEndpoints: Readonly<Record<string, string>> = {
   'evidence-bundle': 'none: what was asked for, by whom and why',
   'evidence-bundles': 'none: what was asked for, by whom and why',
   number: 'number.read',
+  'attempts-get': 'attempts.read',
   ebr: 'consent-record.stored',
   'ebr-get': 'consent-record.stored consent-records.read',
   'ebr-remove': 'consent-record.removed',
@@ -275,6 +276,11 @@ const requests: readonly (Asked & {
     path: '/v1/decisions/stream?seconds=1',
     action: 'decisions.streamed',
     subject: 'decisions ',
+  },
+  {
+    path: `/v1/attempts?number=${number}`,
+    action: 'attempts.read',
+    subject: /^number [0-9a-f]{32}-0106$/,
   },
   {
     path: `/v1/consents?number=${number}`,

@@ -11,6 +11,7 @@ import {
 import { projectHoursEndpoint, projectsEndpoint } from '../../src/api/accounts/project-hours.js'
 import { statusEndpoint } from '../../src/api/accounts/status.js'
 import { rulesEndpoint } from '../../src/api/calling-hours/rules.js'
+import { attemptLimitsEndpoint } from '../../src/api/gate/attempts.js'
 import { previewEndpoint } from '../../src/api/gate/preview.js'
 import { listFileEndpoint } from '../../src/api/lists/list-file.js'
 import { listsEndpoint, rollbackEndpoint } from '../../src/api/lists/lists.js'
@@ -66,6 +67,7 @@ function everyEndpoint() {
     rollbackEndpoint,
     rulesEndpoint,
     numberEndpoint,
+    attemptLimitsEndpoint,
     ...[
       ...createServiceRoutes(service, { wrappedRows: false }),
       ...journalRoutes({

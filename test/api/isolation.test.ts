@@ -702,6 +702,14 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     theirs: holding('recorded'),
     mine: holding('recorded'),
   },
+  'attempts-get': [
+    scoped({ path: '/v1/attempts', query: { number: called, projectId: project } }),
+    {
+      ask: () => ({ path: '/v1/attempts', query: { number: called } }),
+      theirs: lacking('"at":"2026-11-23T16:00:00Z"'),
+      mine: holding('"at":"2026-11-23T16:00:00Z"'),
+    },
+  ],
   'opt-out': [
     {
       about: 'decision',

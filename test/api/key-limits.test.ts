@@ -83,6 +83,7 @@ const scoped: Readonly<Record<string, (project: string) => Ask>> = {
   }),
   consents: (projectId) => ({ path: '/v1/consents', query: { number, projectId } }),
   number: (projectId) => ({ path: `/v1/numbers/${number}`, query: { projectId } }),
+  'attempts-get': (projectId) => ({ path: '/v1/attempts', query: { number, projectId } }),
   'ebr-remove': (projId) => ({ path: `${rpc}/ebr/remove`, form: { phoneList: number, projId } }),
   'litigator-get': (projId) => ({
     path: '/v1.5/Scrub/litigator',

@@ -279,6 +279,7 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
       json: { attempts: [{ number, at: '2026-11-23T16:00:00Z', ref: 'r1', channel: 'call' }] },
     },
   },
+  'attempts-get': { needs: lookUp, ask: { path: '/v1/attempts', query: { number } } },
   'opt-out': { needs: ['records'], ask: { path: '/v1/opt-outs', json: { number } } },
   permit: {
     needs: decide,

@@ -18,6 +18,7 @@ const listPermitted = (role: PersonRole) =>
 
 /** What `pdnc`, `scrub` and `rpc-project` ask for decides which further rights they need. */
 const forViewers = [
+  'attempts-get',
   'auth-validate',
   'consents',
   'decision',

@@ -137,7 +137,7 @@ const consents = part({
   moreRecords: more,
 })
 
-const attempts = part({
+export const attemptsShape = {
   last24Hours: z.int(),
   last7Days: z.int(),
   last31Days: z.int(),
@@ -161,7 +161,9 @@ const attempts = part({
     )
     .readonly(),
   more,
-})
+}
+
+const attempts = part(attemptsShape)
 
 const lists = part({
   lists: z

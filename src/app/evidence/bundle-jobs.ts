@@ -250,11 +250,14 @@ export class BundleJobs {
   ): Promise<void> {
     const endedAt = this.#callgate.runtime.clock.now()
     const ended = { ...job, state, endedAt, packed, problem: problem && problems[problem] }
-    this.#jobs.set(job.id, ended)
-    if (!packed) await this.#files.removeZip(job)
-    // It is known until the server ends; then it is said to have been interrupted.
+    if (!packed) {
+      this.#jobs.set(job.id, ended)
+      await this.#files.removeZip(job)
+    }
+    // Without this it is known until the server ends; then it is said to have been interrupted.
     await this.#files.write(ended).catch((err: unknown) => this.#logFailure(job.id, err))
-    if (!this.#jobs.has(job.id)) await this.#files.remove(job)
+    if (this.#jobs.has(job.id)) this.#jobs.set(job.id, ended)
+    else await this.#files.remove(job)
   }
 
   async #write(job: BundleJob): Promise<void> {

@@ -1,6 +1,7 @@
 /** What the HTTP server of a callgate answers: its endpoints, limits, pages and checks of readiness. */
 
-import type { Route } from '../../api/route.js'
+import { attemptLimitsEndpoint } from '../../api/gate/attempts.js'
+import { createRoute, type Route } from '../../api/route.js'
 import type { Callgate } from '../../app/callgate.js'
 import { createChangeRoutes } from '../../app/changes/change-routes.js'
 import { openBundles } from '../../app/evidence/open-bundles.js'
@@ -185,6 +186,7 @@ export function listRoutes(
     openSearchRoute(searched),
     ...openEvidenceRoutes({ settings, storage, clock: runtime.clock }),
     createNumberRoute(createNumberPageDeps(callgate)),
+    createAttemptLimitsRoute(callgate),
     ...permitRoutes(callgate.permits),
     createListFileRoute(callgate),
     ...createProjectRoutes(callgate),
@@ -196,6 +198,14 @@ export function listRoutes(
     createRulesRoute({ getSettings: () => callgate.settings, viewOf: callgate.viewOf }),
     ...warmupRoutes(warmup, { serviceCodes }),
   ]
+}
+
+/** Loads what it needs with the first request. */
+function createAttemptLimitsRoute(callgate: Callgate): Route {
+  return createRoute(attemptLimitsEndpoint, async (caller, request) => {
+    const { readAttemptLimits } = await import('../../app/numbers/attempt-limits.js')
+    return await readAttemptLimits(callgate, caller, request)
+  })
 }
 
 /** Its files are loaded when somebody asks for a page. */

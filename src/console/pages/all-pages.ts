@@ -8,6 +8,7 @@ import { keyPages } from './keys/keys.js'
 import { listsPages } from './lists.js'
 import { nowPages } from './now.js'
 import { projectsPages } from './projects.js'
+import { attemptsPages } from './records/attempts.js'
 import { callerIdPages } from './records/caller-ids.js'
 import { consentPages } from './records/consents.js'
 import { numberPages } from './records/number.js'
@@ -30,6 +31,7 @@ export const allPages: readonly Page[] = [
   ...listsPages,
   ...rulesPages,
   ...projectsPages,
+  ...attemptsPages,
   ...callerIdPages,
   ...keyPages,
   ...auditPages,

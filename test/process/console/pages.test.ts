@@ -99,6 +99,7 @@ const listPages = () => [
   `/changes/${changeId}`,
   ...['/keys', '/keys/new', '/keys/pauses/ai%3Asandbox'],
   ...['', '/change', '/revoke'].map((end) => `/keys/${agent.id}${end}`),
+  ...['/attempts', '/attempts/new'],
   '/audit',
   '/rules',
   '/rules?region=PA&kind=ai&date=2026-12-25&compareDate=2025-09-01',
@@ -146,6 +147,13 @@ async function openByForm({ page }: Visitor, check: () => Promise<void>): Promis
   await page.getByLabel('Number').fill('2125550100')
   await page.getByRole('button', { name: 'Show' }).click()
   await page.getByRole('heading', { name: 'Number (212) 555-0100' }).waitFor()
+  await check()
+  await page.goto(`${running.url}/console/attempts/new`)
+  await page.getByLabel('Number').fill('3055550107')
+  await page.getByLabel('When').fill('2026-11-23T16:30')
+  await page.getByLabel('Reference').fill('cdr-1')
+  await page.getByRole('button', { name: 'Add', exact: true }).click()
+  await page.getByRole('heading', { name: 'Attempts: (305) 555-0107' }).waitFor()
   await check()
   await page.goto(`${running.url}/console/opt-outs/many`)
   await page.getByLabel('Numbers').fill('2125550120\n2125550121\nno number 1')
@@ -242,6 +250,53 @@ it('finds a call without script and says why it was blocked', async () => {
   expect(page.url()).not.toContain('2125550100')
   await page.getByRole('row').nth(1).getByRole('link').click()
   await page.getByRole('heading', { name: 'Why this call was blocked' }).waitFor()
+  await context.close()
+})
+
+it('adds calls of another system without script, and says when the number may be called again', async () => {
+  const { page, context } = await openVisitor(browser, { script: false })
+  await signIn(page, running.url, running.keys.sandbox)
+  for (const ref of ['a', 'b', 'c']) {
+    await page.goto(`${running.url}/console/attempts/new`)
+    await page.getByLabel('Number').fill('(305) 555-0108')
+    await page.getByLabel('When').fill('2026-11-23T16:00')
+    await page.getByLabel('Reference').fill(ref)
+    await page.getByRole('button', { name: 'Add', exact: true }).click()
+    await page.getByRole('status').filter({ hasText: 'Counted: a call' }).waitFor()
+  }
+  await page.getByText('may be called again from 2026-11-24 16:00:00 UTC').waitFor()
+  expect(page.url()).not.toContain('5550108')
+  await context.close()
+})
+
+it('adds a call of another system by keyboard alone, and reads a refusal first', async () => {
+  const { page, context } = await openVisitor(browser)
+  await signIn(page, running.url, running.keys.sandbox)
+  await page.goto(`${running.url}/console/attempts/new`)
+  const tabTo = async (name: string) => {
+    for (let presses = 0; presses < 60; presses += 1) {
+      await page.keyboard.press('Tab')
+      if ((await page.evaluate('document.activeElement.name')) === name) return
+    }
+    throw new Error(`${name} is not reached by the Tab key`)
+  }
+  await tabTo('number')
+  await page.keyboard.type('305')
+  await tabTo('at')
+  await page.keyboard.type('11232026')
+  await page.keyboard.press('ArrowRight')
+  await page.keyboard.type('0400PM')
+  await tabTo('ref')
+  await page.keyboard.type('by-keyboard')
+  await page.keyboard.press('Enter')
+  await page.getByRole('alert').waitFor()
+  expect(await page.evaluate('document.activeElement.className')).toBe('refusal')
+  await tabTo('number')
+  await page.keyboard.press('Control+A')
+  await page.keyboard.type('305-555-0109')
+  await page.keyboard.press('Enter')
+  await page.getByRole('status').filter({ hasText: 'a call to (305) 555-0109' }).waitFor()
+  await page.getByText('2026-11-23 16:00:00 UTC').waitFor()
   await context.close()
 })
 

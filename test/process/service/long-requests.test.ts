@@ -187,6 +187,8 @@ const shortLists: ReadonlySet<string> = new Set([
   ...['warm-start', 'rpc-project', 'rpc-project-get', 'legal-entities'],
   // At most a thousand rows; only over PostgreSQL. Long parts of a journal are parsed by a service thread.
   ...['edge-account', 'edge-records', 'edge-changes', 'edge-decisions'],
+  // The limits of one call, and its 20 latest attempts.
+  'attempts-get',
   // One call, and at most a hundred limits.
   'edge-attempts',
 ])

@@ -67,7 +67,7 @@ function renderParts(parts: NumberParts): Html {
 ${renderPart('Opt-outs', parts.optOuts, renderOptOuts)}
 ${renderPart('Consents and relationships', parts.consents, renderConsents)}
 ${renderPart('Decisions', parts.decisions, renderDecisions)}
-${renderPart('Attempts', parts.attempts, renderAttempts)}
+${renderPart('Attempts', parts.attempts, (part: Known<'attempts'>) => renderAttempts(part))}
 ${renderPart('Lists', parts.lists, renderLists)}
 ${renderPart('Place and line', parts.place, renderPlace)}
 ${renderPart('Reassigned', parts.reassigned, renderReassigned)}
@@ -210,13 +210,13 @@ function renderDecisions({ decisions, removedBefore }: Known<'decisions'>): Html
   return html`${renderTable('Newest first', head, rows)}${removed}`
 }
 
-function renderAttempts({
+export function renderAttempts({
   last24Hours,
   last7Days,
   last31Days,
   latest,
   more,
-}: Known<'attempts'>): Html {
+}: Omit<Known<'attempts'>, 'known'>): Html {
   const counts = html`<p>${last24Hours} in 24 hours, ${last7Days} in 7 days, ${last31Days} in 31 days.</p>`
   if (latest.length === 0) return counts
   const rows = latest.map(({ at, decisionId, ref, purpose, reach }) => [
