@@ -17,7 +17,10 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }))
 
-const start = () => serve({ CALLGATE_DATA_DIR: dataDir })
+/** While it exists, nothing is packed to its end. */
+const hold = () => join(dataDir, 'hold')
+const preload = join(import.meta.dirname, '../../support/hold-packing.mjs')
+const start = () => serve({ CALLGATE_DATA_DIR: dataDir, HOLD_PACKING: hold() }, [], { preload })
 const listFiles = () => readdirSync(join(dataDir, 'evidence')).sort()
 
 async function send<Body>({ url }: Serving, path: string, json?: object): Promise<Body> {
@@ -53,12 +56,14 @@ it('says after a kill what was interrupted, goes on with what waited, and proves
     },
     { timeout: 60_000, interval: 200 },
   )
+  writeFileSync(hold(), '')
   const [killed, waiting] = [await askBundle(first), await askBundle(first)]
   await awaitState(first, killed, 'packing')
   expect(await send<BundleBody>(first, `/v1/evidence/${waiting.id}`)).toMatchObject({
     state: 'waiting',
   })
   expect(await first.end('SIGKILL')).toBe('SIGKILL')
+  rmSync(hold())
   const second = await start()
   expect(await awaitState(second, killed, 'interrupted')).toMatchObject({
     problem: 'The server was stopped while it was packed. Ask again',
@@ -78,12 +83,15 @@ it('says after a kill what was interrupted, goes on with what waited, and proves
   expect([verified.status, verified.stdout]).toEqual([0, expect.stringContaining('PROVEN')])
 
   // One that is being packed is canceled at once, and the next one is packed.
+  writeFileSync(hold(), '')
   const [canceled, next] = [await askBundle(second), await askBundle(second)]
   await awaitState(second, canceled, 'packing')
   await send(second, `/v1/evidence/${canceled.id}/delete`, { reason: 'no longer needed' })
+  rmSync(hold())
   await awaitState(second, next, 'done')
   expect(listFiles().filter((name) => name.startsWith(canceled.id))).toEqual([])
   // An orderly end does not wait for one.
+  writeFileSync(hold(), '')
   const last = await askBundle(second)
   await awaitState(second, last, 'packing')
   expect(await second.end('SIGTERM')).toBe(0)
