@@ -161,7 +161,7 @@ function renderStream(decisions: readonly DecisionRecordBody[], decision: string
   return html`<h2>Decisions</h2>
 <form method="get" action="/console/now" class="filters">
 ${new Form({ decision }).field({ name: 'decision', label: 'Verdict', choices: verdictChoices })}
-<p class="field"><button>Show</button> <button type="button" class="quiet" data-pause hidden>Pause</button></p>
+<button>Show</button> <button type="button" class="quiet" data-pause hidden>Pause</button>
 </form>
 <p aria-live="polite" data-count>The last ${decisions.length} decisions. <a href="/console/now${query}">Refresh</a></p>
 <div data-stream="/console/now/stream${query}" data-after="${decisions[0]?.id ?? ''}" data-kinds="${JSON.stringify(kindNames)}">
