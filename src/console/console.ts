@@ -14,7 +14,13 @@ import express, {
   type Router,
 } from 'express'
 import type { Route } from '../api/route.js'
-import { type Caller, createOperatorCaller, noLimits, sandboxAccountId } from '../domain/caller.js'
+import {
+  type Caller,
+  createOperatorCaller,
+  isOperator,
+  noLimits,
+  sandboxAccountId,
+} from '../domain/caller.js'
 import type { Clock, Timers } from '../domain/time/clock.js'
 import { AppError, statusByErrorKind } from '../errors.js'
 import { parseMultipart } from '../http/request/multipart-body.js'
@@ -312,7 +318,7 @@ function sendPage(
 
 function listNavigation(caller: Caller, api: OwnApi): readonly NavigationEntry[] {
   return allPages.flatMap(({ path, entry }) =>
-    entry && api.permits(caller, entry.needs)
+    entry && api.permits(caller, entry.needs) && (!entry.isForOperator || isOperator(caller))
       ? [{ path: `/console${path}`, name: entry.name }]
       : [],
   )

@@ -37,7 +37,12 @@ export interface Page {
   /** Below `/console`; `:id` is a parameter. */
   readonly path: string
   /** Under which it is in the navigation of those who may use the endpoint; absent if it is not there. */
-  readonly entry?: { readonly name: string; readonly needs: Pick<Endpoint<never, unknown>, 'name'> }
+  readonly entry?: {
+    readonly name: string
+    readonly needs: Pick<Endpoint<never, unknown>, 'name'>
+    /** The endpoint refuses everybody but an Administrator of account main. */
+    readonly isForOperator?: true
+  }
   readonly get?: (request: PageRequest) => Promise<PageAnswer>
   /** After a refusal of the API, `get` shows the page again. */
   readonly post?: (request: PageRequest) => Promise<PageAnswer>

@@ -103,7 +103,10 @@ export function addSignIn(router: Router, options: SignInOptions): void {
   router.get('/sign-in', (_request, response) => show(response, signInPage(provider)))
   router.post('/sign-in', async (request: Request, response: Response) => {
     failures.requireLeft(request, 'keys were not valid')
-    const key = String(request.body?.key ?? '').trim()
+    // The file of the first keys has the account before each key.
+    const key = String(request.body?.key ?? '')
+      .trim()
+      .replace(/^(?:main|sandbox):\s*/, '')
     const caller = await authenticate(key, 'login-id')
     if (caller) return await beginSession(response, caller, options)
     failures.add(request)

@@ -96,6 +96,11 @@ it('proves a record to whoever has the key and the proof alone', async () => {
   expect([proven.code, proven.out]).toEqual([0, expect.stringContaining('proven: record 3')])
   expect(proven.out).toContain('"id":"d2"')
   expect((await run('prove', '--record', '3')).out).toBe(made.out)
+  // As a page or a text editor of Windows saves it.
+  for (const saved of [made.out.trimEnd(), made.out.replaceAll('\n', '\r\n')]) {
+    writeFileSync(file, saved)
+    expect((await run('check', file, '--key', ownKey())).out).toBe(proven.out)
+  }
   for (let at = 30; at < made.out.length; at += 97) {
     const changed = Buffer.from(made.out)
     changed[at] = (changed[at] ?? 0) ^ 1

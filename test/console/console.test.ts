@@ -67,6 +67,10 @@ describe('signing in', () => {
     expect((await signIn(running.keys.main, { origin: 'null' })).status).toBe(403)
   })
 
+  it('takes the line of a key as the file of the first keys has it', async () => {
+    expect((await signIn(`main: ${running.keys.main}\n`, sameOrigin)).status).toBe(303)
+  })
+
   it('is refused after too many wrong keys', async () => {
     const own = await openTestCallgate()
     const tryKey = () =>

@@ -40,9 +40,9 @@ export const registerProof: RegisterCommand = (group, terminal) => {
   exitByResult(check).action(
     asResult(async (path: string, options: { readonly key: string; readonly receipt?: string }) => {
       const key = parseKey(options.key)
-      const receipt = options.receipt === undefined ? undefined : readTextFile(options.receipt)
+      const receipt = options.receipt === undefined ? undefined : readNote(options.receipt)
       try {
-        terminal.out(checkFile(readTextFile(path), key, receipt))
+        terminal.out(checkFile(readNote(path), key, receipt))
       } catch (cause) {
         if (!(cause instanceof NoteError)) throw cause
         terminal.out(`FALSE: ${cause.message}\n`)
@@ -50,6 +50,12 @@ export const registerProof: RegisterCommand = (group, terminal) => {
       }
     }),
   )
+}
+
+/** As it was signed: what is copied from a page, or saved on Windows, has other line ends, or none at its end. */
+function readNote(path: string): string {
+  const text = readTextFile(path).replaceAll('\r\n', '\n')
+  return text.endsWith('\n') ? text : `${text}\n`
 }
 
 function findRecord(dataDir: string, id: string | undefined): number {

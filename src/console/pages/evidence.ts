@@ -93,7 +93,7 @@ async function showBundle(request: PageRequest): Promise<PageAnswer> {
     ['SHA-256', bundle.sha256 === null ? undefined : html`<code>${bundle.sha256}</code>`],
     ['Left out', bundle.leftOut && leftOutTexts[bundle.leftOut]],
   ])}</dl>
-${isGoingOn(bundle) ? html`<p><a href="/console/evidence/${id}">Look again</a> in some seconds, to see how far it is.</p>` : nothing}
+${isGoingOn(bundle) ? html`<p>It is not done yet. <a href="/console/evidence/${id}">Look again</a> in a few seconds.</p>` : nothing}
 ${state === 'done' ? await renderFile(request, bundle) : nothing}
 ${renderDeleteForm(request, bundle)}`
   return { title: 'An evidence bundle', body }
@@ -102,14 +102,15 @@ ${renderDeleteForm(request, bundle)}`
 const leftOutTexts: Readonly<Record<NonNullable<BundleBody['leftOut']>, string>> = {
   settings: 'The settings of the server, which only an Administrator of account main may see.',
   others:
-    'What is of the server and of other accounts: its settings, and when their records were written. The records of this account are proven all the same.',
+    'The settings of the server, and when records of other accounts were written. The records of this account are proven all the same.',
 }
 
 async function renderFile({ api, caller }: PageRequest, { id }: BundleBody): Promise<Html> {
   const { verifierKey } = await api.call(caller, journalEndpoint)
   return html`<section aria-labelledby="file"><h2 id="file">The file</h2>
 <p><a class="button" href="/console/evidence/${id}/file" download>Download evidence-${id}.zip</a></p>
-<p>How to check it: unpack it, and run <code>node verify.mjs --key '${verifierKey}'</code> in its folder. That needs Node 18 or newer and no network.</p>
+<p>How to check it: unpack it, and run this in its folder. That needs Node 18 or newer and no network.</p>
+<pre>node verify.mjs --key ${verifierKey}</pre>
 <p class="note">Whoever checks it should have the key from you by another way than the bundle, and best from before there was anything to prove. README.txt in it says the rest.</p></section>`
 }
 
@@ -135,7 +136,7 @@ async function askForBundle({ api, caller, form }: PageRequest): Promise<PageAns
     ...{ from: toInstantText(from), to: toInstantText(to), reason },
   }
   const { id } = await api.call(caller, askBundleEndpoint, { body })
-  return { goTo: `/console/evidence/${id}`, done: 'The bundle was asked for. It is packed now.' }
+  return { goTo: `/console/evidence/${id}`, done: 'The bundle is being packed.' }
 }
 
 async function sendFile({ api, caller, parameters }: PageRequest): Promise<PageAnswer> {

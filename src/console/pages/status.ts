@@ -95,5 +95,9 @@ ${renderTable('Settings that are as by default', head, renderRows(settings.filte
 }
 
 export const statusPages: readonly Page[] = [
-  { path: '/status', entry: { name: 'Status', needs: statusEndpoint }, get: showStatus },
+  {
+    path: '/status',
+    entry: { name: 'Status', needs: statusEndpoint, isForOperator: true },
+    get: showStatus,
+  },
 ]

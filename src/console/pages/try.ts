@@ -52,7 +52,7 @@ async function showLines(request: PageRequest): Promise<PageAnswer> {
     'What it is',
     ...callKinds.map((kind) => capitalize(kindNames[kind] ?? kind)),
   ]
-  const body = html`<p>May I dial this number now? callgate answers before each call leaves. These lines are fictional: nobody has them, and everything about them is fixed. Choose one to see each hour of its day.</p>
+  const body = html`<p>May I dial this number now? callgate answers before each call leaves. These lines are fictional: nobody has them, and everything about them is fixed. Outside the calling hours of its place, a call is blocked: choose a number to see each hour of its day.</p>
 <form method="get" action="/console/try" class="filters">
 ${new Form({ area }).field({ name: 'area', label: 'Place', choices: Object.entries(places).map(([code, { name }]) => [code, `${name} (${code})`] as const) })}
 <p class="field"><button>Show</button></p></form>

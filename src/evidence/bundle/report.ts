@@ -67,7 +67,8 @@ function formatDecision(document: DecisionDocument): string {
   })
   const isErased = document.erased === true ? ' <b>A number was erased from this record.</b>' : ''
   const decided = `${escapeHtml(document.decidedAt)} (UTC)${formatLocalTimes(document)}`
-  return `<section><h3>${escapeHtml(document.decision)}: ${escapeHtml(document.message)}</h3>
+  const call = document.callKind === 'ai' ? 'AI call' : `${document.callKind} call`
+  return `<section><h3>${escapeHtml(document.decision)}, ${escapeHtml(call)}: ${escapeHtml(document.message)}</h3>
 <p>${decided}, decision ${escapeHtml(document.id)}, number ${escapeHtml(document.number)}, account ${escapeHtml(document.accountId)}.${isErased}</p>
 <table><tr><th>Check</th><th>Verdict</th><th>Why</th><th>Source</th></tr>${rows.join('')}</table></section>`
 }

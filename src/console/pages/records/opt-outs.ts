@@ -80,7 +80,7 @@ async function addOne(request: PageRequest): Promise<PageAnswer> {
   const done = `${shown} has opted out ${answer.scope === 'everything' ? 'of all calls' : 'of the calls of this project'}.`
   if (!receipt) return { goTo: '/console/opt-outs', done }
   const body = html`<p class="done" role="status">${done}</p>
-${answer.receipt ? html`<p>Give this receipt to the person. Anybody can check it with <code>callgate evidence check</code>.</p><pre>${answer.receipt}</pre>` : html`<p>The receipt could not be recorded; the opt-out holds all the same.</p>`}
+${answer.receipt ? html`<p>Give this receipt to the person. To check it, save it as receipt.txt and run <code>callgate evidence check --key KEY receipt.txt</code> with the verifier key of the journal, which the page of an evidence bundle shows.</p><pre>${answer.receipt}</pre>` : html`<p>The receipt could not be recorded; the opt-out holds all the same.</p>`}
 <p><a href="${numberPath(request, toDigits(number))}">All about ${shown}</a></p>`
   return { title: 'Opt-out recorded', body }
 }
