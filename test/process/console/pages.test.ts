@@ -1,5 +1,5 @@
 /** Every page in a real Chromium: wide and narrow, light and dark, by keyboard, and without script. */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -494,5 +494,38 @@ it('imports a file of opt-outs without script', async () => {
   await page.getByRole('button', { name: 'Look at them' }).click()
   await page.getByRole('button', { name: 'Add 1 opt-out' }).click()
   expect(await page.getByRole('status').textContent()).toContain('Added: 1 number.')
+  await context.close()
+})
+
+it('asks for evidence by keyboard alone, and downloads it without script', async () => {
+  const { page, context } = await openVisitor(browser, { script: false })
+  await signIn(page, running.url, running.keys.sandbox)
+  await page.goto(`${running.url}/console/evidence`)
+  const tabTo = async (name: string) => {
+    for (let presses = 0; presses < 60; presses += 1) {
+      await page.keyboard.press('Tab')
+      if (await page.locator(`[name="${name}"]:focus`).count()) return
+    }
+    throw new Error(`${name} is not reached by the Tab key`)
+  }
+  await tabTo('number')
+  await page.keyboard.type('(212) 555-0100')
+  await tabTo('reason')
+  await page.keyboard.type('A letter of 11/20')
+  await page.keyboard.press('Enter')
+  await page.getByRole('status').getByText('The bundle is being packed.').waitFor()
+  const download = page.getByRole('link', { name: 'Download evidence-' })
+  await expect
+    .poll(
+      async () => {
+        const again = page.getByRole('link', { name: 'Look again' })
+        if (await again.count()) await again.click()
+        return await download.count()
+      },
+      { timeout: 60_000 },
+    )
+    .toBe(1)
+  const [file] = await Promise.all([page.waitForEvent('download'), download.click()])
+  expect(readFileSync(await file.path()).subarray(0, 2).toString()).toBe('PK')
   await context.close()
 })
