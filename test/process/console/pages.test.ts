@@ -526,6 +526,10 @@ it('asks for evidence by keyboard alone, and downloads it without script', async
     )
     .toBe(1)
   const [file] = await Promise.all([page.waitForEvent('download'), download.click()])
-  expect(readFileSync(await file.path()).subarray(0, 2).toString()).toBe('PK')
+  expect(
+    readFileSync(await file.path())
+      .subarray(0, 2)
+      .toString(),
+  ).toBe('PK')
   await context.close()
 })
