@@ -499,6 +499,9 @@ it('imports a file of opt-outs without script', async () => {
 
 it('asks for evidence by keyboard alone, and downloads it without script', async () => {
   const { page, context } = await openVisitor(browser, { script: false })
+  // A bundle has what is signed.
+  const isSigned = async () => (await running.get(`/v1/decisions/${decisionId}/proof`)).status
+  await expect.poll(isSigned, { timeout: 60_000, interval: 200 }).toBe(200)
   await signIn(page, running.url, running.keys.sandbox)
   await page.goto(`${running.url}/console/evidence`)
   const tabTo = async (name: string) => {
