@@ -1,11 +1,11 @@
-/** The endpoint that tells of decisions as they are recorded, as server-sent events. */
+/** The endpoint that streams decisions as they are recorded, as server-sent events. */
 import { z } from 'zod'
 import { callKinds, type ReasonCode, reasonTexts } from '../../domain/decision.js'
 import { defineEndpoint, type StreamedReply } from '../endpoint.js'
 import { fields, optionalId } from '../fields.js'
 import { oneOf } from './decision-search.js'
 
-/** What a reader is told of in a second; of others only how many they are. */
+/** The most decisions that a reader gets in a second; the others are only counted. */
 export const maxToldDecisions = 20
 
 const maxSeconds = 3_600
@@ -55,7 +55,7 @@ export const streamDecisionsEndpoint = defineEndpoint<DecisionStreamRequest, Dec
   isEndless: true,
   keyAlsoIn: [],
   rights: ['decide'],
-  // Without a project it tells of those of all that the key may use.
+  // Without a project, it streams the decisions of all projects that the key may use.
   scopes: ({ project }) => (project === undefined ? [] : [{ projectId: project }]),
   callKind: ({ kind }) => kind,
   request,

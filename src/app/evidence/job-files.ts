@@ -67,7 +67,7 @@ export class JobFiles {
     await rename(`${path}.part`, path)
   }
 
-  /** The zip file first, so that none is left that nobody knows. */
+  /** Removes the zip file first, so that no zip file is left without its state. */
   async remove({ id }: Pick<BundleJob, 'id'>): Promise<void> {
     await this.removeZip({ id })
     await this.#remove(`${id}.json`)

@@ -10,7 +10,7 @@ import {
   readBundleEndpoint,
 } from '../../api/gate/evidence-bundles.js'
 import { formatInteger, formatNumber, renderInstant, renderTable, renderTerms } from '../format.js'
-import { Form, toDigits } from '../forms.js'
+import { Form, toDigits, toInstantText } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
 import { renderFormToken } from '../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
@@ -125,15 +125,11 @@ ${new Form(form, refusal).field({ name: 'reason', label: 'Why', hint: 'Kept in t
 <p class="actions"><button class="quiet">${button}</button></p></form></section>`
 }
 
-/** The form has local fields of a browser, which have no zone. */
-const toInstantText = (text = '') =>
-  /^\d{4}-\d\d-\d\dT\d\d:\d\d$/.test(text) ? `${text}:00Z` : text || undefined
-
 async function askForBundle({ api, caller, form }: PageRequest): Promise<PageAnswer> {
-  const { number = '', from, to, reason } = form
+  const { number = '', from = '', to = '', reason } = form
   const body = {
     number: number.trim() === '' ? undefined : toDigits(number),
-    ...{ from: toInstantText(from), to: toInstantText(to), reason },
+    ...{ from: toInstantText(from) || undefined, to: toInstantText(to) || undefined, reason },
   }
   const { id } = await api.call(caller, askBundleEndpoint, { body })
   return { goTo: `/console/evidence/${id}`, done: 'The bundle is being packed.' }

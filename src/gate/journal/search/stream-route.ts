@@ -1,4 +1,4 @@
-/** The route that tells of decisions as they are recorded. It looks for new ones with the search, so no decision waits for a reader. */
+/** The route that streams decisions as they are recorded. It looks for new ones with the search, so no decision waits for a reader. */
 import {
   type DecisionStreamRequest,
   maxToldDecisions,
