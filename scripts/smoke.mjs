@@ -9,9 +9,8 @@ import { runChild, startChild } from './children.mjs'
 
 const limitMs = 120_000
 const folder = mkdtempSync(join(tmpdir(), 'callgate-smoke-'))
-const port = String(20_000 + (process.pid % 20_000))
 const server = startChild('npm', ['start'], {
-  env: { ...process.env, CALLGATE_DATA_DIR: join(folder, 'var'), CALLGATE_HTTP_PORT: port },
+  env: { ...process.env, CALLGATE_DATA_DIR: join(folder, 'var'), CALLGATE_HTTP_PORT: '0' },
   stdio: ['ignore', 'pipe', 'inherit'],
 })
 
@@ -53,7 +52,8 @@ try {
 } finally {
   server.removeAllListeners('exit')
   process.kill(-server.pid, 'SIGTERM')
-  await new Promise((resolve) => server.once('exit', resolve))
+  // npm ends before the server that it started, which holds the pipe until it has written its last file.
+  await new Promise((resolve) => server.once('close', resolve))
   rmSync(folder, { recursive: true, force: true })
 }
 process.exit(code)
