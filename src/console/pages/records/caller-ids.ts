@@ -7,7 +7,7 @@ import {
   maxCallerIds,
 } from '../../../api/gate/caller-ids.js'
 import { createValidationError } from '../../../api/validation-error.js'
-import { attestations } from '../../../domain/mandate.js'
+import { attestations, callerIdColumns } from '../../../domain/mandate.js'
 import { parseCallerId } from '../../../domain/phone-number.js'
 import { parseInstant } from '../../../domain/time/dates.js'
 import { AppError, describeProblem, type FieldProblem, invalidRequest } from '../../../errors.js'
@@ -117,20 +117,6 @@ ${fields.field({ name: 'reason', label: 'Why', hint: 'Kept in the audit' })}
   return { title: 'Add a caller ID', body }
 }
 
-/** As in the files of `callgate caller-ids import`. */
-const columns = [
-  'number',
-  'project',
-  'owner',
-  'proof',
-  'carrier',
-  'attestation',
-  'from',
-  'until',
-  'tested',
-  'presence',
-] as const
-
 const fieldNames: Readonly<Record<string, string>> = {
   project: 'projectId',
   tested: 'callbackTestedAt',
@@ -176,7 +162,7 @@ function showNumber(text = ''): string {
 async function showMany({ form, formToken, refusal }: PageRequest): Promise<PageAnswer> {
   const fields = new Form(form, refusal)
   const body = html`${renderHead(`${path}/many`)}
-<p>A CSV file of up to ${maxCallerIds} rows, or its text. The first row names the columns: <code>number</code>, <code>owner</code> and <code>proof</code> are needed; ${columns.filter((name) => !['number', 'owner', 'proof'].includes(name)).join(', ')} may be there. You see what will be added before it is.</p>
+<p>A CSV file of up to ${maxCallerIds} rows, or its text. The first row names the columns: <code>number</code>, <code>owner</code> and <code>proof</code> are needed; ${callerIdColumns.filter((name) => !['number', 'owner', 'proof'].includes(name)).join(', ')} may be there. You see what will be added before it is.</p>
 <form method="post" action="/console/caller-ids/many" enctype="multipart/form-data">${renderFormToken(formToken)}
 ${fields.field({ name: 'rows', label: 'Rows', type: 'textarea' })}
 ${fields.field({ name: 'file', label: 'Or a file', type: 'file' })}
@@ -197,9 +183,9 @@ async function sortRows(text: string): Promise<SortedRows> {
   }
   const [head, ...rows] = await parsePastedTable(text, options)
   const names = (head?.cells ?? []).map((name) => name.toLowerCase())
-  const unknown = names.filter((name) => !columns.some((one) => one === name))
+  const unknown = names.filter((name) => !callerIdColumns.some((one) => one === name))
   if (unknown.length > 0) {
-    const rule = `has no column ${unknown.map((name) => `'${name}'`).join(', ')}; the columns are ${columns.join(', ')}`
+    const rule = `has no column ${unknown.map((name) => `'${name}'`).join(', ')}; the columns are ${callerIdColumns.join(', ')}`
     throw invalidRequest([{ field: 'rows', rule }])
   }
   const callerIds: { line: number; fields: FormValues }[] = []
@@ -213,7 +199,9 @@ async function sortRows(text: string): Promise<SortedRows> {
     const name = `${showNumber(fields.number)} ${fields.projectId?.toUpperCase()}`
     if (seen.has(name)) problems.push({ field: 'number', rule: 'is here twice for the project' })
     seen.add(name)
-    const why = problems.map((one) => describeProblem(toFormProblem(one, columns))).join('; ')
+    const why = problems
+      .map((one) => describeProblem(toFormProblem(one, callerIdColumns)))
+      .join('; ')
     if (why === '') callerIds.push({ line, fields })
     else rejects.push([line, cells.slice(0, 3).join(', '), why])
   }
@@ -266,7 +254,7 @@ async function addMany({ api, caller, form }: PageRequest): Promise<PageAnswer> 
     if (!(refusal instanceof AppError) || refusal.problems.length === 0) throw refusal
     const problems = refusal.problems.map((problem) => {
       const place = Number(/^callerIds\[(\d+)\]/.exec(problem.field)?.[1])
-      const text = describeProblem(toFormProblem(problem, columns))
+      const text = describeProblem(toFormProblem(problem, callerIdColumns))
       return { field: 'rows', rule: `line ${callerIds[place]?.line}: ${text}` }
     })
     throw new AppError(refusal.kind, problems.map(describeProblem).join('; '), { problems })
