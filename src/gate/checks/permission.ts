@@ -137,7 +137,7 @@ function formatLetterDetail(row: ScrubVerdict): string {
   let text = letter === 'R' && optOut === 'ended' ? 'on no do-not-call list' : letterTexts[letter]
   if (isListStale) text = 'the list that covers it is too old'
   // Its empty parts say nothing, and the letter says that a line is wireless.
-  const match = reason.replace(/^;+|;+W?$/g, '')
+  const match = reason.replace(/^;*W?$|^;+|;+W?$/g, '')
   const more = detail === undefined ? '' : `; ${detail}`
   return `${text} (scrub result ${letter}${match && `: ${match}`})${more}`
 }
