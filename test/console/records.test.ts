@@ -188,6 +188,18 @@ describe('number', () => {
 })
 
 it.each([
+  ['/console/opt-outs', { channel: 'agent', scope: 'everything' }],
+  ['/console/opt-outs', { channel: 'agent', scope: 'project' }],
+  ['/console/consents', { givenAt: '2026-11-20T10:00', seller: 'Acme', wording: 'Call me' }],
+])('links to the field of a wrong project: %s, %o', async (path, more) => {
+  const choices = { channel: 'web', method: 'written', ...more }
+  const form = { number: '2125550107', projectId: 'NOPE', ...choices }
+  const { text, status } = await sandbox.post(path, form)
+  expect(status, text).toBe(400)
+  expect(text).toContain('<a href="#projectId">')
+})
+
+it.each([
   '/console/opt-outs',
   '/console/opt-outs/many',
   '/console/opt-outs/end',
