@@ -217,9 +217,10 @@ function addPage(
   shared: Shared,
   getVisitor: (response: Response) => Omit<SignedIn, 'secret'> = sessionOf,
 ): void {
-  const { api, addresses, clock } = shared
+  const { api, addresses, clock, publicUrl } = shared
   const read = (request: Request, response: Response): PageRequest => ({
     ...{ ...getVisitor(response), api, addresses, clock },
+    origin: publicUrl ?? `http://${request.headers.host}`,
     sandboxLines: shared.getSandboxLines(),
     parameters: toValues(request.params),
     query: { ...toValues(request.query), ...readLastEventId(request) },
