@@ -180,12 +180,14 @@ export class Center {
   /** Changes up to number `head`. */
   async #readUpTo(head: number, accountId: string, cursor: string): Promise<CopiedChanges> {
     const after = parseCursor(cursor)
-    if (after === undefined || !(await this.#isKnown(after))) return await this.#startAgain(head)
+    if (after === undefined) return await this.#startAgain(head)
     const { seq, sent } = after
     const from = sent === undefined ? seq : seq - 1
+    const rows = from < head ? await this.#readRows(from, head) : []
+    // After the rows, which may be those of another database already.
+    if (!(await this.#isKnown(after))) return await this.#startAgain(head)
     // Another server may have told the edge of more than this one has read.
     if (from >= head) return { ...nothing, cursor, hasMore: sent !== undefined }
-    const rows = await this.#readRows(from, head)
     if (rows.at(-1)?.seq !== from + rows.length) return await this.#startAgain(head)
     const part = await this.#limit(accountId, toOwnChanges(rows, accountId), sent ?? 0)
     const numbers = [...new Set(part.numbers)]
