@@ -217,9 +217,9 @@ function addPage(
   shared: Shared,
   getVisitor: (response: Response) => Omit<SignedIn, 'secret'> = sessionOf,
 ): void {
-  const { api, addresses, clock } = shared
+  const { api, clock } = shared
   const read = (request: Request, response: Response): PageRequest => ({
-    ...{ ...getVisitor(response), api, addresses, clock },
+    ...{ ...getVisitor(response), api, addresses: addressesOf(response, shared), clock },
     sandboxLines: shared.getSandboxLines(),
     parameters: toValues(request.params),
     query: { ...toValues(request.query), ...readLastEventId(request) },
@@ -228,7 +228,7 @@ function addPage(
   const { get, post } = page
   if (get) {
     router.get(page.path, async (request, response) => {
-      const done = addresses.open(String(request.query.done ?? ''))
+      const done = addressesOf(response, shared).open(String(request.query.done ?? ''))
       await sendAnswer(response, await get(read(request, response)), shared, { done })
     })
   }
@@ -248,6 +248,11 @@ function addPage(
       await sendAnswer(response, await get({ ...given, refusal }), shared, { refusal })
     }
   })
+}
+
+/** Of the account of who is signed in. */
+function addressesOf({ locals }: Response, { addresses }: Shared): SealedAddresses {
+  return addresses.of((locals as Partial<SignedIn>).caller?.accountId ?? '')
 }
 
 /** Of a browser that comes again to a stream. */
@@ -275,7 +280,7 @@ async function sendAnswer(
 ): Promise<void> {
   if ('goTo' in answer) {
     const { goTo, done } = answer
-    const query = done === undefined ? '' : `?done=${shared.addresses.seal(done)}`
+    const query = done === undefined ? '' : `?done=${addressesOf(response, shared).seal(done)}`
     return response.redirect(303, goTo + query)
   }
   if ('body' in answer) return sendPage(response, answer, shared, outcome)
