@@ -14,13 +14,7 @@ import express, {
   type Router,
 } from 'express'
 import type { Route } from '../api/route.js'
-import {
-  type Caller,
-  createOperatorCaller,
-  isOperator,
-  noLimits,
-  sandboxAccountId,
-} from '../domain/caller.js'
+import { type Caller, createOperatorCaller, noLimits, sandboxAccountId } from '../domain/caller.js'
 import type { Clock, Timers } from '../domain/time/clock.js'
 import { AppError, statusByErrorKind } from '../errors.js'
 import { parseMultipart } from '../http/request/multipart-body.js'
@@ -225,7 +219,13 @@ function addPage(
     query: { ...toValues(request.query), ...readLastEventId(request) },
     form: toValues(request.body ?? {}),
   })
-  const { get, post } = page
+  const { get, post, needs = page.entry?.needs } = page
+  if (needs) {
+    router.all(page.path, (_request, response, next) => {
+      api.require(getVisitor(response).caller, needs)
+      next()
+    })
+  }
   if (get) {
     router.get(page.path, async (request, response) => {
       const done = addressesOf(response, shared).open(String(request.query.done ?? ''))
@@ -323,7 +323,7 @@ function sendPage(
 
 function listNavigation(caller: Caller, api: OwnApi): readonly NavigationEntry[] {
   return allPages.flatMap(({ path, entry }) =>
-    entry && api.permits(caller, entry.needs) && (!entry.isForOperator || isOperator(caller))
+    entry && api.permits(caller, entry.needs) && (entry.isFor?.(caller) ?? true)
       ? [{ path: `/console${path}`, name: entry.name }]
       : [],
   )

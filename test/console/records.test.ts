@@ -198,7 +198,7 @@ describe('opt-outs', () => {
       phoneList: '2125550120',
       reason: 'why not',
     })
-    expect([ended.status, ended.text.includes('delete_pdnc')]).toEqual([403, true])
+    expect([ended.status, ended.text.includes('ask a Supervisor')]).toEqual([403, true])
   })
 })
 

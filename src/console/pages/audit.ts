@@ -8,6 +8,7 @@ import { Form, type FormValues, toInstantText } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
 import { renderFormToken } from '../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
+import { mayManage } from './keys/key-parts.js'
 
 const filterNames = ['from', 'to', 'action', 'who', 'subject'] as const
 
@@ -118,7 +119,7 @@ async function startSearch({ form, addresses }: PageRequest): Promise<PageAnswer
 export const auditPages: readonly Page[] = [
   {
     path: '/audit',
-    entry: { name: 'Audit', needs: auditEndpoint },
+    entry: { name: 'Audit', needs: auditEndpoint, isFor: mayManage },
     get: showAudit,
     post: startSearch,
   },

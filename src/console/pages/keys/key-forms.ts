@@ -188,7 +188,7 @@ async function revoke(request: PageRequest): Promise<PageAnswer> {
 }
 
 export const keyFormPages: readonly Page[] = [
-  { path: '/keys/new', get: showNew, post: create },
-  { path: '/keys/:id/change', get: showChange, post: change },
-  { path: '/keys/:id/revoke', get: showRevoke, post: revoke },
+  { path: '/keys/new', needs: createKeyEndpoint, get: showNew, post: create },
+  { path: '/keys/:id/change', needs: changeKeyEndpoint, get: showChange, post: change },
+  { path: '/keys/:id/revoke', needs: revokeKeyEndpoint, get: showRevoke, post: revoke },
 ]

@@ -206,7 +206,9 @@ async function addAttempt({ api, caller, form, addresses }: PageRequest): Promis
   }
   const done = `Counted: ${channel === 'text' ? 'a text' : 'a call'} to ${formatNumber(attempt.number)}.`
   const values = { number: attempt.number, purpose: purpose ?? '', personId: personId ?? '' }
-  if (!api.permits(caller, attemptLimitsEndpoint)) return { goTo: `${path}/new`, done }
+  // A key that is limited to projects must name one to see the limits.
+  const maySee = api.permits(caller, attemptLimitsEndpoint) && caller.limits.projects === 'any'
+  if (!maySee) return { goTo: `${path}/new`, done }
   return { goTo: `${path}/${addresses.seal(JSON.stringify(values))}`, done }
 }
 
@@ -217,6 +219,6 @@ export const attemptsPages: readonly Page[] = [
     get: showLimits,
     post: start,
   },
-  { path: '/attempts/new', get: showNew, post: addAttempt },
+  { path: '/attempts/new', needs: importAttemptsEndpoint, get: showNew, post: addAttempt },
   { path: '/attempts/:asked', get: showLimits },
 ]
