@@ -16,7 +16,7 @@ import {
   renderInstant,
   renderTable,
 } from '../../format.js'
-import { Form, type FormValues, toDigits, toInstantText } from '../../forms.js'
+import { Form, type FormValues, readSought, toDigits, toInstantText } from '../../forms.js'
 import { type Html, html, nothing } from '../../html.js'
 import { renderFormToken } from '../../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../../pages.js'
@@ -43,15 +43,17 @@ ${fields.field({ name: 'reason', label: 'What for', hint: 'Kept with the record 
 }
 
 async function start({ form, addresses }: PageRequest): Promise<PageAnswer> {
-  const values = asked.map((name) => {
-    const text = form[name] ?? ''
-    return [name, name === 'number' ? toDigits(text) : text] as const
-  })
-  return { goTo: `${path}/${addresses.seal(JSON.stringify(Object.fromEntries(values)))}` }
+  const { number = '', ...values } = readSought(form, asked)
+  const sought = { number: toDigits(number), ...values }
+  return { goTo: `${path}/${addresses.seal(JSON.stringify(sought))}` }
 }
 
 async function showLimits(request: PageRequest): Promise<PageAnswer> {
-  const { addresses, parameters } = request
+  const { addresses, parameters, form, refusal: refused } = request
+  if (refused) {
+    const body = html`${renderSections(request)}${renderForm(request, form, refused)}`
+    return { title, body }
+  }
   const sealed = parameters.asked
   const opened = sealed === undefined ? '{}' : addresses.open(sealed)
   if (opened === undefined)
@@ -188,7 +190,7 @@ async function addAttempt({ api, caller, form, addresses }: PageRequest): Promis
   const { number = '', at = '', ref = '', channel, answered, purpose, subject, personId } = form
   const attempt = {
     ...{ number: toDigits(number), at: toInstantText(at), ref, channel },
-    ...(answered && { answered: answered === 'true' }),
+    ...(answered && { answered: { true: true, false: false }[answered] ?? answered }),
     ...(purpose && { purpose }),
     ...(subject && { subject }),
     ...(personId && { personId }),
