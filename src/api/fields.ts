@@ -18,7 +18,8 @@ const maxProblems = 20
  */
 export function fields<Shape extends z.ZodRawShape>(shape: Shape) {
   const spelling = new Map(Object.keys(shape).map((name) => [name.toLowerCase(), name]))
-  const known = `known fields are ${[...spelling.values()].join(', ')}`
+  const names = [...spelling.values()].join(', ')
+  const known = names === '' ? 'none is known here' : `known fields are ${names}`
   return z.preprocess(
     (value, context) => {
       if (typeof value !== 'object' || value === null || Array.isArray(value)) return value

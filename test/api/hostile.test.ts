@@ -77,6 +77,11 @@ test('fields named like members of every object are unknown fields', async () =>
   expect(answer.headers.get('x-callgate-ignored-fields')).toBe('__proto__, constructor')
 })
 
+test('a field where none is known says so', async () => {
+  const { text } = await app.send('/v1/pauses?limit=1')
+  expect(text).toContain("limit '1': is an unknown field; none is known here")
+})
+
 test('a request with very many unknown fields gets a short answer', async () => {
   const fields = Array.from({ length: 900 }, (_none, index) => [`f${index}`, 'x'.repeat(1000)])
   const answer = await app.post('/app/main/rpc/scrub', Object.fromEntries(fields))

@@ -266,13 +266,14 @@ export class Journal implements OutcomeRecorder {
   findProblem(): string | undefined {
     const count = this.#waiting.length
     if (count === 0) return undefined
+    const records = count === 1 ? '1 record' : `${count} records`
     if (this.#failedAttempts > 0) {
       const why = getErrorMessage(this.#lastError)
-      return `${count} records could not be written to the journal and are tried again: ${why}`
+      return `${records} could not be written to the journal, which is tried again: ${why}`
     }
     const waitedSeconds = this.oldestWaitingSeconds
     if (waitedSeconds <= maxWaitSeconds) return undefined
-    return `${count} records wait to be written to the journal, since ${Math.floor(waitedSeconds)} s`
+    return `${records} not written to the journal since ${Math.floor(waitedSeconds)} s`
   }
 
   /** Waits until everything appended so far is on disk, failed records included, and in the index. */

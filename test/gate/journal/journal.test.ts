@@ -327,8 +327,11 @@ describe('a journal whose folder is gone', () => {
     await append(journal, await made('d1'))
     renameSync(folder(), `${folder()}-away`)
     await expect(append(journal, await made('d2'))).rejects.toThrow()
+    expect(journal.findProblem()).toMatch(/^1 record could not be written/)
     await expect(append(journal, await made('d3'))).rejects.toThrow('ENOENT')
-    expect(journal.findProblem()).toMatch(/^2 records could not be written to the journal .*ENOENT/)
+    expect(journal.findProblem()).toMatch(
+      /^2 records could not be written to the journal, .*ENOENT/,
+    )
     expect(seen.failures).toBe(2)
     journal.amend(await made('d2', { decision: 'block', reason: 'not-recorded' }))
     renameSync(`${folder()}-away`, folder())
