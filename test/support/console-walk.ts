@@ -140,7 +140,7 @@ export function listWrong({ type, required, inputMode }: FormField): readonly st
   return [...empty, 'x'.repeat(20_000)]
 }
 
-export interface FoundForm {
+interface FoundForm {
   readonly form: ReadForm
   /** Of a page that shows it; absent if another form leads to it. */
   readonly address?: string
@@ -161,7 +161,7 @@ export interface Walk {
 }
 
 /** Further addresses of one page show nothing new. */
-const mostOfPattern = 4
+const mostOfPattern = 6
 
 /** `check` gets each page; `isFirst` of its path. The visitor must be signed in. */
 export async function walkConsole(

@@ -145,11 +145,13 @@ it('shows hostile texts as texts on every page', async () => {
     if (Number(overflow) > 0) found.push(`${tab.url()} is wider than its window`)
     found.push(...visitor.takeComplaints())
   })
-  expect(found).toEqual([])
   const unseen = texts.filter((text) => !walk.texts.some((one) => one.includes(text)))
-  expect(unseen.filter((text) => !notShown.test(text))).toEqual([])
-  const paths = allPages.map(({ path }) => path)
-  expect(paths.filter((path) => !walk.reached.has(path))).toEqual([])
+  found.push(
+    ...unseen.filter((text) => !notShown.test(text)).map((text) => `no page shows ${text}`),
+  )
+  const unreached = allPages.filter(({ path }) => !walk.reached.has(path))
+  found.push(...unreached.map(({ path }) => `no link or form leads to ${path}`))
+  expect(found).toEqual([])
   await visitor.context.close()
 })
 
