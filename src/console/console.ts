@@ -211,9 +211,10 @@ function addPage(
   shared: Shared,
   getVisitor: (response: Response) => Omit<SignedIn, 'secret'> = sessionOf,
 ): void {
-  const { api, clock } = shared
+  const { api, clock, publicUrl } = shared
   const read = (request: Request, response: Response): PageRequest => ({
     ...{ ...getVisitor(response), api, addresses: addressesOf(response, shared), clock },
+    origin: publicUrl ?? `http://${request.headers.host}`,
     sandboxLines: shared.getSandboxLines(),
     parameters: toValues(request.params),
     query: { ...toValues(request.query), ...readLastEventId(request) },

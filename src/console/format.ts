@@ -2,6 +2,7 @@
 import type { DecisionRecordBody } from '../api/gate/decision-body.js'
 import { formatWithWeekday, parseDay } from '../domain/time/dates.js'
 import { type Html, html, nothing } from './html.js'
+import { renderReason } from './reasons.js'
 
 /** `(212) 555-0106`; anything but ten digits as it is. */
 export function formatNumber(number: string): string {
@@ -17,6 +18,11 @@ export function formatInteger(count: number): string {
 export function renderInstant(text: string): Html {
   const shown = text.replace('T', ' ').replace(/(?:\.\d+)?Z$/, ' UTC')
   return html`<time datetime="${text}">${shown}</time>`
+}
+
+/** A text of the API, whose instants are as on the rest of a page. */
+export function formatTimes(text: string): string {
+  return text.replace(/(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z/g, '$1 $2 UTC')
 }
 
 /** `Mon 2026-11-23` of a date of the API. */
@@ -109,7 +115,7 @@ export function renderDecisions(caption: string, decisions: readonly DecisionRec
       html`<a href="/console/decisions/${id}">${renderInstant(decidedAt)}</a>`,
       renderVerdict(decision),
       html`<span class="number">${formatNumber(number)}</span>`,
-      html`<span class="reason"><b>${reason}</b><br>${message}</span>`,
+      renderReason(reason, formatTimes(message)),
       kindNames[callKind] ?? callKind,
       projectId,
     ],

@@ -81,6 +81,18 @@ function renderNavigation(entries: readonly NavigationEntry[], path: string): Ht
   return html`<nav aria-label="Pages"><ul>${entries.map(renderEntry)}</ul></nav>`
 }
 
+/** The pages of one group; `here` is the path of the one that is shown. */
+export function renderSections(
+  label: string,
+  sections: readonly NavigationEntry[],
+  here: string,
+): Html {
+  return html`<nav class="sections" aria-label="${label}"><ul>${sections.map(
+    ({ path, name }) =>
+      html`<li><a href="${path}"${path === here ? html` aria-current="page"` : nothing}>${name}</a></li>`,
+  )}</ul></nav>`
+}
+
 export function renderFormToken(formToken: string): Html {
   return html`<input type="hidden" name="formToken" value="${formToken}">`
 }

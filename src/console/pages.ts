@@ -13,6 +13,8 @@ export interface PageRequest {
   readonly api: OwnApi
   readonly addresses: SealedAddresses
   readonly clock: Clock
+  /** The address the page was asked at, such as `http://localhost:8480`. */
+  readonly origin: string
   /** What the lines of the sandbox are, by their last four digits. */
   readonly sandboxLines: ReadonlyMap<string, string>
   /** Of the path, such as `id`. */

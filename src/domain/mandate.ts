@@ -367,6 +367,20 @@ export interface CallerIdInput {
   readonly presence?: string | undefined
 }
 
+/** Of a CSV file of caller IDs, at the command line and in the console. */
+export const callerIdColumns = [
+  'number',
+  'project',
+  'owner',
+  'proof',
+  'carrier',
+  'attestation',
+  'from',
+  'until',
+  'tested',
+  'presence',
+] as const
+
 export interface CallerIdEntry extends CallerIdInput {
   readonly addedAt: Instant
   readonly addedBy: string

@@ -316,6 +316,84 @@ describe('hours of a project', () => {
   })
 })
 
+describe('a project that uses the opt-outs of the Master Project', () => {
+  const change = async (code: string, more: object, key = asker.key) => {
+    const response = await fetch(`${running.url}/v1.5/projects/${code}`, {
+      method: 'PUT',
+      headers: { loginId: key, 'content-type': 'application/json' },
+      body: JSON.stringify(more),
+    })
+    const text = await response.text()
+    return { status: response.status, text, id: /\bch-[0-9a-f]{20}\b/.exec(text)?.[0] ?? '' }
+  }
+  const makeProject = async () => {
+    const code = `I${count++}`
+    const project = { ProjectCode: code, ProjectName: code, InheritInternalDnc: true }
+    const made = await send('/v1.5/projects', project, asker.key)
+    expect(made.status, made.text).toBe(201)
+    return code
+  }
+  const inherits = async (code: string) => {
+    const row = await running.callgate.storage.db
+      .selectFrom('projects')
+      .select('inherits_internal_dnc')
+      .where('account_id', '=', 'main')
+      .where('code', '=', code)
+      .executeTakeFirstOrThrow()
+    return row.inherits_internal_dnc === 1
+  }
+
+  it('stops to with a second person, and begins to without', async () => {
+    const code = await makeProject()
+    const asked = await change(code, { ProjectName: code, InheritInternalDnc: false })
+    expect([asked.status, await inherits(code)], asked.text).toEqual([409, true])
+    expect(await read(asked.id)).toMatchObject({
+      kind: 'lift-opt-out',
+      what: `ending the use of the Master Project's opt-outs by project ${code}`,
+      request: { code, InheritInternalDnc: false },
+    })
+    expect((await change(code, { InheritInternalDnc: false })).id).toBe(asked.id)
+    const approved = await decide(asked.id, 'approve')
+    expect([approved.status, await inherits(code)], approved.text).toEqual([200, false])
+    expect(await readAudit('project.changed')).toMatchObject({
+      who: `key:${second.id}`,
+      after: { inherits_internal_dnc: 0, change: asked.id, askedBy: `key:${asker.id}` },
+    })
+    expect((await change(code, { InheritInternalDnc: false })).status).toBe(200)
+    expect((await change(code, { InheritInternalDnc: true })).status).toBe(200)
+    expect(await inherits(code)).toBe(true)
+  })
+
+  it('stops to by no other way', async () => {
+    const code = await makeProject()
+    const older = `/app/main/rpc/project?projId=${code}&use_master_dnc_dnm_database=0`
+    const asked = await send(older, undefined, asker.key)
+    expect([asked.status, await inherits(code)], asked.text).toEqual([409, true])
+    const saved = { ProjectCode: code, InheritInternalDnc: false }
+    expect((await send('/v1.5/projects', saved, asker.key)).status).toBe(409)
+    const set = running.callgate.projects.set(
+      { accountId: 'main', code },
+      { inheritsInternalDnc: false },
+    )
+    await expect(set).rejects.toThrow('approval-needed')
+    expect(await inherits(code)).toBe(true)
+  })
+
+  it('is not changed in anything else with it', async () => {
+    const code = await makeProject()
+    const both = { ProjectName: 'Another name', InheritInternalDnc: false }
+    const refused = await change(code, both)
+    expect(refused.status).toBe(400)
+    expect(refused.text).toContain('InheritInternalDnc')
+    expect(refused.text).toContain('send it alone')
+    const older = `/app/main/rpc/project?projId=${code}&use_master_dnc_dnm_database=0&handler=deactivate_project`
+    const alsoInactive = await send(older, undefined, asker.key)
+    expect(alsoInactive.status).toBe(400)
+    expect(alsoInactive.text).toContain('use_master_dnc_dnm_database')
+    expect(await inherits(code)).toBe(true)
+  })
+})
+
 it('is refused with a reason', async () => {
   const number = await optOut()
   const id = await ask(number)

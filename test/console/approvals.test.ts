@@ -71,6 +71,12 @@ it('shows exactly what is approved, with the time left, and approves it', async 
   expect(again.text).toContain('nothing was changed')
 })
 
+it('leads to everything about the number', async () => {
+  const { text } = await admin.get(`/console/approvals/${await ask()}`)
+  const path = /href="(\/console\/numbers\/[^"]+)"/.exec(text)?.[1] ?? ''
+  expect((await admin.get(path)).text).toContain('Number (212) 555-0106')
+})
+
 it('refuses a call', async () => {
   const path = `/console/approvals/${await ask()}`
   const subjectHash = hashOf((await admin.get(path)).text)

@@ -35,7 +35,7 @@ const show = (more: object = {}, who = client) => who.post(path, { number, ...mo
 describe('the page', () => {
   it('shows the limits of all places before a number is entered', async () => {
     const { text } = await client.get(path)
-    expect(text).toContain('Of all places')
+    expect(text).toContain('Limits of all places')
     expect(text).toContain('Your own limit')
     expect(text).not.toContain('By these limits')
   })

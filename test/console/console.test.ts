@@ -238,8 +238,11 @@ describe('trying a call', () => {
     const lines = await (await fetch(`${running.url}/console/try?area=310`)).text()
     expect(lines).toContain('(310) 555-0105')
     expect(lines).toContain('wireless, litigator')
+    expect(lines).toMatch(/Now in California: Mon 2026-11-23 \d\d:\d\d \(America\/Los_Angeles\)/)
+    expect(lines).toContain(`curl -s ${running.url}/v1/decisions`)
     const day = await (await fetch(`${running.url}/console/try/3105550106`)).text()
     expect(day).toContain('23:00')
+    expect(day).toContain('There it is now Mon 2026-11-23')
     expect(day).toContain('outside the lawful calling hours')
     expect(day).toMatch(/Allowed/)
     for (const path of ['/try?area=999', '/try/2025551234', '/try/2125550199', '/try/x']) {

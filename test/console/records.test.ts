@@ -33,7 +33,39 @@ describe('why', () => {
     expect(text).toContain('there is no current one')
     expect(text).toContain('N.Y. Gen. Bus. Law')
     expect(text).toContain('version <code>sandbox</code>')
-    expect(text).toContain('It could be placed only if none of this held')
+    expect(text).toContain('Not passed: <a href="#finding-permission">')
+    expect(text).toContain('store it on page Consents')
+  })
+
+  it.each([
+    ['2125550100', { callKind: 'ai' }, '47 CFR 64.1200(a)(2) and (a)(3) and 16 CFR 310.4'],
+    ['2125550101', { callKind: 'autodialed' }, '47 CFR 64.1200(a)(2)'],
+    ['4165550100', { callKind: 'ai' }, 'CRTC Unsolicited Telecommunications Rules, Part IV'],
+    ['2125550103', { callKind: 'manual' }, '47 CFR 64.1200(c)(2)'],
+  ])('names the law by which a call is blocked: %s, %o', async (number, call, law) => {
+    const { text } = await sandbox.get(`/console/decisions/${await decide({ number, ...call })}`)
+    expect(text).toContain('Why this call was blocked')
+    expect(text).toMatch(/<p>The law: /)
+    expect(text).toContain(law)
+  })
+
+  it('names no law where callgate asks for more than one, or the call is allowed', async () => {
+    for (const call of [
+      { number: '4165550101', callKind: 'autodialed' },
+      { number: '2125550106', callKind: 'ai' },
+      { number: '12', callKind: 'manual' },
+    ]) {
+      const { text } = await sandbox.get(`/console/decisions/${await decide(call)}`)
+      expect(text).not.toContain('The law:')
+    }
+  })
+
+  it('leads to evidence about the number, which no address shows', async () => {
+    const { text } = await sandbox.get(`/console/decisions/${await decide()}`)
+    const path = /href="(\/console\/evidence\/about\/[^"]+)"/.exec(text)?.[1] ?? ''
+    expect(path).not.toContain('2125550100')
+    expect((await sandbox.get(path)).text).toContain('value="2125550100"')
+    expect((await sandbox.get('/console/evidence/about/2125550100')).status).toBe(404)
   })
 
   it('shows texts of others as texts', async () => {
@@ -124,6 +156,65 @@ describe('number', () => {
     const wrong = await sandbox.post('/console/numbers', { number: hostile })
     expect(wrong.text).not.toContain('<script>alert')
   })
+})
+
+describe('number', () => {
+  it('names and links the field of a project that the account does not have', async () => {
+    const form = { number: '2125550100', projectId: 'NOPE' }
+    const { text, status } = await sandbox.post('/console/numbers', form)
+    expect(status).toBe(200)
+    expect(text).toContain('<a href="#projectId">')
+    expect(text).toContain('aria-describedby="projectId-hint projectId-problem"')
+    expect(text).toContain('is not an active project of this account')
+  })
+
+  it('says reasons and changes in words, and leads to evidence', async () => {
+    await decide()
+    await running.postJson('/v1/opt-outs', { number: '2125550100' })
+    const { text } = await sandbox.post('/console/numbers', { number: '2125550100' })
+    expect(text).toContain('<b>Opted out</b> <code>internal-dnc</code>')
+    expect(text).toContain('opt-out added')
+    const path = /href="(\/console\/evidence\/about\/[^"]+)"/.exec(text)?.[1] ?? ''
+    expect((await sandbox.get(path)).text).toContain('value="2125550100"')
+    const rights = ['look-up'] as const
+    const { key } = await running.callgate.keys.create({
+      ...{ accountId: 'sandbox', role: 'Agent', label: 'without evidence', rights },
+    })
+    const agent = await openConsoleClient(running, key)
+    const page = await agent.post('/console/numbers', { number: '2125550100' })
+    expect(page.text).toContain('Number (212) 555-0100')
+    expect(page.text).not.toContain('/console/evidence/about')
+  })
+})
+
+it.each([
+  ['/console/opt-outs', { channel: 'agent', scope: 'everything' }],
+  ['/console/opt-outs', { channel: 'agent', scope: 'project' }],
+  ['/console/consents', { givenAt: '2026-11-20T10:00', seller: 'Acme', wording: 'Call me' }],
+])('links to the field of a wrong project: %s, %o', async (path, more) => {
+  const choices = { channel: 'web', method: 'written', ...more }
+  const form = { number: '2125550107', projectId: 'NOPE', ...choices }
+  const { text, status } = await sandbox.post(path, form)
+  expect(status, text).toBe(400)
+  expect(text).toContain('<a href="#projectId">')
+})
+
+it.each([
+  '/console/opt-outs',
+  '/console/opt-outs/many',
+  '/console/opt-outs/end',
+  '/console/consents',
+  '/console/consents/many',
+  '/console/consents/end',
+  '/console/caller-ids',
+  '/console/caller-ids?ended=true',
+  '/console/attempts',
+  '/console/attempts/new',
+])('marks where one is within a group of pages: %s', async (path) => {
+  const [, group = ''] =
+    /<nav class="sections"[^>]*>(.*?)<\/nav>/s.exec((await sandbox.get(path)).text) ?? []
+  const marked = [...group.matchAll(/href="([^"]+)" aria-current="page"/g)].map(([, to]) => to)
+  expect(marked).toEqual([path])
 })
 
 describe('opt-outs', () => {

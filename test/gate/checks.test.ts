@@ -226,7 +226,7 @@ describe('the permission check over several sources', () => {
       {
         verdict: 'pass',
         detail:
-          'a: result C: clean: on no list, no consent on file; b: result W: wireless, on no list, no consent on file',
+          'a: on no do-not-call list, no consent on file (scrub result C); b: wireless, on no do-not-call list, no consent on file (scrub result W)',
       },
     ],
     [
@@ -245,7 +245,7 @@ describe('the permission check over several sources', () => {
       {
         verdict: 'deny',
         reason: 'list-not-covering',
-        detail: 'result B: not covered by an imported national list',
+        detail: 'not covered by an imported national list (scrub result B)',
       },
     ],
     [
@@ -254,7 +254,7 @@ describe('the permission check over several sources', () => {
       {
         verdict: 'deny',
         reason: 'list-stale',
-        detail: 'result B: the list that covers it is too old; 45 days old',
+        detail: 'the list that covers it is too old (scrub result B); 45 days old',
       },
     ],
     [

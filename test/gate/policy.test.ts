@@ -259,7 +259,7 @@ describe('a decision and its policy', () => {
       reason: 'internal-dnc',
       degraded: [],
       message:
-        'the number is on the internal do-not-call list: result P: on the internal do-not-call list',
+        'the number is on the internal do-not-call list: on the internal do-not-call list (scrub result P)',
       policy: [
         { check: 'internal-dnc', effect: 'shadowed', because: 'on the internal do-not-call list' },
       ],

@@ -1,7 +1,13 @@
 /** A real Chromium, and what every page of the console must hold in it. */
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import {
+  type Browser,
+  type BrowserContext,
+  chromium,
+  type Locator,
+  type Page,
+} from 'playwright-core'
 import { expect } from 'vitest'
 import { closeAtEnd } from './close-at-end.js'
 
@@ -58,6 +64,19 @@ export async function signIn(page: Page, url: string, key: string): Promise<void
   await page.getByLabel('API key').fill(key)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.waitForURL((address) => !address.pathname.endsWith('/sign-in'))
+}
+
+const maxTabs = 60
+
+/** By keyboard alone; also on a page without script. */
+export async function tabTo(target: Locator): Promise<void> {
+  const page = target.page()
+  const focused = target.and(page.locator(':focus'))
+  for (let presses = 0; presses < maxTabs; presses += 1) {
+    await page.keyboard.press('Tab')
+    if ((await focused.count()) > 0) return
+  }
+  throw new Error(`the Tab key does not reach ${target}`)
 }
 
 /** Rules of WCAG 2.2 AA that a program can check, no part outside the window, and no complaint of the browser. */

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { closeAtEnd } from './close-at-end.js'
 
-const clientId = 'callgate'
+export const clientId = 'callgate'
 export const clientSecret = 'secret of the client'
 
 export interface TestIdentityProvider {

@@ -12,7 +12,9 @@ const longest = [
   'permit-kills',
   'documents',
   'alerts',
+  'pages',
   'fifteen-minutes',
+  'now-load',
 ]
 
 const rankOf = ({ moduleId }: TestSpecification) => {

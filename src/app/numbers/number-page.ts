@@ -83,7 +83,7 @@ export async function readNumber(
   }
   if (dialed.kind !== 'nanp') throw notANumber(request.number, dialed)
   const { number } = dialed
-  const scope = await requireScope(projects, accountId, request)
+  const scope = await requireScope(projects, accountId, request, 'projectId')
   const page: Page = { deps, caller, request, number, scope, providers }
   const parts = await readParts(page)
   await createReadLog(storage, clock)(caller, {

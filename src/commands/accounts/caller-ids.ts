@@ -6,6 +6,7 @@ import {
   attestations,
   type CallerIdEntry,
   type CallerIdInput,
+  callerIdColumns,
 } from '../../domain/mandate.js'
 import { formatInstant, parseInstant } from '../../domain/time/dates.js'
 import { AppError, DataFileError } from '../../errors.js'
@@ -106,7 +107,9 @@ function registerAdd(group: Command, terminal: Terminal): void {
 function registerImport(group: Command, terminal: Terminal): void {
   group
     .command('import')
-    .description(`add the numbers of a CSV file with a header: ${columns.join(', ')}; all or none`)
+    .description(
+      `add the numbers of a CSV file with a header: ${callerIdColumns.join(', ')}; all or none`,
+    )
     .argument('<file>', 'CSV, gzip or zip')
     .option('--account <id>', 'of this account', 'main')
     .action(async (file: string, { account }: AccountOption, command: Command) => {
@@ -136,26 +139,16 @@ async function addAll(
 
 const describeUser = () => `${findUser()} at the command line`
 
-const columns = [
-  'number',
-  'project',
-  'owner',
-  'proof',
-  'carrier',
-  'attestation',
-  'from',
-  'until',
-  'tested',
-  'presence',
-] as const
-
 /** Throws {@link DataFileError} for the first line that is not understood. */
 async function readRows(path: string): Promise<(CallerIdInput & { readonly line: number })[]> {
-  const rows = await readCsvFile(path, { columns, required: ['number'] })
+  const rows = await readCsvFile(path, { columns: callerIdColumns, required: ['number'] })
   return rows.map((row) => ({ ...toInput(path, row), line: row.line }))
 }
 
-function toInput(path: string, { line, read }: CsvRow<(typeof columns)[number]>): CallerIdInput {
+function toInput(
+  path: string,
+  { line, read }: CsvRow<(typeof callerIdColumns)[number]>,
+): CallerIdInput {
   const fail = (rule: string) => new DataFileError(path, `line ${line}: ${rule}`)
   const readAt = (column: 'from' | 'until' | 'tested') => {
     const text = read(column)
@@ -185,7 +178,7 @@ function toInput(path: string, { line, read }: CsvRow<(typeof columns)[number]>)
 function describe(entries: readonly CallerIdEntry[]): string {
   const at = (instant: number | undefined) => (instant === undefined ? '-' : formatInstant(instant))
   return formatTable(
-    [...columns, 'added', 'ended'],
+    [...callerIdColumns, 'added', 'ended'],
     entries.map((entry) => [
       entry.number,
       entry.projectId ?? '-',

@@ -17,6 +17,7 @@ function follow(place) {
   const count = document.querySelector('[data-count]')
   const button = document.querySelector('[data-pause]')
   const kinds = JSON.parse(place.dataset.kinds)
+  const reasons = JSON.parse(place.dataset.reasons)
   let source
   let isPaused = false
   let retries = 0
@@ -60,7 +61,7 @@ function follow(place) {
     opened.addEventListener('decision', (event) => {
       lastId = event.lastEventId || lastId
       told += 1
-      rows.prepend(toRow(JSON.parse(event.data), kinds))
+      rows.prepend(toRow(JSON.parse(event.data), kinds, reasons))
       while (rows.rows.length > maxRows) rows.lastElementChild.remove()
       speakSoon()
     })
@@ -99,7 +100,7 @@ function follow(place) {
   open()
 }
 
-function toRow(decision, kinds) {
+function toRow(decision, kinds, reasons) {
   const time = document.createElement('time')
   time.dateTime = decision.decidedAt
   time.textContent = decision.decidedAt.replace('T', ' ').replace(/(?:\.\d+)?Z$/, ' UTC')
@@ -116,11 +117,17 @@ function toRow(decision, kinds) {
   const number = document.createElement('span')
   number.className = 'number'
   number.textContent = decision.number.replace(/^(\d{3})(\d{3})(\d{4})$/, '($1) $2-$3')
-  const code = document.createElement('b')
-  code.textContent = decision.reason
+  const name = document.createElement('b')
+  name.textContent = reasons[decision.reason] ?? decision.reason
+  const code = document.createElement('code')
+  code.textContent = reasons[decision.reason] ? decision.reason : ''
   const reason = document.createElement('span')
   reason.className = 'reason'
-  reason.append(code, document.createElement('br'), decision.message)
+  const message = decision.message.replace(
+    /(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?Z/g,
+    '$1 $2 UTC',
+  )
+  reason.append(name, ' ', code, document.createElement('br'), message)
   const when = document.createElement('th')
   when.scope = 'row'
   when.append(link)

@@ -19,6 +19,7 @@ import { Form } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
 import { renderFormToken } from '../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
+import { numberPath } from './records/number.js'
 
 const stateNames: Readonly<Record<ApprovalState, string>> = {
   waiting: 'Waiting',
@@ -87,10 +88,7 @@ async function showApproval(request: PageRequest): Promise<PageAnswer> {
   const { number, callKind, projectId, campaignId, callerId } = subject
   const body = html`<dl>${renderTerms([
     ['State', stateNames[state]],
-    [
-      'Number',
-      html`<a href="/console/numbers/${request.addresses.seal(number)}">${formatNumber(number)}</a>`,
-    ],
+    ['Number', html`<a href="${numberPath(request, number)}">${formatNumber(number)}</a>`],
     ['Kind of call', kindNames[callKind] ?? callKind],
     ['Project', projectId ?? 'Master Project'],
     ['Campaign', campaignId ?? 'none'],

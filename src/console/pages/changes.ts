@@ -111,6 +111,7 @@ const fieldNames: Readonly<Record<string, string>> = {
   number: 'Number',
   account: 'Account',
   allowedCalls: 'Also decisions that allowed a call',
+  InheritInternalDnc: "Uses the Master Project's opt-outs",
 }
 
 /** Said otherwise on the page. */

@@ -9,6 +9,7 @@ import {
   listBundlesEndpoint,
   readBundleEndpoint,
 } from '../../api/gate/evidence-bundles.js'
+import { AppError } from '../../errors.js'
 import { formatInteger, formatNumber, renderInstant, renderTable, renderTerms } from '../format.js'
 import { Form, toDigits, toInstantText } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
@@ -24,14 +25,30 @@ const stateNames: Readonly<Record<BundleBody['state'], string>> = {
   interrupted: '✕ Interrupted',
 }
 
+/** Where a bundle about a number is asked for; `undefined` if it is not ten digits, or the visitor may ask for none. */
+export function aboutPath(
+  { addresses, api, caller }: PageRequest,
+  number: string,
+): string | undefined {
+  if (!/^\d{10}$/.test(number) || !api.permits(caller, askBundleEndpoint)) return undefined
+  return `/console/evidence/about/${addresses.seal(number)}`
+}
+
+async function showAbout(request: PageRequest): Promise<PageAnswer> {
+  const number = request.addresses.open(request.parameters.number ?? '')
+  if (number === undefined)
+    throw new AppError('not-found', 'There is no such page; enter the number on page Evidence')
+  return await showBundles({ ...request, form: { number } })
+}
+
 async function showBundles(request: PageRequest): Promise<PageAnswer> {
   const { bundles } = await request.api.call(request.caller, listBundlesEndpoint)
-  const body = html`<p>A bundle has what the journal of this server has about a number or a period, with what the decisions rest on: consents, opt-outs, lists and rules.
-It is a zip file that proves itself, and is kept for three days. Each server has its own journal: with several servers, ask each of them.</p>
+  const body = html`<p>A bundle is a zip file with all decisions of this server about a number or a period, and the consents, opt-outs, lists and rules that they rest on. Whoever gets it can check that nothing in it was changed, without trusting this server.
+It is kept for three days. With several servers, ask for one on each: each has only its own decisions.</p>
 ${renderAskForm(request)}
 <section aria-labelledby="bundles"><h2 id="bundles">Bundles</h2>
-${bundles.length === 0 ? html`<p class="empty">This server was asked for no bundle in the last three days.</p>` : renderBundles(bundles)}
-${bundles.some(isGoingOn) ? html`<p><a href="/console/evidence">Look again</a> in some seconds, to see how far it is.</p>` : nothing}</section>`
+${bundles.length === 0 ? html`<p class="empty">Nobody has asked this server for a bundle in the last three days.</p>` : renderBundles(bundles)}
+${bundles.some(isGoingOn) ? html`<p><a href="/console/evidence">Look again</a> in a few seconds to see whether it is done.</p>` : nothing}</section>`
   return { title: 'Evidence', body }
 }
 
@@ -112,7 +129,7 @@ async function renderFile({ api, caller }: PageRequest, { id }: BundleBody): Pro
 <p><a class="button" href="/console/evidence/${id}/file" download>Download evidence-${id}.zip</a></p>
 <p>How to check it: unpack it, and run this in its folder. That needs Node 18 or newer and no network.</p>
 <pre>node verify.mjs --key ${verifierKey}</pre>
-<p class="note">Whoever checks it should have the key from you by another way than the bundle, and best from before there was anything to prove. README.txt in it says the rest.</p></section>`
+<p class="note">Send the key (the text after <code>--key</code>) separately from the bundle, and best before there is a dispute: it shows that the journal is yours. README.txt in the bundle explains the rest.</p></section>`
 }
 
 function renderDeleteForm({ form, formToken, refusal }: PageRequest, bundle: BundleBody): Html {
@@ -154,6 +171,7 @@ export const evidencePages: readonly Page[] = [
     get: showBundles,
     post: askForBundle,
   },
+  { path: '/evidence/about/:number', get: showAbout },
   { path: '/evidence/:id', get: showBundle, post: deleteBundle },
   { path: '/evidence/:id/file', get: sendFile },
 ]

@@ -16,6 +16,7 @@ import { kindNames, renderDecisions, renderInstant, renderTable } from '../forma
 import { Form } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
+import { reasonNames } from '../reasons.js'
 
 const shownDecisions = 50
 
@@ -173,7 +174,7 @@ ${new Form({ decision }, refusal).field({ name: 'decision', label: 'Verdict', ch
 <button>Show</button> <button type="button" class="quiet" data-pause hidden>Pause</button>
 </form>
 <p aria-live="polite" data-count>The last ${decisions.length} decisions. <a href="/console/now${query}">Refresh</a></p>
-<div data-stream="/console/now/stream${query}" data-after="${decisions[0]?.id ?? ''}" data-kinds="${JSON.stringify(kindNames)}">
+<div data-stream="/console/now/stream${query}" data-after="${decisions[0]?.id ?? ''}" data-kinds="${JSON.stringify(kindNames)}" data-reasons="${JSON.stringify(reasonNames)}">
 ${renderDecisions('Decisions, newest first', decisions)}
 </div>`
 }

@@ -1,13 +1,14 @@
 /** Search: the decisions of an account. Numbers are sent by POST, so that no address shows them. */
 
 import { searchDecisionsEndpoint, vias } from '../../api/gate/decision-search.js'
-import { callKinds, reasonTexts } from '../../domain/decision.js'
+import { callKinds } from '../../domain/decision.js'
 import { AppError } from '../../errors.js'
 import { kindNames, renderDecisions, renderInstant } from '../format.js'
 import { Form, type FormValues, readSought, toDigits, toInstantText } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
 import { renderFormToken } from '../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
+import { reasonNames } from '../reasons.js'
 
 const filterNames = [
   'number',
@@ -21,6 +22,11 @@ const filterNames = [
   'reference',
   'key',
 ] as const
+
+/** By their names; the code is for who has it from a log. */
+const reasonChoices = Object.entries(reasonNames)
+  .map(([code, name]) => [code, `${name} (${code})`] as const)
+  .sort(([, one], [, other]) => one.localeCompare(other))
 
 async function showSearch(request: PageRequest): Promise<PageAnswer> {
   const { form, refusal: refused } = request
@@ -46,7 +52,7 @@ async function showSearch(request: PageRequest): Promise<PageAnswer> {
     const body = html`${renderForm(request, filter)}
 ${page.decisions.length === 0 ? html`<p class="empty">No decision was found.</p>` : renderDecisions('The decisions that were found, newest first', page.decisions)}
 ${renderPaging(request, { sealed: sealed ?? request.addresses.seal('{}'), nextCursor: page.nextCursor })}
-<p class="note">${page.searchedBackTo ? html`Searched back to ${renderInstant(page.searchedBackTo)}; there may be older ones. ` : nothing}Nothing recorded before ${renderInstant(page.completeUntil)} is missing.${page.removedBefore ? html` Decisions from before ${renderInstant(page.removedBefore)} were removed.` : nothing}</p>`
+<p class="note">${page.searchedBackTo ? html`Searched back to ${renderInstant(page.searchedBackTo)}; there may be older decisions. ` : nothing}All decisions recorded before ${renderInstant(page.completeUntil)} were searched.${page.removedBefore ? html` Decisions from before ${renderInstant(page.removedBefore)} were removed.` : nothing}</p>`
     return { title: 'Search', body }
   } catch (refusal) {
     if (!(refusal instanceof AppError) || refusal.problems.length === 0) throw refusal
@@ -72,11 +78,11 @@ ${form.field({ name: 'number', label: 'Number', type: 'tel', hint: 'Ten digits' 
 ${form.field({ name: 'from', label: 'From (UTC)', type: 'datetime-local' })}
 ${form.field({ name: 'to', label: 'Before (UTC)', type: 'datetime-local' })}
 ${form.field({ name: 'decision', label: 'Verdict', choices: [any, ['block', 'Blocked'], ['allow', 'Allowed']] })}
-${form.field({ name: 'reason', label: 'Reason', choices: [any, ...Object.keys(reasonTexts).map((code) => [code, code] as const)] })}
+${form.field({ name: 'reason', label: 'Reason', choices: [any, ...reasonChoices] })}
 ${form.field({ name: 'kind', label: 'Kind of call', choices: [any, ...callKinds.map((kind) => [kind, kindNames[kind] ?? kind] as const)] })}
 ${form.field({ name: 'project', label: 'Project' })}
 ${form.field({ name: 'via', label: 'Asked by way of', choices: [any, ...vias.map((via) => [via, via] as const)] })}
-${form.field({ name: 'reference', label: 'Reference', hint: 'Exactly' })}
+${form.field({ name: 'reference', label: 'Reference', hint: 'The whole reference' })}
 ${form.field({ name: 'key', label: 'Key' })}
 <p class="field"><button>Search</button></p>
 </form>`

@@ -1,14 +1,15 @@
 /** Try a call: what the gate would say of the sandbox's fictional lines, for each kind of call and each hour. Needs no key. */
 import { previewEndpoint } from '../../api/gate/preview.js'
 import { type CallKind, callKinds } from '../../domain/decision.js'
-import { formatDay, formatInstant } from '../../domain/time/dates.js'
+import { formatDay, formatInstant, formatWithWeekday } from '../../domain/time/dates.js'
 import { toInstant, toLocalTime } from '../../domain/time/time-zones.js'
 import { AppError } from '../../errors.js'
 import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
 import { formatNumber, kindNames, renderTable, renderVerdict } from '../format.js'
 import { Form } from '../forms.js'
-import { html } from '../html.js'
+import { html, nothing } from '../html.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
+import { nameReason } from '../reasons.js'
 
 const places: Readonly<Record<string, { readonly name: string; readonly zone: string }>> = {
   212: { name: 'New York', zone: 'America/New_York' },
@@ -33,7 +34,7 @@ async function preview(
 }
 
 async function showLines(request: PageRequest): Promise<PageAnswer> {
-  const { query, sandboxLines } = request
+  const { query, sandboxLines, origin } = request
   const area = query.area ?? '212'
   const place = findPlace(area)
   const numbers = [...sandboxLines].map(([line]) => `${area}555${line}`)
@@ -56,9 +57,9 @@ async function showLines(request: PageRequest): Promise<PageAnswer> {
 <form method="get" action="/console/try" class="filters">
 ${new Form({ area }).field({ name: 'area', label: 'Place', choices: Object.entries(places).map(([code, { name }]) => [code, `${name} (${code})`] as const) })}
 <p class="field"><button>Show</button></p></form>
-${renderTable(`Now in ${place.name}`, head, rows)}
+${renderTable(`Now in ${place.name}: ${describeNow(request, place)}`, head, rows)}
 <h2>The same from your dialer</h2>
-<pre>curl -s http://127.0.0.1:8480/v1/decisions -H "loginId: $KEY" -H 'content-type: application/json' \\
+<pre>curl -s ${origin}/v1/decisions -H "loginId: $KEY" -H 'content-type: application/json' \\
   -d '{"number": "${area}5550100", "callKind": "ai"}'</pre>
 <p>The key of the sandbox is in <code>first-keys.txt</code> in the data folder. The answer says allow or block, why, and until when; each has a record, which <a href="/console/sign-in">signing in</a> shows.</p>`
   return { title: 'Try a call', body }
@@ -69,7 +70,8 @@ async function showDay(request: PageRequest): Promise<PageAnswer> {
   const [, area = '', line = ''] = /^(\d{3})555(\d{4})$/.exec(parameters.number ?? '') ?? []
   const about = sandboxLines.get(line)
   if (about === undefined) throw new AppError('not-found', 'The sandbox has no such line')
-  const { name, zone } = findPlace(area)
+  const place = findPlace(area)
+  const { name, zone } = place
   const number = `${area}555${line}`
   const { day } = toLocalTime(zone, clock.now())
   const rows: (readonly [string, ...ReturnType<typeof renderWhole>[]])[] = []
@@ -83,10 +85,16 @@ async function showDay(request: PageRequest): Promise<PageAnswer> {
     rows.push([`${String(hour).padStart(2, '0')}:00`, ...cells])
   }
   const head = ['Local time', ...callKinds.map((kind) => capitalize(kindNames[kind] ?? kind))]
-  const body = html`<p>${capitalize(about)}, in ${name}.</p>
+  const body = html`<p>${capitalize(about)}, in ${name}. There it is now ${describeNow(request, place)}.</p>
 ${renderTable(`${formatDay(day)}, hour by hour where the number is`, head, rows)}
 <p><a href="/console/try?area=${area}">All lines</a></p>`
   return { title: `Try a call to ${formatNumber(number)}`, body }
+}
+
+/** `Mon 2026-11-23 12:00 (America/New_York)`: the local time that the rules are applied to. */
+function describeNow({ clock }: PageRequest, { zone }: { readonly zone: string }): string {
+  const { day, secondOfDay } = toLocalTime(zone, clock.now())
+  return `${formatWithWeekday(day)} ${formatInstant(secondOfDay * 1_000).slice(11, 16)} (${zone})`
 }
 
 function findPlace(area: string) {
@@ -96,7 +104,8 @@ function findPlace(area: string) {
 }
 
 const renderShort = (row: Preview | undefined) =>
-  row && html`${renderVerdict(row.decision)}<br>${row.reason}`
+  row &&
+  html`${renderVerdict(row.decision)}${row.decision === 'allow' ? nothing : html`<br>${nameReason(row.reason)}`}`
 
 const renderWhole = (row: Preview | undefined) =>
   row &&

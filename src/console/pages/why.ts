@@ -7,6 +7,7 @@ import { parseInstant } from '../../domain/time/dates.js'
 import {
   formatDuration,
   formatNumber,
+  formatTimes,
   kindNames,
   renderInstant,
   renderTerms,
@@ -16,6 +17,8 @@ import { Form } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
 import { renderFormToken } from '../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
+import { findLaw, findRemedy, renderReason } from '../reasons.js'
+import { aboutPath } from './evidence.js'
 import { numberPath } from './records/number.js'
 
 type Finding = DecisionRecordBody['findings'][number]
@@ -55,13 +58,13 @@ function renderWhy(
 <section class="summary ${decision.decision}">
 <p class="big">${renderVerdict(decision.decision)}</p>
 <p>${describeCall(decision, request)}</p>
-<p>${decision.decision === 'allow' ? 'It was allowed' : 'It was blocked'} because ${decision.message}.</p>
-${renderChange(decision)}
+<p>${decision.decision === 'allow' ? 'It was allowed' : 'It was blocked'} because ${sentenceEnd(decision.message)}</p>
+${renderLaw(decision)}${renderChange(decision)}
 </section>
-<section aria-labelledby="facts"><h2 id="facts">What it rests on</h2>
+<section aria-labelledby="facts"><h2 id="facts">What was checked</h2>
 ${
   findings.length === 0
-    ? html`<p>No check was made: ${decision.message}.</p>`
+    ? html`<p>Nothing was checked: ${sentenceEnd(decision.message)}</p>`
     : html`<ol class="findings">${findings.map((finding) => renderFinding(finding, decision))}</ol>`
 }</section>
 ${
@@ -81,7 +84,7 @@ ${renderDisclosures(decision)}
     ['Decided', renderInstant(decision.decidedAt)],
     ['Rules applied as of', renderInstant(decision.judgedAt)],
     ['Valid until', renderInstant(decision.validUntil)],
-    ['Asked by way of', decision.via],
+    ['Asked over', decision.via],
     ['Key', decision.keyId],
     ['As dialed', decision.erased ? 'erased' : decision.dialed],
     ['Trunk', decision.trunk],
@@ -96,11 +99,18 @@ ${renderPlace(request, decision)}
 ${renderAskAgain(request, decision)}`
 }
 
-function renderPlace({ api, caller }: PageRequest, { id, erased }: DecisionRecordBody): Html {
+function renderPlace(request: PageRequest, { id, erased, number }: DecisionRecordBody): Html {
+  const { api, caller } = request
   if (erased || !api.permits(caller, decisionProofEndpoint)) return nothing
-  return html`<section aria-labelledby="place"><h2 id="place">Its place in the log</h2>
-<p>The journal is a log that proves itself. <a href="/console/decisions/${id}/proof">The proof of this record</a> shows anybody who has the key of the journal that
-the record is in it, unchanged: <code>callgate evidence check</code> checks it.</p></section>`
+  return html`<section aria-labelledby="place"><h2 id="place">Proof</h2>
+<p><a href="/console/decisions/${id}/proof">Download the proof of this record</a>. With it and the public key of the journal, anybody can check that the record is in the journal and was not changed: run
+<code>callgate evidence check</code>.</p>${renderEvidenceLink(request, number)}</section>`
+}
+
+function renderEvidenceLink(request: PageRequest, number: string): Html {
+  const path = aboutPath(request, number)
+  if (path === undefined) return nothing
+  return html`<p><a href="${path}">Ask for evidence about ${formatNumber(number)}</a>: all decisions and records about the number in one file.</p>`
 }
 
 async function sendProof({ api, caller, parameters }: PageRequest): Promise<PageAnswer> {
@@ -115,14 +125,20 @@ function describeCall(decision: DecisionRecordBody, request: PageRequest): Html 
   const shown = isNumber
     ? html`<a href="${numberPath(request, number)}">${formatNumber(number)}</a>`
     : number || 'what is not a telephone number'
-  return html`${article(kindNames[callKind] ?? callKind)} to ${erased ? 'a number that was erased' : shown} on ${renderInstant(decidedAt)}, for ${purpose ?? 'telemarketing'}, project ${projectId ?? 'of the account (Master Project)'}.`
+  return html`${article(kindNames[callKind] ?? callKind)} to ${erased ? 'a number that was erased' : shown} on ${renderInstant(decidedAt)}, for ${(purpose ?? 'telemarketing').replaceAll('-', ' ')}, in ${projectId === undefined ? 'the Master Project' : `project ${projectId}`}.`
 }
 
 const article = (noun: string) => `${/^[aeiou]/i.test(noun) ? 'An' : 'A'} ${noun}`
 
+function renderLaw(decision: DecisionRecordBody): Html {
+  const law = decision.decision === 'allow' ? undefined : findLaw(decision)
+  return law === undefined ? nothing : html`<p>The law: ${law}</p>`
+}
+
 /** What would have to change for the call to be allowed. */
 function renderChange({
   decision,
+  reason,
   nextAllowedAt,
   nextAllowedAtLatest,
   findings,
@@ -135,17 +151,17 @@ function renderChange({
   )
   return html`<p>${
     nextAllowedAt
-      ? html`Only the time was in the way: it may be placed ${nextAllowedAtLatest ? 'at the latest from' : 'from'} ${renderInstant(nextAllowedAt)}.`
+      ? html`Only the time is wrong: the call may be placed ${nextAllowedAtLatest ? 'at the latest from' : 'from'} ${renderInstant(nextAllowedAt)}.`
       : inTheWay.length === 0
-        ? 'It was refused before any check was made; the reason says what to change.'
-        : html`It could be placed only if none of this held: ${inTheWay.map(({ check }, index) => html`${index > 0 ? '; ' : ''}<a href="#finding-${check}">${(checkNames[check] ?? check).toLowerCase()}</a>`)}.`
-  }</p>`
+        ? 'It was refused before any check was made.'
+        : html`Not passed: ${inTheWay.map(({ check }, index) => html`${index > 0 ? '; ' : ''}<a href="#finding-${check}">${(checkNames[check] ?? check).toLowerCase()}</a>`)}. ${inTheWay.length === 1 ? 'The call is allowed only if this check passes.' : 'The call is allowed only if all of these checks pass.'}`
+  } ${nextAllowedAt === undefined ? findRemedy(reason) : nothing}</p>`
 }
 
 const effectTexts: Readonly<Record<string, string>> = {
-  'unknown-allowed': 'it was not answered, and policy allows that.',
-  'stale-allowed': 'it was answered by an older answer than usual, and policy allows that.',
-  shadowed: 'it would have blocked the call, but is only watched, not enforced.',
+  'unknown-allowed': 'no source answered, and policy allows the call all the same.',
+  'stale-allowed': 'only an answer older than usual was there, and policy allows its use.',
+  shadowed: 'it did not pass, but policy only records this check and does not enforce it.',
 }
 
 function renderFinding(finding: Finding, decision: DecisionRecordBody): Html {
@@ -164,7 +180,7 @@ function renderFinding(finding: Finding, decision: DecisionRecordBody): Html {
   const at = parseInstant(decision.decidedAt) ?? 0
   return html`<li id="finding-${check}"><h3>${checkNames[check] ?? check} ${renderVerdict(verdict)}</h3>
 <p>${sentence(detail || reason)}</p>
-<p class="note">Reason <code>${reason}</code>. Source: ${source}, ${ageMs === 0 ? 'looked up for this call' : `looked up ${formatDuration(ageMs)} before`}${stale ? ', older than usual because its source did not answer' : ''}.${opensAt ? html` Opens at ${renderInstant(opensAt)}.` : nothing}</p>
+<p class="note">${verdict === 'pass' ? nothing : html`${renderReason(reason)}. `}Source: ${sourceNames[source] ?? source}, ${ageMs === 0 ? 'looked up for this call' : `looked up ${formatDuration(ageMs)} before`}${stale ? ', older than usual because its source did not answer' : ''}.${opensAt ? html` Opens at ${renderInstant(opensAt)}.` : nothing}</p>
 ${
   lists.length === 0
     ? nothing
@@ -177,14 +193,17 @@ ${parts.length === 0 ? nothing : html`<ul>${parts.map((part) => html`<li>${part.
 ${renderFacts(finding.facts)}</li>`
 }
 
-const sentence = (text: string) => {
-  const whole = text.charAt(0).toUpperCase() + text.slice(1)
-  return /[.!?]$/.test(whole) ? whole : `${whole}.`
+const sourceNames: Readonly<Record<string, string>> = {
+  embedded: 'lists and records of this server',
 }
+
+const sentence = (text: string) => sentenceEnd(text.charAt(0).toUpperCase() + text.slice(1))
+
+const sentenceEnd = (text: string) => formatTimes(/[.!?]$/.test(text) ? text : `${text}.`)
 
 function renderFacts(facts: Finding['facts']): Html {
   if (!facts || Object.keys(facts).length === 0) return nothing
-  return html`<details><summary>Facts that the rules were applied to</summary><pre>${JSON.stringify(facts, undefined, 2)}</pre></details>`
+  return html`<details><summary>Facts that were used</summary><pre>${JSON.stringify(facts, undefined, 2)}</pre></details>`
 }
 
 function renderMandate({ mandate, keyId }: DecisionRecordBody): Html {
@@ -205,14 +224,14 @@ function renderMandate({ mandate, keyId }: DecisionRecordBody): Html {
 function renderOutcome({ outcome, decision }: DecisionRecordBody): Html {
   if (!outcome) {
     if (decision === 'block') return nothing
-    return html`<section aria-labelledby="outcome"><h2 id="outcome">What became of the call</h2><p>Nothing was reported.</p></section>`
+    return html`<section aria-labelledby="outcome"><h2 id="outcome">Outcome of the call</h2><p>Nobody has reported yet whether the call was placed.</p></section>`
   }
   const { said, ...known } = outcome
   const rows = Object.entries(known).map(([name, value]): [string, Html | string] => [
     words(name),
     /At$/.test(name) ? renderInstant(String(value)) : String(value),
   ])
-  return html`<section aria-labelledby="outcome"><h2 id="outcome">What became of the call</h2><dl>${renderTerms(rows)}</dl>
+  return html`<section aria-labelledby="outcome"><h2 id="outcome">Outcome of the call</h2><dl>${renderTerms(rows)}</dl>
 ${said?.length ? html`<ul>${said.map(({ key, at }) => html`<li>${key} was said at ${renderInstant(at)}</li>`)}</ul>` : nothing}</section>`
 }
 
@@ -234,7 +253,7 @@ function renderAskAgain(
   if (erased || !api.permits(caller, previewEndpoint)) return nothing
   const fields = new Form(form, refusal)
   return html`<section aria-labelledby="again"><h2 id="again">Ask again</h2>
-<p>What would be decided now, or as of a time. Nothing is recorded or counted, and no call may be placed because of it.</p>
+<p>What would be decided now, or at another time. This is a preview: it is not recorded, and it permits no call.</p>
 <form method="post" action="/console/decisions/${id}" class="filters">${renderFormToken(formToken)}
 ${fields.field({ name: 'at', label: 'As of (UTC)', type: 'datetime-local', hint: 'Now if empty' })}
 <p class="field"><button>Ask again</button></p></form></section>`

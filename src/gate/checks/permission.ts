@@ -111,14 +111,14 @@ const permittingLetters: Readonly<Record<CallKind, ReadonlySet<ResultLetter>>> =
 }
 
 const letterTexts: Readonly<Record<ResultLetter, string>> = {
-  C: 'clean: on no list, no consent on file',
+  C: 'on no do-not-call list, no consent on file',
   X: 'list match overridden by an industry exemption',
-  E: 'relationship or consent on file, on no list',
+  E: 'relationship or consent on file, on no do-not-call list',
   O: 'relationship or consent overrides a list match',
-  R: 'relationship has expired, on no list',
-  W: 'wireless, on no list, no consent on file',
-  Y: 'VoIP, on no list, no consent on file',
-  G: 'wireless or VoIP with a relationship or consent, on no list',
+  R: 'relationship has expired, on no do-not-call list',
+  W: 'wireless, on no do-not-call list, no consent on file',
+  Y: 'VoIP, on no do-not-call list, no consent on file',
+  G: 'wireless or VoIP with a relationship or consent, on no do-not-call list',
   H: 'wireless or VoIP, relationship or consent overrides a list match',
   L: 'wireless in a state that bans sales calls to wireless numbers',
   F: 'wireless in a state that bans sales calls to wireless numbers, relationship on file',
@@ -134,11 +134,12 @@ const letterTexts: Readonly<Record<ResultLetter, string>> = {
 
 function formatLetterDetail(row: ScrubVerdict): string {
   const { letter, reason, detail, isListStale, optOut } = row
-  let text = letter === 'R' && optOut === 'ended' ? 'on no list' : letterTexts[letter]
+  let text = letter === 'R' && optOut === 'ended' ? 'on no do-not-call list' : letterTexts[letter]
   if (isListStale) text = 'the list that covers it is too old'
-  const because = /^;*$/.test(reason) ? '' : `, reason '${reason}'`
+  // Its empty parts say nothing, and the letter says that a line is wireless.
+  const match = reason.replace(/^;*W?$|^;+|;+W?$/g, '')
   const more = detail === undefined ? '' : `; ${detail}`
-  return `result ${letter}: ${text}${because}${more}`
+  return `${text} (scrub result ${letter}${match && `: ${match}`})${more}`
 }
 
 function getLetterReason(row: ScrubVerdict): ReasonCode {

@@ -78,7 +78,12 @@ export class ConsentHistories {
     { number, ...choice }: ConsentScope & { readonly number: PhoneNumber },
   ): Promise<ConsentHistory> {
     const { storage, projects } = this.#deps
-    const { ebrProject, internalDncList } = await requireScope(projects, accountId, choice)
+    const { ebrProject, internalDncList } = await requireScope(
+      projects,
+      accountId,
+      choice,
+      'projectId',
+    )
     const { db } = storage
     const consents = await db
       .selectFrom('consents')

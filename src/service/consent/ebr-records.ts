@@ -102,7 +102,8 @@ export class EbrRecords implements EbrRecordSource {
     newConsent?: NewConsent,
   ): Promise<EbrResult & { readonly consentId?: string | undefined }> {
     const { accountId, keyId, role, limits } = caller
-    const scope = await requireScope(this.#options.projects, accountId, request)
+    const field = newConsent ? 'projectId' : 'projId'
+    const scope = await requireScope(this.#options.projects, accountId, request, field)
     const { clock } = this.#options.viewOf(accountId)
     const facts = await readEbrList(request.records, clock)
     const numbers = await distinctNumbers(facts)

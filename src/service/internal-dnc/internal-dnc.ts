@@ -119,9 +119,10 @@ export class InternalDnc implements InternalDncEntrySource {
    */
   async add(caller: Requester, request: AddRequest): Promise<RecordedOptOut | undefined> {
     const startedSeconds = monotonicSeconds()
-    const scope = await this.#resolveScope(caller, request)
-    const numbers = await readNumbers(request)
+    // Opt-outs with a statement come from the endpoint that names the project so.
     const { statement, onAllLists } = request
+    const scope = await this.#resolveScope(caller, request, statement && 'projectId')
+    const numbers = await readNumbers(request)
     let recorded: RecordedOptOut | undefined
     const add = async (transaction: Db, write: RowWrite) => {
       if (statement) {
@@ -362,11 +363,8 @@ export class InternalDnc implements InternalDncEntrySource {
     })
   }
 
-  async #resolveScope(
-    caller: Pick<Caller, 'accountId'>,
-    choice: ScopeChoice,
-  ): Promise<ProjectScope> {
-    return await requireScope(this.#options.projects, caller.accountId, choice)
+  async #resolveScope(caller: Requester, choice: ScopeChoice, field?: 'projectId') {
+    return await requireScope(this.#options.projects, caller.accountId, choice, field)
   }
 
   async #resolveOwner(caller: Caller, choice: ScopeChoice): Promise<RowOwner> {

@@ -81,7 +81,8 @@ export class OptOuts {
     { accountId }: Caller,
     choice: Pick<OptOutReport, 'projectId' | 'campaignId'>,
   ): Promise<void> {
-    const { projectCode } = await requireScope(this.#deps.projects, accountId, choice)
+    const { projects } = this.#deps
+    const { projectCode } = await requireScope(projects, accountId, choice, 'projectId')
     const isOwn = this.#deps
       .getSettings()
       .sellers.some(

@@ -19,7 +19,7 @@ export interface ProjectInput extends ProjectSwitches {
 type TextField = 'name' | 'notes' | 'san' | 'orgId' | 'federalId' | 'webhookUrl'
 
 /** The field names of an API, for error messages. */
-export type ProjectFieldNames = Readonly<Record<'code' | TextField, string>>
+export type ProjectFieldNames = Readonly<Record<'code' | 'inheritsInternalDnc' | TextField, string>>
 
 type ProjectColumns = Partial<
   Pick<

@@ -6,14 +6,12 @@ import type { WebhookQueue } from '../webhooks/webhook-queue.js'
 import { type ProjectDocument, toProjectDocument } from './project-document.js'
 import type { ProjectFieldNames, ProjectInput } from './project-input.js'
 import { findProject, type StoredProject } from './project-rows.js'
-import { type ProjectAdapter, type ProjectUpsertResult, upsertProject } from './project-upsert.js'
-import type { ProjectWriter } from './project-writer.js'
-
-export interface ProjectRecordsOptions {
-  readonly db: Db
-  readonly writes: ProjectWriter
-  readonly webhooks: WebhookQueue
-}
+import {
+  type ProjectAdapter,
+  type ProjectDeps,
+  type ProjectUpsertResult,
+  upsertProject,
+} from './project-upsert.js'
 
 export interface ProjectSaveRequest {
   readonly code: string | undefined
@@ -41,6 +39,7 @@ const fieldNames: ProjectFieldNames = {
   orgId: 'OrgId',
   federalId: 'OrgId',
   webhookUrl: 'WebhookUrl',
+  inheritsInternalDnc: 'InheritInternalDnc',
 }
 
 export class ProjectRecords {
@@ -48,10 +47,10 @@ export class ProjectRecords {
   readonly #webhooks: WebhookQueue
   readonly #adapter: ProjectAdapter
 
-  constructor({ db, writes, webhooks }: ProjectRecordsOptions) {
-    this.#db = db
-    this.#webhooks = webhooks
-    this.#adapter = { writes, webhooks, fieldNames, projectNotFound: projectCodeNotFound }
+  constructor(deps: ProjectDeps) {
+    this.#db = deps.db
+    this.#webhooks = deps.webhooks
+    this.#adapter = { ...deps, fieldNames, projectNotFound: projectCodeNotFound }
   }
 
   /** `code` is the stored code in any letter case. Throws `not-found`. */

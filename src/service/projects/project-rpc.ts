@@ -2,18 +2,16 @@
 import { type Caller, canUseScope, parseProjectCode } from '../../domain/caller.js'
 import { type AppError, invalidRequest } from '../../errors.js'
 import type { Db } from '../../storage/tables.js'
-import type { WebhookQueue } from '../webhooks/webhook-queue.js'
 import type { ProjectFieldNames } from './project-input.js'
 import { listProjects, type Project } from './project-list.js'
 import { readProjectAccount } from './project-rows.js'
 import {
   findProjectByCode,
-  type ProjectAdapter,
+  type ProjectDeps,
   type ProjectUpsert,
   type ProjectUpsertResult,
   upsertProject,
 } from './project-upsert.js'
-import type { ProjectWriter } from './project-writer.js'
 
 type ProjectHandler =
   | 'insert_project'
@@ -56,6 +54,7 @@ const fieldNames: ProjectFieldNames = {
   orgId: 'nat_dnc_org_id',
   federalId: 'nat_dnc_org_id',
   webhookUrl: 'webhook_url',
+  inheritsInternalDnc: 'use_master_dnc_dnm_database',
 }
 
 const handlerActions: Readonly<Record<ProjectHandler, Pick<ProjectUpsert, 'only' | 'status'>>> = {
@@ -67,14 +66,11 @@ const handlerActions: Readonly<Record<ProjectHandler, Pick<ProjectUpsert, 'only'
 
 export class ProjectRpc {
   readonly #db: Db
-  readonly #adapter: Pick<ProjectAdapter, 'writes' | 'webhooks'>
+  readonly #adapter: ProjectDeps
 
-  constructor(
-    db: Db,
-    { writes, webhooks }: { readonly writes: ProjectWriter; readonly webhooks: WebhookQueue },
-  ) {
-    this.#db = db
-    this.#adapter = { writes, webhooks }
+  constructor(deps: ProjectDeps) {
+    this.#db = deps.db
+    this.#adapter = deps
   }
 
   /** Throws {@link AppError}: `invalid-request`, or `forbidden` for a change of an inactive project. */

@@ -229,15 +229,16 @@ function parseStoredDay(text: string | null): number | undefined {
   return day
 }
 
-/** Throws {@link AppError} naming `projId` or `campaignId`, its value and the rule. */
+/** Throws {@link AppError} naming `projectField` or `campaignId`, its value and the rule. */
 export function requireScope(
   projects: ScopeResolver,
   accountId: string,
   choice: ScopeChoice,
+  projectField: 'projId' | 'projectId' = 'projId',
 ): MaybePromise<ProjectScope> {
   const scope = projects.resolve(accountId, choice)
   if (scope && !(scope instanceof Promise)) return scope
-  return requireFound(scope, { projects, accountId, choice })
+  return requireFound(scope, { projects, accountId, choice, projectField })
 }
 
 async function requireFound(
@@ -246,16 +247,18 @@ async function requireFound(
     projects,
     accountId,
     choice: { projectId, campaignId },
+    projectField,
   }: {
     readonly projects: ScopeResolver
     readonly accountId: string
     readonly choice: ScopeChoice
+    readonly projectField: string
   },
 ): Promise<ProjectScope> {
   const scope = await found
   if (scope) return scope
   if (campaignId === undefined || !(await projects.resolve(accountId, { projectId }))) {
-    throw projectNotFound('projId', projectId ?? '')
+    throw projectNotFound(projectField, projectId ?? '')
   }
   const rule = 'is not an active campaign of this account and project'
   throw invalidRequest([{ field: 'campaignId', value: campaignId, rule }])

@@ -3,6 +3,7 @@
 import type { Caller } from '../../domain/caller.js'
 import { AppError, invalidRequest } from '../../errors.js'
 import type { Db } from '../../storage/tables.js'
+import type { ChangeRequests } from '../changes/change-requests.js'
 import type { WebhookQueue } from '../webhooks/webhook-queue.js'
 import { type CodeOwner, listCandidateCodes, readNewCode } from './project-codes.js'
 import {
@@ -35,10 +36,15 @@ export interface ProjectUpsertResult {
   readonly created: boolean
 }
 
-/** What differs between the APIs that use the upsert. */
-export interface ProjectAdapter {
+export interface ProjectDeps {
+  readonly db: Db
   readonly writes: ProjectWriter
   readonly webhooks: WebhookQueue
+  readonly changeRequests: Pick<ChangeRequests, 'isNeededFor' | 'require'>
+}
+
+/** What differs between the APIs that use the upsert. */
+export interface ProjectAdapter extends ProjectDeps {
   /** The field names of the API. */
   readonly fieldNames: ProjectFieldNames
   /** Creates the API's error for an unknown code. */
@@ -48,19 +54,22 @@ export interface ProjectAdapter {
 /**
  * Stores all given fields or none; absent fields are unchanged. Throws {@link AppError}:
  * `invalid-request` with the field names of the API, `forbidden` when the project is inactive and stays
- * so, or when the key may not use the Master Project and inheritance would change.
+ * so, or when the key may not use the Master Project and inheritance would change; `approval-needed` if the project would no longer
+ * use the Master Project's opt-outs, and that needs a second person.
  */
 export async function upsertProject(
-  { writes, webhooks, fieldNames, projectNotFound }: ProjectAdapter,
+  adapter: ProjectAdapter,
   caller: Caller,
   upsert: ProjectUpsert,
 ): Promise<ProjectUpsertResult> {
+  const { writes, webhooks, fieldNames, projectNotFound } = adapter
   const { accountId } = caller
   const refuseBadUrl = (field: string, url: string) => webhooks.refuseBadUrl(field, url)
   const parsed = readProjectInput(upsert.input, fieldNames, refuseBadUrl)
+  const mayEndInheritance = await requireSecondPerson(adapter, caller, { upsert, parsed })
   return await writes.run(caller, async (write) => {
     const { owner, found } = await findProjectByCode(write.transaction, accountId, upsert)
-    const context = { caller, upsert: upsert, parsed: parsed, fieldNames }
+    const context = { caller, upsert, parsed, fieldNames, mayEndInheritance }
     if (found) return await updateExisting(write, found, context)
     if (upsert.only === 'update') throw projectNotFound(upsert.code)
     return await insertNew(write, owner, context)
@@ -72,6 +81,40 @@ interface UpsertContext {
   readonly upsert: ProjectUpsert
   readonly parsed: ParsedProjectInput
   readonly fieldNames: ProjectFieldNames
+  readonly mayEndInheritance: boolean
+}
+
+/**
+ * Whether a project that uses the Master Project's opt-outs may stop to, after which new ones there do not hold for it. Throws
+ * `approval-needed`, and `invalid-request` if more than that would change: only that is approved.
+ */
+async function requireSecondPerson(
+  { db, changeRequests, fieldNames }: ProjectAdapter,
+  caller: Caller,
+  { upsert, parsed }: Pick<UpsertContext, 'upsert' | 'parsed'>,
+): Promise<boolean> {
+  if (parsed.columns.inherits_internal_dnc !== 0 || upsert.only === 'insert') return false
+  if (!caller.change && !changeRequests.isNeededFor('lift-opt-out')) return true
+  const { found } = await findProjectByCode(db, caller.accountId, upsert)
+  if (found?.inherits_internal_dnc !== 1) return false
+  const { code, status } = found
+  if (status !== 'active' && upsert.status !== 'active') return false
+  requireListAccess(caller, caller.accountId)
+  const { inherits_internal_dnc: _, ...others } = diffColumns(found, {
+    ...{ ...parsed.columns, ...toFederalColumns(parsed.federalId, found) },
+    status: upsert.status ?? status,
+  })
+  if (Object.keys(others).length > 0) {
+    const rule = 'needs a second person (twoPeople.for has lift-opt-out); send it alone'
+    throw invalidRequest([{ field: fieldNames.inheritsInternalDnc, value: 'false', rule }])
+  }
+  await changeRequests.require(caller, {
+    kind: 'lift-opt-out',
+    what: `ending the use of the Master Project's opt-outs by project ${code}`,
+    endpoint: 'project-update',
+    request: { code, InheritInternalDnc: false },
+  })
+  return true
 }
 
 /** The existing project for a code, if any, and the owner that a new one would have. */
@@ -109,7 +152,7 @@ async function insertNew(
 async function updateExisting(
   write: ProjectTransaction,
   found: StoredProject,
-  { caller, upsert, parsed, fieldNames }: UpsertContext,
+  { caller, upsert, parsed, fieldNames, mayEndInheritance }: UpsertContext,
 ): Promise<ProjectUpsertResult> {
   const { code, account_id: accountId, status } = found
   if (upsert.only === 'insert') throw codeAlreadyTaken(fieldNames.code, code)
@@ -123,6 +166,10 @@ async function updateExisting(
     requireListAccess(caller, accountId)
   }
   if (status === 'active' || upsert.status === 'active') {
+    if (switched.inherits_internal_dnc === 0 && !mayEndInheritance) {
+      const message = `project '${code}' was changed at this moment; nothing was changed, try again`
+      throw new AppError('conflict', message)
+    }
     await write.update(found, { ...columns, status: upsert.status ?? status })
   } else if (upsert.status === undefined || Object.keys(diffColumns(found, columns)).length > 0) {
     // Deactivating an inactive project is allowed; any other change is not.

@@ -78,6 +78,7 @@ const fieldNames: ProjectFieldNames = {
   orgId: 'orgId',
   federalId: 'orgId',
   webhookUrl: 'webhookUrl',
+  inheritsInternalDnc: 'inheritsInternalDnc',
 }
 
 const codeNotFound = (code: string) => projectNotFound(fieldNames.code, code)
@@ -109,9 +110,10 @@ export class Projects implements ScopeResolver {
     this.resolve = this.#scopes.resolve.bind(this.#scopes)
     const onScopesChanged = () => this.#announceChange()
     const writes = new ProjectWriter({ storage, clock, webhooks, onScopesChanged })
-    this.#adapter = { writes, webhooks, fieldNames, projectNotFound: codeNotFound }
-    this.records = new ProjectRecords({ db, writes, webhooks })
-    this.rpc = new ProjectRpc(db, { writes, webhooks })
+    const deps = { db, writes, webhooks, changeRequests: options.changeRequests }
+    this.#adapter = { ...deps, fieldNames, projectNotFound: codeNotFound }
+    this.records = new ProjectRecords(deps)
+    this.rpc = new ProjectRpc(deps)
     this.registrations = new ProjectRegistrations({ db, clock, writes })
   }
 

@@ -1,6 +1,10 @@
-/** A busy minute: 50 calls a second, half of them blocked, and not one lost, leaked or forgotten. */
+/**
+ * 50 calls a second for 20 seconds, or a minute in the long form, half of them blocked, and not one lost, leaked or
+ * forgotten.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { machineFacts } from '../../../bench/machine.js'
+import { shortOrLong } from '../../support/long.js'
 import { type AsteriskServer, startAsterisk } from './lab/asterisk-server.js'
 import { type CallgateProcess, type Samples, startCallgate } from './lab/callgate-process.js'
 import {
@@ -16,7 +20,7 @@ import { type Arrival, startTrunk, type Trunk } from './lab/sipp-trunk.js'
 import { until } from './lab/until.js'
 
 const rate = 50
-const total = rate * 60
+const total = rate * shortOrLong(20, 60)
 
 describe(`${total} calls at ${rate} a second`, () => {
   let server: AsteriskServer

@@ -1,7 +1,7 @@
 /** Page Now in a real Chromium: decisions come by themselves and can be paused and filtered; it works without script and by keyboard alone. */
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { expectSound, openBrowser, openVisitor, signIn } from '../../support/browser.js'
+import { expectSound, openBrowser, openVisitor, signIn, tabTo } from '../../support/browser.js'
 import { openTestCallgate, type TestCallgate } from '../../support/test-callgate.js'
 
 let running: TestCallgate
@@ -93,23 +93,13 @@ it('shows figures and the last decisions without script, and filters them', asyn
 it('is filtered and paused by keyboard alone', async () => {
   const { page, context } = await openVisitor(browser)
   await signIn(page, running.url, running.keys.sandbox)
-  const tabTo = async (what: string) => {
-    for (let presses = 0; presses < 60; presses += 1) {
-      await page.keyboard.press('Tab')
-      const at = await page.evaluate(
-        'document.activeElement.name || document.activeElement.textContent',
-      )
-      if (at === what) return
-    }
-    throw new Error(`${what} is not reached by the Tab key`)
-  }
-  await tabTo('decision')
+  await tabTo(page.locator('[name=decision]'))
   await page.keyboard.type('Blocked')
-  await tabTo('Show')
+  await tabTo(page.getByRole('button', { name: 'Show' }))
   await page.keyboard.press('Enter')
   await page.waitForURL('**/console/now?decision=block')
   await page.getByText('Live. New since').waitFor()
-  await tabTo('Pause')
+  await tabTo(page.getByRole('button', { name: 'Pause' }))
   await page.keyboard.press('Enter')
   await page.getByText('Paused.').waitFor()
   await page.keyboard.press('Enter')

@@ -18,12 +18,16 @@ import {
 } from '../../format.js'
 import { Form, type FormValues, readSought, toDigits, toInstantText } from '../../forms.js'
 import { type Html, html, nothing } from '../../html.js'
-import { renderFormToken } from '../../layout.js'
+import { renderFormToken, renderSections } from '../../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../../pages.js'
 import { numberPath, renderAttempts } from './number.js'
 
 const title = 'Attempts'
 const path = '/console/attempts'
+const sections = [
+  { path, name: 'How often' },
+  { path: `${path}/new`, name: 'Add one of another system' },
+]
 
 const asked = ['number', 'kind', 'purpose', 'projectId', 'personId', 'reason'] as const
 
@@ -51,7 +55,7 @@ async function start({ form, addresses }: PageRequest): Promise<PageAnswer> {
 async function showLimits(request: PageRequest): Promise<PageAnswer> {
   const { addresses, parameters, form, refusal: refused } = request
   if (refused) {
-    const body = html`${renderSections(request)}${renderForm(request, form, refused)}`
+    const body = html`${renderHead(request, path)}${renderForm(request, form, refused)}`
     return { title, body }
   }
   const sealed = parameters.asked
@@ -64,7 +68,7 @@ async function showLimits(request: PageRequest): Promise<PageAnswer> {
   try {
     const answer = await api.call(caller, attemptLimitsEndpoint, { query })
     const heading = answer.number === null ? title : `${title}: ${formatNumber(answer.number)}`
-    const body = html`${renderSections(request)}${renderForm(request, values)}${renderAnswer(request, answer)}`
+    const body = html`${renderHead(request, path)}${renderForm(request, values)}${renderAnswer(request, answer)}`
     return { title: heading, body }
   } catch (refusal) {
     if (!(refusal instanceof AppError)) throw refusal
@@ -74,35 +78,33 @@ async function showLimits(request: PageRequest): Promise<PageAnswer> {
       refusal.kind === 'forbidden' &&
       api.permits(caller, attemptLimitsEndpoint)
     )
-      return { title, body: html`${renderSections(request)}${renderForm(request, values)}` }
+      return { title, body: html`${renderHead(request, path)}${renderForm(request, values)}` }
     if (refusal.problems.length === 0) throw refusal
     return {
       title,
-      body: html`${renderSections(request)}${renderForm(request, values, refusal)}`,
+      body: html`${renderHead(request, path)}${renderForm(request, values, refusal)}`,
       refusal,
     }
   }
 }
 
-function renderSections({ api, caller }: PageRequest): Html {
+function renderHead({ api, caller }: PageRequest, here: string): Html {
   if (!api.permits(caller, importAttemptsEndpoint)) return nothing
-  return html`<nav class="sections" aria-label="Attempts"><ul>
-<li><a href="${path}">How often</a></li>
-<li><a href="${path}/new">Add one of another system</a></li></ul></nav>`
+  return renderSections(title, sections, here)
 }
 
 function renderAnswer(request: PageRequest, answer: AttemptLimitsBody): Html {
   const { number, limits, freeAt, attempts, enforced, asOf } = answer
   const state = enforced
     ? nothing
-    : html`<p class="note">The limits are in shadow mode for this account: a full one is noted, and blocks no call.</p>`
+    : html`<p class="note">The limits are in shadow mode for this account: a limit that is reached is recorded, but blocks no call.</p>`
   const table =
     limits.length === 0
-      ? html`<p class="empty">No limit counts such a call.</p>`
+      ? html`<p class="empty">No limit applies to such a call.</p>`
       : renderTable(
           number === null
-            ? 'Of all places; which hold depends on the number'
-            : 'Where the number may be',
+            ? 'Limits of all places; which ones apply depends on the number'
+            : 'Limits where the number may be',
           [...(number === null ? [] : ['Counted', 'Free again']), 'At most', 'Of', 'Rule'],
           limits.map((limit) => renderLimit(limit, number !== null)),
         )
@@ -119,7 +121,7 @@ function renderAnswer(request: PageRequest, answer: AttemptLimitsBody): Html {
 ${attempts.of === 'key' ? html`<p class="note">Of the attempts, only those of your key are listed; the counts are those of the account.</p>` : nothing}
 <p><a href="${numberPath(request, number)}">All about the number, and what else may block a call</a></p></section>`
   return html`<section aria-labelledby="limits"><h2 id="limits">Limits</h2>${state}${free}${table}
-<p class="note">As of ${renderInstant(asOf)}. Exceptions of the laws, limits of keys and what else may block a call are not in it.${number === null ? ' Whole days of a law are shown with a day more, since they depend on the time zone.' : nothing}</p></section>${seen}`
+<p class="note">As of ${renderInstant(asOf)}. Not included: exceptions in the laws, limits of keys, and other reasons to block a call.${number === null ? ' Limits that count whole days are shown with one day more, since the days depend on the time zone.' : nothing}</p></section>${seen}`
 }
 
 function renderLimit(limit: AttemptLimitsBody['limits'][number], hasNumber: boolean) {
@@ -155,7 +157,7 @@ function formatPeriod(seconds: number): string {
 async function showNew(request: PageRequest): Promise<PageAnswer> {
   const { form, formToken, refusal } = request
   const fields = new Form(form, refusal)
-  const body = html`${renderSections(request)}
+  const body = html`${renderHead(request, `${path}/new`)}
 <p>A call or text that another system has placed counts towards the limits of the account, as if it had been allowed here. It cannot be taken back.</p>
 <form method="post" action="${path}/new">${renderFormToken(formToken)}
 ${fields.field({ name: 'number', label: 'Number', type: 'tel', hint: 'Ten digits', required: true })}

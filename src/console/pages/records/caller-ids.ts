@@ -7,25 +7,28 @@ import {
   maxCallerIds,
 } from '../../../api/gate/caller-ids.js'
 import { createValidationError } from '../../../api/validation-error.js'
-import { attestations } from '../../../domain/mandate.js'
+import { attestations, callerIdColumns } from '../../../domain/mandate.js'
 import { parseCallerId } from '../../../domain/phone-number.js'
 import { parseInstant } from '../../../domain/time/dates.js'
 import { AppError, describeProblem, type FieldProblem, invalidRequest } from '../../../errors.js'
 import { formatCount, formatNumber, renderInstant, renderTable, renderTerms } from '../../format.js'
 import { Form, type FormValues, toInstantText } from '../../forms.js'
 import { type Html, html, nothing } from '../../html.js'
-import { renderFormToken } from '../../layout.js'
+import { renderFormToken, renderSections } from '../../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../../pages.js'
 import { parsePastedTable } from '../../pasted-table.js'
 import { renderRejects } from './opt-outs.js'
 
 const maxShown = 500
 
-const sections = html`<nav class="sections" aria-label="Caller IDs"><ul>
-<li><a href="/console/caller-ids">In force</a></li>
-<li><a href="/console/caller-ids?ended=true">Also ended</a></li>
-<li><a href="/console/caller-ids/new">Add one</a></li>
-<li><a href="/console/caller-ids/many">Add many</a></li></ul></nav>`
+const path = '/console/caller-ids'
+const sections = [
+  { path, name: 'In force' },
+  { path: `${path}?ended=true`, name: 'Also ended' },
+  { path: `${path}/new`, name: 'Add one' },
+  { path: `${path}/many`, name: 'Add many' },
+]
+const renderHead = (here: string) => renderSections('Caller IDs', sections, here)
 
 async function showCallerIds(request: PageRequest): Promise<PageAnswer> {
   const { api, caller, query } = request
@@ -34,7 +37,7 @@ async function showCallerIds(request: PageRequest): Promise<PageAnswer> {
     query: { ended: isAll ? 'true' : 'false' },
   })
   const rest = callerIds.length - maxShown
-  const body = html`${sections}
+  const body = html`${renderHead(isAll ? `${path}?ended=true` : path)}
 <p>The numbers that the account's calls may show. Once there is one, its calls may show no others. What has ended is kept as evidence.</p>
 ${renderEntries(request, callerIds.slice(0, maxShown), isAll)}
 ${rest > 0 ? html`<p class="note">And ${rest.toLocaleString('en')} more; the command <code>callgate caller-ids list</code> shows all.</p>` : nothing}`
@@ -91,7 +94,7 @@ function pathOfEnd({ addresses }: PageRequest, { number, projectId }: Which): st
 
 async function showNew({ form, formToken, refusal }: PageRequest): Promise<PageAnswer> {
   const fields = new Form(form, refusal)
-  const body = html`${sections}
+  const body = html`${renderHead(`${path}/new`)}
 <p>If the number is in force for the project, the new entry replaces it. Calls may show it within a second.</p>
 <form method="post" action="/console/caller-ids/new">${renderFormToken(formToken)}
 ${fields.field({ name: 'number', label: 'Number', type: 'tel', hint: 'Ten digits', required: true })}
@@ -113,20 +116,6 @@ ${fields.field({ name: 'reason', label: 'Why', hint: 'Kept in the audit' })}
 <p class="actions"><button>Add</button><a href="/console/caller-ids">Add nothing</a></p></form>`
   return { title: 'Add a caller ID', body }
 }
-
-/** As in the files of `callgate caller-ids import`. */
-const columns = [
-  'number',
-  'project',
-  'owner',
-  'proof',
-  'carrier',
-  'attestation',
-  'from',
-  'until',
-  'tested',
-  'presence',
-] as const
 
 const fieldNames: Readonly<Record<string, string>> = {
   project: 'projectId',
@@ -172,8 +161,8 @@ function showNumber(text = ''): string {
 
 async function showMany({ form, formToken, refusal }: PageRequest): Promise<PageAnswer> {
   const fields = new Form(form, refusal)
-  const body = html`${sections}
-<p>A CSV file of up to ${maxCallerIds} rows, or its text. The first row names the columns: <code>number</code>, <code>owner</code> and <code>proof</code> are needed; ${columns.filter((name) => !['number', 'owner', 'proof'].includes(name)).join(', ')} may be there. You see what will be added before it is.</p>
+  const body = html`${renderHead(`${path}/many`)}
+<p>A CSV file of up to ${maxCallerIds} rows, or its text. The first row names the columns: <code>number</code>, <code>owner</code> and <code>proof</code> are needed; ${callerIdColumns.filter((name) => !['number', 'owner', 'proof'].includes(name)).join(', ')} may be there. You see what will be added before it is.</p>
 <form method="post" action="/console/caller-ids/many" enctype="multipart/form-data">${renderFormToken(formToken)}
 ${fields.field({ name: 'rows', label: 'Rows', type: 'textarea' })}
 ${fields.field({ name: 'file', label: 'Or a file', type: 'file' })}
@@ -194,9 +183,9 @@ async function sortRows(text: string): Promise<SortedRows> {
   }
   const [head, ...rows] = await parsePastedTable(text, options)
   const names = (head?.cells ?? []).map((name) => name.toLowerCase())
-  const unknown = names.filter((name) => !columns.some((one) => one === name))
+  const unknown = names.filter((name) => !callerIdColumns.some((one) => one === name))
   if (unknown.length > 0) {
-    const rule = `has no column ${unknown.map((name) => `'${name}'`).join(', ')}; the columns are ${columns.join(', ')}`
+    const rule = `has no column ${unknown.map((name) => `'${name}'`).join(', ')}; the columns are ${callerIdColumns.join(', ')}`
     throw invalidRequest([{ field: 'rows', rule }])
   }
   const callerIds: { line: number; fields: FormValues }[] = []
@@ -210,7 +199,9 @@ async function sortRows(text: string): Promise<SortedRows> {
     const name = `${showNumber(fields.number)} ${fields.projectId?.toUpperCase()}`
     if (seen.has(name)) problems.push({ field: 'number', rule: 'is here twice for the project' })
     seen.add(name)
-    const why = problems.map((one) => describeProblem(toFormProblem(one, columns))).join('; ')
+    const why = problems
+      .map((one) => describeProblem(toFormProblem(one, callerIdColumns)))
+      .join('; ')
     if (why === '') callerIds.push({ line, fields })
     else rejects.push([line, cells.slice(0, 3).join(', '), why])
   }
@@ -239,7 +230,7 @@ async function previewMany({ form, formToken, refusal }: PageRequest): Promise<P
   const { callerIds, rejects } = await sortRows(text)
   const count = formatCount(callerIds.length, 'number')
   const fields = new Form(form, refusal)
-  const body = html`${sections}
+  const body = html`${renderHead(`${path}/many`)}
 <p>${count} can be added. Those that are in force already are replaced.</p>
 ${renderRejects(rejects)}
 ${
@@ -264,7 +255,7 @@ async function addMany({ api, caller, form }: PageRequest): Promise<PageAnswer> 
     const problems = refusal.problems.map((problem) => {
       const place = /^callerIds\[(\d+)\]/.exec(problem.field)?.[1]
       if (place === undefined) return problem
-      const text = describeProblem(toFormProblem(problem, columns))
+      const text = describeProblem(toFormProblem(problem, callerIdColumns))
       return { field: 'rows', rule: `line ${callerIds[Number(place)]?.line}: ${text}` }
     })
     throw new AppError(refusal.kind, problems.map(describeProblem).join('; '), { problems })
@@ -293,8 +284,9 @@ async function showEnd(request: PageRequest): Promise<PageAnswer> {
     ({ number, projectId }) => number === which.number && projectId === which.projectId,
   )
   const title = `End ${formatNumber(which.number)}`
-  if (!entry) return { title, body: html`${sections}<p class="empty">It is not in force.</p>` }
-  const body = html`${sections}
+  if (!entry)
+    return { title, body: html`${renderHead('')}<p class="empty">It is not in force.</p>` }
+  const body = html`${renderHead('')}
 <p>No call may show it from then on, within a second. What is known of it is kept.</p>
 <dl>${renderTerms([
     ['Project', entry.projectId ?? 'all'],

@@ -8,17 +8,20 @@ import { yieldToEventLoop } from '../../../runtime/yield-to-event-loop.js'
 import { formatCount, formatNumber } from '../../format.js'
 import { Form, type FormValues, toDigits, toInstantText } from '../../forms.js'
 import { html } from '../../html.js'
-import { renderFormToken } from '../../layout.js'
+import { renderFormToken, renderSections } from '../../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../../pages.js'
 import { parsePastedTable } from '../../pasted-table.js'
 import { renderRejects } from './opt-outs.js'
 
 const maxConsents = 1_000
 
-const sections = html`<nav class="sections" aria-label="Consents"><ul>
-<li><a href="/console/consents">Add one</a></li>
-<li><a href="/console/consents/many">Add many</a></li>
-<li><a href="/console/consents/end">End</a></li></ul></nav>`
+const path = '/console/consents'
+const sections = [
+  { path, name: 'Add one' },
+  { path: `${path}/many`, name: 'Add many' },
+  { path: `${path}/end`, name: 'End' },
+]
+const renderHead = (here: string) => renderSections('Consents', sections, here)
 
 const columns = [
   'number',
@@ -37,7 +40,7 @@ const columns = [
 
 async function showOne({ form, formToken, refusal }: PageRequest): Promise<PageAnswer> {
   const fields = new Form(form, refusal)
-  const body = html`${sections}
+  const body = html`${renderHead(path)}
 <p>A consent is kept with what shows it. It replaces the one in force for the project.</p>
 <form method="post" action="/console/consents">${renderFormToken(formToken)}
 ${fields.field({ name: 'number', label: 'Number', type: 'tel', hint: 'Ten digits', required: true })}
@@ -75,7 +78,7 @@ async function addOne({ api, caller, form }: PageRequest): Promise<PageAnswer> {
 
 async function showMany({ form, formToken, refusal }: PageRequest): Promise<PageAnswer> {
   const fields = new Form(form, refusal)
-  const body = html`${sections}
+  const body = html`${renderHead(`${path}/many`)}
 <p>A CSV file of up to ${maxConsents.toLocaleString('en')} rows, or its text. The first row names the columns: <code>number</code>, <code>givenAt</code>, <code>seller</code>, <code>channel</code>, <code>method</code> and <code>wording</code> are needed; ${columns.slice(6).join(', ')} may be there. You see what will be stored before it is.</p>
 <form method="post" action="/console/consents/many" enctype="multipart/form-data">${renderFormToken(formToken)}
 ${fields.field({ name: 'rows', label: 'Rows', type: 'textarea' })}
@@ -120,7 +123,7 @@ async function previewMany({ form, formToken }: PageRequest): Promise<PageAnswer
   const text = form.file?.trim() ? form.file : (form.rows ?? '')
   const { consents, rejects } = await sortConsents(text)
   const count = formatCount(consents.length, 'consent')
-  const body = html`${sections}
+  const body = html`${renderHead(`${path}/many`)}
 <p>${count} can be stored.</p>
 ${renderRejects(rejects)}
 ${
@@ -155,7 +158,7 @@ async function addMany({ api, caller, form }: PageRequest): Promise<PageAnswer> 
 
 async function showEnd({ form, formToken, refusal }: PageRequest): Promise<PageAnswer> {
   const fields = new Form(form, refusal)
-  const body = html`${sections}
+  const body = html`${renderHead(`${path}/end`)}
 <p>The consent or relationship in force is ended; it is kept as evidence. Who no longer wants calls at all should be <a href="/console/opt-outs">opted out</a>.</p>
 <form method="post" action="/console/consents/end">${renderFormToken(formToken)}
 ${fields.field({ name: 'phoneList', label: 'Number', type: 'tel', hint: 'Ten digits', required: true })}

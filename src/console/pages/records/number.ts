@@ -3,6 +3,7 @@ import { type NumberParts, numberEndpoint } from '../../../api/records/number.js
 import { AppError } from '../../../errors.js'
 import {
   formatNumber,
+  formatTimes,
   kindNames,
   relationshipNames,
   renderInstant,
@@ -14,6 +15,8 @@ import { Form, readSought } from '../../forms.js'
 import { type Html, html, nothing } from '../../html.js'
 import { renderFormToken } from '../../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../../pages.js'
+import { renderReason } from '../../reasons.js'
+import { aboutPath } from '../evidence.js'
 
 type Known<Name extends keyof NumberParts> = Extract<NumberParts[Name], { known: true }>
 
@@ -49,7 +52,7 @@ async function showNumber(request: PageRequest): Promise<PageAnswer> {
     })
     const body = html`${
       answer.serviceCode === undefined ? nothing : html`<p>${answer.serviceCode}</p>`
-    }${answer.parts ? renderParts(answer.parts) : nothing}
+    }${renderEvidenceLink(request, answer.number)}${answer.parts ? renderParts(answer.parts) : nothing}
 <p class="note">As of ${renderInstant(answer.asOf)}. ${answer.source.note}</p>
 <h2>Another number</h2>${renderForm(request)}`
     return { title: `Number ${formatNumber(answer.number)}`, body }
@@ -58,6 +61,12 @@ async function showNumber(request: PageRequest): Promise<PageAnswer> {
     const body = renderForm({ ...request, form: { number, projectId, reason }, refusal })
     return { title: 'Number', body, refusal }
   }
+}
+
+function renderEvidenceLink(request: PageRequest, number: string): Html {
+  const path = aboutPath(request, number)
+  if (path === undefined) return nothing
+  return html`<p><a href="${path}">Ask for evidence about this number</a></p>`
 }
 
 function renderParts(parts: NumberParts): Html {
@@ -91,11 +100,11 @@ function renderNow({ decisions, notAllowedToAsk }: Known<'now'>): Html {
   const rows = decisions.map(({ callKind, decision, reason, message, nextAllowedAt }) => [
     kindNames[callKind] ?? callKind,
     renderVerdict(decision),
-    html`<b>${reason}</b><br>${message}`,
+    renderReason(reason, formatTimes(message)),
     maybeInstant(nextAllowedAt),
   ])
   const table = renderTable(
-    'Nothing is recorded or counted, and no call may be placed because of it',
+    'A preview: it is not recorded, and it permits no call',
     ['Kind', 'Verdict', 'Reason', 'Allowed from'],
     rows,
   )
@@ -123,7 +132,7 @@ function renderOptOuts({ lists, statements, moreLists, moreStatements }: Known<'
     statements.length === 0
       ? nothing
       : renderTable(
-          'What was said',
+          'What the person said',
           ['Received', 'Words', 'Channel', 'Scope', 'By'],
           statements.map(({ receivedAt, said, channel, scope, by }) => [
             renderInstant(receivedAt),
@@ -144,7 +153,7 @@ function renderConsents({
   moreRecords,
 }: Known<'consents'>): Html {
   const inForce = current
-    ? html`<p>In force: ${relationshipNames[current.type] ?? current.type}${current.isEffective ? '' : ', not effective'}${current.isRevoked ? ', revoked by a newer opt-out' : ''}${current.expiresOn ? html`, until ${current.expiresOn}` : nothing}.</p>`
+    ? html`<p>${current.isEffective ? 'In force' : 'On file, but not in force'}: ${relationshipNames[current.type] ?? current.type}${current.isRevoked ? ', revoked by a newer opt-out' : ''}${current.expiresOn ? html`, until ${current.expiresOn}` : nothing}.</p>`
     : none('No consent and no business relationship is in force.')
   return html`${inForce}${
     consents.length === 0
@@ -195,11 +204,12 @@ function renderDecisions({ decisions, removedBefore }: Known<'decisions'>): Html
   const removed = removedBefore
     ? html`<p class="note">Decisions from before ${renderInstant(removedBefore)} were removed.</p>`
     : nothing
-  if (decisions.length === 0) return html`${none('No call was decided on.')}${removed}`
+  if (decisions.length === 0)
+    return html`${none('No call to this number was asked for.')}${removed}`
   const rows = decisions.map(({ id, decidedAt, decision, reason, callKind, projectId, via }) => [
     html`<a href="/console/decisions/${id}">${renderInstant(decidedAt)}</a>`,
     renderVerdict(decision),
-    reason,
+    renderReason(reason),
     kindNames[callKind] ?? callKind,
     projectId,
     via,
@@ -253,7 +263,7 @@ function renderPlace(place: Known<'place'>): Html {
   return html`<dl>${renderTerms([
     ['Country', country ?? detail],
     ['Where it may be', places.map(({ region, zone }) => `${region} (${zone})`).join(', ')],
-    ['Found by', foundBy],
+    ['Found by', foundBy?.replaceAll('-', ' ')],
     ['Locality', locality],
     ['Kind of line', lineClass],
     ['Assigned to', assignedTo && `${assignedTo.company} (${assignedTo.ocn})`],
@@ -270,8 +280,8 @@ function renderReassigned({
   releasedOn,
 }: Known<'reassigned'>): Html {
   return html`<dl>${renderTerms([
-    ['Reassigned since', since],
-    ['Answer', html`${result}${detail ? `: ${detail}` : nothing}`],
+    ['Asked about the time since', since],
+    ['Reassigned', html`${result}${detail ? `: ${detail}` : nothing}`],
     ['Source', source],
     ['Asked', maybeInstant(askedAt)],
     ['Released on', releasedOn],
@@ -300,11 +310,11 @@ function renderComplaints({ complaints, more }: Known<'complaints'>): Html {
 }
 
 function renderChanges({ changes, more }: Known<'changes'>): Html {
-  if (changes.length === 0) return none('Nothing was changed since it is recorded.')
+  if (changes.length === 0) return none('No change was recorded.')
   const rows = changes.map(({ at, who, door, action, reason }) => [
     renderInstant(at),
     who,
-    action,
+    action.replaceAll('.', ' '),
     door,
     reason,
   ])

@@ -7,7 +7,7 @@ import { AppError, invalidRequest } from '../../../errors.js'
 import { formatCount, formatNumber, renderTable } from '../../format.js'
 import { Form, toDigits } from '../../forms.js'
 import { type Html, html, nothing } from '../../html.js'
-import { renderFormToken } from '../../layout.js'
+import { renderFormToken, renderSections } from '../../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../../pages.js'
 import { parsePastedTable } from '../../pasted-table.js'
 import { numberPath } from './number.js'
@@ -16,14 +16,17 @@ const maxNumbers = 10_000
 /** Of those that are refused; the rest is counted. */
 const maxShownRejects = 200
 
-const sections = html`<nav class="sections" aria-label="Opt-outs"><ul>
-<li><a href="/console/opt-outs">Add one</a></li>
-<li><a href="/console/opt-outs/many">Add many</a></li>
-<li><a href="/console/opt-outs/end">End</a></li></ul></nav>`
+const path = '/console/opt-outs'
+const sections = [
+  { path, name: 'Add one' },
+  { path: `${path}/many`, name: 'Add many' },
+  { path: `${path}/end`, name: 'End' },
+]
+const renderHead = (here: string) => renderSections('Opt-outs', sections, here)
 
 async function showOne({ form, formToken, refusal }: PageRequest): Promise<PageAnswer> {
   const fields = new Form(form, refusal)
-  const body = html`${sections}
+  const body = html`${renderHead(path)}
 <p>The number goes on the internal do-not-call lists at once. From then on no call to it is allowed.</p>
 <form method="post" action="/console/opt-outs">${renderFormToken(formToken)}
 ${fields.field({ name: 'number', label: 'Number', type: 'tel', hint: 'Ten digits', required: true })}
@@ -88,7 +91,7 @@ ${answer.receipt ? html`<p>Give this receipt to the person. To check it, save it
 
 async function showMany({ form, formToken, refusal }: PageRequest): Promise<PageAnswer> {
   const fields = new Form(form, refusal)
-  const body = html`${sections}
+  const body = html`${renderHead(`${path}/many`)}
 <p>Paste up to ${maxNumbers.toLocaleString('en')} numbers, one per line, or choose a CSV file: of each row the first cell with a number counts. You see what will be done before it is done.</p>
 <form method="post" action="/console/opt-outs/many" enctype="multipart/form-data">${renderFormToken(formToken)}
 ${fields.field({ name: 'phoneList', label: 'Numbers', type: 'textarea' })}
@@ -152,7 +155,7 @@ async function previewMany(request: PageRequest): Promise<PageAnswer> {
     ...rejects,
     ...[...invalid].map((one) => [0, one, 'is not a number that can be called'] as const),
   ]
-  const body = html`${sections}
+  const body = html`${renderHead(`${path}/many`)}
 <p>To be added: ${formatCount(valid.length, 'number')}. ${present === 0 ? nothing : `On the list already, so that the opt-out is recorded again: ${formatCount(present, 'number')}.`}</p>
 ${renderRejects(allRejects)}
 ${
@@ -186,7 +189,7 @@ async function addMany({ api, caller, form }: PageRequest): Promise<PageAnswer> 
 
 async function showEnd({ form, formToken, refusal }: PageRequest): Promise<PageAnswer> {
   const fields = new Form(form, refusal)
-  const body = html`${sections}
+  const body = html`${renderHead(`${path}/end`)}
 <p>Calls to these numbers may be allowed again. Who ended them and why is kept.</p>
 <form method="post" action="/console/opt-outs/end">${renderFormToken(formToken)}
 ${fields.field({ name: 'phoneList', label: 'Numbers', type: 'textarea', hint: 'One per line', required: true })}
