@@ -14,13 +14,7 @@ import express, {
   type Router,
 } from 'express'
 import type { Route } from '../api/route.js'
-import {
-  type Caller,
-  createOperatorCaller,
-  isOperator,
-  noLimits,
-  sandboxAccountId,
-} from '../domain/caller.js'
+import { type Caller, createOperatorCaller, noLimits, sandboxAccountId } from '../domain/caller.js'
 import type { Clock, Timers } from '../domain/time/clock.js'
 import { AppError, statusByErrorKind } from '../errors.js'
 import { parseMultipart } from '../http/request/multipart-body.js'
@@ -217,19 +211,25 @@ function addPage(
   shared: Shared,
   getVisitor: (response: Response) => Omit<SignedIn, 'secret'> = sessionOf,
 ): void {
-  const { api, addresses, clock, publicUrl } = shared
+  const { api, clock, publicUrl } = shared
   const read = (request: Request, response: Response): PageRequest => ({
-    ...{ ...getVisitor(response), api, addresses, clock },
+    ...{ ...getVisitor(response), api, addresses: addressesOf(response, shared), clock },
     origin: publicUrl ?? `http://${request.headers.host}`,
     sandboxLines: shared.getSandboxLines(),
     parameters: toValues(request.params),
     query: { ...toValues(request.query), ...readLastEventId(request) },
     form: toValues(request.body ?? {}),
   })
-  const { get, post } = page
+  const { get, post, needs = page.entry?.needs } = page
+  if (needs) {
+    router.all(page.path, (_request, response, next) => {
+      api.require(getVisitor(response).caller, needs)
+      next()
+    })
+  }
   if (get) {
     router.get(page.path, async (request, response) => {
-      const done = addresses.open(String(request.query.done ?? ''))
+      const done = addressesOf(response, shared).open(String(request.query.done ?? ''))
       await sendAnswer(response, await get(read(request, response)), shared, { done })
     })
   }
@@ -249,6 +249,11 @@ function addPage(
       await sendAnswer(response, await get({ ...given, refusal }), shared, { refusal })
     }
   })
+}
+
+/** Of the account of who is signed in. */
+function addressesOf({ locals }: Response, { addresses }: Shared): SealedAddresses {
+  return addresses.of((locals as Partial<SignedIn>).caller?.accountId ?? '')
 }
 
 /** Of a browser that comes again to a stream. */
@@ -276,7 +281,7 @@ async function sendAnswer(
 ): Promise<void> {
   if ('goTo' in answer) {
     const { goTo, done } = answer
-    const query = done === undefined ? '' : `?done=${shared.addresses.seal(done)}`
+    const query = done === undefined ? '' : `?done=${addressesOf(response, shared).seal(done)}`
     return response.redirect(303, goTo + query)
   }
   if ('body' in answer) return sendPage(response, answer, shared, outcome)
@@ -319,7 +324,7 @@ function sendPage(
 
 function listNavigation(caller: Caller, api: OwnApi): readonly NavigationEntry[] {
   return allPages.flatMap(({ path, entry }) =>
-    entry && api.permits(caller, entry.needs) && (!entry.isForOperator || isOperator(caller))
+    entry && api.permits(caller, entry.needs) && (entry.isFor?.(caller) ?? true)
       ? [{ path: `/console${path}`, name: entry.name }]
       : [],
   )

@@ -1,5 +1,5 @@
 /** Forms of the console: what they show, and what was wrong with what they sent. */
-import { type AppError, describeProblem, type FieldProblem } from '../errors.js'
+import { type AppError, describeProblem, type FieldProblem, invalidRequest } from '../errors.js'
 import { type Html, html, nothing } from './html.js'
 
 /** What a form has sent, or shows again; empty where nothing is. */
@@ -8,7 +8,15 @@ export type FormValues = Readonly<Record<string, string>>
 export interface FieldOptions {
   readonly name: string
   readonly label: string
-  readonly type?: 'text' | 'tel' | 'date' | 'datetime-local' | 'password' | 'textarea' | 'file'
+  readonly type?:
+    | 'text'
+    | 'count'
+    | 'tel'
+    | 'date'
+    | 'datetime-local'
+    | 'password'
+    | 'textarea'
+    | 'file'
   readonly hint?: string
   readonly required?: boolean
   /** Values with what they are called; the first one is chosen if none was. */
@@ -78,8 +86,22 @@ function renderChoices(
 
 function renderInput(type: string, value: string, attributes: Html, autocomplete = 'off'): Html {
   if (type === 'textarea') return html`<textarea rows="8" ${attributes}>${value}</textarea>`
+  if (type === 'count') return renderInput('text', value, html`inputmode="numeric" ${attributes}`)
   const shown = type === 'file' || type === 'password' ? nothing : html` value="${value}"`
   return html`<input type="${type}" autocomplete="${autocomplete}"${shown} ${attributes}>`
+}
+
+const maxSoughtLength = 200
+
+/** What a form looks for, to be put into an address. Throws `invalid-request` for what is too long for one. */
+export function readSought(form: FormValues, names: readonly string[]): FormValues {
+  const rule = `must not be longer than ${maxSoughtLength} characters`
+  const values = names.map((name): [string, string] => [name, (form[name] ?? '').trim()])
+  const problems = values
+    .filter(([, text]) => text.length > maxSoughtLength)
+    .map(([field, value]) => ({ field, value, rule }))
+  if (problems.length > 0) throw invalidRequest(problems)
+  return Object.fromEntries(values)
 }
 
 /** What people enter for a number: without punctuation, and without the country code. */

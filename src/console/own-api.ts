@@ -19,14 +19,19 @@ export class OwnApi {
   /** Whether the caller may make some request to an endpoint. */
   permits(caller: Caller, endpoint: Pick<Endpoint<never, unknown>, 'name'>): boolean {
     try {
-      const route = this.#find(endpoint)
-      route.requireRights(caller)
-      requirePersonMay(caller, route.endpoint)
+      this.require(caller, endpoint)
       return true
     } catch (cause) {
       if (cause instanceof AppError) return false
       throw cause
     }
+  }
+
+  /** Throws `forbidden` unless the caller may make some request to an endpoint. */
+  require(caller: Caller, endpoint: Pick<Endpoint<never, unknown>, 'name'>): void {
+    const route = this.#find(endpoint)
+    route.requireRights(caller)
+    requirePersonMay(caller, route.endpoint)
   }
 
   /**

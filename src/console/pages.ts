@@ -35,16 +35,20 @@ export type PageAnswer =
   | { readonly file: OwnReply }
   | { readonly goTo: string; readonly done?: string }
 
+type NeededEndpoint = Pick<Endpoint<never, unknown>, 'name'>
+
 export interface Page {
   /** Below `/console`; `:id` is a parameter. */
   readonly path: string
   /** Under which it is in the navigation of those who may use the endpoint; absent if it is not there. */
   readonly entry?: {
     readonly name: string
-    readonly needs: Pick<Endpoint<never, unknown>, 'name'>
-    /** The endpoint refuses everybody but an Administrator of account main. */
-    readonly isForOperator?: true
+    readonly needs: NeededEndpoint
+    /** Whom the endpoint lets in of those who have its rights; all if absent. */
+    readonly isFor?: (caller: Caller) => boolean
   }
+  /** Who may not use the endpoint is refused before anything is shown; that of the entry if absent. */
+  readonly needs?: NeededEndpoint
   readonly get?: (request: PageRequest) => Promise<PageAnswer>
   /** After a refusal of the API, `get` shows the page again. */
   readonly post?: (request: PageRequest) => Promise<PageAnswer>

@@ -93,10 +93,10 @@ const request: z.ZodType<BundleRequest> = fields({
 }).superRefine(({ number, from, to }, context) => {
   const needed = 'is needed: a number, or from and to'
   if (number === undefined && from === undefined && to === undefined) {
-    context.addIssue({ code: 'custom', path: ['number'], message: needed })
+    context.addIssue({ code: 'custom', path: ['number'], message: needed, input: '' })
   } else if (number === undefined && (from === undefined || to === undefined)) {
     const path = [from === undefined ? 'from' : 'to']
-    context.addIssue({ code: 'custom', path, message: needed })
+    context.addIssue({ code: 'custom', path, message: needed, input: '' })
   } else if (from !== undefined && to !== undefined && from >= to) {
     context.addIssue({ code: 'custom', path: ['to'], message: 'must be after from' })
   }

@@ -142,7 +142,11 @@ async function decide({ api, caller, parameters, form }: PageRequest): Promise<P
 export const approvalPages: readonly Page[] = [
   {
     path: '/approvals',
-    entry: { name: 'Approvals', needs: listApprovalsEndpoint },
+    entry: {
+      name: 'Approvals',
+      needs: listApprovalsEndpoint,
+      isFor: ({ role }) => role !== 'Agent',
+    },
     get: showApprovals,
   },
   { path: '/approvals/:id', get: showApproval, post: decide },

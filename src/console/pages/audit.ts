@@ -4,15 +4,17 @@ import { maxCsvRows } from '../../api/csv.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { AppError } from '../../errors.js'
 import { renderInstant, renderTable } from '../format.js'
-import { Form, type FormValues, toInstantText } from '../forms.js'
+import { Form, type FormValues, readSought, toInstantText } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
 import { renderFormToken } from '../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
+import { mayManage } from './keys/key-parts.js'
 
 const filterNames = ['from', 'to', 'action', 'who', 'subject'] as const
 
 async function showAudit(request: PageRequest): Promise<PageAnswer> {
-  const { api, caller, parameters, query, addresses } = request
+  const { api, caller, parameters, query, addresses, form, refusal: refused } = request
+  if (refused) return { title: 'Audit', body: renderForm(request, form, refused) }
   const sealed = parameters.filter
   const opened = sealed === undefined ? '{}' : addresses.open(sealed)
   if (opened === undefined) throw new AppError('not-found', 'There is no such search; search again')
@@ -109,16 +111,14 @@ function parseJson(text: string): unknown {
 }
 
 async function startSearch({ form, addresses }: PageRequest): Promise<PageAnswer> {
-  const given = filterNames
-    .map((name): [string, string] => [name, (form[name] ?? '').trim()])
-    .filter(([, text]) => text !== '')
+  const given = Object.entries(readSought(form, filterNames)).filter(([, text]) => text !== '')
   return { goTo: `/console/audit/${addresses.seal(JSON.stringify(Object.fromEntries(given)))}` }
 }
 
 export const auditPages: readonly Page[] = [
   {
     path: '/audit',
-    entry: { name: 'Audit', needs: auditEndpoint },
+    entry: { name: 'Audit', needs: auditEndpoint, isFor: mayManage },
     get: showAudit,
     post: startSearch,
   },

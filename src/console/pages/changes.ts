@@ -22,6 +22,7 @@ import { Form } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
 import { renderFormToken } from '../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
+import { maySupervise } from './keys/key-parts.js'
 
 const stateNames: Readonly<Record<ChangeState, string>> = {
   waiting: 'Waiting',
@@ -180,6 +181,10 @@ async function decide({ api, caller, parameters, form }: PageRequest): Promise<P
 }
 
 export const changePages: readonly Page[] = [
-  { path: '/changes', entry: { name: 'Changes', needs: changesEndpoint }, get: showChanges },
+  {
+    path: '/changes',
+    entry: { name: 'Changes', needs: changesEndpoint, isFor: maySupervise },
+    get: showChanges,
+  },
   { path: '/changes/:id', get: showChange, post: decide },
 ]

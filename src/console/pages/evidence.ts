@@ -15,6 +15,7 @@ import { Form, toDigits, toInstantText } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
 import { renderFormToken } from '../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
+import { maySupervise } from './keys/key-parts.js'
 
 const stateNames: Readonly<Record<BundleBody['state'], string>> = {
   waiting: '… Waiting',
@@ -166,7 +167,7 @@ async function deleteBundle({ api, caller, parameters, form }: PageRequest): Pro
 export const evidencePages: readonly Page[] = [
   {
     path: '/evidence',
-    entry: { name: 'Evidence', needs: listBundlesEndpoint },
+    entry: { name: 'Evidence', needs: listBundlesEndpoint, isFor: maySupervise },
     get: showBundles,
     post: askForBundle,
   },

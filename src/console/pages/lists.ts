@@ -132,13 +132,28 @@ ${fields.field({ name: 'reason', label: 'Why', required: true, hint: 'For the au
 <p class="field"><button>Go back</button></p></form></section>`
 }
 
-async function goBack({ api, caller, parameters, form }: PageRequest): Promise<PageAnswer> {
+/** The same refusal; it names the field if no such version is kept. */
+async function nameVersion(
+  { api, caller, parameters, form: { version = '' } }: PageRequest,
+  refusal: unknown,
+): Promise<unknown> {
+  if (!(refusal instanceof AppError) || refusal.kind !== 'conflict') return refusal
+  const { lists } = await api.call(caller, listsEndpoint)
+  const { versions } = lists.find(({ name }) => name === parameters.name) ?? {}
+  if (versions?.some((one) => one.version === version)) return refusal
+  const problems = [{ field: 'version', value: version, rule: 'is not kept' }]
+  return new AppError(refusal.kind, refusal.message, { problems })
+}
+
+async function goBack(request: PageRequest): Promise<PageAnswer> {
+  const { api, caller, parameters, form } = request
   const { name = '' } = parameters
-  const { version, reason } = form
-  const done = await api.call(caller, rollbackEndpoint, {
-    parameters: { name },
-    body: { version, reason },
-  })
+  const { version = '', reason } = form
+  const done = await api
+    .call(caller, rollbackEndpoint, { parameters: { name }, body: { version, reason } })
+    .catch(async (refusal: unknown) => {
+      throw await nameVersion(request, refusal)
+    })
   return {
     goTo: pathOf(name),
     done: `Version ${done.version} of ${done.name} is in use again${done.replaced === null ? '' : `; version ${done.replaced} is kept`}. Calls are decided by it within seconds.`,

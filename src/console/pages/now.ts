@@ -10,6 +10,7 @@ import type { DecisionRecordBody } from '../../api/gate/decision-body.js'
 import { searchDecisionsEndpoint } from '../../api/gate/decision-search.js'
 import { streamDecisionsEndpoint } from '../../api/gate/decision-stream.js'
 import { isOperator } from '../../domain/caller.js'
+import { type AppError, invalidRequest } from '../../errors.js'
 import { assets } from '../assets.js'
 import { kindNames, renderDecisions, renderInstant, renderTable } from '../format.js'
 import { Form } from '../forms.js'
@@ -27,16 +28,20 @@ const verdictChoices = [
 
 async function showNow(request: PageRequest): Promise<PageAnswer> {
   const { api, caller, query } = request
-  const decision = verdictChoices.find(([word]) => word === query.decision)?.[0] ?? ''
+  const { decision: given = '' } = query
+  const decision = verdictChoices.find(([word]) => word === given)?.[0] ?? ''
+  const rule = 'must be block or allow'
+  const refusal =
+    decision === given ? undefined : invalidRequest([{ field: 'decision', value: given, rule }])
   const filter = decision === '' ? {} : { decision }
   const page = await api.call(caller, searchDecisionsEndpoint, {
     query: { ...filter, limit: String(shownDecisions) },
   })
   if ('pages' in page) throw new Error('the search was to answer as JSON')
   const body = html`${await renderServer(request)}
-${renderStream(page.decisions, decision)}
+${renderStream(page.decisions, decision, refusal)}
 <script src="${assets.now.path}" defer></script>`
-  return { title: 'Now', body }
+  return { title: 'Now', body, refusal }
 }
 
 async function renderServer({ api, caller }: PageRequest): Promise<Html> {
@@ -157,11 +162,15 @@ ${
 <script src="${assets.chartScript.path}" defer></script>`
 }
 
-function renderStream(decisions: readonly DecisionRecordBody[], decision: string): Html {
+function renderStream(
+  decisions: readonly DecisionRecordBody[],
+  decision: string,
+  refusal?: AppError,
+): Html {
   const query = decision === '' ? '' : `?decision=${decision}`
   return html`<h2>Decisions</h2>
 <form method="get" action="/console/now" class="filters">
-${new Form({ decision }).field({ name: 'decision', label: 'Verdict', choices: verdictChoices })}
+${new Form({ decision }, refusal).field({ name: 'decision', label: 'Verdict', choices: verdictChoices })}
 <button>Show</button> <button type="button" class="quiet" data-pause hidden>Pause</button>
 </form>
 <p aria-live="polite" data-count>The last ${decisions.length} decisions. <a href="/console/now${query}">Refresh</a></p>

@@ -6,7 +6,7 @@ import {
 } from '../../api/accounts/project-hours.js'
 import { rulesEndpoint } from '../../api/calling-hours/rules.js'
 import { getWeekday, parseDay } from '../../domain/time/dates.js'
-import { AppError } from '../../errors.js'
+import { AppError, type FieldProblem, invalidRequest } from '../../errors.js'
 import { formatDate, renderInstant, renderTerms } from '../format.js'
 import { Form } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
@@ -42,6 +42,7 @@ async function showProject(request: PageRequest): Promise<PageAnswer> {
     throw new AppError('not-found', 'There is no such project, or your key may not use it')
   }
   const { name, status, ftcStatus, registrations, createdAt } = project
+  const refusal = await findWrongWeek(request)
   const body = html`<dl>${renderTerms([
     ['Name', name],
     ['State', status],
@@ -51,9 +52,26 @@ async function showProject(request: PageRequest): Promise<PageAnswer> {
 <section aria-labelledby="registrations"><h2 id="registrations">Registrations of states</h2>
 ${registrations.length === 0 ? html`<p>None.</p>` : html`<ul>${registrations.map(({ state, status: of, submittedAt }) => html`<li>${state}: ${of}${submittedAt ? html`, submitted ${renderInstant(submittedAt)}` : nothing}</li>`)}</ul>`}</section>
 <section aria-labelledby="hours"><h2 id="hours">Hours of its own</h2>${renderHours(project)}</section>
-${await renderLaw(request, project)}
+${await renderLaw(request, project, refusal)}
 ${renderChange(request, project)}`
-  return { title: `Project ${project.code}`, body }
+  return { title: `Project ${project.code}`, body, refusal }
+}
+
+/** What is wrong with the week that the address asks for. */
+async function findWrongWeek({
+  api,
+  caller,
+  query: { weekOf = '', weekDay = '' },
+}: PageRequest): Promise<AppError | undefined> {
+  const { regions } = await api.call(caller, rulesEndpoint)
+  const problems: FieldProblem[] = []
+  if (weekOf !== '' && !regions.some(({ region }) => region === weekOf)) {
+    problems.push({ field: 'weekOf', value: weekOf, rule: 'is no state or province with rules' })
+  }
+  if (weekDay !== '' && parseDay(weekDay) === undefined) {
+    problems.push({ field: 'weekDay', value: weekDay, rule: 'must be a day such as 2027-01-31' })
+  }
+  return problems.length === 0 ? undefined : invalidRequest(problems)
 }
 
 function renderHours({ hours }: Project): Html {
@@ -75,16 +93,20 @@ function renderHours({ hours }: Project): Html {
 }
 
 /** The week of a region by the law, with the hours of the project in front. */
-async function renderLaw({ api, caller, query }: PageRequest, project: Project): Promise<Html> {
+async function renderLaw(
+  { api, caller, query }: PageRequest,
+  project: Project,
+  refusal: AppError | undefined,
+): Promise<Html> {
   const { regions } = await api.call(caller, rulesEndpoint)
   const [first] = project.hours
-  const given = query.weekOf ?? first?.region ?? ''
-  const region = regions.some((one) => one.region === given) ? given : ''
-  const date = parseDay(query.weekDay ?? '') === undefined ? '' : (query.weekDay ?? '')
-  const form = new Form({ weekOf: region, weekDay: date })
+  const { weekOf: region = first?.region ?? '', weekDay: date = '' } = query
+  const form = new Form({ weekOf: region, weekDay: date }, refusal)
   const names = regions.map((one) => [one.region, one.name] as const)
   const rules =
-    region === '' ? undefined : await api.call(caller, rulesEndpoint, { query: { region, date } })
+    region === '' || refusal
+      ? undefined
+      : await api.call(caller, rulesEndpoint, { query: { region, date } })
   return html`<section aria-labelledby="week"><h2 id="week">The law and the project</h2>
 <form method="get" action="${pathOf(project.code)}" class="filters">
 ${form.field({ name: 'weekOf', label: 'Show the week of', choices: [['', 'none'], ...names] })}

@@ -4,7 +4,7 @@ import { searchDecisionsEndpoint, vias } from '../../api/gate/decision-search.js
 import { callKinds } from '../../domain/decision.js'
 import { AppError } from '../../errors.js'
 import { kindNames, renderDecisions, renderInstant } from '../format.js'
-import { Form, type FormValues, toDigits, toInstantText } from '../forms.js'
+import { Form, type FormValues, readSought, toDigits, toInstantText } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
 import { renderFormToken } from '../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
@@ -29,6 +29,8 @@ const reasonChoices = Object.entries(reasonNames)
   .sort(([, one], [, other]) => one.localeCompare(other))
 
 async function showSearch(request: PageRequest): Promise<PageAnswer> {
+  const { form, refusal: refused } = request
+  if (refused) return { title: 'Search', body: renderForm(request, form, refused) }
   const sealed = request.parameters.filter
   const opened = sealed === undefined ? '{}' : request.addresses.open(sealed)
   if (opened === undefined) throw new AppError('not-found', 'There is no such search; search again')
@@ -98,8 +100,7 @@ ${nextCursor ? html`<a href="${path}?cursor=${encodeURIComponent(nextCursor)}" r
 }
 
 async function startSearch({ form, addresses }: PageRequest): Promise<PageAnswer> {
-  const given = filterNames.map((name): [string, string] => [name, (form[name] ?? '').trim()])
-  const filter = keepGiven(Object.fromEntries(given))
+  const filter = keepGiven(readSought(form, filterNames))
   const { number } = filter
   const normalized = number === undefined ? filter : { ...filter, number: toDigits(number) }
   return { goTo: `/console/search/${addresses.seal(JSON.stringify(normalized))}` }

@@ -1,5 +1,6 @@
 /** Status: what state the server is in, and by which settings. */
 import { type StatusBody, statusEndpoint } from '../../api/accounts/status.js'
+import { isOperator } from '../../domain/caller.js'
 import { formatInteger, renderInstant, renderTerms } from '../format.js'
 import { type Html, html, nothing } from '../html.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
@@ -97,7 +98,7 @@ ${renderTable('Settings that are as by default', head, renderRows(settings.filte
 export const statusPages: readonly Page[] = [
   {
     path: '/status',
-    entry: { name: 'Status', needs: statusEndpoint, isForOperator: true },
+    entry: { name: 'Status', needs: statusEndpoint, isFor: isOperator },
     get: showStatus,
   },
 ]

@@ -2,11 +2,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { getListsFolder } from '../../../src/app/data-folders.js'
 import { importList } from '../../../src/data/number-list/import/list-import.js'
 import { systemClock } from '../../../src/runtime/runtime.js'
-import type { CreatedApiKey } from '../../../src/service/accounts/api-keys.js'
 import {
   expectSound,
   openBrowser,
@@ -15,17 +14,13 @@ import {
   tabTo,
   type Visitor,
 } from '../../support/browser.js'
+import { type ConsoleData, fillConsole } from '../../support/console-data.js'
 import { shortOrLong } from '../../support/long.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../../support/test-callgate.js'
 
 let running: TestCallgate
 let browser: Browser
-let decisionId: string
-let agent: CreatedApiKey
-let approvalId: string
-let bundleId: string
-let officer: CreatedApiKey
-let changeId: string
+let data: ConsoleData
 beforeAll(async () => {
   const environment = { CALLGATE_TWO_PEOPLE_FOR: '["remove-opt-outs"]' }
   running = await openTestCallgate({ environment })
@@ -33,57 +28,22 @@ beforeAll(async () => {
   await addList(running)
   const hours = { monFri: '09:00-19:00', sat: '10:00-14:00', sun: 'none' }
   await running.callgate.projects.setHours({ accountId: 'main', code: 'main' }, 'FL', hours)
-  const decided = await running.postJson('/v1/decisions', { number: '2125550100', callKind: 'ai' })
-  decisionId = ((await decided.json()) as { id: string }).id
-  await openKeys()
-  await addCallerIds()
-  await running.callgate.journal.drain()
+  const of = { accountId: 'sandbox', key: running.keys.sandbox, prefix: '21255501' }
+  data = await fillConsole(running, { ...of, text })
 })
 afterAll(() => running.end())
 
-/** A key that is paused, and one whose call waits for a person. */
-async function openKeys(): Promise<void> {
-  const { keys, pauses } = running.callgate
-  const of = { accountId: 'sandbox', role: 'Agent' } as const
-  const calls = { approval: 'always', regions: ['NY', 'NJ'], attemptsPerHour: 60 } as const
-  agent = await keys.create({ ...of, label: 'ai-agent-1', callKinds: ['ai'], calls })
-  const paused = await keys.create({ ...of, label: 'paused' })
-  const order = { pausedBy: 'ann', because: 'Complaints about the spring script' }
-  await pauses.pause({ subject: `key:${paused.id}`, ...order })
-  await pauses.pause({ subject: 'agents:sandbox', ...order })
-  await pauses.resume('agents:sandbox')
-  const call = { number: '2125550106', callKind: 'ai' }
-  const asked = await running.postJson('/v1/decisions', call, agent.key)
-  const { mandate } = (await asked.json()) as { mandate: { approval: { id: string } } }
-  approvalId = mandate.approval.id
-  bundleId = await askBundle()
-  officer = await keys.create({ accountId: 'sandbox', role: 'Supervisor', label: 'officer' })
-  changeId = await askForChange()
-}
-
-/** That ends the opt-outs of many numbers, more than a page shows at once. */
-async function askForChange(): Promise<string> {
-  const numbers = Array.from({ length: 40 }, (_, index) => 2_125_559_000 + index).join(',')
-  const end = { actionType: 'remove', phoneList: numbers, reason: 'A wrong import of 11/20' }
-  const asked = await running.postJson('/app/main/rpc/pdnc', end, officer.key)
-  return /\bch-[0-9a-f]{20}\b/.exec(await asked.text())?.[0] ?? ''
-}
-
-async function addCallerIds(): Promise<void> {
-  const own = { owner: 'Acme Insurance Agency of New York, Inc.', proof: 'invoice 7' }
-  const callerIds = [
-    { ...own, number: '2125550150', carrier: 'Example Telecom', attestation: 'A' },
-    { ...own, number: '2125550151', until: '2026-11-01T00:00:00Z' },
-    { ...own, number: '2125550152', from: '2026-12-01T00:00:00Z' },
-  ]
-  expect((await running.postJson('/v1/caller-ids', { callerIds })).status).toBe(200)
+/** One is long, and looks like markup. */
+function text(field: string, _maxLength: number, kind?: 'word' | 'address'): string {
+  if (field === 'bundle') return `Claim ${'4711 '.repeat(60)}<b>"x"</b>`
+  return kind === 'address' ? `https://example.com/${field}` : `${field}-1`
 }
 
 const listPages = () => [
   '/now',
   '/now?decision=block',
   '/search',
-  `/decisions/${decisionId}`,
+  `/decisions/${data.decisionId}`,
   '/numbers',
   '/opt-outs',
   '/opt-outs/many',
@@ -92,32 +52,19 @@ const listPages = () => [
   '/consents/many',
   '/consents/end',
   '/approvals',
-  `/approvals/${approvalId}`,
+  `/approvals/${data.approvalId}`,
   ...['/caller-ids', '/caller-ids?ended=true', '/caller-ids/new', '/caller-ids/many'],
   '/evidence',
-  `/evidence/${bundleId}`,
+  `/evidence/${data.bundleId}`,
   '/changes',
-  `/changes/${changeId}`,
+  `/changes/${data.changeId}`,
   ...['/keys', '/keys/new', '/keys/pauses/ai%3Asandbox'],
-  ...['', '/change', '/revoke'].map((end) => `/keys/${agent.id}${end}`),
+  ...['', '/change', '/revoke'].map((end) => `/keys/${data.agent.id}${end}`),
   ...['/attempts', '/attempts/new'],
   '/audit',
   '/rules',
   '/rules?region=PA&kind=ai&date=2026-12-25&compareDate=2025-09-01',
 ]
-
-/** With a long reason; resolves once the bundle is done or has failed. */
-async function askBundle(): Promise<string> {
-  const question = { number: '2125550106', reason: `Claim ${'4711 '.repeat(60)}<b>"x"</b>` }
-  const { id } = (await (await running.postJson('/v1/evidence', question)).json()) as { id: string }
-  const isOver = { state: expect.stringMatching(/^(?:done|failed)$/) }
-  await vi.waitFor(
-    async () =>
-      expect(await (await running.get(`/v1/evidence/${id}`)).json()).toMatchObject(isOver),
-    { timeout: 20_000 },
-  )
-  return id
-}
 
 let keysMade = 0
 
@@ -403,7 +350,7 @@ it('adds a caller ID by keyboard alone, and reads a refusal first', async () => 
 it('approves a call by keyboard alone', async () => {
   const { page, context } = await openVisitor(browser)
   await signIn(page, running.url, running.keys.sandbox)
-  await page.goto(`${running.url}/console/approvals/${approvalId}`)
+  await page.goto(`${running.url}/console/approvals/${data.approvalId}`)
   await tabTo(page.locator('[name=note]'))
   await page.keyboard.type('He asked for it')
   await tabTo(page.locator('[value=approve]'))
@@ -415,7 +362,7 @@ it('approves a call by keyboard alone', async () => {
 
 it('asks for a change without script, and another one approves it by keyboard alone', async () => {
   const asking = await openVisitor(browser, { script: false })
-  await signIn(asking.page, running.url, officer.key)
+  await signIn(asking.page, running.url, data.officer.key)
   await asking.page.goto(`${running.url}/console/opt-outs/end`)
   await asking.page.getByLabel('Numbers').fill('2125550160\n2125550161')
   await asking.page.getByLabel('Why').fill('They asked in writing')
@@ -456,7 +403,7 @@ it('imports a file of opt-outs without script', async () => {
 it('asks for evidence by keyboard alone, and downloads it without script', async () => {
   const { page, context } = await openVisitor(browser, { script: false })
   // A bundle has what is signed.
-  const isSigned = async () => (await running.get(`/v1/decisions/${decisionId}/proof`)).status
+  const isSigned = async () => (await running.get(`/v1/decisions/${data.decisionId}/proof`)).status
   await expect.poll(isSigned, { timeout: 60_000, interval: 200 }).toBe(200)
   await signIn(page, running.url, running.keys.sandbox)
   await page.goto(`${running.url}/console/evidence`)

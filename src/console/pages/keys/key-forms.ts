@@ -62,7 +62,7 @@ ${fields.field({ name: 'projects', label: 'Projects', hint: 'Only these and thei
 ${fields.field({ name: 'campaigns', label: 'Campaigns', hint: 'By their numbers' })}
 ${fields.field({ name: 'callerIds', label: 'Caller IDs', hint: 'Only calls that show one of these numbers; valid: any valid number, but there must be one' })}
 ${fields.field({ name: 'regions', label: 'States and provinces', hint: 'Only calls to these, such as NY, NJ' })}
-${countNames.map((name) => fields.field({ name, label: countLabels[name] }))}
+${countNames.map((name) => fields.field({ name, label: countLabels[name], type: 'count' }))}
 ${fields.field({ name: 'approval', label: 'Approval by a person', choices: [['', 'not needed'], ...approvalRules.map((rule): [string, string] => [rule, rule === 'always' ? 'for every call' : 'for the first call to a number in seven days'])] })}
 ${fields.field({ name: 'notBefore', label: 'In force from (UTC)', type: 'datetime-local' })}
 ${fields.field({ name: 'expires', label: 'Expires (UTC)', type: 'datetime-local' })}`
@@ -188,7 +188,7 @@ async function revoke(request: PageRequest): Promise<PageAnswer> {
 }
 
 export const keyFormPages: readonly Page[] = [
-  { path: '/keys/new', get: showNew, post: create },
-  { path: '/keys/:id/change', get: showChange, post: change },
-  { path: '/keys/:id/revoke', get: showRevoke, post: revoke },
+  { path: '/keys/new', needs: createKeyEndpoint, get: showNew, post: create },
+  { path: '/keys/:id/change', needs: changeKeyEndpoint, get: showChange, post: change },
+  { path: '/keys/:id/revoke', needs: revokeKeyEndpoint, get: showRevoke, post: revoke },
 ]

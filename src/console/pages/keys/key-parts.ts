@@ -20,6 +20,10 @@ export const rightNames: Readonly<Record<Right, string>> = {
 export const mayManage = ({ role, limits }: Caller): boolean =>
   role === 'Administrator' && limits.projects === 'any'
 
+/** Who the endpoints let see and pause keys, ask for evidence and decide on changes, if the right is there. */
+export const maySupervise = ({ role, limits }: Caller): boolean =>
+  role !== 'Agent' && limits.projects === 'any'
+
 /** Throws `not-found` if the account has none. */
 export async function findKey({ api, caller }: PageRequest, id: string): Promise<KeyBody> {
   const { keys } = await api.call(caller, listKeysEndpoint, { query: { id, revoked: 'true' } })

@@ -10,7 +10,7 @@ import { renderInstant, renderTable, renderTerms } from '../../format.js'
 import { type Html, html, nothing } from '../../html.js'
 import type { Page, PageAnswer, PageRequest } from '../../pages.js'
 import { keyFormPages } from './key-forms.js'
-import { findKey, listLimits, mayManage, nameKey, renderRights } from './key-parts.js'
+import { findKey, listLimits, mayManage, maySupervise, nameKey, renderRights } from './key-parts.js'
 import { pathOfPause, pausePages } from './pauses.js'
 
 const stateNames: Readonly<Record<KeyBody['state'], string>> = {
@@ -121,7 +121,11 @@ ${state === 'revoked' ? nothing : html`<p class="actions">${actions}</p>`}
 }
 
 export const keyPages: readonly Page[] = [
-  { path: '/keys', entry: { name: 'Keys', needs: listKeysEndpoint }, get: showKeys },
+  {
+    path: '/keys',
+    entry: { name: 'Keys', needs: listKeysEndpoint, isFor: maySupervise },
+    get: showKeys,
+  },
   ...keyFormPages,
   ...pausePages,
   { path: '/keys/:id', get: showKey },

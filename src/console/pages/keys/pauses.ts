@@ -6,7 +6,7 @@ import { Form } from '../../forms.js'
 import { html, nothing } from '../../html.js'
 import { renderFormToken } from '../../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../../pages.js'
-import { findKey, nameKey } from './key-parts.js'
+import { findKey, mayManage, nameKey } from './key-parts.js'
 
 export const pathOfPause = (subject: string): string =>
   `/console/keys/pauses/${encodeURIComponent(subject)}`
@@ -74,7 +74,7 @@ async function showEnd(request: PageRequest): Promise<PageAnswer> {
       : 'Not paused.'
   }</p>
 ${
-  found
+  found && mayManage(caller)
     ? html`<form method="post" action="${pathOfPause(subject)}/end">${renderFormToken(formToken)}
 ${fields.field({ name: 'reason', label: 'Why it may go on', hint: 'Kept in the audit' })}
 <p class="actions"><button>End the pause</button><a href="${leadTo(subject)}">Leave it paused</a></p></form>`
@@ -91,6 +91,6 @@ async function end(request: PageRequest): Promise<PageAnswer> {
 }
 
 export const pausePages: readonly Page[] = [
-  { path: '/keys/pauses/:subject', get: showPause, post: pause },
-  { path: '/keys/pauses/:subject/end', get: showEnd, post: end },
+  { path: '/keys/pauses/:subject', needs: pauseEndpoint, get: showPause, post: pause },
+  { path: '/keys/pauses/:subject/end', needs: endPauseEndpoint, get: showEnd, post: end },
 ]

@@ -16,7 +16,7 @@ import {
   renderInstant,
   renderTable,
 } from '../../format.js'
-import { Form, type FormValues, toDigits, toInstantText } from '../../forms.js'
+import { Form, type FormValues, readSought, toDigits, toInstantText } from '../../forms.js'
 import { type Html, html, nothing } from '../../html.js'
 import { renderFormToken, renderSections } from '../../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../../pages.js'
@@ -47,15 +47,17 @@ ${fields.field({ name: 'reason', label: 'What for', hint: 'Kept with the record 
 }
 
 async function start({ form, addresses }: PageRequest): Promise<PageAnswer> {
-  const values = asked.map((name) => {
-    const text = form[name] ?? ''
-    return [name, name === 'number' ? toDigits(text) : text] as const
-  })
-  return { goTo: `${path}/${addresses.seal(JSON.stringify(Object.fromEntries(values)))}` }
+  const { number = '', ...values } = readSought(form, asked)
+  const sought = { number: toDigits(number), ...values }
+  return { goTo: `${path}/${addresses.seal(JSON.stringify(sought))}` }
 }
 
 async function showLimits(request: PageRequest): Promise<PageAnswer> {
-  const { addresses, parameters } = request
+  const { addresses, parameters, form, refusal: refused } = request
+  if (refused) {
+    const body = html`${renderHead(request, path)}${renderForm(request, form, refused)}`
+    return { title, body }
+  }
   const sealed = parameters.asked
   const opened = sealed === undefined ? '{}' : addresses.open(sealed)
   if (opened === undefined)
@@ -190,7 +192,7 @@ async function addAttempt({ api, caller, form, addresses }: PageRequest): Promis
   const { number = '', at = '', ref = '', channel, answered, purpose, subject, personId } = form
   const attempt = {
     ...{ number: toDigits(number), at: toInstantText(at), ref, channel },
-    ...(answered && { answered: answered === 'true' }),
+    ...(answered && { answered: { true: true, false: false }[answered] ?? answered }),
     ...(purpose && { purpose }),
     ...(subject && { subject }),
     ...(personId && { personId }),
@@ -208,7 +210,9 @@ async function addAttempt({ api, caller, form, addresses }: PageRequest): Promis
   }
   const done = `Counted: ${channel === 'text' ? 'a text' : 'a call'} to ${formatNumber(attempt.number)}.`
   const values = { number: attempt.number, purpose: purpose ?? '', personId: personId ?? '' }
-  if (!api.permits(caller, attemptLimitsEndpoint)) return { goTo: `${path}/new`, done }
+  // A key that is limited to projects must name one to see the limits.
+  const maySee = api.permits(caller, attemptLimitsEndpoint) && caller.limits.projects === 'any'
+  if (!maySee) return { goTo: `${path}/new`, done }
   return { goTo: `${path}/${addresses.seal(JSON.stringify(values))}`, done }
 }
 
@@ -219,6 +223,6 @@ export const attemptsPages: readonly Page[] = [
     get: showLimits,
     post: start,
   },
-  { path: '/attempts/new', get: showNew, post: addAttempt },
+  { path: '/attempts/new', needs: importAttemptsEndpoint, get: showNew, post: addAttempt },
   { path: '/attempts/:asked', get: showLimits },
 ]

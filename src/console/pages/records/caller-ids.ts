@@ -225,11 +225,11 @@ async function findProblems(fields: FormValues): Promise<FieldProblem[]> {
   return problems
 }
 
-async function previewMany({ form, formToken }: PageRequest): Promise<PageAnswer> {
+async function previewMany({ form, formToken, refusal }: PageRequest): Promise<PageAnswer> {
   const text = form.file?.trim() ? form.file : (form.rows ?? '')
   const { callerIds, rejects } = await sortRows(text)
   const count = formatCount(callerIds.length, 'number')
-  const fields = new Form()
+  const fields = new Form(form, refusal)
   const body = html`${renderHead(`${path}/many`)}
 <p>${count} can be added. Those that are in force already are replaced.</p>
 ${renderRejects(rejects)}
@@ -253,15 +253,22 @@ async function addMany({ api, caller, form }: PageRequest): Promise<PageAnswer> 
   } catch (refusal) {
     if (!(refusal instanceof AppError) || refusal.problems.length === 0) throw refusal
     const problems = refusal.problems.map((problem) => {
-      const place = Number(/^callerIds\[(\d+)\]/.exec(problem.field)?.[1])
+      const place = /^callerIds\[(\d+)\]/.exec(problem.field)?.[1]
+      if (place === undefined) return problem
       const text = describeProblem(toFormProblem(problem, callerIdColumns))
-      return { field: 'rows', rule: `line ${callerIds[place]?.line}: ${text}` }
+      return { field: 'rows', rule: `line ${callerIds[Number(place)]?.line}: ${text}` }
     })
     throw new AppError(refusal.kind, problems.map(describeProblem).join('; '), { problems })
   }
   const count = formatCount(callerIds.length, 'number')
   return { goTo: '/console/caller-ids', done: `Added: ${count}.` }
 }
+
+/** The rows are at their field on the page before. */
+const showAdd = (request: PageRequest): Promise<PageAnswer> =>
+  !request.refusal || request.refusal.problems.some(({ field }) => field === 'rows')
+    ? showMany(request)
+    : previewMany(request)
 
 function readWhich({ addresses, parameters }: PageRequest): Which {
   const opened = addresses.open(parameters.which ?? '')
@@ -309,8 +316,8 @@ export const callerIdPages: readonly Page[] = [
     entry: { name: 'Caller IDs', needs: listCallerIdsEndpoint },
     get: showCallerIds,
   },
-  { path: '/caller-ids/new', get: showNew, post: addOne },
-  { path: '/caller-ids/many', get: showMany, post: previewMany },
-  { path: '/caller-ids/add', get: showMany, post: addMany },
-  { path: '/caller-ids/end/:which', get: showEnd, post: end },
+  { path: '/caller-ids/new', needs: addCallerIdsEndpoint, get: showNew, post: addOne },
+  { path: '/caller-ids/many', needs: addCallerIdsEndpoint, get: showMany, post: previewMany },
+  { path: '/caller-ids/add', needs: addCallerIdsEndpoint, get: showAdd, post: addMany },
+  { path: '/caller-ids/end/:which', needs: endCallerIdEndpoint, get: showEnd, post: end },
 ]

@@ -1,5 +1,5 @@
 /** Consents: add one, add many after a look at them, and end them with a reason. */
-import { addConsentEndpoint, readConsentsEndpoint } from '../../../api/records/consents.js'
+import { addConsentEndpoint } from '../../../api/records/consents.js'
 import { ebrRemove } from '../../../api/records/ebr.js'
 import { createValidationError } from '../../../api/validation-error.js'
 import { consentChannels, consentMethods } from '../../../domain/consent-records.js'
@@ -182,11 +182,11 @@ async function end({ api, caller, form }: PageRequest): Promise<PageAnswer> {
 export const consentPages: readonly Page[] = [
   {
     path: '/consents',
-    entry: { name: 'Consents', needs: readConsentsEndpoint },
+    entry: { name: 'Consents', needs: addConsentEndpoint },
     get: showOne,
     post: addOne,
   },
-  { path: '/consents/many', get: showMany, post: previewMany },
-  { path: '/consents/add', get: showMany, post: addMany },
-  { path: '/consents/end', get: showEnd, post: end },
+  { path: '/consents/many', needs: addConsentEndpoint, get: showMany, post: previewMany },
+  { path: '/consents/add', needs: addConsentEndpoint, get: showMany, post: addMany },
+  { path: '/consents/end', needs: ebrRemove, get: showEnd, post: end },
 ]

@@ -11,7 +11,7 @@ import {
   renderTerms,
   renderVerdict,
 } from '../../format.js'
-import { Form } from '../../forms.js'
+import { Form, readSought } from '../../forms.js'
 import { type Html, html, nothing } from '../../html.js'
 import { renderFormToken } from '../../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../../pages.js'
@@ -30,10 +30,8 @@ ${fields.field({ name: 'reason', label: 'What for', hint: 'Kept with the record 
 }
 
 async function startNumber({ form, addresses }: PageRequest): Promise<PageAnswer> {
-  const { number = '', projectId = '', reason = '' } = form
-  return {
-    goTo: `/console/numbers/${addresses.seal(JSON.stringify({ number, projectId, reason }))}`,
-  }
+  const sought = readSought(form, ['number', 'projectId', 'reason'])
+  return { goTo: `/console/numbers/${addresses.seal(JSON.stringify(sought))}` }
 }
 
 /** Where the page of a number is. */
@@ -217,7 +215,7 @@ function renderDecisions({ decisions, removedBefore }: Known<'decisions'>): Html
     via,
   ])
   const head = ['When', 'Verdict', 'Reason', 'Kind', 'Project', 'By way of']
-  return html`${renderTable('Newest first', head, rows)}${removed}`
+  return html`${renderTable('Decisions, newest first', head, rows)}${removed}`
 }
 
 export function renderAttempts({
@@ -235,7 +233,7 @@ export function renderAttempts({
     purpose,
     reach ?? 'not known yet; limits count it',
   ])
-  return html`${counts}${renderTable('The latest', ['When', 'Decision', 'For', 'Reached'], rows)}${older(more)}`
+  return html`${counts}${renderTable('The latest attempts', ['When', 'Decision', 'For', 'Reached'], rows)}${older(more)}`
 }
 
 const results = {
@@ -308,7 +306,7 @@ function renderComplaints({ complaints, more }: Known<'complaints'>): Html {
     subject,
     recordedMessageOrRobocall,
   ])
-  return html`${renderTable('Newest first', ['Created', 'Subject', 'Robocall'], rows)}${older(more)}`
+  return html`${renderTable('Complaints, newest first', ['Created', 'Subject', 'Robocall'], rows)}${older(more)}`
 }
 
 function renderChanges({ changes, more }: Known<'changes'>): Html {
@@ -320,7 +318,7 @@ function renderChanges({ changes, more }: Known<'changes'>): Html {
     door,
     reason,
   ])
-  return html`${renderTable('Newest first', ['When', 'Who', 'What', 'How', 'Why'], rows)}${older(more)}`
+  return html`${renderTable('Changes, newest first', ['When', 'Who', 'What', 'How', 'Why'], rows)}${older(more)}`
 }
 
 export const numberPages: readonly Page[] = [

@@ -1,8 +1,9 @@
 /** Opt-outs: add one, add many after a look at them, and end them with a reason. */
 import { optOutEndpoint } from '../../../api/gate/call-events.js'
 import { internalDncPost } from '../../../api/records/internal-dnc.js'
+import { nameCaller } from '../../../domain/caller.js'
 import { optOutChannels } from '../../../domain/consent-records.js'
-import { invalidRequest } from '../../../errors.js'
+import { AppError, invalidRequest } from '../../../errors.js'
 import { formatCount, formatNumber, renderTable } from '../../format.js'
 import { Form, toDigits } from '../../forms.js'
 import { type Html, html, nothing } from '../../html.js'
@@ -76,7 +77,7 @@ async function addOne(request: PageRequest): Promise<PageAnswer> {
       ...texts,
       number: toDigits(number),
       source: 'console',
-      ...(receipt && { receipt: true }),
+      ...(receipt && { receipt: receipt === 'yes' || receipt }),
     },
   })
   const shown = formatNumber(toDigits(number))
@@ -122,8 +123,20 @@ async function sortNumbers(text: string): Promise<SortedNumbers> {
   return { numbers: [...numbers], rejects }
 }
 
+async function readStatus(
+  { api, caller }: PageRequest,
+  about: { readonly phoneList: string; readonly projId?: string },
+) {
+  const reply: unknown = await api.call(caller, internalDncPost, {
+    body: { actionType: 'status', ...about },
+  })
+  const status = internalDncPost.response.parse(reply)
+  if (!('items' in status)) throw new Error('the internal list has answered another question')
+  return status.items
+}
+
 async function previewMany(request: PageRequest): Promise<PageAnswer> {
-  const { api, caller, form, formToken } = request
+  const { caller, form, formToken } = request
   const { projId = '' } = form
   const { numbers, rejects } = await sortNumbers(
     form.file?.trim() ? form.file : (form.phoneList ?? ''),
@@ -131,12 +144,10 @@ async function previewMany(request: PageRequest): Promise<PageAnswer> {
   if (numbers.length === 0) {
     throw invalidRequest([{ field: 'phoneList', rule: 'has no number of ten digits' }])
   }
-  const reply: unknown = await api.call(caller, internalDncPost, {
-    body: { actionType: 'status', phoneList: numbers.join(','), ...(projId && { projId }) },
-  })
-  const status = internalDncPost.response.parse(reply)
-  if (!('items' in status)) throw new Error('the internal list has answered another question')
-  const { items } = status
+  // Who may not look up what is on the list adds all of them.
+  const items = caller.limits.rights.has('look-up')
+    ? await readStatus(request, { phoneList: numbers.join(','), ...(projId && { projId }) })
+    : []
   const invalid = new Set(items.filter((one) => one.invalid).map(({ phone }) => phone))
   const valid = numbers.filter((one) => !invalid.has(one))
   const present = items.filter(({ onList }) => onList).length
@@ -199,9 +210,15 @@ async function end({ api, caller, form }: PageRequest): Promise<PageAnswer> {
       .join('; ')
     throw invalidRequest([{ field: 'phoneList', rule }])
   }
-  await api.send(caller, internalDncPost, {
-    body: { actionType: 'remove', phoneList: numbers.join(','), reason, ...(projId && { projId }) },
-  })
+  const body = { phoneList: numbers.join(','), reason, ...(projId && { projId }) }
+  try {
+    await api.send(caller, internalDncPost, { body: { actionType: 'remove', ...body } })
+  } catch (refusal) {
+    const isOfRole = refusal instanceof AppError && refusal.message.endsWith('delete_pdnc')
+    if (!isOfRole) throw refusal
+    const rule = 'the role Agent may not end opt-outs of this account; ask a Supervisor to end them'
+    throw new AppError('forbidden', `${nameCaller(caller)}: ${rule}`)
+  }
   const what =
     numbers.length === 1 ? formatNumber(numbers[0] ?? '') : formatCount(numbers.length, 'number')
   return {
@@ -217,7 +234,7 @@ export const optOutPages: readonly Page[] = [
     get: showOne,
     post: addOne,
   },
-  { path: '/opt-outs/many', get: showMany, post: previewMany },
-  { path: '/opt-outs/add', get: showMany, post: addMany },
-  { path: '/opt-outs/end', get: showEnd, post: end },
+  { path: '/opt-outs/many', needs: optOutEndpoint, get: showMany, post: previewMany },
+  { path: '/opt-outs/add', needs: optOutEndpoint, get: showMany, post: addMany },
+  { path: '/opt-outs/end', needs: optOutEndpoint, get: showEnd, post: end },
 ]
