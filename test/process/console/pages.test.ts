@@ -1,7 +1,7 @@
 /** Every page in a real Chromium: wide and narrow, light and dark, by keyboard, and without script. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Browser } from 'playwright-core'
+import type { Browser, Page as Tab } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { getListsFolder } from '../../../src/app/data-folders.js'
 import { importList } from '../../../src/data/number-list/import/list-import.js'
@@ -13,6 +13,7 @@ import {
   signIn,
   tabTo,
   type Visitor,
+  type VisitorOptions,
 } from '../../support/browser.js'
 import { type ConsoleData, fillConsole } from '../../support/console-data.js'
 import { shortOrLong } from '../../support/long.js'
@@ -191,6 +192,74 @@ it.each([
   await expectSound(visitor)
   await visitor.context.close()
 })
+
+/** Each page with its own account. */
+async function forEachPage(
+  options: VisitorOptions,
+  look: (page: Tab, name: string) => Promise<void>,
+): Promise<void> {
+  const paths = { sandbox: listPages(), main: operatorPages }
+  for (const account of ['sandbox', 'main'] as const) {
+    const { page, context } = await openVisitor(browser, options)
+    await signIn(page, running.url, running.keys[account])
+    for (const path of paths[account]) {
+      await page.goto(`${running.url}/console${path}`)
+      await look(page, `${account} ${path}`)
+    }
+    await context.close()
+  }
+}
+
+it('is reached by keyboard in every part, in the order of the page, with a focus that is seen', async () => {
+  await forEachPage({}, async (page, name) => {
+    const expected = await page.evaluate<readonly string[]>(watchFocus)
+    expect(expected.length, name).toBeGreaterThan(5)
+    for (let presses = 0; presses < 10 * expected.length; presses += 1) {
+      await page.keyboard.press('Tab')
+      if (await page.evaluate<boolean>('focused.isRound')) break
+    }
+    expect(await page.evaluate('focused.names'), name).toEqual(expected)
+    expect(await page.evaluate('focused.unseen'), name).toEqual([])
+  })
+})
+
+/** Notes what gets the focus, once each; its value names all that should. Of a group of choices, one does. */
+const watchFocus = `(() => {
+  const isShown = (one) => one.checkVisibility({ visibilityProperty: true })
+  const isFirstOfGroup = (one) => one.type !== 'radio' ||
+    (document.querySelector('[name="' + one.name + '"]:checked') ?? document.querySelector('[name="' + one.name + '"]')) === one
+  const all = [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex="0"]')]
+    .filter((one) => isShown(one) && !one.disabled && isFirstOfGroup(one))
+  const nameOf = (one) => all.indexOf(one) + ' ' + one.localName + ' ' + (one.name || one.textContent.trim().slice(0, 30))
+  globalThis.focused = { names: [], unseen: [], isRound: false }
+  addEventListener('focusin', ({ target }) => {
+    const name = nameOf(target)
+    if (focused.names.length > 1 && name === focused.names[0]) focused.isRound = true
+    if (focused.isRound || focused.names.at(-1) === name) return
+    focused.names.push(name)
+    const { outlineStyle, outlineWidth } = getComputedStyle(target)
+    if (outlineStyle === 'none' || outlineWidth === '0px') focused.unseen.push(name)
+  })
+  return all.map(nameOf)
+})()`
+
+it('shows and asks for the same on every page without script', async () => {
+  const withScript = new Map<string, readonly string[]>()
+  await forEachPage({}, async (page, name) => {
+    withScript.set(name, await page.evaluate<readonly string[]>(listParts))
+  })
+  await forEachPage({ script: false }, async (page, name) => {
+    const parts = await page.evaluate<readonly string[]>(listParts)
+    expect(parts.length, name).toBeGreaterThan(5)
+    const lacking = withScript.get(name)?.filter((part) => !parts.includes(part))
+    expect(lacking, name).toEqual([])
+  })
+})
+
+/** Headings, links, fields and rows that are shown; a chart and the button that pauses it need a script. */
+const listParts = `[...document.querySelectorAll('h1, h2, h3, a[href], input:not([type=hidden]), select, textarea, button[type=submit], button:not([type]), tr')]
+  .filter((one) => one.checkVisibility({ visibilityProperty: true }))
+  .map((one) => one.localName + ' ' + (one.getAttribute('href') ?? one.name ?? one.cells?.length ?? one.textContent))`
 
 it('finds a call without script and says why it was blocked', async () => {
   const { page, context } = await openVisitor(browser, { script: false })
