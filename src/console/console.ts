@@ -188,10 +188,9 @@ function sessionOf({ locals }: Response): SignedIn {
 }
 
 function isFormToken(request: Request, expected: string): boolean {
-  const [given, wanted] = [
-    String(request.body?.formToken ?? request.query.formToken ?? ''),
-    expected,
-  ].map((text) => Buffer.from(text)) as [Buffer, Buffer]
+  const [given, wanted] = [String(request.body?.formToken ?? ''), expected].map((text) =>
+    Buffer.from(text),
+  ) as [Buffer, Buffer]
   return given.length === wanted.length && timingSafeEqual(given, wanted)
 }
 
@@ -229,7 +228,7 @@ function addPage(
   }
   if (get) {
     router.get(page.path, async (request, response) => {
-      const done = addressesOf(response, shared).open(String(request.query.done ?? ''))
+      const done = outcomesOf(response, shared).open(String(request.query.done ?? ''))
       await sendAnswer(response, await get(read(request, response)), shared, { done })
     })
   }
@@ -254,6 +253,11 @@ function addPage(
 /** Of the account of who is signed in. */
 function addressesOf({ locals }: Response, { addresses }: Shared): SealedAddresses {
   return addresses.of((locals as Partial<SignedIn>).caller?.accountId ?? '')
+}
+
+/** What is said of what was done, which no other sealed text can stand for. */
+function outcomesOf({ locals }: Response, { addresses }: Shared): SealedAddresses {
+  return addresses.of(`done ${(locals as Partial<SignedIn>).caller?.accountId ?? ''}`)
 }
 
 /** Of a browser that comes again to a stream. */
@@ -281,13 +285,16 @@ async function sendAnswer(
 ): Promise<void> {
   if ('goTo' in answer) {
     const { goTo, done } = answer
-    const query = done === undefined ? '' : `?done=${addressesOf(response, shared).seal(done)}`
+    const query = done === undefined ? '' : `?done=${outcomesOf(response, shared).seal(done)}`
     return response.redirect(303, goTo + query)
   }
   if ('body' in answer) return sendPage(response, answer, shared, outcome)
   const { file } = answer
   const headers = { ...file.headers, ...pageHeaders }
-  if ('parts' in file) {
+  if ('parts' in file && response.req.method === 'HEAD') {
+    file.ending?.abort()
+    response.set({ ...headers, 'Content-Type': file.contentType }).end()
+  } else if ('parts' in file) {
     const stop = file.ending && endWithSession(response, file.ending, shared)
     await sendStreamedReply(response, { ...file, headers }).finally(stop)
   } else await sendReplyInSlices(response, { ...file, headers })
@@ -355,5 +362,6 @@ function toRefusal(error: unknown): AppError | undefined {
   const status = error instanceof Error && 'status' in error ? error.status : undefined
   if (status === 413)
     return new AppError('too-large', `A form may have ${maxFormBytes} bytes at most`)
-  return status === 400 ? new AppError('invalid-request', 'The form could not be read') : undefined
+  const isUnread = status === 400 || status === 415
+  return isUnread ? new AppError('invalid-request', 'The form could not be read') : undefined
 }

@@ -71,7 +71,7 @@ export function renderReason(code: string, message?: string): Html {
 
 /** What to do about a block, where it does not follow from the reason itself. */
 const remedies: Partial<Readonly<Record<ReasonCode, string>>> = {
-  'approval-needed': 'Somebody can approve this call on page Approvals.',
+  'approval-needed': 'Page Approvals shows what became of the request for this call.',
   litigator: 'Do not call this number: a consent does not change that.',
   'consent-revoked':
     'Do not call, unless the person gives a new consent after the opt-out; store it on page Consents.',
@@ -114,6 +114,8 @@ export function findLaw({
   if (reason === 'no-consent' || reason === 'consent-unproven') {
     return consentLaws[country][callKind]?.[isSale ? 'sale' : 'other']
   }
+  // That of a machine's call is in the rule on consent, whatever the call is for.
+  if (reason === 'consent-revoked' && country === 'US' && callKind !== 'manual') return revokedLaw
   return isSale ? saleLaws[country][reason as ReasonCode] : undefined
 }
 
@@ -141,20 +143,23 @@ const consentLaws: Readonly<Record<'US' | 'CA', ConsentLaw>> = {
   },
 }
 
+const revokedLaw =
+  '47 CFR 64.1200(a)(10): a person who has revoked consent may not be called by an autodialer or an artificial voice.'
+
 const saleLaws: Readonly<Record<'US' | 'CA', Partial<Readonly<Record<ReasonCode, string>>>>> = {
   US: {
     'consent-revoked':
-      '47 CFR 64.1200(a)(10) and (d): who has revoked consent, or asked not to be called, may not be called.',
+      '47 CFR 64.1200(d): a person who has asked not to be called may not be called.',
     'internal-dnc':
-      '47 CFR 64.1200(d) and 16 CFR 310.4(b)(1)(iii)(A): who has asked not to be called may not be called.',
+      '47 CFR 64.1200(d) and 16 CFR 310.4(b)(1)(iii)(A): a person who has asked not to be called may not be called.',
     'national-dnc':
       '47 CFR 64.1200(c)(2) and 16 CFR 310.4(b)(1)(iii)(B): no sales calls to numbers on the national registry without consent or a business relationship.',
   },
   CA: {
     'consent-revoked':
-      'CRTC Unsolicited Telecommunications Rules, Part III: who has asked not to be called may not be called.',
+      'CRTC Unsolicited Telecommunications Rules, Part III: a person who has asked not to be called may not be called.',
     'internal-dnc':
-      'CRTC Unsolicited Telecommunications Rules, Part III: who has asked not to be called may not be called.',
+      'CRTC Unsolicited Telecommunications Rules, Part III: a person who has asked not to be called may not be called.',
     'national-dnc':
       'CRTC Unsolicited Telecommunications Rules, Part II: no sales calls to numbers on the National Do Not Call List without consent or an exemption.',
   },

@@ -170,6 +170,46 @@ describe('a form', () => {
     })
     expect(broken.status).toBe(400)
   })
+
+  it('refuses a form in an encoding that it does not read, and says so', async () => {
+    for (const more of [
+      { 'content-type': 'application/x-www-form-urlencoded; charset=utf-7' },
+      { 'content-type': 'application/x-www-form-urlencoded', 'content-encoding': 'foo' },
+    ]) {
+      const headers = { ...sameOrigin, ...more }
+      const sent = { method: 'POST', body: 'key=x', headers }
+      const answer = await fetch(`${running.url}/console/sign-in`, sent)
+      expect([answer.status, await answer.text()]).toEqual([
+        400,
+        expect.stringContaining('The form could not be read'),
+      ])
+    }
+  })
+
+  it('takes no other sealed text for what was done, or for a number', async () => {
+    const client = await openConsoleClient(running, running.keys.sandbox)
+    const { path } = await client.post('/console/numbers', { number: 'You have won' })
+    const sealed = path.split('/').at(-1)
+    const { text } = await client.get(`/console/search?done=${sealed}`)
+    expect(text).not.toContain('You have won')
+    const about = await client.get('/console/numbers')
+    expect(about.status).toBe(200)
+    const added = { number: '2125550107', reason: 'x' }
+    const { path: outcome } = await client.post('/console/opt-outs', added)
+    const done = /done=([^&]+)/.exec(outcome)?.[1]
+    expect(done).toBeDefined()
+    for (const page of [
+      'search',
+      'numbers',
+      'attempts',
+      'audit',
+      'evidence/about',
+      'caller-ids/end',
+    ]) {
+      const { status } = await client.get(`/console/${page}/${done}`)
+      expect([page, status]).toEqual([page, 404])
+    }
+  })
 })
 
 describe('every page', () => {
@@ -242,7 +282,7 @@ describe('trying a call', () => {
     expect(lines).toContain(`curl -s ${running.url}/v1/decisions`)
     const day = await (await fetch(`${running.url}/console/try/3105550106`)).text()
     expect(day).toContain('23:00')
-    expect(day).toContain('There it is now Mon 2026-11-23')
+    expect(day).toContain('The local time there is Mon 2026-11-23')
     expect(day).toContain('outside the lawful calling hours')
     expect(day).toMatch(/Allowed/)
     for (const path of ['/try?area=999', '/try/2025551234', '/try/2125550199', '/try/x']) {

@@ -1,7 +1,7 @@
 /** The decisions as they are recorded, the figures of the server, and the page that shows both. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { estimateQuantileMs } from '../../src/observability/live-figures.js'
-import { openConsoleClient } from '../support/console-client.js'
+import { openConsoleClient, sameOrigin } from '../support/console-client.js'
 import { openStreamReader, type StreamReader } from '../support/stream-reader.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
@@ -203,6 +203,14 @@ describe('the page', () => {
     } finally {
       failing.mockRestore()
     }
+  })
+
+  it('answers HEAD without a stream', async () => {
+    const { cookie } = await openConsoleClient(running, running.keys.sandbox)
+    const asked = { method: 'HEAD', headers: { ...sameOrigin, cookie } }
+    const answer = await fetch(`${running.url}/console/now/stream`, asked)
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('content-type')).toMatch(/^text\/event-stream/)
   })
 
   it('has a stream that ends with the session', async () => {

@@ -24,6 +24,11 @@ it.each([
   ],
   [createBlock({ reason: 'consent-unproven' }, ontario), /^CRTC .* Part IV/],
   [createBlock({ reason: 'internal-dnc', callKind: 'manual' }, ontario), /^CRTC .* Part III/],
+  [createBlock({ reason: 'consent-revoked', purpose: 'political' }, newYork), /\(a\)\(10\): /],
+  [
+    createBlock({ reason: 'consent-revoked', callKind: 'manual' }, newYork),
+    /^47 CFR 64\.1200\(d\): /,
+  ],
 ])('is that of the country, the kind of call and the purpose: %#', (decision, law) => {
   expect(findLaw(decision)).toMatch(law)
 })

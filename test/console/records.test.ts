@@ -176,14 +176,19 @@ describe('number', () => {
     expect(text).toContain('opt-out added')
     const path = /href="(\/console\/evidence\/about\/[^"]+)"/.exec(text)?.[1] ?? ''
     expect((await sandbox.get(path)).text).toContain('value="2125550100"')
-    const rights = ['look-up'] as const
-    const { key } = await running.callgate.keys.create({
-      ...{ accountId: 'sandbox', role: 'Agent', label: 'without evidence', rights },
-    })
-    const agent = await openConsoleClient(running, key)
-    const page = await agent.post('/console/numbers', { number: '2125550100' })
-    expect(page.text).toContain('Number (212) 555-0100')
-    expect(page.text).not.toContain('/console/evidence/about')
+    const label = 'without evidence'
+    for (const limits of [
+      { role: 'Supervisor', rights: ['look-up'] },
+      { role: 'Agent' },
+      { role: 'Administrator', projects: ['sandbox'] },
+    ] as const) {
+      const { key } = await running.callgate.keys.create({ accountId: 'sandbox', label, ...limits })
+      const client = await openConsoleClient(running, key)
+      const form = { number: '2125550100', projectId: 'sandbox' }
+      const page = await client.post('/console/numbers', form)
+      expect(page.text).toContain('Number (212) 555-0100')
+      expect(page.text).not.toContain('/console/evidence/about')
+    }
   })
 })
 

@@ -150,11 +150,17 @@ export interface ProjectSaveWireRequest {
   readonly input: ProjectWireInput
 }
 
+/** Of a change of a project. */
+export const refusedChange = {
+  403: 'The project is inactive',
+  409: "To stop using the Master Project's opt-outs needs a second person (`twoPeople.for`): the text has the id of the change that waits",
+}
+
 /** Extension to the spec, which mentions this endpoint without describing it. */
 export const projectSave = defineEndpoint<ProjectSaveWireRequest, SavedProjectBody>({
   ...saveCommon,
   name: 'project-save',
-  otherStatuses: { 201: 'The project was created', 403: 'The project is inactive' },
+  otherStatuses: { 201: 'The project was created', ...refusedChange },
   summary: 'Creates a project (201), or changes the given fields of an existing one (200).',
   method: 'POST',
   rights: ['manage'],
@@ -182,10 +188,7 @@ export interface ProjectUpdateWireRequest extends ProjectSaveWireRequest {
 export const projectUpdate = defineEndpoint<ProjectUpdateWireRequest, SavedProjectBody>({
   ...saveCommon,
   name: 'project-update',
-  otherStatuses: {
-    403: 'The project is inactive',
-    404: 'The account has no project with that code',
-  },
+  otherStatuses: { ...refusedChange, 404: 'The account has no project with that code' },
   summary: 'Changes the given fields of an existing project.',
   method: 'PUT',
   rights: ['manage'],

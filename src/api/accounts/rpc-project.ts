@@ -22,6 +22,7 @@
 import { z } from 'zod'
 import { defineEndpoint, type Endpoint, type Reply, type RequiredRight } from '../endpoint.js'
 import { fields, optionalId, optionalText } from '../fields.js'
+import { refusedChange } from './projects.js'
 
 const handlers = [
   'insert_project',
@@ -163,7 +164,7 @@ const common = {
   request,
   response,
   replyTypes: ['text/plain', 'application/xml'],
-  otherStatuses: { 201: 'The project was created', 403: 'The project is inactive' },
+  otherStatuses: { 201: 'The project was created', ...refusedChange },
   errors: 'reason-line',
   encode({ created, listing }): Reply {
     const status = created ? 201 : 200

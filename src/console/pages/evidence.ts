@@ -30,7 +30,8 @@ export function aboutPath(
   { addresses, api, caller }: PageRequest,
   number: string,
 ): string | undefined {
-  if (!/^\d{10}$/.test(number) || !api.permits(caller, askBundleEndpoint)) return undefined
+  const mayAsk = api.permits(caller, askBundleEndpoint) && maySupervise(caller)
+  if (!/^\d{10}$/.test(number) || !mayAsk) return undefined
   return `/console/evidence/about/${addresses.seal(number)}`
 }
 
@@ -150,7 +151,7 @@ async function askForBundle({ api, caller, form }: PageRequest): Promise<PageAns
     ...{ from: toInstantText(from) || undefined, to: toInstantText(to) || undefined, reason },
   }
   const { id } = await api.call(caller, askBundleEndpoint, { body })
-  return { goTo: `/console/evidence/${id}`, done: 'The bundle is being packed.' }
+  return { goTo: `/console/evidence/${id}`, done: 'The bundle was asked for; its state is below.' }
 }
 
 async function sendFile({ api, caller, parameters }: PageRequest): Promise<PageAnswer> {

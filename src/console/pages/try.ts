@@ -85,7 +85,7 @@ async function showDay(request: PageRequest): Promise<PageAnswer> {
     rows.push([`${String(hour).padStart(2, '0')}:00`, ...cells])
   }
   const head = ['Local time', ...callKinds.map((kind) => capitalize(kindNames[kind] ?? kind))]
-  const body = html`<p>${capitalize(about)}, in ${name}. There it is now ${describeNow(request, place)}.</p>
+  const body = html`<p>${capitalize(about)}, in ${name}. The local time there is ${describeNow(request, place)}.</p>
 ${renderTable(`${formatDay(day)}, hour by hour where the number is`, head, rows)}
 <p><a href="/console/try?area=${area}">All lines</a></p>`
   return { title: `Try a call to ${formatNumber(number)}`, body }

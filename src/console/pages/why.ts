@@ -84,7 +84,7 @@ ${renderDisclosures(decision)}
     ['Decided', renderInstant(decision.decidedAt)],
     ['Rules applied as of', renderInstant(decision.judgedAt)],
     ['Valid until', renderInstant(decision.validUntil)],
-    ['Asked over', decision.via],
+    ['Asked by way of', decision.via],
     ['Key', decision.keyId],
     ['As dialed', decision.erased ? 'erased' : decision.dialed],
     ['Trunk', decision.trunk],
@@ -104,7 +104,7 @@ function renderPlace(request: PageRequest, { id, erased, number }: DecisionRecor
   if (erased || !api.permits(caller, decisionProofEndpoint)) return nothing
   return html`<section aria-labelledby="place"><h2 id="place">Proof</h2>
 <p><a href="/console/decisions/${id}/proof">Download the proof of this record</a>. With it and the public key of the journal, anybody can check that the record is in the journal and was not changed: run
-<code>callgate evidence check</code>.</p>${renderEvidenceLink(request, number)}</section>`
+<code>callgate evidence check FILE --key KEY</code>. <code>GET /v1/journal</code> tells the key.</p>${renderEvidenceLink(request, number)}</section>`
 }
 
 function renderEvidenceLink(request: PageRequest, number: string): Html {

@@ -136,8 +136,8 @@ function formatLetterDetail(row: ScrubVerdict): string {
   const { letter, reason, detail, isListStale, optOut } = row
   let text = letter === 'R' && optOut === 'ended' ? 'on no do-not-call list' : letterTexts[letter]
   if (isListStale) text = 'the list that covers it is too old'
-  // Its empty parts say nothing, and the letter says that a line is wireless.
-  const match = reason.replace(/^;*W?$|^;+|;+W?$/g, '')
+  // Its empty parts say nothing, and `W` alone is in the letter.
+  const match = reason.replace(/^;*W?$|^;+|;+$/g, '')
   const more = detail === undefined ? '' : `; ${detail}`
   return `${text} (scrub result ${letter}${match && `: ${match}`})${more}`
 }

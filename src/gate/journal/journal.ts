@@ -269,11 +269,11 @@ export class Journal implements OutcomeRecorder {
     const records = count === 1 ? '1 record' : `${count} records`
     if (this.#failedAttempts > 0) {
       const why = getErrorMessage(this.#lastError)
-      return `${records} could not be written to the journal, which is tried again: ${why}`
+      return `${records} could not be written to the journal; writing is tried again: ${why}`
     }
     const waitedSeconds = this.oldestWaitingSeconds
     if (waitedSeconds <= maxWaitSeconds) return undefined
-    return `${records} not written to the journal since ${Math.floor(waitedSeconds)} s`
+    return `${records} to be written to the journal, the first for ${Math.floor(waitedSeconds)} s`
   }
 
   /** Waits until everything appended so far is on disk, failed records included, and in the index. */
@@ -339,7 +339,7 @@ export class Journal implements OutcomeRecorder {
         isTooLong
           ? `the record has ${record.body.length} characters; it must have at most ${maxBodyLength}`
           : isOpen
-            ? `${count} records wait to be written to the journal`
+            ? 'too many records wait to be written to the journal'
             : 'the journal is not open',
       )
       this.#giveUp(1)

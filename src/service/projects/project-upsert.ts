@@ -85,8 +85,8 @@ interface UpsertContext {
 }
 
 /**
- * Whether a project that uses the Master Project's opt-outs may stop to, after which new ones there do not hold for it. Throws
- * `approval-needed`, and `invalid-request` if more than that would change: only that is approved.
+ * Whether a project may stop using the Master Project's opt-outs: new ones there would not hold for it. Throws `approval-needed`,
+ * and `invalid-request` if more than that would change, since only that is approved.
  */
 async function requireSecondPerson(
   { db, changeRequests, fieldNames }: ProjectAdapter,
@@ -106,7 +106,7 @@ async function requireSecondPerson(
   })
   if (Object.keys(others).length > 0) {
     const rule = 'needs a second person (twoPeople.for has lift-opt-out); send it alone'
-    throw invalidRequest([{ field: fieldNames.inheritsInternalDnc, value: 'false', rule }])
+    throw invalidRequest([{ field: fieldNames.inheritsInternalDnc, rule }])
   }
   await changeRequests.require(caller, {
     kind: 'lift-opt-out',

@@ -330,7 +330,7 @@ describe('a journal whose folder is gone', () => {
     expect(journal.findProblem()).toMatch(/^1 record could not be written/)
     await expect(append(journal, await made('d3'))).rejects.toThrow('ENOENT')
     expect(journal.findProblem()).toMatch(
-      /^2 records could not be written to the journal, .*ENOENT/,
+      /^2 records could not be written to the journal; .*ENOENT/,
     )
     expect(seen.failures).toBe(2)
     journal.amend(await made('d2', { decision: 'block', reason: 'not-recorded' }))

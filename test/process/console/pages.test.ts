@@ -261,10 +261,10 @@ it('shows and asks for the same on every page without script', async () => {
   })
 })
 
-/** Headings, links, fields and rows that are shown; a chart and the button that pauses it need a script. */
+/** Headings, links, fields and rows that are shown, whichever decisions are the last; a chart and the button that pauses it need a script. */
 const listParts = `[...document.querySelectorAll('h1, h2, h3, a[href], input:not([type=hidden]), select, textarea, button[type=submit], button:not([type]), tr')]
   .filter((one) => one.checkVisibility({ visibilityProperty: true }))
-  .map((one) => one.localName + ' ' + (one.getAttribute('href') ?? one.name ?? one.cells?.length ?? one.textContent))`
+  .map((one) => one.localName + ' ' + (one.getAttribute('href')?.replace(/[0-9a-z]{29}/, 'ID') ?? one.name ?? one.cells?.length ?? one.textContent))`
 
 it('finds a call without script and says why it was blocked', async () => {
   const { page, context } = await openVisitor(browser, { script: false })
@@ -486,7 +486,10 @@ it('asks for evidence by keyboard alone, and downloads it without script', async
   await tabTo(page.locator('[name=reason]'))
   await page.keyboard.type('A letter of 11/20')
   await page.keyboard.press('Enter')
-  await page.getByRole('status').getByText('The bundle is being packed.').waitFor()
+  await page
+    .getByRole('status')
+    .getByText('The bundle was asked for; its state is below.')
+    .waitFor()
   const download = page.getByRole('link', { name: 'Download evidence-' })
   await expect
     .poll(

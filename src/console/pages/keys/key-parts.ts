@@ -11,7 +11,7 @@ export const rightNames: Readonly<Record<Right, string>> = {
   'look-up': 'look-up: ask for facts about numbers',
   records: 'records: store opt-outs and relationships',
   consent: 'consent: store consents',
-  manage: 'manage: projects, keys, approvals, audit; spend credits',
+  manage: 'manage: projects and their hours, caller IDs, keys, approvals, audit; spend credits',
   edge: 'edge: copy the account to an edge',
   platform: 'platform: pass on events of voice platforms',
 }

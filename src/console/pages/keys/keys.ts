@@ -5,6 +5,7 @@ import {
   listPausesEndpoint,
   type PauseBody,
 } from '../../../api/accounts/keys.js'
+import { searchDecisionsEndpoint } from '../../../api/gate/decision-search.js'
 import { type Caller, mainAccountId } from '../../../domain/caller.js'
 import { renderInstant, renderTable, renderTerms } from '../../format.js'
 import { type Html, html, nothing } from '../../html.js'
@@ -87,7 +88,7 @@ function renderKeys(keys: readonly KeyBody[]): Html {
 }
 
 async function showKey(request: PageRequest): Promise<PageAnswer> {
-  const { caller, addresses } = request
+  const { api, caller, addresses } = request
   const key = await findKey(request, request.parameters.id ?? '')
   const { id, label, state, pause } = key
   const path = `/console/keys/${id}`
@@ -113,9 +114,13 @@ async function showKey(request: PageRequest): Promise<PageAnswer> {
   ])}</dl>
 ${state === 'revoked' ? nothing : html`<p class="actions">${actions}</p>`}
 <ul>
-<li><a href="/console/search/${seal({ key: id })}">Its decisions, the newest first</a></li>
-<li><a href="/console/audit/${seal({ who: `key:${id}` })}">What else was done with it</a></li>
-<li><a href="/console/audit/${seal({ subject: id })}">Who made and changed it</a></li>
+${api.permits(caller, searchDecisionsEndpoint) ? html`<li><a href="/console/search/${seal({ key: id })}">Its decisions, the newest first</a></li>` : nothing}
+${
+  mayManage(caller)
+    ? html`<li><a href="/console/audit/${seal({ who: `key:${id}` })}">What else was done with it</a></li>
+<li><a href="/console/audit/${seal({ subject: id })}">Who made and changed it</a></li>`
+    : nothing
+}
 </ul>`
   return { title: label === '' ? `Key ${id}` : `Key ${label}`, body }
 }

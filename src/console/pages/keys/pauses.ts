@@ -6,7 +6,7 @@ import { Form } from '../../forms.js'
 import { html, nothing } from '../../html.js'
 import { renderFormToken } from '../../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../../pages.js'
-import { findKey, mayManage, nameKey } from './key-parts.js'
+import { findKey, mayManage, maySupervise, nameKey } from './key-parts.js'
 
 export const pathOfPause = (subject: string): string =>
   `/console/keys/pauses/${encodeURIComponent(subject)}`
@@ -42,13 +42,13 @@ async function findPaused(request: PageRequest): Promise<Paused> {
 }
 
 async function showPause(request: PageRequest): Promise<PageAnswer> {
-  const { form, formToken, refusal } = request
+  const { caller, form, formToken, refusal } = request
   const { subject, name, effect } = await findPaused(request)
   const fields = new Form(form, refusal)
   const body = html`<p>${effect} until somebody ends the pause, on every server within a second. Opt-outs are still accepted.</p>
 <form method="post" action="${pathOfPause(subject)}">${renderFormToken(formToken)}
 ${fields.field({ name: 'reason', label: 'Why', hint: 'For those who see the blocked calls; at most 200 characters', required: true })}
-<p class="actions"><button>Pause now</button><a href="/console/keys">Do not pause</a></p></form>`
+<p class="actions"><button>Pause now</button>${maySupervise(caller) ? html`<a href="/console/keys">Do not pause</a>` : nothing}</p></form>`
   return { title: `Pause ${name}`, body }
 }
 

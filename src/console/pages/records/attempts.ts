@@ -90,7 +90,10 @@ async function showLimits(request: PageRequest): Promise<PageAnswer> {
 
 function renderHead({ api, caller }: PageRequest, here: string): Html {
   if (!api.permits(caller, importAttemptsEndpoint)) return nothing
-  return renderSections(title, sections, here)
+  const shown = api.permits(caller, attemptLimitsEndpoint)
+    ? sections
+    : sections.filter(({ path: one }) => one !== path)
+  return renderSections(title, shown, here)
 }
 
 function renderAnswer(request: PageRequest, answer: AttemptLimitsBody): Html {

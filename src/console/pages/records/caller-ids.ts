@@ -272,7 +272,8 @@ const showAdd = (request: PageRequest): Promise<PageAnswer> =>
 
 function readWhich({ addresses, parameters }: PageRequest): Which {
   const opened = addresses.open(parameters.which ?? '')
-  if (opened !== undefined) return JSON.parse(opened)
+  // An address of another page is sealed as well.
+  if (opened?.startsWith('{')) return JSON.parse(opened)
   throw new AppError('not-found', 'There is no such number; go back to the list of caller IDs')
 }
 

@@ -145,7 +145,8 @@ async function previewMany(request: PageRequest): Promise<PageAnswer> {
     throw invalidRequest([{ field: 'phoneList', rule: 'has no number of ten digits' }])
   }
   // Who may not look up what is on the list adds all of them.
-  const items = caller.limits.rights.has('look-up')
+  const mayLookUp = caller.limits.rights.has('look-up')
+  const items = mayLookUp
     ? await readStatus(request, { phoneList: numbers.join(','), ...(projId && { projId }) })
     : []
   const invalid = new Set(items.filter((one) => one.invalid).map(({ phone }) => phone))
@@ -156,7 +157,7 @@ async function previewMany(request: PageRequest): Promise<PageAnswer> {
     ...[...invalid].map((one) => [0, one, 'is not a number that can be called'] as const),
   ]
   const body = html`${renderHead(`${path}/many`)}
-<p>To be added: ${formatCount(valid.length, 'number')}. ${present === 0 ? nothing : `On the list already, so that the opt-out is recorded again: ${formatCount(present, 'number')}.`}</p>
+<p>To be added: ${formatCount(valid.length, 'number')}. ${present === 0 ? nothing : `On the list already, so that the opt-out is recorded again: ${formatCount(present, 'number')}.`}${mayLookUp ? nothing : 'Your key may not look up which of them are on the list already.'}</p>
 ${renderRejects(allRejects)}
 ${
   valid.length === 0
@@ -190,7 +191,7 @@ async function addMany({ api, caller, form }: PageRequest): Promise<PageAnswer> 
 async function showEnd({ form, formToken, refusal }: PageRequest): Promise<PageAnswer> {
   const fields = new Form(form, refusal)
   const body = html`${renderHead(`${path}/end`)}
-<p>Calls to these numbers may be allowed again. Who ended them and why is kept.</p>
+<p>Calls to these numbers may be allowed again. Who ended them and why is kept. A permission that an opt-out has revoked stays revoked: calls that need one need a new consent.</p>
 <form method="post" action="/console/opt-outs/end">${renderFormToken(formToken)}
 ${fields.field({ name: 'phoneList', label: 'Numbers', type: 'textarea', hint: 'One per line', required: true })}
 ${fields.field({ name: 'reason', label: 'Why', hint: 'Such as: the person asked us in writing to call again', required: true })}
@@ -214,8 +215,9 @@ async function end({ api, caller, form }: PageRequest): Promise<PageAnswer> {
   try {
     await api.send(caller, internalDncPost, { body: { actionType: 'remove', ...body } })
   } catch (refusal) {
-    const isOfRole = refusal instanceof AppError && refusal.message.endsWith('delete_pdnc')
-    if (!isOfRole) throw refusal
+    const isOfRole = caller.role === 'Agent' && caller.limits.projects === 'any'
+    const isForbidden = refusal instanceof AppError && refusal.kind === 'forbidden'
+    if (!isOfRole || !isForbidden) throw refusal
     const rule = 'the role Agent may not end opt-outs of this account; ask a Supervisor to end them'
     throw new AppError('forbidden', `${nameCaller(caller)}: ${rule}`)
   }
@@ -223,7 +225,7 @@ async function end({ api, caller, form }: PageRequest): Promise<PageAnswer> {
     numbers.length === 1 ? formatNumber(numbers[0] ?? '') : formatCount(numbers.length, 'number')
   return {
     goTo: '/console/opt-outs/end',
-    done: `${what} may be called again, unless something else forbids it.`,
+    done: `${what} may be called again, unless something else forbids it. A permission that the opt-out has revoked stays revoked.`,
   }
 }
 
