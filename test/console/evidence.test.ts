@@ -47,7 +47,7 @@ async function awaitEnd(client: ConsoleClient, path: string): Promise<string> {
 }
 
 it('asks for a bundle, shows how to check it, sends its file, and deletes it', async () => {
-  expect((await admin.get('/console/evidence')).text).toContain('Nobody has asked this server')
+  expect((await admin.get('/console/evidence')).text).toContain('No bundle was asked for')
   const form = { number: '(212) 555-0106', from: '', to: '', reason: `Claim ${hostile}` }
   const asked = await admin.post('/console/evidence', form)
   expect(asked.path).toMatch(/^\/console\/evidence\/ev-\w+\?done=/)

@@ -31,7 +31,7 @@ function listPolicyChanges({ policy, twoPeople }: Exceptions): readonly PolicyCh
   })
 }
 
-/** The exceptions that nobody has approved with exactly this reason and end. */
+/** The exceptions that are not approved with exactly this reason and end. */
 export async function findUnapproved(
   settings: Exceptions,
   db: Db,

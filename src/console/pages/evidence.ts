@@ -25,14 +25,11 @@ const stateNames: Readonly<Record<BundleBody['state'], string>> = {
   interrupted: '✕ Interrupted',
 }
 
-/** Where a bundle about a number is asked for; `undefined` if it is not ten digits, or the visitor may ask for none. */
-export function aboutPath(
-  { addresses, api, caller }: PageRequest,
-  number: string,
-): string | undefined {
+/** Leads to the form for a bundle about a number; nothing if it is not ten digits, or the visitor may ask for none. */
+export function renderEvidenceLink({ addresses, api, caller }: PageRequest, number: string): Html {
   const mayAsk = api.permits(caller, askBundleEndpoint) && maySupervise(caller)
-  if (!/^\d{10}$/.test(number) || !mayAsk) return undefined
-  return `/console/evidence/about/${addresses.seal(number)}`
+  if (!/^\d{10}$/.test(number) || !mayAsk) return nothing
+  return html`<p><a href="/console/evidence/about/${addresses.seal(number)}">Ask for evidence about ${formatNumber(number)}</a>: all decisions and records about the number in one file.</p>`
 }
 
 async function showAbout(request: PageRequest): Promise<PageAnswer> {
@@ -48,7 +45,7 @@ async function showBundles(request: PageRequest): Promise<PageAnswer> {
 It is kept for three days. With several servers, ask for one on each: each has only its own decisions.</p>
 ${renderAskForm(request)}
 <section aria-labelledby="bundles"><h2 id="bundles">Bundles</h2>
-${bundles.length === 0 ? html`<p class="empty">Nobody has asked this server for a bundle in the last three days.</p>` : renderBundles(bundles)}
+${bundles.length === 0 ? html`<p class="empty">No bundle was asked for on this server in the last three days.</p>` : renderBundles(bundles)}
 ${bundles.some(isGoingOn) ? html`<p><a href="/console/evidence">Look again</a> in a few seconds to see whether it is done.</p>` : nothing}</section>`
   return { title: 'Evidence', body }
 }

@@ -42,7 +42,8 @@ async function showProject(request: PageRequest): Promise<PageAnswer> {
     throw new AppError('not-found', 'There is no such project, or your key may not use it')
   }
   const { name, status, ftcStatus, registrations, createdAt } = project
-  const refusal = await findWrongWeek(request)
+  const { regions } = await api.call(caller, rulesEndpoint)
+  const refusal = findWrongWeek(request, regions)
   const body = html`<dl>${renderTerms([
     ['Name', name],
     ['State', status],
@@ -52,18 +53,21 @@ async function showProject(request: PageRequest): Promise<PageAnswer> {
 <section aria-labelledby="registrations"><h2 id="registrations">Registrations of states</h2>
 ${registrations.length === 0 ? html`<p>None.</p>` : html`<ul>${registrations.map(({ state, status: of, submittedAt }) => html`<li>${state}: ${of}${submittedAt ? html`, submitted ${renderInstant(submittedAt)}` : nothing}</li>`)}</ul>`}</section>
 <section aria-labelledby="hours"><h2 id="hours">Hours of its own</h2>${renderHours(project)}</section>
-${await renderLaw(request, project, refusal)}
+${await renderLaw(request, project, { regions, refusal })}
 ${renderChange(request, project)}`
   return { title: `Project ${project.code}`, body, refusal }
 }
 
+interface NamedRegion {
+  readonly region: string
+  readonly name: string
+}
+
 /** What is wrong with the week that the address asks for. */
-async function findWrongWeek({
-  api,
-  caller,
-  query: { weekOf = '', weekDay = '' },
-}: PageRequest): Promise<AppError | undefined> {
-  const { regions } = await api.call(caller, rulesEndpoint)
+function findWrongWeek(
+  { query: { weekOf = '', weekDay = '' } }: PageRequest,
+  regions: readonly NamedRegion[],
+): AppError | undefined {
   const problems: FieldProblem[] = []
   if (weekOf !== '' && !regions.some(({ region }) => region === weekOf)) {
     problems.push({ field: 'weekOf', value: weekOf, rule: 'is no state or province with rules' })
@@ -96,9 +100,11 @@ function renderHours({ hours }: Project): Html {
 async function renderLaw(
   { api, caller, query }: PageRequest,
   project: Project,
-  refusal: AppError | undefined,
+  {
+    regions,
+    refusal,
+  }: { readonly regions: readonly NamedRegion[]; readonly refusal: AppError | undefined },
 ): Promise<Html> {
-  const { regions } = await api.call(caller, rulesEndpoint)
   const [first] = project.hours
   const { weekOf: region = first?.region ?? '', weekDay: date = '' } = query
   const form = new Form({ weekOf: region, weekDay: date }, refusal)

@@ -18,7 +18,7 @@ import { type Html, html, nothing } from '../html.js'
 import { renderFormToken } from '../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
 import { findLaw, findRemedy, renderReason } from '../reasons.js'
-import { aboutPath } from './evidence.js'
+import { renderEvidenceLink } from './evidence.js'
 import { numberPath } from './records/number.js'
 
 type Finding = DecisionRecordBody['findings'][number]
@@ -105,12 +105,6 @@ function renderPlace(request: PageRequest, { id, erased, number }: DecisionRecor
   return html`<section aria-labelledby="place"><h2 id="place">Proof</h2>
 <p><a href="/console/decisions/${id}/proof">Download the proof of this record</a>. With it and the public key of the journal, anybody can check that the record is in the journal and was not changed: run
 <code>callgate evidence check FILE --key KEY</code>. <code>GET /v1/journal</code> tells the key.</p>${renderEvidenceLink(request, number)}</section>`
-}
-
-function renderEvidenceLink(request: PageRequest, number: string): Html {
-  const path = aboutPath(request, number)
-  if (path === undefined) return nothing
-  return html`<p><a href="${path}">Ask for evidence about ${formatNumber(number)}</a>: all decisions and records about the number in one file.</p>`
 }
 
 async function sendProof({ api, caller, parameters }: PageRequest): Promise<PageAnswer> {
@@ -224,7 +218,7 @@ function renderMandate({ mandate, keyId }: DecisionRecordBody): Html {
 function renderOutcome({ outcome, decision }: DecisionRecordBody): Html {
   if (!outcome) {
     if (decision === 'block') return nothing
-    return html`<section aria-labelledby="outcome"><h2 id="outcome">Outcome of the call</h2><p>Nobody has reported yet whether the call was placed.</p></section>`
+    return html`<section aria-labelledby="outcome"><h2 id="outcome">Outcome of the call</h2><p>The outcome has not been reported.</p></section>`
   }
   const { said, ...known } = outcome
   const rows = Object.entries(known).map(([name, value]): [string, Html | string] => [

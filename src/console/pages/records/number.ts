@@ -16,7 +16,7 @@ import { type Html, html, nothing } from '../../html.js'
 import { renderFormToken } from '../../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../../pages.js'
 import { renderReason } from '../../reasons.js'
-import { aboutPath } from '../evidence.js'
+import { renderEvidenceLink } from '../evidence.js'
 
 type Known<Name extends keyof NumberParts> = Extract<NumberParts[Name], { known: true }>
 
@@ -61,12 +61,6 @@ async function showNumber(request: PageRequest): Promise<PageAnswer> {
     const body = renderForm({ ...request, form: { number, projectId, reason }, refusal })
     return { title: 'Number', body, refusal }
   }
-}
-
-function renderEvidenceLink(request: PageRequest, number: string): Html {
-  const path = aboutPath(request, number)
-  if (path === undefined) return nothing
-  return html`<p><a href="${path}">Ask for evidence about this number</a></p>`
 }
 
 function renderParts(parts: NumberParts): Html {
