@@ -13,5 +13,10 @@ export function runChild(
   options?: SpawnOptions,
 ): Promise<{ readonly code: number; readonly out: string; readonly err: string }>
 
-/** Kills all started processes that still run, with their own children; returns how many there were. */
-export function killChildren(): number
+/** The process ids of the started processes that still run. */
+export function livingChildren(): ReadonlySet<number>
+
+/**
+ * Kills all started processes that still run, except `spared`, with their own children; returns how many there were.
+ */
+export function killChildren(spared?: ReadonlySet<number>): number

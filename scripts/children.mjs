@@ -67,9 +67,16 @@ export function runChild(command, args, { timeout, ...options } = {}) {
   })
 }
 
-/** Kills all started processes that still run, with their own children; returns how many there were. */
-export function killChildren() {
-  const left = [...living]
+/** The process ids of the started processes that still run. */
+export function livingChildren() {
+  return new Set(living)
+}
+
+/**
+ * Kills all started processes that still run, except `spared`, with their own children; returns how many there were.
+ */
+export function killChildren(spared = new Set()) {
+  const left = [...living].filter((pid) => !spared.has(pid))
   for (const pid of left) killGroup(pid)
   return left.length
 }

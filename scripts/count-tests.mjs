@@ -1,5 +1,5 @@
 /**
- * Prints what failed and, last, `N passed, N failed`, of the JSON reports of vitest and of other checks,
+ * Prints what failed, also what then passed at a later try, and, last, `N passed, N failed`, of the JSON reports of vitest and of other checks,
  * given as `name=exit code`. A run that failed without a failed test, or wrote no report, counts as one
  * failure.
  */
@@ -18,10 +18,14 @@ function countReport(path) {
 }
 
 function printFailures({ name, status, message, assertionResults }) {
-  const failures = assertionResults.filter((test) => test.status === 'failed')
-  for (const { fullName, failureMessages } of failures)
-    console.log(`failed: ${name}: ${fullName}: ${failureMessages[0]?.split('\n')[0]}`)
-  if (status === 'failed' && failures.length === 0) console.log(`failed: ${name}: ${message}`)
+  for (const test of assertionResults) {
+    const [first] = test.failureMessages
+    if (first === undefined) continue
+    const what = test.status === 'failed' ? 'failed' : 'passed at a later try'
+    console.log(`${what}: ${name}: ${test.fullName}: ${first.split('\n')[0]}`)
+  }
+  const isTold = assertionResults.some((test) => test.status === 'failed')
+  if (status === 'failed' && !isTold) console.log(`failed: ${name}: ${message}`)
 }
 
 function countCheck(name, isPassed) {
