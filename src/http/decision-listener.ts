@@ -30,7 +30,7 @@ export function createDecisionListener(
       route.handle(request, response, { path, parameters: {} }).catch(() => response.destroy())
     },
     answerPlain(request, socket) {
-      const { target } = request.head
+      const { target } = request
       const queryStart = target.indexOf('?')
       const name = queryStart === -1 ? target : target.slice(0, queryStart)
       return byTarget.get(name)?.answerPlain?.(request, socket) ?? false

@@ -154,7 +154,7 @@ function createPlainAnswer(call: DecisionCall): AnswerPlain {
   return (request, socket) => {
     const fields = readPlainCall(call, request)
     if (fields === undefined || serviceCodes.has(fields.number)) return false
-    const { loginId, traceparent } = request.head
+    const { loginId, traceparent } = request.headers
     const caller = loginId === '' ? undefined : authenticate(loginId, 'login-id')
     if (caller instanceof Promise) {
       // It is asked again for the same request; a failure is answered there.
@@ -198,13 +198,13 @@ const plainTypes: ReadonlySet<string> = new Set(['application/json', jsonType])
 
 function readPlainCall(
   { endpoint, options }: DecisionCall,
-  { head, body }: PlainRequest,
+  { target, headers, body }: PlainRequest,
 ): DecisionRequest | undefined {
   if (endpoint === predialGet) {
-    return body === '' ? readPlainPredial(head.target) : undefined
+    return body === '' ? readPlainPredial(target) : undefined
   }
-  const isUsual = endpoint === decideEndpoint && plainTypes.has(head.contentType)
-  if (!isUsual || body.length > options.maxBodyBytes || head.target.includes('?')) return undefined
+  const isUsual = endpoint === decideEndpoint && plainTypes.has(headers.contentType)
+  if (!isUsual || body.length > options.maxBodyBytes || target.includes('?')) return undefined
   return readPlainDecision(body)
 }
 

@@ -37,6 +37,7 @@ async function open(failing = false) {
   }
   const lines: string[] = []
   const rings: AnswerReport['ring'][] = []
+  const readIds: string[] = []
   let noted: Partial<CallOutcome> = {}
   const recorded: string[] = []
   const outcomes = new CountedOutcomes({
@@ -52,7 +53,10 @@ async function open(failing = false) {
       identities: { confirmIdentity: async () => undefined },
       getCallingRules: () => ({ ...callingRules, findMinTalkMs: () => 30_000 }),
     },
-    findDecision: (id) => describeCall(id, noted),
+    findDecision(id) {
+      readIds.push(id)
+      return describeCall(id, noted)
+    },
     attempts,
     log: createLogger('warn', { write: (line) => void lines.push(line) }),
   })
@@ -61,7 +65,7 @@ async function open(failing = false) {
     const rows = await database.storage.db.selectFrom('attempts').selectAll().execute()
     return rows.map((row) => [Number(row.at) - at, row.reach])
   }
-  return { outcomes, recorded, begun, lines, rings, read }
+  return { outcomes, recorded, begun, lines, rings, readIds, read }
 }
 
 /** As it is in the journal. */
@@ -135,16 +139,20 @@ it.each([
   ['CHANUNAVAIL', 3, { ringMs: 6_000, isEndedByCaller: false }],
   ['BUSY', 17, undefined],
   ['ANSWER', 16, undefined],
-])('a leg that ends with %s and cause %i rang %j', async (status, cause, ring) => {
-  const { outcomes, rings } = await open()
-  const legs = new LegOutcomeTracker({ outcomes })
-  legs.onLegDialed({ id: 'c1', name: 'PJSIP/a-1' }, 'd1', at + 1_000)
-  legs.onLegProgressed({ peer: { id: 'c1' } as never, status: 'RINGING', at: at + 2_000 })
-  legs.onLegProgressed({ peer: { id: 'c1' } as never, status, at: at + 7_000 })
-  expect(rings).toEqual([])
-  legs.onLegEnded('c1', cause, at + 7_010)
-  expect(rings).toEqual(ring ? [ring] : [])
-})
+])(
+  'a leg that ends with %s and cause %i rang %j, and else its record is not read',
+  async (status, cause, ring) => {
+    const { outcomes, rings, readIds } = await open()
+    const legs = new LegOutcomeTracker({ outcomes })
+    legs.onLegDialed({ id: 'c1', name: 'PJSIP/a-1' }, 'd1', at + 1_000)
+    legs.onLegProgressed({ peer: { id: 'c1' } as never, status: 'RINGING', at: at + 2_000 })
+    legs.onLegProgressed({ peer: { id: 'c1' } as never, status, at: at + 7_000 })
+    expect(rings).toEqual([])
+    legs.onLegEnded('c1', cause, at + 7_010)
+    expect(rings).toEqual(ring ? [ring] : [])
+    expect(readIds).toEqual(ring ? ['d1'] : [])
+  },
+)
 
 it('a leg that dials after all counts again', async () => {
   const { outcomes, read } = await open()

@@ -2,7 +2,8 @@
  * Wraps ari-client, which reads the API description of an Asterisk and opens its event socket. The
  * wrapper removes behavior that would end the process: the library throws on a failed start and on
  * unknown events, waits without a limit, reconnects by itself, and shares one set of credentials among
- * all servers.
+ * all servers. Operations are called as the description has them, but not by the library, which takes longer for one than
+ * a call takes to be judged.
  */
 import { createRequire } from 'node:module'
 import { connect } from 'ari-client'
@@ -50,32 +51,20 @@ export interface AriSocket {
 export interface AriClient {
   /** Whether this Asterisk has the operation. */
   has(operation: AriOperation): boolean
-  /** Rejects with an {@link AriHttpError}, or with the library's error for wrong parameters. */
+  /** Rejects with an {@link AriHttpError}, or with another error if a part of the path is missing. */
   call(operation: AriOperation, parameters: Parameters, signal?: AbortSignal): Promise<unknown>
   /** Requests go over the socket too where this Asterisk takes them there (22.4 and newer). */
   openSocket(app: string, observer: AriSocketObserver): AriSocket
 }
 
-/** A request that the library passes to its HTTP layer, with its callbacks. */
+/** A request of the library for a part of the description, with its callbacks. */
 interface LibraryRequest {
   readonly url: string
   readonly method: string
-  readonly body?: string
-  readonly headers: { readonly [callHeader]?: CallContext }
   readonly on: {
     response(answer: { status: number; data: string }): void
     error(problem: AriHttpError): void
   }
-}
-
-/** The library copies `headers` of a call to its request, the only way to pass data through it. */
-const callHeader = 'callgate-call'
-interface AriSender {
-  request(request: AriRequest): Promise<string>
-}
-interface CallContext {
-  readonly sender: AriSender
-  readonly signal: AbortSignal | undefined
 }
 
 interface LibrarySocket {
@@ -90,14 +79,31 @@ interface LibrarySocket {
 
 interface LibraryClient {
   readonly _ws: LibrarySocket
+  readonly _swagger: {
+    /** By resource, and then by nickname. */
+    readonly apis: Readonly<
+      Partial<
+        Record<
+          string,
+          { readonly operations: Readonly<Partial<Record<string, DescribedOperation>>> }
+        >
+      >
+    >
+  }
   start(app: string, subscribeAll: boolean): Promise<void>
   on(event: 'pong' | 'WebSocketConnected', listener: () => void): void
 }
 
-/** The operations by resource and nickname. */
-type LibraryResources = Readonly<
-  Partial<Record<string, Partial<Record<string, (parameters: Parameters) => unknown>>>>
->
+/** As the API description has it. */
+interface DescribedOperation {
+  readonly method: string
+  /** Below `/ari`, with `{names}`. */
+  readonly path: string
+  readonly parameters: readonly {
+    readonly name: string
+    readonly paramType: 'path' | 'query' | 'body'
+  }[]
+}
 
 interface SwaggerLibrary {
   readonly SwaggerApi: {
@@ -126,7 +132,7 @@ interface DescriptionRequest {
   problem?: AriHttpError
 }
 
-/** API descriptions being read, by host of the server, since these requests have no call header. */
+/** API descriptions being read, by host of the server. */
 const descriptionRequests = new Map<string, DescriptionRequest>()
 
 /**
@@ -159,12 +165,8 @@ interface AriFeatures {
 /** Rejects unless ARI is available, accepts the credentials and answers in JSON. */
 export async function requireAri(http: AriHttpClient): Promise<AriFeatures> {
   const text = await http.request({ method: 'GET', path: '/ari/api-docs/events.json' })
-  try {
-    const { models } = JSON.parse(text) as { readonly models?: Readonly<Record<string, unknown>> }
-    return { socketRequests: models?.RESTRequest !== undefined }
-  } catch {
-    throw createNotAriError()
-  }
+  const described = parseAnswer(text) as { readonly models?: Readonly<Record<string, unknown>> }
+  return { socketRequests: described?.models?.RESTRequest !== undefined }
 }
 
 function wrapClient(
@@ -175,22 +177,48 @@ function wrapClient(
   let overSocket: AriSocketRequests | undefined
   const find = (operation: AriOperation) => {
     const [resource = '', nickname = ''] = operation.split('.')
-    const holder = (client as unknown as LibraryResources)[resource]
-    return holder?.[nickname]?.bind(holder)
+    return client._swagger.apis[resource]?.operations[nickname]
   }
   return {
     has: (operation) => find(operation) !== undefined,
     async call(operation, parameters, signal) {
-      const run = find(operation)
-      if (!run) throw new Error('this Asterisk does not support the operation')
+      const described = find(operation)
+      if (!described) throw new Error('this Asterisk does not support the operation')
       const sender = httpOperations.has(operation) ? http : (overSocket ?? http)
-      const context: CallContext = { sender, signal }
-      return run({ ...parameters, headers: { [callHeader]: context } })
+      const text = await sender.request({ ...toRequest(described, parameters), signal })
+      return text === '' ? undefined : parseAnswer(text)
     },
     openSocket(app, observer) {
       if (socketRequests) overSocket = new AriSocketRequests((text) => client._ws.send(text))
       return openSocket(client, app, observer, overSocket)
     },
+  }
+}
+
+function toRequest(
+  { method, path, parameters }: DescribedOperation,
+  values: Parameters,
+): AriRequest {
+  let filled = `/ari${path}`
+  let query = ''
+  let body: string | undefined
+  for (const { name, paramType } of parameters) {
+    const value = values[name]
+    if (paramType === 'path') {
+      if (typeof value !== 'string' || value === '') throw new Error(`${name} is missing`)
+      filled = filled.replace(`{${name}}`, () => encodeURIComponent(value))
+    } else if (value === undefined) continue
+    else if (paramType === 'body') body = JSON.stringify(value)
+    else query += `${query === '' ? '?' : '&'}${name}=${encodeURIComponent(String(value))}`
+  }
+  return { method: method.toUpperCase(), path: filled + query, body }
+}
+
+function parseAnswer(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw createNotAriError()
   }
 }
 
@@ -253,21 +281,19 @@ function isAnswer(raw: unknown): raw is object {
 }
 
 /** Replaces the library's HTTP, which has no time limit and does not report a lost connection. */
-function executeRequest({ url, method, body, headers, on }: LibraryRequest): void {
-  const call = headers[callHeader]
-  const reading = call ? undefined : descriptionRequests.get(new URL(url).host)
+function executeRequest({ url, method, on }: LibraryRequest): void {
+  const reading = descriptionRequests.get(new URL(url).host)
   const fail = (problem: AriHttpError) => {
     if (reading) reading.problem ??= problem
     on.error(problem)
   }
-  const sender = call?.sender ?? reading?.http
-  if (!sender) {
+  if (!reading) {
     fail(new AriHttpError('the request was abandoned', {}))
     return
   }
   // Asterisk gives its own address with http: even over TLS, so only the path is used.
   const path = url.slice(url.indexOf('/', url.indexOf('//') + 2))
-  sender.request({ method, path, body, signal: call?.signal }).then((data) => {
+  reading.http.request({ method, path }).then((data) => {
     try {
       on.response({ status: 200, data })
     } catch {

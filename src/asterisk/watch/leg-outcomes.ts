@@ -11,6 +11,9 @@ interface TrackedLeg {
   readonly name: string
   readonly dialedAt: Instant
   answeredAt?: Instant
+  failedAt?: Instant
+  /** Of `Dial()`. */
+  dialStatus?: string
   state: Extract<OutcomeState, 'dialled' | 'answered' | 'failed'>
   /** Whether it was missing in the last list of channels. */
   isMissing: boolean
@@ -50,36 +53,36 @@ export class LegOutcomeTracker {
     this.#legs.set(peer.id, leg)
     if (this.#decisionLegs.get(decisionId)?.state === 'answered') return
     this.#decisionLegs.set(decisionId, leg)
-    this.#record(leg, {})
+    this.#record(leg)
   }
 
   /** A later event of a leg; ignored for unknown legs. */
   onLegProgressed({ peer, status, at }: Pick<DialEvent, 'peer' | 'status' | 'at'>): void {
     const leg = this.#legs.get(peer.id)
     if (leg?.state !== 'dialled' || inProgressStatuses.has(status)) return
+    leg.dialStatus = status
     if (answeredPattern.test(status)) {
       leg.state = 'answered'
       leg.answeredAt = at
       if (this.#decisionLegs.get(leg.decisionId)?.state !== 'answered') {
         this.#decisionLegs.set(leg.decisionId, leg)
       }
-      this.#record(leg, { answeredAt: at, dialStatus: status })
     } else {
       leg.state = 'failed'
-      this.#record(leg, { failedAt: at, dialStatus: status })
+      leg.failedAt = at
     }
+    this.#record(leg)
   }
 
   /** A leg that ends without a final status has failed; its cause is the reason. */
   onLegEnded(channelId: string, cause: number, at: Instant): void {
     const leg = this.#legs.get(channelId)
     if (!leg) return
-    const failedNow = leg.state === 'dialled'
-    if (failedNow) leg.state = 'failed'
-    const known = cause === noCause ? undefined : cause
-    const { answeredAt } = leg
-    const failedAt = failedNow ? at : undefined
-    this.#record(leg, { answeredAt, failedAt, endedAt: at, cause: known })
+    if (leg.state === 'dialled') {
+      leg.state = 'failed'
+      leg.failedAt = at
+    }
+    this.#record(leg, { endedAt: at, cause: cause === noCause ? undefined : cause })
     this.#forget(channelId, leg)
   }
 
@@ -101,12 +104,13 @@ export class LegOutcomeTracker {
   }
 
   /**
-   * Records a leg only while it represents its decision. Passes `own` as false, since the decision's
+   * Records all that is known of a leg, but only while it represents its decision. Passes `own` as false, since the decision's
    * record is already on disk and the permit may be from another sidecar.
    */
-  #record(leg: TrackedLeg, more: Partial<CallOutcome>): void {
+  #record(leg: TrackedLeg, end: Pick<Partial<CallOutcome>, 'endedAt' | 'cause'> = {}): void {
     if (this.#decisionLegs.get(leg.decisionId) !== leg) return
-    const { decisionId, state, name, dialedAt } = leg
-    this.#outcomes.record(decisionId, { state, leg: name, dialledAt: dialedAt, ...more }, false)
+    const { decisionId, state, name, dialedAt: dialledAt, answeredAt, failedAt, dialStatus } = leg
+    const known = { state, leg: name, dialledAt, answeredAt, failedAt, dialStatus }
+    this.#outcomes.record(decisionId, { ...known, ...end }, false)
   }
 }

@@ -1,5 +1,10 @@
 /** Counts attempts, and how long calls rang that nobody answered, by what an Asterisk reports. */
-import { type CallOutcome, findReach, type OutcomeRecorder } from '../../domain/call-outcome.js'
+import {
+  type CallOutcome,
+  findReach,
+  findRing,
+  type OutcomeRecorder,
+} from '../../domain/call-outcome.js'
 import type { PlacedCall, ReportedAttempt } from '../../domain/mandate.js'
 import { createSampledLine, type Logger } from '../../observability/log.js'
 import type { DecisionDocument } from '../decision-document.js'
@@ -37,8 +42,8 @@ export class CountedOutcomes implements OutcomeRecorder {
     const { journal, attempts } = this.#deps
     journal.record(decisionId, outcome, own)
     const onFailure = (err: unknown) => this.#logFailure({ decisionId, err })
-    // The event of its end has the cause.
-    if (outcome.state === 'failed' && outcome.endedAt !== undefined)
+    // The event of its end has the cause. Most calls do not ring unanswered, and to read a record takes as long as to judge many.
+    if (outcome.endedAt !== undefined && findRing(outcome))
       this.#countRing(decisionId).catch(onFailure)
     const attempt = attempts.findCounted(decisionId)
     if (attempt) this.#count(attempt, outcome).catch(onFailure)
@@ -65,7 +70,7 @@ function readPlaced(outcome: Partial<CallOutcome>, minTalkMs: number): PlacedCal
   const { state, dialledAt: dialedAt, failedAt, endedAt } = outcome
   const reach = findReach(outcome, minTalkMs)
   if (reach === undefined && state !== 'dialled') return undefined
-  // The end of a leg is recorded with its state once more.
-  const isCounted = endedAt !== undefined && failedAt === undefined && (reach === 2 || reach === 0)
+  // The end of a leg that had failed or been answered before repeats it.
+  const isCounted = endedAt !== undefined && failedAt !== endedAt && (reach === 2 || reach === 0)
   return isCounted ? undefined : { dialedAt, reach }
 }

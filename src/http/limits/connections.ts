@@ -11,7 +11,7 @@ import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { type AcceptMark, type EventLoopMonitor, systemTimers } from '../../runtime/runtime.js'
 import { findKeyInHeaders } from '../authenticate.js'
-import { type PlainHead, type PlainRequest, readPlainRequest } from '../request/plain-request.js'
+import { type PlainHeaders, type PlainRequest, readPlainRequest } from '../request/plain-request.js'
 import { AnonymousTurnQueue, maxPieceBytes } from './anonymous-turns.js'
 
 export interface ConnectionTrackerOptions {
@@ -207,7 +207,7 @@ export class ThrottledSocket extends Duplex {
   readonly #answerPlain: AnswerPlain | undefined
   /** Whether all data so far were whole requests, so that the parser waits for the start of one. */
   #isBetweenRequests = true
-  #lastHead: PlainHead | undefined
+  #lastHeaders: PlainHeaders | undefined
   /** When the plain request that is being answered was taken. */
   #plainSinceMs: number | undefined
   /** Set until the first data has been read. */
@@ -364,9 +364,9 @@ export class ThrottledSocket extends Duplex {
   /** Whether the bytes are a request that is answered without the HTTP parser. */
   #takePlain(bytes: Buffer): boolean {
     if (!this.#isBetweenRequests) return false
-    const request = readPlainRequest(bytes, this.#lastHead)
+    const request = readPlainRequest(bytes, this.#lastHeaders)
     this.#isBetweenRequests = request !== undefined
-    this.#lastHead = request?.head
+    this.#lastHeaders = request?.headers
     // Answers to earlier requests leave first.
     const mayTake = this.isAuthenticated && !this.isStopping && this.pending.size === 0
     if (!request || !mayTake) return false

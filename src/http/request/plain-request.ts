@@ -5,16 +5,16 @@
  * another way.
  */
 export interface PlainRequest {
-  readonly head: PlainHead
+  /** `POST /v1/decisions`: method and address, a query included. */
+  readonly target: string
+  readonly headers: PlainHeaders
   readonly body: string
 }
 
-/** What precedes the body. Clients send the same one again and again. */
-export interface PlainHead {
-  /** The bytes, without the empty line at the end. */
+/** Clients send the same ones again and again. */
+export interface PlainHeaders {
+  /** From the line break before the first one to the end of the last one. */
   readonly text: string
-  /** `POST /v1/decisions`: method and address, a query included. */
-  readonly target: string
   /** Header `loginId`; empty when there is none. */
   readonly loginId: string
   readonly contentType: string
@@ -26,7 +26,7 @@ export interface PlainHead {
 const maxPlainBytes = 8_192
 const endOfHead = '\r\n\r\n'
 
-const requestLine = /((?:GET|POST) \/[!-~]*) HTTP\/1\.1(?=\r\n)/y
+const requestLine = /^((?:GET|POST) \/[!-~]*) HTTP\/1\.1(?=\r\n)/
 /** Blanks before a value are part of it being there, so that a long row of them is passed over only once. */
 const headerLine =
   /\r\n([!#$%&'*+.^_`|~0-9A-Za-z-]+):(?:[ \t]*([!-~]+(?:[ \t]+[!-~]+)*))?[ \t]*(?=\r\n|$)/y
@@ -55,28 +55,27 @@ const usedHeaders: ReadonlySet<string> = new Set([
 
 /**
  * The request that these bytes are; `undefined` if it is not plain, not complete, or more follows it.
- * `last`: the head of the previous request of the connection.
+ * `last`: the headers of the previous request of the connection.
  */
 export function readPlainRequest(
   bytes: Buffer,
-  last: PlainHead | undefined,
+  last: PlainHeaders | undefined,
 ): PlainRequest | undefined {
   if (bytes.length > maxPlainBytes) return undefined
   const text = bytes.toString('latin1')
   const headLength = text.indexOf(endOfHead)
   if (headLength === -1) return undefined
-  const headText = text.slice(0, headLength)
-  const head = headText === last?.text ? last : readPlainHead(headText)
+  const [line = '', target = ''] = requestLine.exec(text) ?? []
+  if (target === '') return undefined
+  const headersText = text.slice(line.length, headLength)
+  const headers = headersText === last?.text ? last : readPlainHeaders(headersText)
   const body = text.slice(headLength + endOfHead.length)
-  return head && head.bodyLength === body.length ? { head, body } : undefined
+  return headers && headers.bodyLength === body.length ? { target, headers, body } : undefined
 }
 
-function readPlainHead(text: string): PlainHead | undefined {
-  requestLine.lastIndex = 0
-  const [, target] = requestLine.exec(text) ?? []
-  if (target === undefined) return undefined
+function readPlainHeaders(text: string): PlainHeaders | undefined {
   const found = new Map<string, string>()
-  headerLine.lastIndex = requestLine.lastIndex
+  headerLine.lastIndex = 0
   while (headerLine.lastIndex < text.length) {
     const [, name = '', value = ''] = headerLine.exec(text) ?? []
     const lowerName = name.toLowerCase()
@@ -88,7 +87,6 @@ function readPlainHead(text: string): PlainHead | undefined {
   if (!found.has('host') || !isKept || !/^\d{1,4}$/.test(length)) return undefined
   return {
     text,
-    target,
     loginId: found.get('loginid') ?? '',
     contentType: found.get('content-type') ?? '',
     traceparent: found.get('traceparent') ?? '',
