@@ -7,6 +7,7 @@ import type {
 } from '../domain/call-outcome.js'
 import {
   type CallChannel,
+  type CallKind,
   type Decision,
   type Disclosure,
   type Finding,
@@ -160,6 +161,13 @@ export function toDecisionDocument(decision: Decision): DecisionDocument {
   return JSON.parse(encodeDecision(decision))
 }
 
+/** Node.js 20 makes a text of two bytes a character of all that is joined to a text that was the key of an object. */
+const callKindMembers: Readonly<Record<CallKind, string>> = {
+  manual: ',"callKind":"manual"',
+  autodialed: ',"callKind":"autodialed"',
+  ai: ',"callKind":"ai"',
+}
+
 /** The members in the order of {@link DecisionDocument}; those without a value are left out. */
 function formatDecision(decision: Decision): string {
   const { request, effects, decidedAt, judgedAt, nextAllowedAt } = decision
@@ -174,7 +182,7 @@ function formatDecision(decision: Decision): string {
     `{"id":"${decision.id}","decision":"${decision.decision}","reason":"${decision.reason}"` +
     `,"message":${quote(formatMessage(decision))},"number":${number}` +
     (decision.decision === 'allow' ? `,"dial":${number}` : '') +
-    `,"callKind":"${request.callKind}"${formatPurpose(decision)},"decidedAt":"${formatInstant(decidedAt)}"` +
+    `${callKindMembers[request.callKind]}${formatPurpose(decision)},"decidedAt":"${formatInstant(decidedAt)}"` +
     `,"judgedAt":"${formatInstant(judgedAt)}","validUntil":"${formatInstant(decision.validUntil)}"` +
     (nextAllowedAt === undefined
       ? ''

@@ -1,5 +1,5 @@
 /** The own numbers that calls may show: the register over each engine, and what the gate makes of it. */
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
 import { type Caller, noLimits } from '../../src/domain/caller.js'
 import type { CallRequest, Decision } from '../../src/domain/decision.js'
@@ -197,6 +197,20 @@ describe('a number that nobody may show', () => {
     expect((await decide({ callerId: foreign })).reason).toBe(listed)
     clock.advance(1_001)
     expect((await decide({ callerId: foreign })).decision).toBe('allow')
+  })
+
+  it('is barred within a second of the import of the first list', async () => {
+    const reads = vi.spyOn(database.storage.reads, 'selectFrom')
+    for (const callerId of [foreign, nearby, own, '2125550153']) {
+      expect((await decide({ callerId })).decision).toBe('allow')
+    }
+    // The register and whether there is a list, and nothing for each number that is shown.
+    expect(reads.mock.calls.map(([table]) => table)).toEqual(['caller_ids', 'do_not_originate'])
+    reads.mockRestore()
+    await lists().replace('one', ['718'], 'ann')
+    clock.advance(1_001)
+    expect((await decide({ callerId: foreign })).reason).toBe(listed)
+    expect((await decide({ callerId: nearby })).decision).toBe('allow')
   })
 
   it.each(['', '12', '1 12', '055', '21255501990', 'none', '2125x50199'])(

@@ -123,7 +123,7 @@ function hasStatus(error: unknown, status: number): error is AriHttpError {
   return error instanceof AriHttpError && error.status === status
 }
 
-/** The library rejects with the error of the request, or with a plain string for a wrong parameter. */
+/** What is not an answer of Asterisk, or the lack of one, is a request that was not sent. */
 function toAriError(operation: AriOperation, error: unknown): AriError {
   if (error instanceof AriError) return error
   if (!(error instanceof AriHttpError)) {

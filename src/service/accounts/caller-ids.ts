@@ -21,7 +21,7 @@ import type { OpenDatabase } from '../../storage/open-database.js'
 import type { CallerIdRow, Db } from '../../storage/tables.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
 import { readCacheLimits } from '../sql/read-cache-limits.js'
-import { findDoNotOriginate } from './do-not-originate.js'
+import { findDoNotOriginate, hasDoNotOriginate } from './do-not-originate.js'
 
 const maxTextLength = 200
 
@@ -40,7 +40,9 @@ interface Change {
 export class CallerIds {
   readonly #options: CallerIdsOptions
   readonly #cache: TtlCache<CallerIdRegister>
-  /** By the number that a call shows. */
+  /** Whether there are lists of numbers that nobody may show; one entry. */
+  readonly #lists: TtlCache<{ readonly areThere: boolean }>
+  /** By the number that a call shows, which dialers change with each call. */
   readonly #barred: TtlCache<Pick<CallerIdRegister, 'barredBy'>>
 
   constructor(options: CallerIdsOptions) {
@@ -48,25 +50,35 @@ export class CallerIds {
     const limits = { ...readCacheLimits, timers: options.timers }
     this.#cache = new TtlCache(limits)
     this.#barred = new TtlCache(limits)
+    this.#lists = new TtlCache(limits)
   }
 
   /** What another process has written a second ago is in it. `shown` is what a call shows, as ten digits. */
   read(accountId: string, shown: string | undefined): MaybePromise<CallerIdRegister> {
     const register = this.#cache.get(accountId)
-    const barred = shown === undefined ? notBarred : this.#barred.get(shown)
+    const isFree = shown === undefined || this.#lists.get('')?.areThere === false
+    const barred = isFree ? notBarred : this.#barred.get(shown)
     return register && barred ? join(register, barred) : this.#readBoth(accountId, shown)
   }
 
   async #readBoth(accountId: string, shown: string | undefined): Promise<CallerIdRegister> {
-    const [register, barred = notBarred] = await Promise.all([
+    const [register, barred] = await Promise.all([
       this.#read(accountId),
-      shown === undefined
-        ? notBarred
-        : this.#barred.fetch(shown, async () => ({
-            barredBy: await findDoNotOriginate(this.#options.storage.reads, shown),
-          })),
+      shown === undefined ? notBarred : this.#readBarred(shown),
     ])
     return join(register, barred)
+  }
+
+  async #readBarred(shown: string): Promise<Pick<CallerIdRegister, 'barredBy'>> {
+    const { reads } = this.#options.storage
+    const lists = await this.#lists.fetch('', async () => ({
+      areThere: await hasDoNotOriginate(reads),
+    }))
+    if (lists?.areThere === false) return notBarred
+    const barred = await this.#barred.fetch(shown, async () => ({
+      barredBy: await findDoNotOriginate(reads, shown),
+    }))
+    return barred ?? notBarred
   }
 
   async #read(accountId: string): Promise<CallerIdRegister> {

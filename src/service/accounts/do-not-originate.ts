@@ -21,6 +21,12 @@ interface DoNotOriginateList {
   readonly importedAt: number
 }
 
+/** Whether any list is imported. */
+export async function hasDoNotOriginate(db: Db): Promise<boolean> {
+  const first = await db.selectFrom('do_not_originate').select('prefix').limit(1).executeTakeFirst()
+  return first !== undefined
+}
+
 /** The longest prefix by which a number may not be shown, with its list; `undefined` if there is none. */
 export async function findDoNotOriginate(db: Db, number: string): Promise<string | undefined> {
   const prefixes = Array.from({ length: maxDigits - minDigits + 1 }, (_, index) =>
