@@ -308,12 +308,9 @@ async function answerOnce(
   const { fields } = sent
   const earlier = await repeats.begin(caller, repeat)
   if (earlier) {
-    const json = { text: earlier.json, contentType: jsonType }
-    const isLine = call.via === 'predial'
-    return sendReply(
-      response,
-      isLine ? createLineReply(earlier, earlier, fields.keepSentNumber) : json,
-    )
+    if (call.via === 'predial')
+      return sendReply(response, createLineReply(earlier, earlier, fields.keepSentNumber))
+    return sendReply(response, { text: earlier.json, contentType: jsonType })
   }
   let isRemembered = false
   const judged = await gate.judge(toCallRequest(caller, sent), arrivedAtMs, async ({ id }) => {
@@ -361,12 +358,8 @@ function createReply(
     const withPermit = permit === '' ? text : `${text.slice(0, -1)},"permit":${permit}}`
     return { text: withPermit, contentType: jsonType }
   }
-  const { dialed } = decision.request
-  return createLineReply(
-    decision,
-    { dialed, degraded: listDegradedChecks(decision) },
-    keepSentNumber,
-  )
+  const judged = { dialed: decision.request.dialed, degraded: listDegradedChecks(decision) }
+  return createLineReply(decision, judged, keepSentNumber)
 }
 
 function createLineReply(

@@ -116,6 +116,7 @@ it('never reads anything that the schema reads differently, or refuses', async (
         personId: undefined,
         reference: undefined,
         at: undefined,
+        keepSentNumber: undefined,
         ...parsed,
       })
       expect(parseDialString(found.number).kind).not.toBe('service-code')
