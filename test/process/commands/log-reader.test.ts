@@ -105,9 +105,9 @@ it('a reader that stalls delays no answer; what was dropped is counted and repor
   const predial = `${url}/v1/predial?number=2125550100&kind=manual`
   let asked = 0
   while ((await droppedBy(url)) === 0) {
+    expect(await ask(900, predial, { loginId })).toEqual({ 200: 900 })
     // More than a thousand decisions of one second have no line each.
-    const [answers] = await Promise.all([ask(900, predial, { loginId }), sleep(1_100)])
-    expect(answers).toEqual({ 200: 900 })
+    await sleep(1_100)
     asked += 900
   }
   expect(await ask(50, `${url}/v1/predial?number=911`)).toEqual({ 200: 50 })
