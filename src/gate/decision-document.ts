@@ -161,7 +161,7 @@ export function toDecisionDocument(decision: Decision): DecisionDocument {
   return JSON.parse(encodeDecision(decision))
 }
 
-/** Node.js 20 makes a text of two bytes a character of all that is joined to a text that was the key of an object. */
+/** In Node.js 20, a text that was once the key of an object makes whatever it is joined to take two bytes a character. */
 const callKindMembers: Readonly<Record<CallKind, string>> = {
   manual: ',"callKind":"manual"',
   autodialed: ',"callKind":"autodialed"',

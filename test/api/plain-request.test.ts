@@ -492,7 +492,7 @@ it('whatever is plain is one whole request, which node:http reads in the same wa
   expect(plain).toBeGreaterThan(200)
 }, 30_000)
 
-it('no headers take many times as long as a usual one of its length', () => {
+it('no headers take many times as long as usual ones of their length', () => {
   const head = (value: string) =>
     Buffer.from(`GET /a HTTP/1.1\r\nHost: a\r\nX:${value}\r\n\r\n`, 'latin1')
   const cpuOf = (bytes: Buffer) => {

@@ -140,7 +140,7 @@ it.each([
   ['BUSY', 17, undefined],
   ['ANSWER', 16, undefined],
 ])(
-  'a leg that ends with %s and cause %i rang %j, and else its record is not read',
+  'a leg that ends with %s and cause %i rang %j, and its record is read only if it rang',
   async (status, cause, ring) => {
     const { outcomes, rings, readIds } = await open()
     const legs = new LegOutcomeTracker({ outcomes })
