@@ -36,7 +36,7 @@ function mergeFields(
     handedOverAt: note.handedOverAt ?? known.handedOverAt,
     notCarriedOutAt: note.notCarriedOutAt ?? known.notCarriedOutAt,
     notCarriedOut: note.notCarriedOut ?? known.notCarriedOut,
-    said: note.said === undefined ? known.said : mergeSaid(known.said, note.said),
+    said: note.said?.length ? mergeSaid(known.said, note.said) : known.said,
     leg: after.leg ?? before.leg,
     dialledAt: after.dialledAt ?? before.dialledAt,
     answeredAt: after.answeredAt ?? before.answeredAt,
