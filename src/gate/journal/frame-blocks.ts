@@ -3,7 +3,13 @@
  * shares, so that nothing is copied; it lies outside the heap, so that a waiting record is no work for the
  * garbage collector.
  */
+import type { CallOutcome } from '../../domain/call-outcome.js'
+import type { Decision } from '../../domain/decision.js'
 import type { Instant } from '../../domain/time/clock.js'
+import { systemTimers } from '../../runtime/runtime.js'
+import { TtlCache } from '../../runtime/ttl-cache.js'
+import type { IndexedDecision } from './decision-index.js'
+import { mergeOutcome } from './merge-outcome.js'
 import {
   type FrameRun,
   format,
@@ -140,6 +146,49 @@ export class FrameBlocks {
         this.#spareMemory.push(oldest.memory)
       }
     }
+  }
+}
+
+interface RecentCall {
+  /** Its record. */
+  body: string
+  /** What was noted of it since. */
+  outcome: Partial<CallOutcome>
+}
+
+/** In characters; a usual record has 1,500 to 2,500. */
+const maxRecentLength = 8_192
+
+/** Calls that may be under way. When they end, their records are asked for, and reading one takes half a millisecond. */
+export class RecentCalls {
+  /** Longer than a call rings, and what 200 a second begin in 50 s. */
+  readonly #calls = new TtlCache<RecentCall>({
+    ttlMs: 300_000,
+    maxEntries: 10_000,
+    timers: systemTimers,
+  })
+
+  /** Keeps an allow, unless it is a what-if or unusually long; a later record of the same call replaces the first. */
+  add({ id, decision, request }: Decision, body: string): void {
+    const known = this.#calls.get(id)
+    if (known) known.body = body
+    else if (decision === 'allow' && request.at === undefined && body.length <= maxRecentLength)
+      this.#calls.set(id, { body, outcome: {} })
+  }
+
+  note(id: string, outcome: Partial<CallOutcome>): void {
+    const call = this.#calls.get(id)
+    if (call) call.outcome = mergeOutcome(call.outcome, outcome)
+  }
+
+  /** As the journal and its index have it. */
+  find(id: string): IndexedDecision | undefined {
+    const call = this.#calls.get(id)
+    return call && { document: JSON.parse(call.body), outcome: call.outcome }
+  }
+
+  clear(): void {
+    this.#calls.clear()
   }
 }
 

@@ -19,7 +19,13 @@ import { signReceipt } from '../../transparency/receipt.js'
 import type { SigningKey } from '../../transparency/signed-note.js'
 import { type DecisionDocument, encodeDecision, withOutcome } from '../decision-document.js'
 import { DecisionIndex, type ErasureNote, type OutcomeNote } from './decision-index.js'
-import { FrameBlocks, type OnWritten, selectBatch, type WaitingRecord } from './frame-blocks.js'
+import {
+  FrameBlocks,
+  type OnWritten,
+  RecentCalls,
+  selectBatch,
+  type WaitingRecord,
+} from './frame-blocks.js'
 import { IndexUpdates } from './index-updates.js'
 import { readBeginning, readFormerOrigins } from './journal-beginning.js'
 import type { JournalOptions } from './journal-options.js'
@@ -53,6 +59,7 @@ export class Journal implements OutcomeRecorder {
   /** Not on disk, in their order. */
   readonly #waiting: WaitingRecord[] = []
   readonly #blocks: FrameBlocks
+  readonly #recent = new RecentCalls()
   #index: DecisionIndex | undefined
   #writer: Thread<FrameRun, boolean> | undefined
   #updates: IndexUpdates | undefined
@@ -181,7 +188,10 @@ export class Journal implements OutcomeRecorder {
     const { accountId, request } = decision
     if (request.at === undefined) this.#lastSeqByAccount.set(accountId, this.#nextSeq)
     const body = encodeDecision(decision)
-    this.#enqueue({ kind, at: decision.decidedAt, body }, decision.id, onWritten)
+    const isAdded = this.#enqueue({ kind, at: decision.decidedAt, body }, decision.id, onWritten)
+    // Of what persons dial without an Asterisk, little is asked again.
+    const isKept = request.via === 'asterisk' || request.callKind !== 'manual'
+    if (isAdded && isKept) this.#recent.add(decision, body)
     this.#writing ??= this.#writeAll()
   }
 
@@ -195,12 +205,14 @@ export class Journal implements OutcomeRecorder {
     const note: OutcomeNote = { id: decisionId, own, outcome }
     const body = JSON.stringify(note)
     const at = this.#options.clock.now()
-    this.#enqueue({ kind: 'outcome', at, body }, decisionId)
+    if (this.#enqueue({ kind: 'outcome', at, body }, decisionId))
+      this.#recent.note(decisionId, outcome)
     this.#flushAfter(outcomeDelayMs)
   }
 
   /** Has the number of an erasure taken out of what was appended so far. */
   erase(erasure: RequestedErasure): void {
+    this.#recent.clear()
     this.#updates?.addErasure(erasure)
     const note: ErasureNote = { id: erasure.id }
     this.#enqueueNote('erasure', note)
@@ -219,6 +231,13 @@ export class Journal implements OutcomeRecorder {
    * finds none while the index is not complete, as after a crash or an upgrade. `noted` is what others know.
    */
   find(accountId: string, id: string, noted: Partial<CallOutcome> = {}) {
+    const found = this.#recent.find(id) ?? this.#read(id)
+    return found?.document.accountId === accountId
+      ? withOutcome(found.document, mergeOutcome(found.outcome, noted))
+      : undefined
+  }
+
+  #read(id: string) {
     const indexed = this.index?.find(id)
     let document = indexed?.document
     let outcome = indexed?.outcome ?? {}
@@ -231,9 +250,7 @@ export class Journal implements OutcomeRecorder {
       const problem = 'The index of decisions is being brought up to date; ask again in a moment'
       throw new AppError('not-available', problem)
     }
-    return document?.accountId === accountId
-      ? withOutcome(document, mergeOutcome(outcome, noted))
-      : undefined
+    return document && { document, outcome }
   }
 
   /** Whether a decision may be neither in the index nor in memory. */
@@ -328,7 +345,7 @@ export class Journal implements OutcomeRecorder {
     record: { readonly kind: RecordKind; readonly at: Instant; readonly body: string },
     decisionId = '',
     onWritten?: OnWritten,
-  ): void {
+  ): boolean {
     const { observer } = this.#options
     const { kind, at } = record
     const count = this.#waiting.length
@@ -346,7 +363,7 @@ export class Journal implements OutcomeRecorder {
       observer.onFailure()
       if (kind === 'decision') observer.onUnrecorded(decisionId, cause)
       onWritten?.(cause)
-      return
+      return false
     }
     const block = this.#blocks.append(kind, this.#nextSeq, at, record.body)
     this.#nextSeq += 1
@@ -360,6 +377,7 @@ export class Journal implements OutcomeRecorder {
       isSettled: kind !== 'decision' && onWritten === undefined,
       enqueuedAtSeconds: monotonicSeconds(),
     })
+    return true
   }
 
   #flushAfter(ms: number): void {

@@ -15,24 +15,50 @@ export function mergeOutcome(
   note: Partial<CallOutcome>,
 ): Partial<CallOutcome> {
   const otherLeg = note.leg !== undefined && note.leg !== known.leg
-  const keepsLeg = otherLeg && known.state === 'answered'
-  const state = keepsLeg ? known.state : mergeState(known.state, note.state, otherLeg)
-  return {
-    ...(state && { state }),
+  if (otherLeg && known.state === 'answered') {
+    return mergeFields([known, note], [known, nothing], known.state)
+  }
+  const state = mergeState(known.state, note.state, otherLeg)
+  return mergeFields([known, note], [otherLeg ? nothing : known, note], state)
+}
+
+type Notes = readonly [Partial<CallOutcome>, Partial<CallOutcome>]
+
+const nothing: Partial<CallOutcome> = {}
+
+/** What is of a leg is taken from other notes. One literal, since spreads took 30 µs. */
+function mergeFields(
+  [known, note]: Notes,
+  [before, after]: Notes,
+  state: OutcomeState | undefined,
+): Partial<CallOutcome> {
+  const merged: { -readonly [Field in keyof CallOutcome]?: CallOutcome[Field] } = {
     handedOverAt: note.handedOverAt ?? known.handedOverAt,
     notCarriedOutAt: note.notCarriedOutAt ?? known.notCarriedOutAt,
     notCarriedOut: note.notCarriedOut ?? known.notCarriedOut,
-    said: mergeSaid(known.said, note.said),
-    ...mergeLeg(otherLeg && !keepsLeg ? {} : known, keepsLeg ? {} : note),
-  }
+    said: note.said?.length ? mergeSaid(known.said, note.said) : known.said,
+    leg: after.leg ?? before.leg,
+    dialledAt: after.dialledAt ?? before.dialledAt,
+    answeredAt: after.answeredAt ?? before.answeredAt,
+    answeredBy: after.answeredBy ?? before.answeredBy,
+    greetingEndedAt: after.greetingEndedAt ?? before.greetingEndedAt,
+    connectedAt: after.connectedAt ?? before.connectedAt,
+    messagePlayed: after.messagePlayed ?? before.messagePlayed,
+    identityConfirmed: after.identityConfirmed ?? before.identityConfirmed,
+    failedAt: after.failedAt ?? before.failedAt,
+    endedAt: after.endedAt ?? before.endedAt,
+    dialStatus: after.dialStatus ?? before.dialStatus,
+    cause: after.cause ?? before.cause,
+  } satisfies Record<Exclude<keyof CallOutcome, 'state'>, unknown>
+  if (state) merged.state = state
+  return merged
 }
 
 function mergeSaid(
   known: readonly SaidDisclosure[] = [],
-  noted: readonly SaidDisclosure[] = [],
-): readonly SaidDisclosure[] | undefined {
-  const said = [...known, ...noted.filter(({ key }) => !known.some((one) => one.key === key))]
-  return said.length === 0 ? undefined : said
+  noted: readonly SaidDisclosure[],
+): readonly SaidDisclosure[] {
+  return [...known, ...noted.filter(({ key }) => !known.some((one) => one.key === key))]
 }
 
 function mergeState(
@@ -44,21 +70,4 @@ function mergeState(
   if (!legStates.has(noted)) return legStates.has(known) ? known : noted
   const ended = known === 'answered' || known === 'failed'
   return ended && !otherLeg ? known : noted
-}
-
-function mergeLeg(known: Partial<CallOutcome>, note: Partial<CallOutcome>): Partial<CallOutcome> {
-  return {
-    leg: note.leg ?? known.leg,
-    dialledAt: note.dialledAt ?? known.dialledAt,
-    answeredAt: note.answeredAt ?? known.answeredAt,
-    answeredBy: note.answeredBy ?? known.answeredBy,
-    greetingEndedAt: note.greetingEndedAt ?? known.greetingEndedAt,
-    connectedAt: note.connectedAt ?? known.connectedAt,
-    messagePlayed: note.messagePlayed ?? known.messagePlayed,
-    identityConfirmed: note.identityConfirmed ?? known.identityConfirmed,
-    failedAt: note.failedAt ?? known.failedAt,
-    endedAt: note.endedAt ?? known.endedAt,
-    dialStatus: note.dialStatus ?? known.dialStatus,
-    cause: note.cause ?? known.cause,
-  }
 }

@@ -176,7 +176,11 @@ export function readRecorded({ outcome: recorded }: DecisionDocument): Partial<C
   const { state, leg, answeredBy, dialStatus, cause } = recorded
   const at = (text: string | undefined) => (text === undefined ? undefined : parseInstant(text))
   return {
-    ...{ state, leg, answeredBy, dialStatus, cause },
+    state,
+    leg,
+    answeredBy,
+    dialStatus,
+    cause,
     dialledAt: at(recorded.dialledAt),
     answeredAt: at(recorded.answeredAt),
     greetingEndedAt: at(recorded.greetingEndedAt),

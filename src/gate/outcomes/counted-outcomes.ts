@@ -42,7 +42,7 @@ export class CountedOutcomes implements OutcomeRecorder {
     const { journal, attempts } = this.#deps
     journal.record(decisionId, outcome, own)
     const onFailure = (err: unknown) => this.#logFailure({ decisionId, err })
-    // The event of its end has the cause. Reading a record is slow, and most calls did not ring unanswered.
+    // The event of its end has the cause. Most calls did not ring unanswered.
     if (outcome.endedAt !== undefined && findRing(outcome))
       this.#countRing(decisionId).catch(onFailure)
     const attempt = attempts.findCounted(decisionId)

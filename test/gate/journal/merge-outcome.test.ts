@@ -20,6 +20,27 @@ type Notes = readonly Partial<CallOutcome>[]
 const orders: readonly (readonly [string, Notes, Partial<CallOutcome>])[] = [
   ['handed over', [handedOver], handedOver],
   ['handed over, dialled', [handedOver, dialled('a', 3)], { ...dialled('a', 3), handedOverAt: 1 }],
+  ['nothing said', [{ ...dialled('a', 3), said: [] }], dialled('a', 3)],
+  [
+    'what was said, and said again',
+    [
+      { ...answered('a', 3, 4), said: [{ key: 'identity', at: 5 }] },
+      {
+        said: [
+          { key: 'identity', at: 6 },
+          { key: 'opt-out', at: 7 },
+        ],
+      },
+      { said: [] },
+    ],
+    {
+      ...answered('a', 3, 4),
+      said: [
+        { key: 'identity', at: 5 },
+        { key: 'opt-out', at: 7 },
+      ],
+    },
+  ],
   [
     'dialled, and then the late word that it was handed over',
     [dialled('a', 3), handedOver],
