@@ -81,7 +81,7 @@ beforeAll(async () => {
       PROBE_REPORT: join(dataDir, 'report.json'),
     },
     [],
-    { preload: join(import.meta.dirname, '../support/main-thread-probe.mjs') },
+    { preload: join(import.meta.dirname, '../support/main-thread-probe.mjs'), isMeasured: true },
   )
   // Functions are compiled when they first run.
   await load(serving)

@@ -6,11 +6,11 @@ import type { VendorFacts } from './virtual-vendor.js'
 
 /** Nine in the morning in New York, a Monday. */
 export const replayFrom = '2026-11-23T14:00:00Z'
-export const callsPerSecond = 2
+export const callsPerSecond = 1
 
-const numbers = numbersOfNewYork(400)
-const onInternalList = numbers.slice(0, 4)
-const litigators = numbers.slice(4, 8)
+const numbers = numbersOfNewYork(200)
+const onInternalList = numbers.slice(0, 2)
+const litigators = numbers.slice(2, 4)
 
 /** What the vendor knows of the numbers that are called; the others are clean. */
 export const replayFacts: Readonly<Record<string, VendorFacts>> = Object.fromEntries([

@@ -1,6 +1,6 @@
 /** `callgate witness` as a process. */
 import { startChild } from '../../scripts/children.mjs'
-import { environmentOf, program } from './program.js'
+import { environmentOf, forShortRuns, program } from './program.js'
 
 export interface WitnessProcess {
   readonly url: string
@@ -22,7 +22,16 @@ export function startWitness(
   const listen = args.includes('--listen') ? [] : ['--listen', '127.0.0.1:0']
   const child = startChild(
     process.execPath,
-    [...first, program, 'witness', '--name', 'witness.example.com/w1', ...listen, ...args],
+    [
+      ...forShortRuns,
+      ...first,
+      program,
+      'witness',
+      '--name',
+      'witness.example.com/w1',
+      ...listen,
+      ...args,
+    ],
     { env: environmentOf(environment), stdio: ['ignore', 'pipe', 'pipe'] },
   )
   const ended = new Promise<number | string>((resolve) =>

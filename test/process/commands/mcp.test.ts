@@ -14,7 +14,14 @@ import {
   clientKinds,
   connectMcp,
 } from '../../support/mcp-clients.js'
-import { callgate, environmentOf, program, type Serving, serve } from '../../support/program.js'
+import {
+  callgate,
+  environmentOf,
+  forShortRuns,
+  program,
+  type Serving,
+  serve,
+} from '../../support/program.js'
 
 let folder: string
 let gate: Serving
@@ -38,7 +45,7 @@ describe.each(clientKinds)('client %s', (kind) => {
   const connect = async (key: string, answer?: AnswerQuestion) => {
     const start = {
       command: process.execPath,
-      args: [program, 'mcp', '--url', gate.url],
+      args: [...forShortRuns, program, 'mcp', '--url', gate.url],
       env: environmentOf({ CALLGATE_KEY: key }) as Record<string, string>,
       stderr: 'ignore' as const,
     }
@@ -79,10 +86,14 @@ describe.each(clientKinds)('client %s', (kind) => {
 describe('the program', () => {
   it('records an opt-out although its input ends before the answer', async () => {
     const key = gate.keys.sandbox
-    const child = startChild(process.execPath, [program, 'mcp', '--url', gate.url], {
-      env: environmentOf({ CALLGATE_KEY: key }),
-      stdio: ['pipe', 'ignore', 'ignore'],
-    })
+    const child = startChild(
+      process.execPath,
+      [...forShortRuns, program, 'mcp', '--url', gate.url],
+      {
+        env: environmentOf({ CALLGATE_KEY: key }),
+        stdio: ['pipe', 'ignore', 'ignore'],
+      },
+    )
     const clientInfo = { name: 'test', version: '1' }
     const number = '2125550146'
     const messages = [
@@ -107,10 +118,14 @@ describe('the program', () => {
   })
 
   it('writes nothing but messages to standard output, and ends with its input', async () => {
-    const child = startChild(process.execPath, [program, 'mcp', '--url', gate.url], {
-      env: environmentOf({ CALLGATE_KEY: gate.keys.sandbox }),
-      stdio: ['pipe', 'pipe', 'ignore'],
-    })
+    const child = startChild(
+      process.execPath,
+      [...forShortRuns, program, 'mcp', '--url', gate.url],
+      {
+        env: environmentOf({ CALLGATE_KEY: gate.keys.sandbox }),
+        stdio: ['pipe', 'pipe', 'ignore'],
+      },
+    )
     let out = ''
     const answered = new Promise<void>((resolve) => {
       child.stdout.on('data', (bytes: Buffer) => {
@@ -137,7 +152,15 @@ describe('the program', () => {
 
   it('serves HTTP until it is told to end', async () => {
     const [port] = await findFreePorts(1)
-    const args = [program, 'mcp', '--url', gate.url, '--listen', `127.0.0.1:${port}`]
+    const args = [
+      ...forShortRuns,
+      program,
+      'mcp',
+      '--url',
+      gate.url,
+      '--listen',
+      `127.0.0.1:${port}`,
+    ]
     const child = startChild(process.execPath, args, {
       env: environmentOf({}),
       stdio: ['ignore', 'ignore', 'pipe'],

@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { killChildren } from '../../../scripts/children.mjs'
+import { registerWitness } from '../../../src/commands/witness/witness.js'
 import {
   openCheckpoint,
   parseCheckpoint,
@@ -29,6 +30,7 @@ import {
 import { listFiles } from '../../support/journal.js'
 import { shortOrLong } from '../../support/long.js'
 import { callgate, type Serving, serve } from '../../support/program.js'
+import { runCommand } from '../../support/run-command.js'
 import { TestLog } from '../../support/test-log.js'
 import { startWitness, type WitnessProcess } from '../../support/witness-process.js'
 
@@ -349,7 +351,7 @@ describe('the command', () => {
       [[...name, ...folder, ...log, '--listen', 'x'], "--listen 'x'"],
     ]
     for (const [args, message] of cases) {
-      const ended = await callgate(['witness', ...args], {})
+      const ended = await runCommand(registerWitness, ['witness', ...args], { dataDir })
       expect(ended.err).toContain(message)
       expect(ended.code).toBeGreaterThan(0)
     }

@@ -22,7 +22,7 @@ beforeAll(async () => {
     // The machine has other work: the browser, and what decides to call.
     CALLGATE_GATE_DEADLINE_MS: '1000',
   }
-  server = await serve(environment, [], { preload })
+  server = await serve(environment, [], { preload, isMeasured: true })
   browser = await openBrowser()
 })
 afterAll(async () => {

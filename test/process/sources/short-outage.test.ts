@@ -32,21 +32,21 @@ describe('half an hour in which the scrub alone is not answered', () => {
     {
       name: 'strict',
       lines: [
-        'before: 1176 allow, 12 block: internal-dnc, 12 block: litigator',
-        'first 5 minutes: 316 allow, 271 block: check-unanswered, 6 block: internal-dnc, 7 block: litigator',
-        'to 0:15: 1177 block: check-unanswered, 13 block: internal-dnc, 10 block: litigator',
-        'to 0:30: 1764 block: check-unanswered, 17 block: internal-dnc, 19 block: litigator',
-        'after: 1119 allow, 57 block: check-unanswered, 12 block: internal-dnc, 12 block: litigator',
+        'before: 588 allow, 6 block: internal-dnc, 6 block: litigator',
+        'first 5 minutes: 165 allow, 128 block: check-unanswered, 3 block: internal-dnc, 4 block: litigator',
+        'to 0:15: 589 block: check-unanswered, 6 block: internal-dnc, 5 block: litigator',
+        'to 0:30: 882 block: check-unanswered, 9 block: internal-dnc, 9 block: litigator',
+        'after: 548 allow, 40 block: check-unanswered, 6 block: internal-dnc, 6 block: litigator',
       ],
     },
     {
       name: 'permission unknown',
       lines: [
-        'before: 1176 allow, 12 block: internal-dnc, 12 block: litigator',
-        'first 5 minutes: 316 allow, 271 allow: unknown-allowed, 6 block: internal-dnc, 7 block: litigator',
-        'to 0:15: 1177 allow: unknown-allowed, 13 block: internal-dnc, 10 block: litigator',
-        'to 0:30: 1764 block: check-unanswered, 17 block: internal-dnc, 19 block: litigator',
-        'after: 1119 allow, 57 block: check-unanswered, 12 block: internal-dnc, 12 block: litigator',
+        'before: 588 allow, 6 block: internal-dnc, 6 block: litigator',
+        'first 5 minutes: 165 allow, 128 allow: unknown-allowed, 3 block: internal-dnc, 4 block: litigator',
+        'to 0:15: 589 allow: unknown-allowed, 6 block: internal-dnc, 5 block: litigator',
+        'to 0:30: 882 block: check-unanswered, 9 block: internal-dnc, 9 block: litigator',
+        'after: 548 allow, 40 block: check-unanswered, 6 block: internal-dnc, 6 block: litigator',
       ],
     },
   ]
