@@ -1,4 +1,4 @@
-/** Compiles when `dist` is missing or older than a source file or the versions of libraries, so that `npm start` always works. */
+/** Compiles when `dist` is missing or older than a source file, so that `npm start` always works. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,12 +16,9 @@ function newestIn(folder) {
   return Math.max(0, ...times)
 }
 
-const newestSource = () =>
-  Math.max(newestIn(sources), statSync(join(root, 'package-lock.json')).mtimeMs)
-
 /** An installed package ships `dist` and no sources. */
 const upToDate =
-  existsSync(built) && (!existsSync(sources) || newestSource() <= statSync(built).mtimeMs)
+  existsSync(built) && (!existsSync(sources) || newestIn(sources) <= statSync(built).mtimeMs)
 
 if (!upToDate) {
   console.error('callgate: compiling')
