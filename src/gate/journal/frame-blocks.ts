@@ -1,7 +1,7 @@
 /**
  * Records on their way to the disk. Each is laid out as a frame once, in memory that the journal's thread
  * shares, so that nothing is copied; it lies outside the heap, so that a waiting record is no work for the
- * garbage collector.
+ * garbage collector. {@link RecentCalls} has the records of calls that may be under way, as texts.
  */
 import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { Decision } from '../../domain/decision.js'

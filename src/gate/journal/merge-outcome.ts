@@ -16,21 +16,27 @@ export function mergeOutcome(
 ): Partial<CallOutcome> {
   const otherLeg = note.leg !== undefined && note.leg !== known.leg
   if (otherLeg && known.state === 'answered') {
-    return mergeFields([known, note], [known, nothing], known.state)
+    return mergeFields(known, note, { before: known, after: nothing, state: known.state })
   }
+  const before = otherLeg ? nothing : known
   const state = mergeState(known.state, note.state, otherLeg)
-  return mergeFields([known, note], [otherLeg ? nothing : known, note], state)
+  return mergeFields(known, note, { before, after: note, state })
 }
-
-type Notes = readonly [Partial<CallOutcome>, Partial<CallOutcome>]
 
 const nothing: Partial<CallOutcome> = {}
 
-/** What is of a leg is taken from other notes. One literal, since spreads took 30 µs. */
+/** What is known of one leg, and what is new about it. */
+interface LegNotes {
+  readonly before: Partial<CallOutcome>
+  readonly after: Partial<CallOutcome>
+  readonly state: OutcomeState | undefined
+}
+
+/** One literal, since spreads took 30 µs. */
 function mergeFields(
-  [known, note]: Notes,
-  [before, after]: Notes,
-  state: OutcomeState | undefined,
+  known: Partial<CallOutcome>,
+  note: Partial<CallOutcome>,
+  { before, after, state }: LegNotes,
 ): Partial<CallOutcome> {
   const merged: { -readonly [Field in keyof CallOutcome]?: CallOutcome[Field] } = {
     handedOverAt: note.handedOverAt ?? known.handedOverAt,
