@@ -54,8 +54,8 @@ interface KnownLeg {
 }
 
 const permitVariable = 'CALLGATE_PERMIT'
-/** The argument with which the recipes run `callgate-leg` from Dial(): a permit, or empty without one. */
-const permitInDial = /\bcallgate-leg\^\w+\^1\((|1\.[\w.-]+|[\da-f-]{36})\)/
+/** What the recipes give Dial() to run `callgate-leg` with, or as its URL: a permit, or empty without one. */
+const permitInDial = /\bcallgate-(?:leg\^\w+\^1|permit)\((|1\.[\w.-]+|[\da-f-]{36})\)/
 
 export class BypassMonitor {
   readonly #deps: BypassMonitorDeps

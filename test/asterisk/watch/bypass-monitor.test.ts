@@ -290,13 +290,13 @@ describe('a leg whose first event is missing', () => {
   })
 })
 
-describe('a permit among the arguments of Dial()', () => {
+describe.each([
+  ['of a subroutine', (permit: string) => `ib(callgate-leg^s^1(${permit}))`],
+  ['in place of a URL', (permit: string) => `i,callgate-permit(${permit})`],
+])('a permit among the arguments of Dial(), %s', (_, argumentsWith) => {
   const dials = (argument: string, more: Partial<AsteriskChannel> = {}) => ({
     ...channel('gated', 'PJSIP/caller-00000001'),
-    application: {
-      name: 'Dial',
-      data: `PJSIP/2125550100@trunk,60,ib(callgate-leg^s^1(${argument}))`,
-    },
+    application: { name: 'Dial', data: `PJSIP/2125550100@trunk,60,${argumentsWith(argument)}` },
     ...more,
   })
 

@@ -13,13 +13,19 @@ import { until } from './lab/until.js'
 const [allowedNumber, otherNumber, blockedNumber] = ['2125550106', '2125550100', '2125550105']
 const bypassingNumber = '2125550177'
 
+const trunkSettings = '[{ name: trunk, channel: PJSIP/trunk, watch: true }]'
+
 /** A way to the trunk that somebody left open. */
 const bypass = `[bypass]
 exten => _X.,1,Dial(PJSIP/\${EXTEN}@trunk,5)
  same => n,Hangup()
 `
 
-describe.each(asteriskVersions)('Master.csv of Asterisk %i', (version) => {
+const withAndWithoutHeader = asteriskVersions.flatMap((version) =>
+  ['X-Callgate-Id', ''].map((header) => [version, header] as const),
+)
+
+describe.each(withAndWithoutHeader)('Master.csv of Asterisk %i, header "%s"', (version, header) => {
   let server: AsteriskServer
   let callgate: CallgateProcess
   let trunks: Trunks
@@ -28,13 +34,22 @@ describe.each(asteriskVersions)('Master.csv of Asterisk %i', (version) => {
     server = await startAsterisk({
       version,
       trunks: ['trunk'],
-      globals: { CALLGATE_KIND: 'manual', CALLGATE_DIAL_SECONDS: '5', CALLGATE_WAIT: '10' },
+      globals: {
+        CALLGATE_KIND: 'manual',
+        CALLGATE_DIAL_SECONDS: '5',
+        CALLGATE_WAIT: '10',
+        CALLGATE_ID_HEADER: header,
+      },
       extensions: bypass,
       callerContexts: ['bypass'],
       writesCallRecords: true,
     })
     trunks = await startTrunks(server, { trunk: { does: 'answer' } })
-    callgate = await startCallgate({ server, environment: { CALLGATE_GATE_DEADLINE_MS: '8000' } })
+    const environment = {
+      CALLGATE_GATE_DEADLINE_MS: '8000',
+      CALLGATE_ASTERISK_TRUNKS: trunkSettings,
+    }
+    callgate = await startCallgate({ server, environment })
   })
   afterAll(async () => {
     await callgate?.close()
@@ -52,7 +67,7 @@ describe.each(asteriskVersions)('Master.csv of Asterisk %i', (version) => {
     const args = ['evidence', 'reconcile', path, '--account', 'sandbox', '--zone', 'UTC', '--json']
     const { code, out, err } = await runProgram(args, {
       CALLGATE_DATA_DIR: callgate.dataDir,
-      CALLGATE_ASTERISK_TRUNKS: '[{ name: trunk, channel: PJSIP/trunk }]',
+      CALLGATE_ASTERISK_TRUNKS: trunkSettings,
     })
     expect(err).toBe('')
     // What was dialed has the permit, and so the id of the decision, nearly to its end.
@@ -62,5 +77,10 @@ describe.each(asteriskVersions)('Master.csv of Asterisk %i', (version) => {
       serviceCodes: [{ number: '911' }],
     })
     expect(code).toBe(1)
+    const ungated = (await callgate.metrics()).sum('callgate_ungated_calls_total')
+    expect(ungated).toBe(1)
+    const ids = callgate.decisions().map(({ id, decision }) => (decision === 'allow' ? id : ''))
+    const sent = trunks.arrived().map(({ decisionId = '' }) => decisionId)
+    expect(sent.toSorted()).toEqual(header === '' ? ['', '', '', ''] : ['', ...ids].toSorted())
   })
 })

@@ -17,13 +17,13 @@ exten => _X.,1,Set(VALUE=\${PJSIP_HEADER(read,X-Callgate-Permit)})
  same => n,Set(ANSWER=\${CURL(${url}/v1/permits/use,value=\${URIENCODE(\${VALUE})}&number=\${EXTEN}&callerId=\${CALLERID(num)})})
  same => n,GotoIf($["\${FILTER(a-z,\${ANSWER:43:17})}" != "stateused"]?refused)
  same => n,Set(CALLGATE_PERMIT=\${ANSWER:7:36})
- same => n,Dial(PJSIP/\${EXTEN}@trunk,,b(callgate-leg^plain^1(\${CALLGATE_PERMIT})))
+ same => n,Dial(PJSIP/\${EXTEN}@trunk,,,callgate-permit(\${CALLGATE_PERMIT}))
  same => n,Hangup()
  same => n(refused),Hangup(21)
 
 [claiming]
 exten => _X.,1,Set(CALLGATE_PERMIT=\${PJSIP_HEADER(read,X-Permit-Id)})
- same => n,Dial(PJSIP/\${EXTEN}@trunk,,b(callgate-leg^plain^1(\${CALLGATE_PERMIT})))
+ same => n,Dial(PJSIP/\${EXTEN}@trunk,,,callgate-permit(\${CALLGATE_PERMIT}))
 `
 
 let server: AsteriskServer
