@@ -15,6 +15,8 @@ export interface Lane {
   readonly server: AsteriskServer
   /** The dialplan context in which calls enter. */
   readonly context: string
+  /** `CALLGATE_ID_HEADER` of the recipe; `X-Callgate-Id` when absent. */
+  readonly idHeader?: string
   /** Processor time of the program beside Asterisk, in seconds; 0 without one. */
   appSeconds(): number
 }
@@ -26,6 +28,9 @@ export interface Lanes {
   /** The same application in the shipped recipe. */
   readonly trivial: Lane
   readonly stasis: Lane
+  /** Both without a header on the trunk leg. */
+  readonly trivialPlain: Lane
+  readonly stasisPlain: Lane
   readonly curl: Lane
   /** Numbers that callgate allows, one per area code. */
   readonly numbers: readonly string[]
@@ -88,6 +93,18 @@ async function open(atEnd: AtEnd): Promise<Omit<Lanes, 'close'>> {
   const gate = atEnd(await startCallgate({ server: withStasis, program }))
   const predial = atEnd(await startCallgate({ program }))
   const withCurl = await asterisk({ globals: askingBy(predial, atEnd) })
+  const inRecipe: Lane = {
+    name: 'always-allow, gate.conf',
+    server: withTrivial,
+    context: 'gate',
+    appSeconds: trivial.cpuSeconds,
+  }
+  const gated: Lane = {
+    name: 'callgate, gate.conf',
+    server: withStasis,
+    context: 'gate',
+    appSeconds: gate.cpuSeconds,
+  }
   return {
     plain: { name: 'plain dialplan', server: bare, context: 'plain', appSeconds: () => 0 },
     shortest: {
@@ -96,18 +113,10 @@ async function open(atEnd: AtEnd): Promise<Omit<Lanes, 'close'>> {
       context: 'shortest',
       appSeconds: trivial.cpuSeconds,
     },
-    trivial: {
-      name: 'always-allow, gate.conf',
-      server: withTrivial,
-      context: 'gate',
-      appSeconds: trivial.cpuSeconds,
-    },
-    stasis: {
-      name: 'callgate, gate.conf',
-      server: withStasis,
-      context: 'gate',
-      appSeconds: gate.cpuSeconds,
-    },
+    trivial: inRecipe,
+    stasis: gated,
+    trivialPlain: withoutHeader(inRecipe),
+    stasisPlain: withoutHeader(gated),
     curl: {
       name: 'callgate, gate-curl.conf',
       server: withCurl,
@@ -117,6 +126,12 @@ async function open(atEnd: AtEnd): Promise<Omit<Lanes, 'close'>> {
     numbers: await allowedNumbers(predial),
   }
 }
+
+const withoutHeader = (lane: Lane): Lane => ({
+  ...lane,
+  name: `${lane.name}, no header`,
+  idHeader: '',
+})
 
 function askingBy({ url, keys }: CallgateProcess, atEnd: AtEnd): Readonly<Record<string, string>> {
   const folder = mkdtempSync(join(tmpdir(), 'callgate-bench-'))
