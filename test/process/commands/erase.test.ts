@@ -107,7 +107,7 @@ it('erases beside a running server, which still blocks the number that opted out
   expect((await decide(serving.url, opted)).decision).toBe('block')
   const list = await erase('list')
   expect(list.out).toMatch(/^erasure .*\ne[0-9a-f]{16} {2}2026-\S+ +\S+ +\(all\) .* request 17\n$/)
-  expect(list.out).not.toContain('555')
+  expect(list.out).not.toContain(opted)
   expect(serving.output()).not.toContain(opted)
 
   // The opt-out has it; of the decision that was made after the erasure, the journal.
