@@ -77,8 +77,9 @@ describe.each(withAndWithoutHeader)('Master.csv of Asterisk %i, header "%s"', (v
       serviceCodes: [{ number: '911' }],
     })
     expect(code).toBe(1)
-    const ungated = (await callgate.metrics()).sum('callgate_ungated_calls_total')
-    expect(ungated).toBe(1)
+    const ungated = async () => (await callgate.metrics()).sum('callgate_ungated_calls_total')
+    await until('the watch has seen it', async () => (await ungated()) > 0)
+    expect(await ungated()).toBe(1)
     const ids = callgate.decisions().map(({ id, decision }) => (decision === 'allow' ? id : ''))
     const sent = trunks.arrived().map(({ decisionId = '' }) => decisionId)
     expect(sent.toSorted()).toEqual(header === '' ? ['', '', '', ''] : ['', ...ids].toSorted())

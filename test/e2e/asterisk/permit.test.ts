@@ -22,8 +22,7 @@ exten => _X.,1,Set(VALUE=\${PJSIP_HEADER(read,X-Callgate-Permit)})
  same => n(refused),Hangup(21)
 
 [claiming]
-exten => _X.,1,Set(CALLGATE_PERMIT=\${PJSIP_HEADER(read,X-Permit-Id)})
- same => n,Dial(PJSIP/\${EXTEN}@trunk,,,callgate-permit(\${CALLGATE_PERMIT}))
+exten => _X.,1,Dial(PJSIP/\${EXTEN}@trunk,,,callgate-permit(\${PJSIP_HEADER(read,X-Permit-Id)}))
 `
 
 let server: AsteriskServer
@@ -97,7 +96,7 @@ it('dials by a permit once, and the watch records the outcome with its decision'
   expect(ungated()).toEqual([])
   expect(await call('permitted', `X-Callgate-Permit: ${value}`)).toBe(403)
   expect(trunk.arrived()).toHaveLength(1)
-  // Another channel that shows the id of the used permit.
+  // Another channel that shows the id of the used permit, among the arguments of Dial() alone.
   await call('claiming', `X-Permit-Id: ${id}`)
   await until('the watch has seen it', () => ungated().length === 1)
   expect(ungated()).toMatchObject([{ why: 'permit-not-valid', hungUp: true }])
