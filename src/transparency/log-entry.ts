@@ -5,7 +5,7 @@
  * `callgate/record/v1`, a line feed, the salt of the record and its body. All integers are big-endian. Without
  * the salt, nobody can tell the body from any other, so it can be erased with its salt, and the tree stays as it is.
  */
-import { createHash } from 'node:crypto'
+import { sha256 } from './sha256.js'
 
 export interface LogEntry {
   readonly kind: number
@@ -24,7 +24,7 @@ const version = 1
 const label = Buffer.from('callgate/record/v1\n')
 
 export function commitTo(salt: Uint8Array, body: Uint8Array): Buffer {
-  return createHash('sha256').update(label).update(salt).update(body).digest()
+  return sha256(label, salt, body)
 }
 
 export function encodeEntry({ kind, seq, at, commitment }: LogEntry): Buffer {

@@ -2,7 +2,7 @@
  * The Merkle tree of RFC 6962, section 2.1, with SHA-256, and its proofs, checked as RFC 9162, sections 2.1.3.2
  * and 2.1.4.2, says. A hash has 32 bytes. Leaves are numbered from 0.
  */
-import { createHash } from 'node:crypto'
+import { sha256 } from './sha256.js'
 
 /** Of a complete subtree: that of the 2^`level` leaves from number `index` * 2^`level` on. */
 export type ReadNode = (level: number, index: number) => Buffer
@@ -13,16 +13,16 @@ const leafPrefix = Buffer.of(0)
 const nodePrefix = Buffer.of(1)
 
 export function hashLeaf(entry: Uint8Array): Buffer {
-  return createHash('sha256').update(leafPrefix).update(entry).digest()
+  return sha256(leafPrefix, entry)
 }
 
 export function hashNode(left: Uint8Array, right: Uint8Array): Buffer {
-  return createHash('sha256').update(nodePrefix).update(left).update(right).digest()
+  return sha256(nodePrefix, left, right)
 }
 
 /** Of the tree with the first `size` leaves. */
 export function computeRoot(size: number, node: ReadNode): Buffer {
-  return size === 0 ? createHash('sha256').digest() : hashRange(0, size, node)
+  return size === 0 ? sha256() : hashRange(0, size, node)
 }
 
 /** Of the leaves from `start` on, `end` excluded; `start` is a multiple of the largest power of 2 in the size. */
