@@ -82,6 +82,15 @@ function listLockedPackages(): readonly string[] {
   return [...new Set(names)].sort()
 }
 
+test('each way to start a server leaves Node.js as much room for new objects', () => {
+  const option = '--max-semi-space-size=32'
+  const { scripts } = JSON.parse(read('package.json'))
+  expect(scripts.start).toBe(`node ${option} dist/main.js serve`)
+  expect(read('Dockerfile')).toContain(`ENTRYPOINT ["node", "${option}", "dist/main.js"]`)
+  expect(read('config/systemd/callgate.service')).toContain(`ExecStart=/usr/bin/node ${option} /`)
+  expect(read('docs/install.md')).toContain(option)
+})
+
 describe('the systemd unit', () => {
   const unit = 'config/systemd/callgate.service'
 
