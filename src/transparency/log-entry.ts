@@ -5,7 +5,7 @@
  * `callgate/record/v1`, a line feed, the salt of the record and its body. All integers are big-endian. Without
  * the salt, nobody can tell the body from any other, so it can be erased with its salt, and the tree stays as it is.
  */
-import { sha256 } from './sha256.js'
+import * as crypto from 'node:crypto'
 
 export interface LogEntry {
   readonly kind: number
@@ -19,6 +19,31 @@ export const entryBytes = 50
 export const saltBytes = 16
 /** Of a record that was removed before the tree was made. Its commitment is 32 zeros. */
 export const unknownKind = 0
+
+/** What is hashed, which is seldom longer. */
+let joined = Buffer.alloc(8_192)
+
+/** SHA-256 of some bytes one after another. */
+export function sha256(...parts: readonly Uint8Array[]): Buffer {
+  let length = 0
+  for (const part of parts) length += part.length
+  if (length > joined.length) joined = Buffer.alloc(length)
+  let end = 0
+  for (const part of parts) {
+    joined.set(part, end)
+    end += part.length
+  }
+  return digest(joined.subarray(0, length))
+}
+
+/**
+ * A hash object takes longer than to hash the bytes of a node, and so does a digest as a buffer. Node 18 has no `hash`, and
+ * the verifier of evidence bundles runs there.
+ */
+const digest =
+  crypto.hash === undefined
+    ? (bytes: Buffer) => crypto.createHash('sha256').update(bytes).digest()
+    : (bytes: Buffer) => Buffer.from(crypto.hash('sha256', bytes, 'binary'), 'latin1')
 
 const version = 1
 const label = Buffer.from('callgate/record/v1\n')

@@ -2,7 +2,7 @@
  * The Merkle tree of RFC 6962, section 2.1, with SHA-256, and its proofs, checked as RFC 9162, sections 2.1.3.2
  * and 2.1.4.2, says. A hash has 32 bytes. Leaves are numbered from 0.
  */
-import { sha256 } from './sha256.js'
+import { sha256 } from './log-entry.js'
 
 /** Of a complete subtree: that of the 2^`level` leaves from number `index` * 2^`level` on. */
 export type ReadNode = (level: number, index: number) => Buffer
