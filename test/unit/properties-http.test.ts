@@ -5,6 +5,7 @@
 import { connect } from 'node:net'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { until } from '../e2e/asterisk/lab/until.js'
 import { shortOrLong } from '../support/long.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 import { type AnyEndpoint, endpoints, isRefusalIn } from '../support/walk-endpoints.js'
@@ -26,6 +27,12 @@ beforeAll(async () => {
   })
   const project = { accountId: 'sandbox', code: 'MINE', name: 'Mine' }
   await running.callgate.projects.create(project)
+  // Until the index has the first record, nobody can say that a decision is unknown.
+  const headers = { loginId: running.keys.sandbox }
+  await until('the index is up to date', async () => {
+    const { status } = await fetch(`${running.url}/v1/decisions/x`, { headers })
+    return status === 404
+  })
 })
 
 afterAll(async () => {
