@@ -20,7 +20,7 @@ export const saltBytes = 16
 /** Of a record that was removed before the tree was made. Its commitment is 32 zeros. */
 export const unknownKind = 0
 
-/** What is hashed, which is seldom longer. */
+/** Where the parts are put together; it grows for a longer record. */
 let joined = Buffer.alloc(8_192)
 
 /** SHA-256 of some bytes one after another. */
@@ -37,8 +37,8 @@ export function sha256(...parts: readonly Uint8Array[]): Buffer {
 }
 
 /**
- * A hash object takes longer than to hash the bytes of a node, and so does a digest as a buffer. Node 18 has no `hash`, and
- * the verifier of evidence bundles runs there.
+ * To make a hash object takes longer than to hash a node, and `hash` gives a text faster than a buffer. Node 18, where the
+ * verifier of evidence bundles runs, has no `hash`.
  */
 const digest =
   crypto.hash === undefined

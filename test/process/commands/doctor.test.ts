@@ -364,7 +364,7 @@ describe('callgate doctor without a server', () => {
   it('reports a damaged database', async () => {
     copyStopped()
     writeFileSync(join(data, 'callgate.sqlite'), 'not a database')
-    // A server that was slow to end may have left one, from which SQLite would read every page.
+    // The server may have left a write-ahead log with every page, from which SQLite would read them.
     rmSync(join(data, 'callgate.sqlite-wal'), { force: true })
     expect((await report()).found).toContainEqual(expect.stringMatching(/^now database: /))
   })
