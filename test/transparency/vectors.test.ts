@@ -239,6 +239,14 @@ describe('an entry', () => {
     expect(decodeEntry(bytes.subarray(0, 49))).toBeUndefined()
     expect(decodeEntry(Buffer.concat([Buffer.of(2), bytes.subarray(1)]))).toBeUndefined()
   })
+
+  it('commits to a record of any length, whatever was hashed before', () => {
+    for (const length of [0, 8_156, 8_157, 8_158, 100_000, 3, 1_000_000, 0]) {
+      const [salt, body] = [Buffer.alloc(16, length % 251), Buffer.alloc(length, 'record')]
+      const expected = createHash('sha256').update('callgate/record/v1\n').update(salt).update(body)
+      expect(hex(commitTo(salt, body)), String(length)).toBe(expected.digest('hex'))
+    }
+  })
 })
 
 describe('notes', () => {
