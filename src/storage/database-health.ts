@@ -74,9 +74,11 @@ export class DatabaseHealth {
     this.check()
   }
 
-  close(): void {
+  /** Resolves once no other process has the database open for a check. */
+  async close(): Promise<void> {
     this.#isClosed = true
     this.#check?.stop()
+    await this.#check?.damage.catch(() => undefined)
     this.#files.close()
   }
 }

@@ -53,7 +53,7 @@ export interface StoreFunctions extends StoreClientFunctions {
   /** Serves the thread at the other end as well. */
   connect(port: MessagePort): void
   checkIntegrity(): Promise<void>
-  close(): void
+  close(): Promise<void>
 }
 
 export interface StoreObserver {
@@ -135,8 +135,9 @@ class SqliteStore {
     this.#waiting.shift()?.()
   }
 
-  close(): void {
-    this.health.close()
+  async close(): Promise<void> {
+    // First, so that this connection is the last one, which removes the -wal file.
+    await this.health.close()
     this.#connection.close()
   }
 }

@@ -5,6 +5,7 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
@@ -281,6 +282,37 @@ describe('damage', () => {
     await checking
     expect(await storage.checkFault()).toBeUndefined()
   })
+
+  it('is not looked for any longer when the database is closed, so that its log is removed', async () => {
+    const storage = await open()
+    const rows = sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000)
+      insert into internal_dnc_lists (account_id, list, modified_at)
+      select 'main', i || hex(randomblob(1000)), 0 from n`
+    await rows.execute(storage.db)
+    const checking = storage.checkIntegrity().catch(() => undefined)
+    await expect.poll(listReaders, { timeout: 15_000 }).not.toEqual([])
+    await storage.close()
+    await checking
+    expect(readdirSync(dataDir()).filter((name) => name.startsWith('callgate.sqlite'))).toEqual([
+      'callgate.sqlite',
+    ])
+  })
+
+  /** Ids of other processes that have the database open. */
+  function listReaders(): readonly string[] {
+    const isReader = (id: string) => {
+      try {
+        const opened = readdirSync(`/proc/${id}/fd`)
+        return opened.some((one) => readlinkSync(`/proc/${id}/fd/${one}`) === file())
+      } catch {
+        // It has ended, or closed a file.
+        return false
+      }
+    }
+    return readdirSync('/proc').filter(
+      (id) => /^\d+$/.test(id) && Number(id) !== process.pid && isReader(id),
+    )
+  }
 
   it('of a file that is cut off while it is open is found at once', async () => {
     const storage = await open()
