@@ -1,9 +1,18 @@
 /**
  * The longest hold of the event loop of a server that decides 200 calls a second while opt-outs are imported,
  * the database is copied as a backup, and its write-ahead log is brought into it. An idle process is measured
- * at the same time. (An import of the largest list is part of `lists`.)
+ * at the same time. Then the same with the journal on a disk of its own. (An import of the largest list is part of `lists`.)
  */
-import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  symlinkSync,
+  writeSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -23,11 +32,24 @@ const quietMs = 10_000
 const takenUpWithinMs = 2_000
 /** The load is stopped and looked at after so long. */
 const stretchSeconds = 1
+/** A disk in memory, on Linux, as a disk that nobody else writes to. */
+const memory = '/dev/shm'
 
 export async function benchMaintenance({ small }: { readonly small: boolean }): Promise<void> {
   const count = small ? 200_000 : 10_000_000
+  await benchOnDisk(count)
+  if (existsSync(memory)) await benchOnDisk(count, memory)
+}
+
+/** The journal is in a new folder below `journalDisk`, which is another disk than that of the data folder; in the data folder when absent. */
+async function benchOnDisk(count: number, journalDisk?: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'callgate-bench-'))
   const dataDir = join(folder, 'var')
+  const elsewhere = journalDisk && mkdtempSync(join(journalDisk, 'callgate-bench-'))
+  if (elsewhere !== undefined) {
+    mkdirSync(dataDir)
+    symlinkSync(elsewhere, join(dataDir, 'journal'))
+  }
   const environment = { CALLGATE_DATA_DIR: dataDir, CALLGATE_SANDBOX_AT: '2026-11-23T18:00:00Z' }
   const optOuts = join(folder, 'opt-outs.csv')
   writeOptOuts(optOuts, count)
@@ -60,7 +82,7 @@ export async function benchMaintenance({ small }: { readonly small: boolean }): 
     }
     printTable(
       [
-        `${perSecond} decisions a second beside`,
+        `${perSecond} decisions a second${journalDisk ? `, journal in ${journalDisk},` : ''} beside`,
         'seconds',
         `longest hold, ms, GC aside (aim: ${aimMs})`,
         'with GC',
@@ -77,6 +99,7 @@ export async function benchMaintenance({ small }: { readonly small: boolean }): 
     await idle.end()
     load.end()
     rmSync(folder, { recursive: true, force: true })
+    if (elsewhere !== undefined) rmSync(elsewhere, { recursive: true, force: true })
   }
 }
 

@@ -1,9 +1,19 @@
-/** Data folders the program cannot use are refused at once, with the reason. */
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+/** Data folders the program cannot use are refused at once, with the reason; one with its journal on another disk is used. */
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { callgate } from '../../support/program.js'
+import { callgate, type Serving, serve } from '../../support/program.js'
 
 let root: string
 
@@ -50,3 +60,56 @@ it('refuses a folder of lists that cannot be made', async () => {
   expect(code).toBe(1)
   expect(err).toContain('/proc/x: the folder cannot be created: ')
 }, 70_000)
+
+it('uses a journal on another disk through a link, and does not start without it', async () => {
+  const dataDir = join(root, 'linked')
+  const journal = join(dataDir, 'journal')
+  const environment = { CALLGATE_DATA_DIR: dataDir }
+  // Another file system wherever there is one in memory.
+  const other = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'callgate-'))
+  const moved = join(other, 'journal')
+  try {
+    let serving = await serve(environment)
+    const before = await decide(serving)
+    await serving.end('SIGTERM')
+    cpSync(journal, moved, { recursive: true, preserveTimestamps: true })
+    rmSync(journal, { recursive: true })
+    symlinkSync(moved, journal)
+
+    serving = await serve(environment)
+    const after = await decide(serving)
+    for (const id of [before, after]) {
+      expect(await request(serving, `/v1/decisions/${id}`)).toMatchObject({ id })
+    }
+    expect((await callgate(['backup', join(root, 'backup')], environment)).code).toBe(0)
+    await serving.end('SIGTERM')
+    const verified = await callgate(['backup', 'verify', join(root, 'backup')], environment)
+    expect(verified).toMatchObject({ code: 0, err: '' })
+    const evidence = await callgate(['evidence', 'verify'], environment)
+    expect(evidence.out).toContain('as they were signed')
+
+    renameSync(moved, `${moved}-away`)
+    const { code, err } = await callgate(['serve'], { ...environment, CALLGATE_HTTP_PORT: '0' })
+    expect(code).toBe(1)
+    expect(err).toContain(`${journal}: is a symbolic link to ${moved}, which does not exist`)
+  } finally {
+    rmSync(other, { recursive: true, force: true })
+  }
+}, 120_000)
+
+async function request({ url, keys }: Serving, path: string, body?: object) {
+  const response = await fetch(`${url}${path}`, {
+    headers: { loginId: keys.sandbox, 'content-type': 'application/json' },
+    ...(body && { method: 'POST', body: JSON.stringify(body) }),
+  })
+  return (await response.json()) as { readonly id: string }
+}
+
+/** Resolves to the id of a decision. */
+async function decide(serving: Serving): Promise<string> {
+  const { id } = await request(serving, '/v1/decisions', {
+    number: '2125550100',
+    callKind: 'manual',
+  })
+  return id
+}
