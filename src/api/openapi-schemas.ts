@@ -1,5 +1,6 @@
 /** Moves the named schemas of a description to one place, and states one canonical type for each value. */
 import { isDeepStrictEqual } from 'node:util'
+import { mapInSlices } from '../runtime/yield-to-event-loop.js'
 import type { JsonSchema } from './fields.js'
 
 interface NamedSchemas<Described> {
@@ -9,10 +10,12 @@ interface NamedSchemas<Described> {
 }
 
 /**
- * Schemas that have an id come as `$defs` of each schema that uses them. Throws if two with the same id
- * differ, which is a bug.
+ * Schemas that have an id come as `$defs` of each schema that uses them. In slices of the parts of each section.
+ * Rejects if two with the same id differ, which is a bug.
  */
-export function nameSchemas<Described extends object>(from: Described): NamedSchemas<Described> {
+export async function nameSchemas<Sections extends Readonly<Record<string, object>>>(
+  sections: Sections,
+): Promise<NamedSchemas<Sections>> {
   const schemas: Record<string, JsonSchema> = {}
   const visit = (value: unknown, isRequest: boolean): unknown => {
     if (Array.isArray(value)) return value.map((one) => visit(one, isRequest))
@@ -34,7 +37,15 @@ export function nameSchemas<Described extends object>(from: Described): NamedSch
     ])
     return Object.fromEntries(entries)
   }
-  return { described: visit(from, false) as Described, schemas }
+  const described: Record<string, object> = {}
+  for (const [section, parts] of Object.entries(sections)) {
+    const visited = await mapInSlices(Object.entries(parts), ([name, part]) => [
+      name,
+      visit(part, false),
+    ])
+    described[section] = Object.fromEntries(visited)
+  }
+  return { described: described as Sections, schemas }
 }
 
 /** The server also reads `null` where a field may be absent, and numbers as ids. */

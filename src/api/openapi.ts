@@ -1,5 +1,6 @@
 /** Describes the endpoints in OpenAPI 3.1, generated only from their descriptors. */
 
+import { forEachInSlices } from '../runtime/yield-to-event-loop.js'
 import { type FieldSource, ignoresUnknownFields } from './endpoint.js'
 import { type JsonSchema, toJsonSchema } from './fields.js'
 import { createErrorResponses, type OpenApiResponse } from './openapi-errors.js'
@@ -57,17 +58,21 @@ interface Parameter {
   readonly schema: JsonSchema
 }
 
-export function createOpenApiDocument({ version, endpoints }: OpenApiOptions): OpenApiDocument {
+/** In slices: it takes a tenth of a second. */
+export async function createOpenApiDocument({
+  version,
+  endpoints,
+}: OpenApiOptions): Promise<OpenApiDocument> {
   const paths: Record<string, Record<string, Operation>> = {}
-  for (const endpoint of endpoints) {
+  await forEachInSlices(endpoints, (endpoint) => {
     for (const [index, path] of endpoint.paths.entries()) {
       const name = path.replace(/:(\w+)/g, '{$1}')
       const operations = paths[name] ?? {}
       operations[endpoint.method.toLowerCase()] = operationOf(endpoint, path, index)
       paths[name] = operations
     }
-  }
-  const { described, schemas } = nameSchemas({ paths, webhooks: describeWebhooks() })
+  })
+  const { described, schemas } = await nameSchemas({ paths, webhooks: describeWebhooks() })
   const sections = [...new Set(endpoints.map(({ spec }) => spec))]
   return {
     openapi: '3.1.0',

@@ -10,6 +10,8 @@ import type { JsonSchema } from '../api/fields.js'
 import type { OpenApiDocument, Operation } from '../api/openapi.js'
 import { createOpenApiDocument } from '../api/openapi.js'
 import type { EndpointDescription } from '../api/route.js'
+import { forEachInSlices, waitForNextTurn } from '../runtime/yield-to-event-loop.js'
+import type { Page } from './router.js'
 
 interface Call {
   readonly method: string
@@ -17,8 +19,9 @@ interface Call {
   readonly operation: Operation
 }
 
-function renderDocsPage(document: OpenApiDocument): string {
-  const calls = Object.entries(insertNamedSchemas(document)).flatMap(([path, operations]) =>
+/** In slices. */
+async function renderDocsPage(document: OpenApiDocument): Promise<string> {
+  const calls = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(
       ([method, operation]): Call => ({ method: method.toUpperCase(), path, operation }),
     ),
@@ -27,6 +30,11 @@ function renderDocsPage(document: OpenApiDocument): string {
     name,
     calls: calls.filter(({ operation }) => operation.tags.includes(name)),
   }))
+  const insert = namedSchemaInserter(document)
+  const articles = new Map<Call, string>()
+  await forEachInSlices(calls, (call) => {
+    articles.set(call, renderCall({ ...call, operation: insert(call.operation) }))
+  })
   const { title, version, description } = document.info
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',
@@ -39,16 +47,16 @@ function renderDocsPage(document: OpenApiDocument): string {
         `<li><b>${escapeHtml(name)}</b><ul>${some.map(renderLink).join('')}</ul></li>`,
     ),
     '</ul></nav><main>',
-    ...sections.map(
-      ({ name, calls: some }) =>
-        `<section><h2>${escapeHtml(name)}</h2>${some.map(renderCall).join('')}</section>`,
-    ),
+    ...sections.map(({ name, calls: some }) => {
+      const content = some.map((call) => articles.get(call)).join('')
+      return `<section><h2>${escapeHtml(name)}</h2>${content}</section>`
+    }),
     '</main></body></html>\n',
   ].join('')
 }
 
-/** The paths with each named schema in its place; no schema refers to itself. */
-function insertNamedSchemas({ paths, components }: OpenApiDocument): OpenApiDocument['paths'] {
+/** Puts each named schema in its place; no schema refers to itself. */
+function namedSchemaInserter({ components }: OpenApiDocument): (from: Operation) => Operation {
   const insert = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(insert)
     if (typeof value !== 'object' || value === null) return value
@@ -59,7 +67,7 @@ function insertNamedSchemas({ paths, components }: OpenApiDocument): OpenApiDocu
       entries.map(([name, one]) => [name, name === 'examples' ? one : insert(one)]),
     )
   }
-  return insert(paths) as OpenApiDocument['paths']
+  return (operation) => insert(operation) as Operation
 }
 
 function idOf({ method, path, operation }: Call): string {
@@ -248,26 +256,35 @@ const styleSheet: BytesReply = {
 }
 
 /** The answers by path, built when first requested. */
-export function createApiDocsPages(options: ApiDocsOptions): ReadonlyMap<string, () => BytesReply> {
+export function createApiDocsPages(options: ApiDocsOptions): ReadonlyMap<string, Page> {
   const home = redirectTo(options.home)
-  let made: { readonly json: BytesReply; readonly page: BytesReply } | undefined
-  const make = () => {
-    const document = createOpenApiDocument(options)
-    const contentType = 'text/html; charset=utf-8'
-    // As bytes, since anybody may ask: each answer then costs neither time nor memory for them.
-    const page = { bytes: Buffer.from(renderDocsPage(document)), contentType, headers: pageHeaders }
-    const bytes = Buffer.from(JSON.stringify(document))
-    const json = { bytes, contentType: 'application/json; charset=utf-8' }
-    return { json, page }
-  }
-  const all = () => {
-    made ??= make()
+  let made: ReturnType<typeof makePages> | undefined
+  const pages = () => {
+    made ??= makePages(options)
     return made
   }
-  return new Map([
+  return new Map<string, Page>([
     ['/', () => home],
-    ['/openapi.json', () => all().json],
-    ['/docs', () => all().page],
+    ['/openapi.json', async () => (await pages()).json],
+    ['/docs', async () => (await pages()).page],
     [stylePath, () => styleSheet],
   ])
+}
+
+/** As bytes, since anybody may ask: each answer then costs neither time nor memory for them. */
+async function makePages(
+  options: ApiDocsOptions,
+): Promise<{ readonly json: BytesReply; readonly page: BytesReply }> {
+  const document = await createOpenApiDocument(options)
+  const html = await renderDocsPage(document)
+  await waitForNextTurn()
+  const json = JSON.stringify(document)
+  return {
+    json: { bytes: Buffer.from(json), contentType: 'application/json; charset=utf-8' },
+    page: {
+      bytes: Buffer.from(html),
+      contentType: 'text/html; charset=utf-8',
+      headers: pageHeaders,
+    },
+  }
 }

@@ -27,6 +27,7 @@ import { edgeRoutes } from '../../src/edge/edge-routes.js'
 import { journalRoutes } from '../../src/gate/journal/journal-routes.js'
 import { createSearchRoute } from '../../src/gate/journal/search/search-route.js'
 import { createStreamRoute } from '../../src/gate/journal/search/stream-route.js'
+import { createApiDocsPages } from '../../src/http/api-docs.js'
 import { decisionEndpoints } from '../../src/http/decision-routes.js'
 import { permitRoutes } from '../../src/permits/permit-routes.js'
 import { systemClock, systemTimers } from '../../src/runtime/runtime.js'
@@ -122,6 +123,20 @@ describe('/openapi.json', () => {
     await (await fetch(`${running.url}/openapi.json`)).text()
     expect(written).not.toHaveBeenCalled()
     written.mockRestore()
+  })
+
+  it('is built in slices, so that calls are decided meanwhile', async () => {
+    const pages = createApiDocsPages({ version: '1', endpoints: everyEndpoint(), home: '/docs' })
+    let turns = 0
+    let isBuilt = false
+    const countTurns = () => {
+      turns += 1
+      if (!isBuilt) setImmediate(countTurns)
+    }
+    setImmediate(countTurns)
+    await pages.get('/docs')?.()
+    isBuilt = true
+    expect(turns).toBeGreaterThan(3)
   })
 
   it('needs no key and is OpenAPI 3.1', async () => {
