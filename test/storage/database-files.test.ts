@@ -289,8 +289,13 @@ describe('damage', () => {
       insert into internal_dnc_lists (account_id, list, modified_at)
       select 'main', i || hex(randomblob(1000)), 0 from n`
     await rows.execute(storage.db)
-    const checking = storage.checkIntegrity().catch(() => undefined)
-    await expect.poll(listReaders, { timeout: 15_000 }).not.toEqual([])
+    let isClosing = false
+    const check = async () => {
+      while (!isClosing) await storage.checkIntegrity()
+    }
+    const checking = check().catch(() => undefined)
+    await expect.poll(listReaders, { interval: 5, timeout: 15_000 }).not.toEqual([])
+    isClosing = true
     await storage.close()
     await checking
     expect(readdirSync(dataDir()).filter((name) => name.startsWith('callgate.sqlite'))).toEqual([
