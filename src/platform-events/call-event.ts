@@ -1,0 +1,69 @@
+/** What one event of a voice platform says about a call or a text message. */
+import type { Answerer } from '../domain/call-outcome.js'
+import type { Instant } from '../domain/time/clock.js'
+
+export const platformNames = [
+  'livekit',
+  'vapi',
+  'retell',
+  'telnyx',
+  'twilio',
+  'elevenlabs',
+  'bland',
+  'signalwire',
+] as const
+export type PlatformName = (typeof platformNames)[number]
+
+/** Who speaks, or `unknown` where neither a role nor a track names the speaker. */
+export type Speaker = 'person' | 'agent' | 'unknown'
+
+export interface Utterance {
+  readonly speaker: Speaker
+  readonly text: string
+}
+
+/** Something that ends calls by itself, without words that must be understood. */
+export interface ExplicitOptOut {
+  /** `key`: a key that the settings name. `tool`: the agent called an opt-out tool. `field`: an analysis field that the settings name. `text`: the platform's own opt-out flag of a text message. */
+  readonly by: 'key' | 'tool' | 'field' | 'text'
+  /** What the person said or pressed, if the event has it. */
+  readonly said?: string | undefined
+}
+
+export interface EventOutcome {
+  readonly state: 'dialled' | 'answered' | 'failed'
+  readonly answeredBy?: Answerer | undefined
+  readonly dialledAt?: Instant | undefined
+  readonly answeredAt?: Instant | undefined
+  readonly endedAt?: Instant | undefined
+  /** The platform's word for it; at most 100 characters. */
+  readonly dialStatus?: string | undefined
+}
+
+export interface CallEvent {
+  /** The platform's name of the event, for logs. */
+  readonly type: string
+  readonly kind: 'call' | 'text'
+  /** The id of our decision, as the platform repeats it. */
+  readonly decisionId?: string | undefined
+  /** Ids of the call at the platform, the most specific first; empty if the event names none. */
+  readonly callIds: readonly string[]
+  /** `outbound`: we called the person. `inbound`: the person called or wrote to us. */
+  readonly direction: 'outbound' | 'inbound' | 'unknown'
+  /** Number of the person by the direction, as the platform wrote it. */
+  readonly person?: string | undefined
+  /** Our side's number, as the platform wrote it. */
+  readonly own?: string | undefined
+  /** A leg to somebody else, such as the target of a transfer: neither its outcome nor its words are the person's. */
+  readonly isOtherLeg?: true | undefined
+  readonly outcome?: EventOutcome | undefined
+  /** Whether the call is over. */
+  readonly isEnd?: true | undefined
+  /** In the order they were said. */
+  readonly utterances: readonly Utterance[]
+  /** The utterances are all of the call so far, not the next ones. */
+  readonly isWholeTranscript?: true | undefined
+  /** Words about the call that are nobody's own, such as a summary: they can only be unclear. */
+  readonly summary?: string | undefined
+  readonly optOut?: ExplicitOptOut | undefined
+}
