@@ -179,6 +179,27 @@ export function parseCallerId(
   return premiumNumber.test(number) ? { problem: 'is a premium number' } : { number }
 }
 
+/** What telephone systems give in place of a number that is withheld. */
+const withheld =
+  /^\s*(?:(?:sips?:)?(?:anonymous|restricted|private|unavailable|unknown)(?:@[\w.-]*)?\s*)?$/i
+
+/** The longest number inside a telephone system, such as an extension. */
+const maxShortDigits = 6
+
+/**
+ * What a call shows: a number, or what may not be shown. `undefined` if it shows none: it is withheld, or an extension or the
+ * name of a telephone, which the trunk replaces. A service code is never the name of a telephone.
+ */
+export function readCallerId(
+  text: string | undefined,
+): ReturnType<typeof parseCallerId> | undefined {
+  if (text === undefined || withheld.test(text)) return undefined
+  const [user = ''] = text.split('@')
+  const digits = user.match(/\p{Nd}/gu)?.length ?? 0
+  if (digits <= maxShortDigits && parseDialString(text).kind !== 'service-code') return undefined
+  return parseCallerId(text)
+}
+
 export function areaCodeOf(number: PhoneNumber): string {
   return number.slice(0, 3)
 }

@@ -3,7 +3,7 @@ import { canUseScope } from '../domain/caller.js'
 import type { MaybePromise } from '../domain/compliance.js'
 import type { CallRequest, Finding, ReasonCode, Verdict } from '../domain/decision.js'
 import type { Mandate, Pause, Pauses } from '../domain/mandate.js'
-import { parseCallerId } from '../domain/phone-number.js'
+import { readCallerId } from '../domain/phone-number.js'
 import type { CandidatePlace } from '../domain/place.js'
 import type { Instant, LocalDay, Timers } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'
@@ -101,8 +101,8 @@ function judgeScope(request: CallRequest, mandate: Mandate): Judgment | undefine
 function judgeCallerId({ callerId }: CallRequest, mandate: Mandate): Judgment | undefined {
   const { callerIds } = mandate
   if (callerIds === 'any') return undefined
-  if (callerId === undefined) return deny('key-caller-id', 'it must name the caller ID')
-  const parsed = parseCallerId(callerId)
+  const parsed = readCallerId(callerId)
+  if (parsed === undefined) return deny('key-caller-id', 'it must name the caller ID')
   if ('problem' in parsed) return deny('key-caller-id', `the caller ID ${parsed.problem}`)
   if (callerIds === 'valid' || callerIds.has(parsed.number)) return undefined
   return deny('key-caller-id', 'the caller ID is not one of its own')

@@ -30,6 +30,28 @@ async function decide(callerId: string) {
   return (await (await running.postJson('/v1/decisions', call)).json()) as object
 }
 
+describe('what a call shows, without own numbers', () => {
+  it.each([
+    ['101', 'permitted'],
+    ['5551', 'permitted'],
+    ['alice', 'permitted'],
+    ['0000000000', 'caller-id-invalid'],
+    ['+442079460000', 'caller-id-invalid'],
+    ['5550199', 'caller-id-invalid'],
+    ['911', 'caller-id-invalid'],
+    ['2125550199', 'permitted'],
+  ])('%s is judged alike by decisions and pre-dial', async (callerId, reason) => {
+    expect(await decide(callerId)).toMatchObject({ reason })
+    const query = new URLSearchParams({
+      number: '2125550106',
+      kind: 'manual',
+      callerid: callerId,
+    })
+    const line = await (await running.get(`/v1/predial?${query}`)).text()
+    expect(line).toContain(reason === 'permitted' ? 'allow:2125550106:' : `block:${reason}:`)
+  })
+})
+
 describe('an own number', () => {
   it('is added, listed, replaced and ended, and calls follow at once', async () => {
     const until = '2027-01-01T00:00:00Z'

@@ -158,6 +158,8 @@ describe('a permit', () => {
       { callerId: null },
       { callerId: '' },
       { callerId: '911' },
+      { callerId: '101' },
+      { callerId: '0000000000' },
       { callerId: '1125550199' },
       { callerId: '2121150199' },
       { callerId: '+442079460000' },

@@ -12,17 +12,11 @@ const pause = { pausedAt: 0, pausedBy: 'upgrade', because: 'older' }
 
 describe('a caller ID', () => {
   it.each([
-    ...['911', '411', '988', '100', '5551', '12', '1', '+1302', '212555010', '21255501000'],
+    ...['911', '411', '988', '+911', '0000000', '5550199', '212555010', '21255501000'],
+    ...['0000000000', '1111111111', '+4721550199', '442079460000', '00442079460000'],
     ...['1125550199', '0125550199', '2121550199', '2120550199', '2119115019', '9112345678'],
     ...['2925550199', '3705550199', '9605550199', '9005550199', '2129760199', '+19005550199'],
-    ...[
-      '+442079460000',
-      '011442079460000',
-      '*67',
-      'x',
-      '"Acme" <2125550199>',
-      'sip:100@pbx.example',
-    ],
+    ...['+442079460000', '011442079460000', '"Acme" <2125550199>', '٢١٢٥٥٥٠١٩٩'],
   ])('that nobody can call back blocks the call: %s', async (callerId) => {
     for (const callKind of callKinds) {
       const decision = await judge({ callerId, callKind })
@@ -45,13 +39,30 @@ describe('a caller ID', () => {
     expect(decision.findings.some(({ check }) => check === 'caller-id')).toBe(false)
   })
 
-  it('that is an extension of the PBX is none, since the trunk replaces it; a service code is not', async () => {
-    const shown = async (callerId: string, via: CallRequest['via']) =>
-      (await judge({ callerId, via })).reason
-    expect(await shown('100', 'asterisk')).toBe('permitted')
-    expect(await shown('100', 'http')).toBe('caller-id-invalid')
-    expect(await shown('911', 'asterisk')).toBe('caller-id-invalid')
-    expect(await shown('9005550199', 'asterisk')).toBe('caller-id-invalid')
+  it.each([
+    ...['101', '1', '12', '5551', '999999', '+1302', '*67', ' 100 ', 'alice', 'desk-12'],
+    ...['sip:100@pbx.example', 'sip:100@192.0.2.10', 'sip:alice@pbx.example'],
+  ])('that is the extension or the name of a telephone is none: %s', async (callerId) => {
+    const decision = await judge({ callerId })
+    expect(decision).toMatchObject({ decision: 'allow', reason: 'permitted' })
+    expect(decision.findings.some(({ check }) => check === 'caller-id')).toBe(false)
+  })
+
+  it.each([
+    ...[
+      ['101', 'permitted'],
+      ['alice', 'permitted'],
+      ['0000000000', 'caller-id-invalid'],
+    ],
+    ...[
+      ['+442079460000', 'caller-id-invalid'],
+      ['911', 'caller-id-invalid'],
+      ['9005550199', 'caller-id-invalid'],
+    ],
+  ])('is judged alike at every door: %s', async (callerId, reason) => {
+    for (const via of ['http', 'predial', 'asterisk', 'check'] as const) {
+      expect([via, (await judge({ callerId, via })).reason]).toEqual([via, reason])
+    }
   })
 
   it.each(['911', '933', '311'])('never stops a call to %s', async (dialed) => {

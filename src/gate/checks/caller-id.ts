@@ -5,31 +5,19 @@
 import { parseProjectCode } from '../../domain/caller.js'
 import type { CallRequest, Finding } from '../../domain/decision.js'
 import type { CallerIdRegister, OwnNumber } from '../../domain/mandate.js'
-import { parseCallerId, parseDialString } from '../../domain/phone-number.js'
+import { readCallerId } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { GateSettings } from '../gate-deps.js'
 
-/** What telephone systems give in place of a number that is withheld. */
-const withheld =
-  /^\s*(?:(?:sips?:)?(?:anonymous|restricted|private|unavailable|unknown)(?:@[\w.-]*)?\s*)?$/i
-
-/** The trunk of a PBX replaces the extension or the name of a telephone, and nobody says by what. */
-function isMissing({ callerId, via }: CallRequest): boolean {
-  if (callerId === undefined || withheld.test(callerId)) return true
-  if (via !== 'asterisk') return false
-  const { kind } = parseDialString(callerId)
-  return kind !== 'nanp' && kind !== 'service-code'
-}
-
 /** Calls of a person that show nothing are not judged. */
 export function needsRegister(request: CallRequest): boolean {
-  return request.callKind !== 'manual' || !isMissing(request)
+  return request.callKind !== 'manual' || readCallerId(request.callerId) !== undefined
 }
 
 /** What a call shows, as ten digits; `undefined` if it shows nothing, or no number that may be shown. */
 export function findShown(request: CallRequest): string | undefined {
-  const shown = isMissing(request) ? undefined : parseCallerId(request.callerId ?? '')
+  const shown = readCallerId(request.callerId)
   return shown && 'number' in shown ? shown.number : undefined
 }
 
@@ -51,8 +39,7 @@ interface CallerIdFacts {
  */
 export function judgeCallerId(request: CallRequest, facts: CallerIdFacts): Finding | undefined {
   const { own, now } = facts
-  const { callerId = '' } = request
-  const shown = isMissing(request) ? undefined : parseCallerId(callerId)
+  const shown = readCallerId(request.callerId)
   if (shown && 'problem' in shown) {
     const detail = `what the call shows ${shown.problem}; show a number of your own that can be called back`
     return createFinding({ verdict: 'deny', reason: 'caller-id-invalid', detail }, now)

@@ -204,6 +204,33 @@ describe('a call that is allowed', () => {
   })
 })
 
+describe('the caller ID of a call', () => {
+  const shown = async (callerNumber: string, args: readonly string[]) => {
+    const time = virtualTime()
+    const { gate } = testGate(fakeCompliance(), { timers: time })
+    const eventLoop = { earliestArrivalMs: () => time.monotonicMs() }
+    const one = stasis({}, { gate, eventLoop })
+    one.gate.onChannelEntered(aChannel({ callerNumber }), [number, 'kind=manual', ...args])
+    await one.gate.drain()
+    return one.actions.set.get('c1')?.CALLGATE_REASON
+  }
+
+  it.each([
+    ['101', 'permitted'],
+    ['9', 'permitted'],
+    ['alice', 'permitted'],
+    ['anonymous', 'permitted'],
+    ['2125550199', 'permitted'],
+    ['0000000000', 'caller-id-invalid'],
+    ['+442079460000', 'caller-id-invalid'],
+    ['5550199', 'caller-id-invalid'],
+    ['911', 'caller-id-invalid'],
+  ])('%s is judged as at every other door', async (callerId, reason) => {
+    expect(await shown(callerId, [])).toBe(reason)
+    expect(await shown('2125550199', [`callerid=${callerId}`])).toBe(reason)
+  })
+})
+
 describe('an event that waited for the event loop', () => {
   const entering = async (dialed: string, ageMs: number) => {
     const time = virtualTime()
