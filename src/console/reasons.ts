@@ -80,7 +80,7 @@ const remedies: Partial<Readonly<Record<ReasonCode, string>>> = {
   'national-dnc':
     'Do not call, unless the person has given consent; then store it on page Consents.',
   'state-dnc': 'Do not call, unless the person has given consent; then store it on page Consents.',
-  'no-consent': 'If the person has given consent to such calls, store it on page Consents.',
+  'no-consent': 'If the person has given consent to such calls, store it with its wording on page Consents.',
   'consent-unproven': 'Store the consent with what shows it on page Consents.',
   'list-not-covering': 'Import a list for this area code.',
   'list-stale': 'Import a newer list; page Lists shows the age of each.',
@@ -112,12 +112,16 @@ export function findLaw({
   const country = isCanadian[0] ? 'CA' : 'US'
   const isSale = purpose === 'telemarketing'
   if (reason === 'no-consent' || reason === 'consent-unproven') {
+    // The message names the law of a region, which may ask for more.
+    if (findings.some(({ detail }) => regionalLaw.test(detail))) return undefined
     return consentLaws[country][callKind]?.[isSale ? 'sale' : 'other']
   }
   // That of a machine's call is in the rule on consent, whatever the call is for.
   if (reason === 'consent-revoked' && country === 'US' && callKind !== 'manual') return revokedLaw
   return isSale ? saleLaws[country][reason as ReasonCode] : undefined
 }
+
+const regionalLaw = /; [A-Z]{2} law [a-z0-9-]+ \(/
 
 type ConsentLaw = Partial<
   Readonly<Record<string, { readonly sale?: string; readonly other?: string }>>

@@ -6,6 +6,7 @@
 import type { ScopeChoice } from './caller.js'
 import type { ConsentEvidence, EbrType } from './compliance.js'
 import type { CallKind, CallPurpose } from './decision.js'
+import type { CallToCount } from './mandate.js'
 import type { PhoneNumber } from './phone-number.js'
 import type { Instant, LocalDay } from './time/clock.js'
 
@@ -209,3 +210,28 @@ export interface ConsentHistory {
     readonly decisionId: string | null
   }[]
 }
+
+/**
+ * What on file may lift a law that asks for a consent: a permission record whose consent is shown in writing, any permission
+ * record, a sale, or an inquiry.
+ */
+export const liftingRecords = ['written-consent', 'permission', 'sale', 'inquiry'] as const
+export type LiftingRecord = (typeof liftingRecords)[number]
+
+/** A law by which some calls to a region need a consent, or are banned if nothing lifts it. */
+export interface RequiredConsent {
+  readonly id: string
+  readonly region: string
+  /** All lines if absent. */
+  readonly lines?: readonly ('landline' | 'wireless')[] | undefined
+  /** Any of these is enough. */
+  readonly liftedBy: readonly LiftingRecord[]
+  /** What else lifts it, which callgate does not know of a call. */
+  readonly exemptionsNotJudged: readonly string[]
+  readonly citation: string
+  /** Words of the law, or of who reports it. */
+  readonly quote: string
+}
+
+/** What decides which of these laws are for a call. */
+export type CallToConsent = Pick<CallToCount, 'callKind' | 'purpose' | 'number' | 'places'>

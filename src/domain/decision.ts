@@ -117,7 +117,7 @@ export const reasonTexts = {
   'list-stale': 'an imported list is too old to be used, so the number is not known to be clean',
   'toll-free': 'toll-free numbers are not called',
   'unknown-prefix': 'the area code or exchange is not in service',
-  'no-consent': 'this kind of call requires a permission record, and there is no current one',
+  'no-consent': 'this kind of call requires a consent that is not on file',
   'consent-unproven': 'there is less evidence of the consent than gate.aiConsentEvidence requires',
   reassigned: 'the number has been disconnected since the consent or the last contact',
   disconnected: 'the line is out of service',
@@ -243,6 +243,8 @@ export interface Finding {
   readonly facts?: string | undefined
   /** Of the permission check: a permission record on file that is current allows the call. */
   readonly hasPermission?: true | undefined
+  /** Of the permission check: a law that asks for a consent is lifted by the record on file. */
+  readonly restsOnRecord?: true | undefined
   /** This finding as it is while the check of reassigned numbers is in shadow, if that differs. */
   readonly inShadow?: Finding | undefined
   /** Of the permission check: what exceptions of the law may rest on. */

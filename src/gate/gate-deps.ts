@@ -1,6 +1,7 @@
 /** What the gate is made of: its settings, and the ports through which it asks, records and counts. */
 import type { AbandonmentCounts, AbandonmentLimit } from '../domain/call-outcome.js'
 import type { Compliance, ConsentEvidence, MaybePromise } from '../domain/compliance.js'
+import type { CallToConsent, RequiredConsent } from '../domain/consent-records.js'
 import type { CallKind, CallPurpose, Disclosure, Policy, PurposeRules } from '../domain/decision.js'
 import type { ReassignedSource } from '../domain/lookups.js'
 import type {
@@ -109,6 +110,10 @@ export interface GateRules {
       ): readonly Omit<AppliedException, 'decidedBy' | 'relationship'>[]
       /** Whether an exception that lifts caps lifts a frequency rule. */
       liftsCap(exception: { readonly region: string }, ruleId: string): boolean
+    }
+    readonly requiredConsents: {
+      /** The laws by which the call needs a consent, to a person who may be in any of the places. */
+      find(call: CallToConsent, at: Instant): readonly RequiredConsent[]
     }
     readonly callerIds: {
       /** The citation of the law by which a call to this number, whose person may be in any of the places, may show the other only with presence there. */

@@ -194,6 +194,7 @@ export class Gate {
       askedAt,
       reassigned,
       aiConsentEvidence,
+      requiredConsents: callingRules.requiredConsents,
       findExceptions:
         exceptions.length === 0 ? undefined : prepareExceptions(request, this.#deps, at ?? askedAt),
     }

@@ -38,7 +38,14 @@ async function run(
 ): Promise<Finding> {
   const compliance = fakeCompliance(answers)
   const question = { accountId: 'main', number: '2125550100' } as never
-  const call = { compliance, question, callKind, askedAt, aiConsentEvidence: 'none' } as const
+  const call = {
+    compliance,
+    question,
+    callKind,
+    askedAt,
+    aiConsentEvidence: 'none',
+    requiredConsents: { find: () => [] },
+  } as const
   const [finding] = await runChecks([check], call, { deadlineMs: 100, timers: systemTimers })
   if (!finding) throw new Error('the check gave no finding')
   return finding

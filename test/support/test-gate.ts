@@ -42,6 +42,7 @@ export const withoutRules: GateDeps['callingRules'] = {
   frequency: { find: () => [] },
   abandonment: { find: () => [] },
   exceptions: { find: () => [], liftsCap: () => false },
+  requiredConsents: { find: () => [] },
   callerIds: { findPresenceLaw: () => undefined },
 }
 

@@ -302,7 +302,7 @@ const decisionExamples = {
       ...common,
       decision: 'block',
       reason: 'no-consent',
-      message: 'this kind of call requires a permission record, and there is no current one',
+      message: 'this kind of call requires a consent that is not on file',
       number: '2125550100',
       validUntil: '2026-11-23T17:10:00.000Z',
       findings: [

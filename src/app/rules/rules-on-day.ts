@@ -2,6 +2,7 @@
 import type { AbandonmentRule } from '../../data/calling-rules/abandonment-rules.js'
 import { CallingRules } from '../../data/calling-rules/calling-rules.js'
 import type { AutomatedEntry, RegionEntry } from '../../data/calling-rules/calling-rules-schema.js'
+import type { ConsentRule } from '../../data/calling-rules/consent-rules.js'
 import type { ExceptionRow } from '../../data/calling-rules/exceptions.js'
 import type { FrequencyRule } from '../../data/calling-rules/frequency-rules.js'
 import type { OperatorDates } from '../../data/calling-rules/revocation-rules.js'
@@ -286,8 +287,11 @@ function listOwnRows(rules: CallingRules, code: string, region: RegionEntry): re
 
 /** Of the tables whose rows are for kinds of calls. */
 function listCallRows(rules: CallingRules, code: string, region: RegionEntry): readonly DatedRow[] {
-  const { frequencyRules, abandonmentRules, callerIdRules } = rules.document
+  const { frequencyRules, abandonmentRules, callerIdRules, consentRequired } = rules.document
   return [
+    ...consentRequired
+      .filter((row) => row.region === code)
+      .map((row) => createRow(`consentRequired.${row.id}`, formatConsentRule(row), row)),
     ...frequencyRules
       .filter((row) => isOfRegion(row, code, region))
       .map((row) => createRow(`frequencyRules.${row.id}`, formatFrequency(row), row)),
@@ -389,6 +393,13 @@ function formatBan({
   liftedBy,
 }: NonNullable<RegionEntry['wirelessProhibited']>[number]) {
   return `${when}: ${scope}; lifted by ${liftedBy}`
+}
+
+function formatConsentRule(row: ConsentRule): string {
+  const { lines, liftedBy, quote } = row
+  const to = lines === undefined ? '' : ` to a ${lines.join(' or ')} number`
+  const lifted = liftedBy.length === 0 ? 'are banned' : `need ${liftedBy.join(' or ')}`
+  return `${formatCalls(row)} calls${to} ${lifted}: "${quote}"`
 }
 
 function formatFrequency(row: FrequencyRule): string {

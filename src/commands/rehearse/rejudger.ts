@@ -282,7 +282,8 @@ export class Rejudger {
     )
     const reassigned = answered && { find: () => toReassignedStatus(answered) }
     const asked = { compliance, question, callKind, purpose, askedAt, reassigned }
-    const call = { ...asked, aiConsentEvidence, findExceptions }
+    const { requiredConsents } = this.#rules
+    const call = { ...asked, aiConsentEvidence, findExceptions, requiredConsents }
     const findings = runChecks(checks, call, deadline)
     if (findings instanceof Promise) throw new TypeError('recorded facts are known at once')
     return findings

@@ -11,6 +11,7 @@ import type { FieldProblem } from '../../errors.js'
 import { listDocumentProblems } from '../files/document-problems.js'
 import { abandonmentRuleSchema } from './abandonment-rules.js'
 import { callerIdRuleSchema } from './caller-id-rules.js'
+import { consentRuleSchema } from './consent-rules.js'
 import { exceptionSchema } from './exceptions.js'
 import { frequencyRuleSchema } from './frequency-rules.js'
 import { holidayRuleSchema } from './holidays.js'
@@ -301,10 +302,9 @@ const conversationSchema = z
   })
   .refine(hasDatesInOrder, datesInOrder)
 
-function exceptionsSchema(known: DefinedNames) {
-  const region = reference(known.regions, 'regions')
+function rowsWithIds<Row extends { readonly id: string }>(row: z.ZodType<Row>) {
   return z
-    .array(exceptionSchema({ region, day: daySchema, text, confidence }))
+    .array(row)
     .refine(
       (rows) => new Set(rows.map(({ id }) => id)).size === rows.length,
       'must have each id once',
@@ -314,6 +314,8 @@ function exceptionsSchema(known: DefinedNames) {
 
 function documentSchema(known: DefinedNames) {
   const code = z.string().regex(/^[A-Z]{2}$/, 'must be two capital letters')
+  const region = reference(known.regions, 'regions')
+  const ofRegion = { region, day: daySchema, text, confidence }
   return z.strictObject({
     about: z.strictObject({ title: text, asOf: daySchema, scope: text }),
     baselines: z.strictObject({ US: baselineSchema(known), CA: baselineSchema(known) }),
@@ -373,7 +375,8 @@ function documentSchema(known: DefinedNames) {
       holiday: reference(known.holidays, 'holidays'),
       observedPolicy: reference(known.policies, 'observedPolicies'),
     }).optional(),
-    exceptions: exceptionsSchema(known),
+    exceptions: rowsWithIds(exceptionSchema(ofRegion)),
+    consentRequired: rowsWithIds(consentRuleSchema(ofRegion)),
     reassignedReleases: z.array(releaseSchema).default([]),
     conversations: z.array(conversationSchema).default([]),
     callerIdRules: z

@@ -31,6 +31,7 @@ import {
   type DisclosureEntry,
   type RegionEntry,
 } from './calling-rules-schema.js'
+import { ConsentRules } from './consent-rules.js'
 import { Exceptions } from './exceptions.js'
 import { FrequencyRules } from './frequency-rules.js'
 import { HolidayCalendar, type RegionHoliday } from './holidays.js'
@@ -115,6 +116,7 @@ export class CallingRules {
   readonly revocation: RevocationRules | undefined
   readonly callerIds: CallerIdRules
   readonly exceptions: Exceptions
+  readonly requiredConsents: ConsentRules
   readonly #federalHours: Readonly<Record<Country, readonly HoursRule[]>>
   readonly #regions: ReadonlyMap<string, PreparedRegion>
   /** Only the kinds and purposes that have any, since each decision asks. */
@@ -132,6 +134,7 @@ export class CallingRules {
     this.revocation = prepareRevocation(document)
     this.callerIds = new CallerIdRules(document.callerIdRules)
     this.exceptions = new Exceptions(document.exceptions, document.frequencyRules)
+    this.requiredConsents = new ConsentRules(document.consentRequired)
     const { US, CA } = document.baselines
     this.#federalHours = { US: listHours(US, 'federal'), CA: listHours(CA, 'federal') }
     this.#regions = new Map(

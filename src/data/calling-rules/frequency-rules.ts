@@ -9,7 +9,7 @@ import {
 } from '../../domain/mandate.js'
 import type { CandidatePlace, Country } from '../../domain/place.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
-import { msPerDay, msPerHour, toUtcDay } from '../../domain/time/dates.js'
+import { type DayRange, msPerDay, msPerHour, toUtcDay } from '../../domain/time/dates.js'
 import { toLocalTime } from '../../domain/time/time-zones.js'
 import { findAreaCodePlace, listAreaCodes } from '../numbering/area-codes.js'
 
@@ -151,13 +151,13 @@ function counts(
   return (
     rule.callKinds?.includes(callKind) !== false &&
     !(hasPermission && rule.liftedBy === 'permission') &&
-    isInForce(rule, places, at)
+    isInForceSomewhere(rule, places, at)
   )
 }
 
 /** On the local day of any place where the person may be; where none is known, on that of any clock of the plan. */
-function isInForce(
-  { from, until }: FrequencyRule,
+export function isInForceSomewhere(
+  { from, until }: DayRange,
   places: readonly CandidatePlace[],
   at: Instant,
 ): boolean {

@@ -19,6 +19,7 @@ import {
   type Question,
   type ScrubVerdict,
 } from '../../domain/compliance.js'
+import type { RequiredConsent } from '../../domain/consent-records.js'
 import {
   type CallKind,
   type CheckName,
@@ -32,12 +33,15 @@ import type { PlaceSource } from '../../domain/place.js'
 import type { Instant, Timers } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { withTimeout } from '../../runtime/runtime.js'
+import type { GateRules } from '../gate-deps.js'
+import { findPlaces } from '../mandate.js'
 import type { AnsweredCall, CallAnswers, Check } from './check.js'
 import { pickStrictestFinding } from './combine-findings.js'
 import { findConsentProblem } from './consent-evidence.js'
 import { type FindExceptions, liftHours } from './exceptions.js'
 import { permissionCheck } from './permission.js'
 import { addReassigned } from './reassigned.js'
+import { requireConsent } from './required-consent.js'
 
 /** Known TCPA litigators are not called; consent does not override this. */
 export const litigatorCheck: Check<'litigator'> = {
@@ -187,6 +191,7 @@ export interface CallToCheck {
   readonly aiConsentEvidence: ConsentEvidence
   /** Absent if the settings name no exception of the law for the call. */
   readonly findExceptions?: FindExceptions | undefined
+  readonly requiredConsents: GateRules['callingRules']['requiredConsents']
 }
 
 export interface CheckDeadline {
@@ -212,6 +217,7 @@ export function runChecks(
     reassigned,
     aiConsentEvidence,
     findExceptions,
+    requiredConsents,
   }: CallToCheck,
   { deadlineMs, timers }: CheckDeadline,
 ): MaybePromise<readonly Finding[]> {
@@ -241,6 +247,8 @@ export function runChecks(
     askedAt,
     reassigned,
     aiConsentEvidence,
+    requiredConsents,
+    at: question.at ?? askedAt,
     answers: answers as CallAnswers,
     lifting: findExceptions && { findExceptions, compliance, question },
   }
@@ -257,8 +265,10 @@ export function runChecks(
 }
 
 type CallToJudge = AnsweredCall &
-  Pick<CallToCheck, 'reassigned'> &
+  Pick<CallToCheck, 'reassigned' | 'requiredConsents'> &
   Pick<Question, 'accountId' | 'number'> & {
+    /** The instant that is judged. */
+    readonly at: Instant
     readonly lifting:
       | (Pick<CallToCheck, 'compliance' | 'question'> & { readonly findExceptions: FindExceptions })
       | undefined
@@ -272,11 +282,17 @@ function judgeAnswers(
   const findings: Finding[] = []
   for (const check of checks) {
     const answer: Answer<JudgedValue> = call.answers[check.question]
+    const laws = check === permissionCheck ? findRequiredConsents(findings, call) : noLaws
+    const judge = (one: Answer<JudgedValue>) => {
+      const finding = toFinding(check, one, call)
+      if (laws.length === 0 || !one.ok) return finding
+      return requireConsent(finding, one.value as ScrubVerdict, call, laws)
+    }
     // If several sources answered, each answer is judged and each must permit the call.
     if (answer.ok && answer.otherAnswers) {
-      const parts = flattenAnswers(answer).map((one) => toFinding(check, one, call))
+      const parts = flattenAnswers(answer).map(judge)
       findings.push({ ...pickStrictestFinding(parts), parts })
-    } else findings.push(toFinding(check, answer, call))
+    } else findings.push(judge(answer))
   }
   if (call.lifting && call.purpose.purpose === 'telemarketing') {
     return judgeWithExceptions(findings, { ...call, ...call.lifting }, deadline)
@@ -288,6 +304,17 @@ function judgeAnswers(
     return findings
   const asked = { reassigned, accountId, number, callKind, purpose, askedAt, answers }
   return addReassigned(findings, asked, deadline)
+}
+
+const noLaws: readonly RequiredConsent[] = []
+
+/** The calling hours, which say where the person may be, are judged before. */
+function findRequiredConsents(
+  findings: readonly Finding[],
+  { requiredConsents, callKind, purpose: { purpose }, number, at }: CallToJudge,
+): readonly RequiredConsent[] {
+  const places = findPlaces(findings)
+  return requiredConsents.find({ callKind, purpose, number, places }, at)
 }
 
 function judgeWithExceptions(
@@ -307,7 +334,10 @@ function judgeWithExceptions(
         : answer
     },
     judgeHours: (answer) => judgeSuccess(callingHoursCheck, answer, call),
-    judgePermission: (answer) => judgeSuccess(permissionCheck, answer, call),
+    judgePermission: (answer) => {
+      const finding = judgeSuccess(permissionCheck, answer, call)
+      return requireConsent(finding, answer.value, call, findRequiredConsents(findings, call))
+    },
   })
   if (!reassigned) return lifted
   return mapMaybePromise(lifted, (found) => addReassigned(found, { ...call, reassigned }, deadline))

@@ -97,7 +97,7 @@ export function needsPermission(
 }
 
 /** Only if its facts say so: without facts, or for a provider's row, it may be any line. */
-function isLandline({ facts }: ScrubVerdict): boolean {
+export function isLandline({ facts }: ScrubVerdict): boolean {
   if (facts === undefined) return false
   const { line }: { readonly line?: string } = JSON.parse(facts)
   return line === 'wireline'

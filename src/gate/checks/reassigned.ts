@@ -110,7 +110,10 @@ function findBasis(findings: readonly Finding[], call: CallToAsk): Basis | undef
     return { since: undefined, basis: 'consent', isNeeded: true }
   }
   const all = flattenAnswers(answers.scrub).flatMap((one) => (one.ok ? [one.value] : []))
-  const needed = all.filter((row) => restsOnRecord(row, call))
+  const isRequired = findings.some(
+    ({ restsOnRecord: rests, parts = [] }) => rests || parts.some((part) => part.restsOnRecord),
+  )
+  const needed = all.filter((row) => (isRequired ? row.ebrType !== '' : restsOnRecord(row, call)))
   const isNeeded = needed.length > 0
   const lifts = callKind === 'autodialed' && findings.some(({ hasPermission }) => hasPermission)
   const lifting = lifts ? all.filter(({ ebrType }) => ebrType === 'P') : []

@@ -16,7 +16,7 @@ import type { NumberFacts, NumberingPlan } from '../../domain/place.js'
 import { type Clock, fixedClock, type Instant } from '../../domain/time/clock.js'
 import { msPerDay, toUtcDay } from '../../domain/time/dates.js'
 import type { FixedFacts } from '../account-view.js'
-import { type EbrRecord, withoutEvidence } from '../consent/ebr-record.js'
+import type { EbrRecord } from '../consent/ebr-record.js'
 import type { SandboxFile, SandboxLine } from './sandbox-file.js'
 
 /** Change sequence number of fixed facts, which precede every stored change. */
@@ -105,7 +105,7 @@ export class Sandbox implements FixedFacts {
       obligationEndsOn: undefined,
       storedSeq: beforeFirstWrite,
       liftsOptOut: true,
-      ...(relationship.type === 'P' && { consent: withoutEvidence }),
+      ...(relationship.type === 'P' && { consent: { evidence: 'written' as const } }),
       isFixed: true,
     }
   }
