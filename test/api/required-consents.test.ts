@@ -1,5 +1,5 @@
 /** Laws that ask for a consent beyond the federal rules, at the doors: what they block, what lifts them, and what is on record. */
-import { readFileSync } from 'node:fs'
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { DecisionDocument } from '../../src/gate/decision-document.js'
 import { tableRows } from '../support/markdown-table.js'
@@ -58,8 +58,8 @@ function readCall(text: string) {
   return { callKind, number, purpose, postalCode: zip, at: `${at}T17:00:00Z` }
 }
 
-const file = readFileSync('test/cases/required-consents.md', 'utf8')
-const cases = tableRows(file).map((row) => {
+
+const cases = tableRows('test/cases/required-consents.md').map((row) => {
   const cell = (name: string) => row.get(name) ?? ''
   const onFile = cell('On file')
   return [cell('Call'), onFile, cell('Answer'), cell('Law'), cell('Why')] as const
@@ -78,7 +78,7 @@ describe('a law of a region', () => {
     const named = /(?:^|; )(?:[A-Z]{2} law )?([a-z0-9-]+) \((?!ORS)[^;]*?[0-9]/g
     const ids = [...detail.matchAll(named)].map(([, id]) => id)
     expect(ids, detail).toEqual(law === '' ? [] : [law])
-    if (answer !== 'no-consent' || law === '') return
+    if (!detail.includes(' law ')) return
     expect(detail).toMatch(/: ".{20,}"\) (?:needs|no record lifts it)/)
     expect(decision.nextAllowedAt).toBeUndefined()
   })
@@ -97,7 +97,7 @@ describe('a law of a region', () => {
     const reply = await running.get(
       '/app/main/rpc/scrub?version=8&phoneList=2035550100&output=json',
     )
-    expect(await reply.json()).toMatchObject([{ ResultCode: 'C', IsCallAllowedNonATDS: true }])
+    expect(await reply.json()).toMatchObject([{ ResultCode: 'C', IsCallAllowedNonATDS: '1' }])
   })
 
   it('holds for a pre-dial line and in a preview', async () => {

@@ -193,6 +193,11 @@ describe('a US rate center', () => {
     ['270', 'KY', 'LEWISBRG', 'Chicago', 'in Logan County'],
     ['606', 'KY', 'LEWISBURG', 'New_York', 'in Mason County, of the same name'],
     ['906', 'MI', 'BARK RIVER', 'Detroit Menominee', 'next to the line'],
+    ['775', 'NV', 'JACKPOT', 'Los_Angeles Denver', 'on Mountain time by custom, not by law'],
+    ['775', 'NV', 'JARBIDGE', 'Los_Angeles Denver', 'on Mountain time by custom, not by law'],
+    ['775', 'NV', 'MOUNTAINCY', 'Los_Angeles Denver', 'on Mountain time by custom, not by law'],
+    ['775', 'NV', 'OWYHEE', 'Los_Angeles Denver', 'on Mountain time by custom, not by law'],
+    ['775', 'NV', 'ELKO', 'Los_Angeles', 'far from any line'],
     ['605', 'SD', 'MOBRIDGE', 'Chicago', 'on the Missouri'],
   ])('%s %s %s is in %s: %s', (areaCode, region, name, expected) => {
     expect(zonesOf({ areaCode, region, name })).toBe(expected)

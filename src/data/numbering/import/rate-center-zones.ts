@@ -147,6 +147,10 @@ export const rateCenterZones: Readonly<Record<string, Readonly<Record<string, st
       Pond Inlet, Qikiqtarjuaq, Sanikiluaq, Sanirajak
     `,
   },
+  NV: {
+    // Pacific time by law, Mountain time by custom, next to Idaho; see `correctedZips`.
+    'America/Los_Angeles America/Denver': 'JACKPOT, JARBIDGE, MOUNTAINCY, OWYHEE',
+  },
   ON: {
     // Time Act, RSO 1990, c. T.9: Central time west of 90 degrees west, Eastern time east of it.
     'America/Winnipeg': `
