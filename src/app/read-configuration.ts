@@ -7,7 +7,7 @@ import { hashSecretFiles } from '../config/secret-file.js'
 import type { Settings } from '../config/settings.js'
 import { CallingRules } from '../data/calling-rules/calling-rules.js'
 import { checkCallingRules } from '../data/calling-rules/calling-rules-schema.js'
-import { readOptOutPhrases } from '../data/files/opt-out-phrases.js'
+import { loadOptOutReader } from '../data/files/opt-out-phrases.js'
 import { readYamlFile } from '../data/files/yaml-file.js'
 import { DataFileError, describeProblem } from '../errors.js'
 import { runInThread, type ThreadWork } from '../runtime/thread.js'
@@ -52,7 +52,7 @@ export function readConfiguration(input: SettingsInput): CheckedConfiguration {
     problems.push(...rules.problems.map((one) => `${rulesFile}: ${describeProblem(one)}`))
   }
   const sandboxFile = read(() => readSandboxFile(resolveShippedFile(settings.sandbox.file)))
-  read(() => readOptOutPhrases(resolveShippedFile(settings.optOuts.phrasesFile)))
+  read(() => loadOptOutReader(resolveShippedFile(settings.optOuts.phrasesFile)))
   if (!rules?.ok || !sandboxFile) return { settings, problems }
   const { proclaimedDays, emergencies } = settings.callingHours
   const prepared = new CallingRules(rules.document)

@@ -4,7 +4,7 @@ import { resolveShippedFile } from '../config/load.js'
 import type { Settings } from '../config/settings.js'
 import { CallingRules, loadCallingRules } from '../data/calling-rules/calling-rules.js'
 import { type FactStore, openFactStore } from '../data/facts/fact-store.js'
-import { readOptOutPhrases } from '../data/files/opt-out-phrases.js'
+import { loadOptOutReader } from '../data/files/opt-out-phrases.js'
 import { createListAges, type ListAges } from '../data/number-list/list-ages.js'
 import { type ListStore, openListStore } from '../data/number-list/list-store.js'
 import {
@@ -290,7 +290,7 @@ export function createOptOuts(context: OptOutsContext): OptOuts {
     internalDnc: service.internalDnc,
     projects,
     viewOf,
-    phrases: readOptOutPhrases(resolveShippedFile(context.settings.optOuts.phrasesFile)),
+    readWords: loadOptOutReader(resolveShippedFile(context.settings.optOuts.phrasesFile)),
     getSettings: () => context.settings.optOuts,
     getRules: () => context.data.rules.revocation,
     onInForce: metrics.recordOptOutReceived,

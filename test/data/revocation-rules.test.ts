@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { CallingRules, loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
 import { checkCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
-import { createOptOutTest, readOptOutPhrases } from '../../src/data/files/opt-out-phrases.js'
 import { formatDay, parseDay } from '../../src/domain/time/dates.js'
 
 const shipped = 'config/calling-rules.yaml'
@@ -112,34 +111,4 @@ test('a file of an earlier version, without these rules, is used', () => {
   const { revocation: _, ...earlier } = parse(readFileSync(shipped, 'utf8'))
   const checked = checkCallingRules(earlier)
   expect(checked.ok && new CallingRules(checked.document).revocation).toBeUndefined()
-})
-
-describe('the shipped words', () => {
-  const isOptOut = createOptOutTest(readOptOutPhrases('config/opt-out-phrases.yaml'))
-
-  test.each([
-    ...[
-      'stop',
-      'STOP!',
-      ' Stop. ',
-      'quit',
-      'end',
-      'Revoke',
-      'opt out',
-      'opt-out',
-      'cancel',
-      'UNSUBSCRIBE',
-    ],
-    ...['stopall', 'STOP ALL', 'remove', 'do not call', 'please stop calling me', "don't call"],
-    ...['alto', 'Parar', 'No llame', 'por favor no me llamen más', 'quítenme de la lista'],
-  ])('%j is an opt-out', (said) => {
-    expect(isOptOut(said)).toBe(true)
-  })
-
-  test.each(['stop by tomorrow', 'the end', 'who is this', '', '9', 'cancel my lunch', 'nonstop'])(
-    '%j is for a person to read',
-    (said) => {
-      expect(isOptOut(said)).toBe(false)
-    },
-  )
 })

@@ -1,7 +1,7 @@
 /** Opt-outs as they are reported: what they are for, what they end, and what is stored of them. */
 import { describe, expect, test } from 'vitest'
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
-import { readOptOutPhrases } from '../../src/data/files/opt-out-phrases.js'
+import { loadOptOutReader } from '../../src/data/files/opt-out-phrases.js'
 import type { OptOutReport } from '../../src/domain/consent-records.js'
 import type { PhoneNumber } from '../../src/domain/phone-number.js'
 import { listStatements } from '../../src/service/internal-dnc/opt-out-statements.js'
@@ -14,7 +14,7 @@ import { isPostgres } from '../support/test-engine.js'
 
 const database = useDatabase()
 const rules = loadCallingRules('config/calling-rules.yaml').revocation
-const phrases = readOptOutPhrases('config/opt-out-phrases.yaml')
+const readWords = loadOptOutReader('config/opt-out-phrases.yaml')
 const me = caller('main')
 const number = '2125550100' as PhoneNumber
 
@@ -31,7 +31,7 @@ async function build(settings: Partial<OptOutSettings> = {}) {
     internalDnc,
     projects,
     viewOf: () => ({ clock }),
-    phrases,
+    readWords,
     getSettings: () => ({ sellers: [], ruleDates: [], ...settings }),
     getRules: () => rules,
     onInForce: (measured) => void seconds.push(measured),

@@ -6,7 +6,7 @@ import {
   resolveShippedFile,
 } from '../../config/load.js'
 import { apiKeyRule, isApiKey } from '../../config/secret-file.js'
-import { createOptOutFinder, readOptOutPhrases } from '../../data/files/opt-out-phrases.js'
+import { loadOptOutReader } from '../../data/files/opt-out-phrases.js'
 import { type CallKind, callKinds } from '../../domain/decision.js'
 import { getErrorMessage } from '../../errors.js'
 import { type Logger, openLog } from '../../observability/log.js'
@@ -109,7 +109,7 @@ function parseEventOptions(options: ProxyCommandOptions) {
     ...parseListen('--events-listen', eventsListen),
     secret,
     publicOrigin: eventsUrl === undefined ? '' : parseOrigin('--events-url', eventsUrl),
-    findOptOut: createOptOutFinder(readOptOutPhrases(resolveShippedFile(options.phrases)).phrases),
+    readWords: loadOptOutReader(resolveShippedFile(options.phrases)),
   }
 }
 

@@ -1,64 +1,61 @@
-/** Finds the words of a person who does not want to be called again. */
-import { DataFileError } from '../../errors.js'
+/** Reads the words of people who do not want to be called again. */
+import {
+  createOptOutReader,
+  type LanguagePhrases,
+  type OptOutPhrases,
+  type OptOutReader,
+  wordReadings,
+} from '../../domain/opt-out-words.js'
+import { DataFileError, getErrorMessage } from '../../errors.js'
 import { readYamlFile } from './yaml-file.js'
 
-export interface OptOutPhrases {
-  /** Found anywhere in what a person said. */
-  readonly phrases: readonly string[]
-  /** Only as all of an answer, such as a text message. */
-  readonly wholeAnswers: readonly string[]
-}
-
-/** Gives the first utterance with one of the phrases. */
-export type FindOptOut = (utterances: readonly string[]) => string | undefined
-
-export function createOptOutFinder(phrases: readonly string[]): FindOptOut {
-  const wanted = phrases.map(toWords)
-  return (utterances) =>
-    utterances.find((utterance) => {
-      const words = toWords(utterance)
-      return wanted.some((phrase) => words.includes(phrase))
-    })
-}
-
-/** Whether an answer is understood as an opt-out. */
-export function createOptOutTest({
-  phrases,
-  wholeAnswers,
-}: OptOutPhrases): (said: string) => boolean {
-  const find = createOptOutFinder(phrases)
-  const whole = new Set(wholeAnswers.map(toWords))
-  return (said) => whole.has(toWords(said)) || find([said]) !== undefined
-}
-
-/** Throws a {@link DataFileError} for a file without phrases. */
-export function readOptOutPhrases(path: string): OptOutPhrases {
+/** Throws a {@link DataFileError} for a file without patterns, or with one that cannot be read. */
+export function loadOptOutReader(path: string): OptOutReader {
   const content: unknown = readYamlFile(path)
-  const { phrases, wholeAnswers = [] } =
-    typeof content === 'object' && content !== null
-      ? (content as Readonly<Record<string, unknown>>)
-      : {}
-  if (!isListOfWords(phrases) || phrases.length === 0) {
-    throw new DataFileError(path, "'phrases' must be a list of at least one text with letters")
+  const { ignoredWords = [], wholeAnswers = [], languages } = toFields(content)
+  if (!Array.isArray(languages) || languages.length === 0) {
+    throw new DataFileError(path, "'languages' must be a list of at least one language")
   }
-  if (!isListOfWords(wholeAnswers)) {
-    throw new DataFileError(path, "'wholeAnswers' must be a list of texts with letters")
+  const phrases: OptOutPhrases = {
+    ignoredWords: requireTexts(path, 'ignoredWords', ignoredWords),
+    wholeAnswers: requireTexts(path, 'wholeAnswers', wholeAnswers),
+    languages: languages.map((language, index) => readLanguage(path, index, language)),
   }
-  return { phrases, wholeAnswers }
+  try {
+    return createOptOutReader(phrases)
+  } catch (cause) {
+    throw new DataFileError(path, getErrorMessage(cause), cause)
+  }
 }
 
-function isListOfWords(list: unknown): list is readonly string[] {
-  return (
-    Array.isArray(list) &&
-    list.every((phrase) => typeof phrase === 'string' && toWords(phrase).length > 2)
+function readLanguage(path: string, index: number, content: unknown): LanguagePhrases {
+  const { words = {}, ...patterns } = toFields(content)
+  const named = Object.entries(toFields(words))
+  const at = `languages[${index}]`
+  requireTexts(
+    path,
+    `${at}.words`,
+    named.map(([, pattern]) => pattern),
   )
+  const [stop, unclear, none] = wordReadings.map((reading) =>
+    requireTexts(path, `${at}.${reading}`, patterns[reading] ?? []),
+  )
+  if (!stop?.length) {
+    throw new DataFileError(path, `'${at}.stop' must be a list of at least one pattern`)
+  }
+  return {
+    words: Object.fromEntries(named.map(([name, pattern]) => [name, String(pattern)])),
+    ...{ stop, unclear: unclear ?? [], none: none ?? [] },
+  }
 }
 
-/** In lower case, without accents, each word between spaces; an apostrophe is part of its word. */
-function toWords(text: string): string {
-  const plain = text.normalize('NFKD').replaceAll(/[\p{M}'’`]/gu, '')
-  return ` ${plain
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
-    .trim()} `
+const toFields = (content: unknown) =>
+  (typeof content === 'object' && content !== null ? content : {}) as Readonly<
+    Record<string, unknown>
+  >
+
+function requireTexts(path: string, name: string, list: unknown): readonly string[] {
+  const isText = (text: unknown) => typeof text === 'string' && /[\p{L}\p{N}]/u.test(text)
+  if (Array.isArray(list) && list.every(isText)) return list as readonly string[]
+  throw new DataFileError(path, `'${name}' must be a list of texts with letters`)
 }

@@ -1,6 +1,6 @@
 /** Receives the events of a platform, and passes on outcomes and spoken opt-outs. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { FindOptOut } from '../../data/files/opt-out-phrases.js'
+import type { OptOutReader } from '../../domain/opt-out-words.js'
 import type { Clock } from '../../domain/time/clock.js'
 import { getErrorMessage } from '../../errors.js'
 import type { Logger } from '../../observability/log.js'
@@ -16,7 +16,7 @@ export interface EventServerOptions {
   readonly platform: PlatformName
   readonly secret: string
   readonly client: Pick<EventClient, 'noteOutcome' | 'optOut'>
-  readonly findOptOut: FindOptOut
+  readonly readWords: OptOutReader
   /** The address of this server as the platform knows it: `https://host`, without a path. */
   readonly publicOrigin: string
   readonly host: string
@@ -97,8 +97,9 @@ function parseEvent(body: Buffer, form: 'json' | 'form', type = ''): Promise<Jso
 
 /** False if there was nothing in it. The opt-out is first, since it must not be lost. */
 async function passOn(event: CallEvent, options: EventServerOptions): Promise<boolean> {
-  const { client, findOptOut, log, platform } = options
-  const words = findOptOut(event.utterances)
+  const { client, readWords, log, platform } = options
+  const said = readWords(event.utterances.join(' '))
+  const words = said.reading === 'stop' ? said.words : undefined
   const { type, decisionId } = event
   if (words !== undefined) {
     const isStored = await client.optOut(event, words)

@@ -1,9 +1,9 @@
 /** Opt-outs as they are reported one by one, with what the person said. */
 
 import type { OperatorDates, RevocationRules } from '../../data/calling-rules/revocation-rules.js'
-import { createOptOutTest, type OptOutPhrases } from '../../data/files/opt-out-phrases.js'
 import { type Caller, parseProjectCode, type ScopeChoice } from '../../domain/caller.js'
 import type { OptOutReport, OptOutTerms, RecordedOptOut } from '../../domain/consent-records.js'
+import type { OptOutReader } from '../../domain/opt-out-words.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatDay } from '../../domain/time/dates.js'
 import { invalidRequest } from '../../errors.js'
@@ -22,7 +22,7 @@ export interface OptOutsDeps {
   readonly internalDnc: Pick<InternalDnc, 'add'>
   readonly projects: ScopeResolver
   readonly viewOf: ViewOf<'clock'>
-  readonly phrases: OptOutPhrases
+  readonly readWords: OptOutReader
   readonly getSettings: () => OptOutSettings
   readonly getRules: () => RevocationRules | undefined
   /** With the seconds from its receipt until no decision can miss it. */
@@ -34,11 +34,9 @@ const alwaysUnderstood: ReadonlySet<string> = new Set(['call-key', 'web', 'impor
 
 export class OptOuts {
   readonly #deps: OptOutsDeps
-  readonly #isOptOut: (said: string) => boolean
 
   constructor(deps: OptOutsDeps) {
     this.#deps = deps
-    this.#isOptOut = createOptOutTest(deps.phrases)
   }
 
   /**
@@ -49,10 +47,11 @@ export class OptOuts {
     caller: Caller,
     { number, projectId, campaignId, ...statement }: OptOutReport,
   ): Promise<RecordedOptOut & OptOutTerms> {
-    const { internalDnc, viewOf, onInForce } = this.#deps
+    const { internalDnc, viewOf, onInForce, readWords } = this.#deps
     const { said, channel, scope } = statement
     if (scope === 'project') await this.#requireOwnSeller(caller, { projectId, campaignId })
-    const isUnderstood = said === undefined || alwaysUnderstood.has(channel) || this.#isOptOut(said)
+    const isUnderstood =
+      said === undefined || alwaysUnderstood.has(channel) || readWords(said).reading === 'stop'
     const choice = await this.#findProject(caller, { ...statement, projectId, campaignId })
     const recorded = await internalDnc.add(caller, {
       numbers: [number],
