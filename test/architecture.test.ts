@@ -116,9 +116,11 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'domain/',
     'http/request/',
     'observability/log.ts',
+    'platform-events/',
     'runtime/',
     'errors.ts',
   ],
+  'platform-events/': ['data/files/', 'domain/', 'errors.ts'],
   'permits/': ['api/', 'domain/', 'observability/', 'runtime/', 'storage/', 'errors.ts'],
   'storage/': ['domain/', 'runtime/', 'errors.ts'],
   'fake-vendor/': [

@@ -207,3 +207,52 @@ export interface AbandonmentReports {
     limits: readonly AbandonmentLimit[],
   ): Promise<void>
 }
+
+/**
+ * What a platform's, a dialer's or Asterisk's word for the end of a call means. `inbound-only`: about calls to us. `dialing`: the call is not over. `unknown`: the word does not say whether somebody had
+ * answered, which counts as answered.
+ */
+export const outcomeClasses = [
+  'not-dialed',
+  'not-answered',
+  'answered',
+  'answered-by-person',
+  'answered-by-machine',
+  'dialing',
+  'inbound-only',
+  'unknown',
+] as const
+export type OutcomeClass = (typeof outcomeClasses)[number]
+
+export interface OutcomeTable {
+  readonly exact: ReadonlyMap<string, OutcomeClass>
+  readonly prefixes: readonly (readonly [prefix: string, outcomeClass: OutcomeClass])[]
+}
+
+/** `undefined` if the table does not have the word, which then means `unknown`. Among prefixes, the longest counts. */
+export function findOutcomeClass(table: OutcomeTable, word: string): OutcomeClass | undefined {
+  const exact = table.exact.get(word)
+  if (exact !== undefined) return exact
+  const fitting = table.prefixes.filter(([prefix]) => word.startsWith(prefix))
+  return fitting.sort(([one], [other]) => other.length - one.length)[0]?.[1]
+}
+
+type LegOutcome = Pick<CallOutcome, 'answeredBy'> & {
+  readonly state: 'dialled' | 'answered' | 'failed'
+}
+
+/** `undefined` for what is no outcome of a call that we placed. A call that was not dialed counts as an attempt that failed. */
+export function toLegOutcome(outcomeClass: OutcomeClass): LegOutcome | undefined {
+  return legOutcomes[outcomeClass]
+}
+
+const legOutcomes: Readonly<Record<OutcomeClass, LegOutcome | undefined>> = {
+  'not-dialed': { state: 'failed' },
+  'not-answered': { state: 'failed' },
+  answered: { state: 'answered' },
+  'answered-by-person': { state: 'answered', answeredBy: 'person' },
+  'answered-by-machine': { state: 'answered', answeredBy: 'machine' },
+  dialing: { state: 'dialled' },
+  'inbound-only': undefined,
+  unknown: { state: 'answered', answeredBy: 'unknown' },
+}

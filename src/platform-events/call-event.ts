@@ -48,12 +48,16 @@ export interface CallEvent {
   readonly decisionId?: string | undefined
   /** Ids of the call at the platform, the most specific first; empty if the event names none. */
   readonly callIds: readonly string[]
+  /** Shared by all legs of a call: an event with a known session and none of the ids of the call is about another leg. */
+  readonly sessionId?: string | undefined
   /** `outbound`: we called the person. `inbound`: the person called or wrote to us. */
   readonly direction: 'outbound' | 'inbound' | 'unknown'
-  /** Number of the person by the direction, as the platform wrote it. */
+  /** Number of the person by the direction, as the platform wrote it; absent while the direction is unknown. */
   readonly person?: string | undefined
   /** Our side's number, as the platform wrote it. */
   readonly own?: string | undefined
+  /** Only while the direction is unknown: another event of the call, or a call that was allowed, says which one is the person's. */
+  readonly unassigned?: { readonly from?: string | undefined; readonly to?: string | undefined }
   /** A leg to somebody else, such as the target of a transfer: neither its outcome nor its words are the person's. */
   readonly isOtherLeg?: true | undefined
   readonly outcome?: EventOutcome | undefined
@@ -61,6 +65,8 @@ export interface CallEvent {
   readonly isEnd?: true | undefined
   /** In the order they were said. */
   readonly utterances: readonly Utterance[]
+  /** The utterances are a guess that a later event replaces: to be read alone, not with the others of the call. */
+  readonly isInterim?: true | undefined
   /** The utterances are all of the call so far, not the next ones. */
   readonly isWholeTranscript?: true | undefined
   /** Words about the call that are nobody's own, such as a summary: they can only be unclear. */

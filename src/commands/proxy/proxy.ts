@@ -6,13 +6,16 @@ import {
   resolveShippedFile,
 } from '../../config/load.js'
 import { apiKeyRule, isApiKey } from '../../config/secret-file.js'
+import { readCallOutcomes } from '../../data/files/call-outcomes.js'
 import { loadOptOutReader } from '../../data/files/opt-out-phrases.js'
+import { readOptOutSignals } from '../../data/files/opt-out-signals.js'
 import { type CallKind, callKinds } from '../../domain/decision.js'
 import { getErrorMessage } from '../../errors.js'
 import { type Logger, openLog } from '../../observability/log.js'
+import { createEventReader } from '../../platform-events/read-event.js'
+import { checkSecret } from '../../platform-events/signatures.js'
 import { EventClient } from '../../proxy/events/event-client.js'
 import { openEventServer } from '../../proxy/events/event-server.js'
-import { readTelnyxKey } from '../../proxy/events/signatures.js'
 import { GateClient } from '../../proxy/gate-client.js'
 import { type PlatformName, platformNames } from '../../proxy/platforms/platform.js'
 import { platforms } from '../../proxy/platforms/platforms.js'
@@ -104,25 +107,17 @@ function parseEventOptions(options: ProxyCommandOptions) {
   if (platform === 'twilio' && eventsUrl === undefined) {
     throw new CommandFailure('--events-url is missing: Twilio signs the address of its events', 2)
   }
-  requireUsableSecret(platform, secret)
+  const rule = checkSecret(platform, secret)
+  if (rule !== undefined) throw new CommandFailure(`CALLGATE_EVENTS_SECRET: must be ${rule}`, 2)
   return {
     ...parseListen('--events-listen', eventsListen),
-    secret,
+    signature: { secrets: [secret] },
+    readEvent: createEventReader({
+      outcomes: readCallOutcomes(resolveShippedFile('config/call-outcomes.yaml')),
+      signals: readOptOutSignals(resolveShippedFile('config/opt-out-signals.yaml')),
+    }),
     publicOrigin: eventsUrl === undefined ? '' : parseOrigin('--events-url', eventsUrl),
     readWords: loadOptOutReader(resolveShippedFile(options.phrases)),
-  }
-}
-
-function requireUsableSecret(platform: PlatformName, secret: string): void {
-  const fail = (rule: string) => {
-    throw new CommandFailure(`CALLGATE_EVENTS_SECRET: must be ${rule}`, 2)
-  }
-  if (platform === 'livekit' && !/^[^:]+:[^:]+$/.test(secret)) fail('<API key>:<API secret>')
-  if (platform !== 'telnyx') return
-  try {
-    readTelnyxKey(secret)
-  } catch {
-    fail('the public key of your Telnyx account, in base64')
   }
 }
 

@@ -1,6 +1,8 @@
 /** Passes on to the gate what was heard in a call. */
 import type { CallKind } from '../../domain/mandate.js'
-import type { CallEvent } from './call-event.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { formatInstant } from '../../domain/time/dates.js'
+import type { CallEvent } from '../../platform-events/call-event.js'
 
 export interface EventClientOptions {
   /** Of the gate, without a slash at the end. */
@@ -25,8 +27,15 @@ export class EventClient {
   }
 
   /** False for a decision that the account of the key does not have. */
-  async noteOutcome({ decisionId, outcome }: CallEvent): Promise<boolean> {
-    if (decisionId === undefined || outcome === undefined) return false
+  async noteOutcome({ decisionId, callIds, outcome: found }: CallEvent): Promise<boolean> {
+    if (decisionId === undefined || found === undefined) return false
+    const { dialledAt, answeredAt, endedAt } = found
+    const format = (at: Instant | undefined) => (at === undefined ? undefined : formatInstant(at))
+    const times = [format(dialledAt), format(answeredAt), format(endedAt)]
+    const outcome = {
+      ...found,
+      ...{ leg: callIds[0], dialledAt: times[0], answeredAt: times[1], endedAt: times[2] },
+    }
     // Gates of older versions refuse what they do not know; only such calls need it.
     const isCounted = this.#options.callKind === 'autodialed' && outcome.state === 'answered'
     const report = isCounted ? { ...outcome, fromPlatform: true } : outcome
@@ -37,10 +46,11 @@ export class EventClient {
    * By the number of the decision; without one, by the number in the event. False if there is neither.
    * Resolves when the opt-out is on disk at the gate.
    */
-  async optOut({ decisionId, callId, number = '' }: CallEvent, words: string): Promise<boolean> {
+  async optOut(event: CallEvent, words: string): Promise<boolean> {
+    const { decisionId, callIds, person: number = '' } = event
     const { projectId } = this.#options
     const said = words.trim().slice(0, maxSaidLength)
-    const statement = { reference: callId, said, source: 'transcript' }
+    const statement = { reference: callIds[0], said, source: 'transcript' }
     if (decisionId && (await this.#post('/v1/opt-outs', { decisionId, ...statement }))) return true
     if (!/^(?:\+?1)?\d{10}$/.test(number)) return false
     return await this.#post('/v1/opt-outs', { number, projectId, ...statement })

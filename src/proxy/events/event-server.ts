@@ -4,17 +4,19 @@ import type { OptOutReader } from '../../domain/opt-out-words.js'
 import type { Clock } from '../../domain/time/clock.js'
 import { getErrorMessage } from '../../errors.js'
 import type { Logger } from '../../observability/log.js'
+import type { CallEvent } from '../../platform-events/call-event.js'
+import type { ReadEvent } from '../../platform-events/read-event.js'
+import { type SignatureSettings, verifyEvent } from '../../platform-events/signatures.js'
 import { type Listener, listenOn } from '../../runtime/listen.js'
-import type { JsonObject, PlatformName } from '../platforms/platform.js'
+import type { PlatformName } from '../platforms/platform.js'
 import { Refusal } from '../refusal.js'
-import { parseFields, readBytes } from '../request-body.js'
-import type { CallEvent } from './call-event.js'
+import { readBytes } from '../request-body.js'
 import { type EventClient, EventNotStored } from './event-client.js'
-import { platformEvents } from './platform-events.js'
 
 export interface EventServerOptions {
   readonly platform: PlatformName
-  readonly secret: string
+  readonly signature: SignatureSettings
+  readonly readEvent: ReadEvent
   readonly client: Pick<EventClient, 'noteOutcome' | 'optOut'>
   readonly readWords: OptOutReader
   /** The address of this server as the platform knows it: `https://host`, without a path. */
@@ -64,22 +66,19 @@ async function receive(
   options: EventServerOptions,
   ignored: Map<string, number>,
 ): Promise<number> {
-  const { platform, secret, log, clock } = options
+  const { platform, signature, log, clock } = options
   const [path, query = ''] = (request.url ?? '').split('?', 2)
   if (path !== `/v1/platforms/${platform}/events`) return 404
   if (request.method !== 'POST') return 405
-  const { verify, body: form, read } = platformEvents[platform]
   const body = await readBytes(request, maxEventBytes)
   const url = options.publicOrigin + request.url
-  const formPairs = form === 'form' ? [...new URLSearchParams(body.toString())] : []
-  const { headers } = request
-  if (!verify({ headers, body, url, formPairs }, secret, clock.now())) {
+  const signed = { headers: request.headers, body, url }
+  if (verifyEvent(platform, signed, signature, clock.now()) !== 'timely') {
     log.warn('an event has no valid signature', { platform })
     return 401
   }
-  const fields = await parseEvent(body, form, headers['content-type'])
-  const event = read(fields, new URLSearchParams(query))
-  if (!(await passOn(event, options))) {
+  for (const event of options.readEvent(platform, { body: body.toString(), query })) {
+    if (await passOn(event, options)) continue
     const count = (ignored.get(event.type) ?? 0) + 1
     if (ignored.size < maxCountedTypes || ignored.has(event.type)) ignored.set(event.type, count)
     log.info('an event was ignored', { platform, type: event.type.slice(0, 60), count })
@@ -89,17 +88,12 @@ async function receive(
 
 const maxCountedTypes = 100
 
-/** LiveKit sends JSON under a type of its own. */
-function parseEvent(body: Buffer, form: 'json' | 'form', type = ''): Promise<JsonObject> {
-  const isOwnJson = form === 'json' && /^application\/[\w.+-]*json\b/i.test(type)
-  return parseFields(body, form, isOwnJson ? 'application/json' : type)
-}
-
 /** False if there was nothing in it. The opt-out is first, since it must not be lost. */
 async function passOn(event: CallEvent, options: EventServerOptions): Promise<boolean> {
   const { client, readWords, log, platform } = options
-  const said = readWords(event.utterances.join(' '))
-  const words = said.reading === 'stop' ? said.words : undefined
+  const heard = event.utterances.flatMap(({ speaker, text }) => (speaker === 'agent' ? [] : [text]))
+  const said = readWords(heard.join(' '))
+  const words = event.optOut?.said ?? (said.reading === 'stop' ? said.words : undefined)
   const { type, decisionId } = event
   if (words !== undefined) {
     const isStored = await client.optOut(event, words)

@@ -5,9 +5,12 @@ import Retell from 'retell-sdk'
 import Telnyx from 'telnyx'
 import twilio from 'twilio'
 import { afterAll, describe, expect, test } from 'vitest'
+import { readCallOutcomes } from '../../../src/data/files/call-outcomes.js'
 import { loadOptOutReader } from '../../../src/data/files/opt-out-phrases.js'
+import { readOptOutSignals } from '../../../src/data/files/opt-out-signals.js'
 import type { CallKind } from '../../../src/domain/mandate.js'
 import { createLogger } from '../../../src/observability/log.js'
+import { createEventReader } from '../../../src/platform-events/read-event.js'
 import { EventClient } from '../../../src/proxy/events/event-client.js'
 import { openEventServer } from '../../../src/proxy/events/event-server.js'
 import type { PlatformName } from '../../../src/proxy/platforms/platform.js'
@@ -76,6 +79,7 @@ const cases: Readonly<Record<PlatformName, EventCase>> = {
         event: 'call_ended',
         call: {
           call_id: 'c-2',
+          direction: 'outbound',
           to_number: number,
           metadata: { callgate_decision: decision },
           disconnection_reason: 'user_hangup',
@@ -112,6 +116,7 @@ const cases: Readonly<Record<PlatformName, EventCase>> = {
           event_type: 'call.transcription',
           payload: {
             call_control_id: 'v3:c-3',
+            direction: 'outgoing',
             to: number,
             client_state: Buffer.from(JSON.stringify({ callgateDecision: decision })).toString(
               'base64',
@@ -124,7 +129,7 @@ const cases: Readonly<Record<PlatformName, EventCase>> = {
           },
         },
       }),
-    outcome: {},
+    outcome: { state: 'answered', leg: 'v3:c-3' },
   },
   twilio: {
     secret: 'twilio-token',
@@ -144,6 +149,7 @@ const cases: Readonly<Record<PlatformName, EventCase>> = {
       new URLSearchParams({
         CallSid: 'CA4',
         CallStatus: 'completed',
+        Direction: 'outbound-api',
         To: number,
         Track: 'inbound_track',
         TranscriptionData: JSON.stringify({ transcript: said }),
@@ -172,10 +178,17 @@ const cases: Readonly<Record<PlatformName, EventCase>> = {
           attributes: { 'callgate.decision': decision, 'sip.phoneNumber': number },
         },
       }),
-    outcome: { state: 'answered', leg: 'PA_5', dialStatus: 'CLIENT_INITIATED' },
+    outcome: {
+      ...{ state: 'answered', answeredBy: 'unknown' },
+      ...{ leg: 'PA_5', dialStatus: 'CLIENT_INITIATED' },
+    },
   },
 }
 
+const readEvent = createEventReader({
+  outcomes: readCallOutcomes('config/call-outcomes.yaml'),
+  signals: readOptOutSignals('config/opt-out-signals.yaml'),
+})
 const names = Object.keys(cases) as PlatformName[]
 const speaking = names.filter((name) => name !== 'livekit')
 const servers = {} as Record<PlatformName, Listener>
@@ -184,7 +197,8 @@ const readWords = loadOptOutReader('config/opt-out-phrases.yaml')
 const open = (platform: PlatformName, gateUrl = callgate.url, callKind: CallKind = 'ai') =>
   openEventServer({
     platform,
-    secret: cases[platform].secret,
+    signature: { secrets: [cases[platform].secret] },
+    readEvent,
     client: new EventClient({
       ...{ url: gateUrl, key: callgate.keys.sandbox, callKind, timeoutMs: 10_000 },
     }),

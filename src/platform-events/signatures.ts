@@ -1,0 +1,242 @@
+/** Whether an event comes from the platform: each proves it with a secret that it shares with us. */
+import { createHash, createHmac, createPublicKey, timingSafeEqual, verify } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Instant } from '../domain/time/clock.js'
+import { parseInstant } from '../domain/time/dates.js'
+import type { PlatformName } from './call-event.js'
+import { parseJsonObject } from './fields.js'
+
+export interface SignedEvent {
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+  /** As the platform knows it, with its query. */
+  readonly url: string
+}
+
+export const hmacAlgorithms = ['sha1', 'sha256', 'sha512'] as const
+
+export interface SignatureSettings {
+  /** At least one; two while one replaces the other. */
+  readonly secrets: readonly string[]
+  /** Vapi only: the header with the token or signature, if not the usual one. */
+  readonly header?: string | undefined
+  /** Vapi only: absent if the secret is a token. */
+  readonly algorithm?: (typeof hmacAlgorithms)[number] | undefined
+}
+
+/** `late`: signed by the platform, but its time is further from ours than a repeated event may be. */
+export type SignatureAge = 'timely' | 'late'
+
+/** `undefined` if no secret fits. Throws for a secret that is not one of the platform, see {@link checkSecret}. */
+export function verifyEvent(
+  platform: PlatformName,
+  event: SignedEvent,
+  settings: SignatureSettings,
+  now: Instant,
+): SignatureAge | undefined {
+  // An absent header would equal an empty secret.
+  const secrets = settings.secrets.filter((secret) => secret !== '')
+  const ages = secrets.map((secret) => verifiers[platform](event, secret, now, settings))
+  return ages.find((age) => age === 'timely') ?? ages.find((age) => age !== undefined)
+}
+
+/** What a secret of the platform must look like, if this one does not. */
+export function checkSecret(platform: PlatformName, secret: string): string | undefined {
+  if (platform === 'livekit' && !/^[^:]+:[^:]+$/.test(secret)) return '<API key>:<API secret>'
+  if (platform !== 'telnyx') return undefined
+  try {
+    readTelnyxKey(secret)
+    return undefined
+  } catch {
+    return 'the public key of your Telnyx account, in base64'
+  }
+}
+
+type Verify = (
+  event: SignedEvent,
+  secret: string,
+  now: Instant,
+  settings: Omit<SignatureSettings, 'secrets'>,
+) => SignatureAge | undefined
+
+/** How far the time of a signature may be from ours. */
+const maxAgeMs = 300_000
+
+function headerOf({ headers }: SignedEvent, name: string): string {
+  const value = headers[name.toLowerCase()]
+  return typeof value === 'string' ? value : ''
+}
+
+/** Compares hashes, so that neither content nor length shows in the time it takes. */
+function isEqual(one: string | Buffer, other: string | Buffer): boolean {
+  const hash = (value: string | Buffer) => createHash('sha256').update(value).digest()
+  return timingSafeEqual(hash(one), hash(other))
+}
+
+function ageAt(at: Instant, now: Instant): SignatureAge {
+  return Math.abs(now - at) <= maxAgeMs ? 'timely' : 'late'
+}
+
+const timelyIf = (isValid: boolean): SignatureAge | undefined => (isValid ? 'timely' : undefined)
+
+/** A digest may be in hex or base64, after a prefix such as `sha256=` or `v1,`. */
+function isDigest(text: string, digest: Buffer): boolean {
+  const parts = text.trim().split(/\s+/)
+  return parts.some((part) => {
+    const bare = part.replace(/^[\w-]{1,16}[=,](?=[^=]{16})/, '')
+    const given = /^[0-9a-f]+$/i.test(bare) ? Buffer.from(bare, 'hex') : Buffer.from(bare, 'base64')
+    return isEqual(given, digest)
+  })
+}
+
+/** A token in a header, which is the secret itself, or an HMAC. */
+const verifyVapi: Verify = (event, secret, now, { header, algorithm }) => {
+  if (algorithm !== undefined) {
+    return verifyVapiHmac(event, now, { secret, algorithm, header: header ?? 'x-signature' })
+  }
+  const headers = header === undefined ? ['x-vapi-secret', 'authorization'] : [header]
+  const tokens = headers.map((name) => headerOf(event, name))
+  return timelyIf(tokens.some((token) => isEqual(token.replace(/^Bearer\s+/i, ''), secret)))
+}
+
+/** Vapi signs `{timestamp}.{body}` unless its credential says otherwise; Svix adds the id of the message. */
+function verifyVapiHmac(
+  event: SignedEvent,
+  now: Instant,
+  { secret, algorithm, header }: { secret: string; algorithm: string; header: string },
+): SignatureAge | undefined {
+  const signature = headerOf(event, header)
+  if (signature === '') return undefined
+  const isSigned = (text: string) =>
+    createHmac(algorithm, secret).update(text).update(event.body).digest()
+  if (isDigest(signature, isSigned(''))) return 'timely'
+  const names = Object.keys(event.headers).filter((name) => name !== header.toLowerCase())
+  const times = names.filter((name) => /timestamp$/.test(name)).map((name) => headerOf(event, name))
+  const ids = names.filter((name) => /-id$/.test(name)).map((name) => headerOf(event, name))
+  for (const time of times) {
+    const texts = [`${time}.`, ...ids.map((id) => `${id}.${time}.`)]
+    if (texts.some((text) => isDigest(signature, isSigned(text)))) return ageOf(time, now)
+  }
+  return undefined
+}
+
+/** A signed time in seconds, milliseconds or ISO 8601; any other text is not recent. */
+function ageOf(time: string, now: Instant): SignatureAge {
+  if (!/^\d{1,15}$/.test(time)) return ageAt(parseInstant(time) ?? Number.NaN, now)
+  return ageAt(time.length > 11 ? Number(time) : Number(time) * 1_000, now)
+}
+
+/** `v=<ms>,d=<hex>`: HMAC-SHA256 of the body and the time. */
+const verifyRetell: Verify = (event, secret, now) => {
+  const signature = headerOf(event, 'x-retell-signature')
+  const [, time = '', digest = ''] = /^v=(\d{1,15}),d=([0-9a-f]{64})$/i.exec(signature) ?? []
+  const expected = createHmac('sha256', secret).update(event.body).update(time).digest('hex')
+  if (time === '' || !isEqual(digest.toLowerCase(), expected)) return undefined
+  return ageAt(Number(time), now)
+}
+
+const ed25519Prefix = Buffer.from('302a300506032b6570032100', 'hex')
+
+/** Ed25519 over `<seconds>|<body>`; the secret is the public key in base64. */
+const verifyTelnyx: Verify = (event, secret, now) => {
+  const time = headerOf(event, 'telnyx-timestamp')
+  if (!/^\d{1,12}$/.test(time)) return undefined
+  const signature = Buffer.from(headerOf(event, 'telnyx-signature-ed25519'), 'base64')
+  const signed = Buffer.concat([Buffer.from(`${time}|`), event.body])
+  if (!verify(null, signed, readTelnyxKey(secret), signature)) return undefined
+  return ageAt(Number(time) * 1_000, now)
+}
+
+/** Throws for text that is not a public key. */
+function readTelnyxKey(secret: string) {
+  const der = Buffer.concat([ed25519Prefix, Buffer.from(secret, 'base64')])
+  return createPublicKey({ key: der, format: 'der', type: 'spki' })
+}
+
+/** HMAC-SHA1 over the address and the sorted fields; there is no time. Of a JSON body, the address has the hash. */
+const verifyTwilio: Verify = (event, secret) =>
+  timelyIf(isSignedByTwilio(event, secret, headerOf(event, 'x-twilio-signature')))
+
+function isSignedByTwilio(event: SignedEvent, secret: string, signature: string): boolean {
+  const bodyHash = /[?&]bodySHA256=([0-9a-f]{64})\b/i.exec(event.url)?.[1]
+  const text = bodyHash === undefined ? sortedFields(event.body) : ''
+  const expected = createHmac('sha1', secret).update(event.url + text)
+  if (!isEqual(signature, expected.digest('base64'))) return false
+  const actualHash = createHash('sha256').update(event.body).digest('hex')
+  return bodyHash === undefined || isEqual(bodyHash.toLowerCase(), actualHash)
+}
+
+function sortedFields(body: Buffer): string {
+  const values = new Map<string, Set<string>>()
+  for (const [name, value] of new URLSearchParams(body.toString())) {
+    const known = values.get(name)
+    if (known) known.add(value)
+    else values.set(name, new Set([value]))
+  }
+  const names = [...values.keys()].sort()
+  return names
+    .flatMap((name) => [...(values.get(name) ?? [])].sort().map((value) => name + value))
+    .join('')
+}
+
+/** Forms as Twilio does; JSON with HMAC-SHA1 over the address and the body, in hex. */
+const verifySignalwire: Verify = (event, secret) => {
+  const own = headerOf(event, 'x-signalwire-signature')
+  const signature = own === '' ? headerOf(event, 'x-twilio-signature') : own
+  const digest = createHmac('sha1', secret).update(event.url).update(event.body).digest('hex')
+  return timelyIf(
+    isEqual(signature.toLowerCase(), digest) || isSignedByTwilio(event, secret, signature),
+  )
+}
+
+/** `t=<seconds>,v0=<hex>`: HMAC-SHA256 over `<seconds>.<body>`. */
+const verifyElevenlabs: Verify = (event, secret, now) => {
+  const parts = headerOf(event, 'elevenlabs-signature')
+    .split(',')
+    .map((part) => part.trim())
+  const time = parts.find((part) => /^t=\d{1,12}$/.test(part))?.slice(2)
+  if (time === undefined) return undefined
+  const expected = createHmac('sha256', secret).update(`${time}.`).update(event.body).digest('hex')
+  const isSigned = parts.some((part) => isEqual(part.toLowerCase(), `v0=${expected}`))
+  return isSigned ? ageAt(Number(time) * 1_000, now) : undefined
+}
+
+/** HMAC-SHA256 over the body; there is no time. */
+const verifyBland: Verify = (event, secret) => {
+  const digest = createHmac('sha256', secret).update(event.body).digest()
+  return timelyIf(isDigest(headerOf(event, 'x-webhook-signature'), digest))
+}
+
+/** A JWT (HS256) with the SHA-256 of the body; the secret is `<API key>:<API secret>`. */
+const verifyLivekit: Verify = (event, secret, now) => {
+  const [apiKey = '', ...rest] = secret.split(':')
+  const token = headerOf(event, 'authorization').replace(/^Bearer /, '')
+  const [header = '', payload = '', signature = '', ...more] = token.split('.')
+  const expected = createHmac('sha256', rest.join(':')).update(`${header}.${payload}`)
+  if (more.length > 0 || !isEqual(signature, expected.digest('base64url'))) return undefined
+  const claims = readPart(payload)
+  if (readPart(header)?.alg !== 'HS256' || claims?.iss !== apiKey) return undefined
+  const sha256 = createHash('sha256').update(event.body).digest('base64')
+  if (typeof claims.sha256 !== 'string' || !isEqual(claims.sha256, sha256)) return undefined
+  // Without an end it would be valid forever.
+  if (typeof claims.exp !== 'number') return undefined
+  const isStarted =
+    claims.nbf === undefined ||
+    (typeof claims.nbf === 'number' && now + maxAgeMs >= claims.nbf * 1_000)
+  return isStarted && now < claims.exp * 1_000 ? 'timely' : 'late'
+}
+
+function readPart(part: string): Record<string, unknown> | undefined {
+  return parseJsonObject(Buffer.from(part, 'base64url').toString())
+}
+
+const verifiers: Readonly<Record<PlatformName, Verify>> = {
+  livekit: verifyLivekit,
+  vapi: verifyVapi,
+  retell: verifyRetell,
+  telnyx: verifyTelnyx,
+  twilio: verifyTwilio,
+  elevenlabs: verifyElevenlabs,
+  bland: verifyBland,
+  signalwire: verifySignalwire,
+}
