@@ -101,7 +101,6 @@ export async function openHttpServer(
   const routes = [...own, ...createChangeRoutes({ changeRequests, routes: own, deps, recordRead })]
   const endpoints = [...decisionEndpoints, ...routes.map(({ endpoint }) => endpoint)]
   const consoleHandler = createConsoleHandler(callgate, routes, deps)
-  figures.start()
   const server = await openServer({
     ...deps,
     console: consoleHandler,
@@ -137,6 +136,8 @@ export async function openHttpServer(
       clock: runtime.clock,
     }),
   })
+  // Not earlier, since a server that cannot listen is never closed.
+  figures.start()
   bundles.start()
   return {
     ...server,

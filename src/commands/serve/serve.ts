@@ -1,5 +1,6 @@
 /** `callgate serve`: runs the gate and the compliance service over HTTP until a signal stops them. */
 
+import { existsSync, readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { OpenAppOptions } from '../../app/app-context.js'
 import { type Callgate, openCallgate } from '../../app/callgate.js'
@@ -14,7 +15,7 @@ import { listProviders, type Settings } from '../../config/settings.js'
 import { version } from '../../config/version.js'
 import { sandboxAccountId } from '../../domain/caller.js'
 import { getIanaVersion } from '../../domain/time/time-zones.js'
-import { getErrorMessage } from '../../errors.js'
+import { getErrorCode, getErrorMessage } from '../../errors.js'
 import { CountedOutcomes } from '../../gate/outcomes/counted-outcomes.js'
 import type { ReadinessCheck } from '../../http/health.js'
 import type { RunningServer } from '../../http/server.js'
@@ -46,6 +47,7 @@ export const registerServe: RegisterCommand = (program) => {
     .option('--init', 'create a new, empty database in a data folder that has lost its own')
     .action(async ({ init }: OpenAppOptions, command: Command) => {
       const settings = loadCommandSettings(command)
+      requireEnoughFiles(settings)
       const { log, output } = openLog(settings.logLevel)
       const ended = waitForSignal()
       let setReloader: (reloader: Reloader) => void = () => undefined
@@ -54,17 +56,32 @@ export const registerServe: RegisterCommand = (program) => {
       })
       // During the start as well, since the files may change after they were read.
       onHangup(() => void reloading.then((reloader) => reloader.reload()))
-      const tracing = await openTracing(settings)
-      const callgate = await openCallgate(
-        settings,
-        { ...nodeRuntime, log, canBlock: false },
-        { init, tracing },
-      )
-      const witnesses = await openWitnesses(callgate)
-      output.onDropped = () => callgate.metrics.countDroppedLogLine()
-      if (tracing) tracing.onDropped = (count) => callgate.metrics.countDroppedSpans(count)
+      const opened: Closer[] = []
+      let hasStarted = false
+      void ended.then((signal) => {
+        if (hasStarted) return
+        setTimeout(() => {
+          if (hasStarted) return
+          log.warn('stopped before the start had ended', { signal })
+          process.exit(1)
+        }, startGraceMs).unref()
+      })
       try {
-        await serveUntil(ended, callgate, { output, witnesses }, (serviceThreads) => {
+        const tracing = await openTracing(settings)
+        opened.push(() => tracing?.close())
+        let witnesses: Witnesses | undefined
+        // After the journal, whose last head it sends.
+        opened.push(() => witnesses?.close())
+        const callgate = await openCallgate(
+          settings,
+          { ...nodeRuntime, log, canBlock: false },
+          { init, tracing },
+        )
+        opened.push(() => callgate.close())
+        witnesses = await openWitnesses(callgate)
+        output.onDropped = () => callgate.metrics.countDroppedLogLine()
+        if (tracing) tracing.onDropped = (count) => callgate.metrics.countDroppedSpans(count)
+        const createReloader = (serviceThreads: ServiceThreads | undefined) => {
           const reloader = new Reloader(callgate, {
             file: command.optsWithGlobals<{ config?: string }>().config,
             onReconfigured: (configuration) => {
@@ -75,15 +92,39 @@ export const registerServe: RegisterCommand = (program) => {
           })
           setReloader(reloader)
           return reloader
-        })
+        }
+        await startServer(callgate, opened, { output, witnesses, createReloader })
+        hasStarted = true
+        log.info('stopping', { signal: await Promise.race([ended, callgate.storage.failure]) })
+        await notifySystemd('STOPPING=1', log)
+        opened.unshift(() => requireNoLosses(callgate))
       } finally {
-        await callgate.close()
-        await witnesses?.close()
-        await tracing?.close()
+        await closeInOrder(opened.reverse())
       }
-      requireNoLosses(callgate)
       log.info('stopped')
     })
+}
+
+type Closer = () => Promise<void> | void | undefined
+
+/** A start that a signal interrupts may end in this time; it may wait for another machine. */
+const startGraceMs = 2_000
+
+/** For what a server opens besides connections: database, journal, lists, provider. */
+const otherOpenFiles = 100
+
+/** Throws {@link CommandFailure} if the system does not let this process open as many connections as it may have. */
+function requireEnoughFiles({ http: { maxConnections } }: Settings): void {
+  const path = '/proc/self/limits'
+  if (!existsSync(path)) return
+  const limit = /^Max open files +(\d+)/m.exec(readFileSync(path, 'utf8'))?.[1]
+  if (limit === undefined || maxConnections + otherOpenFiles <= Number(limit)) return
+  throw new CommandFailure(
+    `http.maxConnections ${maxConnections}: this process can open ${limit} files, of which ${otherOpenFiles} are ` +
+      `for others than connections. Set it to ${Math.max(0, Number(limit) - otherOpenFiles)} or less, or raise the limit ` +
+      '(ulimit -n, LimitNOFILE= of systemd, --ulimit nofile= of Docker)',
+    2,
+  )
 }
 
 /** OpenTelemetry is loaded only if its spans are exported. */
@@ -104,11 +145,19 @@ function requireNoLosses({ journal: { lostCount } }: Callgate): void {
   )
 }
 
-async function serveUntil(
-  ended: Promise<string>,
+/** Resolves when the server listens. Everything that it opens is closed by `opened`, also if it rejects. */
+async function startServer(
   callgate: Callgate,
-  { output, witnesses }: { readonly output: LineWriter; readonly witnesses: Witnesses | undefined },
-  createReloader: (serviceThreads: ServiceThreads | undefined) => Reloader,
+  opened: Closer[],
+  {
+    output,
+    witnesses,
+    createReloader,
+  }: {
+    readonly output: LineWriter
+    readonly witnesses: Witnesses | undefined
+    readonly createReloader: (serviceThreads: ServiceThreads | undefined) => Reloader
+  },
 ): Promise<void> {
   const { storage, runtime } = callgate
   const { log } = runtime
@@ -120,43 +169,37 @@ async function serveUntil(
   await callgate.journal.open()
   logWarnings(callgate)
   logUnknownAccounts(callgate, callgate.settings)
-  const opened: (() => Promise<void> | void)[] = [watchData(callgate)]
-  try {
-    const asterisk = await attachAsterisk(callgate)
-    opened.push(() => asterisk.close())
-    const serviceThreads = openServiceThreads(callgate)
-    opened.push(() => serviceThreads?.close())
-    // Before the first request is answered, so that whoever waits for an answer finds the keys.
-    const sandboxKey = await showFirstKeys(callgate, output)
-    const readiness = [...asterisk.readiness, ...(witnesses ? [witnesses.readiness] : [])]
-    const server = await listen(callgate, readiness, serviceThreads)
-    callgate.backgroundJobs.start()
-    const erasureTask = createErasureTask(callgate, callgate.journal)
-    erasureTask.start()
-    callgate.backgroundJobs.tasks.set('erasures', erasureTask)
-    opened.push(() => erasureTask.close())
-    callgate.projection?.start()
-    const auditEntries = createAuditEntries(callgate, callgate.journal)
-    auditEntries.start()
-    callgate.backgroundJobs.tasks.set('audit rows for the journal', auditEntries)
-    opened.push(() => auditEntries.close())
-    witnesses?.start()
-    checkDatabasePages(callgate)
-    opened.push(() => server.close())
-    const reloader = createReloader(serviceThreads)
-    const auditOfData = new AuditOfData(callgate, () => reloader.versions)
-    auditOfData.start()
-    opened.push(() => auditOfData.close())
-    opened.push(await openReloadSocket(callgate.settings.dataDir, reloader, log))
-    const { versions } = reloader
-    log.info('started', { version, url: server.url, zoneRules: getIanaVersion(), versions })
-    await printGreeting(callgate, { server, output, sandboxKey })
-    await notifySystemd('READY=1', log)
-    log.info('stopping', { signal: await Promise.race([ended, storage.failure]) })
-    await notifySystemd('STOPPING=1', log)
-  } finally {
-    await closeInOrder(opened.reverse())
-  }
+  opened.push(watchData(callgate))
+  const asterisk = await attachAsterisk(callgate)
+  opened.push(() => asterisk.close())
+  const serviceThreads = openServiceThreads(callgate)
+  opened.push(() => serviceThreads?.close())
+  const erasureTask = createErasureTask(callgate, callgate.journal)
+  opened.push(() => erasureTask.close())
+  const auditEntries = createAuditEntries(callgate, callgate.journal)
+  opened.push(() => auditEntries.close())
+  // Before the first request is answered, so that whoever waits for an answer finds the keys.
+  const sandboxKey = await showFirstKeys(callgate, output)
+  const readiness = [...asterisk.readiness, ...(witnesses ? [witnesses.readiness] : [])]
+  const server = await listen(callgate, readiness, serviceThreads)
+  opened.push(() => server.close())
+  callgate.backgroundJobs.start()
+  erasureTask.start()
+  callgate.backgroundJobs.tasks.set('erasures', erasureTask)
+  callgate.projection?.start()
+  auditEntries.start()
+  callgate.backgroundJobs.tasks.set('audit rows for the journal', auditEntries)
+  witnesses?.start()
+  checkDatabasePages(callgate)
+  const reloader = createReloader(serviceThreads)
+  const auditOfData = new AuditOfData(callgate, () => reloader.versions)
+  auditOfData.start()
+  opened.push(() => auditOfData.close())
+  opened.push(await openReloadSocket(callgate.settings.dataDir, reloader, log))
+  const { versions } = reloader
+  log.info('started', { version, url: server.url, zoneRules: getIanaVersion(), versions })
+  await printGreeting(callgate, { server, output, sandboxKey })
+  await notifySystemd('READY=1', log)
 }
 
 /** Logs what `callgate doctor` would find in the settings and the file modes. None of it prevents the start. */
@@ -229,6 +272,12 @@ function openServiceThreads(callgate: Callgate): ServiceThreads | undefined {
   return count === 0 ? undefined : new ServiceThreads(callgate, { count })
 }
 
+const listenFixes: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'Stop the program that has the port, or set CALLGATE_HTTP_PORT to another one',
+  EADDRNOTAVAIL: 'Set CALLGATE_HTTP_HOST to an address that this machine has',
+  EACCES: 'Set CALLGATE_HTTP_PORT to a port from 1024, or let this user open lower ones',
+}
+
 async function listen(
   callgate: Callgate,
   readiness: readonly ReadinessCheck[],
@@ -238,7 +287,8 @@ async function listen(
     return await openHttpServer(callgate, readiness, serviceThreads)
   } catch (cause) {
     const { host, port } = callgate.settings.http
-    const why = getErrorMessage(cause)
+    const fix = listenFixes[getErrorCode(cause) ?? '']
+    const why = `${getErrorMessage(cause)}${fix === undefined ? '' : `. ${fix}`}`
     throw new CommandFailure(`http.host '${host}', http.port ${port}: cannot listen: ${why}`)
   }
 }

@@ -1,0 +1,129 @@
+/** The program starts where people start it, or says at once why it cannot. */
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runChild, startChild } from '../../../scripts/children.mjs'
+import { callgate, environmentOf, program } from '../../support/program.js'
+
+let root: string
+/** Takes connections and never answers. */
+let silent: Server
+let takenPort: string
+const connections: Socket[] = []
+
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), 'callgate-starting-'))
+  silent = createServer((socket) => void connections.push(socket.on('error', () => undefined)))
+  await once(silent.listen(0, '127.0.0.1'), 'listening')
+  takenPort = String((silent.address() as AddressInfo).port)
+})
+
+afterAll(async () => {
+  for (const socket of connections) socket.destroy()
+  await new Promise((resolve) => silent.close(resolve))
+  rmSync(root, { recursive: true, force: true })
+})
+
+const newFolder = () => mkdtempSync(join(root, 'var-'))
+
+describe('a server that cannot listen ends, and says what to do', () => {
+  const taken = { port: () => takenPort, host: '127.0.0.1', fix: /EADDRINUSE.*CALLGATE_HTTP_PORT/ }
+  // The block is for documentation, so no machine has it.
+  const down = { port: () => '0', host: '192.0.2.1', fix: /EADDRNOTAVAIL.*CALLGATE_HTTP_HOST/ }
+  const nobodys = { port: () => '0', host: 'nowhere.invalid', fix: /cannot listen: getaddrinfo/ }
+
+  it.concurrent.each([
+    ['a taken port', taken, '0'],
+    ['a taken port, with service threads', taken, '2'],
+    ['an address that is not up', down, '1'],
+    ['a name without address', nobodys, '0'],
+  ])('%s', async (_name, { port, host, fix }, threads) => {
+    const { code, err } = await callgate(['serve'], {
+      CALLGATE_DATA_DIR: newFolder(),
+      CALLGATE_HTTP_PORT: port(),
+      CALLGATE_HTTP_HOST: host,
+      CALLGATE_HTTP_SERVICE_THREADS: threads,
+    })
+    expect(err).toMatch(fix)
+    expect(code).toBe(1)
+  })
+})
+
+describe('a signal ends a start', () => {
+  const start = (environment: Record<string, string>) =>
+    startChild(process.execPath, [program, 'serve'], {
+      env: environmentOf({ CALLGATE_DATA_DIR: newFolder(), ...environment }),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+
+  it('that waits for a database which never answers', async () => {
+    const child = start({
+      CALLGATE_STORAGE_ENGINE: 'postgres',
+      CALLGATE_STORAGE_URL: `postgres://callgate@127.0.0.1:${takenPort}/callgate`,
+      CALLGATE_STORAGE_TLS: 'false',
+    })
+    let output = ''
+    child.stdout?.on('data', (bytes: Buffer) => {
+      output += bytes.toString()
+    })
+    const ended = once(child, 'exit')
+    await once(silent, 'connection')
+    child.kill('SIGTERM')
+    expect(await ended).toEqual([1, null])
+    expect(output).toContain('stopped before the start had ended')
+  })
+
+  it('that has written its first line', async () => {
+    const child = start({ CALLGATE_HTTP_PORT: '0' })
+    const ended = once(child, 'exit')
+    await once(child.stdout, 'data')
+    child.kill('SIGTERM')
+    expect(await ended).toEqual([0, null])
+  })
+
+  it('that cannot listen', async () => {
+    const child = start({ CALLGATE_HTTP_PORT: takenPort })
+    const ended = once(child, 'exit')
+    await once(child.stdout, 'data')
+    child.kill('SIGTERM')
+    expect(await ended).toEqual([1, null])
+  })
+})
+
+describe('more connections than the system lets it open', () => {
+  const startWithin = (maxFiles: number, maxConnections: string) =>
+    runChild(
+      'bash',
+      ['-c', `ulimit -n ${maxFiles}; exec "$0" "$@"`, process.execPath, program, 'serve'],
+      {
+        env: environmentOf({
+          CALLGATE_DATA_DIR: newFolder(),
+          CALLGATE_HTTP_PORT: takenPort,
+          CALLGATE_HTTP_MAX_CONNECTIONS: maxConnections,
+        }),
+        timeout: 60_000,
+      },
+    )
+
+  it.concurrent.each([
+    [1_024, '1000', 924],
+    [1_099, '1000', 999],
+  ])('within %i open files, %s connections are refused with both numbers', async (...row) => {
+    const [maxFiles, maxConnections, possible] = row
+    const { code, err } = await startWithin(maxFiles, maxConnections)
+    expect(err).toContain(
+      `http.maxConnections ${maxConnections}: this process can open ${maxFiles} files`,
+    )
+    expect(err).toContain(`Set it to ${possible} or less`)
+    expect(code).toBe(2)
+  })
+
+  it('are no more than they are', async () => {
+    const { code, err } = await startWithin(1_100, '1000')
+    expect(err).toContain('EADDRINUSE')
+    expect(code).toBe(1)
+  })
+})
