@@ -67,6 +67,10 @@ export function invalidRequest(problems: readonly FieldProblem[]): AppError {
   return new AppError('invalid-request', problems.map(describeProblem).join('; '), { problems })
 }
 
+export function isFieldProblem(value: unknown): value is FieldProblem {
+  return typeof value === 'object' && value !== null && 'rule' in value
+}
+
 export function describeProblem({ field, value, rule }: FieldProblem): string {
   const where = field === '' ? 'request' : field
   return value === undefined ? `${where}: ${rule}` : `${where} '${truncate(value)}': ${rule}`

@@ -79,6 +79,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'console/': [
     'api/',
     'config/',
+    'data/feeds/',
     'domain/',
     'http/',
     'observability/log.ts',
@@ -170,7 +171,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
   aws4fetch: ['data/number-list/exchange/s3-files.ts'],
   undici: ['sources/remote/client/http-transport.ts', 'proxy/upstream.ts'],
   'lru-cache': ['sources/cache/', 'runtime/ttl-cache.ts', 'console/sign-in.ts'],
-  'csv-parse': ['data/feeds/cells.ts', 'console/pasted-table.ts'],
+  'csv-parse': ['data/feeds/cells.ts'],
   luxon: ['domain/time/'],
   'moment-timezone': ['domain/time/time-zones.ts'],
   'js-yaml': ['config/load.ts', 'data/files/yaml-file.ts'],

@@ -1,10 +1,10 @@
-/** Reads a file of phone numbers: one per line, or CSV with a header. */
+/** Reads a file of phone numbers: one per line, or a table. */
 import { type BadLine, describeBadLine } from '../data/feeds/bad-lines.js'
-import { detectDelimiter, splitCells } from '../data/feeds/cells.js'
+import { isTelephone, numberColumnNames, readAnyNumber } from '../data/feeds/number-cells.js'
+import { readTable, type TableFormat, type TableOptions } from '../data/feeds/table.js'
 import { computeReadDigest, openSourceFile, tablePattern } from '../data/files/source-file.js'
-import { readTextLines } from '../data/files/text-lines.js'
 import { parseDialString } from '../domain/phone-number.js'
-import { DataFileError, truncate } from '../errors.js'
+import { DataFileError } from '../errors.js'
 import { parseWarmupNumber, type WarmupNumber } from '../sources/warming/read-warmup-numbers.js'
 
 export interface ListedNumber extends WarmupNumber {
@@ -18,25 +18,14 @@ export interface NumbersFile {
   readonly refused: readonly BadLine[]
 }
 
-interface Layout {
-  readonly delimiter: string
-  readonly numberAt: number
-  readonly postalAt: number
-}
+const columns = {
+  number: numberColumnNames,
+  postal: ['postal', 'postalcode', 'postcode', 'zip', 'zipcode'],
+} as const
 
-/**
- * Column names, normalized to lower-case letters and digits; digits at the end, as in `phone1`, are
- * ignored. A column called just `number` may be a row number, so it is tried last.
- */
-const numberColumns = [
-  /^(?:home|work|cell|mobile|contact|customer|primary)?(?:tele)?phone(?:number|no)?\d*$/,
-  /^(?:mobile|cell|tel)(?:number|no)?\d*$/,
-  /^number\d*$/,
-]
-const columnHint = "'phone', 'telephone', 'mobile', 'cell' or 'number'"
-const postalColumns = ['postal', 'postalcode', 'postcode', 'zip', 'zipcode']
+export const numbersFileColumns = Object.keys(columns)
 
-/** A line of the file, except for blank lines, comments and the header. */
+/** A number of the file, or a row that has none. */
 export interface NumbersLine {
   /** Line number, starting at 1. */
   readonly line: number
@@ -49,6 +38,8 @@ export interface NumbersLine {
 }
 
 export interface NumbersFileReader {
+  readonly serviceCodes: ReadonlySet<string>
+  readonly table?: TableOptions | undefined
   onLine(line: NumbersLine): void
   /** Awaited after some thousands of lines, before more are read. */
   afterChunk?(): Promise<void>
@@ -56,50 +47,71 @@ export interface NumbersFileReader {
   onBytes?(done: number, total: number): void
 }
 
+function describeTable(serviceCodes: ReadonlySet<string>): TableFormat<keyof typeof columns> {
+  /** Accepts foreign numbers and service codes, but no other short digit strings. */
+  const isNumber = (cell: string) => {
+    const { kind } = parseDialString(cell, serviceCodes)
+    return kind === 'service-code' || isTelephone(cell)
+  }
+  return {
+    description: 'a list of telephone numbers',
+    columns,
+    optional: ['postal'],
+    columnsWithoutHeader: {
+      isRow: (cells) => cells.some(isNumber),
+      order: (cells) => [...Array(cells.findIndex(isNumber)).fill(undefined), 'number'],
+    },
+    numberColumn: 'number',
+    firstOf: ['postal'],
+    hasLooseWidth: 'any',
+    mayBeCutOff: () => false,
+    mayBeEmpty: true,
+  }
+}
+
 /**
- * Reads text, gzip or zip line by line; blank lines and `#` comments are skipped. Throws
- * {@link DataFileError} for a file that is missing, empty or a web page, and for a first row that has
- * neither a telephone number nor the name of a number column.
+ * Reads text, gzip or zip; blank lines and `#` comments are skipped. Throws {@link DataFileError} for a file that is missing, empty or a
+ * web page, and for one whose columns of numbers must be named.
  */
-export async function readNumbersLines(
-  path: string,
-  serviceCodes: ReadonlySet<string>,
-  reader: NumbersFileReader,
-): Promise<void> {
-  let layout: Layout | undefined
+export async function readNumbersLines(path: string, reader: NumbersFileReader): Promise<void> {
   const source = await openSourceFile(path, {
     entryPattern: tablePattern,
     onBytes: (done) => reader.onBytes?.(done, source.bytesTotal),
   })
-  let isEmpty = true
-  await readTextLines(
+  await readTable<keyof typeof columns>({
     source,
-    (text, line) => {
-      isEmpty = false
-      const row = text.trim()
-      if (row === '' || row.startsWith('#')) return
-      if (!layout) {
-        const first = readFirstRow(row, path, serviceCodes)
-        layout = first.layout
-        if (first.isHeader) return
-      }
-      reader.onLine({ line, text: row, ...readRow(row, layout) })
+    table: describeTable(reader.serviceCodes),
+    options: reader.table,
+    readRow({ number, postal }, { line, text, found }) {
+      const read = readAnyNumber(number)
+      reader.onLine({
+        line,
+        text: text.trim(),
+        number: typeof read === 'string' ? read : number,
+        postalCode: found.has('postal') ? postal : undefined,
+      })
+      return undefined
     },
-    () => reader.afterChunk?.() ?? Promise.resolve(),
-  )
+    onBadRow: ({ line, value, rule }) => reader.onLine({ line, text: value, problem: rule }),
+    onRow: () => undefined,
+    afterChunk: () => reader.afterChunk?.() ?? Promise.resolve(),
+  })
+  await reader.afterChunk?.()
   // Throws if the file changed while it was read.
   await computeReadDigest(source)
-  if (isEmpty) throw new DataFileError(path, 'is empty')
+  if (source.bytesTotal === 0) throw new DataFileError(path, 'is empty')
 }
 
 /** Collects the numbers of a file. Throws as {@link readNumbersLines} does, and for one without any. */
 export async function readNumbersFile(
   path: string,
-  serviceCodes: ReadonlySet<string>,
+  { serviceCodes, table }: Pick<NumbersFileReader, 'serviceCodes' | 'table'>,
 ): Promise<NumbersFile> {
   const numbers: ListedNumber[] = []
   const refused: BadLine[] = []
-  await readNumbersLines(path, serviceCodes, {
+  await readNumbersLines(path, {
+    serviceCodes,
+    table,
     onLine({ line, text, number, postalCode, problem }) {
       const read = problem ?? parseWarmupNumber({ number, postalCode }, serviceCodes)
       if (typeof read === 'string') refused.push({ file: path, line, value: text, rule: read })
@@ -109,47 +121,6 @@ export async function readNumbersFile(
   if (numbers.length > 0) return { numbers, refused }
   const rule = 'contains no number that can be looked up'
   throw new DataFileError(path, [rule, ...describeRefused(refused)].join('\n  '))
-}
-
-interface FirstRow {
-  readonly layout: Layout
-  readonly isHeader: boolean
-}
-
-/** The first row is a header, or data whose first telephone number shows which column has the numbers. */
-function readFirstRow(row: string, path: string, serviceCodes: ReadonlySet<string>): FirstRow {
-  const delimiter = detectDelimiter(row)
-  const cells = splitCells(row, delimiter) ?? []
-  const names = cells.map((cell) => cell.toLowerCase().replace(/[^a-z0-9]/g, ''))
-  const headerAt = numberColumns
-    .map((pattern) => names.findIndex((name) => pattern.test(name)))
-    .find((at) => at >= 0)
-  if (headerAt !== undefined) {
-    const postalAt = names.findIndex((name) => postalColumns.includes(name))
-    return { layout: { delimiter, numberAt: headerAt, postalAt }, isHeader: true }
-  }
-  const numberAt = cells.findIndex((cell) => isTelephoneNumber(cell, serviceCodes))
-  if (numberAt >= 0) return { layout: { delimiter, numberAt, postalAt: -1 }, isHeader: false }
-  const rule = `the first row must contain a telephone number or a column named ${columnHint}`
-  throw new DataFileError(path, `'${truncate(row)}': ${rule}`)
-}
-
-/** Accepts foreign numbers and service codes, but no other short digit strings. */
-function isTelephoneNumber(cell: string, serviceCodes: ReadonlySet<string>): boolean {
-  const { kind } = parseDialString(cell, serviceCodes)
-  return kind === 'nanp' || kind === 'foreign' || kind === 'service-code'
-}
-
-function readRow(
-  row: string,
-  { delimiter, numberAt, postalAt }: Layout,
-): Pick<NumbersLine, 'number' | 'postalCode' | 'problem'> {
-  const cells = splitCells(row, delimiter)
-  if (!cells) return { problem: 'has a misplaced or unclosed quote' }
-  const number = cells[numberAt]
-  const problem = `has only ${cells.length} cells, so the number column is missing`
-  if (number === undefined) return { problem }
-  return { number, postalCode: postalAt < 0 ? undefined : cells[postalAt] }
 }
 
 const maxShownLines = 20

@@ -1,59 +1,67 @@
-/** Tables that people paste or send as a file: CSV with any usual delimiter, or one value per line. */
+/** Tables that people paste or send as a file. They are read as those of files are. */
 import { Readable } from 'node:stream'
-import { CsvError, parse } from 'csv-parse'
-import { invalidRequest } from '../errors.js'
+import { DataFileError, invalidRequest } from '../errors.js'
 import { yieldToEventLoop } from '../runtime/yield-to-event-loop.js'
-
-export interface PastedRow {
-  /** Of the first line of the row, from 1. */
-  readonly line: number
-  readonly cells: readonly string[]
-}
+import type { Form } from './forms.js'
+import { type Html, html } from './html.js'
 
 /** Of the text that is parsed at once; others wait for it. */
 const chunkLength = 16_384
 
-async function* chunksOf(text: string): AsyncGenerator<string> {
-  for (let at = 0; at < text.length; at += chunkLength) {
+async function* chunksOf(bytes: Buffer) {
+  for (let at = 0; at < bytes.length; at += chunkLength) {
     await yieldToEventLoop()
-    yield text.slice(at, at + chunkLength)
+    yield bytes.subarray(at, at + chunkLength)
   }
+  // Nothing of a text that was pasted is cut off.
+  yield Buffer.from('\n')
 }
 
-interface ParsedRow {
-  readonly record: readonly string[]
-  readonly info: { readonly lines: number }
+interface PastedTable {
+  readonly field: string
+  readonly maxRows: number
+  /** That takes more rows. */
+  readonly command: string
 }
 
-/** Rows without blank ones. Rejects with `invalid-request` naming `field` for a misplaced quote, or more rows than `maxRows`. */
-export async function parsePastedTable(
+/** Rejects with `invalid-request` naming the field for a table that cannot be used, or has more rows. */
+export async function readPasted<Result>(
   text: string,
-  {
-    field,
-    maxRows,
-    command = 'callgate import',
-  }: { readonly field: string; readonly maxRows: number; readonly command?: string },
-): Promise<readonly PastedRow[]> {
+  { field, maxRows, command }: PastedTable,
+  read: (source: Pasted, onRow: () => void) => Promise<Result>,
+): Promise<Result> {
   const refuse = (rule: string) => invalidRequest([{ field, rule }])
-  const parser = parse({
-    ...{ bom: true, info: true, trim: true, relax_column_count: true, skip_empty_lines: true },
-    delimiter: [',', ';', '\t', '|'],
-  })
-  const found: PastedRow[] = []
+  if (text.trim() === '') throw refuse('is required: paste rows or choose a file')
+  let rows = 0
+  const onRow = () => {
+    rows += 1
+    if (rows <= maxRows) return
+    const most = maxRows.toLocaleString('en')
+    throw refuse(`must have at most ${most} rows; the command ${command} takes more`)
+  }
   try {
-    for await (const row of Readable.from(chunksOf(text)).pipe(parser)) {
-      const { record, info } = row as ParsedRow
-      if (record.every((cell) => cell === '')) continue
-      const breaks = record.join('').split('\n').length - 1
-      found.push({ line: info.lines - breaks, cells: record })
-      if (found.length <= maxRows) continue
-      const most = maxRows.toLocaleString('en')
-      throw refuse(`must have at most ${most} rows; the command ${command} takes more`)
-    }
+    const stream = Readable.from(chunksOf(Buffer.from(text)), { objectMode: false })
+    return await read({ name: 'table', path: 'table', stream }, onRow)
   } catch (cause) {
-    if (cause instanceof CsvError) throw refuse(`is not CSV: ${cause.message}`)
+    if (cause instanceof DataFileError) throw refuse(cause.message.replace(/^table: /, ''))
     throw cause
   }
-  if (found.length === 0) throw refuse('is required: paste rows or choose a file')
-  return found
+}
+
+interface Pasted {
+  readonly name: string
+  readonly path: string
+  readonly stream: Readable
+}
+
+/** What a table looks like, for a page where one is pasted. */
+export function renderSample(sample: string): Html {
+  return html`<details><summary>A sample file</summary><pre>${sample}</pre></details>`
+}
+
+/** Where people say what a message about their table asks. */
+export function renderTableFields(fields: Form, sample: string): Html {
+  const hint = `If a message asks for it: --column 'Mobile', --where 'Status=DNC' or --all-rows`
+  return html`${fields.field({ name: 'table', label: 'Columns and rows', hint })}
+${renderSample(sample)}`
 }

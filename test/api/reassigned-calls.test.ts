@@ -79,6 +79,22 @@ describe('the sandbox', () => {
     expect(await decide(running, { number, callKind: 'ai' })).toMatchObject({ decision: 'allow' })
   })
 
+  it.each([
+    ['with an offset', '2026-07-01T22:00:00-04:00', '2026-07-01'],
+    ['in UTC', '2026-07-02T03:59:59Z', '2026-07-01'],
+    ['at midnight of the person', '2026-07-02T00:00:00-04:00', '2026-07-02'],
+    ['from a zone ahead of UTC', '2026-07-02T09:00:00+09:00', '2026-07-01'],
+  ])('asks about the local day of a consent given %s', async (_what, given, day) => {
+    const running = await open()
+    const number = '2125550113'
+    expect((await consentTo(running, number, given)).status).toBe(200)
+    const { id } = await decide(running, { number, callKind: 'ai' })
+    const stored = await running.get(`/v1/decisions/${id}`)
+    expect(findingOf((await stored.json()) as DecisionDocument)?.facts).toMatchObject({
+      askedAbout: day,
+    })
+  })
+
   it('asks about the day on which the person confirmed the identity, and no other call moves it', async () => {
     const running = await open()
     const number = '2125550113'

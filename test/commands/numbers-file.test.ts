@@ -12,18 +12,17 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 function read(text: string) {
   writeFileSync(file, text)
-  return readNumbersFile(file, new Set(['7005550000']))
+  return readNumbersFile(file, { serviceCodes: new Set(['7005550000']) })
 }
 
 const a = '2127365001'
 const b = '2127365002'
-const id = '2125550100'
+const id = '17'
 
 describe('the numbers of a list', () => {
   const headers: readonly (readonly [string, string])[] = [
     ['lead_id_1,mobile', `${id},${a}`],
     ['id,phone1', `${id},${a}`],
-    ['id,Phone 1,Phone 2', `${id},${a},${b}`],
     ['id;"Telephone No."', `${id};${a}`],
     ['phone_code,phone_number', `1,${a}`],
     ['Number,Cell', `${id},${a}`],
@@ -42,7 +41,7 @@ describe('the numbers of a list', () => {
     [a, 0],
     [`${a},Doe,10001`, 0],
     [`"Doe, J.",${a}`, 1],
-    [`17;+1 (212) 736-5001;${b}`, 1],
+    [`17;+1 (212) 736-5001;x`, 1],
   ]
   it.each(firstRows)('are, without a header, where its first is: %s', async (row, at) => {
     const second = at === 0 ? b : `x${row.includes(';') ? ';' : ','}${b}`
@@ -65,13 +64,13 @@ describe('the numbers of a list', () => {
 })
 
 describe('a list is refused', () => {
-  const rule =
-    "the first row must contain a telephone number or a column named 'phone', 'telephone'"
+  const rule = "no column 'number' or 'phone' or 'phonenumber'; must be the header of a list"
   const none = 'contains no number that can be looked up'
   const refusals: readonly (readonly [string, string, string])[] = [
     ['whose header names no numbers', `lead_id_1,agent2\n${id},${a}\n`, rule],
     ['whose header is of ids alone', `1,2\n${id},${a}\n`, rule],
-    ['whose first row has a stray quote', `"phone,x\n${a}\n`, rule],
+    ['whose first row has a stray quote', `"phone,x\n${a}\n`, 'has a misplaced or unclosed quote'],
+    ['with two columns of numbers', `id,Phone 1,Phone 2\n1,${a},${b}\n`, "'Phone 1', 'Phone 2'"],
     ['of comments alone', '# nothing\n\n# today\n', none],
     ['of a header alone', 'phone\n', none],
     ['of nothing to ask about', `phone\n911\nn/a\n`, `${none}\n  ${file} line 2 '911': is an`],

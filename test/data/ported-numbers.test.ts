@@ -40,7 +40,7 @@ describe('a line of ported numbers', () => {
     [`${number},20261102`, [`${number} 2026-11-02`]],
     [`${number}|0103|2026-11-02`, range.map((one) => `${one} 2026-11-02`)],
     [`${number}||2026-11-02|Carrier`, [`${number} 2026-11-02`]],
-    [`${number}-0103,11/02/2026`, range.map((one) => `${one} 2026-11-02`)],
+    [`${number}-0103,11/20/2026`, range.map((one) => `${one} 2026-11-20`)],
   ]
   it.each(table)('%j', async (line, found) => {
     const read1 = await read(`${line}\n3105550000\n`)

@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { importedAttempt, maxAttempts } from '../../api/gate/attempts.js'
 import { createValidationError } from '../../api/validation-error.js'
+import type { KnownRow } from '../../data/feeds/known-table.js'
 import { createOperatorCaller } from '../../domain/caller.js'
 import type { ImportedAttempt } from '../../domain/mandate.js'
 import type { FieldProblem } from '../../errors.js'
@@ -10,7 +11,7 @@ import { ImportedAttempts } from '../../service/accounts/imported-attempts.js'
 import { requireAccount, requireOwnAccounts, withAppContext } from '../account-command.js'
 import type { RegisterCommand } from '../command.js'
 import { formatCount } from '../format.js'
-import { type CsvRow, createLineFailure, readCsvFile } from './csv-file.js'
+import { createLineFailure, readCsvFile } from './csv-file.js'
 
 const columns = [
   'number',
@@ -59,7 +60,7 @@ export const registerAttempts: RegisterCommand = (program, terminal) => {
     })
 }
 
-function readAttempts(file: string, rows: readonly CsvRow<Column>[]): readonly ImportedAttempt[] {
+function readAttempts(file: string, rows: readonly KnownRow<Column>[]): readonly ImportedAttempt[] {
   const problems: FieldProblem[] = []
   const attempts = rows.flatMap((row, index): readonly ImportedAttempt[] => {
     const parsed = importedAttempt.safeParse(toFields(row), { reportInput: true })
@@ -73,7 +74,7 @@ function readAttempts(file: string, rows: readonly CsvRow<Column>[]): readonly I
   return attempts
 }
 
-function toFields({ read }: CsvRow<Column>) {
+function toFields({ read }: KnownRow<Column>) {
   const answered = read('answered')
   const known: Readonly<Record<string, boolean>> = {
     true: true,
@@ -97,7 +98,7 @@ const columnOf = { personId: 'person' }
 
 function requireNone(
   file: string,
-  rows: readonly CsvRow<Column>[],
+  rows: readonly KnownRow<Column>[],
   problems: readonly FieldProblem[],
 ): void {
   if (problems.length === 0) return

@@ -1,5 +1,6 @@
 /** `callgate caller-ids ...`: the own numbers of an account, which its calls may show. */
 import { type Command, Option } from 'commander'
+import type { KnownRow } from '../../data/feeds/known-table.js'
 import { createOperatorCaller } from '../../domain/caller.js'
 import {
   type Attestation,
@@ -13,7 +14,7 @@ import { AppError, DataFileError } from '../../errors.js'
 import { requireAccount, requireOwnAccounts, withAppContext } from '../account-command.js'
 import { formatTable, type RegisterCommand, type Terminal } from '../command.js'
 import { findUser, parseInstantOption } from '../option-values.js'
-import { type CsvRow, createLineFailure, readCsvFile } from './csv-file.js'
+import { createLineFailure, readCsvFile } from './csv-file.js'
 import { registerDoNotOriginate } from './do-not-originate.js'
 
 interface AccountOption {
@@ -147,7 +148,7 @@ async function readRows(path: string): Promise<(CallerIdInput & { readonly line:
 
 function toInput(
   path: string,
-  { line, read }: CsvRow<(typeof callerIdColumns)[number]>,
+  { line, read }: KnownRow<(typeof callerIdColumns)[number]>,
 ): CallerIdInput {
   const fail = (rule: string) => new DataFileError(path, `line ${line}: ${rule}`)
   const readAt = (column: 'from' | 'until' | 'tested') => {

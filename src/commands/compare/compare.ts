@@ -19,7 +19,9 @@ import {
   type Terminal,
 } from '../command.js'
 import { formatCount } from '../format.js'
+import { numbersFileColumns } from '../numbers-file.js'
 import { parseInstantOption, parseWords } from '../option-values.js'
+import { columnOption } from '../table-options.js'
 import {
   type ComparedNumber,
   type ComparisonScope,
@@ -53,6 +55,7 @@ export const registerCompare: RegisterCommand = (program, terminal) => {
       'text, .gz or .zip: one number per line, or CSV with number and postal columns',
     )
     .requiredOption('--with <provider>', 'source.provider.name or source.secondProvider.name')
+    .addOption(columnOption(numbersFileColumns))
     .option('--recorded <time>', 'instead of a file: the calls decided in the last 30m, 12h or 7d')
     .option(
       '--account <id>',

@@ -1,11 +1,13 @@
 /** Reads the numbers of a comparison from a file or from recorded decisions, without duplicates. */
 import type { Callgate } from '../../app/callgate.js'
+import type { TableArguments } from '../../data/feeds/table-options.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import { parseWarmupNumber } from '../../sources/warming/read-warmup-numbers.js'
 import { CommandFailure, type Terminal } from '../command.js'
 import { formatCount } from '../format.js'
-import { describeRefused, readNumbersFile } from '../numbers-file.js'
+import { describeRefused, numbersFileColumns, readNumbersFile } from '../numbers-file.js'
 import { parseDuration } from '../option-values.js'
+import { readTableOptions } from '../table-options.js'
 
 export interface ComparedNumber {
   readonly number: PhoneNumber
@@ -15,7 +17,7 @@ export interface ComparedNumber {
 }
 
 /** The project and campaign that apply to the numbers of a file. */
-export interface ComparisonScope {
+export interface ComparisonScope extends TableArguments {
   readonly project?: string
   readonly campaign?: string
 }
@@ -28,10 +30,14 @@ interface ComparisonContext {
 
 export async function readListedNumbers(
   file: string,
-  { project: projectId, campaign: campaignId }: ComparisonScope,
+  scope: ComparisonScope,
   { callgate, terminal }: ComparisonContext,
 ): Promise<readonly ComparedNumber[]> {
-  const { numbers, refused } = await readNumbersFile(file, toServiceCodes(callgate))
+  const { project: projectId, campaign: campaignId } = scope
+  const { numbers, refused } = await readNumbersFile(file, {
+    serviceCodes: toServiceCodes(callgate),
+    table: readTableOptions(scope, numbersFileColumns),
+  })
   if (refused.length > 0) {
     terminal.note(
       `${formatCount(refused.length, 'line')} skipped\n${describeRefused(refused).join('\n')}\n`,

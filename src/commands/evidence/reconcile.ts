@@ -7,9 +7,12 @@ import type { BadLine } from '../../data/feeds/bad-lines.js'
 import {
   type BilledLeg,
   type CallRecordsFile,
+  callRecordColumns,
   readCallRecords,
   toNumberKey,
 } from '../../data/feeds/call-records.js'
+import type { DayOrder } from '../../data/feeds/days.js'
+import type { TableOptions } from '../../data/feeds/table.js'
 import { openSourceFile } from '../../data/files/source-file.js'
 import { sandboxAccountId } from '../../domain/caller.js'
 import { getTimeZone } from '../../domain/time/time-zones.js'
@@ -23,6 +26,7 @@ import { CommandFailure, loadCommandSettings, type RegisterCommand } from '../co
 import { parseDuration } from '../option-values.js'
 import { instantOf } from '../rehearse/recorded-compliance.js'
 import { parseLimit } from '../rehearse/rehearse.js'
+import { datesOption } from '../table-options.js'
 import { type DecidedCall, type MatchOptions, matchLegs, relatedMs } from './match-legs.js'
 import { asResult, exitByResult } from './misuse.js'
 import { type ReconcileReport, toCsv, toJson, toText } from './reconcile-report.js'
@@ -34,6 +38,7 @@ interface ReconcileOptions {
   readonly account?: string
   readonly columns?: string
   readonly zone?: string
+  readonly dates?: DayOrder
   readonly slack: string
   readonly legs: string
   readonly limit: number
@@ -62,6 +67,7 @@ export const registerReconcile: RegisterCommand = (group, terminal) => {
       'headers of the columns number, time, date, duration, id, decision (default: those with usual names)',
     )
     .option('--zone <name>', 'time zone of times without one, such as America/New_York or UTC')
+    .addOption(datesOption)
     .option(
       '--slack <time>',
       'how much a leg may begin before its decision or after its end',
@@ -121,6 +127,7 @@ async function reconcile(
     rows: file.rows,
     comments: file.comments,
     notDialed: file.notDialed,
+    inbound: file.inbound,
     outside: file.outside + file.legs.length - inPeriod.length,
     legs: inPeriod.length,
     hasTrunks: settings.asterisk.trunks.length > 0,
@@ -185,16 +192,16 @@ const maxUnreadable = 100_000
 
 async function readLegs(
   path: string,
-  { columns, zone }: ReconcileOptions,
+  { columns, dates, zone }: ReconcileOptions,
   settings: Settings,
   isWanted: (at: number) => boolean,
 ) {
   const legs: BilledLeg[] = []
   const unreadable: BadLine[] = []
-  let [notDialed, outside] = [0, 0]
+  let [notDialed, inbound, outside] = [0, 0, 0]
   const { rows, comments } = await readCallRecords({
     source: await openSourceFile(path),
-    columnNames: parseColumns(columns),
+    table: { columns: parseColumns(columns), dates },
     zone,
     serviceCodes: new Set(settings.gate.serviceCodes),
     readDialed: createDialReader(settings),
@@ -204,6 +211,9 @@ async function readLegs(
     },
     onOther: () => {
       notDialed += 1
+    },
+    onInbound: () => {
+      inbound += 1
     },
     onBadRow: (bad) => {
       unreadable.push(bad)
@@ -217,21 +227,27 @@ async function readLegs(
       }
     },
   })
-  return { legs, unreadable, notDialed, outside, rows, comments }
+  return { legs, unreadable, notDialed, inbound, outside, rows, comments }
 }
 
-function parseColumns(text: string | undefined): Readonly<Record<string, string>> {
-  if (text === undefined) return {}
-  return Object.fromEntries(
-    text.split(',').map((one) => {
-      const [, name = '', header = ''] = /^([^=]+)=(.+)$/.exec(one) ?? []
-      if (name !== '') return [name.trim(), header.trim()]
+function parseColumns(text: string | undefined): TableOptions['columns'] {
+  if (text === undefined) return undefined
+  const names = Object.keys(callRecordColumns)
+  const named = text.split(',').map((one) => {
+    const [, name = '', header = ''] = /^([^=]+)=(.+)$/.exec(one) ?? []
+    if (name === '') {
       throw new CommandFailure(
         `--columns '${one}': must be <name>=<header>, separated by commas`,
         2,
       )
-    }),
-  )
+    }
+    if (names.includes(name.trim())) return [name.trim(), [header.trim()]] as const
+    throw new CommandFailure(
+      `--columns '${name}': must be ${names.join(', ')}, each with =<header>`,
+      2,
+    )
+  })
+  return Object.fromEntries(named)
 }
 
 /** Without trunks in the settings, each channel that Asterisk dialed may be one of a carrier. */

@@ -12,11 +12,13 @@ import { agingDays } from '../../data/facts/reassigned-rule.js'
 import { findDayInName } from '../../data/feeds/fact-table.js'
 import { undatedFileRule } from '../../data/feeds/facts/reassigned.js'
 import { parseLabelSource } from '../../data/feeds/facts/spam-labels.js'
+import type { TableArguments } from '../../data/feeds/table-options.js'
 import { labelIssuers } from '../../domain/spam-labels.js'
 import { formatDay, formatInstant, toUtcDay } from '../../domain/time/dates.js'
 import { systemClock } from '../../runtime/runtime.js'
 import { CommandFailure, type Terminal } from '../command.js'
 import { formatCount, formatNumber } from '../format.js'
+import { readTableOptions, tableOptions } from '../table-options.js'
 import { type ImportFeed, type ImportRequest, registerImportFeed } from './import-feed.js'
 import {
   allowShrinkOption,
@@ -25,13 +27,14 @@ import {
   describeBadLines,
   describeDifference,
   describeDryRun,
+  describeLeftOut,
   dryRunOption,
   type ImportOptions,
   parseAsOf,
   parseWholeNumber,
 } from './import-options.js'
 
-interface FactOptions extends ImportOptions {
+interface FactOptions extends ImportOptions, TableArguments {
   readonly keepDays?: string
   readonly carrier?: true
   readonly complete?: string
@@ -42,6 +45,8 @@ interface FactCommand {
   readonly description: string
   readonly files: string
   readonly columns: string
+  /** Absent for a published form. */
+  readonly tableColumns?: readonly string[]
   /** Flags and description of an additional option. */
   readonly option?: readonly [string, string]
   /** The default of `--as-of`. */
@@ -72,6 +77,7 @@ const factCommands: readonly FactCommand[] = [
       'Columns: number, disconnected-on; or number, date, answer (yes, no, no data), where the\n' +
       'date is the consent date of the query. The date of the content is required: --as-of, or a\n' +
       'date in the name of each file.',
+    tableColumns: ['number', 'disconnectedOn', 'consentOn', 'date', 'answer'],
     option: ['--carrier', 'your own carrier data, stored separately from the national database'],
     asOf: 'the day in the name of the file',
     dated: true,
@@ -85,6 +91,7 @@ const factCommands: readonly FactCommand[] = [
     description: 'whether numbers are connected',
     files: 'table of statuses',
     columns: 'Columns: number, status, and optionally checked-on, error-text.',
+    tableColumns: ['number', 'status', 'checkedOn', 'errorText'],
     feed: () => 'line-status',
   },
   {
@@ -92,6 +99,7 @@ const factCommands: readonly FactCommand[] = [
     description: 'whether numbers are residential or business',
     files: 'table',
     columns: 'Columns: number, type (R, B, U, or residential, business, unknown).',
+    tableColumns: ['number', 'kind'],
     feed: () => 'res-or-business',
   },
   {
@@ -99,6 +107,7 @@ const factCommands: readonly FactCommand[] = [
     description: 'the current carriers of numbers, including ported ones',
     files: 'table of carriers',
     columns: 'Columns: number, type (N, L, V, W, O or words), and optionally ocn, name, date.',
+    tableColumns: ['number', 'type', 'ocn', 'name', 'on'],
     feed: () => 'current-carrier',
   },
   {
@@ -108,6 +117,7 @@ const factCommands: readonly FactCommand[] = [
     columns:
       'Columns: number, source, status (flagged or clean), and optionally observed; or number\n' +
       `and a column for each source. Sources: ${labelIssuers.join(', ')}.`,
+    tableColumns: ['number', 'source', 'status', 'observedOn', ...labelIssuers],
     option: [
       '--complete <sources>',
       'sources, such as CarrierA,AppA, for which every number not in the file is clean',
@@ -125,14 +135,15 @@ export function registerFactImports(group: Command, terminal: Terminal): void {
 }
 
 function toFactFeed(one: FactCommand): ImportFeed<FactOptions, FactImportSummary> {
-  const { name, description, files, columns, option, hint } = one
-  const isCumulative = factFeeds[one.feed({})].isCumulative
+  const { name, description, files, columns, tableColumns, option, hint } = one
+  const { isCumulative } = factFeeds[one.feed({})]
   return {
     name,
     description,
     arguments: [['<file...>', files]],
     options: [
       ...(option ? [new Option(...option)] : []),
+      ...(tableColumns ? tableOptions(tableColumns) : []),
       asOfOption(one.asOf ?? 'modification time of the oldest file'),
       ...badLinesOptions('usable row'),
       ...(isCumulative ? [] : [allowShrinkOption('rows')]),
@@ -142,7 +153,7 @@ function toFactFeed(one: FactCommand): ImportFeed<FactOptions, FactImportSummary
     run: async (request, observer) => {
       const { args, options } = request
       if (one.dated && options.asOf === undefined) refuseUndated(args)
-      return await importFacts({ ...toImportOptions(one.feed(options), request), ...observer })
+      return await importFacts({ ...toImportOptions(one, request), ...observer })
     },
     countRows: ({ rows }) => rows,
     describe: (summary, { options }) => describeFacts(summary, options.dryRun),
@@ -158,14 +169,15 @@ function refuseUndated(paths: readonly string[]): void {
 }
 
 function toImportOptions(
-  feed: FactFeedName,
+  { feed, tableColumns = [] }: FactCommand,
   { settings, args, options }: ImportRequest<FactOptions>,
 ): FactImportOptions {
   return {
-    feed: factFeeds[feed],
+    feed: factFeeds[feed(options)],
     files: args,
     folder: getFactsFolder(settings),
     clock: systemClock,
+    table: readTableOptions(options, tableColumns),
     asOf: parseAsOf(options.asOf),
     badLinesAllowed: parseWholeNumber('--bad-lines', options.badLines),
     keepDays: parseWholeNumber('--keep-days', options.keepDays),
@@ -194,6 +206,7 @@ function describeFacts(summary: FactImportSummary, dryRun: boolean | undefined):
     ...(difference ? describeDifference(difference) : []),
     ...(summary.comments > 0 ? [`  skipped ${formatCount(summary.comments, 'comment line')}`] : []),
     ...(left.length > 0 ? [`  not kept: ${left.join(', ')}`] : []),
+    ...describeLeftOut({ leftOut: 0, notes: summary.notes }),
     ...describeBadLines(summary.badLines),
   ]
 }

@@ -92,3 +92,15 @@ export function describeBadLines(
     ...badLines.first.map((bad) => `  ${describeBadLine(bad)}`),
   ]
 }
+
+/** The summary lines about what a table had besides the rows that were taken. */
+export function describeLeftOut({
+  leftOut,
+  notes,
+}: {
+  readonly leftOut: number
+  readonly notes: readonly string[]
+}): string[] {
+  const left = leftOut > 0 ? [`  ${formatNumber(leftOut)} rows were left out by --where`] : []
+  return [...left, ...notes.map((note) => `  ${note}`)]
+}

@@ -10,7 +10,12 @@ import { formatInstant } from '../../domain/time/dates.js'
 import { truncate } from '../../errors.js'
 import { systemClock } from '../../runtime/runtime.js'
 import { formatCount, formatNumber } from '../format.js'
-import { describeBadLines, describeDifference, describeDryRun } from './import-options.js'
+import {
+  describeBadLines,
+  describeDifference,
+  describeDryRun,
+  describeLeftOut,
+} from './import-options.js'
 
 /** The lines of the summary of a whole list. */
 export function describeList(summary: ListImportSummary, settings: ListSettings): string[] {
@@ -29,6 +34,7 @@ export function describeList(summary: ListImportSummary, settings: ListSettings)
       ? [`  ${formatNumber(unreadDays)} days could not be read; those numbers have no day`]
       : []),
     ...(isUsedByChecks(summary.name) ? [] : ['  no check reads a list called custom-...']),
+    ...describeLeftOut(summary),
     ...describeHeaders(summary.headers),
     ...describeBadLines(badLines),
     ...describeKept(summary, settings),

@@ -5,7 +5,9 @@
 import { basename } from 'node:path'
 import { type Command, Option } from 'commander'
 import { getListsFolder } from '../../app/data-folders.js'
+import { columns as listColumns } from '../../data/feeds/lists/plain-numbers.js'
 import { detectPortedList } from '../../data/feeds/lists/ported-numbers.js'
+import type { TableArguments } from '../../data/feeds/table-options.js'
 import {
   type ChangesImportSummary,
   importChanges,
@@ -28,6 +30,7 @@ import { mainAccountId, sandboxAccountId } from '../../domain/caller.js'
 import { systemClock } from '../../runtime/runtime.js'
 import { checkAccount } from '../account-command.js'
 import { CommandFailure, type Terminal } from '../command.js'
+import { datesOption, readTableOptions, tableOptions } from '../table-options.js'
 import {
   type ImportFeed,
   type ImportObserver,
@@ -46,10 +49,11 @@ import {
 import { describeAge, describeChanges, describeList } from './import-summary.js'
 import { publishImport } from './publish-lists.js'
 
-interface ListOptions extends ImportOptions {
+const columns = Object.keys(listColumns)
+
+interface ListOptions extends ImportOptions, TableArguments {
   readonly account?: string
   readonly areaCodes?: string
-  readonly column?: string
   readonly state?: string
   readonly allowGap?: true
   readonly to?: 'wireless' | 'wireline'
@@ -73,11 +77,10 @@ interface WholeList {
   readonly nameList?: (options: ListOptions) => string
   /** The default of `--area-codes`; if absent, the command has no such option. */
   readonly areaCodes?: string
-  readonly column?: true
   readonly state?: true
 }
 
-const plainFiles = 'text, .gz or .zip: one number per line, or CSV with numbers in the first column'
+const plainFiles = 'text, .gz or .zip: one number per line, or CSV with a column of numbers'
 
 const wholeLists: readonly WholeList[] = [
   {
@@ -99,7 +102,6 @@ const wholeLists: readonly WholeList[] = [
     help: 'From lnnte-dncl.gc.ca. A list older than 31 days is not used.',
     nameList: () => nationalListNames.CA,
     areaCodes: 'those in the files',
-    column: true,
   },
   {
     name: 'state-dnc',
@@ -108,7 +110,6 @@ const wholeLists: readonly WholeList[] = [
     help: 'The list is named state-dnc-<state> and covers all numbers of the state.',
     nameList: requireStateListName,
     areaCodes: 'all',
-    column: true,
     state: true,
   },
   {
@@ -119,7 +120,6 @@ const wholeLists: readonly WholeList[] = [
       'The column is found by its name (phone, number, telephone ...); otherwise the first is used.\n' +
       'The list covers all numbers.',
     nameList: () => litigatorListName,
-    column: true,
   },
   {
     name: 'list',
@@ -130,7 +130,6 @@ const wholeLists: readonly WholeList[] = [
       'is blocked), state-dnc-<two letters>, litigators, ported-wireless, ported-wireline. Any other\n' +
       'list must be named custom-<name> and is not used by any check.',
     areaCodes: 'those in the files; all for states, litigators and ported numbers',
-    column: true,
   },
 ]
 
@@ -152,7 +151,7 @@ const wholeListOptions: readonly Option[] = [
 ]
 
 function toListFeed(list: WholeList): ListFeed<ListImportSummary> {
-  const { name, description, files, help, nameList, areaCodes, column, state } = list
+  const { name, description, files, help, nameList, areaCodes, state } = list
   const nameRun = ({ args, options }: ListRequest) =>
     nameOwned(options, nameList?.(options) ?? args[0] ?? '')
   return {
@@ -164,7 +163,7 @@ function toListFeed(list: WholeList): ListFeed<ListImportSummary> {
     ],
     options: [
       ...(state ? [stateOption] : []),
-      ...(column ? [columnOption] : []),
+      ...tableOptions(columns),
       ...(areaCodes === undefined ? [] : [areaCodesOption(areaCodes)]),
       accountOption,
       ...wholeListOptions,
@@ -211,8 +210,6 @@ const stateOption = new Option(
   'two letters of the state or province',
 ).makeOptionMandatory()
 
-const columnOption = new Option('--column <name>', 'header of the column the numbers are in')
-
 function areaCodesOption(otherwise: string): Option {
   const what = 'area codes the list covers: all, or 212,646'
   return new Option('--area-codes <codes>', `${what} (default: ${otherwise})`)
@@ -241,12 +238,12 @@ function toListImportOptions(
   request: ListRequest,
   target: Pick<ListImportOptions, 'feed' | 'name' | 'files'>,
 ): ListImportOptions {
-  const { areaCodes, column, allowShrink, allowOlder } = request.options
+  const { areaCodes, allowShrink, allowOlder } = request.options
   return {
     ...target,
     ...toCommonOptions(request),
     areaCodes: parseAreaCodes(areaCodes),
-    column,
+    table: readTableOptions(request.options, columns),
     allowShrink,
     allowOlder,
   }
@@ -310,6 +307,7 @@ const portedFeed: ListFeed<readonly ListImportSummary[]> = {
       'wireless',
       'wireline',
     ]),
+    datesOption,
     ...wholeListOptions,
   ],
   help:

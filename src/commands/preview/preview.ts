@@ -5,6 +5,8 @@ import { previewEndpoint, readPreviewNumber } from '../../api/gate/preview.js'
 import { type Callgate, openCallgate } from '../../app/callgate.js'
 import type { Settings } from '../../config/settings.js'
 import { formatCsvCell } from '../../data/feeds/reject-file.js'
+import type { TableOptions } from '../../data/feeds/table.js'
+import type { TableArguments } from '../../data/feeds/table-options.js'
 import { type CallKind, callKinds } from '../../domain/decision.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { truncate } from '../../errors.js'
@@ -23,10 +25,11 @@ import {
   type Terminal,
 } from '../command.js'
 import { formatCount, formatNumber } from '../format.js'
-import { type NumbersLine, readNumbersLines } from '../numbers-file.js'
+import { type NumbersLine, numbersFileColumns, readNumbersLines } from '../numbers-file.js'
 import { startProgress } from '../progress.js'
+import { columnOption, readTableOptions } from '../table-options.js'
 
-interface PreviewOptions {
+interface PreviewOptions extends TableArguments {
   readonly kind: CallKind
   readonly at?: string
   readonly project?: string
@@ -46,6 +49,7 @@ export const registerPreview: RegisterCommand = (program, terminal) => {
     .addOption(
       new Option('--kind <kind>', 'kind of the calls').choices(callKinds).makeOptionMandatory(true),
     )
+    .addOption(columnOption(numbersFileColumns))
     .option('--at <instant>', 'decide as of this instant, such as 2026-11-23T17:00:00Z')
     .option('--project <id>', 'project')
     .option('--campaign <id>', 'campaign')
@@ -76,6 +80,7 @@ async function preview(
   { settings, terminal }: PreviewContext,
 ): Promise<string> {
   const { out, account: accountId = settings.gate.account } = options
+  const table = readTableOptions(options, numbersFileColumns)
   const call: PreviewCall = { ...parseFields(options), accountId, via: 'check' }
   if (out !== undefined && existsSync(out)) {
     throw new CommandFailure(`--out '${out}': already exists; name a new file`, 2)
@@ -88,7 +93,7 @@ async function preview(
     await requireAccount(callgate, accountId)
     const startedAt = monotonicSeconds()
     const work = (write: (text: string) => void) =>
-      previewFile(file, { callgate, call, write, terminal })
+      previewFile(file, { callgate, call, table, write, terminal })
     const counts = await (out === undefined ? work(() => undefined) : writeWholeFile(out, work))
     return describeCounts(counts, { file, call, out, seconds: monotonicSeconds() - startedAt })
   } finally {
@@ -121,6 +126,7 @@ const header = 'line,number,postal,decision,reason,nextAllowedAt,message\r\n'
 interface FilePreview {
   readonly callgate: Callgate
   readonly call: PreviewCall
+  readonly table: TableOptions
   readonly write: (text: string) => void
   readonly terminal: Terminal
 }
@@ -128,7 +134,7 @@ interface FilePreview {
 /** Decides on the rows of each chunk of the file before the next one is read. */
 async function previewFile(
   file: string,
-  { callgate, call, write, terminal }: FilePreview,
+  { callgate, call, table, write, terminal }: FilePreview,
 ): Promise<DecisionCounts> {
   const { dryRunGate, settings } = callgate
   const counts = new DecisionCounts()
@@ -136,7 +142,9 @@ async function previewFile(
   let rows: NumbersLine[] = []
   write(header)
   try {
-    await readNumbersLines(file, new Set(settings.gate.serviceCodes), {
+    await readNumbersLines(file, {
+      serviceCodes: new Set(settings.gate.serviceCodes),
+      table,
       onLine: (row) => rows.push(row),
       onBytes: (done, total) => progress.update(done, total, counts.total),
       async afterChunk() {

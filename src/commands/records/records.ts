@@ -1,7 +1,8 @@
 /** `callgate records ...`: imports and exports the opt-outs, and the relationship and permission records, of an account. */
 import { basename } from 'node:path'
 import { Option } from 'commander'
-import { parseEbrType } from '../../data/feeds/record-files.js'
+import { ebrColumns, optOutColumns, parseEbrType } from '../../data/feeds/record-files.js'
+import type { TableArguments } from '../../data/feeds/table-options.js'
 import { type EbrType, ebrTypes } from '../../domain/compliance.js'
 import {
   importEbrRecords,
@@ -18,17 +19,18 @@ import {
   badLinesOptions,
   describeBadLines,
   describeDryRun,
+  describeLeftOut,
   dryRunOption,
   type ImportOptions,
   parseWholeNumber,
 } from '../import/import-options.js'
+import { readTableOptions, tableOptions } from '../table-options.js'
 import { registerExports } from './records-export.js'
 
-interface RecordsOptions extends ImportOptions {
+interface RecordsOptions extends ImportOptions, TableArguments {
   readonly account: string
   readonly project?: string
   readonly source?: string
-  readonly column: readonly string[]
   readonly undated?: true
   readonly type?: string
 }
@@ -48,6 +50,7 @@ interface RecordsImport {
   readonly name: string
   readonly description: string
   readonly columns: string
+  readonly tableColumns: readonly string[]
   /** An additional option. */
   readonly option: Option
   readonly run: (
@@ -61,6 +64,7 @@ const optOuts: RecordsImport = {
   name: 'opt-outs',
   description: 'put numbers on the internal do-not-call list, dated by each row',
   columns: 'number, date',
+  tableColumns: Object.keys(optOutColumns),
   option: new Option('--undated', 'accept rows without a date as opt-outs as of now'),
   run: (deps, wanted, { undated }) => importOptOuts(deps, { ...wanted, undated: undated === true }),
 }
@@ -69,19 +73,20 @@ const ebrRecords: RecordsImport = {
   name: 'consents',
   description: 'store relationship and permission records, dated by each row',
   columns: 'number, type, date, and optionally obligationEnds, reference, brand, email',
+  tableColumns: Object.keys(ebrColumns),
   option: new Option('--type <letter>', 'for all rows: S sale, I inquiry, P permission, T trial'),
   run: (deps, wanted, { type }) => importEbrRecords(deps, { ...wanted, type: parseType(type) }),
 }
 
 function toRecordsFeed(records: RecordsImport): ImportFeed<RecordsOptions, RecordsImportSummary> {
-  const { name, description, columns, option, run } = records
+  const { name, description, columns, tableColumns, option, run } = records
   return {
     name,
     description,
     isRecorded: true,
     arguments: [['<csv>', 'table with a header; text, .gz or .zip']],
     options: [
-      columnOption(columns),
+      ...tableOptions(tableColumns),
       option,
       new Option('--account <id>', 'account').default('main'),
       new Option('--project <code>', 'project (default: the Master Project)'),
@@ -95,7 +100,8 @@ function toRecordsFeed(records: RecordsImport): ImportFeed<RecordsOptions, Recor
     help: `Columns: ${columns}.\n${dates}`,
     run: ({ command, args, options }, observer) =>
       withAppContext(command, async (context) => {
-        const wanted = toRecordsOptions(args[0] ?? '', options)
+        const table = readTableOptions(options, tableColumns)
+        const wanted = { ...toRecordsOptions(args[0] ?? '', options), table }
         await requireAccount(context, options.account)
         const deps = { ...context, clock: context.runtime.clock }
         return await run(deps, { ...wanted, ...observer }, options)
@@ -105,15 +111,8 @@ function toRecordsFeed(records: RecordsImport): ImportFeed<RecordsOptions, Recor
   }
 }
 
-function columnOption(columns: string): Option {
-  const add = (text: string, before: readonly string[]) => [...before, text]
-  return new Option('--column <name=header>', `header of a column (${columns}); may be repeated`)
-    .argParser(add)
-    .default([])
-}
-
 const dates =
-  'Dates are YYYY-MM-DD, MM/DD/YYYY or YYYYMMDD; a time is used only with its zone, as in\n' +
+  'Dates are YYYY-MM-DD, MM/DD/YYYY (or --dates), DD.MM.YYYY or YYYYMMDD; a time is used only with its zone, as in\n' +
   '2026-06-14T14:05:00Z. The newer of an opt-out and a permission applies; on a tie the opt-out\n' +
   'does. Running servers follow within a second.\n'
 
@@ -123,20 +122,9 @@ function toRecordsOptions(path: string, options: RecordsOptions): RecordsImportO
     accountId: options.account,
     projectId: options.project,
     source: options.source ?? basename(path),
-    columnNames: parseColumns(options.column),
     badLinesAllowed: parseWholeNumber('--bad-lines', options.badLines),
     dryRun: options.dryRun,
   }
-}
-
-function parseColumns(texts: readonly string[]): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    texts.map((text) => {
-      const [, name = '', header = ''] = /^([^=]+)=(.+)$/.exec(text) ?? []
-      if (name !== '') return [name.trim(), header.trim()]
-      throw new CommandFailure(`--column '${text}': must be <name>=<header>`, 2)
-    }),
-  )
 }
 
 function parseType(text: string | undefined): EbrType | undefined {
@@ -157,6 +145,7 @@ function describeImport(
     ...(repeated > 0
       ? [`  ${formatCount(repeated, 'row')} with a number that another row has too`]
       : []),
+    ...describeLeftOut(summary),
     ...outcomes.map(([words, numbers]) => `  ${formatNumber(numbers)} ${words}`),
     ...describeBadLines(badLines),
   ]

@@ -5,6 +5,7 @@ import type { WarmupProgressBody, WarmupStartedBody } from '../../api/gate/warmu
 import { readLoginIdFromEnvironment } from '../../config/load.js'
 import { apiKeyRule, isApiKey, readKeyFile } from '../../config/secret-file.js'
 import type { BadLine } from '../../data/feeds/bad-lines.js'
+import type { TableArguments } from '../../data/feeds/table-options.js'
 import { msPerDay } from '../../domain/time/dates.js'
 import { DataFileError } from '../../errors.js'
 import { systemTimers } from '../../runtime/runtime.js'
@@ -15,12 +16,18 @@ import {
   type Terminal,
 } from '../command.js'
 import { formatNumber } from '../format.js'
-import { describeRefused, type ListedNumber, readNumbersFile } from '../numbers-file.js'
+import {
+  describeRefused,
+  type ListedNumber,
+  numbersFileColumns,
+  readNumbersFile,
+} from '../numbers-file.js'
 import { parseDuration, resolveServerUrl } from '../option-values.js'
 import { startProgress } from '../progress.js'
+import { columnOption, readTableOptions } from '../table-options.js'
 import { splitIntoRequests, WarmupClient, type WarmupJobRequest } from './warmup-client.js'
 
-interface WarmOptions {
+interface WarmOptions extends TableArguments {
   readonly url?: string
   readonly loginIdFile?: string
   readonly project?: string
@@ -37,6 +44,7 @@ export const registerWarm: RegisterCommand = (program, terminal) => {
       '<file>',
       'text, .gz or .zip: one number per line, or CSV with number and postal columns',
     )
+    .addOption(columnOption(numbersFileColumns))
     .option('--url <url>', 'the running server (default: http.host and http.port of the settings)')
     .option('--login-id-file <file>', 'file with the API key on its first line')
     .option('--project <id>', 'project')
@@ -63,7 +71,8 @@ export const registerWarm: RegisterCommand = (program, terminal) => {
         keepForMs: parseKeepFor(options.keepFor),
       }
       const serviceCodes = new Set(settings.gate.serviceCodes)
-      const { numbers, refused } = await readNumbersFile(file, serviceCodes)
+      const table = readTableOptions(options, numbersFileColumns)
+      const { numbers, refused } = await readNumbersFile(file, { serviceCodes, table })
       const maxBytes = Math.min(defaultRequestBytes, settings.http.maxBodyBytes) - frameBytes
       const parts = splitIntoRequests(numbers, maxBytes)
       const run = { client, parts, request, terminal }

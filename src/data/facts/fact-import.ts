@@ -22,6 +22,7 @@ import {
 } from '../../storage/facts/fact-file-builder.js'
 import type { FactRow, FactSourceFile } from '../../storage/facts/fact-file-schema.js'
 import { type BadLine, BadLines } from '../feeds/bad-lines.js'
+import type { TableOptions } from '../feeds/table.js'
 import { removeLeftovers } from '../files/leftover-files.js'
 import { computeReadDigest, type SourceFile } from '../files/source-file.js'
 import { type OnProgress, SourceProgress } from '../files/source-progress.js'
@@ -39,6 +40,7 @@ export interface FactImportOptions {
    */
   readonly asOf?: Instant | undefined
   readonly onProgress?: OnProgress | undefined
+  readonly table?: TableOptions | undefined
   /** Maximum bad lines of all files together; none by default. */
   readonly badLinesAllowed?: number | undefined
   /** Called for every bad line. */
@@ -64,6 +66,8 @@ interface FactFilesSummary {
   readonly comments: number
   /** Valid rows without a fact, by reason. */
   readonly skipped: Readonly<Record<string, number>>
+  /** What was not read although it looks like numbers. */
+  readonly notes: readonly string[]
   readonly sources: readonly FactSourceFile[]
   readonly asOf: Instant
 }
@@ -194,6 +198,7 @@ async function readFactFiles(
   const shared = {
     today: toUtcDay(importedAt),
     badLines,
+    options: options.table,
     statedDay: options.asOf === undefined ? undefined : toUtcDay(options.asOf),
     keep: (number: PhoneNumber, fact: FactRow) => {
       facts += 1
@@ -206,9 +211,15 @@ async function readFactFiles(
   }
   const sources: FactSourceFile[] = []
   const days: LocalDay[] = []
+  const notes: string[] = []
   for (const source of opened) {
-    const { rows, day, comments: more } = await options.feed.read({ ...shared, source })
-    comments += more
+    const { rows, day, ...read } = await options.feed.read({ ...shared, source })
+    comments += read.comments
+    notes.push(...read.notes)
+    if (read.leftOut > 0) {
+      const reason = 'left out by --where'
+      skipped[reason] = (skipped[reason] ?? 0) + read.leftOut
+    }
     if (day !== undefined) days.push(day)
     const asOf = day === undefined ? (options.asOf ?? source.modifiedAt) : day * msPerDay
     sources.push({ file: source.name, sha256: await computeReadDigest(source), rows, asOf })
@@ -216,7 +227,10 @@ async function readFactFiles(
   progress.report()
   const oldest = Math.min(...opened.map(({ modifiedAt }) => modifiedAt))
   const own = days.length > 0 ? Math.max(...days) * msPerDay : oldest
-  return { rows: progress.rows, facts, comments, skipped, sources, asOf: options.asOf ?? own }
+  return {
+    ...{ rows: progress.rows, facts, comments, skipped, notes, sources },
+    asOf: options.asOf ?? own,
+  }
 }
 
 function mergeIntoBuilder(

@@ -3,18 +3,19 @@
  * time without a zone is one of the zone that the operator names.
  */
 import { parseDialString } from '../../domain/phone-number.js'
-import type { Instant } from '../../domain/time/clock.js'
-import { parseDay, parseInstant } from '../../domain/time/dates.js'
+import type { Instant, LocalDay } from '../../domain/time/clock.js'
+import { formatDay, parseInstant } from '../../domain/time/dates.js'
 import { toInstant, toLocalTime } from '../../domain/time/time-zones.js'
-import type { FieldProblem } from '../../errors.js'
+import { type FieldProblem, isFieldProblem } from '../../errors.js'
 import type { SourceFile } from '../files/source-file.js'
 import type { BadLine } from './bad-lines.js'
-import { applyColumnNames, type RecordColumnNames } from './record-files.js'
+import type { TableDays } from './days.js'
+import { isTelephone, readAnyNumber } from './number-cells.js'
 import {
-  isFieldProblem,
   type Row,
   readTable,
   type TableFormat,
+  type TableOptions,
   type TableSummary,
 } from './table.js'
 
@@ -40,8 +41,7 @@ export interface BilledLeg {
 
 export interface CallRecordsFile {
   readonly source: Pick<SourceFile, 'name' | 'path' | 'stream'>
-  /** Column to the header that the operator named. */
-  readonly columnNames: RecordColumnNames
+  readonly table?: TableOptions | undefined
   /** IANA name; times must have their zones if it is absent. */
   readonly zone: string | undefined
   readonly serviceCodes: ReadonlySet<string>
@@ -50,11 +50,13 @@ export interface CallRecordsFile {
   readonly onLeg: (leg: BilledLeg) => void
   /** Called for a row of Asterisk that dialed on no trunk. */
   readonly onOther: () => void
+  /** Called for a call that came in. */
+  readonly onInbound: () => void
   readonly onBadRow: (bad: BadLine) => void
 }
 
 /** Headers as lower-case letters and digits. Those from `channel` on are Asterisk's. */
-const columns = {
+export const callRecordColumns = {
   number: [
     ...['number', 'called', 'callednumber', 'calledparty', 'calledpartynumber', 'calledstationid'],
     ...[
@@ -68,7 +70,7 @@ const columns = {
       'toe164',
     ],
     ...['dialed', 'dialled', 'dialednumber', 'dialedno', 'terminatingnumber', 'bnumber', 'cld'],
-    ...['phone', 'phonenumber', 'callee'],
+    ...['phone', 'phonenumber', 'callee', 'calldestination', 'dnis', 'calleeid', 'calledno'],
   ],
   time: [
     ...[
@@ -81,26 +83,44 @@ const columns = {
       'starttimeutc',
     ],
     ...['calldate', 'calldatetime', 'calltime', 'datetime', 'timestamp', 'startedat', 'startstamp'],
-    ...['connecttime', 'setuptime', 'begin', 'begintime', 'initiated'],
+    ...['connecttime', 'setuptime', 'begin', 'begintime', 'initiated', 'callstartdatetime'],
+    ...['datecreated', 'startdate'],
   ],
-  date: ['date', 'startdate', 'day'],
-  billed: ['billsec', 'billedseconds', 'billableseconds', 'billedduration', 'billduration'],
-  duration: ['duration', 'durationseconds', 'durationsec', 'callduration', 'seconds', 'secs'],
+  date: ['date', 'calldate', 'day'],
+  billed: [
+    'billsec',
+    'billtimerounded',
+    'billedseconds',
+    'billableseconds',
+    'billedduration',
+    'billduration',
+  ],
+  duration: [
+    'duration',
+    'durationseconds',
+    'durationsec',
+    'callduration',
+    'seconds',
+    'secs',
+    'talking',
+    'talktime',
+  ],
   id: [
     ...['id', 'callid', 'uniqueid', 'calluniqueid', 'uuid', 'calluuid', 'cdrid', 'recordid'],
     ...['sid', 'callsid', 'sessionid'],
   ],
   decision: ['decision', 'decisionid', 'callgateid', 'xcallgateid'],
+  direction: ['direction', 'calldirection', 'calltype', 'type'],
   channel: ['dstchannel'],
   application: ['lastapp'],
   dialString: ['lastdata'],
   account: ['accountcode'],
   userField: ['userfield'],
 } as const
-type Column = keyof typeof columns
+type Column = keyof typeof callRecordColumns
 
 const optional = [
-  ...(['time', 'date', 'billed', 'duration', 'id', 'decision', 'channel'] as const),
+  ...(['time', 'date', 'billed', 'duration', 'id', 'decision', 'direction', 'channel'] as const),
   ...(['application', 'dialString', 'account', 'userField'] as const),
 ]
 
@@ -122,32 +142,14 @@ function isAsteriskRow(cells: readonly string[]): boolean {
 
 /** Throws {@link DataFileError} for another kind of file. */
 export async function readCallRecords(file: CallRecordsFile): Promise<TableSummary> {
-  const { source, columnNames, onLeg, onOther, onBadRow } = file
-  const named = applyColumnNames(columns, optional, columnNames, '--columns')
-  const table: TableFormat<Column> = {
-    description: 'call detail records (number, time), or Master.csv of Asterisk',
-    ...named,
-    ...(Object.keys(columnNames).length === 0 && {
-      columnsWithoutHeader: {
-        isRow: isAsteriskRow,
-        // A column that is not read has no name.
-        order: ({ length }) => asteriskColumns.slice(0, length) as readonly Column[],
-      },
-    }),
-    requireUniqueColumns: { columns: ['number', 'time'], option: '--columns' },
-    findHeaderProblem: (found) =>
-      found.has('time') || found.has('date')
-        ? undefined
-        : "no column 'start', 'time' or 'date'; name it with --columns time=<header>",
-    commentsOnlyBefore: 'number',
-    hasLooseWidth: true,
-    completeRowPattern: 'any',
-  }
+  const { source, onLeg, onOther, onInbound, onBadRow } = file
   return await readTable<Column>({
     source,
     table,
-    readRow: (row, _found, line) => {
-      const leg = readLeg(row, line, file)
+    options: file.table,
+    readRow: (row, { line, days }) => {
+      if (isInbound(row.direction)) return void onInbound()
+      const leg = readLeg(row, { line, days, file })
       if (leg === undefined) onOther()
       else if (isFieldProblem(leg)) return leg
       else onLeg(leg)
@@ -158,20 +160,53 @@ export async function readCallRecords(file: CallRecordsFile): Promise<TableSumma
   })
 }
 
+/** As carriers and dialers call it: "Inbound", "incoming", "in". Anything else may be a call that we placed. */
+const isInbound = (text: string) => /^(?:in|inbound|incoming|in-bound)\b/i.test(text)
+
+const table: TableFormat<Column> = {
+  description: 'call detail records (number, time), or Master.csv of Asterisk',
+  columns: callRecordColumns,
+  optional,
+  columnsWithoutHeader: {
+    isRow: isAsteriskRow,
+    // A column that is not read has no name.
+    order: ({ length }) => asteriskColumns.slice(0, length),
+  },
+  option: '--columns',
+  firstOf: optional.filter((name) => name !== 'time'),
+  // "Call time" is a duration in some, and a time of day in others.
+  cellTests: {
+    time: (cell) => /\d{4}.*\d:\d\d|\d:\d\d.*\d{4}|^\d{10,13}$/.test(cell),
+    number: isTelephone,
+  },
+  findHeaderProblem: (found) =>
+    found.has('time') || found.has('date')
+      ? undefined
+      : "no column of call times, such as 'start', 'time' or 'date'; name it with --columns time=<header>",
+  commentsOnlyBefore: 'number',
+  hasLooseWidth: 'more',
+  mayBeCutOff: () => false,
+}
+
+interface LegContext {
+  readonly line: number
+  readonly days: TableDays
+  readonly file: CallRecordsFile
+}
+
 /** `undefined` for a row of Asterisk that dialed on no trunk. */
 function readLeg(
   row: Row<Column>,
-  line: number,
-  file: CallRecordsFile,
+  { line, days, file }: LegContext,
 ): BilledLeg | FieldProblem | undefined {
   const isOfAsterisk = row.application !== '' || row.channel !== ''
   const dialed = isOfAsterisk ? findDialed(row, file) : row.number
   if (dialed === undefined) return undefined
   const number = readNumber(dialed, file.serviceCodes)
   if (isFieldProblem(number)) return number
-  const startsAt = readStart(row, file.zone)
+  const startsAt = readStart(row, days, file.zone)
   if (isFieldProblem(startsAt)) return startsAt
-  const isNamed = file.columnNames.duration !== undefined
+  const isNamed = file.table?.columns?.duration !== undefined
   const seconds = readSeconds((isNamed ? '' : row.billed) || row.duration)
   if (isFieldProblem(seconds)) return seconds
   const [at, orStartsAt] = startsAt
@@ -194,7 +229,8 @@ function readNumber(
   dialed: string,
   serviceCodes: ReadonlySet<string>,
 ): Pick<BilledLeg, 'number' | 'isServiceCode'> | FieldProblem {
-  const parsed = parseDialString(dialed, serviceCodes)
+  const clean = readAnyNumber(dialed)
+  const parsed = parseDialString(typeof clean === 'string' ? clean : dialed, serviceCodes)
   if (parsed.kind === 'invalid') return { field: 'number', value: dialed, rule: parsed.detail }
   if (parsed.kind === 'service-code') return { number: parsed.code, isServiceCode: true }
   const text = parsed.kind === 'nanp' ? parsed.number : parsed.digits
@@ -206,44 +242,98 @@ export function toNumberKey(number: string): string {
   return copyText(number.replace(/^(?:\+|011|00)(?=\d{5})/, '+'))
 }
 
-const zonelessTime =
-  /^(\d{4}-\d\d-\d\d|\d{1,2}\/\d{1,2}\/\d{4}|\d{8})[T ]+(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s*([AaPp][Mm])?$/
+const zonelessTime = /^(.*\d)[T ]+(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?\s*([AaPp]\.?[Mm]\.?)?$/
+/** With a zone after the time, as Twilio and Five9 write it. */
+const zonedTime =
+  /^(.*\d:\d\d(?::\d\d)?(?: ?[AP]M)?) (EST|EDT|CST|CDT|MST|MDT|PST|PDT|UTC|GMT|[+-]\d\d:?\d\d)$/i
+
+const offsetOfAbbreviation: Readonly<Record<string, string>> = {
+  ...{ EST: '-05:00', EDT: '-04:00', CST: '-06:00', CDT: '-05:00', MST: '-07:00', MDT: '-06:00' },
+  ...{ PST: '-08:00', PDT: '-07:00', UTC: 'Z', GMT: 'Z' },
+}
+
+const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
+
+/** `Fri, 20 Nov 2026` and `Nov 20, 2026` as `2026-11-20`. */
+function toIsoDay(text: string): string {
+  const bare = text.replace(/^(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? +/i, '')
+  const [, day, name, year] = /^(\d{1,2}) ([a-z]{3})[a-z]*,? (\d{4})$/i.exec(bare) ?? []
+  const [, otherName, otherDay, otherYear] =
+    /^([a-z]{3})[a-z]* (\d{1,2}),? (\d{4})$/i.exec(bare) ?? []
+  const month = months.indexOf((name ?? otherName ?? '').toLowerCase()) + 1
+  if (month === 0) return bare
+  return [
+    year ?? otherYear,
+    String(month).padStart(2, '0'),
+    (day ?? otherDay ?? '').padStart(2, '0'),
+  ].join('-')
+}
 
 /** One instant, or two for a local time that occurs twice. */
 function readStart(
   { date, time }: Row<Column>,
+  days: TableDays,
   zone: string | undefined,
 ): readonly [Instant, Instant?] | FieldProblem {
-  const text = [date, time].filter((cell) => cell !== '').join(' ')
-  const invalid = (rule: string) => ({ field: 'time', value: text, rule })
+  const written = [date, time].filter((cell) => cell !== '').join(' ')
+  const invalid = (rule: string) => ({ field: 'time', value: written, rule })
+  // The console of Twilio writes 08:30:45 PST 2026-11-20.
+  const text = written.replace(/^([\d:]+) ([A-Z]{3,4}) (\d{4}-\d\d-\d\d)$/, '$3 $1 $2')
   // Since 2001, in seconds or milliseconds of the epoch.
   if (/^\d{10}(?:\.\d+)?$/.test(text)) return [Math.floor(Number(text) * 1000)]
   if (/^\d{13}$/.test(text)) return [Number(text)]
-  const local = zonelessTime.exec(text)
-  if (local) return readLocalTime(local, zone, invalid)
-  const at = /\d:\d/.test(text) ? parseInstant(text.replace(/ ?(?:UTC|GMT)$/, 'Z')) : undefined
+  const iso = /^\d{4}-/.test(text) && /\d:\d/.test(text) && /(?:Z|[+-]\d\d:?\d\d)$/i.test(text)
+  const at = iso ? parseInstant(text) : undefined
   if (at !== undefined) return [at]
-  return invalid(
-    'must be a date with a time, such as 2026-11-23 17:00:00, 11/23/2026 5:00 PM or 2026-11-23T17:00:00Z, or seconds of the epoch',
-  )
+  const [, zoneless, mark = ''] = zonedTime.exec(text) ?? []
+  const local = zonelessTime.exec(zoneless ?? text)
+  if (!local) return invalid(timeRule)
+  const day = days.read(toIsoDay((local[1] ?? '').replace(/,$/, '')))
+  if (day === undefined) return invalid(timeRule)
+  if (mark !== '') {
+    const offset = offsetOfAbbreviation[mark.toUpperCase()] ?? mark
+    const [clock] = readClock(local)
+    const inUtc =
+      clock === undefined ? undefined : parseInstant(`${formatDay(day)}T00:00:00${offset}`)
+    return inUtc === undefined ? invalid(timeRule) : [inUtc + (clock ?? 0) * 1000]
+  }
+  return readLocalTime(local, { day, zone, invalid })
+}
+
+const timeRule =
+  'must be a date with a time, such as 2026-11-23 17:00:00, 11/23/2026 5:00 PM or 2026-11-23T17:00:00Z, or seconds of the epoch'
+
+/** The second of the day; empty for a time that does not exist. */
+function readClock([, , hourText = '', minute = '', second = '0', half]: readonly (
+  | string
+  | undefined
+)[]): readonly number[] {
+  const [hour, maxHour] = half ? [Number(hourText) % 12, 12] : [Number(hourText), 23]
+  const isPossible = Number(hourText) <= maxHour && Number(minute) < 60 && Number(second) < 60
+  if (!isPossible) return []
+  const isAfternoon = half?.toLowerCase().startsWith('p')
+  return [((hour + (isAfternoon ? 12 : 0)) * 60 + Number(minute)) * 60 + Number(second)]
 }
 
 function readLocalTime(
-  [, date = '', hourText = '', minute = '', second = '0', half]: readonly (string | undefined)[],
-  zone: string | undefined,
-  invalid: (rule: string) => FieldProblem,
+  local: readonly (string | undefined)[],
+  {
+    day,
+    zone,
+    invalid,
+  }: {
+    readonly day: LocalDay
+    readonly zone: string | undefined
+    readonly invalid: (rule: string) => FieldProblem
+  },
 ): readonly [Instant, Instant?] | FieldProblem {
   if (zone === undefined) {
     return invalid(
       'has no zone; name it with --zone, such as --zone America/New_York or --zone UTC',
     )
   }
-  const day = parseDay(date)
-  const [hour, maxHour] = half ? [Number(hourText) % 12, 12] : [Number(hourText), 23]
-  const isPossible = Number(hourText) <= maxHour && Number(minute) < 60 && Number(second) < 60
-  if (day === undefined || !isPossible) return invalid('is not a time that exists')
-  const isAfternoon = half?.toLowerCase() === 'pm'
-  const secondOfDay = ((hour + (isAfternoon ? 12 : 0)) * 60 + Number(minute)) * 60 + Number(second)
+  const [secondOfDay] = readClock(local)
+  if (secondOfDay === undefined) return invalid('is not a time that exists')
   const [first, last] = (['earlier', 'later'] as const).map((twice) =>
     toInstant(zone, day, secondOfDay, twice),
   ) as [Instant, Instant]

@@ -1,17 +1,52 @@
-/** Splits a line of a table into its cells. The only file that uses csv-parse. */
+/** Splits a row of a table into its cells. The only file that uses csv-parse. */
 import { CsvError, parse } from 'csv-parse/sync'
 
-/** The most frequent delimiter of a line; any of them if the line has only one cell. */
-export function detectDelimiter(header: string): string {
-  const counts = ['\t', ',', ';', '|'].map((mark) => ({ mark, count: header.split(mark).length }))
-  return counts.reduce((best, next) => (next.count > best.count ? next : best)).mark
+/** The most frequent delimiter of a line; `undefined` if the line has only one cell. */
+export function detectDelimiter(line: string): string | undefined {
+  const bare = line.replace(/"[^"]*"/g, '')
+  const counts = ['\t', ',', ';', '|'].map((mark) => ({ mark, count: bare.split(mark).length }))
+  const best = counts.reduce((best, next) => (next.count > best.count ? next : best))
+  return best.count > 1 ? best.mark : undefined
 }
 
-/** Splits a line into cells, trimmed and unquoted; `undefined` for a misplaced quote. */
+/** Splits a row into cells, trimmed and unquoted; `undefined` for a misplaced quote. */
 export function splitCells(line: string, delimiter: string): string[] | undefined {
-  return line.includes('"')
-    ? (splitPlainlyQuoted(line, delimiter) ?? splitQuoted(line, delimiter))
-    : line.split(delimiter).map((cell) => cell.trim())
+  if (!line.includes('"')) return line.split(delimiter).map((cell) => toText(cell.trim()))
+  const row = line.includes('="') ? line.replace(formulaCell, '$1"$2"') : line
+  const cells = splitPlainlyQuoted(row, delimiter) ?? splitQuoted(row, delimiter)
+  return cells?.map(toText)
+}
+
+/** Some programs write ="2125550101", so that a spreadsheet does not take the text for a number. */
+const formulaCell = /(^|[\t,;|]\s*)="([^"]*)"(?=\s*(?:[\t,;|]|$))/g
+
+/** Without what makes a spreadsheet take a cell for text: an apostrophe, or a formula. */
+function toText(cell: string): string {
+  if (cell.startsWith("'")) return cell.replace(/^'(?=[\d(+=@-])/, '')
+  return cell.startsWith('="') ? cell.replace(/^="(.*)"$/s, '$1').trim() : cell
+}
+
+/** Whether the row goes on in the next line, since a quote at the beginning of a cell is not closed. */
+export function hasOpenQuote(row: string, delimiter: string): boolean {
+  for (let at = 0; at < row.length; ) {
+    while (row[at] === ' ' || row[at] === '=') at += 1
+    if (row[at] === '"') {
+      at = findQuoteEnd(row, at + 1)
+      if (at === -1) return true
+    }
+    const end = row.indexOf(delimiter, at)
+    if (end === -1) return false
+    at = end + 1
+  }
+  return false
+}
+
+/** Where the quote that closes a cell is; -1 for none. Two of them are one in the text. */
+function findQuoteEnd(row: string, from: number): number {
+  for (let at = row.indexOf('"', from); at !== -1; at = row.indexOf('"', at + 2)) {
+    if (row[at + 1] !== '"') return at
+  }
+  return -1
 }
 
 /**
@@ -59,4 +94,12 @@ function splitQuoted(line: string, delimiter: string): string[] | undefined {
     if (cause instanceof CsvError) return undefined
     throw cause
   }
+}
+
+/** Reduces a column name to lower-case letters and digits. */
+export function normalizeColumnName(cell: string): string {
+  return cell
+    .normalize('NFC')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]/gu, '')
 }

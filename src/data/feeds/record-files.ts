@@ -3,25 +3,20 @@
  * by the operator; every row has its own date.
  */
 import { type EbrType, ebrTypes } from '../../domain/compliance.js'
-import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js'
+import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
-import {
-  formatInstant,
-  msPerDay,
-  parseDay,
-  parseInstant,
-  toUtcDay,
-} from '../../domain/time/dates.js'
-import { type FieldProblem, invalidRequest } from '../../errors.js'
+import { formatInstant, msPerDay, parseInstant, toUtcDay } from '../../domain/time/dates.js'
+import { type FieldProblem, isFieldProblem } from '../../errors.js'
+import type { TableDays } from './days.js'
 import {
   type FactTable,
   type FeedFile,
   type FeedFileSummary,
-  numberColumnNames,
+  numberTable,
   readFactTable,
-  readNumber,
 } from './fact-table.js'
-import { type Columns, isFieldProblem, normalizeColumnName, type Row } from './table.js'
+import { numberColumnNames, readAnyNumber } from './number-cells.js'
+import type { Row } from './table.js'
 
 /** The day of an opt-out or consent, and the exact time if the row has one with a zone. */
 interface RecordedTime {
@@ -45,13 +40,10 @@ export interface ImportedEbrRecord {
   readonly email: string | undefined
 }
 
-/** Column to the header named by the operator; case, blanks and hyphens are ignored. */
-export type RecordColumnNames = Readonly<Record<string, string>>
-
-export interface RecordFile<Fact> extends Pick<FeedFile<never>, 'source' | 'badLines' | 'onRow'> {
+export interface RecordFile<Fact>
+  extends Pick<FeedFile<never>, 'source' | 'badLines' | 'options' | 'onRow'> {
   /** The time of the import. */
   readonly now: Instant
-  readonly columnNames: RecordColumnNames
   keep(row: Fact): void
 }
 
@@ -60,55 +52,52 @@ export interface OptOutFile extends RecordFile<ImportedOptOut> {
   readonly undated: boolean
 }
 
-const optOutColumns = {
-  number: [...numberColumnNames, 'phonenum', 'mobile', 'cell'],
+export const optOutColumns = {
+  number: numberColumnNames,
   date: [
-    'date',
-    'optedouton',
-    'optoutdate',
-    'optedout',
-    'optout',
-    'dncdate',
-    'requestedon',
-    'addedon',
-    'dateadded',
-    'addeddate',
-    'added',
-    'createdon',
-    'createdat',
-    'timestamp',
+    ...['date', 'optedouton', 'optoutdate', 'optedout', 'optout', 'dncdate', 'requestedon'],
+    ...['addedon', 'dateadded', 'addeddate', 'added', 'createdon', 'createdat', 'timestamp'],
   ],
+  /** As in the status of the internal list: an opt-out that was repeated counts from the later day. */
+  modified: ['lastmodifiedon', 'lastmodified', 'modifiedon', 'modified'],
 } as const
 
 /** Throws {@link DataFileError} for another kind of file and for too many bad lines. */
 export function readOptOuts(file: OptOutFile): Promise<FeedFileSummary> {
   const table: FactTable<keyof typeof optOutColumns> = {
+    ...numberTable,
     description: 'a table of opt-outs (number, date)',
-    ...applyColumnNames(optOutColumns, ['date'], file.columnNames),
-    ...(Object.keys(file.columnNames).length === 0 && {
-      columnsWithoutHeader: () => ['number', 'date'],
-    }),
-    requireUniqueColumns: true,
+    columns: optOutColumns,
+    optional: ['date', 'modified'],
+    columnsWithoutHeader: () => ['number', 'date', 'modified'],
     findHeaderProblem: (found) => {
       if (file.undated || found.has('date')) return undefined
       return 'no date column; name it with --column date=<header>, or use --undated'
     },
   }
-  return readFactTable(file, table, (row) => {
-    const number = readNumberCell(row.number)
+  return readFactTable(file, table, (row, { days }) => {
+    const number = readAnyNumber(row.number)
     if (isFieldProblem(number)) return number
-    if (row.date === '') {
+    const texts = [row.date, row.modified].filter((text) => text !== '')
+    if (texts.length === 0) {
       if (file.undated) return void file.keep({ number, optedOutAt: undefined })
       return { field: 'date', rule: 'is missing; with --undated such a row is an opt-out made now' }
     }
-    const optedOutAt = readRecordedTime('date', row.date, file.now)
-    if (isFieldProblem(optedOutAt)) return optedOutAt
+    let optedOutAt: RecordedTime | undefined
+    for (const text of texts) {
+      const one = readRecordedTime('date', text, { days, now: file.now })
+      if (isFieldProblem(one)) return one
+      if (!optedOutAt || lastInstant(one) > lastInstant(optedOutAt)) optedOutAt = one
+    }
     file.keep({ number, optedOutAt })
     return undefined
   })
 }
 
-const ebrColumns = {
+/** A day alone is compared by its end, since the opt-out may have been at any time of it. */
+const lastInstant = ({ day, at }: RecordedTime): Instant => at ?? (day + 1) * msPerDay - 1
+
+export const ebrColumns = {
   number: optOutColumns.number,
   type: ['type', 'ebrtype', 'recordtype', 'kind'],
   date: [
@@ -140,9 +129,10 @@ export interface EbrRecordFile extends RecordFile<ImportedEbrRecord> {
 export function readEbrRecords(file: EbrRecordFile): Promise<FeedFileSummary> {
   const optional = ['type', 'obligationEnds', 'reference', 'brand', 'email'] as const
   const table: FactTable<keyof typeof ebrColumns> = {
+    ...numberTable,
     description: 'a table of relationship and permission records (number, type, date)',
-    ...applyColumnNames(ebrColumns, optional, file.columnNames),
-    requireUniqueColumns: true,
+    columns: ebrColumns,
+    optional,
     findHeaderProblem: (found) => {
       if (found.has('type') === (file.type === undefined)) return undefined
       return found.has('type')
@@ -150,8 +140,8 @@ export function readEbrRecords(file: EbrRecordFile): Promise<FeedFileSummary> {
         : 'no type column; name it with --column type=<header>, or give --type for all rows'
     },
   }
-  return readFactTable(file, table, (row) => {
-    const fact = readEbrRecord(row, file)
+  return readFactTable(file, table, (row, { days }) => {
+    const fact = readEbrRecord(row, file, days)
     if (isFieldProblem(fact)) return fact
     file.keep(fact)
     return undefined
@@ -161,15 +151,18 @@ export function readEbrRecords(file: EbrRecordFile): Promise<FeedFileSummary> {
 function readEbrRecord(
   row: Row<keyof typeof ebrColumns>,
   { type: typeOfAll, now }: EbrRecordFile,
+  days: TableDays,
 ): ImportedEbrRecord | FieldProblem {
-  const number = readNumberCell(row.number)
+  const number = readAnyNumber(row.number)
   if (isFieldProblem(number)) return number
   const type = typeOfAll ?? parseEbrType(row.type)
   if (type === undefined) return { field: 'type', value: row.type, rule: 'must be S, I, P or T' }
-  const contact = readRecordedTime('date', row.date, now)
+  const contact = readRecordedTime('date', row.date, { days, now })
   if (isFieldProblem(contact)) return contact
   const ends =
-    row.obligationEnds === '' ? undefined : readRecordedTime('obligationEnds', row.obligationEnds)
+    row.obligationEnds === ''
+      ? undefined
+      : readRecordedTime('obligationEnds', row.obligationEnds, { days })
   if (isFieldProblem(ends)) return ends
   if (row.email.length > maxEmailLength) {
     const rule = `must not be longer than ${maxEmailLength} characters`
@@ -184,11 +177,6 @@ function readEbrRecord(
     brand: readTextCell(row.brand),
     email: readTextCell(row.email),
   }
-}
-
-/** Accepts any ten digits, like the API, since a list may contain numbers that are not in service. */
-function readNumberCell(text: string): PhoneNumber | FieldProblem {
-  return parsePhoneNumber(text) ?? readNumber(text)
 }
 
 /** Spec, "EBR record". */
@@ -216,9 +204,14 @@ function readTextCell(cell: string): string | undefined {
  * Parses a date. A time is used only if it has a zone (`2026-06-14T14:05:00Z`, `+02:00`); otherwise only
  * the day is. If `now` is given, the date must be plausible and not in the future.
  */
-function readRecordedTime(field: string, text: string, now?: Instant): RecordedTime | FieldProblem {
-  const at = /(?:Z|[+-]\d\d:?\d\d)$/i.test(text) ? parseInstant(text) : undefined
-  const day = at === undefined ? parseRecordDay(text) : toUtcDay(at)
+function readRecordedTime(
+  field: string,
+  text: string,
+  { days, now }: { readonly days: TableDays; readonly now?: Instant },
+): RecordedTime | FieldProblem {
+  const hasZone = /(?:Z|UTC|GMT|[+-]\d\d:?\d\d)$/i.test(text)
+  const at = hasZone ? parseInstant(text.replace(/ ?(?:UTC|GMT)$/i, 'Z')) : undefined
+  const day = at === undefined ? days.read(text) : toUtcDay(at)
   if (day === undefined) return { field, value: text, rule: dateRule }
   const rule = now === undefined ? undefined : findPastProblem({ day, at }, now)
   if (rule !== undefined) return { field, value: text, rule }
@@ -243,34 +236,4 @@ function findPastProblem({ day, at }: RecordedTime, now: Instant): string | unde
 const maxClockSkewMs = 5 * 60_000
 const firstDay: LocalDay = Date.UTC(1980, 0, 1) / msPerDay
 const dateRule =
-  'must be a date, YYYY-MM-DD, MM/DD/YYYY or YYYYMMDD, or an ISO 8601 date-time with its zone'
-const clockTime = /[T ]\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?: ?[AP]M)?$/i
-
-function parseRecordDay(text: string): LocalDay | undefined {
-  return parseDay(text) ?? parseDay(text.replace(clockTime, ''))
-}
-
-/** Replaces the accepted headers of columns that the operator named, which makes these columns required. */
-/** Throws for a name that is none of the columns. `option` is that of the command line. */
-export function applyColumnNames<Name extends string>(
-  columns: Columns<Name>,
-  optional: readonly NoInfer<Name>[],
-  headers: RecordColumnNames,
-  option = '--column',
-): { readonly columns: Columns<Name>; readonly optional: readonly Name[] } {
-  const names = Object.keys(columns) as Name[]
-  const wrong = Object.keys(headers).find((name) => !names.some((known) => known === name))
-  if (wrong !== undefined) {
-    const rule = `must be ${names.join(', ')}, each with =<header>`
-    throw invalidRequest([{ field: option, value: wrong, rule }])
-  }
-  const header = (name: Name) => headers[name]
-  const named = names.map((name) => {
-    const own = header(name)
-    return [name, own === undefined ? columns[name] : [normalizeColumnName(own)]] as const
-  })
-  return {
-    columns: Object.fromEntries(named) as Record<Name, readonly string[]>,
-    optional: optional.filter((name) => header(name) === undefined),
-  }
-}
+  'must be a date, YYYY-MM-DD, MM/DD/YYYY, DD.MM.YYYY or YYYYMMDD, or an ISO 8601 date-time with its zone'

@@ -150,6 +150,11 @@ async function chooseEntries(
   limits: UnpackLimits,
 ): Promise<readonly Entry[]> {
   const entries = await dataEntries(path, limits)
+  if (
+    entries.some(({ fileName }) => fileName === '[Content_Types].xml' || fileName === 'content.xml')
+  ) {
+    throw new DataFileError(path, 'is a spreadsheet, such as Excel (.xlsx); save it as CSV (UTF-8)')
+  }
   const fitting = wanted ? entries.filter(({ fileName }) => wanted.test(fileName)) : entries
   if (fitting.length === 0) throw new DataFileError(path, 'has no readable file')
   for (const entry of fitting) {

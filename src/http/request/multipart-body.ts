@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream'
 import { Busboy } from '@fastify/busboy'
 import { invalidRequest } from '../../errors.js'
+import { decodeText } from '../../runtime/decode-text.js'
 import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
 
 /** The parser processes a whole chunk before it can be stopped, and parts can be very small. */
@@ -28,7 +29,7 @@ export function parseMultipart(
     const collect = (name: string, file: Readable) => {
       const parts: Buffer[] = []
       file.on('data', (part: Buffer) => parts.push(part))
-      file.on('end', () => found.push([name, Buffer.concat(parts).toString('utf8')]))
+      file.on('end', () => found.push([name, decodeText(Buffer.concat(parts))]))
     }
     parser.on('field', (name: string | undefined, value: string, nameCut: boolean) => {
       if (name === undefined || nameCut) refuse('', 'a part of the body has no usable name')

@@ -134,7 +134,7 @@ function readContact(value: unknown, reader: ReadContext): RecordedTime {
 
 const unreadTime: RecordedTime = { day: Number.NaN, at: undefined }
 
-/** The day of an instant is its UTC day. */
+/** The day of an instant is its UTC day, until the zones of the number are known. */
 function readTime(field: string, value: unknown, reader: ReadContext): RecordedTime {
   const rule = 'must be a date, MM/DD/YYYY or YYYY-MM-DD, or an ISO 8601 date-time'
   if (typeof value !== 'string') {

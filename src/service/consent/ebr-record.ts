@@ -1,7 +1,9 @@
 import type { ConsentTerms, MaybePromise } from '../../domain/compliance.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
+import type { CandidatePlace } from '../../domain/place.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { parseDay, toUtcDay } from '../../domain/time/dates.js'
+import { toLocalTime } from '../../domain/time/time-zones.js'
 import type { EbrTerms } from './ebr-expiry.js'
 import type { StoredEbr } from './ebr-rows.js'
 
@@ -47,6 +49,20 @@ export function toEbrRecord(row: Omit<StoredEbr, 'id' | 'number'>): EbrRecord {
     ...(row.type === 'P' && { consent: row.consent ? JSON.parse(row.consent) : withoutEvidence }),
     liftsOptOut: row.lifts_opt_out === 1,
   }
+}
+
+/**
+ * A contact at an instant is one of its day where the person is: a relationship then expires, and a number may have been
+ * reassigned, from that day on. Of several zones the earliest day counts.
+ */
+export function useLocalDay<Contact extends Pick<EbrRecord, 'contactOn' | 'contactAt'>>(
+  contact: Contact,
+  places: readonly Pick<CandidatePlace, 'zone'>[],
+): Contact {
+  const { contactOn, contactAt } = contact
+  if (contactAt === undefined) return contact
+  const days = places.map(({ zone }) => toLocalTime(zone, contactAt).day)
+  return { ...contact, contactOn: Math.min(contactOn, ...days) }
 }
 
 /** The records in force, whether or not they have expired. */

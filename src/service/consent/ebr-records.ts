@@ -39,7 +39,7 @@ import { NumberRowReader, type RowOwner, type RowStorage } from '../sql/rows-by-
 import { findEvidence, hashWording, insertConsent, isGivenLater } from './consent-rows.js'
 import { type EbrLaw, expiresAfter } from './ebr-expiry.js'
 import { type EbrInput, type ParsedEbr, readEbrList } from './ebr-input.js'
-import { type EbrRecord, type EbrRecordSource, toEbrRecord } from './ebr-record.js'
+import { type EbrRecord, type EbrRecordSource, toEbrRecord, useLocalDay } from './ebr-record.js'
 import {
   insertRecords,
   type StoredEbr,
@@ -105,7 +105,8 @@ export class EbrRecords implements EbrRecordSource {
     const field = newConsent ? 'projectId' : 'projId'
     const scope = await requireScope(this.#options.projects, accountId, request, field)
     const { clock } = this.#options.viewOf(accountId)
-    const facts = await readEbrList(request.records, clock)
+    const read = await readEbrList(request.records, clock)
+    const facts = await mapInSlices(read, (fact) => this.#toLocal(accountId, fact.number, fact))
     const numbers = await distinctNumbers(facts)
     const at = clock.now()
     const { changeHead, storage } = this.#options
@@ -160,7 +161,7 @@ export class EbrRecords implements EbrRecordSource {
   ): MaybePromise<EbrRecord | undefined> {
     const row = this.#rows.find({ accountId, projectCode: ebrProject }, number)
     const toRecord = (stored: StoredEbr | undefined) =>
-      stored ? toEbrRecord(stored) : fixedFacts?.ebrRecord(number)
+      stored ? this.#toLocal(accountId, number, toEbrRecord(stored)) : fixedFacts?.ebrRecord(number)
     return row instanceof Promise ? row.then(toRecord) : toRecord(row)
   }
 
@@ -175,10 +176,21 @@ export class EbrRecords implements EbrRecordSource {
     const records = new Map<string, EbrRecord>()
     await forEachInSlices(numbers, (number) => {
       const row = stored.get(number)
-      const record = row ? toEbrRecord(row) : fixedFacts?.ebrRecord(number)
+      const record = row
+        ? this.#toLocal(accountId, number, toEbrRecord(row))
+        : fixedFacts?.ebrRecord(number)
       if (record) records.set(number, record)
     })
     return records
+  }
+
+  #toLocal<Contact extends Pick<EbrRecord, 'contactOn' | 'contactAt'>>(
+    accountId: string,
+    number: PhoneNumber,
+    contact: Contact,
+  ): Contact {
+    if (contact.contactAt === undefined) return contact
+    return useLocalDay(contact, findPlaces(this.#options.viewOf(accountId).numberingPlan, number))
   }
 
   /** Evaluated after the write, so that the warnings match what the next scrub decides. */
@@ -232,7 +244,8 @@ export class EbrRecords implements EbrRecordSource {
     await forEachInSlices(facts, (fact) => {
       const rival = winners.get(fact.number)
       const row = stored.get(fact.number)
-      const kept = rival ?? (row ? toEbrRecord(row) : fixedFacts?.ebrRecord(fact.number))
+      const known = row && this.#toLocal(accountId, fact.number, toEbrRecord(row))
+      const kept = rival ?? known ?? fixedFacts?.ebrRecord(fact.number)
       if (kept && isKept(kept, fact)) return void losers.push(fact)
       if (rival) losers.push(rival)
       winners.set(fact.number, fact)

@@ -8,16 +8,16 @@ import type { FeedFileSummary } from '../../data/feeds/fact-table.js'
 import {
   type EbrRecordFile,
   type OptOutFile,
-  type RecordColumnNames,
   type RecordFile,
   readEbrRecords,
   readOptOuts,
 } from '../../data/feeds/record-files.js'
+import type { TableOptions } from '../../data/feeds/table.js'
 import { computeReadDigest, type SourceFile } from '../../data/files/source-file.js'
 import { type OnProgress, SourceProgress } from '../../data/files/source-progress.js'
 import type { ChangeObserver } from '../../domain/change-notifier.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
-import { AppError, invalidRequest } from '../../errors.js'
+import { AppError, DataFileError, invalidRequest } from '../../errors.js'
 import { recordAudit } from '../../storage/audit/audit-log.js'
 import type { ChangeHead } from '../../storage/change-head.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
@@ -46,7 +46,7 @@ export interface RecordsImportOptions {
   readonly path: string
   /** Name of the origin, stored with each row as `import:<source>`. */
   readonly source: string
-  readonly columnNames: RecordColumnNames
+  readonly table?: TableOptions | undefined
   readonly badLinesAllowed?: number | undefined
   readonly rejects?: ((bad: BadLine) => void) | undefined
   readonly onProgress?: OnProgress | undefined
@@ -59,6 +59,10 @@ export interface RecordsImportSummary {
   readonly project: string
   /** Data rows, bad ones included. */
   readonly rows: number
+  /** Rows that a condition of the operator leaves out. */
+  readonly leftOut: number
+  /** What was not read although it looks like numbers. */
+  readonly notes: readonly string[]
   /** Rows for a number that already has another row. */
   readonly repeated: number
   /** Each outcome in words, with its count of numbers. */
@@ -180,22 +184,27 @@ async function readInto<Row>(
   }
   const progress = new SourceProgress(options.onProgress)
   const source = await progress.openFile(options.path)
-  await read({
+  const { leftOut, notes } = await read({
     source: {
       ...source,
       stream: Readable.from(yieldBetweenChunks(source, () => flush(batchRows))),
     },
     badLines,
-    columnNames: options.columnNames,
+    options: options.table,
     now,
     onRow: progress.countRow,
     keep: (row) => void waiting.push(row),
   })
+  if (progress.rows === 0) {
+    throw new DataFileError(options.path, 'has a header but no row; nothing was imported')
+  }
   await flush(1)
   const { maxAllowed, count, first } = badLines
   return {
     rows: progress.rows,
     kept,
+    leftOut,
+    notes,
     sha256: await computeReadDigest(source),
     badLines: { maxAllowed, count, first },
   }

@@ -175,7 +175,7 @@ describe('columns', () => {
     const { rows, unreadDays } = await importing({
       name: 'litigators',
       files: [file],
-      dayColumn: 'Filed',
+      table: { columns: { day: ['Filed'] } },
     })
     expect([rows, unreadDays]).toEqual([3, 1])
     const list = openNumberList(path('litigators'))
@@ -192,8 +192,8 @@ describe('columns', () => {
   })
 
   it('have to be there when they are asked for', async () => {
-    const given = { name: 'litigators', files: [source('l.csv', csv)], column: 'tel' }
-    await expect(importing(given)).rejects.toThrow("its first line has no column 'tel'")
+    const given = { name: 'litigators', files: [source('l.csv', csv)], table: { columns: { number: ['tel'] } } }
+    await expect(importing(given)).rejects.toThrow("has no column 'tel'")
   })
 })
 

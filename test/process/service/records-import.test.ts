@@ -41,13 +41,13 @@ function file(text: string): string {
 
 async function optOuts(text: string, more: More = {}) {
   const { undated = false, type: _, ...rest } = more
-  const wanted = { accountId: 'main', path: file(text), source: 'crm', columnNames: {}, undated }
+  const wanted = { accountId: 'main', path: file(text), source: 'crm', undated }
   return toldOf(await importOptOuts(parts(), { ...wanted, ...rest }))
 }
 
 async function consents(text: string, more: More = {}) {
   const { undated: _, type, ...rest } = more
-  const wanted = { accountId: 'main', path: file(text), source: 'crm', columnNames: {}, type }
+  const wanted = { accountId: 'main', path: file(text), source: 'crm', type }
   return toldOf(await importEbrRecords(parts(), { ...wanted, ...rest }))
 }
 
@@ -312,14 +312,14 @@ describe('consents', () => {
   test('keep what their rows tell', async () => {
     const header = 'Cell;Contacted;Ends;Ref;Brand;E-Mail'
     const row = `(212) 736-1000;6/1/2026 12:00:00 AM;2027-01-31;r;1;"Acme; Inc";a@example.com`
-    const columnNames = {
-      number: 'cell',
-      date: 'contacted',
-      obligationEnds: 'ENDS',
-      email: 'E-Mail',
+    const columns = {
+      number: ['cell'],
+      date: ['contacted'],
+      obligationEnds: ['ENDS'],
+      email: ['E-Mail'],
     }
     const text = `${header}\n${row.replace('r;1', 'r-1')}\n`
-    await consents(text, { columnNames, type: 'S' })
+    await consents(text, { table: { columns, dates: 'mdy' }, type: 'S' })
     expect(await onFile()).toMatchObject([
       {
         type: 'S',
@@ -338,8 +338,7 @@ describe('consents', () => {
       ['number,date\n', {}, 'no type column'],
       [header, { type: 'P' }, 'has a type column'],
       ['number,phone,type,date\n', {}, "'number' and 'phone' could each be the column number"],
-      [header, { columnNames: { date: 'when' } }, "no column 'when'"],
-      [header, { columnNames: { day: 'date' } }, "--column 'day': must be number, type"],
+      [header, { table: { columns: { date: ['when'] } } }, "no column 'when'"],
       [header, { projectId: 'NONE' }, "projId 'NONE'"],
       [header, { source: '' }, 'source'],
     ] as const) {

@@ -7,6 +7,8 @@ import {
   maxCallerIds,
 } from '../../../api/gate/caller-ids.js'
 import { createValidationError } from '../../../api/validation-error.js'
+import { readKnownTable } from '../../../data/feeds/known-table.js'
+import { samples } from '../../../data/feeds/samples.js'
 import { attestations, callerIdColumns } from '../../../domain/mandate.js'
 import { parseCallerId } from '../../../domain/phone-number.js'
 import { parseInstant } from '../../../domain/time/dates.js'
@@ -16,7 +18,7 @@ import { Form, type FormValues, toInstantText } from '../../forms.js'
 import { type Html, html, nothing } from '../../html.js'
 import { renderFormToken, renderSections } from '../../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../../pages.js'
-import { parsePastedTable } from '../../pasted-table.js'
+import { readPasted, renderSample } from '../../pasted-table.js'
 import { renderRejects } from './opt-outs.js'
 
 const maxShown = 500
@@ -166,6 +168,7 @@ async function showMany({ form, formToken, refusal }: PageRequest): Promise<Page
 <form method="post" action="/console/caller-ids/many" enctype="multipart/form-data">${renderFormToken(formToken)}
 ${fields.field({ name: 'rows', label: 'Rows', type: 'textarea' })}
 ${fields.field({ name: 'file', label: 'Or a file', type: 'file' })}
+${renderSample(samples['caller-ids'])}
 <button>Look at them</button></form>`
   return { title: 'Add many caller IDs', body }
 }
@@ -176,24 +179,18 @@ interface SortedRows {
 }
 
 async function sortRows(text: string): Promise<SortedRows> {
-  const options = {
-    field: 'rows',
-    maxRows: maxCallerIds + 1,
-    command: 'callgate caller-ids import',
-  }
-  const [head, ...rows] = await parsePastedTable(text, options)
-  const names = (head?.cells ?? []).map((name) => name.toLowerCase())
-  const unknown = names.filter((name) => !callerIdColumns.some((one) => one === name))
-  if (unknown.length > 0) {
-    const rule = `has no column ${unknown.map((name) => `'${name}'`).join(', ')}; the columns are ${callerIdColumns.join(', ')}`
-    throw invalidRequest([{ field: 'rows', rule }])
-  }
+  const command = 'callgate caller-ids import'
+  const { rows, bad } = await readPasted(
+    text,
+    { field: 'rows', maxRows: maxCallerIds, command },
+    (source, onRow) =>
+      readKnownTable(source, { columns: callerIdColumns, required: ['number'] }, onRow),
+  )
   const callerIds: { line: number; fields: FormValues }[] = []
-  const rejects: (readonly [number, string, string])[] = []
+  const rejects = bad.map(({ line, value, rule }) => [line, value, rule] as const)
   const seen = new Set<string>()
-  for (const { line, cells } of rows) {
-    const given = { number: '', owner: '', proof: '' }
-    Object.assign(given, Object.fromEntries(cells.map((cell, at) => [names[at] ?? 'other', cell])))
+  for (const { line, text, read } of rows) {
+    const given = Object.fromEntries(callerIdColumns.map((name) => [name, read(name) ?? '']))
     const fields = toCallerId(given)
     const problems = await findProblems(fields)
     const name = `${showNumber(fields.number)} ${fields.projectId?.toUpperCase()}`
@@ -203,7 +200,7 @@ async function sortRows(text: string): Promise<SortedRows> {
       .map((one) => describeProblem(toFormProblem(one, callerIdColumns)))
       .join('; ')
     if (why === '') callerIds.push({ line, fields })
-    else rejects.push([line, cells.slice(0, 3).join(', '), why])
+    else rejects.push([line, text, why])
   }
   return { callerIds, rejects }
 }

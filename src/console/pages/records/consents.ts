@@ -2,6 +2,8 @@
 import { addConsentEndpoint } from '../../../api/records/consents.js'
 import { ebrRemove } from '../../../api/records/ebr.js'
 import { createValidationError } from '../../../api/validation-error.js'
+import { readKnownTable } from '../../../data/feeds/known-table.js'
+import { samples } from '../../../data/feeds/samples.js'
 import { consentChannels, consentMethods } from '../../../domain/consent-records.js'
 import { AppError, describeProblem, invalidRequest } from '../../../errors.js'
 import { yieldToEventLoop } from '../../../runtime/yield-to-event-loop.js'
@@ -10,7 +12,7 @@ import { Form, type FormValues, toDigits, toInstantText } from '../../forms.js'
 import { html } from '../../html.js'
 import { renderFormToken, renderSections } from '../../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../../pages.js'
-import { parsePastedTable } from '../../pasted-table.js'
+import { readPasted, renderSample } from '../../pasted-table.js'
 import { renderRejects } from './opt-outs.js'
 
 const maxConsents = 1_000
@@ -83,6 +85,7 @@ async function showMany({ form, formToken, refusal }: PageRequest): Promise<Page
 <form method="post" action="/console/consents/many" enctype="multipart/form-data">${renderFormToken(formToken)}
 ${fields.field({ name: 'rows', label: 'Rows', type: 'textarea' })}
 ${fields.field({ name: 'file', label: 'Or a file', type: 'file' })}
+${renderSample(samples['permissions with evidence'])}
 <button>Look at them</button></form>`
   return { title: 'Add many consents', body }
 }
@@ -93,27 +96,21 @@ interface SortedConsents {
 }
 
 async function sortConsents(text: string): Promise<SortedConsents> {
-  const [head, ...rows] = await parsePastedTable(text, { field: 'rows', maxRows: maxConsents + 1 })
-  const names = (head?.cells ?? []).map((name) =>
-    columns.find((one) => one.toLowerCase() === name.toLowerCase()),
+  const { rows, bad } = await readPasted(
+    text,
+    { field: 'rows', maxRows: maxConsents, command: 'callgate records import consents' },
+    (source, onRow) => readKnownTable(source, { columns, required: ['number'] }, onRow),
   )
-  const unknown = (head?.cells ?? []).filter((_, index) => names[index] === undefined)
-  if (unknown.length > 0) {
-    const rule = `has no column ${unknown.map((name) => `'${name}'`).join(', ')}; the columns are ${columns.join(', ')}`
-    throw invalidRequest([{ field: 'rows', rule }])
-  }
   const consents: { line: number; fields: FormValues }[] = []
-  const rejects: (readonly [number, string, string])[] = []
-  for (const { line, cells } of rows) {
-    const fields = toConsent(
-      Object.fromEntries(cells.map((cell, index) => [names[index] ?? 'other', cell])),
-    )
+  const rejects = bad.map(({ line, value, rule }) => [line, value, rule] as const)
+  for (const { line, text, read } of rows) {
+    const fields = toConsent(Object.fromEntries(columns.map((name) => [name, read(name) ?? ''])))
     await yieldToEventLoop()
-    const read = await addConsentEndpoint.request.safeParseAsync(fields, { reportInput: true })
-    if (read.success) consents.push({ line, fields })
+    const parsed = await addConsentEndpoint.request.safeParseAsync(fields, { reportInput: true })
+    if (parsed.success) consents.push({ line, fields })
     else {
-      const why = createValidationError(read.error).problems.map(describeProblem).join('; ')
-      rejects.push([line, cells.slice(0, 3).join(', '), why])
+      const why = createValidationError(parsed.error).problems.map(describeProblem).join('; ')
+      rejects.push([line, text, why])
     }
   }
   return { consents, rejects }

@@ -1,6 +1,10 @@
 /** Opt-outs: add one, add many after a look at them, and end them with a reason. */
 import { optOutEndpoint } from '../../../api/gate/call-events.js'
 import { internalDncPost } from '../../../api/records/internal-dnc.js'
+import { BadLines } from '../../../data/feeds/bad-lines.js'
+import { readPlainNumbers } from '../../../data/feeds/lists/plain-numbers.js'
+import { samples } from '../../../data/feeds/samples.js'
+import { parseTableLine } from '../../../data/feeds/table-options.js'
 import { nameCaller } from '../../../domain/caller.js'
 import { optOutChannels } from '../../../domain/consent-records.js'
 import { AppError, invalidRequest } from '../../../errors.js'
@@ -9,7 +13,7 @@ import { Form, toDigits } from '../../forms.js'
 import { type Html, html, nothing } from '../../html.js'
 import { renderFormToken, renderSections } from '../../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../../pages.js'
-import { parsePastedTable } from '../../pasted-table.js'
+import { readPasted, renderTableFields } from '../../pasted-table.js'
 import { numberPath } from './number.js'
 
 const maxNumbers = 10_000
@@ -92,10 +96,11 @@ ${answer.receipt ? html`<p>Give this receipt to the person. To check it, save it
 async function showMany({ form, formToken, refusal }: PageRequest): Promise<PageAnswer> {
   const fields = new Form(form, refusal)
   const body = html`${renderHead(`${path}/many`)}
-<p>Paste up to ${maxNumbers.toLocaleString('en')} numbers, one per line, or choose a CSV file: of each row the first cell with a number counts. You see what will be done before it is done.</p>
+<p>Paste up to ${maxNumbers.toLocaleString('en')} numbers, one per line, or choose a file with a table (CSV). An opt-out counts from now on, whatever day its row has. You see what will be done before it is done.</p>
 <form method="post" action="/console/opt-outs/many" enctype="multipart/form-data">${renderFormToken(formToken)}
 ${fields.field({ name: 'phoneList', label: 'Numbers', type: 'textarea' })}
 ${fields.field({ name: 'file', label: 'Or a file', type: 'file' })}
+${renderTableFields(fields, samples['opt-outs'])}
 ${fields.field({ name: 'projId', label: 'Project', hint: 'Master Project if empty' })}
 <button>Look at them</button></form>`
   return { title: 'Add many opt-outs', body }
@@ -104,23 +109,41 @@ ${fields.field({ name: 'projId', label: 'Project', hint: 'Master Project if empt
 interface SortedNumbers {
   readonly numbers: readonly string[]
   readonly rejects: readonly (readonly [line: number, text: string, why: string])[]
+  readonly notes: readonly string[]
 }
 
-/** A heading is not a reject. */
-async function sortNumbers(text: string): Promise<SortedNumbers> {
+/** An opt-out counts from now on, whatever day its row has. */
+async function sortNumbers({ form }: PageRequest): Promise<SortedNumbers> {
+  const text = form.file?.trim() ? form.file : (form.phoneList ?? '')
   const numbers = new Set<string>()
   const rejects: (readonly [number, string, string])[] = []
-  const rows = await parsePastedTable(text, { field: 'phoneList', maxRows: maxNumbers })
-  for (const [index, { line, cells }] of rows.entries()) {
-    const cell = cells.find((one) => /^[\d\s().\-+]{7,}$/.test(one))
-    const digits = toDigits(cell ?? '')
-    if (numbers.has(digits)) rejects.push([line, cell ?? '', 'is here twice; it is added once'])
-    else if (/^\d{10}$/.test(digits)) numbers.add(digits)
-    else if (index > 0 || cell !== undefined || cells.some((one) => /\d/.test(one))) {
-      rejects.push([line, cells.join(', '), 'has no number of ten digits'])
-    }
+  const command = 'callgate records import opt-outs'
+  const table = { dates: 'mdy' as const, ...parseTableLine(form.table ?? '', ['number']) }
+  const { rows, leftOut, notes } = await readPasted(
+    text,
+    { field: 'phoneList', maxRows: maxNumbers, command },
+    (source, onRow) => {
+      const badLines = new BadLines(Number.POSITIVE_INFINITY, ({ line, value, rule }) => {
+        onRow()
+        rejects.push([line, value, rule])
+      })
+      const add = (prefix: number, line: number) => {
+        onRow()
+        numbers.add(`${prefix}${String(line).padStart(4, '0')}`)
+      }
+      return readPlainNumbers(source, add, badLines, { table })
+    },
+  )
+  const repeated = rows - numbers.size
+  return {
+    numbers: [...numbers],
+    rejects,
+    notes: [
+      ...(repeated > 0 ? [`here more than once: ${formatCount(repeated, 'number')}`] : []),
+      ...(leftOut > 0 ? [`left out by --where: ${formatCount(leftOut, 'row')}`] : []),
+      ...notes,
+    ],
   }
-  return { numbers: [...numbers], rejects }
 }
 
 async function readStatus(
@@ -138,9 +161,7 @@ async function readStatus(
 async function previewMany(request: PageRequest): Promise<PageAnswer> {
   const { caller, form, formToken } = request
   const { projId = '' } = form
-  const { numbers, rejects } = await sortNumbers(
-    form.file?.trim() ? form.file : (form.phoneList ?? ''),
-  )
+  const { numbers, rejects, notes } = await sortNumbers(request)
   if (numbers.length === 0) {
     throw invalidRequest([{ field: 'phoneList', rule: 'has no number of ten digits' }])
   }
@@ -158,6 +179,7 @@ async function previewMany(request: PageRequest): Promise<PageAnswer> {
   ]
   const body = html`${renderHead(`${path}/many`)}
 <p>To be added: ${formatCount(valid.length, 'number')}. ${present === 0 ? nothing : `On the list already, so that the opt-out is recorded again: ${formatCount(present, 'number')}.`}${mayLookUp ? nothing : 'Your key may not look up which of them are on the list already.'}</p>
+${notes.map((note) => html`<p class="note">${note}.</p>`)}
 ${renderRejects(allRejects)}
 ${
   valid.length === 0
@@ -200,10 +222,11 @@ ${fields.field({ name: 'projId', label: 'Project', hint: 'Master Project if empt
   return { title: 'End opt-outs', body }
 }
 
-async function end({ api, caller, form }: PageRequest): Promise<PageAnswer> {
+async function end(request: PageRequest): Promise<PageAnswer> {
+  const { api, caller, form } = request
   const { projId, reason = '' } = form
   if (reason.trim() === '') throw invalidRequest([{ field: 'reason', rule: 'is required' }])
-  const { numbers, rejects } = await sortNumbers(form.phoneList ?? '')
+  const { numbers, rejects } = await sortNumbers(request)
   if (rejects.length > 0) {
     const rule = rejects
       .map(([line, text, why]) => `line ${line} (${text}) ${why}`)

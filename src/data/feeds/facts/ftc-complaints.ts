@@ -5,18 +5,17 @@
  */
 import { createHash } from 'node:crypto'
 import type { LocalDay } from '../../../domain/time/clock.js'
-import { formatDay, parseInstant } from '../../../domain/time/dates.js'
-import { DataFileError, type FieldProblem } from '../../../errors.js'
+import { formatDay, parseDay, parseInstant } from '../../../domain/time/dates.js'
+import { DataFileError, type FieldProblem, isFieldProblem } from '../../../errors.js'
 import {
   type FactTable,
   type FeedFile,
   type FeedFileSummary,
   findDayInName,
   readFactTable,
-  readNumber,
-  readPastDay,
 } from '../fact-table.js'
-import { isFieldProblem, type Row } from '../table.js'
+import { readNumber } from '../number-cells.js'
+import type { Row } from '../table.js'
 
 export type ComplaintFact = {
   /** 32 hex characters. */
@@ -49,7 +48,7 @@ type Column = keyof typeof columns
 const table: FactTable<Column> = {
   description: 'the FTC file of reported calls',
   columns,
-  completeRowPattern: /[,;|\t]\s*"?[YN]"?\s*$/i,
+  mayBeCutOff: (row, isBad) => isBad || !/[,;|\t]\s*"?[YN]"?\s*$/i.test(row),
 }
 
 /** Throws `DataFileError` if neither the file's name nor the operator gives its date. */
@@ -113,6 +112,8 @@ function readTime(field: string, text: string, today: LocalDay): string | FieldP
   if (!time || parseInstant(`${time[1]} ${time[2]}`) === undefined) {
     return { field, value: text, rule: 'must be YYYY-MM-DD HH:MM:SS' }
   }
-  const day = readPastDay(field, time[1] ?? '', today)
-  return isFieldProblem(day) ? day : `${time[1]} ${time[2]}`
+  const isFuture = (parseDay(time[1] ?? '') ?? 0) > today + 1
+  return isFuture
+    ? { field, value: text, rule: 'must not be in the future' }
+    : `${time[1]} ${time[2]}`
 }

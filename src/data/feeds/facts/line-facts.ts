@@ -5,9 +5,9 @@ import {
   type PhoneType,
   type ResOrBusiness,
 } from '../../../domain/lookups.js'
-import type { FieldProblem } from '../../../errors.js'
-import { createFactReader, numberColumnNames, readPastDay } from '../fact-table.js'
-import { isFieldProblem } from '../table.js'
+import { type FieldProblem, isFieldProblem } from '../../../errors.js'
+import { createFactReader, readPastDay } from '../fact-table.js'
+import { numberColumnNames } from '../number-cells.js'
 
 export type CurrentCarrierFact = {
   readonly phoneType: PhoneType
@@ -40,7 +40,7 @@ export const readCurrentCarrier = createFactReader(
     optional: ['ocn', 'name', 'on'],
     columnsWithoutHeader: () => ['number', 'type', 'ocn', 'name', 'on'],
   },
-  (row, today): CurrentCarrierFact | FieldProblem => {
+  (row, today, days): CurrentCarrierFact | FieldProblem => {
     const phoneType = phoneTypeByWord.get(row.type.toLowerCase())
     if (phoneType === undefined) {
       const rule = 'must be N, L, V, W or O, or landline, voip, wireless or other'
@@ -50,7 +50,7 @@ export const readCurrentCarrier = createFactReader(
     if (!/^(?:[0-9A-Z]{4})?$/.test(ocn)) {
       return { field: 'ocn', value: row.ocn, rule: 'must be four letters or digits, or blank' }
     }
-    const on = readPastDay('date', row.on, today)
+    const on = readPastDay('date', row.on, { today, days })
     if (isFieldProblem(on)) return on
     const telcoName = row.name.slice(0, maxNameLength).trimEnd()
     return { phoneType, ocn, telcoName, lookedUpOn: on ?? null }
@@ -76,14 +76,14 @@ export const readLineStatus = createFactReader(
     optional: ['checkedOn', 'errorText'],
     columnsWithoutHeader: () => ['number', 'status', 'checkedOn', 'errorText'],
   },
-  (row, today): LineStatusFact | FieldProblem => {
+  (row, today, days): LineStatusFact | FieldProblem => {
     const text = row.status.toLowerCase()
     const status = lineStatuses.find((one) => one.toLowerCase() === text)
     if (status === undefined) {
       const rule = `must be one of: ${lineStatuses.join(', ')}`
       return { field: 'status', value: row.status, rule }
     }
-    const checkedOn = readPastDay('checked-on', row.checkedOn, today)
+    const checkedOn = readPastDay('checked-on', row.checkedOn, { today, days })
     if (isFieldProblem(checkedOn)) return checkedOn
     return { status, errorText: row.errorText, checkedOn: checkedOn ?? null }
   },

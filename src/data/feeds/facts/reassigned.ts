@@ -5,18 +5,19 @@
  */
 import type { LocalDay } from '../../../domain/time/clock.js'
 import { formatDay, parseDay } from '../../../domain/time/dates.js'
-import { DataFileError, type FieldProblem } from '../../../errors.js'
+import { DataFileError, type FieldProblem, isFieldProblem } from '../../../errors.js'
+import type { TableDays } from '../days.js'
 import {
   type FactTable,
   type FeedFile,
   type FeedFileSummary,
   findDayInName,
-  numberColumnNames,
+  numberTable,
   readFactTable,
-  readNumber,
   readPastDay,
 } from '../fact-table.js'
-import { isFieldProblem, type Row } from '../table.js'
+import { numberColumnNames, readNumber } from '../number-cells.js'
+import type { Row } from '../table.js'
 
 export type ReassignedFact = {
   /**
@@ -32,6 +33,7 @@ export type ReassignedFact = {
 type Column = 'number' | 'disconnectedOn' | 'consentOn' | 'date' | 'answer'
 
 const table: FactTable<Column> = {
+  ...numberTable,
   description:
     'a list of permanent disconnects (number, disconnected-on) or an answer file of the national ' +
     'database (number, date, answer)',
@@ -76,10 +78,10 @@ export async function readReassigned(
   since: string,
 ): Promise<FeedFileSummary> {
   const asOn = dayOf(file)
-  const read = await readFactTable(file, table, (row, found) => {
+  const read = await readFactTable(file, table, (row, { found, days }) => {
     const number = readNumber(row.number)
     if (isFieldProblem(number)) return number
-    const asked = { row, found, today: file.today }
+    const asked = { row, found, days, today: file.today }
     const said = found.has('answer') ? readAnswer(asked) : readDisconnect(asked, since)
     if (isFieldProblem(said)) return said
     if (said === 'no data') file.skip('without data in the database')
@@ -106,33 +108,39 @@ export const undatedFileRule =
 interface RowContext {
   readonly row: Row<Column>
   readonly found: ReadonlySet<Column>
+  readonly days: TableDays
   readonly today: LocalDay
 }
 
 type ReassignedRow = Omit<ReassignedFact, 'asOn'>
 
 function readDisconnect(
-  { row, found, today }: RowContext,
+  { row, found, days, today }: RowContext,
   since: string,
 ): ReassignedRow | FieldProblem {
   const field = 'disconnected-on'
   const text = found.has('disconnectedOn') ? row.disconnectedOn : row.date
-  const day = readDay(field, text, { today, since })
+  const day = readDay(field, text, { today, days, since })
   return isFieldProblem(day) ? day : { said: 'disconnected', day }
 }
 
 /** Earlier days, such as 1900-01-01 and 1970-01-01, usually mean that the day is unknown. */
 const earliestConsent = '1990-01-01'
 
-function readAnswer({ row, found, today }: RowContext): ReassignedRow | FieldProblem | 'no data' {
+function readAnswer({
+  row,
+  found,
+  days,
+  today,
+}: RowContext): ReassignedRow | FieldProblem | 'no data' {
   const asked = found.has('consentOn') ? row.consentOn : row.date
-  const swapped = answers.has(normalizeWord(asked)) && parseDay(row.answer) !== undefined
+  const swapped = answers.has(normalizeWord(asked)) && days.read(row.answer) !== undefined
   const [date, answer] = swapped ? [row.answer, asked] : [asked, row.answer]
   const said = answers.get(normalizeWord(answer))
   if (said === undefined) {
     return { field: 'answer', value: answer, rule: 'must be yes, no or no data' }
   }
-  const day = readDay('date', date, { today, since: earliestConsent })
+  const day = readDay('date', date, { today, days, since: earliestConsent })
   if (isFieldProblem(day)) return day
   return said === 'no data' ? said : { said, day }
 }
@@ -140,9 +148,9 @@ function readAnswer({ row, found, today }: RowContext): ReassignedRow | FieldPro
 function readDay(
   field: string,
   text: string,
-  { today, since }: { readonly today: LocalDay; readonly since: string },
+  { since, ...context }: Pick<RowContext, 'today' | 'days'> & { readonly since: string },
 ): LocalDay | FieldProblem {
-  const day = readPastDay(field, text, today)
+  const day = readPastDay(field, text, context)
   if (isFieldProblem(day)) return day
   if (day === undefined) return { field, rule: 'is missing' }
   const early = day < (parseDay(since) ?? Number.POSITIVE_INFINITY)

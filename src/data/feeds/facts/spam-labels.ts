@@ -3,17 +3,18 @@
  * observation) or in wide form (number and a column per source, blank if unknown).
  */
 import { type LabelIssuer, labelIssuers } from '../../../domain/spam-labels.js'
-import type { FieldProblem } from '../../../errors.js'
+import { type FieldProblem, isFieldProblem } from '../../../errors.js'
+import type { TableDays } from '../days.js'
 import {
   type FactTable,
   type FeedFile,
   type FeedFileSummary,
-  numberColumnNames,
+  numberTable,
   readFactTable,
-  readNumber,
   readPastDay,
 } from '../fact-table.js'
-import { isFieldProblem, type Row } from '../table.js'
+import { numberColumnNames, readNumber } from '../number-cells.js'
+import type { Row } from '../table.js'
 
 export type SpamLabelFact = {
   readonly source: LabelIssuer
@@ -25,6 +26,7 @@ export type SpamLabelFact = {
 type Column = 'number' | 'source' | 'status' | 'observedOn' | LabelIssuer
 
 const table: FactTable<Column> = {
+  ...numberTable,
   description:
     'a table of spam labels (number, source, status, observed, or a column for each source)',
   columns: {
@@ -59,13 +61,17 @@ export function parseLabelSource(text: string): LabelIssuer | undefined {
 }
 
 export function readSpamLabels(file: FeedFile<SpamLabelFact>): Promise<FeedFileSummary> {
-  return readFactTable(file, table, (row) => readRow(row, file))
+  return readFactTable(file, table, (row, { days }) => readRow(row, file, days))
 }
 
-function readRow(row: Row<Column>, file: FeedFile<SpamLabelFact>): FieldProblem | undefined {
+function readRow(
+  row: Row<Column>,
+  file: FeedFile<SpamLabelFact>,
+  days: TableDays,
+): FieldProblem | undefined {
   const number = readNumber(row.number)
   if (isFieldProblem(number)) return number
-  const observed = readPastDay('observed', row.observedOn, file.today)
+  const observed = readPastDay('observed', row.observedOn, { today: file.today, days })
   if (isFieldProblem(observed)) return observed
   const said = readLabels(row)
   if (isFieldProblem(said)) return said

@@ -1,170 +1,198 @@
 /**
- * Reads lists of telephone numbers: one ten-digit number per line or first CSV column, or the
- * `AAA,NNNNNNN` of the US registry's flat files. With a header, the number may be in any column with a
- * suitable name and have the usual punctuation, and another column may give its day.
+ * Reads lists of telephone numbers: one number a line, the `AAA,NNNNNNN` of the US registry's flat files, or a table. With a header, the
+ * numbers may be in any column, and another one may give the day of each.
  */
-
 import type { LocalDay } from '../../../domain/time/clock.js'
-import { DataFileError } from '../../../errors.js'
+import { type FieldProblem, isFieldProblem } from '../../../errors.js'
 import { formatSourcePath } from '../../files/source-file.js'
-import { newline } from '../../files/text-lines.js'
 import type { BadLines } from '../bad-lines.js'
-import { findColumns, type NumberColumnNames, NumberRows } from './number-columns.js'
+import { normalizeColumnName } from '../cells.js'
+import { readPastDay } from '../fact-table.js'
+import { isTelephone, numberColumnNames, readNumber } from '../number-cells.js'
+import {
+  type Row,
+  type RowContext,
+  readTable,
+  type TableFormat,
+  type TableOptions,
+  type TableSummary,
+} from '../table.js'
 import {
   carriageReturn,
   comma,
   hasHeaderDigits,
   headerRule,
+  headerStart,
   isHeaderLike,
   isTruncatedNumber,
-  type LineFormat,
   type NumberLinesSummary,
   type NumberSource,
+  newline,
   parseDigits,
-  quote,
-  readNumberLines,
 } from './number-lines.js'
 
 /** Receives each number as its first six and last four digits, with its day if there is one. */
 export type NumberSink = (prefix: number, line: number, day?: LocalDay) => void
 
-export interface PlainNumbersOptions extends NumberColumnNames {
+export interface PlainNumbersOptions {
+  readonly table?: TableOptions | undefined
   /** The day of the import, in UTC. */
   readonly today?: LocalDay | undefined
 }
 
+export interface PlainNumbersSummary
+  extends NumberLinesSummary,
+    Pick<TableSummary, 'leftOut' | 'notes'> {}
+
 /**
  * Passes the numbers of a source, including duplicates, to `sink`. Throws {@link DataFileError} for a
- * web page, for a file that ends in the middle of a number, for one without a requested column, and for
+ * web page, for a file that ends in the middle of a number, for one whose columns must be named, and for
  * too many bad lines; the caller must then discard what `sink` received.
  */
-export function readPlainNumbers(
+export async function readPlainNumbers(
   source: NumberSource,
   sink: NumberSink,
   badLines: BadLines,
   options: PlainNumbersOptions = {},
-): Promise<NumberLinesSummary> {
-  return readNumberLines(source, new PlainNumbersFormat(source, sink, options), badLines)
+): Promise<PlainNumbersSummary> {
+  const list = new PlainNumbers(sink, options.today ?? Number.MAX_SAFE_INTEGER - 1)
+  const { name, stream } = source
+  const read = await readTable<keyof typeof columns>({
+    source: { name, path: formatSourcePath(source), stream },
+    table,
+    options: options.table,
+    readRow: (row, context) => list.readRow(row, context),
+    onBadRow: (bad) => badLines.add(bad),
+    onRow: () => undefined,
+    parseFast: (bytes, start) => list.parseFast(bytes, start),
+  })
+  badLines.requireWithinLimit()
+  const { headerLine, leftOut, notes } = read
+  const header = headerLine && { file: name, line: headerLine.line, value: headerLine.text.trim() }
+  const isBlank = read.rows === 0 && headerLine === undefined
+  return { rows: list.rows, unreadDays: list.unreadDays, isBlank, header, leftOut, notes }
 }
 
-class PlainNumbersFormat implements LineFormat {
-  readonly #source: NumberSource
+export const columns = {
+  number: numberColumnNames,
+  day: [
+    ...['date', 'day', 'added', 'addedon', 'dateadded', 'addeddate', 'adddate', 'listedon'],
+    ...['registered', 'registeredon', 'registrationdate', 'dateregistered', 'effectivedate'],
+    ...['portdate', 'porteddate', 'portedon', 'dateported', 'activationdate'],
+  ],
+  /** Before a number of seven digits. */
+  areaCode: ['areacode', 'npa', 'area', 'ac'],
+} as const
+
+const table: TableFormat<keyof typeof columns> = {
+  description: 'a list of telephone numbers',
+  columns,
+  optional: ['day', 'areaCode'],
+  columnsWithoutHeader: {
+    // A first line with a mangled number is no header.
+    isRow: (cells, text) =>
+      !isHeaderLike(text.trim()) && !(namesNumbers(cells) && hasHeaderDigits(text)),
+    order: (cells) => {
+      const place = cells.findIndex(isTelephone)
+      return [...Array(Math.max(place, 0)).fill(undefined), 'number']
+    },
+  },
+  numberColumn: 'number',
+  hasNumbersFirst: true,
+  asksWhichRows: true,
+  firstOf: ['day', 'areaCode'],
+  hasLooseWidth: 'any',
+  mayBeCutOff: (row, isBad) =>
+    isBad && (isTruncatedNumber(row) || mayBeNumber.test(row) || endsInNumber.test(row)),
+  mayBeEmpty: true,
+}
+
+const namesNumbers = (cells: readonly string[]) =>
+  cells.some((cell) => columns.number.some((name) => name === normalizeColumnName(cell)))
+
+/** A line that may be the start of a number with the usual punctuation, or one that ends with it. */
+const mayBeNumber = /^["\d(+][\d",\s().-]*$/
+const endsInNumber = /[,;|\t]\s*["\d(+]?[\d",\s().-]*$/
+
+class PlainNumbers {
   readonly #sink: NumberSink
-  readonly #options: PlainNumbersOptions
-  /** Set if a header names the number column; reads rows that are not in the plain form. */
-  #table: NumberRows | undefined
-  #isFirstColumn = true
-  /** Whether lines have the number first and no day, so that the fast path applies. */
-  #isPlain: boolean
+  readonly #today: LocalDay
+  #lastText = ''
+  #lastDay: LocalDay | undefined
   rows = 0
   unreadDays = 0
 
-  constructor(source: NumberSource, sink: NumberSink, options: PlainNumbersOptions) {
-    this.#source = source
+  constructor(sink: NumberSink, today: LocalDay) {
     this.#sink = sink
-    this.#options = options
-    this.#isPlain = options.column === undefined && options.dayColumn === undefined
+    this.#today = today
   }
 
+  /** A line with more than the number is read as a row. */
   parseFast(bytes: Buffer, start: number): number {
-    if (!this.#isPlain) return 0
     const areaCode = parseDigits(bytes, start, 3)
     const exchangeAt = bytes[start + 3] === comma ? start + 4 : start + 3
     const exchange = parseDigits(bytes, exchangeAt, 3)
     const line = parseDigits(bytes, exchangeAt + 3, 4)
     if (areaCode < 200 || exchange < 200 || line < 0) return 0
-    const end = findLineEnd(bytes, exchangeAt + 7)
-    if (end === 0) return 0
+    const end = exchangeAt + 7
+    const returns = bytes[end] === carriageReturn ? 1 : 0
+    if (bytes[end + returns] !== newline) return 0
     this.rows += 1
     this.#sink(areaCode * 1000 + exchange, line)
-    return end
+    return end + returns + 1
   }
 
-  parseLine(line: string, isFirst: boolean): string | undefined {
-    if (isFirst && this.#isHeader(line)) return undefined
-    if (changePattern.test(line)) return changeRule
-    const found = this.#isFirstColumn ? numberPattern.exec(line) : null
-    if (this.#table && !(found && this.#isPlain)) {
-      const rule = this.#readRow(this.#table, line)
-      if (rule === undefined || !found) return rule
+  readRow(row: Row<keyof typeof columns>, context: RowContext<keyof typeof columns>) {
+    const { cells, text, line } = context
+    if (cells.length > 2 && isChange(cells, context)) return changeProblem(text)
+    const number = readNumber(joinAreaCode(row, cells))
+    if (isFieldProblem(number)) {
+      const isHeaderRefused = line === 1 && headerStart.test(text)
+      return isHeaderRefused ? { ...number, rule: `${number.rule}; ${headerRule}` } : number
     }
-    return found ? this.#readFound(found) : shapeRule
-  }
-
-  isTruncated(line: string): boolean {
-    if (!this.#isFirstColumn) return true
-    return this.#table ? mayBeNumber.test(line) : isTruncatedNumber(line)
-  }
-
-  /** If columns are requested, the first line must be a header that contains them. */
-  #isHeader(line: string): boolean {
-    const isRequested = !this.#isPlain
-    if (line.startsWith('<') || (!isRequested && !hasHeaderDigits(line))) return false
-    const columns = findColumns(line, this.#options)
-    if (typeof columns === 'string') {
-      if (!isRequested && !isHeaderLike(line)) return false
-      throw new DataFileError(formatSourcePath(this.#source), `its first line ${columns}`)
-    }
-    if (isRequested && !hasHeaderDigits(line)) {
-      throw new DataFileError(
-        formatSourcePath(this.#source),
-        `its first line is not a header: ${headerRule}`,
-      )
-    }
-    if (!columns) return isHeaderLike(line)
-    this.#table = new NumberRows(columns, this.#options.today)
-    this.#isFirstColumn = columns.number === 0
-    this.#isPlain = this.#isFirstColumn && columns.day === -1
-    return true
-  }
-
-  #readFound([, areaCode, exchange, rest]: RegExpExecArray): string | undefined {
-    if (Number(areaCode) < 200 || Number(exchange) < 200) return rangeRule
     this.rows += 1
-    this.#sink(Number(`${areaCode}${exchange}`), Number(rest))
+    const day = row.day === '' ? undefined : this.#readDay(row.day, context)
+    if (row.day !== '' && day === undefined) this.unreadDays += 1
+    this.#sink(Number(number.slice(0, 6)), Number(number.slice(6)), day)
     return undefined
   }
 
-  #readRow(table: NumberRows, text: string): string | undefined {
-    const found = table.read(text)
-    if (typeof found === 'string') return found
-    this.rows += 1
-    if (found.isDayUnread) this.unreadDays += 1
-    this.#sink(found.prefix, found.line, found.day)
-    return undefined
+  /** Neighboring rows often have the same day. */
+  #readDay(text: string, { days }: RowContext<keyof typeof columns>): LocalDay | undefined {
+    if (text !== this.#lastText) {
+      const day = readPastDay('day', text, { today: this.#today, days })
+      this.#lastText = text
+      this.#lastDay = typeof day === 'number' && isStorable(day) ? day : undefined
+    }
+    return this.#lastDay
   }
 }
 
-/**
- * Where the next line starts, if the number that ends at `at` is followed by nothing or by columns of
- * which the last cannot be the mark of a change list; otherwise 0.
- */
-function findLineEnd(lines: Buffer, at: number): number {
-  const after = lines[at]
-  if (after === newline) return at + 1
-  if (after === carriageReturn && lines[at + 1] === newline) return at + 2
-  if (after !== comma) return 0
-  const end = lines.indexOf(newline, at)
-  let last = end - 1
-  if (lines[last] === carriageReturn) last -= 1
-  for (let byte = at; byte < last; byte += 1) if (lines[byte] === carriageReturn) return 0
-  if (lines[last] === quote) last -= 1
-  return mayMarkChange.has(lines[last] ?? 0) ? 0 : end + 1
+function joinAreaCode({ number, areaCode }: Row<keyof typeof columns>, cells: readonly string[]) {
+  const [first = '', second = ''] = areaCode === '' ? [number, cells[1]] : [areaCode, number]
+  return /^\d{3}$/.test(first) && /^\d{3}-?\d{4}$/.test(second) ? first + second : number
 }
 
-/** Bytes that a row of a change list may end with: its mark, a quote, or blanks. */
-const mayMarkChange: ReadonlySet<number> = new Set(Buffer.from('ADad" \t\r'))
+/** A row of the US registry's change list: a number, a time, added or deleted; without a header in any order. */
+function isChange(
+  cells: readonly string[],
+  { days, hasHeader }: RowContext<keyof typeof columns>,
+): boolean {
+  return (
+    (hasHeader ? cells.slice(-1) : cells).some((cell) => /^(?:A|D|ADD|DELETE)$/i.test(cell)) &&
+    cells.some((cell) => dayLike.test(cell) && days.read(cell) !== undefined)
+  )
+}
 
-/** Area code, exchange and line, in one column or in two (`AAA,NNNNNNN`). */
-const numberPattern = /^"?(\d{3})(?:"?\s*,\s*"?)?(\d{3})(\d{4})"?\s*(?:$|[,;|\t])/
+const dayLike = /^(?:\d{8}(?!\d)|\d{4}-\d|\d{1,2}\/)/
 
-/** A line that may be the start of a number with the usual punctuation. */
-const mayBeNumber = /^["\d(+][\d",\s().-]*$/
+const changeProblem = (text: string): FieldProblem => ({
+  field: 'row',
+  value: text,
+  rule: 'is a row of a change list; only a full list can be imported',
+})
 
-/** A row of the US registry's change list: a number, a time, added or deleted. */
-const changePattern =
-  /^"?\d{3}(?:"?\s*,\s*"?)?\d{7}"?.*[,;|\t]\s*"?(?:\d{4}-?\d{2}-?\d{2}|\d{1,2}\/\d{1,2}\/\d{4})[^,;|\t]*[,;|\t]\s*"?[AD]"?$/i
-
-const shapeRule = 'must begin with a number of ten digits, or with AAA,NNNNNNN'
-const rangeRule = 'area code and exchange must begin with 2 to 9'
-const changeRule = 'is a row of a change list; only a full list can be imported'
+/** Excludes 1970-01-01, which means an unknown day, and days after 2149-06-06, the limit of two bytes. */
+function isStorable(day: LocalDay): boolean {
+  return day > 0 && day <= 65_535
+}

@@ -5,20 +5,21 @@
  */
 import { basename } from 'node:path'
 import type { LocalDay } from '../../../domain/time/clock.js'
-import { newline } from '../../files/text-lines.js'
+import { DataFileError } from '../../../errors.js'
+import { formatSourcePath } from '../../files/source-file.js'
 import type { BadLines } from '../bad-lines.js'
-import { readPastDay } from '../fact-table.js'
+import { TableDays } from '../days.js'
 import {
   carriageReturn,
   isHeaderLike,
   isTruncatedNumber,
   type LineFormat,
-  type NumberLinesSummary,
   type NumberSource,
+  newline,
   parseDigits,
   readNumberLines,
 } from './number-lines.js'
-import type { NumberSink, PlainNumbersOptions } from './plain-numbers.js'
+import type { NumberSink, PlainNumbersOptions, PlainNumbersSummary } from './plain-numbers.js'
 
 /** The list that a snapshot belongs to, if the file still has its publisher's name. */
 export function detectPortedList(
@@ -31,25 +32,31 @@ export function detectPortedList(
 }
 
 /** Like `readPlainNumbers`; every number of a range counts as a row. */
-export function readPortedNumbers(
+export async function readPortedNumbers(
   source: NumberSource,
   sink: NumberSink,
   badLines: BadLines,
-  { today }: Pick<PlainNumbersOptions, 'today'> = {},
-): Promise<NumberLinesSummary> {
-  const format = new PortedNumbersFormat(sink, today ?? Number.MAX_SAFE_INTEGER - 1)
-  return readNumberLines(source, format, badLines)
+  { today, table }: Pick<PlainNumbersOptions, 'today' | 'table'> = {},
+): Promise<PlainNumbersSummary> {
+  const days = new TableDays(table?.dates)
+  const format = new PortedNumbersFormat(sink, today ?? Number.MAX_SAFE_INTEGER - 1, days)
+  const read = await readNumberLines(source, format, badLines)
+  const question = days.findQuestion()
+  if (question === undefined) return { ...read, leftOut: 0, notes: [] }
+  throw new DataFileError(formatSourcePath(source), question)
 }
 
 class PortedNumbersFormat implements LineFormat {
   readonly #sink: NumberSink
   readonly #today: LocalDay
+  readonly #days: TableDays
   rows = 0
   unreadDays = 0
 
-  constructor(sink: NumberSink, today: LocalDay) {
+  constructor(sink: NumberSink, today: LocalDay, days: TableDays) {
     this.#sink = sink
     this.#today = today
+    this.#days = days
   }
 
   parseFast(bytes: Buffer, start: number): number {
@@ -72,7 +79,7 @@ class PortedNumbersFormat implements LineFormat {
     if (Number(areaCode) < 200 || Number(exchange) < 200) {
       return 'area code and exchange must begin with 2 to 9'
     }
-    const end = hyphened ?? parseRangeEnd(others)
+    const end = hyphened ?? this.#parseRangeEnd(others)
     if (end === undefined) return `the range ends with '${others[0]}', not with four digits`
     const last = end === '' ? start : end
     if (last < start) return `the range ends with ${last}, before its start`
@@ -96,8 +103,14 @@ class PortedNumbersFormat implements LineFormat {
     }
   }
 
+  /** The end of a range, from the cell after its start; empty for one number, `undefined` if unreadable. */
+  #parseRangeEnd([second = '']: readonly string[]): string | undefined {
+    if (second === '' || /^\d{4}$/.test(second)) return second
+    return this.#days.read(second) === undefined ? undefined : ''
+  }
+
   #readDay(cells: readonly string[]): LocalDay | undefined {
-    const day = cells.map(dayOf).find((one) => one !== undefined)
+    const day = cells.map((cell) => this.#days.read(cell)).find((one) => one !== undefined)
     // Days up to 1970-01-01 mean that the day is unknown.
     if (day === undefined || (day > 0 && day <= this.#today + 1)) return day
     this.unreadDays += 1
@@ -120,17 +133,6 @@ const truncatedRangePattern = /^"?\d{10}"?\s*[|,;\t-]\s*"?\d{0,3}$/
 const shapeRule =
   'must be a number of ten digits, or a range such as 8505550100|0123: its first number and the ' +
   'last four digits of its last'
-
-/** The end of a range, from the cell after its start; empty for one number, `undefined` if unreadable. */
-function parseRangeEnd([second = '']: readonly string[]): string | undefined {
-  if (second === '' || /^\d{4}$/.test(second)) return second
-  return dayOf(second) === undefined ? undefined : ''
-}
-
-function dayOf(text: string): LocalDay | undefined {
-  const day = readPastDay('day', text, Number.MAX_SAFE_INTEGER - 1)
-  return typeof day === 'number' ? day : undefined
-}
 
 function withoutQuotes(cell: string): string {
   return cell

@@ -6,7 +6,6 @@
  */
 import type { Instant } from '../../../domain/time/clock.js'
 import { parseInstant } from '../../../domain/time/dates.js'
-import { newline } from '../../files/text-lines.js'
 import type { BadLines } from '../bad-lines.js'
 import {
   carriageReturn,
@@ -16,6 +15,7 @@ import {
   type LineFormat,
   type NumberLinesSummary,
   type NumberSource,
+  newline,
   parseDigits,
   readNumberLines,
 } from './number-lines.js'

@@ -5,9 +5,9 @@
 
 import type { LocalDay } from '../../../domain/time/clock.js'
 import { parseDay } from '../../../domain/time/dates.js'
-import type { FieldProblem } from '../../../errors.js'
+import { type FieldProblem, isFieldProblem } from '../../../errors.js'
 import { BadLines } from '../bad-lines.js'
-import { isFieldProblem, type Row } from '../table.js'
+import type { Row } from '../table.js'
 import {
   type AssignedRow,
   type PrefixFeedReport,

@@ -4,9 +4,9 @@
  */
 import type { Instant } from '../../../domain/time/clock.js'
 import { msPerDay, parseDay } from '../../../domain/time/dates.js'
-import type { FieldProblem } from '../../../errors.js'
+import { type FieldProblem, isFieldProblem } from '../../../errors.js'
 import { findRegionCountry } from '../../numbering/area-codes.js'
-import { isFieldProblem, type Row } from '../table.js'
+import type { Row } from '../table.js'
 import {
   type PrefixFeedOptions,
   type PrefixFeedReport,
@@ -49,7 +49,7 @@ export async function readCnac(options: PrefixFeedOptions): Promise<PrefixFeedRe
   let asOf: Instant | undefined
   let dateRows = 0
   const description = 'the CNAC report of central office code status'
-  const table = await readReport(options, { columns, description }, (row, _found, line, cells) => {
+  const table = await readReport(options, { columns, description }, (row, { line, cells }) => {
     const day = row.areaCode === '' ? parseFileDay(cells) : undefined
     if (day === undefined) return readRow(row, line, options, tally)
     asOf = day * msPerDay

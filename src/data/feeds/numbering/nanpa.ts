@@ -4,8 +4,8 @@
  */
 import type { LocalDay } from '../../../domain/time/clock.js'
 import { msPerDay, parseDay } from '../../../domain/time/dates.js'
-import type { FieldProblem } from '../../../errors.js'
-import { isFieldProblem, type Row } from '../table.js'
+import { type FieldProblem, isFieldProblem } from '../../../errors.js'
+import type { Row } from '../table.js'
 import {
   type PrefixFeedOptions,
   type PrefixFeedReport,
@@ -37,7 +37,7 @@ export interface NanpaOptions extends PrefixFeedOptions {
 export async function readNanpa(options: NanpaOptions): Promise<PrefixFeedReport> {
   const tally = new PrefixFeedTally()
   const description = 'the NANPA report of utilized central office codes'
-  const table = await readReport(options, { columns, description }, (row, _found, line) =>
+  const table = await readReport(options, { columns, description }, (row, { line }) =>
     readRow(row, line, options, tally),
   )
   const day = parseDay(/\d\d\/\d\d\/\d{4}/.exec(table.header.at(-1) ?? '')?.[0] ?? '')

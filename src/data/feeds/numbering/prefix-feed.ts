@@ -4,18 +4,12 @@
  */
 import type { OriginalCarrier } from '../../../domain/place.js'
 import type { Instant } from '../../../domain/time/clock.js'
-import { describeProblem, type FieldProblem } from '../../../errors.js'
+import { describeProblem, type FieldProblem, isFieldProblem } from '../../../errors.js'
 import { computeReadDigest, tablePattern } from '../../files/source-file.js'
 import { type OnProgress, SourceProgress } from '../../files/source-progress.js'
 import { findRegionCountry } from '../../numbering/area-codes.js'
 import type { BadLine } from '../bad-lines.js'
-import {
-  isFieldProblem,
-  type RowReader,
-  readTable,
-  type TableFormat,
-  type TableSummary,
-} from '../table.js'
+import { type RowReader, readTable, type TableFormat, type TableSummary } from '../table.js'
 
 /** The data of a report about one prefix or block. */
 export interface AssignedRow {
@@ -83,7 +77,12 @@ export async function readReport<Name extends string>(
   const source = await progress.openFile(path, { entryPattern: tablePattern })
   const read = await readTable({
     source,
-    table: { ...format, hasLooseWidth: true, completeRowPattern: 'any' },
+    table: {
+      ...format,
+      firstOf: Object.keys(format.columns) as Name[],
+      hasLooseWidth: 'more',
+      mayBeCutOff: () => false,
+    },
     readRow,
     onBadRow: (line, problem) => {
       bad.push({ line: line.line, reason: describeProblem(problem) })

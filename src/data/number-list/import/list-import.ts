@@ -9,6 +9,7 @@ import { type BadLine, BadLines } from '../../feeds/bad-lines.js'
 import type { AssumedHeader } from '../../feeds/lists/number-lines.js'
 import { readPlainNumbers } from '../../feeds/lists/plain-numbers.js'
 import { detectPortedList, readPortedNumbers } from '../../feeds/lists/ported-numbers.js'
+import type { TableOptions } from '../../feeds/table.js'
 import { formatSourcePath, type SourceFile } from '../../files/source-file.js'
 import type { OnProgress } from '../../files/source-progress.js'
 import { NumberListBuilder } from '../format/number-list-builder.js'
@@ -39,10 +40,7 @@ export interface ListImportOptions {
    * accepted only if this option is given.
    */
   readonly areaCodes?: Coverage | undefined
-  /** Name of the column with the numbers; by default found by the usual names, otherwise the first. */
-  readonly column?: string | undefined
-  /** Name of the column with the day of each number; by default found by the usual names, if any. */
-  readonly dayColumn?: string | undefined
+  readonly table?: TableOptions | undefined
   /** Maximum bad lines of all files together; none by default. */
   readonly badLinesAllowed?: number | undefined
   /** Called for every bad line. */
@@ -79,6 +77,10 @@ export interface ListImportSummary {
   readonly rows: number
   /** Numbers whose day is unreadable or in the future; they are listed without a day. */
   readonly unreadDays: number
+  /** Rows that a condition of the operator leaves out. */
+  readonly leftOut: number
+  /** What was not read although it looks like numbers. */
+  readonly notes: readonly string[]
   readonly coverage: Coverage
   readonly asOf: Instant
   readonly importedAt: Instant
@@ -125,7 +127,7 @@ async function importLocked(options: ListImportOptions): Promise<ListImportSumma
   const asOf = options.asOf ?? Math.min(read.oldest, importedAt)
   if (allowOlder !== true) refuseOlderList({ files, path, difference }, asOf)
   const { previous, previousAsOf, added, removed } = difference
-  const { sources, rows, unreadDays, headers } = read
+  const { sources, rows, unreadDays, leftOut, notes, headers } = read
   const meta = { name: splitListName(name).list, previous, asOf, importedAt, coverage, sources }
   const replacement = { folder, name, keepVersions, replacedVersion: previous }
   const version = dryRun
@@ -146,6 +148,8 @@ async function importLocked(options: ListImportOptions): Promise<ListImportSumma
     removed,
     rows,
     unreadDays,
+    leftOut,
+    notes,
     badLines: { maxAllowed, count, first },
     headers,
     uncoveredAreaCodes: findUncoveredAreaCodes(builder, coverage),
@@ -172,17 +176,18 @@ interface ListReadTarget {
 async function readFiles(
   options: ListImportOptions,
   { builder, badLines, importedAt }: ListReadTarget,
-): Promise<SourcesSummary & { readonly unreadDays: number }> {
-  const { areaCodes, column, dayColumn } = options
+): Promise<SourcesSummary & Pick<ListImportSummary, 'unreadDays' | 'leftOut' | 'notes'>> {
+  const { areaCodes, table } = options
   const { list: name } = splitListName(options.name)
   const isPorted = isPortedList(name)
   const readNumbers = isPorted ? readPortedNumbers : readPlainNumbers
-  const wanted = { column, dayColumn, today: toUtcDay(importedAt) }
+  const wanted = { table, today: toUtcDay(importedAt) }
   const advice =
     areaCodes === undefined
       ? 'if the list is empty, name the area codes it covers with --area-codes'
       : undefined
-  let unreadDays = 0
+  let [unreadDays, leftOut] = [0, 0]
+  const notes: string[] = []
   const read = await readSources(options, async (source, onRow) => {
     if (isPorted) refuseWrongPortedList(source, name)
     const add = (prefix: number, line: number, day?: number) => {
@@ -192,9 +197,11 @@ async function readFiles(
     const one = await readNumbers(source, add, badLines, wanted)
     if (one.rows === 0) requireRows(source, { blank: one.isBlank, what: 'number', advice })
     unreadDays += one.unreadDays
+    leftOut += one.leftOut
+    notes.push(...one.notes)
     return one
   })
-  return { ...read, unreadDays }
+  return { ...read, unreadDays, leftOut, notes }
 }
 
 /** Throws for a file of the other direction, which would mean the opposite. */
