@@ -58,7 +58,6 @@ function readCall(text: string) {
   return { callKind, number, purpose, postalCode: zip, at: `${at}T17:00:00Z` }
 }
 
-
 const cases = tableRows('test/cases/required-consents.md').map((row) => {
   const cell = (name: string) => row.get(name) ?? ''
   const onFile = cell('On file')
