@@ -7,7 +7,7 @@ const maxShown = 5
 /** The header in the description of an endpoint. */
 export const warningReplyHeader: Readonly<Record<string, string>> = {
   [warningHeader]:
-    `Records that were stored but have no effect, or were ended by an opt-out, and why: at most ` +
+    `Records that were stored but have no effect, or were ended by an opt-out, and postal codes that are ignored: at most ` +
     `${maxShown}, separated by " | ", then how many more; absent when there are none`,
 }
 

@@ -80,7 +80,8 @@ const remedies: Partial<Readonly<Record<ReasonCode, string>>> = {
   'national-dnc':
     'Do not call, unless the person has given consent; then store it on page Consents.',
   'state-dnc': 'Do not call, unless the person has given consent; then store it on page Consents.',
-  'no-consent': 'If the person has given consent to such calls, store it with its wording on page Consents.',
+  'no-consent':
+    'If the person has given consent to such calls, store it with its wording on page Consents.',
   'consent-unproven': 'Store the consent with what shows it on page Consents.',
   'list-not-covering': 'Import a list for this area code.',
   'list-stale': 'Import a newer list; page Lists shows the age of each.',

@@ -120,7 +120,21 @@ describe('time', () => {
       const finding = decided.findings.find(({ check }) => check === 'calling-hours')
       expect(finding).toMatchObject({ verdict: 'unknown' })
     }
-    expect((await decide({ ...there, callKind: 'manual' })).decision).toBe('allow')
+    const manual = await decide({ ...there, callKind: 'manual' })
+    expect(manual.decision).toBe('allow')
+    const { detail } = manual.findings.find(({ check }) => check === 'calling-hours') ?? {}
+    expect(detail).toContain('the postal code has no known place')
+  })
+
+  it.each([
+    ['2108', '02108'],
+    ['90001.0', '90001'],
+    ['2108-1234', '02108-1234'],
+  ])('the postal code %s is read as %s', async (postalCode, read) => {
+    const decided = await decide({ number: '2125550106', callKind: 'manual', postalCode })
+    expect(decided.postalCode).toBe(read)
+    const query = new URLSearchParams({ number: '2125550106', kind: 'ai', postal: postalCode })
+    expect((await running.get(`/v1/predial?${query}`)).status).toBe(200)
   })
 })
 

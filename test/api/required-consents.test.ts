@@ -1,24 +1,35 @@
 /** Laws that ask for a consent beyond the federal rules, at the doors: what they block, what lifts them, and what is on record. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { DecisionDocument } from '../../src/gate/decision-document.js'
+import { readConfiguration } from '../../src/app/read-configuration.js'
+import { Rejudger } from '../../src/commands/rehearse/rejudger.js'
+import { type DecisionDocument, encodeDecision } from '../../src/gate/decision-document.js'
 import { tableRows } from '../support/markdown-table.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
+const requestsMay = ['charity', 'informational']
+const purposes = [{ account: 'sandbox', purpose: 'telemarketing', requestsMay, setBy: 'Ada' }]
+const environment = { CALLGATE_GATE_PURPOSES: JSON.stringify(purposes) }
+
 let running: TestCallgate
+let rejudger: Rejudger
 beforeAll(async () => {
-  const requestsMay = ['charity', 'informational']
-  const purposes = [{ account: 'sandbox', purpose: 'telemarketing', requestsMay, setBy: 'Ada' }]
-  running = await openTestCallgate({
-    environment: { CALLGATE_GATE_PURPOSES: JSON.stringify(purposes) },
-  })
+  running = await openTestCallgate({ environment })
+  const { configuration, problems } = readConfiguration({ environment })
+  if (!configuration) throw new Error(problems.join())
+  rejudger = new Rejudger(configuration)
 })
 afterAll(() => running.end())
 
 async function decide(body: Readonly<Record<string, unknown>>): Promise<DecisionDocument> {
   const reply = await running.postJson('/v1/decisions', body)
   expect(reply.status).toBe(200)
-  return (await reply.json()) as DecisionDocument
+  const text = await reply.text()
+  const document = JSON.parse(text) as DecisionDocument
+  // Judged again from its record alone, the decision is the same.
+  const again = rejudger.rejudge(document)
+  expect(again.kind === 'judged' && encodeDecision(again.decision)).toBe(text.trim())
+  return document
 }
 
 const wording = 'I agree that Acme Inc. may call me by an automated system at this number.'
@@ -57,7 +68,6 @@ function readCall(text: string) {
   } = Object.fromEntries(more.map((one) => one.split('='))) as Partial<Record<string, string>>
   return { callKind, number, purpose, postalCode: zip, at: `${at}T17:00:00Z` }
 }
-
 
 const cases = tableRows('test/cases/required-consents.md').map((row) => {
   const cell = (name: string) => row.get(name) ?? ''

@@ -84,6 +84,39 @@ describe('scrub and add EBR in one call', () => {
   })
 })
 
+describe('the postal code of a number', () => {
+  const row = async (postalCode: string) => {
+    const reply = await scrub({ phoneList: `2125550101|a|${postalCode}` })
+    const [found] = (await reply.json()) as { PostalCode: string; TZSource: string }[]
+    const { PostalCode, TZSource } = found ?? {}
+    return { PostalCode, TZSource, warning: reply.headers.get('X-Callgate-Warning') }
+  }
+
+  it.each([
+    ['2108', '02108'],
+    ['2108-1234', '02108-1234'],
+    ['90001.0', '90001'],
+    ['2108.0', '02108'],
+    ['900011234.0', '900011234'],
+    ['90001-1234', '90001-1234'],
+    ['k1a 0b1', 'k1a 0b1'],
+  ])('%s is read as %s', async (text, PostalCode) => {
+    expect(await row(text)).toEqual({ PostalCode, TZSource: 'PostalCode', warning: null })
+  })
+
+  it.each(['ABCDE', '108', '90001.5', '00000', '09001', 'é1234'])(
+    '%s is ignored, and named in a header',
+    async (text) => {
+      const shown = text.replace('é', '?')
+      expect(await row(text)).toEqual({
+        PostalCode: '',
+        TZSource: 'NPANXX',
+        warning: `2125550101: postal code '${shown}' has no known place and is ignored`,
+      })
+    },
+  )
+})
+
 describe('records in force', () => {
   const list = async (phoneList: string) => {
     const response = await running.get(`/app/main/rpc/ebr?phoneList=${phoneList}`)

@@ -44,6 +44,14 @@ describe('callgate check', () => {
     expect(out).toContain('[NO] calling-hours')
   })
 
+  it('names the law that asks for a consent', async () => {
+    const clean = ['405-555-0100', '--kind', 'autodialed', '--at', noon]
+    const { out } = await check(clean)
+    expect(out).toMatch(/^BLOCK {2}4055550100/)
+    expect(out).toContain('OK law ok-automated (15 O.S. 775C.2(3)')
+    expect((await check(['405-555-0107', ...clean.slice(1)])).out).toMatch(/^ALLOW/)
+  })
+
   const wrong: readonly (readonly [readonly string[], string])[] = [
     [['2125550100'], '--kind'],
     [['2125550100', '--kind', 'robot'], 'Allowed choices are manual, autodialed, ai'],
@@ -53,12 +61,12 @@ describe('callgate check', () => {
       "--at '2500-01-01T00:00:00Z': must be within 50 years of today",
     ],
     [
-      ['2125550100', '--kind', 'ai', '--postal', '1234'],
-      "--postal '1234': must be a US ZIP code or a Canadian postal code",
+      ['2125550100', '--kind', 'ai', '--postal', '123'],
+      "--postal '123': must be a US ZIP code or a Canadian postal code",
     ],
     [
-      ['', '--kind', 'ai', '--postal', '1234'],
-      "<number> '': is required and must not be empty; --postal '1234': must be",
+      ['', '--kind', 'ai', '--postal', '123'],
+      "<number> '': is required and must not be empty; --postal '123': must be",
     ],
     [['2125550100', '--kind', 'ai', '--account', 'x'], "account 'x' not found"],
   ]

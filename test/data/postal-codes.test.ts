@@ -59,7 +59,11 @@ describe('a US ZIP', () => {
     ['37337', 'TN America/New_York, TN America/Chicago', 'of Grandview, next to the line'],
     ['42603', 'KY America/New_York, KY America/Chicago', 'of Alpha, next to the line'],
     ['57532', 'SD America/Chicago, SD America/Denver', 'of Fort Pierre: Central time by custom'],
-    ['86016', 'AZ America/Phoenix, AZ America/Denver', 'of Gray Mountain, next to the Navajo Nation'],
+    [
+      '86016',
+      'AZ America/Phoenix, AZ America/Denver',
+      'of Gray Mountain, next to the Navajo Nation',
+    ],
     ['58601', 'ND America/Denver', 'of Dickinson, away from the line'],
     ['89825', 'NV America/Los_Angeles, NV America/Denver', 'of Jackpot: Mountain time by custom'],
     ['89826', 'NV America/Los_Angeles, NV America/Denver', 'of Jarbidge: Mountain time by custom'],

@@ -10,6 +10,7 @@ import {
   maxDialedLength,
   maxIdLength,
   maxReferenceLength,
+  normalizePostalCode,
   postalCodePattern,
   postalCodeRule,
 } from '../../domain/decision.js'
@@ -50,7 +51,8 @@ const dialed = z
 const postalCode = z
   .string('must be text')
   .trim()
-  .regex(postalCodePattern, postalCodeRule)
+  .transform(normalizePostalCode)
+  .pipe(z.string().regex(postalCodePattern, postalCodeRule))
   .nullable()
   .transform((text) => text || undefined)
   .optional()

@@ -6,6 +6,7 @@ import {
   defaultScrubLimits,
   maxScrubNumbers,
 } from '../../domain/caller.js'
+import { normalizePostalCode } from '../../domain/decision.js'
 import { type ScrubItem, type ScrubVersion, scrubVersions } from '../../domain/scrub-row.js'
 import { invalidRequest } from '../../errors.js'
 import { mapInSlices } from '../../runtime/yield-to-event-loop.js'
@@ -66,7 +67,7 @@ function parseItem(text: string): ScrubItem {
   return {
     phone: more.length > 0 ? text : phone.trim(),
     reserved,
-    postalCode: postalCode.trim() || undefined,
+    postalCode: normalizePostalCode(postalCode.trim()) || undefined,
   }
 }
 

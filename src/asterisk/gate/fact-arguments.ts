@@ -11,6 +11,7 @@ import {
   maxDialedLength,
   maxIdLength,
   maxReferenceLength,
+  normalizePostalCode,
   postalCodePattern,
   postalCodeRule,
 } from '../../domain/decision.js'
@@ -69,7 +70,12 @@ export function addFact(
 ): string | undefined {
   const trimmed = text.trim()
   if (trimmed === '') return undefined
-  const normalized = name === 'kind' ? trimmed.toLowerCase() : trimmed
+  const normalized =
+    name === 'kind'
+      ? trimmed.toLowerCase()
+      : name === 'postal'
+        ? normalizePostalCode(trimmed)
+        : trimmed
   const { isValid, rule } = factRules[name]
   if (!isValid(normalized)) return describeProblem({ field, value: trimmed, rule })
   texts[name] = normalized

@@ -7,7 +7,7 @@ import {
 } from '../../domain/consent-records.js'
 import { type CallPurpose, callKinds, callPurposes } from '../../domain/decision.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
-import { findAreaCodePlace } from '../numbering/area-codes.js'
+import { findAreaCodePlace, listAreaCodes } from '../numbering/area-codes.js'
 import { isInForceSomewhere } from './frequency-rules.js'
 
 interface ConsentRuleFields {
@@ -55,36 +55,63 @@ export type ConsentRule = z.output<ReturnType<typeof consentRuleSchema>>
 
 const noRules: readonly ConsentRule[] = []
 
+/** The rules for a purpose, most of which are for few places. */
+interface RulesOfPurpose {
+  readonly byRegion: ReadonlyMap<string, readonly ConsentRule[]>
+  /** Those by which the area code of a number counts beside the places. */
+  readonly byAreaCode: ReadonlyMap<string, readonly ConsentRule[]>
+  /** For numbers without a known place. */
+  readonly ofAreaCode: ReadonlyMap<string, readonly ConsentRule[]>
+}
+
 export class ConsentRules {
-  readonly #ofPurpose: ReadonlyMap<CallPurpose, readonly ConsentRule[]>
+  /** Only the purposes that have any, since each decision asks. */
+  readonly #ofPurpose: ReadonlyMap<CallPurpose, RulesOfPurpose>
 
   constructor(rows: readonly ConsentRule[]) {
+    const purposes = [...new Set(rows.flatMap((row) => row.purposes))]
     this.#ofPurpose = new Map(
-      callPurposes.map((purpose) => [
+      purposes.map((purpose) => [
         purpose,
-        rows.filter(({ purposes }) => purposes.includes(purpose)),
+        groupByPlace(rows.filter((row) => row.purposes.includes(purpose))),
       ]),
     )
   }
 
-  /**
-   * Those for a call at an instant to a person who may be in any of the places. The area code counts beside the places where a
-   * row says so, and for every row if no place is known.
-   */
-  find(
-    { callKind, purpose, number, places }: CallToConsent,
-    at: Instant,
-  ): readonly RequiredConsent[] {
-    const rows = this.#ofPurpose.get(purpose) ?? noRules
-    if (rows.length === 0) return noRules
-    const ofAreaCode = findAreaCodePlace(number.slice(0, 3))?.candidates ?? []
-    return rows.filter(
-      (row) =>
-        (places.some(({ region }) => region === row.region) ||
-          ((row.numberCounts === 'area-code' || places.length === 0) &&
-            ofAreaCode.some(({ region }) => region === row.region))) &&
-        row.callKinds.includes(callKind) &&
-        isInForceSomewhere(row, places, at),
+  /** Those for a call at an instant to a person who may be in any of the places. */
+  find(call: CallToConsent, at: Instant): readonly RequiredConsent[] {
+    const { callKind, purpose, number, places } = call
+    const own = this.#ofPurpose.get(purpose)
+    if (own === undefined) return noRules
+    const areaCodes = places.length === 0 ? own.ofAreaCode : own.byAreaCode
+    let found = areaCodes.get(number.slice(0, 3)) ?? noRules
+    for (const { region } of places) {
+      const ofRegion = own.byRegion.get(region)
+      if (ofRegion !== undefined) found = [...new Set([...found, ...ofRegion])]
+    }
+    if (found.length === 0) return noRules
+    return found.filter(
+      (row) => row.callKinds.includes(callKind) && isInForceSomewhere(row, places, at),
     )
+  }
+}
+
+function groupByPlace(rows: readonly ConsentRule[]): RulesOfPurpose {
+  const isOfCode = (code: string, { region }: ConsentRule) =>
+    findAreaCodePlace(code)?.candidates.some((place) => place.region === region) === true
+  const byCode = (some: readonly ConsentRule[]) =>
+    new Map(
+      listAreaCodes().flatMap((code) => {
+        const own = some.filter((row) => isOfCode(code, row))
+        return own.length === 0 ? [] : [[code, own] as const]
+      }),
+    )
+  const regions = [...new Set(rows.map(({ region }) => region))]
+  return {
+    byRegion: new Map(
+      regions.map((region) => [region, rows.filter((row) => row.region === region)]),
+    ),
+    byAreaCode: byCode(rows.filter(({ numberCounts }) => numberCounts === 'area-code')),
+    ofAreaCode: byCode(rows),
   }
 }

@@ -279,21 +279,17 @@ function judgeAnswers(
   call: CallToJudge,
   deadline: CheckDeadline,
 ): MaybePromise<readonly Finding[]> {
-  const findings: Finding[] = []
+  const checked: Finding[] = []
   for (const check of checks) {
     const answer: Answer<JudgedValue> = call.answers[check.question]
-    const laws = check === permissionCheck ? findRequiredConsents(findings, call) : noLaws
-    const judge = (one: Answer<JudgedValue>) => {
-      const finding = toFinding(check, one, call)
-      if (laws.length === 0 || !one.ok) return finding
-      return requireConsent(finding, one.value as ScrubVerdict, call, laws)
-    }
     // If several sources answered, each answer is judged and each must permit the call.
     if (answer.ok && answer.otherAnswers) {
-      const parts = flattenAnswers(answer).map(judge)
-      findings.push({ ...pickStrictestFinding(parts), parts })
-    } else findings.push(judge(answer))
+      const parts = flattenAnswers(answer).map((one) => toFinding(check, one, call))
+      checked.push({ ...pickStrictestFinding(parts), parts })
+    } else checked.push(toFinding(check, answer, call))
   }
+  const laws = findRequiredConsents(checked, call)
+  const findings = laws.length === 0 ? checked : checked.map((one) => judgeByLaws(one, call, laws))
   if (call.lifting && call.purpose.purpose === 'telemarketing') {
     return judgeWithExceptions(findings, { ...call, ...call.lifting }, deadline)
   }
@@ -306,15 +302,27 @@ function judgeAnswers(
   return addReassigned(findings, asked, deadline)
 }
 
-const noLaws: readonly RequiredConsent[] = []
-
-/** The calling hours, which say where the person may be, are judged before. */
 function findRequiredConsents(
   findings: readonly Finding[],
   { requiredConsents, callKind, purpose: { purpose }, number, at }: CallToJudge,
 ): readonly RequiredConsent[] {
   const places = findPlaces(findings)
   return requiredConsents.find({ callKind, purpose, number, places }, at)
+}
+
+/** The finding of the permission check, of each source by itself, by the laws of regions too. */
+function judgeByLaws(
+  finding: Finding,
+  call: CallToJudge,
+  laws: readonly RequiredConsent[],
+): Finding {
+  if (finding.check !== 'permission') return finding
+  const answers = flattenAnswers(call.answers.scrub)
+  const judge = (one: Finding, answer: Answer<ScrubVerdict> | undefined) =>
+    answer?.ok ? requireConsent(one, answer.value, call, laws) : one
+  if (finding.parts === undefined) return judge(finding, answers[0])
+  const parts = finding.parts.map((part, index) => judge(part, answers[index]))
+  return { ...pickStrictestFinding(parts), parts }
 }
 
 function judgeWithExceptions(

@@ -156,7 +156,16 @@ export class CallingHours {
     const isUsual = postal === undefined && hours === undefined
     const unusual = isUsual ? undefined : { postal: postal && toRecordedPlace(postal), hours }
     const recorded = formatFacts(facts, unusual)
-    return { status: 'OK', placeSource: source, message: null, facts: recorded, ...evaluation }
+    const ignored = item.postalCode?.trim() && !postal ? '; the postal code has no known place' : ''
+    const rule = evaluation.rule + ignored
+    return {
+      status: 'OK',
+      placeSource: source,
+      message: null,
+      facts: recorded,
+      ...evaluation,
+      rule,
+    }
   }
 
   /** The periods in which one item may be called on the given local days; never throws for a bad item. */

@@ -10,6 +10,7 @@ import type { ScrubItem, ScrubRow, ScrubVersion } from '../../domain/scrub-row.j
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { formatDay } from '../../domain/time/dates.js'
 import { getTimeZone } from '../../domain/time/time-zones.js'
+import { truncate } from '../../errors.js'
 import type { CallingHours } from '../calling-hours/calling-hours.js'
 import { formatCarrier, toVersionLetter } from './result-letter.js'
 import type { LocatedNumber, ScrubEvaluation } from './scrub-evaluator.js'
@@ -37,8 +38,8 @@ export function toScrubRow(evaluation: ScrubEvaluation, terms: ScrubRowOptions):
   const { item, version } = terms
   const letter = toVersionLetter(verdict.letter, version)
   const { reason, ebrType, allowed, detail, lists, optOut } = verdict
-  const warning = optOut && detail !== undefined ? `${item.phone}: ${detail}` : undefined
   const facts = located?.facts
+  const warning = describeWarning(item, optOut && detail, located)
   const times = located ? timeFields(located) : noTimeFields
   const hasWindow = !withoutWindow.has(letter)
   // One literal: built from parts, an object of this size takes 20 times as long.
@@ -71,6 +72,20 @@ export function toScrubRow(evaluation: ScrubEvaluation, terms: ScrubRowOptions):
     wirelessPortDate: formatPortDate(facts?.ported),
     postalCode: located?.hours.postalCode ?? '',
   }
+}
+
+/** What has no effect: a record that an opt-out has ended, a postal code without a known place. */
+function describeWarning(
+  { phone, postalCode }: ScrubItem,
+  ended: string | undefined,
+  located: LocatedNumber | undefined,
+): string | undefined {
+  const isIgnored = located && postalCode !== undefined && located.hours.postalCode === undefined
+  const ignored = isIgnored
+    ? `postal code '${truncate(postalCode.replace(/[^\x20-\x7e]/g, '?'))}' has no known place and is ignored`
+    : undefined
+  const texts = [ended, ignored].filter((text) => text !== undefined)
+  return texts.length === 0 ? undefined : `${phone}: ${texts.join('; ')}`
 }
 
 function formatOptionalDay(day: LocalDay | undefined): string {

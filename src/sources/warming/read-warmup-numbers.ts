@@ -1,5 +1,5 @@
 /** Reads a list of warmup numbers in slices, so that decisions are not delayed. */
-import { postalCodePattern, postalCodeRule } from '../../domain/decision.js'
+import { normalizePostalCode, postalCodePattern, postalCodeRule } from '../../domain/decision.js'
 import {
   type ParsedDialString,
   type PhoneNumber,
@@ -89,7 +89,7 @@ function indexFields(value: object): ReadonlyMap<string, unknown> | string {
 
 function addPostalCode(read: WarmupNumber, code: unknown): WarmupNumber | string {
   if (code === undefined || code === null) return read
-  const text = typeof code === 'string' ? code.trim() : undefined
+  const text = typeof code === 'string' ? normalizePostalCode(code.trim()) : undefined
   if (text === undefined || !postalCodePattern.test(text)) return `postalCode: ${postalCodeRule}`
   return text === '' ? read : { number: read.number, postalCode: text }
 }

@@ -80,6 +80,8 @@ describe('facts from arguments', () => {
     ],
     ['a malformed trace, which is ignored', ['traceparent=00-a-b-01'], {}],
     ['a ZIP code of nine digits', ['postal=10001-1234'], { postalCode: '10001-1234' }],
+    ['a ZIP code without its zero', ['postal=2108'], { postalCode: '02108' }],
+    ['a ZIP code with a fraction', ['postal=90001.0'], { postalCode: '90001' }],
     ['the longest id', [`project=${'5'.repeat(64)}`], { projectId: '5'.repeat(64) }],
     ['the longest reference', [`ref=${'r'.repeat(200)}`], { reference: 'r'.repeat(200) }],
   ]
@@ -117,8 +119,8 @@ describe('facts from arguments', () => {
     ],
     [
       'a cut-off postal code',
-      [number, 'postal=1000'],
-      "postal '1000': must be a US ZIP code or a Canadian",
+      [number, 'postal=100'],
+      "postal '100': must be a US ZIP code or a Canadian",
     ],
     [
       'a long project',
