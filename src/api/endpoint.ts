@@ -110,6 +110,8 @@ export interface Endpoint<Request, Response> {
   /** One or more equivalent paths; letter case is ignored. `:name` is a parameter. */
   readonly paths: readonly string[]
   readonly accepts: readonly FieldSource[]
+  /** A body of another content type, or of the wrong one, is read as the JSON or form that it is. */
+  readonly acceptsAnyContentType?: boolean
   /** The field that receives the body if it is a bare JSON list. */
   readonly bareListField?: string
   /** `open` needs no key, since the request itself contains credentials. */

@@ -34,6 +34,7 @@ export type EndpointDescriptor = Pick<
   | 'method'
   | 'paths'
   | 'accepts'
+  | 'acceptsAnyContentType'
   | 'bareListField'
   | 'maxBodyBytes'
   | 'usesServiceThread'

@@ -34,7 +34,11 @@ function isLongWord(value: unknown): boolean {
   return typeof value === 'string' && /^\S{30,}$/.test(value)
 }
 
-function problemAt(path: readonly PropertyKey[], input: unknown, rule: string): FieldProblem {
+/** The problem of an unknown field, without what may be a secret. */
+export const unknownFieldProblem = (name: string, input: unknown): FieldProblem =>
+  problemAt([name], isPossiblySecret(name, input) ? '(not shown)' : input, 'is an unknown field')
+
+export function problemAt(path: readonly PropertyKey[], input: unknown, rule: string): FieldProblem {
   const value = describeValue(input)
   return { field: formatPath(path), rule, ...(value !== undefined && { value }) }
 }

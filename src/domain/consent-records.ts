@@ -103,13 +103,15 @@ export interface RecordedOptOut {
   readonly isRepeated: boolean
 }
 
-/** What the law says of an opt-out. */
+/** An opt-out that was recorded, and what the law says of it. */
 export interface OptOutTerms {
   /** The last day on which the law would have it honored, which callgate does at once; null if no rule is known. */
   readonly lastDay: string | null
   /** Until when one text without marketing may confirm it; null if none may be sent any more. */
   readonly confirmBefore: Instant | null
   readonly rules: readonly { readonly id: string; readonly citation: string }[]
+  /** False if it was recorded without the project that was named. */
+  readonly isProjectKnown: boolean
 }
 
 export const consentChannels = ['web', 'phone', 'text', 'email', 'paper', 'in-person'] as const

@@ -78,14 +78,9 @@ export function parseDialString(
   if (text.length > maxDialStringLength) {
     return { kind: 'invalid', detail: `is longer than ${maxDialStringLength} characters` }
   }
-  const trimmed = text.trim()
-  if (trimmed === '') return { kind: 'invalid', detail: 'has no digits' }
-  const [, number, host = ''] =
-    plainNumberPattern.exec(trimmed) ??
-    sipUriPattern.exec(trimmed) ??
-    telUriPattern.exec(trimmed) ??
-    []
-  if (number === undefined) return { kind: 'invalid', detail: dialStringRule }
+  const parts = splitDialString(text.trim()) ?? splitDialString(replaceLookalikes(text).trim())
+  if (parts === undefined) return { kind: 'invalid', detail: describeMalformed(text) }
+  const { number, host } = parts
   const digits = number.replace(/\D/g, '')
   if (digits === '') return { kind: 'invalid', detail: 'has no digits' }
   const dialed = classifyDigits(digits, number.startsWith('+'), moreServiceCodes)
@@ -94,6 +89,35 @@ export function parseDialString(
     kind: 'invalid',
     detail: `the host '${host}' contains digits, which may be another number; send the number without it`,
   }
+}
+
+function splitDialString(
+  text: string,
+): { readonly number: string; readonly host: string } | undefined {
+  const [, number, host = ''] =
+    plainNumberPattern.exec(text) ?? sipUriPattern.exec(text) ?? telUriPattern.exec(text) ?? []
+  return number === undefined ? undefined : { number, host }
+}
+
+/** Copied from web pages and address books: no width, or the direction of a text without changing its order. */
+const invisibleCharacters = /[\u00ad\u200b-\u200f\u202a-\u202c\u2060\u2066-\u2069\ufeff]/g
+const dashes = /[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]/g
+const wideCharacters = /[\uff01-\uff5e]/g
+
+function replaceLookalikes(text: string): string {
+  return text
+    .replace(invisibleCharacters, '')
+    .replace(dashes, '-')
+    .replace(wideCharacters, (wide) => wide.normalize('NFKC'))
+}
+
+/** Names a character that people cannot see or would take for another one. */
+function describeMalformed(text: string): string {
+  if (text.trim() === '') return 'has no digits'
+  const odd = /[^\x20-\x7e\p{Zs}]/u.exec(replaceLookalikes(text))?.[0]
+  if (odd === undefined) return dialStringRule
+  const code = odd.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
+  return `${dialStringRule}; it contains the character U+${code}`
 }
 
 const dialStringRule =

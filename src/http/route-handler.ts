@@ -320,10 +320,15 @@ export async function answerReceived(
   events: RequestEvents,
 ): Promise<Reply | BytesReply | StreamedReply> {
   const { caller, parameters, query, contentType } = request
-  const { accepts, access, bareListField, keyAlsoIn } = route.endpoint
+  const { accepts, acceptsAnyContentType, access, bareListField, keyAlsoIn } = route.endpoint
   const repeats = repeatPolicyOf(route)
   const { form, fields } = request.body
-    ? await parseBodyFields(request.body, contentType, { accepts, bareListField, repeats })
+    ? await parseBodyFields(request.body, contentType, {
+        accepts,
+        acceptsAnyContentType,
+        bareListField,
+        repeats,
+      })
     : noBody
   requireNoQueryFields(route.endpoint, query)
   const body = splitKey(fields, form !== undefined && keyAlsoIn.includes(form))
@@ -393,7 +398,7 @@ async function admit(caller: Caller, state: RequestState): Promise<Caller> {
 }
 
 const repeatPolicyOf = ({ endpoint }: Route): RepeatPolicy =>
-  ignoresUnknownFields(endpoint) ? 'equal' : 'refused'
+  ignoresUnknownFields(endpoint) || endpoint.acceptsAnyContentType ? 'equal' : 'refused'
 
 const noBody = { form: undefined, fields: {} } as const
 

@@ -163,20 +163,19 @@ test('the other lists keep their dates, and their day of change unless the numbe
 describe('an opt-out of a project', () => {
   const sellers = [{ account: 'main', project: 'sales' }]
 
-  test('is refused, and nothing is stored, unless the project calls for a legal entity of its own', async () => {
+  test.each(['OTHER', undefined, 'NO-SUCH'])('of project %s is of everything, since it does not call for a legal entity of its own', async (projectId) => {
     const { report, listedIn } = await build({ sellers })
-    for (const projectId of ['OTHER', undefined]) {
-      await expect(report({ scope: 'project', projectId })).rejects.toThrow(
-        /scope 'project': is only for a project .* send the opt-out again without scope/,
-      )
-    }
-    expect(await listedIn()).toEqual([])
-    expect(await statements()).toEqual([])
+    const recorded = await report({ scope: 'project', projectId })
+    expect(recorded).toMatchObject({
+      scope: 'everything',
+      isProjectKnown: projectId !== 'NO-SUCH',
+    })
+    expect(await listedIn()).toEqual(['main', 'SALES', 'OTHER', 'SHARED'])
   })
 
-  test('of another account of that name is refused', async () => {
+  test('of another account of that name is of everything', async () => {
     const { report } = await build({ sellers: [{ account: 'other', project: 'SALES' }] })
-    await expect(report({ scope: 'project' })).rejects.toThrow('optOuts.sellers')
+    expect(await report({ scope: 'project' })).toMatchObject({ scope: 'everything' })
   })
 
   test('is on its list alone, and does not hide the same words about everything', async () => {
@@ -260,6 +259,7 @@ describe('what is stored and answered', () => {
     const effectiveAt = instant('2026-11-20T12:00:00Z')
     expect(recorded).toEqual({
       ...{ scope: 'everything', receivedAt, effectiveAt, isUnderstood: true, isRepeated: false },
+      isProjectKnown: true,
       lastDay: '2026-12-07',
       confirmBefore: instant('2026-11-20T12:02:00Z'),
       rules: [{ id: 'tcpa-revocation', citation: expect.stringContaining('64.1200(a)(10)') }],
@@ -278,6 +278,7 @@ describe('what is stored and answered', () => {
     const first = await report({ reference: 'sms 1', said: 'stop' })
     clock.advance(60_000)
     expect(await report({ reference: 'sms 1', said: 'stop' })).toEqual({
+      isProjectKnown: true,
       ...first,
       isRepeated: true,
       confirmBefore: null,

@@ -1,18 +1,14 @@
 /** What is heard of a call after its decision: its outcome, and an opt-out of the person called. */
 import { z } from 'zod'
 import { type Answerer, answerers, type SaidDisclosure } from '../../domain/call-outcome.js'
-import {
-  type OptOutChannel,
-  type OptOutReport,
-  type OptOutScope,
-  optOutChannels,
-  optOutScopes,
-} from '../../domain/consent-records.js'
+import { type OptOutScope, optOutScopes } from '../../domain/consent-records.js'
 import { disclosureKeys } from '../../domain/decision.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, parseInstant } from '../../domain/time/dates.js'
-import { defineEndpoint, maxSmallBodyBytes } from '../endpoint.js'
-import { fields, optionalId, optionalText } from '../fields.js'
+import type { FieldProblem } from '../../errors.js'
+import { defineEndpoint, maxListBodyBytes, maxSmallBodyBytes } from '../endpoint.js'
+import { fields, toJsonSchema } from '../fields.js'
+import { type OptOutRequest, optOutFields, readOptOut } from './opt-out-fields.js'
 
 const maxIdLength = 64
 const decisionId = z
@@ -166,59 +162,10 @@ export const outcomeEndpoint = defineEndpoint<OutcomeRequest, { readonly recorde
   errors: 'problem',
 })
 
-export interface OptOutRequest extends Omit<OptOutReport, 'number' | 'channel'> {
-  /** Ten digits; absent if the decision has it. */
-  readonly number?: string | undefined
-  readonly channel?: OptOutChannel | undefined
-  /** Whether to answer with a receipt. */
-  readonly receipt?: boolean | undefined
-}
-
-const optOutRequest: z.ZodType<OptOutRequest> = fields({
-  number: z
-    .string('must be text')
-    .transform((text, context) => {
-      const [, number] = /^(?:\+?1)?(\d{10})$/.exec(text) ?? []
-      if (number !== undefined) return number
-      context.addIssue('must be ten digits, with or without +1')
-      return z.NEVER
-    })
-    .optional(),
-  decisionId: decisionId.optional(),
-  scope: z
-    .enum([...optOutScopes, 'account'], 'must be everything, account or project')
-    .default('everything')
-    // Opt-outs are kept by account, so none reaches further.
-    .transform((scope) => (scope === 'account' ? 'everything' : scope))
-    .describe(
-      'everything, or account: calls of every project of the account. project: of the project alone, which must call for a legal ' +
-        'entity of its own (optOuts.sellers)',
-    ),
-  channel: z
-    .enum(optOutChannels, `must be one of ${optOutChannels.join(', ')}`)
-    .optional()
-    .describe('How it came in; agent if absent, call-voice with source transcript'),
-  receivedAt: instant.describe('When it came in, now if absent or later'),
-  reference: optionalText(200).describe(
-    'Your id of the call or event: with it, the same words about the number are stored once while they are in force',
-  ),
-  said: optionalText(500).describe('What the person said'),
-  goods: optionalText(200).describe('The good or service that the call was about'),
-  source: z
-    .string('must be text')
-    .regex(/^[\w.:-]{1,40}$/, 'must be 1 to 40 letters, digits and . : _ -')
-    .default('api')
-    .describe('Where it was heard, such as transcript'),
-  projectId: optionalId,
-  campaignId: optionalId,
-  receipt: z
-    .boolean('must be true or false')
-    .default(false)
-    .describe('Whether to answer with a receipt for the person, signed by the journal'),
-}).refine(({ number, decisionId: id }) => (number === undefined) !== (id === undefined), {
-  message: 'send either number or decisionId',
-})
-
+const optOutRequest: z.ZodType<OptOutRequest> = z
+  .custom<object>((given) => typeof given === 'object' && given !== null)
+  .meta(toJsonSchema(optOutFields))
+  .transform(readOptOut)
 /** Instants are in ISO 8601. */
 export interface OptOutResponse {
   readonly recorded: true
@@ -230,6 +177,8 @@ export interface OptOutResponse {
   readonly lastDay: string | null
   readonly confirmation: { readonly messages: 1; readonly before: string } | null
   readonly rules: readonly { readonly id: string; readonly citation: string }[]
+  /** What was sent and could not be used as it is. */
+  readonly ignored?: readonly FieldProblem[] | undefined
   /** If it was asked for; null if it could not be recorded. */
   readonly receipt?: string | null | undefined
 }
@@ -242,13 +191,14 @@ export const optOutEndpoint = defineEndpoint<OptOutRequest, OptOutResponse>({
   spec: 'the gate',
   method: 'POST',
   paths: ['/v1/opt-outs'],
-  accepts: ['json'],
-  maxBodyBytes: maxSmallBodyBytes,
+  accepts: ['json', 'form', 'multipart', 'query'],
+  acceptsAnyContentType: true,
+  // Short in use, but a long one is an opt-out, too.
+  maxBodyBytes: maxListBodyBytes,
   keyAlsoIn: [],
   rights: ['records'],
-  // A decision implies its project, which the handler compares with the key.
-  scopes: (request) =>
-    request.decisionId && !request.projectId && !request.campaignId ? [] : [request],
+  // The handler compares the project with the key.
+  scopes: 'none',
   request: optOutRequest,
   response: z.object({
     recorded: z.literal(true),
@@ -267,6 +217,10 @@ export const optOutEndpoint = defineEndpoint<OptOutRequest, OptOutResponse>({
       .nullable()
       .describe('One text without marketing may confirm it until then; null: send none'),
     rules: z.array(z.object({ id: z.string(), citation: z.string() })),
+    ignored: z
+      .array(z.object({ field: z.string(), value: z.string().optional(), rule: z.string() }))
+      .optional()
+      .describe('What was sent and could not be used as it is, if there is any'),
     receipt: z
       .string()
       .nullable()

@@ -5,7 +5,6 @@
 
 import { importAttemptsEndpoint } from '../../api/gate/attempts.js'
 import {
-  type OptOutRequest,
   type OptOutResponse,
   optOutEndpoint,
   outcomeEndpoint,
@@ -21,6 +20,7 @@ import { formatInstant } from '../../domain/time/dates.js'
 import { AppError, invalidRequest } from '../../errors.js'
 import type { DecisionDocument } from '../decision-document.js'
 import type { Journal } from './journal.js'
+import { type AppliedOptOut, applyOptOut, type DecidedCall } from './opt-out-reports.js'
 import { applyReport, type ReportCounters } from './outcome-reports.js'
 import type { DecisionStore } from './projection/decision-store.js'
 
@@ -63,19 +63,13 @@ export function journalRoutes(deps: JournalRoutesDeps): readonly Route[] {
       await deps.importedAttempts.add(caller, imported)
       return { recorded: true } as const
     }),
-    createRoute(optOutEndpoint, async (caller, { receipt, ...request }) => {
-      const { decisionId, channel, source } = request
-      const call = decisionId ? await findCall(deps, caller, decisionId) : request
-      const recorded = await optOuts.record(caller, {
-        ...request,
-        channel: channel ?? (source === 'transcript' ? 'call-voice' : 'agent'),
-        number: call.number ?? '',
-        projectId: request.projectId ?? call.projectId,
-        campaignId: request.campaignId ?? (request.projectId ? undefined : call.campaignId),
-      })
-      const response = toOptOutResponse(recorded)
-      if (!receipt) return response
-      const about = { accountId: caller.accountId, number: call.number, projectId: call.projectId }
+    createRoute(optOutEndpoint, async (caller, request) => {
+      const findCall = (by: Caller, id: string) => findDecidedCall(deps, by, id)
+      const applied = await applyOptOut(request, caller, { findCall, optOuts })
+      const response = toOptOutResponse(applied)
+      if (!request.receipt) return response
+      const [number] = applied.numbers
+      const about = { accountId: caller.accountId, number, projectId: applied.projectId }
       return { ...response, receipt: await makeReceipt(deps, about, response) }
     }),
   ]
@@ -84,7 +78,11 @@ export function journalRoutes(deps: JournalRoutesDeps): readonly Route[] {
 /** Null if it cannot be recorded, which the journal counts and reports: the opt-out is in force all the same. */
 async function makeReceipt(
   { journal }: Pick<JournalRoutesDeps, 'journal'>,
-  about: { readonly accountId: string } & Pick<OptOutRequest, 'number' | 'projectId'>,
+  about: {
+    readonly accountId: string
+    readonly number: string | undefined
+    readonly projectId: string | undefined
+  },
   { scope, receivedAt, effectiveAt }: OptOutResponse,
 ): Promise<string | null> {
   try {
@@ -95,7 +93,7 @@ async function makeReceipt(
   }
 }
 
-function toOptOutResponse(recorded: RecordedOptOut & OptOutTerms): OptOutResponse {
+function toOptOutResponse({ recorded, ignored }: AppliedOptOut): OptOutResponse {
   const { scope, receivedAt, effectiveAt, isUnderstood, lastDay, confirmBefore, rules } = recorded
   return {
     recorded: true,
@@ -107,15 +105,16 @@ function toOptOutResponse(recorded: RecordedOptOut & OptOutTerms): OptOutRespons
     confirmation:
       confirmBefore === null ? null : { messages: 1, before: formatInstant(confirmBefore) },
     rules,
+    ...(ignored.length > 0 && { ignored }),
   }
 }
 
 /** The number is that of the record, whatever an event of a platform says. */
-async function findCall(
+async function findDecidedCall(
   deps: JournalRoutesDeps,
   caller: Caller,
   id: string,
-): Promise<Pick<OptOutRequest, 'number' | 'projectId' | 'campaignId'>> {
+): Promise<DecidedCall> {
   const { number, projectId, campaignId } = await requireDecision(deps, caller, id)
   if (/^\d{10}$/.test(number)) return { number, projectId, campaignId }
   const rule = 'its decision is not about a number of ten digits; send the number'

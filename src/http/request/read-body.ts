@@ -140,6 +140,7 @@ export type BodyForm = Exclude<FieldSource, 'query'>
 
 export interface BodyRules {
   readonly accepts: readonly FieldSource[]
+  readonly acceptsAnyContentType?: boolean | undefined
   /** The field that a bare JSON list as body stands for; without it a list is refused. */
   readonly bareListField?: string | undefined
   /** `refused` when absent. */
@@ -158,14 +159,16 @@ export interface BodyFields {
 export async function parseBodyFields(
   body: Buffer,
   contentType: string,
-  { accepts, bareListField, repeats = 'refused' }: BodyRules,
+  { accepts, acceptsAnyContentType, bareListField, repeats = 'refused' }: BodyRules,
 ): Promise<BodyFields> {
   const expected = bareListField === undefined ? 'a JSON object' : 'a JSON list or object'
   if (body.length === 0) {
     if (accepts.some((source) => source !== 'json')) return { form: undefined, fields: {} }
     throw createMalformedError(`the body is missing; ${expected} is needed`)
   }
-  const form = parseBodyForm(contentType)
+  const form = acceptsAnyContentType
+    ? detectBodyForm(body, contentType)
+    : parseBodyForm(contentType)
   if (form === undefined || !accepts.includes(form))
     throw createContentTypeError(contentType, accepts)
   if (form !== 'json')
@@ -178,6 +181,12 @@ export async function parseBodyFields(
     throw createMalformedError(`the body must be ${expected}`)
   }
   return { form, fields: { ...value } }
+}
+
+/** What a body is; the content type decides only whether other text is a multipart form. */
+function detectBodyForm(body: Buffer, contentType: string): BodyForm {
+  if (/^\uFEFF?\s*[{[]/.test(body.subarray(0, 256).toString())) return 'json'
+  return parseBodyForm(contentType) === 'multipart' ? 'multipart' : 'form'
 }
 
 /** The request's content type is one of JSON's. */

@@ -6,9 +6,8 @@ import type { OptOutReport, OptOutTerms, RecordedOptOut } from '../../domain/con
 import type { OptOutReader } from '../../domain/opt-out-words.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatDay } from '../../domain/time/dates.js'
-import { invalidRequest } from '../../errors.js'
 import type { ViewOf } from '../account-view.js'
-import { requireScope, type ScopeResolver } from '../projects/project-scope.js'
+import type { ProjectScope, ScopeResolver } from '../projects/project-scope.js'
 import type { InternalDnc } from './internal-dnc.js'
 
 /** What an operator has decided; read for each opt-out, since a reload replaces it. */
@@ -29,6 +28,8 @@ export interface OptOutsDeps {
   readonly onInForce: (seconds: number) => void
 }
 
+const maxStoredWords = 500
+
 /** Words are the whole of such an opt-out, or there are none to understand. */
 const alwaysUnderstood: ReadonlySet<string> = new Set(['call-key', 'web', 'import'])
 
@@ -40,62 +41,47 @@ export class OptOuts {
   }
 
   /**
-   * Resolves when the opt-out is on disk and in force. Words that are not understood are an opt-out all the same. Throws
-   * `invalid-request` for scope `project`, unless the project calls for a legal entity of its own.
+   * Resolves when the opt-out is on disk and in force. Words that are not understood are an opt-out all the same. It applies
+   * to everything if the project is unknown, or does not call for a legal entity of its own.
    */
   async record(
     caller: Caller,
-    { number, projectId, campaignId, ...statement }: OptOutReport,
+    { number, projectId, campaignId, ...report }: OptOutReport,
   ): Promise<RecordedOptOut & OptOutTerms> {
-    const { internalDnc, viewOf, onInForce, readWords } = this.#deps
-    const { said, channel, scope } = statement
-    if (scope === 'project') await this.#requireOwnSeller(caller, { projectId, campaignId })
+    const { internalDnc, viewOf, onInForce, projects, readWords } = this.#deps
+    const { said, channel } = report
     const isUnderstood =
       said === undefined || alwaysUnderstood.has(channel) || readWords(said).reading === 'stop'
-    const choice = await this.#findProject(caller, { ...statement, projectId, campaignId })
+    const choice: ScopeChoice = { projectId, campaignId }
+    const project = await projects.resolve(caller.accountId, choice)
+    const scope = project && this.#hasOwnSeller(caller, project) ? report.scope : 'everything'
     const recorded = await internalDnc.add(caller, {
       numbers: [number],
-      ...choice,
+      ...(project && choice),
       ignoreInvalid: false,
-      statement: { ...statement, isUnderstood },
+      statement: { ...report, said: said?.slice(0, maxStoredWords), scope, isUnderstood },
       onAllLists: scope === 'everything',
     })
     if (!recorded) throw new Error('an opt-out was added without its statement')
     const now = viewOf(caller.accountId).clock.now()
     if (!recorded.isRepeated) onInForce((now - recorded.receivedAt) / 1_000)
-    return { ...recorded, ...this.#findTerms(recorded, now) }
+    const isProjectKnown = project !== undefined
+    return { ...recorded, isProjectKnown, ...this.#findTerms(recorded, now) }
   }
 
-  /** A project that is not active any more, whose call it was, must not keep an opt-out of everything from being recorded. */
-  async #findProject(
-    { accountId }: Caller,
-    { decisionId, scope, projectId, campaignId }: Omit<OptOutReport, 'number'>,
-  ): Promise<ScopeChoice> {
-    const choice = { projectId, campaignId }
-    if (scope === 'project' || decisionId === undefined) return choice
-    return (await this.#deps.projects.resolve(accountId, choice)) ? choice : {}
+  #hasOwnSeller({ accountId }: Caller, { projectCode }: ProjectScope): boolean {
+    const { sellers } = this.#deps.getSettings()
+    const isNamed = sellers.some(
+      ({ account, project }) =>
+        account === accountId && parseProjectCode(accountId, project) === projectCode,
+    )
+    return isNamed && projectCode !== accountId
   }
 
-  async #requireOwnSeller(
-    { accountId }: Caller,
-    choice: Pick<OptOutReport, 'projectId' | 'campaignId'>,
-  ): Promise<void> {
-    const { projects } = this.#deps
-    const { projectCode } = await requireScope(projects, accountId, choice, 'projectId')
-    const isOwn = this.#deps
-      .getSettings()
-      .sellers.some(
-        ({ account, project }) =>
-          account === accountId && parseProjectCode(accountId, project) === projectCode,
-      )
-    if (isOwn && projectCode !== accountId) return
-    const rule =
-      `is only for a project that calls for a legal entity of its own, and optOuts.sellers does not name '${projectCode}'; ` +
-      'nothing was recorded: send the opt-out again without scope'
-    throw invalidRequest([{ field: 'scope', value: 'project', rule }])
-  }
-
-  #findTerms({ receivedAt, isRepeated }: RecordedOptOut, now: Instant): OptOutTerms {
+  #findTerms(
+    { receivedAt, isRepeated }: RecordedOptOut,
+    now: Instant,
+  ): Omit<OptOutTerms, 'isProjectKnown'> {
     const { getRules, getSettings } = this.#deps
     const terms = getRules()?.find(receivedAt, getSettings().ruleDates)
     if (!terms) return { lastDay: null, confirmBefore: null, rules: [] }
