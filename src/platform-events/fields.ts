@@ -61,13 +61,19 @@ export function numberOf(value: unknown): number | undefined {
 /** The year 9999 is the last that an instant is written with. */
 const maxInstant = 253_402_300_800_000
 
-/** From milliseconds, or seconds, since 1970, or ISO 8601; `undefined` for anything else. */
+/** From milliseconds, seconds or microseconds since 1970, ISO 8601 or RFC 2822; `undefined` for anything else. */
 export function instantOf(value: unknown): Instant | undefined {
   const number = numberOf(value)
-  if (number === undefined) return typeof value === 'string' ? parseInstant(value) : undefined
-  // Seconds have ten digits until the year 2286.
-  const at = Math.trunc(Math.abs(number) < 1e11 ? number * 1_000 : number)
+  if (number === undefined) return typeof value === 'string' ? parseTimeText(value) : undefined
+  // Seconds have ten digits until the year 2286, microseconds sixteen since 2001.
+  const at = Math.trunc(number < 1e11 ? number * 1_000 : number > 1e15 ? number / 1_000 : number)
   return at > 0 && at < maxInstant ? at : undefined
+}
+
+function parseTimeText(text: string): Instant | undefined {
+  const isMail = /^[A-Z][a-z]{2}, \d{1,2} [A-Z][a-z]{2} \d{4} [\d:]+ (?:[+-]\d{4}|GMT)$/.test(text)
+  const at = isMail ? Date.parse(text) : parseInstant(text)
+  return at === undefined || Number.isNaN(at) ? undefined : at
 }
 
 /** What the gate takes as the status of a call. */

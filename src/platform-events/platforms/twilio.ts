@@ -47,7 +47,7 @@ function readCall(source: EventSource): Reading {
       (numberOf(fields.CallDuration) ?? 0) > 0 ||
       textOf(fields.AnsweredBy) !== undefined ||
       /^\s*[\d*#]+\s*$/.test(textOf(fields.Digits ?? fields.digit) ?? ''),
-    isEnd: status !== undefined && /^(?:completed|busy|no-answer|canceled|failed)$/.test(status),
+    isEnd: isEndStatus(status),
     ...readWords(fields),
     summary: notes,
     optOut,
@@ -74,19 +74,21 @@ function numberIn(value: unknown): string | undefined {
 function readOutcome({ fields, data }: EventSource, status: string | undefined) {
   const at = instantOf(fields.Timestamp)
   const answerer = textOf(fields.AnsweredBy)
-  const found =
+  const byStatus =
     status === undefined ? undefined : classifyEnd(data, [['twilio.CallStatus', status]])
-  if (answerer === undefined) {
-    const isAnswer = status === 'in-progress' && fields.CallbackSource === 'call-progress-events'
-    const isOver = found !== undefined && found !== 'dialing' && status !== 'in-progress'
-    return toOutcome(found, {
-      answeredAt: isAnswer ? at : undefined,
-      endedAt: isOver ? at : undefined,
+  const isReport = fields.CallbackSource === 'call-progress-events'
+  return toOutcome(
+    answerer === undefined ? byStatus : classifyEnd(data, [['twilio.AnsweredBy', answerer]]),
+    {
+      answeredAt: isReport && status === 'in-progress' ? at : undefined,
+      endedAt: isEndStatus(status) ? at : undefined,
       reason: status,
-    })
-  }
-  const byAnswerer = classifyEnd(data, [['twilio.AnsweredBy', answerer]])
-  return toOutcome(byAnswerer, { reason: status })
+    },
+  )
+}
+
+function isEndStatus(status: string | undefined): boolean {
+  return status !== undefined && /^(?:completed|busy|no-answer|canceled|failed)$/.test(status)
 }
 
 function readWords(fields: JsonObject) {
