@@ -23,7 +23,7 @@ import { requireAccount } from './account-command.js'
 import { CommandFailure, loadCommandSettings, type RegisterCommand } from './command.js'
 
 interface CheckOptions {
-  readonly kind: CallKind
+  readonly kind?: CallKind
   readonly at?: string
   readonly postal?: string
   readonly project?: string
@@ -43,7 +43,7 @@ export const registerCheck: RegisterCommand = (program, terminal) => {
     .description('decide whether a call may be placed, without recording anything')
     .argument('<number>', 'as dialed: 2125550100, +1 (212) 555-0100, sip:...')
     .addOption(
-      new Option('--kind <kind>', 'kind of call').choices(callKinds).makeOptionMandatory(true),
+      new Option('--kind <kind>', 'kind of call (default: each kind in turn)').choices(callKinds),
     )
     .option('--at <instant>', 'decide as of this instant, such as 2026-11-23T17:00:00Z')
     .option('--postal <code>', 'ZIP or postal code of the called person')
@@ -56,21 +56,28 @@ export const registerCheck: RegisterCommand = (program, terminal) => {
       ).choices(callPurposes),
     )
     .option('--account <id>', 'account (default: gate.account; sandbox for 555-01XX numbers)')
-    .option('--json', 'the whole decision as JSON')
-    .option('--exit-code', `exit with ${blockedExitCode} when the call is blocked`)
+    .option('--json', 'the whole decision as JSON; without --kind a list of all three')
+    .option(
+      '--exit-code',
+      `exit with ${blockedExitCode} when the call is blocked; without --kind, when any of the three is`,
+    )
     .addHelpText(
       'after',
       '\nExamples:\n' +
+        '  callgate check 212-555-0100 --at 2026-11-23T17:00:00Z                 each kind of call\n' +
         '  callgate check 212-555-0100 --kind manual --at 2026-11-23T17:00:00Z   a clean landline\n' +
         '  callgate check 212-555-0100 --kind ai --at 2026-11-23T17:00:00Z       no consent for AI\n' +
         '  callgate check 205-555-0100 --kind manual --at 2026-11-22T18:00:00Z   Alabama, Sunday\n',
     )
     .action(async (number: string, options: CheckOptions, command: Command) => {
-      const decision = await decide(number, options, command)
+      const decisions = await decide(number, options, command)
+      const shown = options.kind === undefined ? decisions : decisions[0]
       terminal.out(
-        options.json ? `${JSON.stringify(decision, null, 2)}\n` : describeDecision(decision),
+        options.json
+          ? `${JSON.stringify(shown, null, 2)}\n`
+          : decisions.map(describeDecision).join('\n'),
       )
-      if (options.exitCode && decision.decision === 'block') {
+      if (options.exitCode && decisions.some(({ decision }) => decision === 'block')) {
         throw new CommandFailure('', blockedExitCode)
       }
     })
@@ -80,15 +87,20 @@ async function decide(
   number: string,
   options: CheckOptions,
   command: Command,
-): Promise<DecisionDocument> {
+): Promise<readonly DecisionDocument[]> {
   const settings = loadCommandSettings(command)
-  const { number: dialed, ...request } = parseRequest(number, options)
+  const kinds = options.kind === undefined ? callKinds : [options.kind]
+  const requests = kinds.map((kind) => parseRequest(number, { ...options, kind }))
   const callgate = await openCallgate(settings, { ...nodeRuntime, processMetrics: false })
   try {
     const accountId = options.account ?? defaultAccount(number, settings.gate.account)
     await requireAccount(callgate, accountId)
-    const call: CallRequest = { ...request, accountId, dialed, via: 'check' }
-    return toDecisionDocument(await callgate.dryRunGate.decide(call))
+    const decisions: DecisionDocument[] = []
+    for (const { number: dialed, ...request } of requests) {
+      const call: CallRequest = { ...request, accountId, dialed, via: 'check' }
+      decisions.push(toDecisionDocument(await callgate.dryRunGate.decide(call)))
+    }
+    return decisions
   } finally {
     await callgate.close()
   }

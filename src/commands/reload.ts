@@ -20,7 +20,8 @@ export const registerReload: RegisterCommand = (program, terminal) => {
     .action(async ({ json = false }: { readonly json?: boolean }, command: Command) => {
       const { config } = command.optsWithGlobals<{ config?: string }>()
       // Only the data folder is needed here: the server reads the settings itself, and reports what is wrong.
-      const { settings, problems } = checkSettings({ file: config })
+      const { settings, problems, isDataDirKnown } = checkSettings({ file: config })
+      if (!isDataDirKnown) throw new SettingsError(problems)
       const result = await requestReload(resolve(settings.dataDir), problems)
       terminal.out(json ? `${JSON.stringify(result, undefined, 2)}\n` : formatResult(result))
       if (result.problems.length === 0) return

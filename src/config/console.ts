@@ -6,7 +6,7 @@ import { addProblem, filePath, text } from './values.js'
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/
 
-function isIssuer(address: string): boolean {
+function isSecureOrLoopback(address: string): boolean {
   const { protocol, hostname = '' } = parseUrl(address) ?? {}
   return protocol === 'https:' || (protocol === 'http:' && loopback.test(hostname))
 }
@@ -16,7 +16,7 @@ const oidcSchema = z
     issuer: z
       .string()
       .regex(/^[^\s?#@]+$/, 'must be an address without a name, query or fragment')
-      .refine(isIssuer, 'must be https://..., or http:// at a loopback address')
+      .refine(isSecureOrLoopback, 'must be https://..., or http:// at a loopback address')
       .optional()
       .describe(
         'Lets people sign in to the console at an identity provider with OpenID Connect: its issuer, below which ' +
@@ -64,19 +64,18 @@ const oidcSchema = z
 export const consoleSchema = z.strictObject({
   enabled: z
     .boolean()
-    .optional()
-    .describe(
-      'Whether pages for people are at /console. Default: yes if http.host is a loopback address. With another address ' +
-        'console.publicUrl is needed',
-    ),
+    .default(true)
+    .describe('Whether pages for people are at /console'),
   publicUrl: z
     .string()
-    .regex(/^https:\/\/[^\s/?#@]+$/, 'must be https://host or https://host:port, without a path')
+    .regex(/^https?:\/\/[^\s/?#@]+$/, 'must be https://host or https://host:port, without a path')
     .refine((text) => parseUrl(text) !== undefined, 'must have a valid host and port')
+    .refine(isSecureOrLoopback, 'must be https://..., or http:// at a loopback address')
     .optional()
     .describe(
       'Where browsers reach the console, behind a proxy that speaks https: https://callgate.example.com. Requests for another ' +
-        'host are refused',
+        'host are refused. Default: any loopback address, such as http://localhost:8480, also through a port that Docker publishes ' +
+        'or kubectl forwards',
     ),
   oidc: oidcSchema.prefault({}),
 })
@@ -97,30 +96,7 @@ export function findOidc({ oidc }: ConsoleSettings): OidcSettings | undefined {
   return { ...oidc, issuer, clientId, clientSecretFile }
 }
 
-interface ServedSettings {
-  readonly http: { readonly host: string }
-  readonly console: ConsoleSettings
-}
-
-export function isConsoleEnabled({ http, console }: ServedSettings): boolean {
-  return console.enabled ?? (console.publicUrl !== undefined || loopback.test(http.host))
-}
-
-export function requireConsole(
-  settings: ServedSettings,
-  problem: (path: readonly string[], message: string) => void,
-): void {
-  const { http, console } = settings
-  if (
-    console.oidc.issuer !== undefined &&
-    console.enabled !== false &&
-    !isConsoleEnabled(settings)
-  ) {
-    const rule = `needs console.publicUrl, since http.host '${http.host}' is not a loopback address`
-    problem(['console', 'oidc', 'issuer'], rule)
-  }
-  if (console.enabled !== true || console.publicUrl !== undefined || loopback.test(http.host))
-    return
-  const rule = `must be false, or console.publicUrl be given, since http.host '${http.host}' is not a loopback address`
-  problem(['console', 'enabled'], rule)
+/** The address of the proxy in front of the console; absent if browsers reach it at a loopback address. */
+export function findProxyUrl({ publicUrl }: ConsoleSettings): string | undefined {
+  return publicUrl?.startsWith('https:') ? publicUrl : undefined
 }

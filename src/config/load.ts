@@ -4,11 +4,11 @@
  * The only file that reads `process.env`.
  */
 
-import { existsSync, readFileSync } from 'node:fs'
+import { lstatSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { load, loadAll, YAMLException } from 'js-yaml'
 import { z } from 'zod'
-import { getErrorMessage } from '../errors.js'
+import { getErrorCode, getErrorMessage } from '../errors.js'
 import { type Settings, settingsSchema } from './settings.js'
 import { suggestName } from './suggest-name.js'
 import { packageRoot } from './version.js'
@@ -102,14 +102,24 @@ export function loadSettings(input: SettingsInput = {}): Settings {
 export function checkSettings(input: SettingsInput = {}): {
   readonly settings: Settings
   readonly problems: readonly string[]
+  /** False if the settings may name another data folder than `settings.dataDir`, and cannot be read. */
+  readonly isDataDirKnown: boolean
 } {
   const problems: string[] = []
   const tree = readTree(input, problems)
+  const isFileRead = problems.length === 0
   // Compiling the schema for a single use would take longer than the use.
   const parsed = settingsSchema.safeParse(tree, { jitless: true })
-  if (parsed.success) return { settings: parsed.data, problems }
-  problems.push(...parsed.error.issues.map((issue) => describeIssue(issue, tree)))
-  return { settings: settingsSchema.parse(selectValidPaths(tree)), problems }
+  if (!parsed.success) {
+    problems.push(...parsed.error.issues.map((issue) => describeIssue(issue, tree)))
+  }
+  const valid = selectValidPaths(tree)
+  return {
+    settings: parsed.success ? parsed.data : settingsSchema.parse(valid),
+    problems,
+    isDataDirKnown:
+      valid.dataDir !== undefined || (isFileRead && getAt(tree, ['dataDir']) === undefined),
+  }
 }
 
 const pathSettings = [['dataDir'], ['callingHours', 'rulesFile'], ['sandbox', 'file']]
@@ -209,8 +219,8 @@ function merge(tree: Tree, overlay: Tree): void {
 
 function readSettingsFile(file: string | undefined, problems: string[]): Tree {
   const path = resolve(file ?? 'config/callgate.yaml')
-  const existing = existsSync(path) ? path : shippedSettings(file)
-  if (existing === undefined) {
+  const existing = file === undefined ? resolveShippedFile('config/callgate.yaml') : path
+  if (isAbsent(existing)) {
     problems.push(`${path}: settings file not found`)
     return {}
   }
@@ -233,10 +243,6 @@ function yamlProblem(cause: unknown): string {
   return cause.mark ? `line ${cause.mark.line + 1}: ${reason}` : reason
 }
 
-function shippedSettings(file: string | undefined): string | undefined {
-  return file === undefined ? resolve(packageRoot, 'config/callgate.yaml') : undefined
-}
-
 export function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
@@ -249,11 +255,34 @@ function applyEnvironment(
   const byVariable = new Map(listSettingLeaves().map((leaf) => [leaf.variable, leaf]))
   for (const [variable, text] of Object.entries(environment)) {
     if (!variable.startsWith(variablePrefix) || nonSettingVariables.has(variable)) continue
+    if (text !== undefined && isServiceLink(variable, text)) continue
     const leaf = byVariable.get(variable)
     if (!leaf) problems.push(describeUnknownVariable(variable, [...byVariable.keys()]))
     else if (text !== undefined && text !== '')
       setAt(tree, leaf.path, parseVariable(leaf.schema, text))
   }
+}
+
+/**
+ * Kubernetes gives each pod such variables for each Service of its namespace (Docker's legacy links), as
+ * `CALLGATE_PORT` for one named `callgate` and `CALLGATE_HTTP_PORT` for `callgate-http`.
+ */
+function isServiceLink(variable: string, text: string): boolean {
+  const protocol = '(?:tcp|udp|sctp)'
+  const valuesByName: readonly (readonly [name: string, value: string])[] = [
+    ['SERVICE_HOST', '[0-9a-f.:]+'],
+    ['SERVICE_PORT(?:_[A-Z0-9_]+)?', '\\d+'],
+    ['PORT', `${protocol}://\\S+`],
+    [`PORT_\\d+_${protocol}`, `${protocol}://\\S+`],
+    [`PORT_\\d+_${protocol}_PROTO`, protocol],
+    [`PORT_\\d+_${protocol}_PORT`, '\\d+'],
+    [`PORT_\\d+_${protocol}_ADDR`, '[0-9a-f.:]+'],
+  ]
+  return valuesByName.some(
+    ([name, value]) =>
+      new RegExp(`^${variablePrefix}(?:[A-Z0-9_]+_)?${name}$`, 'i').test(variable) &&
+      new RegExp(`^${value}$`, 'i').test(text),
+  )
 }
 
 function describeUnknownVariable(variable: string, known: readonly string[]): string {
@@ -340,5 +369,15 @@ export function deepFreeze<T>(value: T): T {
 
 /** The path itself when it exists, otherwise the file of that name that ships with the program. */
 export function resolveShippedFile(path: string): string {
-  return existsSync(path) ? resolve(path) : resolve(packageRoot, path)
+  return isAbsent(path) ? resolve(packageRoot, path) : resolve(path)
+}
+
+/** A file or link that is there and cannot be read is not absent: another file must not take its place. */
+function isAbsent(path: string): boolean {
+  try {
+    lstatSync(path)
+    return false
+  } catch (cause) {
+    return ['ENOENT', 'ENOTDIR'].includes(getErrorCode(cause) ?? '')
+  }
 }

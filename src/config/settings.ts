@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { parseDay } from '../domain/time/dates.js'
 import { asteriskSchema } from './asterisk.js'
-import { consoleSchema, requireConsole } from './console.js'
+import { consoleSchema } from './console.js'
 import { edgeSchema } from './edge.js'
 import { gateSchema } from './gate.js'
 import { witnessesSchema } from './journal.js'
@@ -317,7 +317,6 @@ export const settingsSchema = settingsShape.superRefine((settings, context) => {
     const rule = `must not be below http.headersTimeoutMs, which is ${headersTimeoutMs}`
     problem(['http', 'requestTimeoutMs'], rule)
   }
-  requireConsole(settings, problem)
   const deadlineMs = resolveGateDeadlineMs(settings)
   if (hasFallback && source.fallbackAfterMs >= deadlineMs) {
     problem(['source', 'fallbackAfterMs'], `must be below gate.deadlineMs, which is ${deadlineMs}`)

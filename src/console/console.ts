@@ -47,7 +47,7 @@ export interface ConsoleOptions {
   readonly routes: readonly Route[]
   readonly deps: RouteHandlerDeps
   readonly sessions: SessionStore
-  /** Of an address that begins with `https:`; absent on a loopback address. */
+  /** Begins with `https:`; absent on a loopback address. */
   readonly publicUrl: string | undefined
   /** Absent if people without a key may not sign in. */
   readonly people: Pick<IdentityProviderOptions, 'settings' | 'clientSecret'> | undefined
@@ -82,8 +82,12 @@ export async function createConsole(options: ConsoleOptions): Promise<Router> {
   router.use((request, response, next) => {
     response.set(pageHeaders)
     if (isForThisHost(request, publicUrl)) return next()
-    const where = publicUrl ?? 'a loopback address such as http://localhost:8480'
-    response.status(421).type('text').send(`The console answers at ${where}/console only\n`)
+    const where =
+      publicUrl === undefined
+        ? 'a loopback address, such as http://localhost:8480/console, only. To reach it at another one, put a proxy that ' +
+          'speaks https in front and set console.publicUrl'
+        : `${publicUrl}/console only`
+    response.status(421).type('text').send(`The console answers at ${where}. The API is at /docs\n`)
   })
   for (const asset of Object.values(assets)) serveAsset(router, asset)
   router.use(refuseOtherSites)

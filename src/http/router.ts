@@ -61,6 +61,11 @@ export function createRouter(options: RouterOptions): RequestListener {
       nameEndpoint({ request, response }, 'console')
       return console(request, response, next)
     })
+  } else {
+    app.use('/console', (request, response) => {
+      const message = 'The console is off, since the setting console.enabled is false'
+      sendRefusal(new AppError('not-found', message), { request, response, logger })
+    })
   }
   const routes = options.routes.map((route) => ({
     endpoint: route.endpoint,

@@ -239,7 +239,11 @@ describe('/docs', () => {
     const response = await fetch(`${without.url}/`)
     expect([response.redirected, response.url]).toEqual([true, `${without.url}/docs`])
     expect(response.headers.get('content-type')).toMatch(/^text\/html/)
-    expect((await fetch(`${without.url}/console`)).status).toBe(404)
+    for (const path of ['/console', '/console/', '/console/sign-in']) {
+      const answer = await fetch(without.url + path)
+      expect(answer.status).toBe(404)
+      expect(await answer.text()).toContain('the setting console.enabled is false')
+    }
     await without.end()
   })
 

@@ -76,7 +76,9 @@ function filled(text: string): string {
     sandboxKey: running.keys.sandbox,
     mainKey: running.keys.main,
   }
-  const dated = text.replaceAll("{{$datetime 'MM/DD/YYYY'}}", '06/03/2026')
+  const dated = text
+    .replaceAll("{{$datetime 'MM/DD/YYYY'}}", '06/03/2026')
+    .replaceAll('{{$datetime iso8601 -1 h}}', new Date(today - 3_600_000).toISOString())
   return dated.replace(/\{\{([^}]+)\}\}/g, (_all, path: string) => {
     const [name = '', , , ...trail] = path.split('.')
     const value = known[name] ?? trail.reduce<unknown>(readMember, answers.get(name))

@@ -52,8 +52,25 @@ describe('callgate check', () => {
     expect((await check(['405-555-0107', ...clean.slice(1)])).out).toMatch(/^ALLOW/)
   })
 
+  it('without a kind shows each kind of call', async () => {
+    const { code, out } = await check(['212-555-0100', '--at', noon])
+    expect(code).toBe(0)
+    expect(out.match(/^(?:ALLOW|BLOCK) .* call/gm)).toEqual([
+      'ALLOW  2125550100  manual call',
+      'ALLOW  2125550100  autodialed call',
+      'BLOCK  2125550100  ai call',
+    ])
+    const all = await check(['212-555-0100', '--at', noon, '--json', '--exit-code'])
+    expect(all.code).toBe(3)
+    const decisions = JSON.parse(all.out) as DecisionDocument[]
+    expect(decisions.map(({ callKind, reason }) => [callKind, reason])).toEqual([
+      ['manual', 'permitted'],
+      ['autodialed', 'permitted'],
+      ['ai', 'no-consent'],
+    ])
+  })
+
   const wrong: readonly (readonly [readonly string[], string])[] = [
-    [['2125550100'], '--kind'],
     [['2125550100', '--kind', 'robot'], 'Allowed choices are manual, autodialed, ai'],
     [['2125550100', '--kind', 'ai', '--at', 'noon'], "--at 'noon': must be an instant"],
     [

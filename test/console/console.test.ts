@@ -268,9 +268,31 @@ it('is at https alone where its address is not a loopback one', async () => {
   const answer = await fetch(`${away.url}/console/sign-in`)
   expect([answer.status, await answer.text()]).toEqual([
     421,
-    'The console answers at https://callgate.example/console only\n',
+    'The console answers at https://callgate.example/console only. The API is at /docs\n',
   ])
   await away.end()
+})
+
+it('is at a loopback address where the server listens on all, as in a container', async () => {
+  for (const publicUrl of ['', 'http://localhost:8480']) {
+    const contained = await openTestCallgate({
+      environment: { CALLGATE_HTTP_HOST: '0.0.0.0', CALLGATE_CONSOLE_PUBLIC_URL: publicUrl },
+    })
+    const address = `http://127.0.0.1:${new URL(contained.url).port}`
+    const { request } = await import('undici')
+    const ask = async (host: string) => {
+      const answer = await request(`${address}/console/try`, { headers: { host } })
+      return [answer.statusCode, await answer.body.text()] as const
+    }
+    // A port that Docker publishes or kubectl forwards may be another one.
+    for (const host of ['localhost:18480', '127.0.0.1:8480']) {
+      expect((await ask(host))[0]).toBe(200)
+    }
+    const [status, text] = await ask('10.0.0.5:8480')
+    expect(status).toBe(421)
+    expect(text).toMatch(/loopback address, such as http:\/\/localhost:8480.*console\.publicUrl/)
+    await contained.end()
+  }
 })
 
 describe('trying a call', () => {

@@ -276,6 +276,9 @@ interface ClusterService {
 interface Manifest {
   readonly apiVersion: string
   readonly kind: string
+  readonly spec?: Readonly<Record<string, unknown>> & {
+    readonly template?: { readonly spec: { readonly enableServiceLinks?: boolean } }
+  }
 }
 
 describe('the Kubernetes manifests', () => {
@@ -288,6 +291,13 @@ describe('the Kubernetes manifests', () => {
   test('have the fields and values that the API of Kubernetes has', async () => {
     const findings = await compileManifests(manifests)
     expect(findings).toBe('')
+  })
+
+  test('give no pod the variables of Services, which look like settings', () => {
+    const pods = manifests.flatMap(({ spec }) => spec?.template?.spec ?? [])
+    expect(pods.map(({ enableServiceLinks }) => enableServiceLinks)).toEqual(
+      Array(4).fill(false),
+    )
   })
 
   test('a field that does not exist is found', async () => {

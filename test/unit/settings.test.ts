@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import {
+  checkSettings,
   formatGivenSettings,
   listSettingLeaves,
   loadSettings,
@@ -464,15 +465,92 @@ describe('signing in at an identity provider', () => {
     expect(problemsOf(`console: { oidc: { ${yaml} } }`)).toContain(problem)
   })
 
-  it('needs an address where browsers reach the console', () => {
+  it('needs no other address where browsers reach the console at a loopback one', () => {
     const http = "http: { host: '0.0.0.0' }\n"
-    expect(problemsOf(http + oidc(''))).toContain(
-      "console.oidc.issuer: needs console.publicUrl, since http.host '0.0.0.0' is not a loopback address",
+    expect(load(http + oidc('')).console.oidc.issuer).toBe('https://id.example')
+  })
+})
+
+describe('console.publicUrl', () => {
+  const publicUrl = (url: string) => `console: { publicUrl: '${url}' }`
+
+  it.each([
+    'https://callgate.example',
+    'http://localhost:8480',
+    'http://127.0.0.1:9000',
+    'http://[::1]:8480',
+  ])('takes %s', (url) => {
+    expect(load(publicUrl(url)).console.publicUrl).toBe(url)
+  })
+
+  it.each([
+    ['http://callgate.example', 'must be https://..., or http:// at a loopback address'],
+    ['http://localhost.evil.example', 'must be https://..., or http:// at a loopback address'],
+    ['http://10.0.0.5:8480', 'must be https://..., or http:// at a loopback address'],
+    ['https://xn--a', 'must have a valid host and port'],
+    ['https://a/b', 'must be https://host or https://host:port, without a path'],
+  ])('refuses %s', (url, problem) => {
+    expect(problemsOf(publicUrl(url))).toContain(`console.publicUrl: ${problem}`)
+  })
+})
+
+describe('what Kubernetes tells a pod of the Services of its namespace', () => {
+  const link = '10.96.0.7:8480'
+
+  it('is passed over, whatever the Service is called', () => {
+    for (const name of ['CALLGATE', 'CALLGATE_EDGE', 'CALLGATE_HTTP', 'CALLGATE_DATA_DIR']) {
+      const environment = {
+        [`${name}_SERVICE_HOST`]: name === 'CALLGATE_EDGE' ? 'fd00::7' : '10.96.0.7',
+        [`${name}_SERVICE_PORT`]: '8480',
+        [`${name}_SERVICE_PORT_HTTP_ADMIN`]: '8480',
+        [`${name}_PORT`]: `tcp://${link}`,
+        [`${name}_PORT_8480_TCP`]: `tcp://${link}`,
+        [`${name}_PORT_8480_TCP_PROTO`]: 'tcp',
+        [`${name}_PORT_8480_TCP_PORT`]: '8480',
+        [`${name}_PORT_8480_TCP_ADDR`]: '10.96.0.7',
+        [`${name}_PORT_53_UDP`]: `udp://${link}`,
+      }
+      expect(load('', environment)).toEqual(load(''))
+    }
+  })
+
+  it.each([
+    ['CALLGATE_PORT', '8480'],
+    ['CALLGATE_SERVICE_HOST', 'callgate.example'],
+    ['CALLGATE_SERVICE_PORT', 'http'],
+    ['CALLGATE_PORT_8480_TCP_PROTO', 'yes'],
+  ])('is not %s=%s, which somebody has written', (variable, text) => {
+    expect(problemsOf('', { [variable]: text })).toContain(`unknown setting '${variable}'`)
+  })
+
+  it('leaves the port that is set', () => {
+    expect(load('', { CALLGATE_HTTP_PORT: '9001' }).http.port).toBe(9001)
+    expect(load('http: { port: 9002 }', { CALLGATE_HTTP_PORT: `tcp://${link}` }).http.port).toBe(
+      9_002,
     )
-    const open = `${http}${oidc('').replace('{ oidc', "{ publicUrl: 'https://callgate.example', oidc")}`
-    expect(load(open).console.oidc.issuer).toBe('https://id.example')
-    expect(load(http + oidc('').replace('{ oidc', '{ enabled: false, oidc')).http.host).toBe(
-      '0.0.0.0',
-    )
+  })
+})
+
+describe('a settings file that is named and cannot be read', () => {
+  const folderOf = (file: string, environment: Record<string, string> = {}) => {
+    const { problems, isDataDirKnown } = checkSettings({ file, environment })
+    expect(problems).toHaveLength(1)
+    return isDataDirKnown
+  }
+
+  it('leaves it open which data folder is meant', () => {
+    const broken = join(folder, 'broken.yaml')
+    writeFileSync(broken, 'dataDir: /data\n a: [')
+    const dangling = join(folder, 'dangling.yaml')
+    symlinkSync(join(folder, 'nowhere.yaml'), dangling)
+    const wrong = join(folder, 'wrong.yaml')
+    writeFileSync(wrong, 'dataDir: 5')
+    for (const file of [join(folder, 'missing.yaml'), folder, broken, dangling, wrong]) {
+      expect(folderOf(file)).toBe(false)
+    }
+    expect(folderOf(broken, { CALLGATE_DATA_DIR: '/data' })).toBe(true)
+    const mistaken = join(folder, 'mistaken.yaml')
+    writeFileSync(mistaken, 'http: { port: x }')
+    expect(folderOf(mistaken)).toBe(true)
   })
 })

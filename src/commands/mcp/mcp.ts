@@ -35,8 +35,8 @@ export const registerMcp: RegisterCommand = (program, terminal) => {
       'after',
       '\nThe API key comes from the variable CALLGATE_KEY; with --listen each client sends its own as bearer token.\n' +
         '\nExamples:\n' +
-        '  CALLGATE_KEY=... callgate mcp --url http://127.0.0.1:3000\n' +
-        '  callgate mcp --url http://127.0.0.1:3000 --listen 127.0.0.1:3100\n',
+        '  CALLGATE_KEY=... callgate mcp --url http://127.0.0.1:8480\n' +
+        '  callgate mcp --url http://127.0.0.1:8480 --listen 127.0.0.1:8487\n',
     )
     .action(async (options: McpOptions) => {
       const note = (text: string) => terminal.note(`callgate mcp: ${text}\n`)
@@ -104,5 +104,5 @@ function parseListen(text: string): { readonly host: string; readonly port: numb
   if (host !== undefined && Number(port) >= 1 && Number(port) <= 65_535) {
     return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
   }
-  throw new CommandFailure(`--listen '${text}': must be host:port, such as 127.0.0.1:3100`, 2)
+  throw new CommandFailure(`--listen '${text}': must be host:port, such as 127.0.0.1:8487`, 2)
 }

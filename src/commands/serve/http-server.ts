@@ -16,7 +16,7 @@ import { createOptOuts } from '../../app/service.js'
 import type { ServiceThreads } from '../../app/service-threads.js'
 import { createLiveRoute } from '../../app/status/live-route.js'
 import { createStatusRoute } from '../../app/status/status-route.js'
-import { findOidc, isConsoleEnabled } from '../../config/console.js'
+import { findOidc, findProxyUrl } from '../../config/console.js'
 import { readFirstLine } from '../../config/secret-file.js'
 import { version } from '../../config/version.js'
 import type { Instant } from '../../domain/time/clock.js'
@@ -215,7 +215,7 @@ function createConsoleHandler(
   routes: readonly Route[],
   deps: RouteHandlerDeps,
 ): ConsoleHandler | undefined {
-  if (!isConsoleEnabled(settings)) return undefined
+  if (!settings.console.enabled) return undefined
   const oidc = findOidc(settings.console)
   const people = oidc && {
     settings: oidc,
@@ -232,7 +232,7 @@ function createConsoleHandler(
     const sessions = new Sessions({
       ...{ storage, keys, accountOfPeople, clock: expiryClock, randomBytes },
     })
-    const { publicUrl } = settings.console
+    const publicUrl = findProxyUrl(settings.console)
     const getSandboxLines = () =>
       new Map([...data.sandbox.file.lines].map(([line, { about }]) => [line, about]))
     return await createConsole({
