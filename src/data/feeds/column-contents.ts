@@ -1,7 +1,7 @@
 /** What the columns of a table hold that are not read: numbers, and words that may decide which rows count. */
 import { truncate } from '../../errors.js'
 import { normalizeColumnName } from './cells.js'
-import { hasNumberInText, isTelephone } from './number-cells.js'
+import { hasNumberInText, isTelephone, splitNumbers } from './number-cells.js'
 
 /** Rows count whose column has one of the values. */
 export interface RowCondition {
@@ -207,7 +207,7 @@ export class ColumnContents {
 
 function addCell(column: Content, cell: string): void {
   column.filled += 1
-  if (isTelephone(cell)) column.numbers += 1
+  if (isTelephone(cell) || splitNumbers(cell).length > 1) column.numbers += 1
   else if (hasNumberInText(cell)) column.inText += 1
   if (column.mayDecide === 'never') return
   if (!column.hasOther && !dayLike.test(cell) && !isTelephone(cell)) column.hasOther = true

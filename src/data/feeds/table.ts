@@ -229,7 +229,8 @@ class TableReader<Name extends string> implements RowsReader {
     return new ColumnContents({
       header: layout.isRow ? [] : layout.header,
       numbersAt,
-      readAt: layout.problem === undefined ? layout.places.flat() : [],
+      // Without a header nothing says what a column holds.
+      readAt: layout.isRow ? numbersAt : layout.problem === undefined ? layout.places.flat() : [],
       isNamed: options.columns?.[numberColumn] !== undefined,
       asksWhichRows: table.asksWhichRows === true && options.allRows !== true,
       decidedAt: this.#filter?.places ?? [],
@@ -437,9 +438,13 @@ function findPlaces<Name extends string>(
 ): Layout<Name> {
   const order = table.columnsWithoutHeader?.order(cells) ?? []
   const names = Object.keys(table.columns) as Name[]
+  const taken = Object.values(named).flatMap((texts) => texts.map(findPlace))
   const places = names.map((name) => {
     const asked = named[name]?.flatMap((text) => findPlace(text) ?? [])
-    return asked ?? order.flatMap((one, index) => (one === name ? [index] : []))
+    return (
+      asked ??
+      order.flatMap((one, index) => (one === name && !taken.includes(index) ? [index] : []))
+    )
   })
   const maxCells = table.hasLooseWidth
     ? Number.POSITIVE_INFINITY
@@ -521,17 +526,17 @@ function findHeaderProblem<Name extends string>(
   { header, names, places, presentColumns: found }: Layout<Name>,
 ): string | undefined {
   const { columns, optional = [] } = table
-  const missing = names.filter((name) => !optional.includes(name) && !found.has(name))
-  if (missing.length > 0) {
-    const quoted = missing.map((name) => `'${columns[name].slice(0, 3).join("' or '")}'`)
-    return `no column ${quoted.join(', ')}`
-  }
   if (table.hasOnlyKnownColumns) {
     const read = new Set(places.flat())
     const unknown = header.filter((_, index) => !read.has(index))
     if (unknown.length > 0) {
-      return `no column is called '${unknown.join("', '")}'; the columns are ${names.join(', ')}`
+      return `has no column '${unknown.join("', '")}'; the columns are ${names.join(', ')}`
     }
+  }
+  const missing = names.filter((name) => !optional.includes(name) && !found.has(name))
+  if (missing.length > 0) {
+    const quoted = missing.map((name) => `'${columns[name].slice(0, 3).join("' or '")}'`)
+    return `no column ${quoted.join(', ')}`
   }
   return table.findHeaderProblem?.(found, header.length)
 }
