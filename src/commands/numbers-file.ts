@@ -83,7 +83,8 @@ export async function readNumbersLines(path: string, reader: NumbersFileReader):
     table: describeTable(reader.serviceCodes),
     options: reader.table,
     readRow({ number, postal }, { line, text, found }) {
-      const read = readAnyNumber(number)
+      const isDialable = parseDialString(number, reader.serviceCodes).kind !== 'invalid'
+      const read = isDialable ? undefined : readAnyNumber(number)
       reader.onLine({
         line,
         text: text.trim(),

@@ -328,7 +328,7 @@ describe('a file', () => {
     [
       'Called,When\n',
       [],
-      "no column 'start', 'time' or 'date'; name it with --columns time=<header>",
+      "no column of call times, such as 'start', 'time' or 'date'; name it with --columns time=<header>",
     ],
     ['Who,Start\n', [], "no column 'number' or 'called' or 'callednumber'"],
     [
@@ -338,7 +338,7 @@ describe('a file', () => {
     ],
     ['Who,Start\n', ['--columns', 'numbr=Who'], "--columns 'numbr': must be number, time, date, "],
     ['Who,Start\n', ['--columns', 'number'], "--columns 'number': must be <name>=<header>"],
-    ['Who,Start\n', ['--columns', 'number=Whom'], "no column 'whom'"],
+    ['Who,Start\n', ['--columns', 'number=Whom'], "no column 'Whom'"],
     ['To,Start\n', ['--zone', 'Mars'], "--zone 'Mars': must be an IANA time zone"],
     ['To,Start\n', ['--slack', '1d'], "--slack '1d': must be a time such as 30s, 2m or 1h"],
     ['To,Start\n', ['--legs', '0'], "--legs '0': must be a whole number from 1 to 99"],
@@ -388,3 +388,58 @@ describe('a file', () => {
     expect(code).toBe(0)
   })
 })
+
+describe('the records of', () => {
+  const rows: readonly (readonly [string, string, string, readonly string[]])[] = [
+    [
+      'Bandwidth',
+      'AccountNumber,CallStartDateTime,CallEndDateTime,CallType,CallSource,CallDestination,Duration,CallID\n1,2026/11/28 3:38:54 PM,2026/11/28 3:39:24 PM,INTERSTATE,12125550199,2125550101,30,58\n',
+      '2026-11-28T20:38:54Z',
+      ['--zone', 'America/New_York'],
+    ],
+    [
+      'Twilio',
+      'Call Sid,From,To,Start Time,Duration,Direction\nCA1,+12125550199,+12125550101,"Sat, 28 Nov 2026 20:38:54 +0000",30,outbound-api\nCA2,+12125550102,+12125550199,"Sat, 28 Nov 2026 20:39:54 +0000",30,inbound\n',
+      '2026-11-28T20:38:54Z',
+      [],
+    ],
+    [
+      'the console of Twilio',
+      'Call Sid,To,Start Time,Direction\nCA1,+12125550101,15:38:54 EST 2026-11-28,Outgoing API\nCA2,+12125550199,15:39:54 EST 2026-11-28,Incoming\n',
+      '2026-11-28T20:38:54Z',
+      [],
+    ],
+    [
+      '3CX',
+      'Call Time,Call ID,From,To,Direction,Status,Ringing,Talking\n2026-11-28 15:38:54,1,101,2125550101,Outbound,Answered,00:00:05,00:00:25\n2026-11-28 15:39:54,2,2125550102,101,Inbound,Answered,00:00:05,00:00:25\n',
+      '2026-11-28T20:38:54Z',
+      ['--zone', 'America/New_York'],
+    ],
+    [
+      'Five9',
+      'CALL ID,TIMESTAMP,CALL TYPE,ANI,DNIS,CALL TIME,BILL TIME (ROUNDED)\n1,"Fri, 20 Nov 2026 14:05:10",Outbound,2125550199,2125550101,00:01:12,00:01:18\n2,"Fri, 20 Nov 2026 14:09:44",Inbound,2125550102,2125550199,00:00:40,00:00:42\n',
+      '2026-11-20T22:05:10Z',
+      ['--zone', 'America/Los_Angeles'],
+    ],
+  ]
+  it.each(rows)('%s are read, without what came in', async (name, text, startsAt, more) => {
+    const { out } = await reconcile('carrier.csv', text, '--json', ...more)
+    const { legs, mismatches, inbound, unreadable } = JSON.parse(out)
+    const found = mismatches.flatMap(({ leg }: FoundMismatch) => leg ?? [])
+    expect({ legs, inbound, unreadable }).toEqual({
+      legs: 1,
+      inbound: name === 'Bandwidth' ? 0 : 1,
+      unreadable: [],
+    })
+    expect(found).toMatchObject([{ dialed: expect.stringMatching(/2125550101$/), startsAt }])
+  })
+
+  it('contacts are no records of calls', async () => {
+    const text = 'Phone,Created\n2125550101,2026-01-14T15:12:08-05:00\n'
+    expect((await reconcile('contacts.csv', text)).err).toContain('no column of call times')
+  })
+})
+
+interface FoundMismatch {
+  readonly leg?: { readonly dialed: string; readonly startsAt: string }
+}

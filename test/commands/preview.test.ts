@@ -84,7 +84,7 @@ describe('callgate preview', () => {
       '8,911,12,allow,service-code',
       '9,2125550106,9,block,invalid-request',
     ])
-    expect(rows[2]).toContain('has only 1 cells')
+    expect(rows[2]).toContain('number is missing: the row has 1 cells')
     expect(rows[6]).toContain("postalCode '9'")
   })
 
@@ -141,7 +141,12 @@ describe('a preview that cannot be made', () => {
     ['of an empty file', [fileOf(''), '--kind', 'ai'], 1, 'is empty'],
     ['of a header', [fileOf('phone\n'), '--kind', 'ai'], 1, 'contains no numbers'],
     ['of a page', [fileOf('<html>\n'), '--kind', 'ai'], 1, 'this is a web page'],
-    ['of other columns', [fileOf('a,b\n1,2\n'), '--kind', 'ai'], 1, 'the first row must contain'],
+    [
+      'of other columns',
+      [fileOf('a,b\n1,2\n'), '--kind', 'ai'],
+      1,
+      "no column 'number' or 'phone'",
+    ],
   ]
   it.each(cases)('%s says why', async (_, args, code, message) => {
     const ended = await runCommand(registerPreview, ['preview', ...args], {

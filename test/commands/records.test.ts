@@ -63,7 +63,13 @@ describe('callgate records', () => {
   it('imports consents by the columns it is told', async () => {
     const path = file('crm.csv', 'cell;when;who\n2127361005;3/6/2020;a@example.com\n')
     const columns = ['--column', 'number=cell', '--column', 'date=when', '--column', 'email=who']
-    const done = await run('import', 'consents', path, ...columns, ...['--type', 'permission', '--dates', 'mdy'])
+    const done = await run(
+      'import',
+      'consents',
+      path,
+      ...columns,
+      ...['--type', 'permission', '--dates', 'mdy'],
+    )
     expect(done.out).toContain('consents: project main\n')
     expect(done.out).toContain('  1 stored\n')
     expect((await run('export', 'consents')).out).toContain(

@@ -109,7 +109,8 @@ describe('a row under a header that names the column is bad', () => {
     [`phone,date\n${one},2026-11-1`, false],
   ])('%j without line end is cut off: %s', async (text, isCut) => {
     const reading = read(text)
-    if (isCut) await expect(reading).rejects.toThrow('the last line may be cut off; download it again')
+    if (isCut)
+      await expect(reading).rejects.toThrow('the last line may be cut off; download it again')
     else expect((await reading).rows).toBe(1)
   })
 })
@@ -120,7 +121,12 @@ describe('the day of a number', () => {
     [`phone,Date Added\n${one},11/18/2026\n`, `${one} 2026-11-18`, 0],
     [`name,phone,added\nA,${one},20261118\n`, `${one} 2026-11-18`, 0],
     [`date,phone\n2026-11-18T09:00:00Z,${one}\n`, `${one} 2026-11-18`, 0],
-    [`phone,x\n${one},2026-11-18\n`, `${one} 2026-11-18`, 0, { table: { columns: { day: ['x'] } } }],
+    [
+      `phone,x\n${one},2026-11-18\n`,
+      `${one} 2026-11-18`,
+      0,
+      { table: { columns: { day: ['x'] } } },
+    ],
     [`phone,x\n${one},2026-11-18\n`, one, 0],
     [`${one},2026-11-18\n`, one, 0],
     [`phone,date\n${one},\n`, one, 0],

@@ -289,7 +289,10 @@ function readStart(
   const local = zonelessTime.exec(zoneless ?? text)
   if (!local) return invalid(timeRule)
   const day = days.read(toIsoDay((local[1] ?? '').replace(/,$/, '')))
-  if (day === undefined) return invalid(timeRule)
+  if (day === undefined) {
+    const isDay = /^\d+[/.-]\d+[/.-]\d+$/.test(local[1] ?? '')
+    return invalid(isDay ? 'is not a time that exists' : timeRule)
+  }
   if (mark !== '') {
     const offset = offsetOfAbbreviation[mark.toUpperCase()] ?? mark
     const [clock] = readClock(local)

@@ -23,7 +23,7 @@ const formulaCell = /(^|[\t,;|]\s*)="([^"]*)"(?=\s*(?:[\t,;|]|$))/g
 /** Without what makes a spreadsheet take a cell for text: an apostrophe, or a formula. */
 function toText(cell: string): string {
   if (cell.startsWith("'")) return cell.replace(/^'(?=[\d(+=@-])/, '')
-  return cell.startsWith('="') ? cell.replace(/^="(.*)"$/s, '$1').trim() : cell
+  return cell.startsWith('="') ? cell.replace(/^="([^"]*)"$/, '$1').trim() : cell
 }
 
 /** Whether the row goes on in the next line, since a quote at the beginning of a cell is not closed. */

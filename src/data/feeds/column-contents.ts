@@ -1,7 +1,7 @@
 /** What the columns of a table hold that are not read: numbers, and words that may decide which rows count. */
 import { truncate } from '../../errors.js'
 import { normalizeColumnName } from './cells.js'
-import { hasNumberInText, isTelephone } from './number-cells.js'
+import { hasNumberInText, hasOnlyNumbers, isTelephone } from './number-cells.js'
 
 /** Rows count whose column has one of the values. */
 export interface RowCondition {
@@ -154,8 +154,10 @@ export class ColumnContents {
 
   /** What the operator must say before the table can be used. */
   findQuestions(): readonly string[] {
-    const { numbersAt, isNamed } = this.#input
-    const unread = isNamed ? [] : this.#findNumberColumns()
+    const { header, numbersAt, isNamed } = this.#input
+    // Who names columns by their headers has not seen those without one.
+    const isKnown = (place: number) => isNamed && (header.length === 0 || header[place])
+    const unread = this.#findNumberColumns().filter((place) => !isKnown(place))
     const questions = unread.length > 0 ? [this.#askForNumbers([...numbersAt, ...unread])] : []
     const deciding = this.#columns.flatMap((column, place) =>
       column.mayDecide === 'always' || (column.mayDecide === 'unless-days' && column.hasOther)
@@ -207,7 +209,7 @@ export class ColumnContents {
 
 function addCell(column: Content, cell: string): void {
   column.filled += 1
-  if (isTelephone(cell)) column.numbers += 1
+  if (hasOnlyNumbers(cell)) column.numbers += 1
   else if (hasNumberInText(cell)) column.inText += 1
   if (column.mayDecide === 'never') return
   if (!column.hasOther && !dayLike.test(cell) && !isTelephone(cell)) column.hasOther = true

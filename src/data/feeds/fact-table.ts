@@ -6,7 +6,7 @@ import { type FieldProblem, isFieldProblem } from '../../errors.js'
 import type { SourceFile } from '../files/source-file.js'
 import type { BadLines } from './bad-lines.js'
 import type { TableDays } from './days.js'
-import { isTelephone, readNumber } from './number-cells.js'
+import { hasOnlyNumbers, readNumber } from './number-cells.js'
 import {
   type Row,
   type RowReader,
@@ -50,7 +50,7 @@ export async function readFactTable<Name extends string>(
   { columnsWithoutHeader: order, ...table }: FactTable<Name>,
   readRow: RowReader<Name>,
 ): Promise<FeedFileSummary> {
-  const isRow = (cells: readonly string[]) => isTelephone(cells[0] ?? '')
+  const isRow = (cells: readonly string[]) => hasOnlyNumbers(cells[0] ?? '')
   const { rows, comments, leftOut, notes } = await readTable<Name>({
     source,
     options,

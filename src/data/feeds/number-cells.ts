@@ -19,7 +19,7 @@ export function isTelephone(cell: string): boolean {
   if (plain.test(cell)) return true
   if (rounded.test(cell)) return /E\+?(?:0?9|10)$/i.test(cell)
   // Most cells are words or short.
-  if (cell.length < 10 || cell.length > 40 || !/^[+(\d\p{Cf}]/u.test(cell)) return false
+  if (cell.length < 10 || cell.length > 40 || !/^[+(\d'=\p{Cf}]/u.test(cell)) return false
   const number = readAnyNumber(cell)
   if (typeof number === 'string') return plain.test(number)
   return parseDialString(clean(cell)).kind === 'foreign' && clean(cell).startsWith('+')
@@ -59,6 +59,7 @@ function clean(text: string): string {
     .replace(/[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]/g, '-')
     .replace(/[\p{Cf}]/gu, '')
     .trim()
+    .replace(/^'(?=[\d(+])|^="([^"]*)"$/, '$1')
 }
 
 /** The numbers of a cell, as they are written; the cell itself unless it is several numbers and nothing else. */
@@ -72,6 +73,11 @@ export function splitNumbers(cell: string): readonly string[] {
     if (parts.length > 1 && parts.every(isTelephone)) return parts
   }
   return [cell]
+}
+
+/** One number or several, and nothing else. */
+export function hasOnlyNumbers(cell: string): boolean {
+  return isTelephone(cell) || splitNumbers(cell).length > 1
 }
 
 /** In longer text, such as "call 212-555-0101 instead". */

@@ -5,7 +5,7 @@ import type { BadLine } from './bad-lines.js'
 import { normalizeColumnName } from './cells.js'
 import { ColumnContents, type RowCondition, RowFilter } from './column-contents.js'
 import { type DayOrder, TableDays } from './days.js'
-import { isTelephone, splitNumbers } from './number-cells.js'
+import { hasOnlyNumbers, splitNumbers } from './number-cells.js'
 import { type RowsReader, readRows, type TableRow } from './rows.js'
 
 /** Our column name to the accepted headers, as lower-case letters and digits. */
@@ -229,7 +229,8 @@ class TableReader<Name extends string> implements RowsReader {
     return new ColumnContents({
       header: layout.isRow ? [] : layout.header,
       numbersAt,
-      readAt: layout.problem === undefined ? layout.places.flat() : [],
+      // Without a header nothing says what a column holds.
+      readAt: layout.isRow ? numbersAt : layout.problem === undefined ? layout.places.flat() : [],
       isNamed: options.columns?.[numberColumn] !== undefined,
       asksWhichRows: table.asksWhichRows === true && options.allRows !== true,
       decidedAt: this.#filter?.places ?? [],
@@ -314,8 +315,9 @@ class TableReader<Name extends string> implements RowsReader {
         row[name] = number
         const problem = readRow(row, context)
         if (!problem) continue
-        const field =
-          numbersAt.length > 1 ? `${problem.field} of '${header[place]}'` : problem.field
+        const isOne = problem.field !== name || numbersAt.length === 1
+        const column = context.hasHeader ? `'${header[place]}'` : `column ${place + 1}`
+        const field = isOne ? problem.field : `${name} of ${column}`
         problems.push({ ...problem, field })
       }
     }
@@ -425,6 +427,13 @@ const findHeaders = (header: readonly string[], name: string) => {
   return header.flatMap((cell, index) => (normalizeColumnName(cell) === wanted ? [index] : []))
 }
 
+/** By its header, or by its place if it has none. */
+const findNamed = (header: readonly string[], name: string): readonly number[] => {
+  const found = findHeaders(header, name)
+  const place = findPlace(name)
+  return found.length === 0 && place !== undefined && !header[place] ? [place] : found
+}
+
 /** The place that an operator names, from 1. */
 function findPlace(text: string): number | undefined {
   return /^[1-9]\d?$/.test(text.trim()) ? Number(text) - 1 : undefined
@@ -437,9 +446,13 @@ function findPlaces<Name extends string>(
 ): Layout<Name> {
   const order = table.columnsWithoutHeader?.order(cells) ?? []
   const names = Object.keys(table.columns) as Name[]
+  const taken = Object.values(named).flatMap((texts) => texts.map(findPlace))
   const places = names.map((name) => {
     const asked = named[name]?.flatMap((text) => findPlace(text) ?? [])
-    return asked ?? order.flatMap((one, index) => (one === name ? [index] : []))
+    return (
+      asked ??
+      order.flatMap((one, index) => (one === name && !taken.includes(index) ? [index] : []))
+    )
   })
   const maxCells = table.hasLooseWidth
     ? Number.POSITIVE_INFINITY
@@ -457,11 +470,11 @@ function findColumns<Name extends string>(
   const places = names.map((name) => {
     const named = options.columns?.[name]
     if (named) {
-      const missing = named.find((one) => findHeaders(header, one).length === 0)
+      const missing = named.find((one) => findNamed(header, one).length === 0)
       if (missing !== undefined) {
         problem ??= `has no column '${missing}'; its columns are ${truncate(header.join(', '))}`
       }
-      const found = named.flatMap((one) => findHeaders(header, one))
+      const found = named.flatMap((one) => findNamed(header, one))
       if (found.length > 1 && name !== table.numberColumn) {
         problem ??= `${table.option ?? '--column'} ${name}: must be one column, not ${found.length}`
       }
@@ -494,7 +507,7 @@ function chooseByContent<Name extends string>(
   name: Name,
   found: readonly number[],
 ): readonly number[] {
-  const test = table.cellTests?.[name] ?? (name === table.numberColumn ? isTelephone : undefined)
+  const test = table.cellTests?.[name] ?? (name === table.numberColumn ? hasOnlyNumbers : undefined)
   if (!test) return found
   const fitting = found.filter((place) => rows.some(({ cells }) => test(cells?.[place] ?? '')))
   return fitting.length === 0 ? found : fitting
@@ -521,17 +534,19 @@ function findHeaderProblem<Name extends string>(
   { header, names, places, presentColumns: found }: Layout<Name>,
 ): string | undefined {
   const { columns, optional = [] } = table
-  const missing = names.filter((name) => !optional.includes(name) && !found.has(name))
-  if (missing.length > 0) {
-    const quoted = missing.map((name) => `'${columns[name].slice(0, 3).join("' or '")}'`)
-    return `no column ${quoted.join(', ')}`
-  }
   if (table.hasOnlyKnownColumns) {
     const read = new Set(places.flat())
     const unknown = header.filter((_, index) => !read.has(index))
     if (unknown.length > 0) {
-      return `no column is called '${unknown.join("', '")}'; the columns are ${names.join(', ')}`
+      return `has no column '${unknown.join("', '")}'; the columns are ${names.join(', ')}`
     }
+  }
+  const number = table.numberColumn && header.find(hasOnlyNumbers)
+  if (number) return `'${number}' in it is a telephone number, so it is no header`
+  const missing = names.filter((name) => !optional.includes(name) && !found.has(name))
+  if (missing.length > 0) {
+    const quoted = missing.map((name) => `'${columns[name].slice(0, 3).join("' or '")}'`)
+    return `no column ${quoted.join(', ')}`
   }
   return table.findHeaderProblem?.(found, header.length)
 }

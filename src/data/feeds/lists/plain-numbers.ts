@@ -8,7 +8,7 @@ import { formatSourcePath } from '../../files/source-file.js'
 import type { BadLines } from '../bad-lines.js'
 import { normalizeColumnName } from '../cells.js'
 import { readPastDay } from '../fact-table.js'
-import { isTelephone, numberColumnNames, readNumber } from '../number-cells.js'
+import { hasOnlyNumbers, numberColumnNames, readNumber } from '../number-cells.js'
 import {
   type Row,
   type RowContext,
@@ -93,7 +93,7 @@ const table: TableFormat<keyof typeof columns> = {
     isRow: (cells, text) =>
       !isHeaderLike(text.trim()) && !(namesNumbers(cells) && hasHeaderDigits(text)),
     order: (cells) => {
-      const place = cells.findIndex(isTelephone)
+      const place = cells.findIndex(hasOnlyNumbers)
       return [...Array(Math.max(place, 0)).fill(undefined), 'number']
     },
   },
