@@ -61,7 +61,7 @@ export interface CallFetching {
   readonly fetch: (call: FetchableCall, api: PlatformApi) => Promise<FetchedEvent>
 }
 
-export interface FetchableCall {
+interface FetchableCall {
   readonly decisionId: string
   /** Ten digits. */
   readonly number: string
@@ -76,7 +76,7 @@ export interface PlatformApi {
 }
 
 /** The text of an event in the form of the platform's own; `pending` while the call lasts. */
-export type FetchedEvent = string | 'pending' | undefined
+type FetchedEvent = string | 'pending' | undefined
 
 interface PlatformError {
   readonly status: number
