@@ -111,9 +111,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'storage/',
     'errors.ts',
   ],
+  'platform-events/': ['data/files/', 'domain/', 'errors.ts'],
   'proxy/': [
     'api/gate/',
-    'data/files/',
     'domain/',
     'http/request/',
     'observability/log.ts',
@@ -121,7 +121,6 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'runtime/',
     'errors.ts',
   ],
-  'platform-events/': ['data/files/', 'domain/', 'errors.ts'],
   'permits/': ['api/', 'domain/', 'observability/', 'runtime/', 'storage/', 'errors.ts'],
   'storage/': ['domain/', 'runtime/', 'errors.ts'],
   'fake-vendor/': [

@@ -59,6 +59,8 @@ const nonSettingVariables: ReadonlySet<string> = new Set([
   'CALLGATE_LOGIN_ID',
   'CALLGATE_KEY',
   'CALLGATE_EVENTS_SECRET',
+  'CALLGATE_EVENTS_SECRET_PREVIOUS',
+  'CALLGATE_PLATFORM_READ_KEY',
   'CALLGATE_TEST_DATA',
   'CALLGATE_E2E_CACHE',
   'CALLGATE_E2E_MIRROR',
@@ -183,11 +185,16 @@ export function readAgentKeyFromEnvironment(
   return environment.CALLGATE_KEY?.trim() || undefined
 }
 
-/** What the events of a voice platform are signed with, from `CALLGATE_EVENTS_SECRET`. */
-export function readEventsSecretFromEnvironment(
+/** What `callgate proxy` needs of a voice platform. */
+export function readPlatformSecretsFromEnvironment(
   environment: Readonly<Record<string, string | undefined>> = process.env,
-): string | undefined {
-  return environment.CALLGATE_EVENTS_SECRET?.trim() || undefined
+): { readonly eventSecrets: readonly string[]; readonly readKey: string | undefined } {
+  const { CALLGATE_EVENTS_SECRET, CALLGATE_EVENTS_SECRET_PREVIOUS } = environment
+  const secrets = [CALLGATE_EVENTS_SECRET, CALLGATE_EVENTS_SECRET_PREVIOUS]
+  return {
+    eventSecrets: secrets.flatMap((secret) => secret?.trim() || []),
+    readKey: environment.CALLGATE_PLATFORM_READ_KEY?.trim() || undefined,
+  }
 }
 
 /** Whether systemd waits for a message that the service is ready (sd_notify(3)). */

@@ -13,30 +13,19 @@ export interface SignedEvent {
   readonly url: string
 }
 
-export const hmacAlgorithms = ['sha1', 'sha256', 'sha512'] as const
-
-export interface SignatureSettings {
-  /** At least one; two while one replaces the other. */
-  readonly secrets: readonly string[]
-  /** Vapi only: the header with the token or signature, if not the usual one. */
-  readonly header?: string | undefined
-  /** Vapi only: absent if the secret is a token. */
-  readonly algorithm?: (typeof hmacAlgorithms)[number] | undefined
-}
-
 /** `late`: signed by the platform, but its time is further from ours than a repeated event may be. */
 export type SignatureAge = 'timely' | 'late'
 
-/** `undefined` if no secret fits. Throws for a secret that is not one of the platform, see {@link checkSecret}. */
+/** `undefined` if none of the secrets fits. Throws for a secret that is not one of the platform, see {@link checkSecret}. */
 export function verifyEvent(
   platform: PlatformName,
   event: SignedEvent,
-  settings: SignatureSettings,
+  secrets: readonly string[],
   now: Instant,
 ): SignatureAge | undefined {
   // An absent header would equal an empty secret.
-  const secrets = settings.secrets.filter((secret) => secret !== '')
-  const ages = secrets.map((secret) => verifiers[platform](event, secret, now, settings))
+  const usable = secrets.filter((secret) => secret !== '')
+  const ages = usable.map((secret) => verifiers[platform](event, secret, now))
   return ages.find((age) => age === 'timely') ?? ages.find((age) => age !== undefined)
 }
 
@@ -52,12 +41,7 @@ export function checkSecret(platform: PlatformName, secret: string): string | un
   }
 }
 
-type Verify = (
-  event: SignedEvent,
-  secret: string,
-  now: Instant,
-  settings: Omit<SignatureSettings, 'secrets'>,
-) => SignatureAge | undefined
+type Verify = (event: SignedEvent, secret: string, now: Instant) => SignatureAge | undefined
 
 /** How far the time of a signature may be from ours. */
 const maxAgeMs = 300_000
@@ -89,33 +73,33 @@ function isDigest(text: string, digest: Buffer): boolean {
   })
 }
 
-/** A token in a header, which is the secret itself, or an HMAC. */
-const verifyVapi: Verify = (event, secret, now, { header, algorithm }) => {
-  if (algorithm !== undefined) {
-    return verifyVapiHmac(event, now, { secret, algorithm, header: header ?? 'x-signature' })
-  }
-  const headers = header === undefined ? ['x-vapi-secret', 'authorization'] : [header]
-  const tokens = headers.map((name) => headerOf(event, name))
-  return timelyIf(tokens.some((token) => isEqual(token.replace(/^Bearer\s+/i, ''), secret)))
-}
-
-/** Vapi signs `{timestamp}.{body}` unless its credential says otherwise; Svix adds the id of the message. */
-function verifyVapiHmac(
-  event: SignedEvent,
-  now: Instant,
-  { secret, algorithm, header }: { secret: string; algorithm: string; header: string },
-): SignatureAge | undefined {
-  const signature = headerOf(event, header)
-  if (signature === '') return undefined
-  const isSigned = (text: string) =>
-    createHmac(algorithm, secret).update(text).update(event.body).digest()
-  if (isDigest(signature, isSigned(''))) return 'timely'
-  const names = Object.keys(event.headers).filter((name) => name !== header.toLowerCase())
-  const times = names.filter((name) => /timestamp$/.test(name)).map((name) => headerOf(event, name))
-  const ids = names.filter((name) => /-id$/.test(name)).map((name) => headerOf(event, name))
-  for (const time of times) {
-    const texts = [`${time}.`, ...ids.map((id) => `${id}.${time}.`)]
-    if (texts.some((text) => isDigest(signature, isSigned(text)))) return ageOf(time, now)
+/**
+ * A customer of Vapi chooses a token or an HMAC of the body, its algorithm and the header it is in. All of them need the
+ * secret, so each is taken without a setting.
+ */
+const verifyVapi: Verify = (event, secret, now) => {
+  const headers = Object.entries(event.headers).flatMap(([name, value]) =>
+    typeof value === 'string' ? [{ name, value }] : [],
+  )
+  if (headers.some(({ value }) => isEqual(value.replace(/^Bearer\s+/i, ''), secret)))
+    return 'timely'
+  const valuesOf = (ending: RegExp) =>
+    headers.flatMap(({ name, value }) => (ending.test(name) ? [value] : []))
+  const times = valuesOf(/timestamp$/)
+  const ids = valuesOf(/-id$/)
+  // Vapi signs the body, or `{timestamp}.{body}`; Svix puts the id of the message before it.
+  const signed = [
+    { time: undefined, prefix: '' },
+    ...times.flatMap((time) =>
+      [`${time}.`, ...ids.map((id) => `${id}.${time}.`)].map((prefix) => ({ time, prefix })),
+    ),
+  ]
+  for (const algorithm of ['sha256', 'sha512', 'sha1']) {
+    for (const { time, prefix } of signed) {
+      const digest = createHmac(algorithm, secret).update(prefix).update(event.body).digest()
+      if (!headers.some(({ value }) => isDigest(value, digest))) continue
+      return time === undefined ? 'timely' : ageOf(time, now)
+    }
   }
   return undefined
 }

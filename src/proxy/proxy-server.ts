@@ -4,16 +4,26 @@ import type { Timers } from '../domain/time/clock.js'
 import { getErrorCode } from '../errors.js'
 import type { Logger } from '../observability/log.js'
 import { type Listener, listenOn } from '../runtime/listen.js'
-import type { GateClient } from './gate-client.js'
-import type { CallPlan, JsonObject, Platform, PlatformRoute } from './platforms/platform.js'
+import type { DeliveryQueue } from './delivery-queue.js'
+import type { AllowedCalls, GateClient } from './gate-client.js'
+import {
+  type CallPlan,
+  isObject,
+  type JsonObject,
+  type Platform,
+  type PlatformRoute,
+} from './platforms/platform.js'
 import { Refusal } from './refusal.js'
 import { type EncodedBody, encodeFields, parseFields, readBytes } from './request-body.js'
 import { forwardedHeaders, readTarget, requireClearHeaders } from './request-head.js'
-import { sendAnswer, type Upstream } from './upstream.js'
+import { sendAndReadAnswer, sendAnswer, type Upstream } from './upstream.js'
 
 export interface ProxyOptions {
   readonly platform: Platform
-  readonly gate: Pick<GateClient, 'judge'>
+  readonly gate: Pick<GateClient, 'judge' | 'recordCalls'>
+  readonly deliveries: Pick<DeliveryQueue, 'add'>
+  /** Where the events of calls are to go, for a platform that sends none unless it is asked. */
+  readonly eventsUrl?: string | undefined
   readonly upstream: Upstream
   readonly allowScheduled: boolean
   readonly host: string
@@ -92,10 +102,10 @@ async function forward(
     throw new Refusal('expired', 'the decision expired before the request was forwarded')
   }
   if (response.destroyed) return
-  const headers = forwardedHeaders(request)
+  const headers = forwardedHeaders(request, { readsAnswer: plan !== undefined })
   const sent = { method: route.method, path: path + query, headers, body: body?.() }
   const started = options.upstream.send(sent)
-  await relay(started, { response, options, placesCall: plan !== undefined, ids: allowed?.ids })
+  await relay(started, { response, options, placed: plan && allowed && { plan, allowed } })
 }
 
 interface RequestContent {
@@ -131,41 +141,81 @@ async function readBody(
   return { body: () => encodeFields(fields, form), plan }
 }
 
-async function requireAllowed({ calls, addDecisions }: CallPlan, { gate }: ProxyOptions) {
+async function requireAllowed(
+  { calls, addDecisions }: CallPlan,
+  { gate, eventsUrl }: ProxyOptions,
+): Promise<AllowedCalls> {
   const judged = await gate.judge(calls)
   if (!('ids' in judged)) throw Refusal.ofCalls(judged, calls.length)
-  addDecisions(judged.ids)
+  addDecisions(judged.ids, eventsUrl)
   return judged
 }
 
 interface RelayContext {
   readonly response: ServerResponse
   readonly options: ProxyOptions
-  readonly placesCall: boolean
-  readonly ids?: readonly string[] | undefined
+  /** Absent for a request that places no call. */
+  readonly placed?: { readonly plan: CallPlan; readonly allowed: AllowedCalls } | undefined
 }
 
 async function relay(
   started: ReturnType<Upstream['send']>,
-  { response, options, placesCall, ids }: RelayContext,
+  { response, options, placed }: RelayContext,
 ): Promise<void> {
   const { platform, log } = options
+  const ids = placed?.allowed.ids
   try {
     const answer = await started
     const { statusCode: status } = answer
-    if (placesCall) log.info('call forwarded', { platform: platform.name, status, decisions: ids })
-    await sendAnswer(answer, response)
+    if (!placed) return await sendAnswer(answer, response)
+    log.info('call forwarded', { platform: platform.name, status, decisions: ids })
+    const text = await sendAndReadAnswer(answer, response)
+    if (status >= 200 && status < 300) reportCallIds(text, placed, options)
   } catch (cause) {
     const code = getErrorCode(cause) ?? 'no code'
     log.warn('no answer of the platform', { platform: platform.name, code, decisions: ids })
     if (response.headersSent || response.destroyed) return void response.destroy()
     // The call may have been placed. Clients repeat a request after a 502, but not after a 424.
     sendError(response, options, {
-      status: placesCall ? 424 : 502,
+      status: placed ? 424 : 502,
       reason: 'no-answer',
       message: `the platform did not answer (${code})`,
       details: {},
     })
+  }
+}
+
+/** Some events have nothing but the platform's id of the call, so the gate needs to know it. */
+function reportCallIds(
+  text: string | undefined,
+  { plan, allowed }: NonNullable<RelayContext['placed']>,
+  { platform, gate, deliveries, log }: ProxyOptions,
+): void {
+  const ids = plan.readCallIds(parseAnswer(text))
+  const calls = plan.calls.flatMap(({ number }, index) => {
+    const callIds = ids[index] ?? []
+    const decisionId = allowed.ids[index] ?? ''
+    return callIds.length > 0 ? [{ decisionId, number: number.slice(2), callIds }] : []
+  })
+  if (calls.length < plan.calls.length) {
+    const problem = 'the answer of the platform has no id of a call'
+    log.error(problem, { platform: platform.name, decisions: allowed.ids })
+  }
+  if (calls.length === 0) return
+  deliveries.add({
+    what: 'ids of calls at the platform',
+    details: { calls: calls.map(({ decisionId, callIds }) => ({ decisionId, callIds })) },
+    bytes: text?.length ?? 0,
+    send: () => gate.recordCalls(calls),
+  })
+}
+
+function parseAnswer(text: string | undefined): JsonObject {
+  try {
+    const answer: unknown = JSON.parse(text ?? '')
+    return isObject(answer) ? answer : {}
+  } catch {
+    return {}
   }
 }
 

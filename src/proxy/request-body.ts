@@ -5,7 +5,7 @@ import { parseBodyForm, parseJsonBody } from '../http/request/read-body.js'
 import { isObject, type JsonObject } from './platforms/platform.js'
 import { Refusal } from './refusal.js'
 
-const defaultMaxBytes = 1_048_576
+const maxBodyBytes = 1_048_576
 
 export interface EncodedBody {
   readonly contentType: string
@@ -13,10 +13,7 @@ export interface EncodedBody {
 }
 
 /** Throws a refusal for a longer body, or if the sender goes away. */
-export async function readBytes(
-  request: IncomingMessage,
-  maxBodyBytes = defaultMaxBytes,
-): Promise<Buffer> {
+export async function readBytes(request: IncomingMessage): Promise<Buffer> {
   const parts: Buffer[] = []
   let size = 0
   try {

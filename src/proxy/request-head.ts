@@ -50,12 +50,19 @@ const droppedHeader =
   /_|^x-http-method|^x-method-override$|^x-original-|^x-rewrite-|^x-forwarded-|^forwarded$|^x-callgate-|^loginid$/
 
 /** The headers that are passed on, credentials of the platform included. */
-export function forwardedHeaders({ headers, headersDistinct }: IncomingMessage) {
+export function forwardedHeaders(
+  { headers, headersDistinct }: IncomingMessage,
+  { readsAnswer }: { readonly readsAnswer: boolean },
+) {
   const named = namedByConnection(headers.connection)
-  return Object.entries(headersDistinct).filter(
+  const forwarded = Object.entries(headersDistinct).filter(
     (entry): entry is [string, string[]] =>
       !ownHeaders.has(entry[0]) && !droppedHeader.test(entry[0]) && !named.has(entry[0]),
   )
+  if (!readsAnswer) return forwarded
+  // The ids of the calls are in the answer, which must not be compressed to be read.
+  const others = forwarded.filter(([name]) => name !== 'accept-encoding')
+  return [...others, ['accept-encoding', ['identity']] as [string, string[]]]
 }
 
 /** `Connection` may name further hop-by-hop headers. */

@@ -64,9 +64,51 @@ const hopByHop = new Set(['connection', 'keep-alive', 'transfer-encoding', 'trai
 
 /** Passes on status, headers and body without reading them. */
 export async function sendAnswer(
-  { statusCode, headers, body }: Dispatcher.ResponseData,
+  answer: Dispatcher.ResponseData,
   response: ServerResponse,
 ): Promise<void> {
+  sendHead(answer, response)
+  await pipeline(answer.body, response)
+}
+
+/**
+ * Passes on the answer as it comes, and returns its text. Reads on when the client has gone, since the
+ * call has been placed. `undefined` for an answer that is longer than any that names a call.
+ */
+export async function sendAndReadAnswer(
+  answer: Dispatcher.ResponseData,
+  response: ServerResponse,
+): Promise<string | undefined> {
+  if (!response.destroyed) sendHead(answer, response)
+  const parts: Buffer[] = []
+  let size = 0
+  for await (const part of answer.body as AsyncIterable<Buffer>) {
+    size += part.length
+    if (size <= maxReadBytes) parts.push(part)
+    if (!response.destroyed && !response.write(part)) await waitForRoom(response)
+  }
+  response.end()
+  return size <= maxReadBytes ? Buffer.concat(parts).toString() : undefined
+}
+
+const maxReadBytes = 4_194_304
+
+function waitForRoom(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      response.off('drain', end)
+      response.off('close', end)
+      resolve()
+    }
+    response.on('drain', end)
+    response.on('close', end)
+  })
+}
+
+function sendHead(
+  { statusCode, headers }: Dispatcher.ResponseData,
+  response: ServerResponse,
+): void {
   const connection = headers.connection
   const named = namedByConnection(Array.isArray(connection) ? connection.join(',') : connection)
   for (const [name, value] of Object.entries(headers)) {
@@ -74,5 +116,4 @@ export async function sendAnswer(
       response.setHeader(name, value)
   }
   response.writeHead(statusCode)
-  await pipeline(body, response)
 }

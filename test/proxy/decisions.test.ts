@@ -3,10 +3,17 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { openTestCallgate } from '../support/test-callgate.js'
+import { openFakeGate } from './fake-gate.js'
 import { callRequests } from './platform-requests.js'
 import { openFakePlatform, openTestProxy, sendRaw } from './proxy-fixture.js'
 
 const allowed = '+12125550106'
+const json =
+  (body: unknown, status = 200) =>
+  (response: ServerResponse) => {
+    response.writeHead(status, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(body))
+  }
 const upstream = await openFakePlatform()
 const callgate = await openTestCallgate()
 const real = await callgate.postJson('/v1/decisions', { number: allowed, callKind: 'ai' })
@@ -15,7 +22,9 @@ const allow = (await real.json()) as Record<string, unknown>
 let reply: (response: ServerResponse) => void = (response) => response.end()
 const gateServer = createServer((request, response) => {
   request.resume()
-  request.on('end', () => reply(response))
+  request.on('end', () =>
+    request.url === '/v1/decisions' ? reply(response) : json({ recorded: true })(response),
+  )
 })
 await new Promise<void>((resolve) => gateServer.listen(0, '127.0.0.1', resolve))
 const gate = { url: `http://127.0.0.1:${(gateServer.address() as AddressInfo).port}`, key: 'key' }
@@ -29,13 +38,6 @@ afterAll(async () => {
   await upstream.close()
   await callgate.end()
 })
-
-const json =
-  (body: unknown, status = 200) =>
-  (response: ServerResponse) => {
-    response.writeHead(status, { 'content-type': 'application/json' })
-    response.end(JSON.stringify(body))
-  }
 
 async function call(options: { deadlineMs?: number; monotonicMs?: () => number } = {}) {
   const { path, contentType, body } = callRequests.vapi
@@ -101,6 +103,8 @@ describe('is refused:', () => {
 })
 
 describe('scheduled calls', () => {
+  const opened = openFakeGate({ url: callgate.url, key: callgate.keys.sandbox })
+  afterAll(async () => await (await opened).close())
   const noon = '2026-11-24T17:00:00Z'
   const night = '2026-11-24T05:00:00Z'
   const vapi = (earliestAt: string, latestAt?: string) =>
@@ -124,10 +128,11 @@ describe('scheduled calls', () => {
     [platform, path, body]: readonly ['vapi' | 'retell', string, object],
     allowScheduled: boolean,
   ) {
+    const scheduledGate = await opened
     const proxy = await openTestProxy({
       platform,
       upstream: upstream.url,
-      gate: { url: callgate.url, key: callgate.keys.sandbox },
+      gate: scheduledGate,
       allowScheduled,
     })
     const headers = [['Content-Type', 'application/json']] as const

@@ -4,16 +4,21 @@
  */
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { Platform, PlatformName } from '../../src/proxy/platforms/platform.js'
+import type { PlatformName } from '../../src/platform-events/call-event.js'
+import type { Platform } from '../../src/proxy/platforms/platform.js'
 import { platforms } from '../../src/proxy/platforms/platforms.js'
 import { shortOrLong } from '../support/long.js'
 import { openTestCallgate } from '../support/test-callgate.js'
-import { accountPath, callRequests } from './platform-requests.js'
+import { openFakeGate } from './fake-gate.js'
+import { accountPath, callRequests, isFormPlatform } from './platform-requests.js'
 import { openFakePlatform, openTestProxy, type RawRequest, sendRaw } from './proxy-fixture.js'
 
 const callgate = await openTestCallgate()
-const gate = { url: callgate.url, key: callgate.keys.sandbox }
-afterAll(() => callgate.end())
+const gate = await openFakeGate({ url: callgate.url, key: callgate.keys.sandbox })
+afterAll(async () => {
+  await gate.close()
+  await callgate.end()
+})
 
 const allowed = ['+12125550106', '+13055550106', '+12165550106']
 const optedOut = ['+13035550106', '+17185550106']
@@ -101,7 +106,7 @@ function bodies(platform: PlatformName): fc.Arbitrary<string> {
   const usual = fc
     .oneof({ weight: 4, arbitrary: number }, { weight: 1, arbitrary: callee })
     .map((one) => {
-      const text = platform === 'twilio' ? one : JSON.stringify(one).slice(1, -1)
+      const text = isFormPlatform(platform) ? one : JSON.stringify(one).slice(1, -1)
       return callRequests[platform].body(text)
     })
   const extra = fc.oneof(
@@ -109,7 +114,7 @@ function bodies(platform: PlatformName): fc.Arbitrary<string> {
     { weight: 1, arbitrary: fc.array(fc.tuple(pair, fc.boolean()), { maxLength: 2 }) },
   )
   return fc.tuple(usual, extra, extra, lists(platform)).map(([one, before, after, batch]) => {
-    if (platform === 'twilio') {
+    if (isFormPlatform(platform)) {
       const write = ([[name, value], escaped]: [[string, unknown], boolean]) => {
         const text = typeof value === 'string' ? value : JSON.stringify(value)
         return `${escaped ? `%${name.charCodeAt(0).toString(16)}${name.slice(1)}` : name}=${encodeURIComponent(text)}`
@@ -156,6 +161,9 @@ const otherPaths: Readonly<Record<PlatformName, readonly string[]>> = {
     `${accountPath}/Calls/CA${'0'.repeat(32)}.json`,
     '/2010-04-01/calls.json',
   ],
+  elevenlabs: ['/v1/convai/batch-calling/submit', '/v1/convai/whatsapp/outbound-call'],
+  bland: ['/v1/batches', '/v2/batches/create', '/v1/calls/send', '/v1/sms/send'],
+  signalwire: ['/api/calling/calls', '/api/laml/2010-04-01/Accounts/x/Calls'],
 }
 
 function paths(platform: PlatformName): fc.Arbitrary<string> {

@@ -2,9 +2,10 @@
 import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import type { PlatformName } from '../../src/proxy/platforms/platform.js'
+import type { PlatformName } from '../../src/platform-events/call-event.js'
 import { openTestCallgate } from '../support/test-callgate.js'
-import { accountPath, callRequests } from './platform-requests.js'
+import { openFakeGate } from './fake-gate.js'
+import { accountPath, callRequests, isFormPlatform } from './platform-requests.js'
 import {
   openFakePlatform,
   openTestProxy,
@@ -15,7 +16,7 @@ import {
 
 const callgate = await openTestCallgate()
 const upstream = await openFakePlatform()
-const gate = { url: callgate.url, key: callgate.keys.sandbox }
+const gate = await openFakeGate({ url: callgate.url, key: callgate.keys.sandbox })
 const names = Object.keys(callRequests) as PlatformName[]
 const proxies = {} as Record<PlatformName, TestProxy>
 for (const platform of names) {
@@ -31,6 +32,7 @@ beforeEach(() => {
 afterAll(async () => {
   await Promise.all(Object.values(proxies).map((proxy) => proxy.close()))
   await upstream.close()
+  await gate.close()
   await callgate.end()
 })
 
@@ -105,7 +107,7 @@ describe.each(names)('%s', (name) => {
     'text/plain',
     `${contentType}; charset=utf-16`,
     'multipart/form-data; boundary=x',
-    name === 'twilio' ? 'application/json' : 'application/x-www-form-urlencoded',
+    isFormPlatform(name) ? 'application/json' : 'application/x-www-form-urlencoded',
   ])('refuses the content type %s', async (type) => {
     await expectRefused(name, callOf(name, { headers: [['Content-Type', type]] }), 'Content-Type')
   })
@@ -165,7 +167,7 @@ describe.each(names)('%s', (name) => {
     ['that is empty', ''],
   ])('refuses a number %s', async (_what, number) => {
     const body = callRequests[name].body(JSON.stringify(number).slice(1, -1))
-    const text = name === 'twilio' ? callRequests[name].body(number) : body
+    const text = isFormPlatform(name) ? callRequests[name].body(number) : body
     await expectRefused(name, callOf(name, { body: text }), 'no-phone-number')
   })
 
@@ -280,6 +282,149 @@ describe('another callee', () => {
   })
 })
 
+describe('null is as if absent', () => {
+  const forwarded = async (name: PlatformName, fields: object) => {
+    const { path, body } = callRequests[name]
+    const sent = { ...JSON.parse(body(allowed)), ...fields }
+    const raw = callOf(name, { path, body: JSON.stringify(sent) })
+    expect((await sendRaw(proxies[name].url, raw)).status).toBe(200)
+    return JSON.parse(upstream.received[0]?.body ?? '')
+  }
+
+  test.each([
+    ['livekit', { sipNumber: null, headers: null, participantAttributes: null, trunk: null }],
+    ['livekit', { sip_number: null, sipToHeader: null, sip_request_uri: null }],
+    ['livekit', { sip_call_to: null }],
+    ['vapi', { customers: null, customerId: null, schedulePlan: null, assistant: null }],
+    ['vapi', { customer: { number: allowed, sipUri: null, extension: null, email: null } }],
+    ['vapi', { customer: null, customers: [{ number: allowed, numberE164CheckEnabled: null }] }],
+    ['vapi', { assistantOverrides: { metadata: null, forwardingPhoneNumber: null } }],
+    ['vapi', { assistant: { model: { tools: null }, transferTo: null, number: null } }],
+    ['retell', { agent_override: null, custom_sip_headers: null, metadata: null }],
+    ['retell', { ignore_e164_validation: null, override_agent_version: null }],
+    ['retell', { custom_sip_headers: { 'X-Lead': null } }],
+    ['telnyx', { link_to: null, sip_headers: null, custom_headers: null, assistant: null }],
+    ['telnyx', { client_state: null, custom_headers: [{ name: 'X-A', value: 'b', more: null }] }],
+    ['elevenlabs', { conversation_initiation_client_data: null, telephony_call_config: null }],
+    ['elevenlabs', { conversation_initiation_client_data: { dynamic_variables: null } }],
+    ['bland', { transfer_phone_number: null, metadata: null, start_time: null, tools: null }],
+  ] as const)('%s: %j', async (name, fields) => {
+    const body = await forwarded(name, fields)
+    const named = Object.entries(fields).filter(([, value]) => value === null)
+    for (const [field] of named) expect(body[field] ?? undefined).not.toBe(null)
+    expect(JSON.stringify(body)).toContain(allowed)
+  })
+
+  test('a batch of Retell may have nulls, and keeps them in what is the customer’s own', async () => {
+    const body = JSON.stringify({
+      from_number: '+12125550199',
+      name: null,
+      trigger_timestamp: null,
+      call_time_window: null,
+      tasks: [
+        { to_number: allowed, agent_override: null, metadata: null, ignore_e164_validation: null },
+        { to_number: allowed, metadata: { lead: null } },
+      ],
+    })
+    const raw = callOf('retell', { path: '/create-batch-call', body })
+    expect((await sendRaw(proxies.retell.url, raw)).status).toBe(200)
+    const callgate_decision = expect.any(String)
+    expect(JSON.parse(upstream.received[0]?.body ?? '')).toEqual({
+      from_number: '+12125550199',
+      tasks: [
+        { to_number: allowed, metadata: { callgate_decision } },
+        { to_number: allowed, metadata: { lead: null, callgate_decision } },
+      ],
+    })
+  })
+
+  test('a number that is null is none', async () => {
+    await expectRefused(
+      'retell',
+      callOf('retell', { body: '{"to_number":null}' }),
+      'no-phone-number',
+    )
+  })
+
+  test('the client state of Telnyx is ours if it is null or empty, and else the customer’s', async () => {
+    const stateOf = async (client_state: unknown) => {
+      upstream.received.length = 0
+      const { client_state: sent } = await forwarded('telnyx', { client_state })
+      return Buffer.from(sent, 'base64').toString()
+    }
+    for (const empty of [null, '']) expect(await stateOf(empty)).toContain('callgateDecision')
+    const own = Buffer.from('lead 7').toString('base64')
+    expect(await stateOf(own)).toBe('lead 7')
+  })
+})
+
+describe('digits in an agent of the request', () => {
+  const agents = (agent: object) =>
+    [
+      ['vapi', { customer: { number: allowed }, assistant: agent }],
+      ['vapi', { customer: { number: allowed, assistantOverrides: agent } }],
+      ['retell', { to_number: allowed, agent_override: agent }],
+      ['telnyx', { to: allowed, assistant: agent }],
+      ['bland', { phone_number: allowed, tools: [agent] }],
+    ] as const
+
+  test.each([
+    { date: '2026-11-28' },
+    { start: '2026-11-28 10' },
+    { range: { from: '2026-11-01', to: '2026-11-28' } },
+    { createdAt: '20261128103000' },
+    { order: '20261128103000' },
+    { order: '1055501061' },
+    { orderId: '2125550106' },
+    { 'order-id': '2125550106' },
+    { order_ids: ['2125550106', '3035550106'] },
+    { firstMessage: '2125550106' },
+    { first_message: ' (212) 555-0106 ' },
+    { model: { messages: [{ role: 'system', content: '2125550106' }] } },
+    { prompt: { prompt: '3035550106' } },
+    { first_sentence: 'tel: and fax are below' },
+    { zip: '90001-1234' },
+    { postal: '0123456789' },
+    { postalCode: '9000112345' },
+    { version: '2125550106' },
+    { name: '2125550106' },
+    { amount: '1234567890.00' },
+    { seed: 2_125_550_106 },
+  ])('that are no callee do not refuse the call: %j', async (agent) => {
+    for (const [name, body] of agents(agent)) {
+      const raw = callOf(name, { body: JSON.stringify(body) })
+      expect([name, (await sendRaw(proxies[name].url, raw)).status]).toEqual([name, 200])
+    }
+  })
+
+  test.each([
+    { order: '2125550106' },
+    { target: '+1 (303) 555-0106' },
+    { target: ['1-303-555-0106'] },
+    { target: '303/555/0106' },
+    { target: '011 1 303 555 0106' },
+    { target: '+442071838750' },
+    { target: ' sip:agent@elsewhere.example' },
+    { target: 'TEL:911' },
+    { number: '911' },
+    { number: '{{transfer}}' },
+    { number: 911 },
+    { to: 'agent' },
+    { destination: { value: '3035550106' } },
+    { destinations: [{ number: '3035550106', message: 'one moment' }] },
+    { content: { to: '3035550106' } },
+    { message: { number: '3035550106' } },
+    { forwardingPhoneNumber: 'office' },
+    { transferTo: { name: 'office' } },
+    { default: '3035550106' },
+    { enum: ['3035550106'] },
+  ])('that may be one do: %j', async (agent) => {
+    for (const [name, body] of agents(agent)) {
+      await expectRefused(name, callOf(name, { body: JSON.stringify(body) }), 'other-callee')
+    }
+  })
+})
+
 describe('other requests that place calls', () => {
   test.each([
     ['livekit', '/twirp/livekit.SIP/TransferSIPParticipant'],
@@ -298,6 +443,11 @@ describe('other requests that place calls', () => {
     ['twilio', `${accountPath}/Calls`],
     ['twilio', `${accountPath}/Conferences/CF1/Participants.json`],
     ['twilio', '/2010-04-01/Accounts.json'],
+    ['elevenlabs', '/v1/convai/batch-calling/submit'],
+    ['elevenlabs', '/v1/convai/twilio/register-call'],
+    ['bland', '/v1/batches'],
+    ['bland', '/v1/sms/send'],
+    ['signalwire', '/api/calling/calls'],
   ] as const)('%s: %s', async (name, path) => {
     await expectRefused(name, callOf(name, { path }), 'unknown-request')
   })

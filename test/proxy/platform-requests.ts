@@ -1,5 +1,5 @@
 /** A usual request of each platform, by its raw text, for tests that change it. */
-import type { PlatformName } from '../../src/proxy/platforms/platform.js'
+import type { PlatformName } from '../../src/platform-events/call-event.js'
 
 export interface CallRequest {
   readonly path: string
@@ -12,6 +12,12 @@ export interface CallRequest {
 const json = 'application/json'
 
 export const accountPath = `/2010-04-01/Accounts/AC${'0'.repeat(32)}`
+
+const projectId = '0b2c3d4e-0000-4000-8000-000000000000'
+const spacePath = `/api/laml/2010-04-01/Accounts/${projectId}`
+
+/** Platforms that take forms. */
+export const isFormPlatform = (name: PlatformName) => name === 'twilio' || name === 'signalwire'
 
 export const callRequests: Readonly<Record<PlatformName, CallRequest>> = {
   livekit: {
@@ -44,5 +50,24 @@ export const callRequests: Readonly<Record<PlatformName, CallRequest>> = {
     body: (number) =>
       `To=${encodeURIComponent(number)}&From=%2B12125550199&Url=https%3A%2F%2Fa.example%2Ft`,
     harmless: { method: 'GET', path: `${accountPath}/Calls/CA${'0'.repeat(32)}.json?PageSize=5` },
+  },
+  elevenlabs: {
+    path: '/v1/convai/sip-trunk/outbound-call',
+    contentType: json,
+    body: (number) => `{"agent_id":"a","agent_phone_number_id":"p","to_number":"${number}"}`,
+    harmless: { method: 'GET', path: '/v1/convai/conversations/conv_1' },
+  },
+  bland: {
+    path: '/v1/calls',
+    contentType: json,
+    body: (number) => `{"task":"Say hello.","phone_number":"${number}"}`,
+    harmless: { method: 'GET', path: '/v1/calls/0b2c3d4e-0000-4000-8000-000000000000' },
+  },
+  signalwire: {
+    path: `${spacePath}/Calls.json`,
+    contentType: 'application/x-www-form-urlencoded',
+    body: (number) =>
+      `To=${encodeURIComponent(number)}&From=%2B12125550199&Url=https%3A%2F%2Fa.example%2Ft`,
+    harmless: { method: 'GET', path: `${spacePath}/Calls/${projectId}.json` },
   },
 }

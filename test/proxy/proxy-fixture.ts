@@ -2,9 +2,12 @@
 import { createServer, type IncomingHttpHeaders, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { CallKind } from '../../src/domain/decision.js'
+import type { Timers } from '../../src/domain/time/clock.js'
 import { createLogger } from '../../src/observability/log.js'
+import type { PlatformName } from '../../src/platform-events/call-event.js'
+import { DeliveryQueue } from '../../src/proxy/delivery-queue.js'
 import { GateClient, type GateClientOptions } from '../../src/proxy/gate-client.js'
-import type { Platform, PlatformName } from '../../src/proxy/platforms/platform.js'
+import type { Platform } from '../../src/proxy/platforms/platform.js'
 import { platforms } from '../../src/proxy/platforms/platforms.js'
 import { openProxy } from '../../src/proxy/proxy-server.js'
 import { Upstream } from '../../src/proxy/upstream.js'
@@ -25,6 +28,8 @@ export interface FakePlatform {
   answer: { status: number; headers?: Record<string, string>; body: string }
   /** Ends each connection instead of answering. */
   isBroken: boolean
+  /** Answers by the address, in place of `answer`; `undefined` is a 404. */
+  answers?: ((request: ReceivedRequest) => object | undefined) | undefined
   close(): Promise<void>
 }
 
@@ -34,8 +39,14 @@ export async function openFakePlatform(): Promise<FakePlatform> {
     incoming.on('data', (part: Buffer) => void parts.push(part))
     incoming.on('end', () => {
       const { method = '', url = '', headers } = incoming
-      platform.received.push({ method, url, headers, body: Buffer.concat(parts).toString() })
+      const received = { method, url, headers, body: Buffer.concat(parts).toString() }
+      platform.received.push(received)
       if (platform.isBroken) return void incoming.socket.destroy()
+      if (platform.answers) {
+        const found = platform.answers(received)
+        outgoing.writeHead(found ? 200 : 404, { 'content-type': 'application/json' })
+        return void outgoing.end(JSON.stringify(found ?? {}))
+      }
       const { status, headers: more, body } = platform.answer
       outgoing.writeHead(status, { 'content-type': 'application/json', ...more })
       outgoing.end(body)
@@ -56,12 +67,23 @@ export async function openFakePlatform(): Promise<FakePlatform> {
   return platform
 }
 
-export interface TestProxyOptions extends Partial<GateClientOptions> {
+export interface TestProxyOptions extends Partial<Omit<GateClientOptions, 'platform'>> {
   readonly platform: Platform | PlatformName
   readonly upstream: string
   readonly gate: { readonly url: string; readonly key: string }
   readonly allowScheduled?: boolean
   readonly callKind?: CallKind
+  readonly eventsUrl?: string
+  /** For the pauses before something is sent to the gate again; none by default. */
+  readonly retryTimers?: Pick<Timers, 'after'>
+}
+
+/** Runs everything at once, so that tests do not wait. */
+export const noPauses: Pick<Timers, 'after'> = {
+  after(_ms, run) {
+    const immediate = setImmediate(run)
+    return () => clearImmediate(immediate)
+  },
 }
 
 export interface TestProxy extends Listener {
@@ -74,12 +96,20 @@ export async function openTestProxy({
   gate,
   allowScheduled = false,
   timers = systemTimers,
+  eventsUrl,
+  retryTimers = noPauses,
   ...more
 }: TestProxyOptions): Promise<TestProxy> {
   const logLines: string[] = []
+  const known = typeof platform === 'string' ? platforms[platform] : platform
+  const log = createLogger('debug', { write: (line) => void logLines.push(line) })
+  const deliveries = new DeliveryQueue({ timers: retryTimers, log })
   const proxy = await openProxy({
-    platform: typeof platform === 'string' ? platforms[platform] : platform,
+    platform: known,
+    eventsUrl,
+    deliveries,
     gate: new GateClient({
+      platform: known.name,
       callKind: 'ai',
       deadlineMs: 10_000,
       timers,
@@ -91,9 +121,16 @@ export async function openTestProxy({
     host: '127.0.0.1',
     port: 0,
     timers,
-    log: createLogger('debug', { write: (line) => void logLines.push(line) }),
+    log,
   })
-  return { ...proxy, logLines }
+  return {
+    ...proxy,
+    logLines,
+    async close() {
+      await proxy.close()
+      await deliveries.close()
+    },
+  }
 }
 
 export interface RawRequest {

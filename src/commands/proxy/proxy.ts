@@ -2,26 +2,22 @@
 import { type Command, Option } from 'commander'
 import {
   readAgentKeyFromEnvironment,
-  readEventsSecretFromEnvironment,
-  resolveShippedFile,
+  readPlatformSecretsFromEnvironment,
 } from '../../config/load.js'
 import { apiKeyRule, isApiKey } from '../../config/secret-file.js'
-import { readCallOutcomes } from '../../data/files/call-outcomes.js'
-import { loadOptOutReader } from '../../data/files/opt-out-phrases.js'
-import { readOptOutSignals } from '../../data/files/opt-out-signals.js'
 import { type CallKind, callKinds } from '../../domain/decision.js'
 import { getErrorMessage } from '../../errors.js'
-import { type Logger, openLog } from '../../observability/log.js'
-import { createEventReader } from '../../platform-events/read-event.js'
+import { openLog } from '../../observability/log.js'
+import { type PlatformName, platformNames } from '../../platform-events/call-event.js'
 import { checkSecret } from '../../platform-events/signatures.js'
-import { EventClient } from '../../proxy/events/event-client.js'
-import { openEventServer } from '../../proxy/events/event-server.js'
+import { DeliveryQueue } from '../../proxy/delivery-queue.js'
+import { eventsPath, openEventServer } from '../../proxy/events/event-server.js'
+import { startFetching } from '../../proxy/fetch-words.js'
 import { GateClient } from '../../proxy/gate-client.js'
-import { type PlatformName, platformNames } from '../../proxy/platforms/platform.js'
+import type { Platform } from '../../proxy/platforms/platform.js'
 import { platforms } from '../../proxy/platforms/platforms.js'
 import { openProxy } from '../../proxy/proxy-server.js'
 import { Upstream } from '../../proxy/upstream.js'
-import type { Listener } from '../../runtime/listen.js'
 import { parseUrl } from '../../runtime/parse-url.js'
 import { systemClock, systemTimers } from '../../runtime/runtime.js'
 import { waitForSignal } from '../../runtime/signals.js'
@@ -40,7 +36,6 @@ interface ProxyCommandOptions {
   readonly deadline: string
   readonly eventsListen?: string
   readonly eventsUrl?: string
-  readonly phrases: string
 }
 
 export const registerProxy: RegisterCommand = (program) => {
@@ -51,7 +46,10 @@ export const registerProxy: RegisterCommand = (program) => {
       new Option('--platform <name>', 'the platform').choices(platformNames).makeOptionMandatory(),
     )
     .requiredOption('--gate <url>', 'the running callgate that decides')
-    .option('--upstream <url>', 'the platform (default: its public address; LiveKit has none)')
+    .option(
+      '--upstream <url>',
+      'the platform (default: its public address, if all customers have the same)',
+    )
     .option('--listen <host:port>', 'where clients of the platform connect', '127.0.0.1:8485')
     .addOption(new Option('--kind <kind>', 'kind of the calls').choices(callKinds).default('ai'))
     .option('--project <id>', 'project of the calls')
@@ -60,88 +58,111 @@ export const registerProxy: RegisterCommand = (program) => {
     .option('--deadline <ms>', 'how long the gate may take to decide about a request', '2000')
     .option('--events-listen <host:port>', 'receive the events of the platform here')
     .option('--events-url <url>', 'the address of --events-listen as the platform knows it')
-    .option('--phrases <file>', 'what to take for an opt-out', 'config/opt-out-phrases.yaml')
     .addHelpText(
       'after',
-      '\nThe API key comes from the variable CALLGATE_KEY. It needs the right decide; with --events-listen\n' +
-        'also the right records, and the secret of the events in CALLGATE_EVENTS_SECRET.\n' +
+      '\nThe API key comes from the variable CALLGATE_KEY and needs the rights decide and records. With\n' +
+        '--events-listen, the secret of the events is in CALLGATE_EVENTS_SECRET, and one that is still valid in\n' +
+        'CALLGATE_EVENTS_SECRET_PREVIOUS. With CALLGATE_PLATFORM_READ_KEY, a key of the platform, words that no\n' +
+        'event brought are fetched.\n' +
         '\nExample:\n' +
         '  callgate proxy --platform retell --gate http://127.0.0.1:8480\n',
     )
     .action(async (_options, command: Command) => {
       const options = command.opts<ProxyCommandOptions>()
       const parsed = parseOptions(options)
+      const { platform, gate, origin } = parsed
       const events = parseEventOptions(options)
+      const readKey = parseReadKey(platform)
       const ended = waitForSignal()
       const { log, output } = openLog('info')
-      const opened: Listener[] = []
+      const publicOrigin = parsePublicOrigin(options)
+      const eventsUrl = publicOrigin && publicOrigin + eventsPath(platform)
+      const upstream = new Upstream({ origin })
+      const shared = { ...parsed, upstream, log, timers: systemTimers, clock: systemClock }
+      const deliveries = new DeliveryQueue(shared)
+      const opened: { close(): Promise<void> }[] = []
       try {
-        const proxy = await openProxy({ ...parsed, log, timers: systemTimers }).catch((cause) => {
+        const proxy = await openProxy({ ...shared, deliveries, eventsUrl }).catch((cause) => {
           throw new CommandFailure(`--listen '${options.listen}': ${getErrorMessage(cause)}`, 2)
         })
         opened.push(proxy)
-        output.write(`callgate: proxy for ${options.platform} listens on ${proxy.url}\n`)
+        output.write(`callgate: proxy for ${platform.name} listens on ${proxy.url}\n`)
         if (events) {
-          const receiver = await openEvents(options, events, log)
+          const receiver = await openEventServer({ ...shared, ...events, deliveries }).catch(
+            (cause) => {
+              const option = `--events-listen '${options.eventsListen}'`
+              throw new CommandFailure(`${option}: ${getErrorMessage(cause)}`, 2)
+            },
+          )
           opened.push(receiver)
-          const address = `${receiver.url}/v1/platforms/${options.platform}/events`
-          output.write(`callgate: events of ${options.platform} come in on ${address}\n`)
+          const address = receiver.url + eventsPath(platform)
+          output.write(`callgate: events of ${platform.name} come in on ${address}\n`)
         }
+        const canFetch = readKey !== undefined
+        if (canFetch) {
+          const reader = new Upstream({ origin, headersTimeoutMs: fetchTimeoutMs })
+          opened.push(startFetching({ ...shared, ...readKey, upstream: reader }))
+        }
+        deliveries.add({
+          what: 'whether words can be fetched',
+          details: { canFetch },
+          bytes: 0,
+          send: () => gate.report({ canFetch }),
+        })
         await ended
       } finally {
         await Promise.all(opened.map((one) => one.close()))
+        await deliveries.close()
       }
     })
 }
 
-type EventOptions = NonNullable<ReturnType<typeof parseEventOptions>>
+const fetchTimeoutMs = 15_000
 
 /** `undefined` if no events are to be received. */
 function parseEventOptions(options: ProxyCommandOptions) {
   const { platform, eventsListen, eventsUrl } = options
   if (eventsListen === undefined) return undefined
-  const secret = readEventsSecretFromEnvironment()
-  if (secret === undefined) {
+  const { eventSecrets: secrets } = readPlatformSecretsFromEnvironment()
+  if (secrets.length === 0) {
     throw new CommandFailure('--events-listen: set CALLGATE_EVENTS_SECRET', 2)
   }
-  if (platform === 'twilio' && eventsUrl === undefined) {
-    throw new CommandFailure('--events-url is missing: Twilio signs the address of its events', 2)
+  if ((platform === 'twilio' || platform === 'signalwire') && eventsUrl === undefined) {
+    throw new CommandFailure(
+      '--events-url is missing: the address of events is signed with them',
+      2,
+    )
   }
-  const rule = checkSecret(platform, secret)
-  if (rule !== undefined) throw new CommandFailure(`CALLGATE_EVENTS_SECRET: must be ${rule}`, 2)
+  for (const secret of secrets) {
+    const rule = checkSecret(platform, secret)
+    if (rule !== undefined) throw new CommandFailure(`CALLGATE_EVENTS_SECRET: must be ${rule}`, 2)
+  }
   return {
     ...parseListen('--events-listen', eventsListen),
-    signature: { secrets: [secret] },
-    readEvent: createEventReader({
-      outcomes: readCallOutcomes(resolveShippedFile('config/call-outcomes.yaml')),
-      signals: readOptOutSignals(resolveShippedFile('config/opt-out-signals.yaml')),
-    }),
-    publicOrigin: eventsUrl === undefined ? '' : parseOrigin('--events-url', eventsUrl),
-    readWords: loadOptOutReader(resolveShippedFile(options.phrases)),
+    secrets,
+    publicOrigin: parsePublicOrigin(options) ?? '',
   }
 }
 
-async function openEvents(
-  { platform, gate, project, kind, eventsListen }: ProxyCommandOptions,
-  events: EventOptions,
-  log: Logger,
-): Promise<Listener> {
-  const client = new EventClient({
-    url: parseOrigin('--gate', gate),
-    key: readKey(),
-    callKind: kind,
-    projectId: project,
-    timeoutMs: eventTimeoutMs,
-  })
-  try {
-    return await openEventServer({ ...events, platform, client, clock: systemClock, log })
-  } catch (cause) {
-    throw new CommandFailure(`--events-listen '${eventsListen}': ${getErrorMessage(cause)}`, 2)
-  }
+function parsePublicOrigin({ eventsUrl }: ProxyCommandOptions) {
+  return eventsUrl === undefined ? undefined : parseOrigin('--events-url', eventsUrl)
 }
 
-/** Platforms wait about ten seconds. */
-const eventTimeoutMs = 5_000
+/** What calls are fetched with; `undefined` without a key. */
+function parseReadKey({ name, fetching }: Platform) {
+  const { readKey: given, eventSecrets } = readPlatformSecretsFromEnvironment()
+  // Retell signs its events with a key that reads calls, too.
+  const readKey = given ?? (name === 'retell' ? eventSecrets[0] : undefined)
+  if (readKey === undefined) return undefined
+  const fail = (rule: string) => {
+    throw new CommandFailure(`CALLGATE_PLATFORM_READ_KEY: ${rule}`, 2)
+  }
+  if (!fetching) return fail(`leave it out, since ${name} keeps no words that could be fetched`)
+  const isPair = name === 'twilio' || name === 'signalwire'
+  if (isPair && !/^[^:]+:[^:]+$/.test(readKey)) fail('must be <account or project id>:<token>')
+  if (!/^[\x21-\x7e]+$/.test(readKey)) fail('must be visible characters without blanks')
+  return { fetching, readKey }
+}
 
 function parseOptions(options: ProxyCommandOptions) {
   const platform = platforms[options.platform]
@@ -157,6 +178,7 @@ function parseOptions(options: ProxyCommandOptions) {
     throw new CommandFailure(`--deadline '${options.deadline}': must be 1 to 99999 (ms)`, 2)
   }
   const gate = new GateClient({
+    platform: options.platform,
     url: parseOrigin('--gate', options.gate),
     key: readKey(),
     callKind: options.kind,
@@ -168,7 +190,7 @@ function parseOptions(options: ProxyCommandOptions) {
   return {
     platform,
     gate,
-    upstream: new Upstream({ origin: parseOrigin('--upstream', upstream) }),
+    origin: parseOrigin('--upstream', upstream),
     allowScheduled: options.allowScheduled,
     ...parseListen('--listen', options.listen),
   }

@@ -1,36 +1,48 @@
-/** Receives the events of a platform, and passes on outcomes and spoken opt-outs. */
+/** Receives the events of a platform, and hands each one on to the gate unread once its signature is verified. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { OptOutReader } from '../../domain/opt-out-words.js'
-import type { Clock } from '../../domain/time/clock.js'
-import { getErrorMessage } from '../../errors.js'
+import type { Clock, Timers } from '../../domain/time/clock.js'
 import type { Logger } from '../../observability/log.js'
-import type { CallEvent } from '../../platform-events/call-event.js'
-import type { ReadEvent } from '../../platform-events/read-event.js'
-import { type SignatureSettings, verifyEvent } from '../../platform-events/signatures.js'
+import { type SignatureAge, verifyEvent } from '../../platform-events/signatures.js'
 import { type Listener, listenOn } from '../../runtime/listen.js'
-import type { PlatformName } from '../platforms/platform.js'
+import type { DeliveryQueue } from '../delivery-queue.js'
+import {
+  describeFailure,
+  type GateClient,
+  maxEventLength,
+  type PlatformEvent,
+} from '../gate-client.js'
+import { isObject, type JsonObject, type Platform, requireNumber } from '../platforms/platform.js'
 import { Refusal } from '../refusal.js'
-import { readBytes } from '../request-body.js'
-import { type EventClient, EventNotStored } from './event-client.js'
 
 export interface EventServerOptions {
-  readonly platform: PlatformName
-  readonly signature: SignatureSettings
-  readonly readEvent: ReadEvent
-  readonly client: Pick<EventClient, 'noteOutcome' | 'optOut'>
-  readonly readWords: OptOutReader
+  readonly platform: Platform
+  /** Each of them is valid. */
+  readonly secrets: readonly string[]
+  readonly gate: Pick<GateClient, 'judge' | 'recordEvent' | 'report'>
+  readonly deliveries: Pick<DeliveryQueue, 'add'>
   /** The address of this server as the platform knows it: `https://host`, without a path. */
   readonly publicOrigin: string
   readonly host: string
   readonly port: number
   readonly clock: Clock
+  readonly timers: Timers
   readonly log: Logger
 }
 
-/** Transcripts are long. */
-const maxEventBytes = 4_194_304
+export const eventsPath = (platform: Platform) => `/v1/platforms/${platform.name}/events`
+
+/** What is read of one, so that its signature can be verified. */
+const maxReadBytes = 16_777_216
 const headersTimeoutMs = 10_000
 const requestTimeoutMs = 30_000
+const reportDelayMs = 1_000
+
+interface Reply {
+  readonly status: number
+  readonly body?: object | undefined
+  /** Whether the signature was wrong or could not be verified. */
+  readonly isUnsigned?: true
+}
 
 /** Listens for `POST /v1/platforms/<platform>/events`. Rejects when it cannot listen. */
 export function openEventServer(options: EventServerOptions): Promise<Listener> {
@@ -38,68 +50,165 @@ export function openEventServer(options: EventServerOptions): Promise<Listener> 
     headersTimeout: headersTimeoutMs,
     requestTimeout: requestTimeoutMs,
   })
-  const ignored = new Map<string, number>()
+  const countRefusal = createRefusalCounter(options)
   server.on('request', (request, response) => {
-    void receive(request, options, ignored)
-      .catch((cause: unknown) => {
-        if (cause instanceof Refusal) return 400
-        // The platform sends it again.
-        const problem = cause instanceof EventNotStored ? cause.message : getErrorMessage(cause)
-        options.log.error('an event was not stored', { platform: options.platform, problem })
-        return 503
+    void receive(request, options)
+      .catch((): Reply => ({ status: 400 }))
+      .then((reply) => {
+        if (reply.isUnsigned) countRefusal()
+        finish(response, reply)
       })
-      .then((status) => finish(response, status))
   })
   return listenOn(server, options)
 }
 
-function finish(response: ServerResponse, status: number): void {
+function finish(response: ServerResponse, { status, body }: Reply): void {
   if (response.destroyed) return
   const isWhole = response.req.complete
-  response.writeHead(status, { 'content-length': 0, ...(!isWhole && { connection: 'close' }) })
-  response.end()
+  const text = body === undefined ? '' : JSON.stringify(body)
+  response.writeHead(status, {
+    'content-length': Buffer.byteLength(text),
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...(!isWhole && { connection: 'close' }),
+  })
+  response.end(text)
   response.req.resume()
 }
 
-async function receive(
-  request: IncomingMessage,
-  options: EventServerOptions,
-  ignored: Map<string, number>,
-): Promise<number> {
-  const { platform, signature, log, clock } = options
-  const [path, query = ''] = (request.url ?? '').split('?', 2)
-  if (path !== `/v1/platforms/${platform}/events`) return 404
-  if (request.method !== 'POST') return 405
-  const body = await readBytes(request, maxEventBytes)
-  const url = options.publicOrigin + request.url
-  const signed = { headers: request.headers, body, url }
-  if (verifyEvent(platform, signed, signature, clock.now()) !== 'timely') {
-    log.warn('an event has no valid signature', { platform })
-    return 401
+/** Reports wrong signatures a second after the first of several, since the gate has an alarm for them. */
+function createRefusalCounter({ gate, deliveries, timers }: EventServerOptions): () => void {
+  let count = 0
+  return () => {
+    count += 1
+    if (count > 1) return
+    timers.after(reportDelayMs, () => {
+      const refusedSignatures = count
+      count = 0
+      deliveries.add({
+        what: 'a number of refused signatures',
+        details: { refusedSignatures },
+        bytes: 0,
+        send: () => gate.report({ refusedSignatures }),
+      })
+    })
   }
-  for (const event of options.readEvent(platform, { body: body.toString(), query })) {
-    if (await passOn(event, options)) continue
-    const count = (ignored.get(event.type) ?? 0) + 1
-    if (ignored.size < maxCountedTypes || ignored.has(event.type)) ignored.set(event.type, count)
-    log.info('an event was ignored', { platform, type: event.type.slice(0, 60), count })
-  }
-  return 200
 }
 
-const maxCountedTypes = 100
-
-/** False if there was nothing in it. The opt-out is first, since it must not be lost. */
-async function passOn(event: CallEvent, options: EventServerOptions): Promise<boolean> {
-  const { client, readWords, log, platform } = options
-  const heard = event.utterances.flatMap(({ speaker, text }) => (speaker === 'agent' ? [] : [text]))
-  const said = readWords(heard.join(' '))
-  const words = event.optOut?.said ?? (said.reading === 'stop' ? said.words : undefined)
-  const { type, decisionId } = event
-  if (words !== undefined) {
-    const isStored = await client.optOut(event, words)
-    if (isStored) log.info('an opt-out was heard', { platform, type, decisionId })
-    else log.error('an opt-out has neither a decision nor a number', { platform, type })
+async function receive(request: IncomingMessage, options: EventServerOptions): Promise<Reply> {
+  const { platform, log, clock } = options
+  const receivedAt = clock.now()
+  const [path, query = ''] = (request.url ?? '').split('?', 2)
+  if (path !== eventsPath(platform)) return { status: 404 }
+  if (request.method !== 'POST') return { status: 405 }
+  const body = await readBody(request)
+  if (!body) {
+    log.error('an event was not stored, since it is too long to verify its signature', {
+      platform: platform.name,
+      maxBytes: maxReadBytes,
+    })
+    return { status: 200, isUnsigned: true }
   }
-  const isNoted = await client.noteOutcome(event)
-  return isNoted || words !== undefined
+  const age = readAge(request, body, options)
+  if (age === undefined) {
+    log.warn('an event has no valid signature', { platform: platform.name })
+    return { status: 401, isUnsigned: true }
+  }
+  const fields = parseEvent(body)
+  const predial = platform.readPredial?.(fields)
+  if (predial) {
+    const eligible = age === 'timely' && (await isEligible(predial, options))
+    return { status: 200, body: { eligible } }
+  }
+  const delivery = age === 'late' ? age : undefined
+  const event = { receivedAt, body: readHead(body, options), query, delivery }
+  const isStored = await passOn(event, options)
+  return isStored ? { status: 200, body: platform.answerEvent?.(fields) } : { status: 503 }
+}
+
+/** `undefined` for one that is longer than what is read. */
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+  const parts: Buffer[] = []
+  let size = 0
+  for await (const part of request as AsyncIterable<Buffer>) {
+    size += part.length
+    if (size <= maxReadBytes) parts.push(part)
+    else parts.length = 0
+  }
+  return size <= maxReadBytes ? Buffer.concat(parts) : undefined
+}
+
+/** `undefined` if no secret fits. */
+function readAge(
+  { headers, url }: IncomingMessage,
+  body: Buffer,
+  { platform, secrets, publicOrigin, clock }: EventServerOptions,
+): SignatureAge | undefined {
+  return verifyEvent(
+    platform.name,
+    { headers, body, url: publicOrigin + url },
+    secrets,
+    clock.now(),
+  )
+}
+
+/** Most of an event that is longer than the gate takes is a recording. */
+function readHead(body: Buffer, { platform, log }: EventServerOptions): string {
+  if (body.length > maxEventLength) {
+    const size = { bytes: body.length, kept: maxEventLength }
+    log.error('an event is too long, so only its beginning is stored', {
+      platform: platform.name,
+      ...size,
+    })
+  }
+  // With `stream`, a character that was cut in two is left out.
+  return new TextDecoder().decode(body.subarray(0, maxEventLength), { stream: true })
+}
+
+/** Only to see whether the platform waits for more than a status; the gate reads the event. */
+function parseEvent(body: Buffer): JsonObject {
+  try {
+    const event: unknown = JSON.parse(body.toString())
+    return isObject(event) ? event : {}
+  } catch {
+    return {}
+  }
+}
+
+/** Everything but a valid allow leaves the person uncalled. */
+async function isEligible(
+  { number }: { readonly number: unknown },
+  { gate, platform, timers, log }: EventServerOptions,
+): Promise<boolean> {
+  try {
+    const judged = await gate.judge([{ number: requireNumber(number, 'contact.number') }])
+    const isAllowed = 'ids' in judged && timers.monotonicMs() < judged.untilMs
+    const decisions = 'ids' in judged ? judged.ids : judged.map(({ decisionId }) => decisionId)
+    log.info('a call of a campaign was judged', { platform: platform.name, isAllowed, decisions })
+    return isAllowed
+  } catch (cause) {
+    const problem = cause instanceof Refusal ? cause.message : describeFailure(cause)
+    log.warn('a call of a campaign was not judged', { platform: platform.name, problem })
+    return false
+  }
+}
+
+/** Platforms seldom send an event again, so one that was not stored is tried again from here, too. */
+async function passOn(
+  event: PlatformEvent,
+  { gate, deliveries, platform, log }: EventServerOptions,
+): Promise<boolean> {
+  try {
+    await gate.recordEvent(event)
+    return true
+  } catch (cause) {
+    const problem = describeFailure(cause)
+    log.error('an event was not stored', { platform: platform.name, problem })
+    deliveries.add({
+      what: 'an event',
+      details: { platform: platform.name, receivedAt: event.receivedAt },
+      bytes: event.body.length,
+      send: () => gate.recordEvent(event),
+    })
+    return false
+  }
 }

@@ -4,12 +4,14 @@ import {
   type CallPlan,
   isObject,
   type JsonObject,
+  listCallIds,
+  listFields,
   type Platform,
   readCallerId,
+  removeNulls,
   requireHarmlessHeaders,
   requireKnownFields,
   requireNumber,
-  requireObject,
 } from './platform.js'
 
 /** `sipRequestUri`, `sipToHeader`, `toUserOverride`, `destination` and an inline `trunk` may name another callee. */
@@ -55,11 +57,12 @@ function toCamelCase(fields: JsonObject): void {
 }
 
 function readCalls(fields: JsonObject): CallPlan {
+  removeNulls(fields)
   toCamelCase(fields)
   requireKnownFields(fields, callFields)
   const number = requireNumber(fields.sipCallTo, 'sipCallTo')
   if (fields.headers !== undefined) {
-    requireHarmlessHeaders(Object.entries(requireObject(fields.headers, 'headers')), 'headers')
+    requireHarmlessHeaders(listFields(fields.headers, 'headers'), 'headers')
   }
   const attributes = fields.participantAttributes
   if (attributes !== undefined && !isObject(attributes)) {
@@ -70,6 +73,12 @@ function readCalls(fields: JsonObject): CallPlan {
     addDecisions([id]) {
       fields.participantAttributes = { ...attributes, 'callgate.decision': id }
     },
+    readCallIds: (answer) => [
+      listCallIds(
+        answer.participantId ?? answer.participant_id,
+        answer.sipCallId ?? answer.sip_call_id,
+      ),
+    ],
   }
 }
 

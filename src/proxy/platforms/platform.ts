@@ -1,5 +1,7 @@
 /** What the proxy knows of a platform: which requests place calls, which are harmless, and how it words errors. */
+import { parseDialString } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
+import type { PlatformName } from '../../platform-events/call-event.js'
 import { Refusal } from '../refusal.js'
 
 export type JsonObject = Record<string, unknown>
@@ -16,8 +18,13 @@ export interface PlannedCall {
 export interface CallPlan {
   /** At least one, in the order of the request. */
   readonly calls: readonly PlannedCall[]
-  /** Puts the ids of the decisions, in the order of the calls, where the platform repeats them in its events. */
-  addDecisions(ids: readonly string[]): void
+  /**
+   * Puts the ids of the decisions, in the order of the calls, where the platform repeats them in its
+   * events. A platform that sends events only on request is asked to send them to `eventsUrl`.
+   */
+  addDecisions(ids: readonly string[], eventsUrl: string | undefined): void
+  /** The platform's ids of each call, in the order of the calls, from its answer. */
+  readCallIds(answer: JsonObject): readonly (readonly string[])[]
 }
 
 export interface PlatformRoute {
@@ -37,9 +44,39 @@ export interface Platform {
   /** Where it is; absent if each customer has an address of its own. */
   readonly upstream?: string
   readonly routes: readonly PlatformRoute[]
+  /** The body of the answer to an event whose sender waits for one. */
+  readonly answerEvent?: (event: JsonObject) => object | undefined
+  /** Reads an event that asks, before a call of the platform's own campaign, whether it may be placed. */
+  readonly readPredial?: (event: JsonObject) => { readonly number: unknown } | undefined
+  /** Absent if the platform keeps no words. */
+  readonly fetching?: CallFetching
   /** A refusal as an error of the platform, so that its clients show the message. */
   readonly encodeError: (error: PlatformError) => object
 }
+
+/** Reads the words of a call from the platform after its end. */
+export interface CallFetching {
+  /** Name and value of the header that proves the right to read. */
+  readonly authorize: (readKey: string) => readonly [string, string]
+  readonly fetch: (call: FetchableCall, api: PlatformApi) => Promise<FetchedEvent>
+}
+
+interface FetchableCall {
+  readonly decisionId: string
+  /** Ten digits. */
+  readonly number: string
+  readonly callIds: readonly string[]
+}
+
+export interface PlatformApi {
+  /** Resolves with `undefined` if the platform does not have it; rejects if it does not answer. */
+  read(path: string, body?: JsonObject): Promise<JsonObject | undefined>
+  /** Such as the account in it. */
+  readonly readKey: string
+}
+
+/** The text of an event in the form of the platform's own; `pending` while the call lasts. */
+type FetchedEvent = string | 'pending' | undefined
 
 interface PlatformError {
   readonly status: number
@@ -50,8 +87,39 @@ interface PlatformError {
   readonly details: object
 }
 
-export const platformNames = ['livekit', 'vapi', 'retell', 'telnyx', 'twilio'] as const
-export type PlatformName = (typeof platformNames)[number]
+/** What the agent's tool gets, whatever it does; the gate has stored the event by then. */
+export const toolResult = 'Received and recorded.'
+
+/** The first of the ids that the platform has something for. */
+export async function readFirst(
+  ids: readonly string[],
+  read: (id: string) => Promise<JsonObject | undefined>,
+): Promise<JsonObject | undefined> {
+  for (const id of ids) {
+    const found = await read(encodeURIComponent(id))
+    if (found) return found
+  }
+  return undefined
+}
+
+/** Only what the gate takes as an id of a call. */
+export function listCallIds(...values: readonly unknown[]): readonly string[] {
+  return values.filter(
+    (value): value is string => typeof value === 'string' && /^[\x21-\x7e]{1,200}$/.test(value),
+  )
+}
+
+/** Clients send null for optional fields that they do not use. */
+export function removeNulls(fields: JsonObject): void {
+  for (const [name, value] of Object.entries(fields)) if (value === null) delete fields[name]
+}
+
+/** Of an object; without those that are null. */
+export function listFields(value: unknown, field: string): readonly (readonly [string, unknown])[] {
+  const fields = requireObject(value, field)
+  removeNulls(fields)
+  return Object.entries(fields)
+}
 
 /** Refuses fields that are not listed: one that is new on the platform could name another callee. */
 export function requireKnownFields(
@@ -59,6 +127,7 @@ export function requireKnownFields(
   known: ReadonlySet<string>,
   where = '',
 ): void {
+  removeNulls(fields)
   for (const name of Object.keys(fields)) {
     if (known.has(name)) continue
     const message = `the proxy does not know the field '${where}${name}' of a call; remove it`
@@ -106,33 +175,60 @@ export function requireHarmlessHeaders(
 const calleeText = /^(?:(?:to_?|phone_?)?numbers?|to|sip_?(?:uri|address)|destination)$/i
 /** These name somebody in any form, also by a rule for the agent. */
 const calleeField = /^(?:forwarding_?phone_?number|transfer_?(?:to|destination))$/i
-/** An address, or nothing but a telephone number. */
-const calleeValue = /^\s*(?:(?:sips?|tel):|\+?[\d\s().-]{10,}$)/i
+/** An address, or a number of another country. */
+const calleeValue = /^\s*(?:(?:sips?|tel):|\+[\d\s().-]{8,}$)/i
+const dateValue = /^(?:19|20)\d\d[-/](?:0[1-9]|1[0-2])[-/](?:0[1-9]|[12]\d|3[01])(?!\d)/
 /** Their content is text for the agent, or comes back in events. */
 const freeField = /^(?:metadata|variableValues|retell_llm_dynamic_variables|dynamic_variables)$/
+/** The last word of the name of a field with text, an id or a time: digits in there call nobody. */
+const harmlessWords = new Set([
+  ...['prompt', 'prompts', 'message', 'messages', 'content', 'contents', 'text', 'texts', 'task'],
+  ...['sentence', 'greeting', 'instructions', 'description', 'summary', 'note', 'notes', 'title'],
+  ...['name', 'id', 'ids', 'uuid', 'version', 'date', 'time', 'timestamp', 'at', 'zip', 'code'],
+])
 
 /** Refuses a value that names another callee somewhere inside, such as the destination of a transfer. */
 export function refuseOtherCallees(value: unknown, path: string): void {
-  if (typeof value === 'string') {
-    if (calleeValue.test(value)) throw createOtherCalleeRefusal(path)
-  } else if (Array.isArray(value)) {
+  if (typeof value === 'string' && isCallee(value)) throw createOtherCalleeRefusal(path)
+  if (Array.isArray(value)) {
     for (const [index, one] of value.entries()) refuseOtherCallees(one, `${path}[${index}]`)
   } else if (isObject(value)) {
     for (const [name, member] of Object.entries(value)) {
-      if (freeField.test(name)) continue
-      const where = `${path}.${name}`
-      if (calleeField.test(name) || (calleeText.test(name) && hasText(member))) {
-        throw createOtherCalleeRefusal(where)
-      }
-      refuseOtherCallees(member, where)
+      refuseCalleesIn(name, member, `${path}.${name}`)
     }
   }
 }
 
-/** A definition of a tool's parameter is an object. */
+function refuseCalleesIn(name: string, value: unknown, path: string): void {
+  if (freeField.test(name) || value === null) return
+  if (calleeField.test(name) || (calleeText.test(name) && hasText(value))) {
+    throw createOtherCalleeRefusal(path)
+  }
+  if (isOnlyText(value) && harmlessWords.has(readLastWord(name))) return
+  refuseOtherCallees(value, path)
+}
+
+function isCallee(text: string): boolean {
+  if (calleeValue.test(text)) return true
+  const dialed = parseDialString(text)
+  return dialed.kind === 'nanp' && /^[2-9]\d\d[2-9]/.test(dialed.number) && !dateValue.test(text)
+}
+
+/** A definition of a tool's parameter is an object, and a period has dates in `from` and `to`. */
 function hasText(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(hasText)
-  return typeof value === 'string' || typeof value === 'number'
+  if (typeof value === 'string') return !dateValue.test(value)
+  return typeof value === 'number'
+}
+
+function isOnlyText(value: unknown): boolean {
+  return Array.isArray(value) ? value.every(isOnlyText) : typeof value === 'string'
+}
+
+/** Of `orderId`, `order_id` and `order-id`: `id`. */
+function readLastWord(name: string): string {
+  const words = name.replaceAll(/([a-z\d])([A-Z])/g, '$1_$2').split(/[^A-Za-z\d]+/)
+  return (words.at(-1) ?? '').toLowerCase()
 }
 
 function createOtherCalleeRefusal(path: string): Refusal {

@@ -4,14 +4,19 @@ import {
   type CallPlan,
   isObject,
   type JsonObject,
+  listCallIds,
+  listFields,
   type PlannedCall,
   type Platform,
+  type PlatformApi,
   readCallerId,
+  readFirst,
   refuseOtherCallees,
   requireHarmlessHeaders,
   requireKnownFields,
   requireNumber,
   requireObject,
+  toolResult,
 } from './platform.js'
 
 /** Not `ignore_e164_validation`: the form of numbers is fixed. */
@@ -41,6 +46,7 @@ function readCall(fields: JsonObject): CallPlan {
   return {
     calls: [{ number, callerId: readCallerId(fields.from_number, 'from_number') }],
     addDecisions: ([id]) => addDecision(fields, id),
+    readCallIds: ({ call_id: callId }) => [listCallIds(callId)],
   }
 }
 
@@ -61,6 +67,7 @@ function readBatch(fields: JsonObject): CallPlan {
     addDecisions(ids) {
       for (const [index, task] of tasks.entries()) addDecision(task, ids[index])
     },
+    readCallIds: ({ batch_call_id: batchId }) => calls.map(() => listCallIds(batchId)),
   }
 }
 
@@ -69,7 +76,7 @@ function readTask(task: JsonObject, where: string): string {
   refuseOtherCallees(task.agent_override, `${where}agent_override`)
   if (task.custom_sip_headers !== undefined) {
     const field = `${where}custom_sip_headers`
-    requireHarmlessHeaders(Object.entries(requireObject(task.custom_sip_headers, field)), field)
+    requireHarmlessHeaders(listFields(task.custom_sip_headers, field), field)
   }
   if (task.metadata !== undefined && !isObject(task.metadata)) {
     throw new Refusal('ambiguous-request', `${where}metadata: must be an object`)
@@ -88,6 +95,16 @@ function addDecision(task: JsonObject, decisionId: string | undefined): void {
   task.metadata = { ...(isObject(task.metadata) && task.metadata), callgate_decision: decisionId }
 }
 
+/** A batch is answered with its own id alone, and an answer may be lost; then the decision's id finds the call. */
+async function findCallId(decisionId: string, { read }: PlatformApi): Promise<readonly string[]> {
+  const filter = { key: 'callgate_decision', type: 'string', op: 'eq', value: decisionId }
+  const list = await read('/v3/list-calls', { filter_criteria: { metadata: [filter] }, limit: 1 })
+  const [call] = Array.isArray(list?.items) ? list.items.filter(isObject) : []
+  return listCallIds(call?.call_id)
+}
+
+const endedStatuses = new Set<unknown>(['ended', 'error', 'not_connected'])
+
 const id = '[\\w.+-]+'
 
 export const retell: Platform = {
@@ -102,6 +119,26 @@ export const retell: Platform = {
     { method: 'DELETE', path: new RegExp(`^/v2/delete-call/${id}$`) },
     { method: 'GET', path: new RegExp(`^/(?:v[234]/)?(?:get|list)-[a-z-]+(?:/${id})?$`) },
   ],
+  /** A custom function; the events that are only told have a name of their own. */
+  answerEvent: ({ event, name, args }) =>
+    event === undefined && typeof name === 'string' && args !== undefined
+      ? { result: toolResult }
+      : undefined,
+  fetching: {
+    authorize: (key) => ['authorization', `Bearer ${key}`],
+    async fetch({ callIds, decisionId }, api) {
+      const readCall = (callId: string) => api.read(`/v2/get-call/${callId}`)
+      const call =
+        (await readFirst(callIds, readCall)) ??
+        (await readFirst(await findCallId(decisionId, api), readCall))
+      if (!call) return undefined
+      if (!endedStatuses.has(call.call_status)) return 'pending'
+      // The times of all words make up most of a long call.
+      return JSON.stringify({ event: 'call_analyzed', call }, (name, value: unknown) =>
+        name === 'words' ? undefined : value,
+      )
+    },
+  },
   encodeError: ({ status, message, reason, details }) => ({
     status: 'error',
     message: `${message} (${reason})`,

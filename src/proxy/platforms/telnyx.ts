@@ -2,9 +2,13 @@
 import { Refusal } from '../refusal.js'
 import {
   type CallPlan,
+  isObject,
   type JsonObject,
+  listCallIds,
   type Platform,
+  type PlatformApi,
   readCallerId,
+  readFirst,
   refuseOtherCallees,
   requireHarmlessHeaders,
   requireKnownFields,
@@ -83,14 +87,29 @@ function readCalls(fields: JsonObject): CallPlan {
     calls,
     addDecisions(ids) {
       // The customer's own state comes back in its webhooks and is not ours to change.
-      if (fields.client_state !== undefined) return
+      if ((fields.client_state ?? '') !== '') return
       const decisions = calls.map(({ number }, index) => [number, ids[index]] as const)
       const state = isList ? Object.fromEntries(decisions) : ids[0]
       fields.client_state = Buffer.from(JSON.stringify({ callgateDecision: state })).toString(
         'base64',
       )
     },
+    readCallIds({ data }) {
+      const answer = isObject(data) ? data : {}
+      const ids = listCallIds(answer.call_control_id, answer.call_leg_id, answer.call_session_id)
+      return calls.map(() => ids)
+    },
   }
+}
+
+/** Telnyx keeps the words of its AI assistants alone. */
+async function fetchConversation(callId: string, { read }: PlatformApi) {
+  const list = await read(`/v2/ai/conversations?metadata-%3Ecall_control_id=eq.${callId}`)
+  const [conversation] = Array.isArray(list?.data) ? list.data.filter(isObject) : []
+  const [conversationId] = listCallIds(conversation?.id)
+  if (conversationId === undefined) return undefined
+  const path = `/v2/ai/conversations/${encodeURIComponent(conversationId)}/messages`
+  return await read(`${path}?page%5Bsize%5D=100`)
 }
 
 function requireHeaderList(value: unknown, field: string): void {
@@ -139,6 +158,20 @@ export const telnyx: Platform = {
     },
     { method: 'GET', path: new RegExp(`^/v2(?:/${id})+$`) },
   ],
+  fetching: {
+    authorize: (key) => ['authorization', `Bearer ${key}`],
+    async fetch({ callIds, number }, api) {
+      const found = await readFirst(callIds, (callId) => fetchConversation(callId, api))
+      const messages = Array.isArray(found?.data) ? found.data.filter(isObject) : []
+      if (messages.length === 0) return undefined
+      const payload = {
+        call_control_id: callIds[0],
+        to: `+1${number}`,
+        message_history: messages.map(({ role, text }) => ({ role, content: text })),
+      }
+      return JSON.stringify({ data: { event_type: 'call.ai_gather.ended', payload } })
+    },
+  },
   encodeError: ({ status, message, reason, details }) => ({
     errors: [
       {

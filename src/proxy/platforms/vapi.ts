@@ -5,13 +5,16 @@ import {
   type CallPlan,
   isObject,
   type JsonObject,
+  listCallIds,
   type PlannedCall,
   type Platform,
   readCallerId,
+  readFirst,
   refuseOtherCallees,
   requireKnownFields,
   requireNumber,
   requireObject,
+  toolResult,
 } from './platform.js'
 
 /** Not `customerId`: the number is stored at Vapi. */
@@ -66,7 +69,38 @@ function readCalls(fields: JsonObject): CallPlan {
     for (const name of agentFields) refuseOtherCallees(customer[name], `${where}.${name}`)
     return { number: requireNumber(customer.number, `${where}.number`), at }
   })
-  return { calls, addDecisions: (ids) => addDecisions(fields, calls, ids) }
+  return {
+    calls,
+    addDecisions: (ids) => addDecisions(fields, calls, ids),
+    readCallIds: (answer) => calls.map(({ number }) => listCallIds(readCallId(answer, number))),
+  }
+}
+
+/** A batch is answered with a list, in which a call that failed at once may be missing. */
+function readCallId(answer: JsonObject, number: string): unknown {
+  if (!Array.isArray(answer.results)) return answer.id
+  const results = answer.results.filter(isObject)
+  return results.find(({ customer }) => isObject(customer) && customer.number === number)?.id
+}
+
+/** Only what the readers of the event need, since a whole call may be longer than the gate takes. */
+function toReport(call: JsonObject): string {
+  const { id, type, customer, phoneNumber, assistantOverrides, startedAt, endedAt, status } = call
+  const artifact = isObject(call.artifact) ? call.artifact : {}
+  const { messages = call.messages, transcript = call.transcript, structuredOutputs } = artifact
+  return JSON.stringify({
+    message: {
+      type: 'end-of-call-report',
+      call: { id, type, customer, phoneNumber, assistantOverrides, status },
+      customer,
+      phoneNumber,
+      startedAt,
+      endedAt,
+      endedReason: call.endedReason,
+      analysis: call.analysis,
+      artifact: { messages, transcript, structuredOutputs },
+    },
+  })
 }
 
 function readCustomers(fields: JsonObject): readonly unknown[] {
@@ -106,6 +140,10 @@ function addDecisions(fields: JsonObject, calls: readonly PlannedCall[], ids: re
   fields.assistantOverrides = { ...overrides, metadata: { ...metadata, callgateDecision } }
 }
 
+function readMessage(event: JsonObject): JsonObject {
+  return isObject(event.message) ? event.message : {}
+}
+
 const id = '[\\w.-]+'
 
 export const vapi: Platform = {
@@ -122,6 +160,31 @@ export const vapi: Platform = {
       ),
     },
   ],
+  answerEvent: (event) => {
+    const { type, toolCallList } = readMessage(event)
+    if (type !== 'tool-calls') return undefined
+    const calls = Array.isArray(toolCallList) ? toolCallList.filter(isObject) : []
+    return {
+      results: calls.map((call) => ({
+        name: isObject(call.function) ? call.function.name : call.name,
+        toolCallId: call.id,
+        result: toolResult,
+      })),
+    }
+  },
+  readPredial: (event) => {
+    const { type, contact } = readMessage(event)
+    if (type !== 'campaign.predial') return undefined
+    return { number: isObject(contact) ? contact.number : undefined }
+  },
+  fetching: {
+    authorize: (key) => ['authorization', `Bearer ${key}`],
+    async fetch({ callIds }, { read }) {
+      const call = await readFirst(callIds, (callId) => read(`/call/${callId}`))
+      if (!call) return undefined
+      return call.status === 'ended' ? toReport(call) : 'pending'
+    },
+  },
   encodeError: ({ status, message, reason, details }) => ({
     statusCode: status,
     error: status === 403 ? 'Forbidden' : 'Failed',

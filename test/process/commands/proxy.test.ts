@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import Retell from 'retell-sdk'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startChild } from '../../../scripts/children.mjs'
+import { type FakeGate, openFakeGate } from '../../proxy/fake-gate.js'
 import { callRequests } from '../../proxy/platform-requests.js'
 import { type FakePlatform, openFakePlatform, sendRaw } from '../../proxy/proxy-fixture.js'
 import { callgate, environmentOf, program, type Serving, serve } from '../../support/program.js'
@@ -14,15 +15,17 @@ import { callgate, environmentOf, program, type Serving, serve } from '../../sup
 const dataDir = mkdtempSync(join(tmpdir(), 'callgate-proxy-'))
 const midday = `${new Date().toISOString().slice(0, 10)}T17:00:00Z`
 let server: Serving
+let gate: FakeGate
 let upstream: FakePlatform
 let proxy: { readonly url: string; readonly child: ChildProcess; output(): string }
 
 beforeAll(async () => {
   server = await serve({ CALLGATE_DATA_DIR: dataDir, CALLGATE_SANDBOX_AT: midday })
   upstream = await openFakePlatform()
+  gate = await openFakeGate({ url: server.url, key: server.keys.sandbox })
   const events = ['--events-listen', '127.0.0.1:0']
   proxy = await startProxy(
-    ['--platform', 'retell', '--gate', server.url, '--upstream', upstream.url, ...events],
+    ['--platform', 'retell', '--gate', gate.url, '--upstream', upstream.url, ...events],
     server.keys.sandbox,
   )
 })
@@ -30,6 +33,7 @@ afterAll(async () => {
   proxy.child.kill('SIGKILL')
   await server.end('SIGTERM')
   await upstream.close()
+  await gate.close()
   rmSync(dataDir, { recursive: true, force: true })
 })
 
@@ -38,7 +42,11 @@ async function startProxy(options: readonly string[], key: string) {
     process.execPath,
     [program, 'proxy', '--listen', '127.0.0.1:0', ...options],
     {
-      env: environmentOf({ CALLGATE_KEY: key, CALLGATE_EVENTS_SECRET: 'events-secret' }),
+      env: environmentOf({
+        CALLGATE_KEY: key,
+        CALLGATE_EVENTS_SECRET: 'events-secret',
+        CALLGATE_EVENTS_SECRET_PREVIOUS: 'old-secret',
+      }),
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   )
@@ -77,22 +85,29 @@ describe('the proxy', () => {
     expect(proxy.output()).not.toContain(server.keys.sandbox)
   })
 
-  test('takes what is said in a call for an opt-out', async () => {
-    expect((await sendRaw(proxy.url, call('+12165550106'))).status).toBe(200)
-    const { metadata } = JSON.parse(upstream.received.at(-1)?.body ?? '')
-    const transcript_object = [{ role: 'user', content: 'Take me off your list' }]
-    const event = { event: 'call_ended', call: { call_id: 'c', metadata, transcript_object } }
-    const text = JSON.stringify(event)
+  test('hands on the events of the platform, and says what it can fetch', async () => {
+    await gate.until(() => gate.stored['/v1/platform-reports'].length > 0)
+    expect(gate.stored['/v1/platform-reports']).toEqual([{ platform: 'retell', canFetch: true }])
+    const text = JSON.stringify({ event: 'call_ended', call: { call_id: 'c' } })
     const [, address = ''] = /come in on (\S+)\n/.exec(proxy.output()) ?? []
-    const signature = await Retell.sign(text, 'events-secret')
-    const headers = { 'content-type': 'application/json', 'x-retell-signature': signature }
-    const unsigned = { 'content-type': 'application/json' }
-    const send = (more: Record<string, string>) =>
-      fetch(address, { method: 'POST', body: text, headers: more })
-    expect((await send(unsigned)).status).toBe(401)
-    expect((await sendRaw(proxy.url, call('+12165550106'))).status).toBe(200)
-    expect((await send(headers)).status).toBe(200)
-    expect((await sendRaw(proxy.url, call('+12165550106'))).status).toBe(403)
+    const send = async (secret: string) =>
+      await fetch(address, {
+        method: 'POST',
+        body: text,
+        headers: {
+          'content-type': 'application/json',
+          'x-retell-signature': await Retell.sign(text, secret),
+        },
+      })
+    expect((await send('another-secret')).status).toBe(401)
+    expect((await send('events-secret')).status).toBe(200)
+    expect((await send('old-secret')).status).toBe(200)
+    expect(gate.stored['/v1/platform-events'].map(({ body }) => body)).toEqual([text, text])
+    await gate.until(() => gate.stored['/v1/platform-reports'].length > 1)
+    expect(gate.stored['/v1/platform-reports'][1]).toEqual({
+      platform: 'retell',
+      refusedSignatures: 1,
+    })
     expect(proxy.output()).not.toContain('events-secret')
   })
 
@@ -120,7 +135,7 @@ describe('the proxy', () => {
 })
 
 test.each([
-  [['--platform', 'bland'], /'bland' is invalid/],
+  [['--platform', 'other'], /'other' is invalid/],
   [['--platform', 'livekit'], /--upstream is missing/],
   [['--platform', 'vapi', '--upstream', 'https://a.example/v1'], /--upstream 'https:/],
   [['--platform', 'vapi', '--deadline', '0'], /--deadline '0'/],
@@ -143,6 +158,18 @@ test.each([
   const { code, err } = await callgate([...args, '--events-listen', '127.0.0.1:0'], {
     CALLGATE_KEY: 'key',
     ...environment,
+  })
+  expect([code, err]).toEqual([2, expect.stringMatching(message)])
+})
+
+test.each([
+  ['livekit', 'key', /leave it out, since livekit keeps no words/],
+  ['twilio', 'token', /must be <account or project id>:<token>/],
+] as const)('a read key for %s is refused: %s', async (platform, key, message) => {
+  const args = ['proxy', '--gate', 'http://127.0.0.1:1', '--platform', platform]
+  const { code, err } = await callgate([...args, '--upstream', 'https://a.example'], {
+    CALLGATE_KEY: 'key',
+    CALLGATE_PLATFORM_READ_KEY: key,
   })
   expect([code, err]).toEqual([2, expect.stringMatching(message)])
 })

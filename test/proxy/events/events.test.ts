@@ -1,23 +1,24 @@
-/** Events of platforms, signed as their SDKs sign or check them: outcomes and spoken opt-outs reach the gate. */
+/** Events of platforms, signed as their SDKs sign or check them, reach the gate as they came. */
 import { createHash, createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import { AccessToken, WebhookReceiver } from 'livekit-server-sdk'
 import Retell from 'retell-sdk'
 import Telnyx from 'telnyx'
 import twilio from 'twilio'
-import { afterAll, describe, expect, test } from 'vitest'
-import { readCallOutcomes } from '../../../src/data/files/call-outcomes.js'
-import { loadOptOutReader } from '../../../src/data/files/opt-out-phrases.js'
-import { readOptOutSignals } from '../../../src/data/files/opt-out-signals.js'
-import type { CallKind } from '../../../src/domain/mandate.js'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import { createLogger } from '../../../src/observability/log.js'
-import { createEventReader } from '../../../src/platform-events/read-event.js'
-import { EventClient } from '../../../src/proxy/events/event-client.js'
+import { type PlatformName, platformNames } from '../../../src/platform-events/call-event.js'
+import { DeliveryQueue } from '../../../src/proxy/delivery-queue.js'
 import { openEventServer } from '../../../src/proxy/events/event-server.js'
-import type { PlatformName } from '../../../src/proxy/platforms/platform.js'
+import { GateClient } from '../../../src/proxy/gate-client.js'
+import { platforms } from '../../../src/proxy/platforms/platforms.js'
 import type { Listener } from '../../../src/runtime/listen.js'
+import { systemTimers } from '../../../src/runtime/runtime.js'
 import { openTestCallgate } from '../../support/test-callgate.js'
+import { openFakeGate } from '../fake-gate.js'
+import { noPauses } from '../proxy-fixture.js'
 
 const callgate = await openTestCallgate()
+const gate = await openFakeGate({ url: callgate.url, key: callgate.keys.sandbox })
 const now = Date.now()
 const publicOrigin = 'https://events.customer.example'
 const { privateKey, publicKey } = generateKeyPairSync('ed25519')
@@ -31,12 +32,13 @@ interface Signed {
 
 interface EventCase {
   readonly secret: string
+  /** Another secret in the form of this platform's. */
+  readonly otherSecret: string
   readonly sign: (body: string, at: number, path: string) => Promise<Signed> | Signed
   /** Checks with the platform's own SDK; absent where it has nothing for it. */
   readonly check?: (signed: Signed, path: string) => Promise<unknown>
-  readonly event: (call: { decision: string; number: string; said: string }) => string
+  readonly body: string
   readonly hasTime: boolean
-  readonly outcome: object
 }
 
 const json = { 'content-type': 'application/json' }
@@ -46,22 +48,8 @@ const cases: Readonly<Record<PlatformName, EventCase>> = {
     secret: 'vapi-secret',
     sign: (body) => ({ body, headers: { ...json, 'x-vapi-secret': 'vapi-secret' } }),
     hasTime: false,
-    event: ({ decision, number, said }) =>
-      JSON.stringify({
-        message: {
-          type: 'end-of-call-report',
-          endedReason: 'customer-ended-call',
-          customer: { number },
-          call: { id: 'c-1', assistantOverrides: { metadata: { callgateDecision: decision } } },
-          artifact: {
-            messages: [
-              { role: 'bot', message: 'You can say: do not call me.' },
-              { role: 'user', message: said },
-            ],
-          },
-        },
-      }),
-    outcome: { state: 'answered', leg: 'c-1', dialStatus: 'customer-ended-call' },
+    otherSecret: 'vapi-other',
+    body: '{"message":{"type":"speech-update","call":{"id":"c-1"}}}',
   },
   retell: {
     secret: 'retell-key',
@@ -74,26 +62,8 @@ const cases: Readonly<Record<PlatformName, EventCase>> = {
         true,
       ),
     hasTime: true,
-    event: ({ decision, number, said }) =>
-      JSON.stringify({
-        event: 'call_ended',
-        call: {
-          call_id: 'c-2',
-          direction: 'outbound',
-          to_number: number,
-          metadata: { callgate_decision: decision },
-          disconnection_reason: 'user_hangup',
-          end_timestamp: Date.UTC(2026, 10, 23, 17, 1),
-          transcript_object: [
-            { role: 'agent', content: 'Shall I take you off my list?' },
-            { role: 'user', content: said },
-          ],
-        },
-      }),
-    outcome: {
-      ...{ state: 'answered', leg: 'c-2', dialStatus: 'user_hangup' },
-      endedAt: '2026-11-23T17:01:00Z',
-    },
+    otherSecret: 'retell-other',
+    body: '{ "event":"call_ended", "call":{"call_id":"c-2","to_number":null}}',
   },
   telnyx: {
     secret: telnyxKey,
@@ -110,26 +80,8 @@ const cases: Readonly<Record<PlatformName, EventCase>> = {
       await client.webhooks.unwrap(body, { headers })
     },
     hasTime: true,
-    event: ({ decision, number, said }) =>
-      JSON.stringify({
-        data: {
-          event_type: 'call.transcription',
-          payload: {
-            call_control_id: 'v3:c-3',
-            direction: 'outgoing',
-            to: number,
-            client_state: Buffer.from(JSON.stringify({ callgateDecision: decision })).toString(
-              'base64',
-            ),
-            transcription_data: {
-              transcript: said,
-              is_final: true,
-              transcription_track: 'inbound',
-            },
-          },
-        },
-      }),
-    outcome: { state: 'answered', leg: 'v3:c-3' },
+    otherSecret: Buffer.alloc(32, 7).toString('base64'),
+    body: '{"data":{"event_type":"call.transcription","payload":{}}}',
   },
   twilio: {
     secret: 'twilio-token',
@@ -145,16 +97,8 @@ const cases: Readonly<Record<PlatformName, EventCase>> = {
       },
     }),
     hasTime: false,
-    event: ({ number, said }) =>
-      new URLSearchParams({
-        CallSid: 'CA4',
-        CallStatus: 'completed',
-        Direction: 'outbound-api',
-        To: number,
-        Track: 'inbound_track',
-        TranscriptionData: JSON.stringify({ transcript: said }),
-      }).toString(),
-    outcome: { state: 'answered', leg: 'CA4', dialStatus: 'completed' },
+    otherSecret: 'twilio-other',
+    body: 'CallSid=CA4&TranscriptionData=%7B%22transcript%22%3A%22stop%22%7D&Track=',
   },
   livekit: {
     secret: 'lk-key:lk-secret',
@@ -169,254 +113,327 @@ const cases: Readonly<Record<PlatformName, EventCase>> = {
     check: ({ body, headers }) =>
       new WebhookReceiver('lk-key', 'lk-secret').receive(body, headers.authorization),
     hasTime: false,
-    event: ({ decision, number }) =>
-      JSON.stringify({
-        event: 'participant_left',
-        participant: {
-          sid: 'PA_5',
-          disconnectReason: 'CLIENT_INITIATED',
-          attributes: { 'callgate.decision': decision, 'sip.phoneNumber': number },
-        },
-      }),
-    outcome: {
-      ...{ state: 'answered', answeredBy: 'unknown' },
-      ...{ leg: 'PA_5', dialStatus: 'CLIENT_INITIATED' },
+    otherSecret: 'lk-key:lk-other',
+    body: '{"event":"participant_left","participant":{"sid":"PA_5"}}',
+  },
+  elevenlabs: {
+    secret: 'wsec_eleven',
+    sign: (body, at) => {
+      const time = Math.floor(at / 1_000)
+      const digest = createHmac('sha256', 'wsec_eleven').update(`${time}.${body}`).digest('hex')
+      return { body, headers: { ...json, 'elevenlabs-signature': `t=${time},v0=${digest}` } }
     },
+    hasTime: true,
+    otherSecret: 'wsec_other',
+    body: '{"type":"post_call_transcription","data":{"conversation_id":"conv_6"}}',
+  },
+  bland: {
+    secret: 'bland-secret',
+    sign: (body) => {
+      const digest = createHmac('sha256', 'bland-secret').update(body).digest('hex')
+      return { body, headers: { ...json, 'x-webhook-signature': digest } }
+    },
+    hasTime: false,
+    otherSecret: 'bland-other',
+    body: '{"call_id":"b-7","transcripts":[{"user":"user","text":"¡No me llame más! 🙂"}]}',
+  },
+  signalwire: {
+    secret: 'signalwire-key',
+    sign: (body, _at, path) => ({
+      body,
+      headers: {
+        'content-type': 'application/x-www-form-urlencoded',
+        'x-signalwire-signature': twilio.getExpectedTwilioSignature(
+          'signalwire-key',
+          publicOrigin + path,
+          Object.fromEntries(new URLSearchParams(body)),
+        ),
+      },
+    }),
+    hasTime: false,
+    otherSecret: 'signalwire-other',
+    body: 'CallSid=s-8&CallStatus=completed',
   },
 }
 
-const readEvent = createEventReader({
-  outcomes: readCallOutcomes('config/call-outcomes.yaml'),
-  signals: readOptOutSignals('config/opt-out-signals.yaml'),
-})
-const names = Object.keys(cases) as PlatformName[]
-const speaking = names.filter((name) => name !== 'livekit')
+const stored = gate.stored['/v1/platform-events']
+const reports = gate.stored['/v1/platform-reports']
 const servers = {} as Record<PlatformName, Listener>
-const readWords = loadOptOutReader('config/opt-out-phrases.yaml')
+const log = createLogger('debug', { write: (line) => void logLines.push(line) })
+const timers = { monotonicMs: systemTimers.monotonicMs, after: noPauses.after }
 
-const open = (platform: PlatformName, gateUrl = callgate.url, callKind: CallKind = 'ai') =>
+const open = (
+  platform: PlatformName,
+  { url = gate.url, secrets = [cases[platform].secret] as readonly string[] } = {},
+) =>
   openEventServer({
-    platform,
-    signature: { secrets: [cases[platform].secret] },
-    readEvent,
-    client: new EventClient({
-      ...{ url: gateUrl, key: callgate.keys.sandbox, callKind, timeoutMs: 10_000 },
+    platform: platforms[platform],
+    secrets,
+    gate: new GateClient({
+      ...{ platform, url, key: gate.key, callKind: 'ai', deadlineMs: 10_000, timers },
     }),
-    readWords,
+    deliveries: new DeliveryQueue({ timers, log }),
     publicOrigin,
     host: '127.0.0.1',
     port: 0,
     clock: { now: () => now },
-    log: createLogger('debug', { write: (line) => void logLines.push(line) }),
+    timers,
+    log,
   })
-for (const name of names) servers[name] = await open(name)
+for (const name of platformNames) servers[name] = await open(name)
 
+beforeEach(() => {
+  gate.failing.clear()
+  stored.length = 0
+  reports.length = 0
+})
 afterAll(async () => {
   await Promise.all(Object.values(servers).map((server) => server.close()))
+  await gate.close()
   await callgate.end()
 })
 
-let areaCode = 0
-const areaCodes = [
-  '212',
-  '305',
-  '216',
-  '718',
-  '303',
-  '415',
-  '404',
-  '312',
-  '716',
-  '213',
-  '702',
-  '646',
-  '917',
-  '347',
-  '929',
-  '614',
-  '513',
-  '419',
-  '330',
-  '440',
-  '937',
-  '740',
-  '516',
-  '914',
-]
+const pathOf = (name: PlatformName, query = '') => `/v1/platforms/${name}/events${query}`
 
-/** An allowed call to a number that no other test uses. */
-async function placeCall(callKind: CallKind = 'ai') {
-  const area = areaCodes[areaCode++ % areaCodes.length]
-  const number = `+1${area}5550106`
-  const response = await callgate.postJson('/v1/decisions', { number, callKind })
-  const { id, decision, reason } = (await response.json()) as Record<
-    'id' | 'decision' | 'reason',
-    string
-  >
-  expect([number, decision, reason]).toEqual([number, 'allow', 'permitted'])
-  return { decision: id, number }
+async function send(url: string, path: string, { body, headers }: Signed) {
+  const response = await fetch(url + path, { method: 'POST', body, headers })
+  return { status: response.status, text: await response.text() }
 }
 
-const pathOf = (name: PlatformName, decision: string) =>
-  `/v1/platforms/${name}/events${name === 'twilio' ? `?callgateDecision=${decision}` : ''}`
-
-async function send(url: string, path: string, { body, headers }: Signed): Promise<number> {
-  return (await fetch(url + path, { method: 'POST', body, headers })).status
-}
-
-async function statementsOf(decision: string) {
-  const { db } = callgate.callgate.storage
-  return await db
-    .selectFrom('opt_out_statements')
-    .select(['number', 'said', 'source'])
-    .where('decision_id', '=', decision)
-    .execute()
-}
-
-async function recordOf(decision: string) {
-  const response = await callgate.get(`/v1/decisions/${decision}`)
-  return (await response.json()) as { outcome?: object }
-}
-
-describe.each(names)('an event of %s', (name) => {
-  const { sign: signed, check, event, hasTime, outcome } = cases[name]
+describe.each(platformNames)('an event of %s', (name) => {
+  const { sign: signed, check, body, hasTime, secret, otherSecret } = cases[name]
   const { url } = servers[name]
 
-  test('is noted, and what was not an opt-out is none', async () => {
-    const call = await placeCall()
-    const path = pathOf(name, call.decision)
-    const sent = await signed(event({ ...call, said: 'Yes, tomorrow is fine' }), now, path)
+  test('is handed on as it came, with its query and time', async () => {
+    const path = pathOf(name, '?callgateDecision=0a&lead=a%20b')
+    const sent = await signed(body, now, path)
     await check?.(sent, path)
-    expect(await send(url, path, sent)).toBe(200)
-    expect((await recordOf(call.decision)).outcome ?? {}).toEqual(outcome)
-    expect(await statementsOf(call.decision)).toEqual([])
+    expect(await send(url, path, sent)).toEqual({ status: 200, text: '' })
+    expect(stored).toEqual([
+      {
+        platform: name,
+        receivedAt: new Date(now).toISOString(),
+        body,
+        query: 'callgateDecision=0a&lead=a%20b',
+      },
+    ])
   })
 
-  test('is refused when it is forged, changed or old, and tells nobody', async () => {
-    const call = await placeCall()
-    const path = pathOf(name, call.decision)
-    const sent = await signed(event({ ...call, said: 'take me off your list' }), now, path)
+  test('is refused when it is forged or changed, and the gate hears of it', async () => {
+    const path = pathOf(name)
+    const sent = await signed(body, now, path)
     const { 'content-type': type = '' } = sent.headers
-    expect(await send(url, path, { ...sent, headers: { 'content-type': type } })).toBe(401)
-    if (name !== 'vapi') expect(await send(url, path, { ...sent, body: `${sent.body} ` })).toBe(401)
+    const tries: Signed[] = [{ ...sent, headers: { 'content-type': type } }]
+    if (name !== 'vapi') tries.push({ ...sent, body: `${body}&a=b` })
     const headers = Object.fromEntries(
       Object.entries(sent.headers).map(([key, value]) => [
         key,
         key === 'content-type' ? value : `${value.slice(0, -2)}AA`,
       ]),
     )
-    expect(await send(url, path, { ...sent, headers })).toBe(401)
-    if (hasTime) {
-      for (const at of [now - 301_000, now + 302_000]) {
-        expect(await send(url, path, await signed(sent.body, at, path))).toBe(401)
-      }
-    }
-    expect(await statementsOf(call.decision)).toEqual([])
-    expect((await recordOf(call.decision)).outcome).toBeUndefined()
+    tries.push({ ...sent, headers })
+    for (const one of tries) expect((await send(url, path, one)).status).toBe(401)
+    const countRefused = () =>
+      reports.reduce((sum, { refusedSignatures = 0 }) => sum + refusedSignatures, 0)
+    await gate.until(() => countRefused() === tries.length)
+    expect(stored).toEqual([])
   })
 
-  test('that is unknown is taken, and counted', async () => {
-    const path = pathOf(name, 'x')
-    const body = name === 'twilio' ? 'Hello=1' : '{"event":"new","data":[],"message":7}'
-    const before = logLines.length
-    for (const count of [1, 2]) {
-      expect(await send(url, path, await signed(body, now, path))).toBe(200)
-      expect(logLines.slice(before).at(-1)).toContain(`"count":${count}`)
+  test.runIf(hasTime)('that is signed at another time is handed on as late', async () => {
+    const path = pathOf(name)
+    for (const at of [now - 301_000, now + 302_000]) {
+      expect((await send(url, path, await signed(body, at, path))).status).toBe(200)
+    }
+    expect(stored).toMatchObject([{ delivery: 'late' }, { delivery: 'late' }])
+  })
+
+  test('is taken with either of two secrets, and with no third', async () => {
+    const path = pathOf(name)
+    const sent = await signed(body, now, path)
+    for (const [secrets, status] of [
+      [[otherSecret, secret], 200],
+      [[secret, otherSecret], 200],
+      [[otherSecret], 401],
+    ] as const) {
+      const server = await open(name, { secrets })
+      expect((await send(server.url, path, sent)).status).toBe(status)
+      await server.close()
     }
   })
 
-  test('is not acknowledged while the gate cannot store it', async () => {
-    const server = await open(name, 'http://127.0.0.1:1')
-    const call = await placeCall()
-    const path = pathOf(name, call.decision)
-    const sent = await signed(event({ ...call, said: 'stop calling me' }), now, path)
-    expect(await send(server.url, path, sent)).toBe(503)
-    await server.close()
+  test.each([
+    ['unknown', name.length % 2 ? 'Hello=1' : '{"event":"new","data":[],"message":7}'],
+    ['empty', ''],
+    ['not of the form of its type', '{"event":"call_end'],
+    ['a list', '[]'],
+  ])('that is %s is taken and handed on', async (_what, text) => {
+    const path = pathOf(name)
+    expect((await send(url, path, await signed(text, now, path))).status).toBe(200)
+    expect(stored).toMatchObject([{ body: text }])
+  })
+
+  test('is not acknowledged while the gate cannot store it, and stored later all the same', async () => {
+    const path = pathOf(name)
+    const sent = await signed(body, now, path)
+    gate.failing.set('/v1/platform-events', { status: 500, times: 3 })
+    expect((await send(url, path, sent)).status).toBe(503)
+    await gate.until(() => stored.length > 0)
+    expect(stored).toMatchObject([{ body, receivedAt: new Date(now).toISOString() }])
   })
 
   test('comes in at one address, by POST', async () => {
-    const sent = await signed('{}', now, '/')
-    expect(await send(url, '/v1/platforms/other/events', sent)).toBe(404)
-    expect((await fetch(url + pathOf(name, 'x'))).status).toBe(405)
+    const sent = await signed(body, now, '/')
+    expect((await send(url, '/v1/platforms/other/events', sent)).status).toBe(404)
+    expect((await fetch(url + pathOf(name))).status).toBe(405)
   })
 })
 
-describe.each(speaking)('an opt-out in a transcript of %s', (name) => {
-  const { sign: signed, event } = cases[name]
-  const { url } = servers[name]
+describe('a long event', () => {
+  const { sign: signed } = cases.bland
+  const { url } = servers.bland
+  const path = pathOf('bland')
+
+  test('is taken; its beginning is handed on, and the log says so', async () => {
+    const body = `{"call_id":"b-9","audio":"${'é'.repeat(3_000_000)}"}`
+    expect((await send(url, path, await signed(body, now, path))).status).toBe(200)
+    const [{ body: head } = { body: '' }] = stored
+    expect(body.startsWith(head)).toBe(true)
+    expect(Buffer.byteLength(head)).toBeGreaterThan(3_999_990)
+    expect(Buffer.byteLength(head)).toBeLessThanOrEqual(4_000_000)
+    expect(logLines.at(-1)).toContain('only its beginning is stored')
+  })
+
+  test('whose signature cannot be verified is reported as one with a wrong signature', async () => {
+    const body = `{"call_id":"b-9","audio":"${'a'.repeat(17_000_000)}"}`
+    expect((await send(url, path, await signed(body, now, path))).status).toBe(200)
+    await gate.until(() => reports.length === 1)
+    expect(reports).toEqual([{ platform: 'bland', refusedSignatures: 1 }])
+    expect(stored).toEqual([])
+    expect(logLines.join('')).toContain('too long to verify its signature')
+  })
+})
+
+describe('a credential of Vapi', () => {
+  const body = '{"message":{"type":"end-of-call-report"}}'
+  const { secret } = cases.vapi
+  const time = String(Math.floor(now / 1_000))
+  const hmac = (algorithm: string, encoding: 'hex' | 'base64', payload: string) =>
+    createHmac(algorithm, secret).update(payload).digest(encoding)
 
   test.each([
-    'Please TAKE ME OFF your list!',
-    'Don’t call this number',
-    'Por favor, no me llamen más',
-  ])('is in force at once, and stored once: %s', async (said) => {
-    const call = await placeCall()
-    const path = pathOf(name, call.decision)
-    // The number in the event is another one: that of the decision counts.
-    const body = event({ decision: call.decision, number: '+19085550106', said })
-    const sent = await signed(body, now, path)
-    expect(await send(url, path, sent)).toBe(200)
-    const status = await callgate.get(
-      `/app/main/rpc/pdnc?phoneList=${call.number.slice(2)},9085550106&actionType=status`,
+    ['a bearer token', { authorization: `Bearer ${secret}` }],
+    ['a bearer token in a header of choice', { 'x-my-token': `Bearer ${secret}` }],
+    ['a secret in a header of choice', { 'x-my-secret': secret }],
+    [
+      'an HMAC with its time',
+      { 'x-signature': hmac('sha256', 'hex', `${time}.${body}`), 'x-timestamp': time },
+    ],
+    ['an HMAC with a prefix', { 'x-hub-signature': `sha256=${hmac('sha256', 'hex', body)}` }],
+    ['an HMAC of another algorithm', { 'x-sign': hmac('sha512', 'base64', body) }],
+  ])('may be %s', async (_what, headers) => {
+    const sent = { body, headers: { ...json, ...headers } as Record<string, string> }
+    expect((await send(servers.vapi.url, pathOf('vapi'), sent)).status).toBe(200)
+    const changed = Object.fromEntries(
+      Object.entries(sent.headers).map(([name, value]) => [name, value.replace(/.$/, '!')]),
     )
-    expect(await status.text()).toMatch(/^\d{10},2026-11-23,2026-11-23\n9085550106,,$/)
-    expect(await send(url, path, sent)).toBe(200)
-    expect(await statementsOf(call.decision)).toEqual([
-      { number: call.number.slice(2), said: readWords(said).words, source: 'transcript' },
-    ])
-  })
-
-  test('of a call without a decision is about its number', async () => {
-    const path = `/v1/platforms/${name}/events`
-    const number = `+1${{ vapi: '503', retell: '504', telnyx: '505', twilio: '507' }[name as 'vapi']}5550106`
-    const body = event({ decision: '', number, said: 'remove me' })
-    expect(await send(url, path, await signed(body, now, path))).toBe(200)
-    const decided = await callgate.postJson('/v1/decisions', { number, callKind: 'ai' })
-    expect(await decided.json()).toMatchObject({ decision: 'block' })
-    const status = await callgate.get(
-      `/app/main/rpc/pdnc?phoneList=${number.slice(2)}&actionType=status`,
-    )
-    expect(await status.text()).toContain('2026-11-23')
-    const stored = () =>
-      callgate.callgate.storage.db
-        .selectFrom('opt_out_statements')
-        .select('said')
-        .where('number', '=', number.slice(2))
-        .execute()
-    expect(await stored()).toEqual([{ said: 'remove me' }])
-    expect(await send(url, path, await signed(body, now, path))).toBe(200)
-    expect(await stored()).toHaveLength(1)
+    const forged = { body, headers: { ...changed, ...json } }
+    expect((await send(servers.vapi.url, pathOf('vapi'), forged)).status).toBe(401)
+    expect(stored).toMatchObject([{ body }])
   })
 })
 
-test('an answered autodialed call counts as neither connected nor abandoned', async () => {
-  const { decision, number } = await placeCall('autodialed')
-  const { sign: signed } = cases.telnyx
-  const payload = {
-    to: number,
-    call_control_id: 'leg-1',
-    client_state: Buffer.from(JSON.stringify({ callgateDecision: decision })).toString('base64'),
+describe('an event whose sender waits for an answer', () => {
+  const answerTo = async (name: PlatformName, event: object) => {
+    const path = pathOf(name)
+    const sent = await cases[name].sign(JSON.stringify(event), now, path)
+    const { status, text } = await send(servers[name].url, path, sent)
+    return { status, body: text === '' ? undefined : JSON.parse(text) }
   }
-  const body = JSON.stringify({ data: { event_type: 'call.answered', payload } })
-  const path = pathOf('telnyx', decision)
-  const server = await open('telnyx', callgate.url, 'autodialed')
-  expect(await send(server.url, path, await signed(body, now, path))).toBe(200)
-  await server.close()
-  expect((await recordOf(decision)).outcome).toMatchObject({ state: 'answered' })
-  expect(await callgate.callgate.abandonment.list({ after: 0 })).toEqual([])
-})
 
-test('an event for the decision of another account changes nothing', async () => {
-  const made = await callgate.postJson(
-    '/v1/decisions',
-    { number: '2125550107', callKind: 'manual' },
-    callgate.keys.main,
-  )
-  const { id } = (await made.json()) as { id: string }
-  const { sign: signed, event } = cases.vapi
-  const path = pathOf('vapi', id)
-  const body = event({ decision: id, number: 'anonymous', said: 'do not call me' })
-  expect(await send(servers.vapi.url, path, await signed(body, now, path))).toBe(200)
-  expect(await statementsOf(id)).toEqual([])
-  expect(logLines.at(-1)).not.toContain('an opt-out was heard')
+  test('gets a result for each tool call of Vapi, once the gate has stored it', async () => {
+    const call = (id: string, name: string) => ({ id, type: 'function', function: { name } })
+    const toolCallList = [call('t-1', 'opt_out'), call('t-2', 'note')]
+    const event = { message: { type: 'tool-calls', toolCallList, call: { id: 'c-1' } } }
+    const result = 'Received and recorded.'
+    expect(await answerTo('vapi', event)).toEqual({
+      status: 200,
+      body: {
+        results: [
+          { name: 'opt_out', toolCallId: 't-1', result },
+          { name: 'note', toolCallId: 't-2', result },
+        ],
+      },
+    })
+    expect(stored).toMatchObject([{ body: JSON.stringify(event) }])
+    gate.failing.set('/v1/platform-events', { status: 500, times: 1 })
+    expect(await answerTo('vapi', event)).toEqual({ status: 503, body: undefined })
+    await gate.until(() => stored.length === 2)
+  })
+
+  test('gets a result for a custom function of Retell', async () => {
+    const event = { name: 'opt_out', args: { said: 'stop' }, call: { call_id: 'c-1' } }
+    expect(await answerTo('retell', event)).toEqual({
+      status: 200,
+      body: { result: 'Received and recorded.' },
+    })
+    expect(stored).toHaveLength(1)
+  })
+
+  const allowed = '+12125550106'
+  const predial = (contact: unknown, more: object = {}) => ({
+    message: { type: 'campaign.predial', campaignId: 'k-1', contact, ...more },
+  })
+
+  test('before a call of a campaign: an allowed contact is eligible, and its call recorded', async () => {
+    gate.stored['/v1/platform-calls'].length = 0
+    expect(await answerTo('vapi', predial({ id: 'x', number: allowed }))).toEqual({
+      status: 200,
+      body: { eligible: true },
+    })
+    const decisionId = expect.stringMatching(/^\w+$/)
+    expect(gate.stored['/v1/platform-calls']).toEqual([
+      { platform: 'vapi', calls: [{ decisionId, number: allowed.slice(2) }] },
+    ])
+    const id = gate.stored['/v1/platform-calls'][0]?.calls[0]?.decisionId
+    const record = await callgate.get(`/v1/decisions/${id}`)
+    expect(await record.json()).toMatchObject({ decision: 'allow', callKind: 'ai' })
+  })
+
+  test.each([
+    ['without consent', { number: '+12125550100' }],
+    ['in another form', { number: '(212) 555-0106' }],
+    ['of another country', { number: '+442071838750' }],
+    ['that is empty', { number: '' }],
+    ['that is absent', {}],
+    ['that is null', { number: null }],
+    ['in a list', [{ number: allowed }]],
+    ['nowhere', undefined],
+  ])('before a call of a campaign: a number %s is not eligible', async (_what, contact) => {
+    const answer = await answerTo('vapi', predial(contact, { customer: { number: allowed } }))
+    expect(answer).toEqual({ status: 200, body: { eligible: false } })
+  })
+
+  test('before a call of a campaign: nobody is eligible when the gate fails in any part', async () => {
+    for (const path of ['/v1/platform-calls', '/v1/decisions']) {
+      gate.failing.set(path, { status: 500 })
+      expect(await answerTo('vapi', predial({ number: allowed }))).toEqual({
+        status: 200,
+        body: { eligible: false },
+      })
+      gate.failing.clear()
+    }
+    const server = await open('vapi', { url: 'http://127.0.0.1:1' })
+    const body = JSON.stringify(predial({ number: allowed }))
+    const { text } = await send(server.url, pathOf('vapi'), await cases.vapi.sign(body, now, ''))
+    expect(text).toBe('{"eligible":false}')
+    await server.close()
+  })
+
+  test('before a call of a campaign: a request without a valid signature is not answered', async () => {
+    const body = JSON.stringify(predial({ number: allowed }))
+    expect(await send(servers.vapi.url, pathOf('vapi'), { body, headers: json })).toEqual({
+      status: 401,
+      text: '',
+    })
+  })
 })
