@@ -113,16 +113,19 @@ describe('an outcome', () => {
   it.each([
     ['failed', 'answered'],
     ['answered', 'failed'],
-  ] as const)('of a call in Maine counts as answered when it is %s and then %s', async (...states) => {
-    const number = states[0] === 'failed' ? '2075550106' : '2075550107'
-    const { id, decision } = await decide(number, { callKind: 'autodialed' })
-    expect(decision).toBe('allow')
-    for (const state of states) await note(id, { state, leg: 'CA1' })
-    expect(await outcomeOf(id)).toMatchObject({ state: 'answered' })
-    expect(await decide(number, { callKind: 'autodialed' })).toMatchObject({
-      reason: 'too-many-attempts',
-    })
-  })
+  ] as const)(
+    'of a call in Maine counts as answered when it is %s and then %s',
+    async (...states) => {
+      const number = states[0] === 'failed' ? '2075550106' : '2075550107'
+      const { id, decision } = await decide(number, { callKind: 'autodialed' })
+      expect(decision).toBe('allow')
+      for (const state of states) await note(id, { state, leg: 'CA1' })
+      expect(await outcomeOf(id)).toMatchObject({ state: 'answered' })
+      expect(await decide(number, { callKind: 'autodialed' })).toMatchObject({
+        reason: 'too-many-attempts',
+      })
+    },
+  )
 
   it('that a machine answered stays so, whatever is reported after it', async () => {
     const number = '3055550106'

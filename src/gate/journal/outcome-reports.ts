@@ -142,7 +142,8 @@ async function countAnswer(
   const isCounted = !saysNothing || (document.callKind !== 'ai' && !fromPlatform)
   if (isCounted) await count(document, report, counters)
   // It was counted as one that nobody answered.
-  else if (readRecorded(document).state === 'failed') await count(document, { ring: 'none' }, counters)
+  else if (readRecorded(document).state === 'failed')
+    await count(document, { ring: 'none' }, counters)
 }
 
 /** Of a call that a person dialed, and of one that no check has judged, nothing is counted. */

@@ -159,7 +159,10 @@ describe('answered', () => {
   it('wins among the notes of one leg in every order of them', () => {
     const notes = [handedOver, dialled('a', 3), failed('a', 3, 5), answered('a', 3, 4)]
     for (const order of permute(notes)) {
-      expect(order.reduce<Partial<CallOutcome>>(mergeOutcome, {})).toMatchObject({ state: 'answered', answeredAt: 4 })
+      expect(order.reduce<Partial<CallOutcome>>(mergeOutcome, {})).toMatchObject({
+        state: 'answered',
+        answeredAt: 4,
+      })
     }
   })
 })

@@ -1,0 +1,32 @@
+/** The routes by which proxies report calls and events of voice platforms; also in service threads. */
+import {
+  duePlatformCallsEndpoint,
+  platformCallsEndpoint,
+  platformEventEndpoint,
+} from '../../api/gate/platform-events.js'
+import { createRoute, type Route } from '../../api/route.js'
+import { resolveShippedFile } from '../../config/load.js'
+import type { Settings } from '../../config/settings.js'
+import { readOptOutPhrases } from '../../data/files/opt-out-phrases.js'
+import { createOptOutReader, type ReadOptOut } from '../../domain/opt-out-words.js'
+import type { EventInbox } from '../../service/platform-events/event-inbox.js'
+
+export function createEventRoutes(inbox: EventInbox): readonly Route[] {
+  return [
+    createRoute(platformCallsEndpoint, async (caller, { platform, calls }) => {
+      await inbox.registerCalls(caller, platform, calls)
+      return { recorded: true } as const
+    }),
+    createRoute(duePlatformCallsEndpoint, async ({ accountId }, { platform }) => ({
+      calls: await inbox.listDue(accountId, platform),
+    })),
+    createRoute(platformEventEndpoint, async (caller, event) => {
+      await inbox.add(caller, event)
+      return { recorded: true } as const
+    }),
+  ]
+}
+
+/** Throws a `DataFileError` for a mistake in the file of phrases. */
+export const openOptOutReader = ({ optOuts }: Settings): ReadOptOut =>
+  createOptOutReader(readOptOutPhrases(resolveShippedFile(optOuts.phrasesFile)))
