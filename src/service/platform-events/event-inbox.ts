@@ -323,24 +323,40 @@ export class EventInbox {
   }
 
   async #workOnOne(part: EventPart): Promise<PlatformCall | undefined> {
-    const { storage, port, clock } = this.#deps
     const event: CallEvent = JSON.parse(part.content)
-    const place = placeOf(part)
-    const { accountId } = place
     if (event.isOtherLeg) {
       await this.#setState(part, 'done')
       return undefined
     }
+    const { port } = this.#deps
+    const place = placeOf(part)
     const decision = await this.#findDecision(place, event)
-    const own = parseNumber(event.own)
+    const { call, verdict } = await this.#join(part, event, decision)
+    if (verdict.unclear) {
+      port.reportPlatformEvent({ platform: place.platform, result: 'unclear' })
+      port.forgetHeldNumbers(place)
+    }
+    const isNoted = await this.#act(part, event, { call, verdict })
+    await this.#end(part, event, { call, verdict, isNoted })
+    return call
+  }
+
+  async #join(
+    part: EventPart,
+    event: CallEvent,
+    decision: KnownDecision | undefined,
+  ): Promise<{ readonly call: PlatformCall; readonly verdict: Verdict }> {
+    const place = placeOf(part)
+    const { accountId } = place
     const person = parseNumber(event.person)
-    const joined = await runAccountTransaction(storage, accountId, async (db) => {
+    const ofDecision = event.direction === 'inbound' ? undefined : decision
+    return await runAccountTransaction(this.#deps.storage, accountId, async (db) => {
       const isOwn =
-        person !== undefined && (person === own || (await isOwnNumber(db, accountId, person)))
-      const isOfDecision = decision !== undefined && event.direction !== 'inbound'
+        person !== undefined &&
+        (person === parseNumber(event.own) || (await isOwnNumber(db, accountId, person)))
       const call = await joinCall(db, place, {
-        decisionId: isOfDecision ? decision.id : undefined,
-        number: isOfDecision ? decision.number : isOwn ? undefined : person,
+        decisionId: ofDecision?.id,
+        number: ofDecision ? ofDecision.number : isOwn ? undefined : person,
         callIds: [...new Set(event.callIds)],
         fallbackId: `event-${part.event_id}-${part.part}`,
         canBeByNumber: event.direction !== 'inbound' && event.kind === 'call',
@@ -354,76 +370,66 @@ export class EventInbox {
         .where('part', '=', part.part)
         .execute()
       if (call.decision_id !== null || (await isUnjoined(db, call))) await wakeParts(db, call)
-      const heard = await this.#readWords(db, { ...part, call: call.id }, event)
       const isPersonOwn =
         call.number === null ? isOwn : await isOwnNumber(db, accountId, call.number)
+      const heard = await this.#readWords(db, { ...part, call: call.id }, event)
       const verdict = judge(heard, { call, isPersonOwn })
-      if (verdict.unclear) {
-        await insertUnclear(db, {
-          ...{ account_id: accountId, platform: place.platform, call: call.id },
-          ...{
-            event_id: part.event_id,
-            decision_id: call.decision_id,
-            number: isPersonOwn ? null : call.number,
-          },
-          ...verdict.unclear,
-          heard_at: part.stored_at,
-        })
-      }
-      if (call.number !== null && !isPersonOwn) await describeUnclear(db, call)
-      const answered = isEvidenceOfAnswer(event)
-      await noteOnCall(db, place, call.id, {
-        answered_at: answered ? part.received_at : undefined,
-        ended_at: event.isEnd || event.outcome?.state === 'failed' ? part.received_at : undefined,
-        heard_at: hasWords(event) ? part.received_at : undefined,
-      })
+      await noteHeard(db, { part, event, call, verdict })
       return { call, verdict }
     })
-    const { call, verdict } = joined
-    if (verdict.unclear) {
-      port.reportPlatformEvent({ platform: place.platform, result: 'unclear' })
-      port.forgetHeldNumbers({ accountId })
-    }
-    const sender = { accountId, keyId: await this.#findKey(part) }
-    if (verdict.optOut && call.number !== null && call.opted_out_at === null) {
+  }
+
+  /** False if what became of the call is to be noted later. The opt-out is first, since it must not be lost. */
+  async #act(
+    part: EventPart,
+    event: CallEvent,
+    { call, verdict }: { readonly call: PlatformCall; readonly verdict: Verdict },
+  ): Promise<boolean> {
+    const { port, clock } = this.#deps
+    const sender = { accountId: part.account_id, keyId: await this.#findKey(part) }
+    const { decision_id: decisionId, number } = call
+    if (verdict.optOut && number !== null && call.opted_out_at === null) {
       await port.recordOptOut({
         ...sender,
         report: {
-          number: call.number,
-          ...(call.decision_id !== null && { decisionId: call.decision_id }),
+          ...{ number, scope: 'everything', ...verdict.optOut },
+          ...(decisionId !== null && { decisionId }),
           reference: event.callIds[0]?.slice(0, 200) ?? call.id,
-          ...verdict.optOut,
-          scope: 'everything',
           receivedAt: Math.min(part.received_at, clock.now()),
         },
       })
-      port.reportPlatformEvent({ platform: place.platform, result: 'opt-out' })
+      port.reportPlatformEvent({ platform: part.platform, result: 'opt-out' })
     }
-    const outcome = call.decision_id === null ? undefined : toOutcome(event)
-    const isNoted =
-      outcome === undefined || call.decision_id === null
-        ? true
-        : await port.noteOutcome({ ...sender, decisionId: call.decision_id, outcome })
-    const isJoined =
-      call.decision_id !== null || (call.number !== null && event.direction === 'inbound')
+    const outcome = decisionId === null ? undefined : toOutcome(event)
+    if (outcome === undefined || decisionId === null) return true
+    return await port.noteOutcome({ ...sender, decisionId, outcome })
+  }
+
+  async #end(
+    part: EventPart,
+    { direction }: CallEvent,
+    { call, verdict, isNoted }: WorkedOn,
+  ): Promise<void> {
+    const { storage, clock, port } = this.#deps
+    const { accountId, platform } = placeOf(part)
+    const isKnown = call.number !== null && !verdict.isOwn
+    const isJoined = call.decision_id !== null || (isKnown && direction === 'inbound')
     await runAccountTransaction(storage, accountId, async (db) => {
-      if (verdict.optOut && call.number !== null) {
-        await noteOnCall(db, place, call.id, { opted_out_at: clock.now() })
+      if (verdict.optOut) {
+        await noteOnCall(db, { accountId, platform }, call.id, { opted_out_at: clock.now() })
       }
       await this.#setState(part, !isNoted ? 'new' : isJoined ? 'done' : 'waiting', db)
       // Another part may have the words, and their opt-out must be on disk first.
-      const isOpen = call.number === null || verdict.isOwn || (await hasNewParts(db, call))
-      if (!isOpen) await endUnjoined(db, call, clock.now())
+      if (isKnown && !(await hasNewParts(db, call))) await endUnjoined(db, call, clock.now())
     })
-    if (verdict.optOut && call.number !== null) port.forgetHeldNumbers({ accountId })
-    return call
+    if (isKnown) port.forgetHeldNumbers({ accountId })
   }
 
   /** That the event names, if it is one of the account. */
   async #findDecision(
     place: Place,
     { decisionId: id }: CallEvent,
-  ): Promise<{ readonly id: string; readonly number: string | undefined } | undefined> {
+  ): Promise<KnownDecision | undefined> {
     if (id === undefined) return undefined
     const { storage, port } = this.#deps
     const registered = await storage.db
@@ -486,6 +492,17 @@ const placeOf = ({ account_id, platform }: EventPart): Place => ({
   platform,
 })
 
+interface KnownDecision {
+  readonly id: string
+  readonly number: string | undefined
+}
+
+interface WorkedOn {
+  readonly call: PlatformCall
+  readonly verdict: Verdict
+  readonly isNoted: boolean
+}
+
 type Reading = ReturnType<ReadOptOut>
 
 interface Heard {
@@ -500,6 +517,39 @@ interface Verdict {
   readonly optOut?: Pick<OptOutReport, 'said' | 'source' | 'channel'> | undefined
   readonly unclear?: Pick<UnclearOptOut, 'kind' | 'said'> | undefined
   readonly isOwn: boolean
+}
+
+async function noteHeard(
+  db: Db,
+  {
+    part,
+    event,
+    call,
+    verdict,
+  }: {
+    readonly part: EventPart
+    readonly event: CallEvent
+    readonly call: PlatformCall
+    readonly verdict: Verdict
+  },
+): Promise<void> {
+  const { account_id, platform, event_id, received_at, stored_at } = part
+  const { decision_id } = call
+  const number = verdict.isOwn ? null : call.number
+  if (verdict.unclear) {
+    await insertUnclear(db, {
+      ...{ account_id, platform, event_id, call: call.id, decision_id, number },
+      ...verdict.unclear,
+      heard_at: stored_at,
+    })
+  }
+  if (number !== null) await describeUnclear(db, call)
+  const isEnd = event.isEnd || event.outcome?.state === 'failed'
+  await noteOnCall(db, placeOf(part), call.id, {
+    answered_at: isEvidenceOfAnswer(event) ? received_at : undefined,
+    ended_at: isEnd ? received_at : undefined,
+    heard_at: hasWords(event) ? received_at : undefined,
+  })
 }
 
 /** What is heard of a person whom nobody knows, or who would be ourselves, is unclear. */

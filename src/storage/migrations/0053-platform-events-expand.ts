@@ -2,6 +2,12 @@
 import type { Kysely } from 'kysely'
 
 export async function up(db: Kysely<unknown>): Promise<void> {
+  await createCalls(db)
+  await createEvents(db)
+  await createUnclear(db)
+}
+
+async function createCalls(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('platform_calls')
     .addColumn('account_id', 'text', (column) => column.notNull())
@@ -19,9 +25,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('changed_at', 'bigint', (column) => column.notNull())
     .addPrimaryKeyConstraint('platform_calls_key', ['account_id', 'platform', 'id'])
     .execute()
-  await index('platform_calls', 'number')
-  await index('platform_calls', 'account_id', 'platform', 'registered_at')
-  await index('platform_calls', 'changed_at')
+  await index(db, 'platform_calls', 'number')
+  await index(db, 'platform_calls', 'account_id', 'platform', 'registered_at')
+  await index(db, 'platform_calls', 'changed_at')
   await db.schema
     .createTable('platform_call_ids')
     .addColumn('account_id', 'text', (column) => column.notNull())
@@ -30,7 +36,10 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('call', 'text', (column) => column.notNull())
     .addPrimaryKeyConstraint('platform_call_ids_key', ['account_id', 'platform', 'call_id'])
     .execute()
-  await index('platform_call_ids', 'account_id', 'platform', 'call')
+  await index(db, 'platform_call_ids', 'account_id', 'platform', 'call')
+}
+
+async function createEvents(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('platform_events')
     .addColumn('account_id', 'text', (column) => column.notNull())
@@ -45,7 +54,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('read_at', 'bigint')
     .addPrimaryKeyConstraint('platform_events_key', ['account_id', 'id'])
     .execute()
-  await index('platform_events', 'read_at', 'stored_at')
+  await index(db, 'platform_events', 'read_at', 'stored_at')
   await db.schema
     .createTable('platform_event_parts')
     .addColumn('account_id', 'text', (column) => column.notNull())
@@ -60,8 +69,11 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('content', 'text', (column) => column.notNull())
     .addPrimaryKeyConstraint('platform_event_parts_key', ['account_id', 'event_id', 'part'])
     .execute()
-  await index('platform_event_parts', 'account_id', 'platform', 'call')
-  await index('platform_event_parts', 'state', 'stored_at')
+  await index(db, 'platform_event_parts', 'account_id', 'platform', 'call')
+  await index(db, 'platform_event_parts', 'state', 'stored_at')
+}
+
+async function createUnclear(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('unclear_opt_outs')
     .addColumn('account_id', 'text', (column) => column.notNull())
@@ -79,8 +91,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('resolution', 'text')
     .addPrimaryKeyConstraint('unclear_opt_outs_key', ['account_id', 'id'])
     .execute()
-  await index('unclear_opt_outs', 'resolved_at', 'kind')
-  await index('unclear_opt_outs', 'number')
+  await index(db, 'unclear_opt_outs', 'resolved_at', 'kind')
+  await index(db, 'unclear_opt_outs', 'number')
   await db.schema
     .createTable('platform_reports')
     .addColumn('account_id', 'text', (column) => column.notNull())
@@ -89,12 +101,16 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('reported_at', 'bigint', (column) => column.notNull())
     .addPrimaryKeyConstraint('platform_reports_key', ['account_id', 'platform'])
     .execute()
+}
 
-  async function index(table: string, ...columns: readonly string[]): Promise<void> {
-    await db.schema
-      .createIndex(`${table}_${columns.join('_')}`)
-      .on(table)
-      .columns(columns as string[])
-      .execute()
-  }
+async function index(
+  db: Kysely<unknown>,
+  table: string,
+  ...columns: readonly string[]
+): Promise<void> {
+  await db.schema
+    .createIndex(`${table}_${columns.join('_')}`)
+    .on(table)
+    .columns([...columns])
+    .execute()
 }
