@@ -50,7 +50,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'transparency/': [],
   'observability/': ['domain/'],
   'config/': ['domain/', 'runtime/parse-url.ts', 'transparency/', 'errors.ts'],
-  'api/': ['domain/', 'runtime/', 'errors.ts'],
+  'api/': ['domain/', 'platform-events/call-event.ts', 'runtime/', 'errors.ts'],
+  'platform-events/': ['data/files/', 'domain/', 'errors.ts'],
   'http/': ['api/', 'domain/', 'observability/', 'runtime/', 'errors.ts'],
   'gate/': ['domain/', 'observability/', 'runtime/runtime.ts', 'errors.ts'],
   'gate/preview.ts': ['gate/', 'api/', 'domain/', 'runtime/'],
@@ -91,7 +92,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'sources/embedded-compliance.ts': ['service/', 'domain/', 'errors.ts'],
   'sources/remote/': ['api/', 'domain/', 'runtime/', 'observability/log.ts', 'errors.ts'],
   'sources/warming/': ['sources/', 'api/', 'domain/', 'runtime/', 'errors.ts'],
-  'service/': ['data/', 'storage/', 'domain/', 'runtime/', 'errors.ts'],
+  'service/': ['data/', 'storage/', 'domain/', 'platform-events/', 'runtime/', 'errors.ts'],
   'service/service-routes.ts': ['service/', 'api/', 'domain/'],
   'service/webhooks/http-sender/': [
     'service/webhooks/webhook-sender.ts',
@@ -111,7 +112,6 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'storage/',
     'errors.ts',
   ],
-  'platform-events/': ['data/files/', 'domain/', 'errors.ts'],
   'proxy/': [
     'api/gate/',
     'domain/',

@@ -30,6 +30,7 @@ import { ChangeRequests } from '../service/changes/change-requests.js'
 import type { AcknowledgedOptOut } from '../service/internal-dnc/acknowledged-opt-outs.js'
 import { CombinedComplaints } from '../service/lookups/combined-labels.js'
 import { ReassignedChecks } from '../service/lookups/reassigned-checks.js'
+import { type CallPort, EventInbox } from '../service/platform-events/event-inbox.js'
 import { ProjectScopes } from '../service/projects/project-scope.js'
 import { distinctPages, NumberRecords } from '../service/reputation/number-records.js'
 import { chooseByAccount } from '../service/sandbox/sandbox.js'
@@ -51,6 +52,7 @@ import { createListsRoutes } from './lists/lists-routes.js'
 import type { NumberPageDeps } from './numbers/number-page.js'
 import type { NumberQuestions } from './numbers/number-questions.js'
 import { createNumberRoute } from './numbers/number-route.js'
+import { createEventReaders, createEventRoutes } from './platform-events/event-routes.js'
 import { createRulesRoute } from './rules/rules-route.js'
 import {
   type AccountViews,
@@ -108,7 +110,7 @@ export interface ServiceThreadFunctions {
 }
 
 /** What a thread calls. Only the main thread counts, asks a provider, and starts background work. */
-export interface MainThreadFunctions extends NumberQuestions {
+export interface MainThreadFunctions extends NumberQuestions, CallPort {
   /** Rejects to refuse the numbers. */
   admitNumbers(message: { readonly requestId: number; readonly count: number }): void
   reportIgnoredFields(message: {
@@ -221,6 +223,7 @@ class ServiceThread implements ServiceThreadFunctions {
       ),
       ...createListsRoutes({ getSettings: () => this.#settings, clock, storage }),
       createRulesRoute({ getSettings: () => this.#settings, viewOf }),
+      ...createEventRoutes(this.#createInbox(storage)),
       createEdgeDecisionsRoute(storage),
       openSearchRoute({ dataDir: settings.dataDir, storage, clock }),
       openStreamRoute({ dataDir: settings.dataDir, storage, clock }),
@@ -305,6 +308,21 @@ class ServiceThread implements ServiceThreadFunctions {
     return chooseByAccount<ComplaintSource>({
       real: imported,
       sandbox: new SandboxFacts(this.#data),
+    })
+  }
+
+  #createInbox(storage: ThreadDatabase): EventInbox {
+    return new EventInbox({
+      storage,
+      clock: nodeRuntime.clock,
+      ...createEventReaders(this.#settings),
+      port: {
+        findCalledNumber: (call) => this.#main.call('findCalledNumber', call),
+        noteOutcome: (report) => this.#main.call('noteOutcome', report),
+        recordOptOut: (report) => this.#main.call('recordOptOut', report),
+        forgetHeldNumbers: (account) => void this.#main.call('forgetHeldNumbers', account),
+        reportPlatformEvent: (event) => void this.#main.call('reportPlatformEvent', event),
+      },
     })
   }
 

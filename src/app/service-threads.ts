@@ -12,6 +12,7 @@ import { connectPort, listMovableBuffers, type PortCalls } from '../runtime/port
 import type { Callgate } from './callgate.js'
 import type { Configuration } from './configuration.js'
 import { createNumberQuestions } from './numbers/number-questions.js'
+import { createEventPort } from './platform-events/event-port.js'
 import type {
   MainThreadFunctions,
   MainThreadWrites,
@@ -144,6 +145,7 @@ export class ServiceThreads implements RequestAnswerer {
       findReassigned: ({ accountId, items }) =>
         factSources.sourcesFor(accountId).lookups.reassigned(items),
       ...createNumberQuestions(this.#callgate),
+      ...createEventPort(this.#callgate),
       addItems: ({ writeId, field, items }) => {
         const ofWrite = lists.get(writeId) ?? {}
         lists.set(writeId, ofWrite)

@@ -193,11 +193,11 @@ export interface CampaignCall {
   readonly at: Instant
 }
 
-/** `ring` of a call that nobody answered. */
+/** `ring` of a call that nobody answered; `none` if it was reported to have rung so, and was answered after all. */
 export type AnswerReport = Pick<
   CallOutcome,
   'answeredBy' | 'answeredAt' | 'greetingEndedAt' | 'connectedAt'
-> & { readonly ring?: UnansweredRing | undefined }
+> & { readonly ring?: UnansweredRing | 'none' | undefined }
 
 export interface AbandonmentReports {
   /** Counts the call by each of the limits once; a later report corrects how it counts. */

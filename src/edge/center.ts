@@ -18,6 +18,7 @@ import type { Caller } from '../domain/caller.js'
 import type { Timers } from '../domain/time/clock.js'
 import { AppError } from '../errors.js'
 import { sleep } from '../runtime/runtime.js'
+import { nameHeldNumber, readHeldNumbers } from '../storage/held-numbers.js'
 import { schemaNumber } from '../storage/migrate.js'
 import type { ChangeFeed, OpenDatabase } from '../storage/open-database.js'
 import type { Db } from '../storage/tables.js'
@@ -74,7 +75,7 @@ export class Center {
         // Webhooks are sent by the center.
         accounts: account ? [{ ...account, webhook_secret: null }] : [],
         api_keys: await read('api_keys'),
-        pauses: await read('pauses'),
+        pauses: [...(await read('pauses')), ...(await this.#readHeldNumbers(accountId))],
         caller_ids: await read('caller_ids'),
         abandonment_counts: await read('abandonment_counts'),
         projects: await read('projects'),
@@ -87,6 +88,18 @@ export class Center {
       },
       seq: await this.#readNewest(),
     }
+  }
+
+  /** As pauses, which an edge keeps. */
+  async #readHeldNumbers(accountId: string): Promise<readonly CopiedRow[]> {
+    const rows = await readHeldNumbers(this.#db, accountId)
+    const bySubject = new Map(
+      rows.map(({ number, platform, heardAt }) => [
+        nameHeldNumber(accountId, number),
+        { account_id: accountId, paused_at: heardAt, paused_by: platform, reason: '' },
+      ]),
+    )
+    return [...bySubject].map(([subject, row]) => ({ subject, ...row }))
   }
 
   /** Of lists that the account may use; those that it needs beside them are in force nowhere at the edge. */

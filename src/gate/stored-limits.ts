@@ -5,6 +5,7 @@ import type { MaybePromise } from '../domain/compliance.js'
 import type { CallPurpose, CallRequest, Finding } from '../domain/decision.js'
 import { type CallerIdRegister, noCallerIds, type Pauses } from '../domain/mandate.js'
 import type { Instant, Timers } from '../domain/time/clock.js'
+import { formatInstant } from '../domain/time/dates.js'
 import { judgeSubject } from './checks/attempts.js'
 import { findShown, judgeCallerId, needsRegister } from './checks/caller-id.js'
 import type { GateDeps } from './gate-deps.js'
@@ -60,7 +61,9 @@ export function addStoredFindings(
   const { pauses, abandoned } = stored
   const isUnlimited = request.mandate === undefined && pauses?.size === 0
   const mandate = isUnlimited ? undefined : judgeMandate(request, checked, { pauses, at: now })
-  let findings = mandate ? [mandate, ...checked] : checked
+  const hold = isUnlimited ? undefined : judgeHold(request, facts)
+  const judged = hold ? checked.map((one) => (one.check === hold.check ? hold : one)) : checked
+  let findings = mandate ? [mandate, ...judged] : judged
   // The subject of a call about a debt is the debt.
   if (request.subject !== undefined && purpose !== 'debt-collection') {
     findings = [...findings, ...judgeSubject(request, rules.settings, now)]
@@ -69,6 +72,28 @@ export function addStoredFindings(
   if (shown) findings = [...findings, shown]
   const rate = abandoned?.size === 0 ? undefined : judgeRate(request, checked, facts)
   return rate ? [...findings, rate] : findings
+}
+
+/** Takes the place of the finding on the internal list, since the number may belong on it. */
+function judgeHold(
+  { accountId }: CallRequest,
+  { number, stored: { pauses }, now }: StoredFacts,
+): Finding | undefined {
+  const held = pauses?.get(`held:${accountId}:${number}`)
+  if (held === undefined) return undefined
+  const { pausedAt, pausedBy: platform } = held
+  const detail =
+    `held: ${formatInstant(pausedAt)} ${platform} reported that a person asked not to be called again, and it is not known yet ` +
+    'in which call; this number was called then. It ends when the event is joined to its call, or a person confirms or dismisses the unclear opt-out'
+  return {
+    ...{
+      check: 'internal-dnc',
+      source: 'platform-events',
+      verdict: 'deny',
+      reason: 'internal-dnc',
+    },
+    ...{ detail, asOf: now, holdsUntil: Number.POSITIVE_INFINITY },
+  }
 }
 
 function judgeShown(

@@ -28,7 +28,27 @@ export interface ServiceMetrics {
   setMonitoredNumbers(counts: { readonly monitored: number; readonly overdue: number }): void
   countServiceThreadFailure(): void
   countPermitEvent(event: PermitEvent): void
+  countPlatformEvent(platform: string, result: string): void
+  countRefusedSignatures(platform: string, count: number): void
+  setPlatforms(figures: PlatformMeasurement): void
 }
+
+interface OfPlatform {
+  readonly accountId: string
+  readonly platform: string
+}
+
+interface PlatformMeasurement {
+  readonly platforms: readonly (OfPlatform &
+    Readonly<Record<(typeof platformCallStates)[number], number>> & {
+      readonly problem: string | undefined
+    })[]
+  readonly unclear: readonly (OfPlatform & { readonly count: string | number | bigint })[]
+  /** One for each number that each of them holds. */
+  readonly held: readonly OfPlatform[]
+}
+
+const platformCallStates = ['placed', 'answered', 'heard', 'optedOut'] as const
 
 export const permitEvents = ['issued', 'used', 'refused', 'released', 'void'] as const
 export type PermitEvent = (typeof permitEvents)[number]
@@ -43,6 +63,7 @@ export function createServiceMetrics(registry: Registry): ServiceMetrics {
     ...createReputationMetrics(registry),
     ...createThreadMetrics(registry),
     ...createPermitMetrics(registry),
+    ...createPlatformMetrics(registry),
   }
 }
 
@@ -174,4 +195,64 @@ function createPermitMetrics(registry: Registry): Pick<ServiceMetrics, 'countPer
     registers: [registry],
   })
   return { countPermitEvent: (event) => events.inc({ event }) }
+}
+
+function createPlatformMetrics(
+  registry: Registry,
+): Pick<ServiceMetrics, 'countPlatformEvent' | 'countRefusedSignatures' | 'setPlatforms'> {
+  const registers = [registry]
+  const events = new Counter({
+    name: 'callgate_platform_events_total',
+    help: 'Events of voice platforms that were stored, and what was found in them; `failed` is tried again.',
+    labelNames: ['platform', 'result'],
+    registers,
+  })
+  const refused = new Counter({
+    name: 'callgate_platform_refused_signatures_total',
+    help: 'Events of voice platforms that proxies have refused, since they were not signed with a secret that they know.',
+    labelNames: ['platform'],
+    registers,
+  })
+  const labelNames = ['account', 'platform']
+  const calls = new Gauge({
+    name: 'callgate_platform_calls',
+    help: 'Calls through a voice platform that were allowed in the last 24 hours, by how far they came; `heard`: answered, and words of the person came.',
+    labelNames: [...labelNames, 'state'],
+    registers,
+  })
+  const deaf = new Gauge({
+    name: 'callgate_platform_deaf',
+    help: '1 while calls are placed through a voice platform and neither events nor words of persons come from it.',
+    labelNames,
+    registers,
+  })
+  const unclear = new Gauge({
+    name: 'callgate_unclear_opt_outs',
+    help: 'What may be an opt-out and waits for a person to confirm or dismiss it.',
+    labelNames,
+    registers,
+  })
+  const held = new Gauge({
+    name: 'callgate_held_numbers',
+    help: 'Numbers to which no call is allowed until an opt-out of one of them is joined to its call.',
+    labelNames,
+    registers,
+  })
+  return {
+    countPlatformEvent: (platform, result) => events.inc({ platform, result }),
+    // Also none: an alert sees only a rise from a value that was there.
+    countRefusedSignatures: (platform, count) => refused.inc({ platform }, count),
+    setPlatforms(figures) {
+      for (const gauge of [calls, deaf, unclear, held]) gauge.reset()
+      for (const { accountId: account, platform, problem, ...counts } of figures.platforms) {
+        for (const state of platformCallStates)
+          calls.set({ account, platform, state }, counts[state])
+        deaf.set({ account, platform }, problem === undefined ? 0 : 1)
+      }
+      for (const { accountId: account, platform, count } of figures.unclear) {
+        unclear.set({ account, platform }, Number(count))
+      }
+      for (const { accountId: account, platform } of figures.held) held.inc({ account, platform })
+    },
+  }
 }

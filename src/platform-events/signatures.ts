@@ -68,8 +68,9 @@ function isDigest(text: string, digest: Buffer): boolean {
   const parts = text.trim().split(/\s+/)
   return parts.some((part) => {
     const bare = part.replace(/^[\w-]{1,16}[=,](?=[^=]{16})/, '')
-    const given = /^[0-9a-f]+$/i.test(bare) ? Buffer.from(bare, 'hex') : Buffer.from(bare, 'base64')
-    return isEqual(given, digest)
+    return (
+      isEqual(bare.toLowerCase(), digest.toString('hex')) || isEqual(bare, digest.toString('base64'))
+    )
   })
 }
 

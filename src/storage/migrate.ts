@@ -41,6 +41,7 @@ import * as consoleSessions from './migrations/0044-console-sessions-expand.js'
 import * as people from './migrations/0048-people-expand.js'
 import * as changeRequests from './migrations/0050-change-requests-expand.js'
 import * as keyUses from './migrations/0052-key-uses-expand.js'
+import * as platformEvents from './migrations/0053-platform-events-expand.js'
 import type { EngineTraits, OpenDatabase } from './open-database.js'
 import { limitLockWaits, lockMigration, readConnectedSchemas } from './postgres/schema-locks.js'
 import type { Db } from './tables.js'
@@ -84,6 +85,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0048-people-expand': people,
   '0050-change-requests-expand': changeRequests,
   '0052-key-uses-expand': keyUses,
+  '0053-platform-events-expand': platformEvents,
 }
 
 /** In order. */

@@ -5,6 +5,14 @@
 import type { Generated, Kysely } from 'kysely'
 import type { ChangeRequestRow } from './change-request-row.js'
 import type {
+  PlatformCallIdRow,
+  PlatformCallRow,
+  PlatformEventPartRow,
+  PlatformEventRow,
+  PlatformReportRow,
+  UnclearOptOutRow,
+} from './platform-tables.js'
+import type {
   AbandonmentCountRow,
   AccessTokenRow,
   AnsweredCallRow,
@@ -84,6 +92,12 @@ export interface Tables {
   list_rights: ListRightRow
   permits: PermitRow
   permit_keys: PermitKeyRow
+  platform_calls: PlatformCallRow
+  platform_call_ids: PlatformCallIdRow
+  platform_events: PlatformEventRow
+  platform_event_parts: PlatformEventPartRow
+  platform_reports: PlatformReportRow
+  unclear_opt_outs: UnclearOptOutRow
 }
 
 export type Db = Kysely<Tables>

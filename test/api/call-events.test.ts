@@ -30,7 +30,7 @@ describe('an outcome', () => {
   const outcomeOf = async (id: string) =>
     ((await (await running.get(`/v1/decisions/${id}`)).json()) as { outcome?: object }).outcome
 
-  it('is in the record; the first end stays, and a late beginning changes nothing', async () => {
+  it('is in the record; answered stays, and a late beginning changes nothing', async () => {
     const { id } = await decide('2125550106')
     expect(await outcomeOf(id)).toBeUndefined()
     const answeredAt = '2026-11-23T17:00:05Z'
@@ -109,6 +109,23 @@ describe('an outcome', () => {
     expect((await note(id, second)).status).toBe(200)
     expect(await outcomeOf(id)).toMatchObject({ state: 'answered', leg: 'B' })
   })
+
+  it.each([
+    ['failed', 'answered'],
+    ['answered', 'failed'],
+  ] as const)(
+    'of a call in Maine counts as answered when it is %s and then %s',
+    async (...states) => {
+      const number = states[0] === 'failed' ? '2075550106' : '2075550107'
+      const { id, decision } = await decide(number, { callKind: 'autodialed' })
+      expect(decision).toBe('allow')
+      for (const state of states) await note(id, { state, leg: 'CA1' })
+      expect(await outcomeOf(id)).toMatchObject({ state: 'answered' })
+      expect(await decide(number, { callKind: 'autodialed' })).toMatchObject({
+        reason: 'too-many-attempts',
+      })
+    },
+  )
 
   it('that a machine answered stays so, whatever is reported after it', async () => {
     const number = '3055550106'

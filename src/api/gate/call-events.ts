@@ -132,7 +132,7 @@ const outcomeRequest: z.ZodType<OutcomeRequest> = fields({
 export const outcomeEndpoint = defineEndpoint<OutcomeRequest, { readonly recorded: true }>({
   name: 'outcome',
   summary:
-    'Notes what became of a call. The first of answered and failed stays; a later note adds what it has besides. ' +
+    'Notes what became of a call. Answered wins over failed, in whatever order they come; a later note adds what it has besides. ' +
     'The attempt counts from dialing; one that was not placed does not count.',
   spec: 'the gate',
   method: 'POST',

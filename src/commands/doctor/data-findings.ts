@@ -33,6 +33,7 @@ import { findExposedFiles } from '../serve/exposed-files.js'
 import { findListAgeProblem } from '../serve/list-age-monitor.js'
 import { findBudgetFindings } from './budget-findings.js'
 import { diskFix, type HealthFinding } from './finding.js'
+import { findPlatformFindings } from './platform-findings.js'
 import { findEarlyDisconnects } from './ring-time.js'
 import { findWitnessFindings } from './witness-findings.js'
 
@@ -195,6 +196,7 @@ async function findStoredFindings(
       ...(await findUnapprovedFindings(settings, db).catch(() => [])),
       ...(await findRightFindings(settings, db).catch(() => [])),
       ...(storage.isCopy ? [] : await findOptOutFindings(db).catch(() => [])),
+      ...(storage.isCopy ? [] : await findPlatformFindings(db, clock.now()).catch(() => [])),
       ...(await findEarlyDisconnects(db, clock.now()).catch(() => [])),
       ...(await findClockFindings(database, clock)),
     ]

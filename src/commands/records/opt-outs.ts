@@ -12,6 +12,7 @@ import {
   markAsRead,
   type StoredStatement,
 } from '../../service/internal-dnc/opt-out-statements.js'
+import { listUnclear, type UnclearOptOut } from '../../service/platform-events/unclear-opt-outs.js'
 import { runTransaction } from '../../service/sql/account-transaction.js'
 import { requireAccount, requireOwnAccounts, withAppContext } from '../account-command.js'
 import { CommandFailure, formatTable, type RegisterCommand, type Terminal } from '../command.js'
@@ -63,7 +64,7 @@ function registerList(group: Command, terminal: Terminal): void {
     .option('--number <number>', 'only of this number')
     .option(
       '--unclear',
-      'only those with words that were not understood and are not yet read, with their ids',
+      'what a person should look at: opt-outs with words that were not understood, and what may be an opt-out, with their ids',
     )
     .option('--limit <count>', 'at most so many', '100')
     .action((options: ListOptions, command: Command) =>
@@ -95,6 +96,14 @@ function registerList(group: Command, terminal: Terminal): void {
             rows.map((row) => withId(row.id, toCells(row, findLastDay))),
           ),
         )
+        if (!isUnread) return
+        const waiting = await listUnclear(context.storage.db, accountId)
+        const ofNumber = waiting.filter((row) => only === undefined || row.number === only)
+        if (ofNumber.length === 0) return
+        terminal.out(
+          "\nNot in force; confirm or dismiss them on the console's page Opt-outs, Unclear, or with POST /v1/unclear-opt-outs/<id>:\n",
+        )
+        terminal.out(formatTable(['ID', ...unclearHeader], ofNumber.map(toUnclearCells)))
       }),
     )
 }
@@ -111,6 +120,14 @@ const header = [
   'GOODS',
   'WORDS',
 ]
+
+const unclearHeader = ['HEARD', 'PLATFORM', 'KIND', 'NUMBER', 'DECISION', 'WORDS']
+
+function toUnclearCells(row: UnclearOptOut): readonly string[] {
+  const { id, platform, kind, number, decision_id } = row
+  const heard = formatInstant(row.heard_at)
+  return [id, heard, platform, kind, number ?? '-', decision_id ?? '-', toPlainText(row.said)]
+}
 
 function toCells(
   row: StoredStatement,

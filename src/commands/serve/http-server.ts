@@ -7,9 +7,11 @@ import { createChangeRoutes } from '../../app/changes/change-routes.js'
 import { openBundles } from '../../app/evidence/open-bundles.js'
 import { openEvidenceRoutes } from '../../app/journal/open-evidence.js'
 import { openSearchRoute, openStreamRoute } from '../../app/journal/open-search.js'
+import { createReportCounters } from '../../app/journal/report-counters.js'
 import { createListFileRoute } from '../../app/lists/list-file-route.js'
 import { createListsRoutes } from '../../app/lists/lists-routes.js'
 import { createNumberPageDeps, createNumberRoute } from '../../app/numbers/number-route.js'
+import { openInbox } from '../../app/platform-events/open-inbox.js'
 import { createProjectRoutes } from '../../app/projects/project-routes.js'
 import { createRulesRoute } from '../../app/rules/rules-route.js'
 import { createOptOuts } from '../../app/service.js'
@@ -27,7 +29,6 @@ import { edgeRoutes } from '../../edge/edge-routes.js'
 import { AppError } from '../../errors.js'
 import { type DecisionDocument, encodeDecision } from '../../gate/decision-document.js'
 import { findDecision, journalRoutes } from '../../gate/journal/journal-routes.js'
-import type { ReportCounters } from '../../gate/journal/outcome-reports.js'
 import { createPreviewRoute } from '../../gate/preview.js'
 import { computeAgeMs } from '../../gate/staleness.js'
 import { createApiDocsPages } from '../../http/api-docs.js'
@@ -46,7 +47,6 @@ import type { ConsoleHandler, Page } from '../../http/router.js'
 import { openServer, type RunningServer } from '../../http/server.js'
 import { LiveFigures } from '../../observability/live-figures.js'
 import { createPermitKeyPages, permitRoutes } from '../../permits/permit-routes.js'
-import { AttemptOutcomes } from '../../service/accounts/attempt-outcomes.js'
 import { ImportedAttempts } from '../../service/accounts/imported-attempts.js'
 import { RepeatedRequests } from '../../service/accounts/repeated-requests.js'
 import { readListAccess } from '../../service/lists/list-rights.js'
@@ -78,6 +78,8 @@ export async function openHttpServer(
     ...alsoReady,
   ].map((check) => new WatchedCheck(check, runtime.clock))
   const figures = new LiveFigures({ ...runtime, metrics })
+  const inbox = openInbox(callgate)
+  callgate.backgroundJobs.tasks.set('events of platforms', inbox.task)
   const bundles = openBundles(callgate)
   callgate.backgroundJobs.tasks.set('evidence bundles', bundles.task)
   const limits = rateLimits(callgate)
@@ -92,6 +94,7 @@ export async function openHttpServer(
   }
   const own = [
     ...listRoutes(callgate, serviceCodes),
+    ...inbox.routes,
     ...bundles.routes,
     createStatusRoute({ callgate, checks }),
     createLiveRoute(figures),
@@ -139,6 +142,7 @@ export async function openHttpServer(
   // Not earlier, since a server that cannot listen is never closed.
   figures.start()
   bundles.start()
+  inbox.task.start()
   return {
     ...server,
     async close(idleGraceMs) {
@@ -146,6 +150,7 @@ export async function openHttpServer(
       streams.close()
       await server.close(idleGraceMs)
       await bundles.close()
+      await inbox.task.close()
     },
   }
 }
@@ -328,14 +333,4 @@ function rateLimits(callgate: Callgate): RateLimits {
       }
     },
   })
-}
-
-/** What the reports of a server count for. */
-export function createReportCounters(callgate: Callgate): ReportCounters {
-  return {
-    attempts: new AttemptOutcomes(callgate.storage),
-    abandonment: callgate.abandonment,
-    identities: callgate.service.ebrRecordList,
-    getCallingRules: () => callgate.data.rules,
-  }
 }

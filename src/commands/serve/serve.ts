@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { OpenAppOptions } from '../../app/app-context.js'
 import { type Callgate, openCallgate } from '../../app/callgate.js'
+import { createReportCounters } from '../../app/journal/report-counters.js'
 import { createAuditEntries } from '../../app/journal/audit-entries.js'
 import { createErasureTask } from '../../app/journal/erasures.js'
 import { openWitnesses, type Witnesses } from '../../app/journal/witnesses.js'
@@ -36,7 +37,7 @@ import {
   resolveFirstKeysFile,
   writeFirstKeys,
 } from './first-keys.js'
-import { createReportCounters, openHttpServer } from './http-server.js'
+import { openHttpServer } from './http-server.js'
 import { notifySystemd } from './notify-systemd.js'
 import { openReloadSocket } from './reload-socket.js'
 

@@ -139,8 +139,11 @@ async function countAnswer(
 ): Promise<void> {
   const report = { answeredBy, answeredAt, greetingEndedAt, connectedAt }
   const saysNothing = [answeredBy, greetingEndedAt, connectedAt].every((one) => one === undefined)
-  if ((document.callKind === 'ai' || fromPlatform) && saysNothing) return
-  await count(document, report, counters)
+  const isCounted = !saysNothing || (document.callKind !== 'ai' && !fromPlatform)
+  if (isCounted) await count(document, report, counters)
+  // It was counted as one that nobody answered.
+  else if (readRecorded(document).state === 'failed')
+    await count(document, { ring: 'none' }, counters)
 }
 
 /** Of a call that a person dialed, and of one that no check has judged, nothing is counted. */

@@ -183,7 +183,7 @@ function judge(
 }
 
 function judgeRing(ring: AnswerReport['ring'], { ringMs }: AbandonmentLimit): CountedAs | null {
-  if (ring === undefined || ringMs === undefined) return null
+  if (ring === undefined || ring === 'none' || ringMs === undefined) return null
   return ring.isEndedByCaller && ring.ringMs < ringMs ? 'early' : 'rang'
 }
 

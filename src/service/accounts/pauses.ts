@@ -6,6 +6,7 @@ import type { Clock, Timers } from '../../domain/time/clock.js'
 import { AppError, invalidRequest } from '../../errors.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
 import { findAuthor, recordAudit } from '../../storage/audit/audit-log.js'
+import { type HeldNumber, nameHeldNumber, readHeldNumbers } from '../../storage/held-numbers.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import { runTransaction } from '../sql/account-transaction.js'
 import { readCacheLimits } from '../sql/read-cache-limits.js'
@@ -41,20 +42,28 @@ export class PauseStore {
     this.#cache = new TtlCache({ ...readCacheLimits, timers: options.timers })
   }
 
-  /** Those in force; what another process has ordered a second ago is among them. */
+  /** Those in force, with the numbers that are held; what another process has ordered a second ago is among them. */
   read(): MaybePromise<Pauses> {
     return this.#cache.get('all') ?? this.#readAll()
   }
 
+  /** Numbers are held, or no longer. */
+  forget(): void {
+    this.#cache.clear()
+  }
+
   async #readAll(): Promise<Pauses> {
     const pauses = await this.#cache.fetch('all', async () => {
-      const rows = await this.#options.storage.reads.selectFrom('pauses').selectAll().execute()
-      return new Map(
-        rows.map(({ subject, paused_at: pausedAt, paused_by: pausedBy, reason: because }) => [
-          subject,
-          { pausedAt, pausedBy, because },
-        ]),
-      )
+      const { reads } = this.#options.storage
+      const rows = await reads.selectFrom('pauses').selectAll().execute()
+      const held = await readHeldNumbers(reads)
+      return new Map([
+        ...held.map(toPause),
+        ...rows.map(
+          ({ subject, paused_at: pausedAt, paused_by: pausedBy, reason: because }) =>
+            [subject, { pausedAt, pausedBy, because }] as const,
+        ),
+      ])
     })
     if (pauses === undefined) throw new Error('the pauses could not be read')
     return pauses
@@ -128,6 +137,7 @@ export class PauseStore {
       .selectAll()
       .where('account_id', 'in', [accountId, ''])
       .where('subject', 'not like', 'check:%')
+      .where('subject', 'not like', 'held:%')
       .orderBy('paused_at', 'desc')
       .orderBy('subject')
       .execute()
@@ -151,6 +161,14 @@ export class PauseStore {
     if (found) return found.account_id
     throw createUnknownError(subject)
   }
+}
+
+function toPause({ accountId, number, platform, heardAt }: HeldNumber) {
+  const because = `a person whom ${platform} called may be the one who asked not to be called again`
+  return [
+    nameHeldNumber(accountId, number),
+    { pausedAt: heardAt, pausedBy: platform, because },
+  ] as const
 }
 
 function createUnknownError(subject: PauseSubject): AppError {

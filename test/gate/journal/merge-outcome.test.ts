@@ -87,6 +87,26 @@ const orders: readonly (readonly [string, Notes, Partial<CallOutcome>])[] = [
     failed('a', 3, 4),
   ],
   [
+    'answered, told after the word that it failed',
+    [dialled('a', 3), failed('a', 3, 4), answered('a', 3, 4)],
+    { ...answered('a', 3, 4), failedAt: 4 },
+  ],
+  [
+    'failed, told after the word that it was answered',
+    [answered('a', 3, 4), { state: 'failed', leg: 'a', endedAt: 9, cause: 16 }],
+    { ...answered('a', 3, 4), endedAt: 9, cause: 16 },
+  ],
+  [
+    'answered without the name of the leg',
+    [failed('a', 3, 4), { state: 'answered' }, dialled('a', 3)],
+    { ...failed('a', 3, 4), state: 'answered' },
+  ],
+  [
+    'the second trunk is answered after the word that it failed',
+    [failed('a', 3, 4), failed('b', 5, 6), { state: 'answered', leg: 'b', answeredBy: 'machine' }],
+    { ...failed('b', 5, 6), state: 'answered', answeredBy: 'machine' },
+  ],
+  [
     'a second trunk after the first has failed',
     [handedOver, dialled('a', 3), { ...failed('a', 3, 4), endedAt: 4, cause: 17 }, dialled('b', 5)],
     { ...dialled('b', 5), handedOverAt: 1 },
@@ -134,3 +154,22 @@ describe('what is known of an outcome', () => {
     })
   }
 })
+
+describe('answered', () => {
+  it('wins among the notes of one leg in every order of them', () => {
+    const notes = [handedOver, dialled('a', 3), failed('a', 3, 5), answered('a', 3, 4)]
+    for (const order of permute(notes)) {
+      expect(order.reduce<Partial<CallOutcome>>(mergeOutcome, {})).toMatchObject({
+        state: 'answered',
+        answeredAt: 4,
+      })
+    }
+  })
+})
+
+function permute<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
+  if (items.length <= 1) return [items]
+  return items.flatMap((first, index) =>
+    permute(items.filter((_, other) => other !== index)).map((rest) => [first, ...rest]),
+  )
+}

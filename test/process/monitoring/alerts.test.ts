@@ -312,6 +312,30 @@ const cases: Readonly<Record<string, Case>> = {
     fires: ['CallgateOptOutsLate'],
     series: { [received('86400')]: steady(0) },
   },
+  'words that may be an opt-out wait for a person': {
+    fires: ['CallgateUnclearOptOuts'],
+    series: {
+      [`callgate_unclear_opt_outs{${own},account="acme",platform="retell"}`]: becomes(0, 2),
+    },
+  },
+  'a proxy has the wrong secret': {
+    fires: ['CallgatePlatformSignatures'],
+    series: {
+      [`callgate_platform_refused_signatures_total{${own},platform="vapi"}`]: beginsToGrow(3),
+    },
+  },
+  'no words come from a platform': {
+    fires: ['CallgatePlatformDeaf'],
+    series: {
+      [`callgate_platform_deaf{${own},account="acme",platform="twilio"}`]: becomes(0, 1),
+    },
+  },
+  'events of a platform cannot be worked on': {
+    fires: ['CallgatePlatformEventsFail'],
+    series: {
+      [`callgate_platform_events_total{${own},platform="twilio",result="failed"}`]: beginsToGrow(1),
+    },
+  },
   'records are refused by the disk': {
     fires: ['CallgateRecordsFail'],
     series: metric('callgate_record_failures_total', beginsToGrow(5)),

@@ -1,5 +1,10 @@
 /** Opt-outs: add one, add many after a look at them, and end them with a reason. */
 import { optOutEndpoint } from '../../../api/gate/call-events.js'
+import {
+  listUnclearOptOutsEndpoint,
+  resolveUnclearOptOutEndpoint,
+  type UnclearOptOutBody,
+} from '../../../api/gate/platform-events.js'
 import { internalDncPost } from '../../../api/records/internal-dnc.js'
 import { BadLines } from '../../../data/feeds/bad-lines.js'
 import { readPlainNumbers } from '../../../data/feeds/lists/plain-numbers.js'
@@ -25,6 +30,7 @@ const sections = [
   { path, name: 'Add one' },
   { path: `${path}/many`, name: 'Add many' },
   { path: `${path}/end`, name: 'End' },
+  { path: `${path}/unclear`, name: 'Unclear' },
 ]
 const renderHead = (here: string) => renderSections('Opt-outs', sections, here)
 
@@ -252,6 +258,52 @@ async function end(request: PageRequest): Promise<PageAnswer> {
   }
 }
 
+const unclearTexts: Readonly<Record<UnclearOptOutBody['kind'], string>> = {
+  words: 'what the person said may be an opt-out',
+  speaker: 'nothing says whose words they are',
+  summary: 'it is about the call, and in nobody’s own words',
+  'own-number': 'the number of the person would be one of ours',
+  unjoined: 'nobody knows in which call it was said',
+}
+
+async function showUnclear({ api, caller, formToken }: PageRequest): Promise<PageAnswer> {
+  const { unclear, platforms } = await api.call(caller, listUnclearOptOutsEndpoint)
+  const troubles = platforms.flatMap(({ platform, problem, canFetch }) => [
+    ...(problem === null ? [] : [html`<p class="refusal">${platform}: ${problem}.</p>`]),
+    ...(canFetch === false
+      ? [html`<p class="note">${platform}: the proxy cannot ask what was said in a call, so one lost event is one lost opt-out.</p>`]
+      : []),
+  ])
+  const body = html`${renderHead(`${path}/unclear`)}
+<p>What may be an opt-out. It is in force only when you confirm it. Until one that belongs to no known call is cleared up, no call is allowed to the numbers that may be it.</p>
+${troubles}
+${unclear.length === 0 ? html`<p>Nothing waits.</p>` : nothing}
+${unclear.map(
+  ({ id, platform, kind, heardAt, number, said, heldNumbers, decisionId }) => html`<section>
+<h2>${said ?? 'without words'}</h2>
+<p>${heardAt}, ${platform}: ${unclearTexts[kind]}.${number === null ? nothing : html` Number: ${formatNumber(number)}.`}${decisionId === null ? nothing : html` Decision: ${decisionId}.`}${heldNumbers === 0 ? nothing : html` Held: ${formatCount(heldNumbers, 'number')}.`}</p>
+<form method="post" action="/console/opt-outs/unclear">${renderFormToken(formToken)}<input type="hidden" name="id" value="${id}">
+<label>Number of the person <input name="number" type="tel" value="${number ?? ''}"></label>
+<label>Why <input name="reason" maxlength="200"></label>
+<button name="action" value="confirm">It is an opt-out</button> <button name="action" value="dismiss">It is none</button></form></section>`,
+)}`
+  return { title: 'Unclear opt-outs', body }
+}
+
+async function resolveUnclear({ api, caller, form }: PageRequest): Promise<PageAnswer> {
+  const { id = '', action, number, reason } = form
+  await api.call(caller, resolveUnclearOptOutEndpoint, {
+    parameters: { id },
+    body: {
+      action,
+      ...(action === 'confirm' && number && { number: toDigits(number) }),
+      ...(reason && { reason }),
+    },
+  })
+  const done = action === 'confirm' ? 'Confirmed: the opt-out is in force.' : 'Dismissed.'
+  return { goTo: `${path}/unclear`, done }
+}
+
 export const optOutPages: readonly Page[] = [
   {
     path: '/opt-outs',
@@ -262,4 +314,10 @@ export const optOutPages: readonly Page[] = [
   { path: '/opt-outs/many', needs: optOutEndpoint, get: showMany, post: previewMany },
   { path: '/opt-outs/add', needs: optOutEndpoint, get: showMany, post: addMany },
   { path: '/opt-outs/end', needs: optOutEndpoint, get: showEnd, post: end },
+  {
+    path: '/opt-outs/unclear',
+    needs: resolveUnclearOptOutEndpoint,
+    get: showUnclear,
+    post: resolveUnclear,
+  },
 ]

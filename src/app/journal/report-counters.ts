@@ -1,0 +1,15 @@
+import type { ReportCounters } from '../../gate/journal/outcome-reports.js'
+import { AttemptOutcomes } from '../../service/accounts/attempt-outcomes.js'
+import type { Callgate } from '../callgate.js'
+
+/** What the reports of a server count for. */
+export function createReportCounters(
+  callgate: Pick<Callgate, 'storage' | 'abandonment' | 'service' | 'data'>,
+): ReportCounters {
+  return {
+    attempts: new AttemptOutcomes(callgate.storage),
+    abandonment: callgate.abandonment,
+    identities: callgate.service.ebrRecordList,
+    getCallingRules: () => callgate.data.rules,
+  }
+}

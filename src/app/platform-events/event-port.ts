@@ -1,0 +1,81 @@
+/** What the events of platforms need of the thread that decides: the record of a decision, and the list of opt-outs. */
+import type { OutcomeReport } from '../../api/gate/call-events.js'
+import type { CallOutcome } from '../../domain/call-outcome.js'
+import { type Caller, noLimits } from '../../domain/caller.js'
+import { AppError } from '../../errors.js'
+import { findDecision } from '../../gate/journal/journal-routes.js'
+import { applyReport } from '../../gate/journal/outcome-reports.js'
+import type { CallPort, Sender } from '../../service/platform-events/event-inbox.js'
+import type { Callgate } from '../callgate.js'
+import { createReportCounters } from '../journal/report-counters.js'
+import { createOptOuts } from '../service.js'
+
+export function createEventPort(callgate: Callgate): CallPort {
+  const counters = createReportCounters(callgate)
+  const optOuts = createOptOuts(callgate)
+  const { journal, sharedDecisions, pauses, metrics } = callgate
+  const { clock, log } = callgate.runtime
+  const find = (accountId: string, id: string) =>
+    findDecision(journal, sharedDecisions, { accountId, id })
+  return {
+    findCalledNumber: async ({ accountId, decisionId }) =>
+      (await find(accountId, decisionId))?.number,
+    noteOutcome: async ({ decisionId, outcome, ...sender }) => {
+      const { accountId } = sender
+      const document = await find(accountId, decisionId)
+      if (!document) return false
+      const context = { document, caller: toCaller(sender), now: clock.now(), counters }
+      const { state, answeredBy, dialStatus, leg, ...times } = outcome
+      const isAnswered = state === 'answered'
+      const known = isAnswered || state === 'failed' ? state : 'dialled'
+      const note = async (more: Partial<CallOutcome>) => {
+        const { dialledAt, answeredAt, endedAt } = more
+        const report: OutcomeReport = {
+          ...{ state: known, dialStatus, leg, dialledAt, answeredAt, endedAt },
+          ...(isAnswered && { answeredBy, fromPlatform: true }),
+        }
+        const noted = await applyReport(report, context)
+        journal.record(decisionId, noted, journal.find(accountId, decisionId) !== undefined)
+      }
+      try {
+        await note(times).catch((cause: unknown) => {
+          if (!isOfKind(cause, 'invalid-request')) throw cause
+          // The clock of the platform is wrong; what became of the call is known all the same.
+          return note({})
+        })
+      } catch (cause) {
+        if (!isOfKind(cause, 'conflict')) throw cause
+        log.error('a platform reports a call that was not allowed', { decisionId, err: cause })
+      }
+      return true
+    },
+    recordOptOut: async ({ report, ...sender }) => {
+      const { decisionId } = report
+      const call = decisionId ? await find(sender.accountId, decisionId) : undefined
+      await optOuts.record(toCaller(sender), {
+        ...report,
+        projectId: call?.projectId,
+        campaignId: call?.campaignId,
+      })
+    },
+    forgetHeldNumbers: () => pauses.forget(),
+    reportPlatformEvent: ({ platform, result, cause }) => {
+      metrics.countPlatformEvent(platform, result)
+      if (result === 'failed') {
+        log.error('an event of a platform could not be worked on; trying again', {
+          platform,
+          cause,
+        })
+      }
+    },
+  }
+}
+
+const isOfKind = (cause: unknown, kind: AppError['kind']) =>
+  cause instanceof AppError && cause.kind === kind
+
+/** The proxy, whose key may have ended since. */
+const toCaller = ({ accountId, keyId }: Sender): Caller => ({
+  ...{ accountId, keyId, role: 'Agent', limits: noLimits },
+  path: '/v1/platform-events',
+})

@@ -1,0 +1,53 @@
+/** What voice platforms have said that a person must clear up, and whether they are heard at all. */
+import type { Instant } from '../../domain/time/clock.js'
+import { readPlatformFigures } from '../../service/platform-events/platform-figures.js'
+import { readHeldNumbers } from '../../storage/held-numbers.js'
+import type { Db } from '../../storage/tables.js'
+import type { HealthFinding } from './finding.js'
+
+/** Fails for a database of an earlier version. */
+export async function findPlatformFindings(
+  db: Db,
+  now: Instant,
+): Promise<readonly HealthFinding[]> {
+  return [...(await findUnclear(db)), ...(await findDeaf(db, now))]
+}
+
+async function findUnclear(db: Db): Promise<readonly HealthFinding[]> {
+  const rows = await db
+    .selectFrom('unclear_opt_outs')
+    .select(['account_id', (row) => row.fn.countAll().as('count')])
+    .where('resolved_at', 'is', null)
+    .groupBy('account_id')
+    .orderBy('account_id')
+    .execute()
+  const held = await readHeldNumbers(db)
+  return rows.map(({ account_id: account, count }) => {
+    const numbers = new Set(
+      held.flatMap(({ accountId, number }) => (accountId === account ? [number] : [])),
+    ).size
+    const holds =
+      numbers === 0 ? '' : `; no call is allowed to ${numbers} numbers until they are cleared up`
+    const problem = `account ${account}: what may be an opt-out waits for a person to confirm or dismiss it: ${count}${holds}`
+    const fix = `callgate opt-outs list --unclear --account ${account}, then the console's page Opt-outs, Unclear`
+    return { level: 'soon', subject: 'opt-outs', account, problem, fix }
+  })
+}
+
+async function findDeaf(db: Db, now: Instant): Promise<readonly HealthFinding[]> {
+  const figures = await readPlatformFigures(db, now)
+  return figures.flatMap(({ accountId: account, platform, problem, canFetch }) => {
+    const found: HealthFinding[] = []
+    const about = { subject: 'platforms', account }
+    if (problem !== undefined) {
+      const fix = `check the address of the events at ${platform} and that it transcribes calls (docs/platforms.md)`
+      found.push({ level: 'soon', ...about, problem: `account ${account}: ${platform}: ${problem}`, fix })
+    }
+    if (canFetch === false) {
+      const lost = `account ${account}: the proxy of ${platform} cannot ask it what was said in a call, so one lost event is one lost opt-out`
+      const fix = 'give the proxy a key that may read calls (docs/platforms.md)'
+      found.push({ level: 'note', ...about, problem: lost, fix })
+    }
+    return found
+  })
+}

@@ -1,0 +1,255 @@
+/** Which call an event of a platform is about: one row for each call, and its ids at the platform. */
+import { type Selectable, sql } from 'kysely'
+import type { Instant } from '../../domain/time/clock.js'
+import { msPerDay, msPerHour, msPerMinute } from '../../domain/time/dates.js'
+import type { Db, Tables } from '../../storage/tables.js'
+
+export interface Place {
+  readonly accountId: string
+  readonly platform: string
+}
+
+export type PlatformCall = Selectable<Tables['platform_calls']>
+
+/** What is known of a call. */
+export interface CallIdentity {
+  /** Of the account. */
+  readonly decisionId?: string | undefined
+  /** Ten digits of the person called, of the decision if there is one. */
+  readonly number?: string | undefined
+  /** The most specific first. */
+  readonly callIds: readonly string[]
+  /** Of a call that has no id at all. */
+  readonly fallbackId: string
+  /** Whether it may be the latest call to the number that was allowed. */
+  readonly canBeByNumber: boolean
+  readonly at: Instant
+}
+
+const maxCallMs = 4 * msPerHour
+/** Clocks differ by as much. */
+const toleranceMs = msPerMinute
+
+/**
+ * Finds or creates the row of a call, and learns its ids. Must run in a transaction that locks the account. What was thought to be two
+ * calls becomes one when something names the ids of both, but a call of one decision never becomes one of another.
+ */
+export async function joinCall(db: Db, place: Place, call: CallIdentity): Promise<PlatformCall> {
+  const { decisionId, callIds, at } = call
+  const known = await findByIds(db, place, callIds)
+  const id =
+    decisionId ??
+    known.find((one) => one.decision_id !== null)?.id ??
+    (await findByNumber(db, place, call))?.id ??
+    known[0]?.id ??
+    callIds[0] ??
+    call.fallbackId
+  await db
+    .insertInto('platform_calls')
+    .values({
+      ...toColumns(place),
+      id,
+      decision_id: decisionId ?? null,
+      number: call.number ?? null,
+      changed_at: at,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+  for (const other of known) {
+    if (other.id !== id && other.decision_id === null) await mergeInto(db, place, { other, id })
+  }
+  for (const callId of callIds) {
+    await db
+      .insertInto('platform_call_ids')
+      .values({ ...toColumns(place), call_id: callId, call: id })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+  }
+  return await db
+    .updateTable('platform_calls')
+    .set({
+      changed_at: at,
+      number: sql<string | null>`coalesce(number, ${call.number ?? null})`,
+      ...(callIds.length > 0 && { has_call_id: 1 }),
+    })
+    .where('account_id', '=', place.accountId)
+    .where('platform', '=', place.platform)
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+}
+
+const toColumns = ({ accountId, platform }: Place) => ({ account_id: accountId, platform })
+
+/** In the order of the ids. */
+async function findByIds(
+  db: Db,
+  { accountId, platform }: Place,
+  callIds: readonly string[],
+): Promise<readonly PlatformCall[]> {
+  if (callIds.length === 0) return []
+  const rows = await db
+    .selectFrom('platform_call_ids as ids')
+    .innerJoin('platform_calls as calls', (join) =>
+      join
+        .onRef('calls.account_id', '=', 'ids.account_id')
+        .onRef('calls.platform', '=', 'ids.platform')
+        .onRef('calls.id', '=', 'ids.call'),
+    )
+    .selectAll('calls')
+    .select('ids.call_id')
+    .where('ids.account_id', '=', accountId)
+    .where('ids.platform', '=', platform)
+    .where('ids.call_id', 'in', callIds)
+    .execute()
+  const byId = new Map(rows.map((row) => [row.call_id, row]))
+  return [
+    ...new Map(callIds.flatMap((id) => byId.get(id) ?? []).map((row) => [row.id, row])).values(),
+  ]
+}
+
+/** The latest call to the number that was allowed in the last hours; with other ids it is another one. */
+async function findByNumber(
+  db: Db,
+  { accountId, platform }: Place,
+  { number, canBeByNumber, callIds, at }: CallIdentity,
+): Promise<PlatformCall | undefined> {
+  if (number === undefined || !canBeByNumber) return undefined
+  return await db
+    .selectFrom('platform_calls')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('platform', '=', platform)
+    .where('number', '=', number)
+    .where('registered_at', '>=', at - maxCallMs)
+    .where('registered_at', '<=', at + toleranceMs)
+    .$if(callIds.length > 0, (query) => query.where('has_call_id', '=', 0))
+    .orderBy('registered_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+}
+
+async function mergeInto(
+  db: Db,
+  { accountId, platform }: Place,
+  { other, id }: { readonly other: PlatformCall; readonly id: string },
+): Promise<void> {
+  for (const table of ['platform_call_ids', 'platform_event_parts', 'unclear_opt_outs'] as const) {
+    await db
+      .updateTable(table)
+      .set({ call: id })
+      .where('account_id', '=', accountId)
+      .where('platform', '=', platform)
+      .where('call', '=', other.id)
+      .execute()
+  }
+  const orElse = (column: 'answered_at' | 'ended_at' | 'heard_at') =>
+    sql<number | null>`coalesce(${sql.ref(column)}, ${other[column]})`
+  await db
+    .updateTable('platform_calls')
+    .set({
+      has_call_id: sql<number>`case when ${other.has_call_id} = 1 then 1 else has_call_id end`,
+      answered_at: orElse('answered_at'),
+      ended_at: orElse('ended_at'),
+      heard_at: orElse('heard_at'),
+      // The opt-out of another number is not that of this one.
+      opted_out_at: sql<
+        number | null
+      >`case when opted_out_at is null and coalesce(number, ${other.number}) = ${other.number}
+        then ${other.opted_out_at} else opted_out_at end`,
+      number: sql<string | null>`coalesce(number, ${other.number})`,
+    })
+    .where('account_id', '=', accountId)
+    .where('platform', '=', platform)
+    .where('id', '=', id)
+    .execute()
+  await db
+    .deleteFrom('platform_calls')
+    .where('account_id', '=', accountId)
+    .where('platform', '=', platform)
+    .where('id', '=', other.id)
+    .execute()
+}
+
+type CallTime =
+  | 'registered_at'
+  | 'answered_at'
+  | 'ended_at'
+  | 'heard_at'
+  | 'opted_out_at'
+  | 'fetched_at'
+
+/** Notes, of each, the first time. */
+export async function noteOnCall(
+  db: Db,
+  { accountId, platform }: Place,
+  id: string,
+  times: Readonly<Partial<Record<CallTime, Instant | undefined>>>,
+): Promise<void> {
+  const first = Object.entries(times).flatMap(([column, at]) =>
+    at === undefined ? [] : [[column, sql`coalesce(${sql.ref(column)}, ${at})`] as const],
+  )
+  if (first.length === 0) return
+  await db
+    .updateTable('platform_calls')
+    .set(Object.fromEntries(first))
+    .where('account_id', '=', accountId)
+    .where('platform', '=', platform)
+    .where('id', '=', id)
+    .execute()
+}
+
+const dueAfterEndMs = 10 * msPerMinute
+const dueAfterAllowMs = 2 * msPerHour
+const maxDueAgeMs = 7 * msPerDay
+const maxDue = 100
+
+export interface DueCall {
+  readonly decisionId: string
+  readonly number: string
+  readonly callIds: readonly string[]
+}
+
+/** Calls of which no words have come, the oldest first. Without an id, the platform cannot be asked. */
+export async function listDueCalls(
+  db: Db,
+  { accountId, platform }: Place,
+  now: Instant,
+): Promise<readonly DueCall[]> {
+  const calls = await db
+    .selectFrom('platform_calls')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('platform', '=', platform)
+    .where('registered_at', '>=', now - maxDueAgeMs)
+    .where('decision_id', 'is not', null)
+    .where('heard_at', 'is', null)
+    .where('fetched_at', 'is', null)
+    .where('has_call_id', '=', 1)
+    .where(({ or, eb }) =>
+      or([
+        eb('ended_at', '<=', now - dueAfterEndMs),
+        eb('registered_at', '<=', now - dueAfterAllowMs),
+      ]),
+    )
+    .orderBy('registered_at')
+    .limit(maxDue)
+    .execute()
+  const due: DueCall[] = []
+  for (const { id, decision_id, number } of calls) {
+    const ids = await db
+      .selectFrom('platform_call_ids')
+      .select('call_id')
+      .where('account_id', '=', accountId)
+      .where('platform', '=', platform)
+      .where('call', '=', id)
+      .orderBy('call_id')
+      .execute()
+    due.push({
+      decisionId: decision_id ?? id,
+      number: number ?? '',
+      callIds: ids.map(({ call_id }) => call_id),
+    })
+  }
+  return due
+}

@@ -1,0 +1,486 @@
+/** What voice platforms say of calls: stored first, joined to its call, in force for the person. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { formatInstant, msPerHour, msPerMinute } from '../../src/domain/time/dates.js'
+import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
+
+let running: TestCallgate
+beforeAll(async () => {
+  running = await openTestCallgate()
+})
+afterAll(() => running.end())
+
+/** Of the sandbox, to which a person may call. */
+const numbers = ['0100', '0101', '0102', '0114', '0115', '0119'].flatMap((line) =>
+  [212, 646, 917, 718, 347, 929, 315, 516, 518, 585, 607, 631, 716, 845, 914].map(
+    (area) => `${area}555${line}`,
+  ),
+)
+/** One that no other test calls. */
+const nextNumber = () => numbers.pop() ?? ''
+let lastId = 0
+const nextId = (prefix: string) => `${prefix}${++lastId}`
+
+interface Decided {
+  readonly id: string
+  readonly decision: string
+  readonly reason: string
+  readonly message: string
+}
+
+async function decide(number: string, more: object = {}): Promise<Decided> {
+  const call = { number, callKind: 'manual', ...more }
+  return (await (await running.postJson('/v1/decisions', call)).json()) as Decided
+}
+
+async function register(platform: string, ...calls: readonly object[]): Promise<void> {
+  const response = await running.postJson('/v1/platform-calls', { platform, calls })
+  expect(await response.text()).toBe('{"recorded":true}')
+}
+
+async function send(platform: string, body: string, more: object = {}): Promise<void> {
+  const receivedAt = new Date(running.clock.at).toISOString()
+  const event = { platform, receivedAt, body, query: '', ...more }
+  const response = await running.postJson('/v1/platform-events', event)
+  expect(await response.text()).toBe('{"recorded":true}')
+}
+
+const spoken = (CallSid: string, transcript: string, more: object = {}) =>
+  new URLSearchParams({
+    ...{ TranscriptionEvent: 'transcription-content', CallSid, Track: 'inbound_track' },
+    TranscriptionData: JSON.stringify({ transcript }),
+    ...more,
+  }).toString()
+
+const retell = (call: object, event = 'call_ended') => JSON.stringify({ event, call })
+const says = (...content: readonly string[]) => ({
+  transcript_object: content.map((text) => ({ role: 'user', content: text })),
+})
+
+interface Unclear {
+  readonly id: string
+  readonly kind: string
+  readonly number: string | null
+  readonly said: string | null
+  readonly decisionId: string | null
+  readonly heldNumbers: number
+}
+
+async function list() {
+  const response = await running.get('/v1/unclear-opt-outs')
+  return (await response.json()) as {
+    readonly unclear: readonly Unclear[]
+    readonly platforms: readonly { readonly platform: string; readonly problem: string | null }[]
+  }
+}
+const unclear = async () => (await list()).unclear
+const resolve = (id: string, body: object) => running.postJson(`/v1/unclear-opt-outs/${id}`, body)
+const dismissAll = async () => {
+  for (const { id } of await unclear()) await resolve(id, { action: 'dismiss' })
+}
+
+/** An allowed call that the proxy has passed on. */
+async function place(platform: string, callIds?: readonly string[], number = nextNumber()) {
+  const { id, decision, message } = await decide(number)
+  expect([decision, message]).toEqual(['allow', expect.anything()])
+  await register(platform, { decisionId: id, number })
+  if (callIds) await register(platform, { decisionId: id, number, callIds })
+  return { id, number }
+}
+
+const outcomeOf = async (id: string) =>
+  ((await (await running.get(`/v1/decisions/${id}`)).json()) as { outcome?: { state: string } })
+    .outcome
+
+describe('an event', () => {
+  it('is joined by the id of the call, and its opt-out is in force with the next decision', async () => {
+    const sid = nextId('CA')
+    const { id, number } = await place('twilio', [sid])
+    await send('twilio', spoken(sid, 'please stop calling me'))
+    expect(await decide(number)).toMatchObject({ decision: 'block', reason: 'internal-dnc' })
+    expect(await outcomeOf(id)).toMatchObject({ state: 'answered' })
+    expect(await unclear()).toEqual([])
+  })
+
+  it('that comes before the id of its call is joined when that arrives', async () => {
+    const sid = nextId('CA')
+    const { id, number } = await place('twilio')
+    await send('twilio', spoken(sid, 'please stop calling me'))
+    expect(await unclear()).toMatchObject([{ kind: 'unjoined', number: null, heldNumbers: 1 }])
+    expect(await decide(number)).toMatchObject({
+      ...{ decision: 'block', reason: 'internal-dnc' },
+      message: expect.stringContaining('it is not known yet in which call'),
+    })
+    await register('twilio', { decisionId: id, number, callIds: [sid] })
+    expect(await unclear()).toEqual([])
+    const next = await decide(number)
+    expect(next).toMatchObject({ decision: 'block', reason: 'internal-dnc' })
+    expect(next.message).not.toContain('it is not known yet in which call')
+    expect(await outcomeOf(id)).toMatchObject({ state: 'answered' })
+  })
+
+  it('is joined by the decision in it, by another event with the same id, and by the number', async () => {
+    const first = await place('twilio')
+    const sid = nextId('CA')
+    await send('twilio', `CallStatus=ringing&CallSid=${sid}`, {
+      query: `callgateDecision=${first.id}`,
+    })
+    await send('twilio', spoken(sid, 'take me off your list'))
+    expect(await decide(first.number)).toMatchObject({ reason: 'internal-dnc' })
+
+    const second = await place('retell')
+    const call_id = nextId('call_')
+    await send('retell', retell({ call_id, to_number: `+1${second.number}` }, 'call_started'))
+    expect(await outcomeOf(second.id)).toMatchObject({ state: 'answered', leg: call_id })
+    await send('retell', retell({ call_id, ...says('never call me again') }))
+    expect(await decide(second.number)).toMatchObject({ reason: 'internal-dnc' })
+    expect(await unclear()).toEqual([])
+  })
+
+  it('has one text of a speaker: words that two events split are found', async () => {
+    const sid = nextId('CA')
+    const { number } = await place('twilio', [sid])
+    await send('twilio', spoken(sid, 'please stop'))
+    expect(await decide(number)).toMatchObject({ decision: 'allow' })
+    await send('twilio', spoken(sid, 'or press', { Track: 'outbound_track' }))
+    await send('twilio', spoken(sid, 'calling me'))
+    expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
+  })
+
+  it('that has all words replaces those before it', async () => {
+    const call_id = nextId('call_')
+    const { number } = await place('retell', [call_id])
+    const updated = (...words: readonly string[]) =>
+      send('retell', retell({ call_id, ...says(...words) }, 'transcript_updated'))
+    await updated('yes please', 'stop')
+    await updated('yes please', 'stop by tomorrow')
+    expect(await decide(number)).toMatchObject({ decision: 'allow' })
+    await updated('yes please', 'stop by tomorrow', 'no, do not', 'call me')
+    expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
+  })
+
+  it('that comes twice counts once', async () => {
+    const sid = nextId('CA')
+    const { number } = await place('twilio', [sid])
+    for (let again = 0; again < 3; again += 1) await send('twilio', spoken(sid, 'stop calling me'))
+    const { db } = running.callgate.storage
+    const statements = db.selectFrom('opt_out_statements').selectAll().where('number', '=', number)
+    expect(await statements.execute()).toMatchObject([
+      {
+        source: 'transcript',
+        channel: 'call-voice',
+        said: expect.stringContaining('stop calling'),
+      },
+    ])
+  })
+
+  it.each([
+    ['not JSON', 'retell', '{"event": "call_en', undefined],
+    ['empty', 'retell', '', undefined],
+    ['a form with a broken transcript', 'twilio', 'TranscriptionData={&CallSid=1', undefined],
+    ['of a platform that nothing reads', 'bland', '\0\ud800 [', undefined],
+    ['not JSON, with the words of an opt-out', 'retell', '{"x": "stop calling me', 'unjoined'],
+    ['4 MB', 'retell', retell({ note: 'x'.repeat(4_000_000) }), undefined],
+  ])('that is %s is stored whole', async (_, platform, body, kind) => {
+    await send(platform, body)
+    const rows = running.callgate.storage.db.selectFrom('platform_events').select('body')
+    const stored = (await rows.execute()).map((row) => JSON.parse(row.body) as string)
+    expect(stored.some((one) => one === body)).toBe(true)
+    expect((await unclear()).map((one) => one.kind)).toEqual(kind ? [kind] : [])
+    await dismissAll()
+  })
+})
+
+describe('the person', () => {
+  const ours = nextNumber()
+
+  it.each([
+    [
+      'calls us',
+      (from: string) =>
+        retell({
+          direction: 'inbound',
+          call_id: nextId('call_'),
+          from_number: from,
+          to_number: ours,
+          ...says('stop calling me'),
+        }),
+      'retell',
+    ],
+    [
+      'calls us, and the words come later',
+      (from: string) =>
+        retell(
+          {
+            direction: 'inbound',
+            call_id: nextId('call_'),
+            from_number: from,
+            to_number: ours,
+            ...says('stop calling me'),
+          },
+          'call_analyzed',
+        ),
+      'retell',
+    ],
+    [
+      'writes to us',
+      (from: string) =>
+        `MessageSid=${nextId('SM')}&From=%2B1${from}&To=%2B1${ours}&Body=stop+calling+me`,
+      'twilio',
+    ],
+    [
+      'writes what the platform takes for an opt-out',
+      (from: string) =>
+        `MessageSid=${nextId('SM')}&From=%2B1${from}&To=%2B1${ours}&Body=Basta&OptOutType=STOP`,
+      'twilio',
+    ],
+  ])('is the one who %s', async (_, write, platform) => {
+    const number = nextNumber()
+    expect(await decide(number)).toMatchObject({ decision: 'allow' })
+    await send(platform, write(number))
+    expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
+    expect(await decide(ours)).toMatchObject({ decision: 'allow' })
+    expect(await unclear()).toEqual([])
+  })
+
+  it('is the one of the decision, whatever number an event of its call names', async () => {
+    const { id, number } = await place('retell')
+    const other = nextNumber()
+    const metadata = { callgate_decision: id }
+    await send(
+      'retell',
+      retell({ call_id: nextId('c'), metadata, to_number: other, ...says('stop calling me') }),
+    )
+    expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
+    expect(await decide(other)).toMatchObject({ decision: 'allow' })
+  })
+
+  it('is never one of our own numbers: that is unclear until a person names the right one', async () => {
+    const own = nextNumber()
+    const person = nextNumber()
+    const added = await running.postJson('/v1/caller-ids', {
+      callerIds: [{ number: own, owner: 'us', proof: 'bill' }],
+    })
+    expect([added.status, await added.text()]).toEqual([200, expect.anything()])
+    await send(
+      'retell',
+      retell({ call_id: nextId('call_'), to_number: own, ...says('stop calling me') }),
+    )
+    await send(
+      'twilio',
+      `MessageSid=${nextId('SM')}&From=%2B1${ours}&To=%2B1${ours}&Body=stop+calling+me`,
+    )
+    const found = await unclear()
+    expect(found).toMatchObject([
+      { kind: 'own-number', number: null },
+      { kind: 'own-number', number: null },
+    ])
+    expect(await decide(own)).toMatchObject({ decision: 'allow' })
+    const id = found[0]?.id ?? ''
+    const refused = await resolve(id, { action: 'confirm' })
+    expect(refused.status).toBe(400)
+    expect(await refused.text()).toContain('must be a number of the North American plan')
+    expect((await resolve(id, { action: 'confirm', number: person })).status).toBe(200)
+    expect(await decide(person)).toMatchObject({ reason: 'internal-dnc' })
+    expect((await resolve(id, { action: 'dismiss' })).status).toBe(404)
+    await dismissAll()
+  })
+})
+
+describe('an unclear opt-out', () => {
+  it('is a summary: in force only when a person confirms it', async () => {
+    const call_id = nextId('call_')
+    const { id, number } = await place('retell', [call_id])
+    const call_analysis = { call_summary: 'The customer said to stop calling.' }
+    for (let again = 0; again < 2; again += 1) {
+      await send('retell', retell({ call_id, call_analysis }, 'call_analyzed'))
+    }
+    const [found, ...others] = await unclear()
+    expect(others).toEqual([])
+    expect(found).toMatchObject({ kind: 'summary', number, decisionId: id, heldNumbers: 0 })
+    expect(await decide(number)).toMatchObject({ decision: 'allow' })
+    expect((await resolve(found?.id ?? '', { action: 'confirm' })).status).toBe(200)
+    expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
+    expect(await unclear()).toEqual([])
+  })
+
+  it('that is dismissed does not come again with the same event', async () => {
+    const call_id = nextId('call_')
+    const { number } = await place('retell', [call_id])
+    const event = retell(
+      { call_id, call_analysis: { call_summary: 'do not call' } },
+      'call_analyzed',
+    )
+    await send('retell', event)
+    await dismissAll()
+    await send('retell', event)
+    expect(await unclear()).toEqual([])
+    expect(await decide(number)).toMatchObject({ decision: 'allow' })
+  })
+
+  it('is not known to another account, which can neither confirm nor dismiss it', async () => {
+    await send('twilio', spoken(nextId('CA'), 'stop calling me'))
+    const [{ id = '' } = {}] = await unclear()
+    const other = running.keys.main
+    const listed = await running.get('/v1/unclear-opt-outs', other)
+    expect(await listed.json()).toMatchObject({ unclear: [] })
+    const path = `/v1/unclear-opt-outs/${id}`
+    expect((await running.postJson(path, { action: 'dismiss' }, other)).status).toBe(404)
+    expect((await unclear()).map((one) => one.id)).toEqual([id])
+    await dismissAll()
+  })
+})
+
+describe('a hold', () => {
+  it('is on the numbers that the platform was allowed to dial in four hours, and has no id of', async () => {
+    const start = running.clock.at
+    const old = await place('twilio')
+    running.clock.at = start + 4 * msPerHour + msPerMinute
+    const [held, named, elsewhere] = [
+      await place('twilio'),
+      await place('twilio', [nextId('CA')]),
+      await place('retell'),
+    ]
+    await send('twilio', spoken(nextId('CA'), 'stop calling me'))
+    running.clock.at += 1
+    const later = await place('twilio')
+    expect(await decide(held.number)).toMatchObject({ reason: 'internal-dnc' })
+    for (const { number } of [old, named, elsewhere, later]) {
+      expect(await decide(number)).toMatchObject({ decision: 'allow' })
+    }
+    const preview = await running.postJson('/v1/decisions/preview', {
+      numbers: held.number,
+      callKind: 'manual',
+    })
+    expect(await preview.text()).toContain('it is not known yet in which call')
+    await dismissAll()
+    expect(await decide(held.number)).toMatchObject({ decision: 'allow' })
+    await running.setBack(start)
+  })
+
+  it('ends for a call whose id is known to be another', async () => {
+    const { id, number } = await place('twilio')
+    await send('twilio', spoken(nextId('CA'), 'stop calling me'))
+    expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
+    await register('twilio', { decisionId: id, number, callIds: [nextId('CA')] })
+    expect(await decide(number)).toMatchObject({ decision: 'allow' })
+    expect(await unclear()).toMatchObject([{ kind: 'unjoined', heldNumbers: 0 }])
+    await dismissAll()
+  })
+
+  it('survives a restart, and what was stored and not read is read', async () => {
+    const { callgate } = running
+    const sid = nextId('CA')
+    const { id, number } = await place('twilio')
+    const other = await place('twilio', [nextId('CA')])
+    await send('twilio', spoken(sid, 'stop calling me'))
+    // As a server leaves it that ends between storing and reading.
+    const [otherSid] = await callgate.storage.db
+      .selectFrom('platform_call_ids')
+      .select('call_id')
+      .where('call', '=', other.id)
+      .execute()
+    await callgate.storage.db
+      .insertInto('platform_events')
+      .values({
+        ...{ account_id: 'sandbox', id: 'left', platform: 'twilio', key_id: 'key-x' },
+        ...{ received_at: running.clock.at, stored_at: running.clock.at },
+        body: JSON.stringify(spoken(otherSid?.call_id ?? '', 'stop calling me')),
+        query: '""',
+      })
+      .execute()
+    const { dataDir } = running
+    await running.stop()
+    running = await openTestCallgate({ dataDir, at: running.clock.at })
+    expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
+    await register('twilio', { decisionId: id, number, callIds: [sid] })
+    expect(await unclear()).toEqual([])
+    expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
+    await expect
+      .poll(async () => (await decide(other.number)).reason, { timeout: 20_000 })
+      .toBe('internal-dnc')
+  })
+})
+
+describe('the calls that are due', () => {
+  const due = async (platform: string) => {
+    const response = await running.get(`/v1/platform-calls?platform=${platform}&due=fetch`)
+    return ((await response.json()) as { calls: readonly { decisionId: string }[] }).calls
+  }
+
+  it('are those of which no words have come, ten minutes after the end or two hours after the allow', async () => {
+    const start = running.clock.at
+    const ids = [nextId('v'), nextId('v'), nextId('v'), nextId('v')]
+    const [ended, heard, silent, asked] = [
+      await place('retell', [ids[0] ?? '']),
+      await place('retell', [ids[1] ?? '']),
+      await place('retell', [ids[2] ?? '']),
+      await place('retell', [ids[3] ?? '']),
+    ]
+    await send('retell', retell({ call_id: ids[0] }))
+    await send('retell', retell({ call_id: ids[1], ...says('hello') }))
+    const mine = async () => {
+      const own = new Set([ended, heard, silent, asked].map(({ id }) => id))
+      return (await due('retell')).filter(({ decisionId }) => own.has(decisionId))
+    }
+    expect(await mine()).toEqual([])
+    running.clock.at = start + 10 * msPerMinute
+    expect(await mine()).toEqual([
+      { decisionId: ended.id, number: ended.number, callIds: [ids[0]] },
+    ])
+    running.clock.at = start + 2 * msPerHour
+    await register('retell', {
+      ...asked,
+      decisionId: asked.id,
+      id: undefined,
+      fetchedAt: formatInstant(running.clock.at),
+    })
+    expect((await mine()).map(({ decisionId }) => decisionId)).toEqual([ended.id, silent.id])
+    await send('retell', retell({ call_id: ids[2], ...says('stop calling me') }), {
+      delivery: 'fetched',
+    })
+    expect(await decide(silent.number)).toMatchObject({ reason: 'internal-dnc' })
+    await running.setBack(start)
+  })
+})
+
+describe('a platform', () => {
+  it('is deaf when no event comes, or no word in twenty answered calls', async () => {
+    const start = running.clock.at
+    for (let call = 0; call < 3; call += 1) await place('vapi')
+    running.clock.at = start + msPerHour
+    const problems = async () =>
+      new Map((await list()).platforms.map(({ platform, problem }) => [platform, problem]))
+    expect((await problems()).get('vapi')).toBe(
+      '3 calls were placed in the last day, and no event has come',
+    )
+    for (let call = 0; call < 20; call += 1) {
+      const sid = nextId('CA')
+      await place('signalwire', [sid])
+      await running.callgate.storage.db
+        .updateTable('platform_calls')
+        .set({ answered_at: running.clock.at + call, ended_at: running.clock.at + call })
+        .where('platform', '=', 'signalwire')
+        .where('answered_at', 'is', null)
+        .execute()
+    }
+    expect((await problems()).get('signalwire')).toBe(
+      'no words of a person have come of the last 20 answered calls',
+    )
+    await running.setBack(start)
+  })
+
+  it('reports refused signatures, which are counted, and whether it can be asked', async () => {
+    const report = (body: object) => running.postJson('/v1/platform-reports', body)
+    expect((await report({ platform: 'bland', canFetch: false })).status).toBe(200)
+    const metrics = async () => (await running.get('/metrics')).text()
+    const counter = 'callgate_platform_refused_signatures_total{platform="bland"}'
+    expect(await metrics()).toContain(`${counter} 0`)
+    expect((await report({ platform: 'bland', refusedSignatures: 3 })).status).toBe(200)
+    expect(await metrics()).toContain(`${counter} 3`)
+    expect((await list()).platforms).toContainEqual(
+      expect.objectContaining({ platform: 'bland', canFetch: false }),
+    )
+    expect((await report({ platform: 'carrier pigeon' })).status).toBe(400)
+    expect((await report({ platform: 'bland', refusedSignatures: -1 })).status).toBe(400)
+  })
+})
