@@ -278,7 +278,6 @@ describe('what is stored and answered', () => {
     const first = await report({ reference: 'sms 1', said: 'stop' })
     clock.advance(60_000)
     expect(await report({ reference: 'sms 1', said: 'stop' })).toEqual({
-      isProjectKnown: true,
       ...first,
       isRepeated: true,
       confirmBefore: null,
