@@ -27,7 +27,9 @@ export const keyField = 'loginid'
 export function findKeyInHeaders(request: IncomingMessage): Credential | undefined {
   const header = request.headers[keyField]
   // Of a header that is sent twice, `node:http` joins the values.
-  const [login = '', ...others] = String(header ?? '').split(',').map((text) => text.trim())
+  const [login = '', ...others] = String(header ?? '')
+    .split(',')
+    .map((text) => text.trim())
   if (others.some((other) => other !== login)) throw createRepeatedKeyError()
   if (login !== '') return { text: login, place: 'login-id' }
   const bearer = /^bearer +(\S+)\s*$/i.exec(request.headers.authorization ?? '')?.[1]
@@ -63,10 +65,7 @@ export function findKey(fields: Iterable<readonly [string, unknown]>): Credentia
 }
 
 const createRepeatedKeyError = () =>
-  new AppError(
-    'invalid-request',
-    'loginId: was sent twice with different values; send it once',
-  )
+  new AppError('invalid-request', 'loginId: was sent twice with different values; send it once')
 
 const isKeyName = (name: string) => name.toLowerCase() === keyField
 

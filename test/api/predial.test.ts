@@ -62,7 +62,14 @@ describe('the key of a pre-dial request', () => {
   it('in a header is one when it is sent twice with one value, and refused with two', async () => {
     const key = running.keys.sandbox
     const statusWith = async (loginId: string) =>
-      (await fetch(`${running.url}/v1/predial?${allowed}`, { headers: [['loginId', key], ['loginId', loginId]] })).status
+      (
+        await fetch(`${running.url}/v1/predial?${allowed}`, {
+          headers: [
+            ['loginId', key],
+            ['loginId', loginId],
+          ],
+        })
+      ).status
     expect([await statusWith(key), await statusWith('other')]).toEqual([200, 400])
   })
 

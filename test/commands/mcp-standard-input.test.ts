@@ -23,7 +23,11 @@ test.each([
   ['a byte order mark', `\uFEFF${line(message(1))}`, [1]],
   ['a byte order mark in every line', `\uFEFF${line(message(1))}\uFEFF${line(message(2))}`, [1, 2]],
   ['a batch', line([message(1), message(2)]), [1, 2]],
-  ['line ends of Windows and empty lines', `${JSON.stringify(message(1))}\r\n\r\n\n${line(message(2))}`, [1, 2]],
+  [
+    'line ends of Windows and empty lines',
+    `${JSON.stringify(message(1))}\r\n\r\n\n${line(message(2))}`,
+    [1, 2],
+  ],
   ['a last line without an end', JSON.stringify(message(1)), [1]],
 ])('%s is read', async (_, written, ids) => {
   expect(await read(written)).toEqual({ passed: ids.map(message), answered: [] })

@@ -249,7 +249,10 @@ describe('characters that people do not see or take for others', () => {
     ['21255501２３\u0966', 'U+0966'],
   ])('%j is refused, and the character is named', (text, name) => {
     const parsed = parseDialString(text)
-    expect(parsed).toMatchObject({ kind: 'invalid', detail: expect.stringContaining(`character ${name}`) })
+    expect(parsed).toMatchObject({
+      kind: 'invalid',
+      detail: expect.stringContaining(`character ${name}`),
+    })
   })
 
   test('two numbers do not become one', () => {

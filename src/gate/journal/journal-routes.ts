@@ -4,11 +4,7 @@
  */
 
 import { importAttemptsEndpoint } from '../../api/gate/attempts.js'
-import {
-  type OptOutResponse,
-  optOutEndpoint,
-  outcomeEndpoint,
-} from '../../api/gate/call-events.js'
+import { type OptOutResponse, optOutEndpoint, outcomeEndpoint } from '../../api/gate/call-events.js'
 import { readDecisionEndpoint } from '../../api/gate/decisions.js'
 import { createRoute, type Route, requireScopeAllowed } from '../../api/route.js'
 import type { CallOutcome } from '../../domain/call-outcome.js'

@@ -104,7 +104,8 @@ function chooseOwnProject(
 }
 
 function createUnknownPersonError({ ignored }: OptOutRequest): AppError {
-  const advice = 'nothing was recorded: send the number of the person, or the decisionId of the call'
+  const advice =
+    'nothing was recorded: send the number of the person, or the decisionId of the call'
   const found = ignored.filter(({ field }) => /^(?:number|decisionid)$/i.test(field))
   const problems = found.map((one) => ({ ...one, rule: `${one.rule}; ${advice}` }))
   return invalidRequest(problems.length > 0 ? problems : [{ field: 'number', rule: advice }])
