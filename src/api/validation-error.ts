@@ -38,7 +38,11 @@ function isLongWord(value: unknown): boolean {
 export const unknownFieldProblem = (name: string, input: unknown): FieldProblem =>
   problemAt([name], isPossiblySecret(name, input) ? '(not shown)' : input, 'is an unknown field')
 
-export function problemAt(path: readonly PropertyKey[], input: unknown, rule: string): FieldProblem {
+export function problemAt(
+  path: readonly PropertyKey[],
+  input: unknown,
+  rule: string,
+): FieldProblem {
   const value = describeValue(input)
   return { field: formatPath(path), rule, ...(value !== undefined && { value }) }
 }

@@ -26,7 +26,11 @@ export const keyField = 'loginid'
 /** The key in header `loginId`, or a key or token as `Authorization: Bearer`; `loginId` takes precedence. */
 export function findKeyInHeaders(request: IncomingMessage): Credential | undefined {
   const header = request.headers[keyField]
-  const login = typeof header === 'string' ? header.trim() : ''
+  // Of a header that is sent twice, `node:http` joins the values.
+  const [login = '', ...others] = String(header ?? '')
+    .split(',')
+    .map((text) => text.trim())
+  if (others.some((other) => other !== login)) throw createRepeatedKeyError()
   if (login !== '') return { text: login, place: 'login-id' }
   const bearer = /^bearer +(\S+)\s*$/i.exec(request.headers.authorization ?? '')?.[1]
   return bearer === undefined ? undefined : { text: bearer, place: 'bearer' }
@@ -55,13 +59,13 @@ export function extractKey(fields: RawFields): {
 export function findKey(fields: Iterable<readonly [string, unknown]>): Credential | undefined {
   const [given, ...more] = [...fields].filter(([name]) => isKeyName(name))
   if (more.some(([, other]) => other !== given?.[1])) {
-    throw new AppError(
-      'invalid-request',
-      'loginId: was sent twice with different values; send it once',
-    )
+    throw createRepeatedKeyError()
   }
   return toCredential(given?.[1])
 }
+
+const createRepeatedKeyError = () =>
+  new AppError('invalid-request', 'loginId: was sent twice with different values; send it once')
 
 const isKeyName = (name: string) => name.toLowerCase() === keyField
 

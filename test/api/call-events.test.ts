@@ -455,8 +455,22 @@ describe('an opt-out', () => {
   ]
 
   it.each<[object, readonly object[] | undefined]>([
-    [{ decisionId: null, projectId: null, campaignId: null, scope: null, said: null, goods: null }, undefined],
-    [{ decisionId: '', projectId: '', scope: '', said: '', receivedAt: '', source: '', channel: '' }, undefined],
+    [
+      { decisionId: null, projectId: null, campaignId: null, scope: null, said: null, goods: null },
+      undefined,
+    ],
+    [
+      {
+        decisionId: '',
+        projectId: '',
+        scope: '',
+        said: '',
+        receivedAt: '',
+        source: '',
+        channel: '',
+      },
+      undefined,
+    ],
     [{ channel: null, receivedAt: null, reference: null, source: null, receipt: null }, undefined],
     [{ color: 'blue' }, named('color', 'blue')],
     [{ Said: 'stop calling', SCOPE: 'Everything', projectID: null }, undefined],
@@ -473,7 +487,10 @@ describe('an opt-out', () => {
     [{ said: 9 }, undefined],
     [{ said: ['stop'] }, named('said', 'a list of 1')],
     [{ goods: true, reference: 77 }, undefined],
-    [{ goods: {}, reference: 'r'.repeat(201) }, [...named('goods', 'an object'), ...named('reference', `${'r'.repeat(60)}...`)]],
+    [
+      { goods: {}, reference: 'r'.repeat(201) },
+      [...named('goods', 'an object'), ...named('reference', `${'r'.repeat(60)}...`)],
+    ],
     [{ projectId: 'NO-SUCH' }, named('projectId', 'NO-SUCH')],
     [{ campaignId: 'none' }, named('campaignId', 'none')],
     [{ projectId: 'p'.repeat(200) }, named('projectId', `${'p'.repeat(60)}...`)],
@@ -530,7 +547,10 @@ describe('an opt-out', () => {
     const number = nextNumber()
     const answer = await fetch(`${running.url}/v1/opt-outs`, {
       method: 'POST',
-      headers: { loginId: running.keys.sandbox, ...(type !== undefined && { 'content-type': type }) },
+      headers: {
+        loginId: running.keys.sandbox,
+        ...(type !== undefined && { 'content-type': type }),
+      },
       body: new TextEncoder().encode(write(number)),
     })
     expect(answer.status, await answer.text()).toBe(200)
@@ -552,7 +572,9 @@ describe('an opt-out', () => {
     const { id } = await decide(number)
     const answer = await optOut({ decisionId: id, number: other, said: 'stop calling' })
     const rule = expect.stringContaining('both have opted out') as string
-    expect(await answer.json()).toMatchObject({ ignored: [{ field: 'number', value: other, rule }] })
+    expect(await answer.json()).toMatchObject({
+      ignored: [{ field: 'number', value: other, rule }],
+    })
     expect([await isListed(number), await isListed(other)]).toEqual([true, true])
     const same = await optOut({ decisionId: id, number: `+1${number}`, said: 'stop calling' })
     expect(await same.json()).not.toHaveProperty('ignored')

@@ -48,11 +48,29 @@ describe('the key of a pre-dial request', () => {
     expect(await line(`?${allowed}`, basic(`${key}:`))).toBe(unauthenticated)
   })
 
-  it('is refused when it is given twice in one place', async () => {
+  it('is one when it is given twice with one value, and refused with two', async () => {
     const key = running.keys.sandbox
     const twice = `${allowed}&loginId=${key}&loginId=${key}`
-    expect(await line(`?${twice}`)).toBe('400 block:bad-request:-:end\n')
-    expect(await line('', form(twice))).toMatch(/^40[01] block:/)
+    expect(await line(`?${twice}`)).toMatch(/^200 allow:/)
+    expect(await line(`?${allowed}&loginId=${key}&LOGINID=${key}`)).toMatch(/^200 allow:/)
+    expect(await line('', form(twice))).toMatch(/^200 allow:/)
+    const others = `${allowed}&loginId=${key}&loginId=other`
+    expect(await line(`?${others}`)).toBe('400 block:bad-request:-:end\n')
+    expect(await line('', form(others))).toMatch(/^40[01] block:/)
+  })
+
+  it('in a header is one when it is sent twice with one value, and refused with two', async () => {
+    const key = running.keys.sandbox
+    const statusWith = async (loginId: string) =>
+      (
+        await fetch(`${running.url}/v1/predial?${allowed}`, {
+          headers: [
+            ['loginId', key],
+            ['loginId', loginId],
+          ],
+        })
+      ).status
+    expect([await statusWith(key), await statusWith('other')]).toEqual([200, 400])
   })
 
   it('is asked for as a password too, since some clients wait for that', async () => {

@@ -167,15 +167,56 @@ describe('a real gate', () => {
     }
   })
 
-  it('takes either the number or the decision', async () => {
+  it.each<[Record<string, unknown>, readonly string[]]>([
+    [{ said: 'stop calling me', decisionId: null, projectId: null, scope: null }, []],
+    [{ said: '', decisionId: '', projectId: '', scope: '' }, []],
+    [{ scope: 'all of them', color: 'blue' }, ['scope', 'color']],
+    [{ said: 'x'.repeat(501) }, ['said']],
+    [{ said: ['stop'], projectId: 'NO-SUCH' }, ['said', 'projectId']],
+    [{ decisionId: 'x' }, ['decisionId']],
+  ])('records an opt-out with %j, and names what it ignored', async (fields, ignored) => {
     const client = await connect(running.keys.sandbox)
-    for (const input of [{}, { number: allowed, decisionId: 'x' }]) {
+    const result = await callTool(client, 'record_opt_out', { number: '303-555-0110', ...fields })
+    expect(result.isError).toBeFalsy()
+    const output = outputOf(result) as { ignored?: readonly { field: string }[] }
+    expect(output).toMatchObject({ recorded: true, number: '3035550110' })
+    expect((output.ignored ?? []).map(({ field }) => field)).toEqual(ignored)
+  })
+
+  it('says what to do about an opt-out of nobody', async () => {
+    const client = await connect(running.keys.sandbox)
+    for (const input of [{}, { number: null }, { number: 'the same as before' }]) {
       const result = await callTool(client, 'record_opt_out', input)
       expect(result.isError).toBe(true)
-      expect(textOf(result)).toMatch(
-        /^The opt-out is NOT recorded.*send either number or decisionId$/,
-      )
+      expect(textOf(result)).toMatch(/^The opt-out is NOT recorded.*send the number of the person/)
     }
+  })
+
+  it('takes null and empty texts for what is left out', async () => {
+    const client = await connect(running.keys.sandbox)
+    const empty = { callerId: null, campaignId: '', projectId: null, postalCode: '' }
+    for (const tool of ['may_i_dial', 'next_allowed_time']) {
+      const result = await callTool(client, tool, { number: allowed, ...empty })
+      expect([tool, result.isError ?? false, textOf(result)]).toEqual([tool, false, textOf(result)])
+    }
+  })
+
+  it.each([
+    ['any type', { accept: '*/*' }, '/mcp'],
+    ['any application', { accept: 'application/*, text/html' }, '/mcp'],
+    ['no header', {}, '/mcp'],
+    ['a slash at the end', { accept: '*/*' }, '/mcp/'],
+  ])('answers a client that accepts %s', async (_, headers, path) => {
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }
+    const answer = await sendRaw(path, headers, JSON.stringify(message))
+    expect(answer.status, answer.text).toBe(200)
+    expect(answer.text).toContain('may_i_dial')
+  })
+
+  it.each(['{', '[]x', 'hello'])('answers %s with a parse error', async (body) => {
+    const { status, text } = await sendRaw('/mcp', { accept: '*/*' }, body)
+    expect(status).toBe(400)
+    expect(JSON.parse(text)).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: -32_700 } })
   })
 
   it.each([
@@ -573,8 +614,8 @@ describe('a gate with permits and opt-outs', () => {
     await callTool(client, 'record_opt_out', { number: allowed, said: 'x'.repeat(501) })
     expect(bodies).toEqual([
       { decisionId: 'd1', said: 'stop', source: 'mcp' },
-      { number: allowed, projectId: 'P', source: 'mcp', scope: 'project' },
-      { number: allowed, said: 'x'.repeat(500), source: 'mcp' },
+      { number: 12125550106, projectId: 'P', source: 'mcp', scope: 'project' },
+      { number: allowed, said: 'x'.repeat(501), source: 'mcp' },
     ])
   })
 })
@@ -589,6 +630,29 @@ function post(url: string, headers: Record<string, string>): Promise<Response> {
       ...headers,
     },
     body,
+  })
+}
+
+/** `fetch` adds an Accept header of its own. */
+function sendRaw(
+  path: string,
+  headers: Record<string, string>,
+  body: string,
+): Promise<{ status: number | undefined; text: string }> {
+  const authorization = `Bearer ${running.keys.sandbox}`
+  const options = {
+    method: 'POST',
+    headers: { authorization, 'content-type': 'application/json', ...headers },
+  }
+  return new Promise((resolve, reject) => {
+    const request = sendRequest(`${mcpUrl}${path}`, options, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (part: string) => {
+        text += part
+      })
+      response.on('end', () => resolve({ status: response.statusCode, text }))
+    })
+    request.once('error', reject).end(body)
   })
 }
 

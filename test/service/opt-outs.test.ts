@@ -163,15 +163,18 @@ test('the other lists keep their dates, and their day of change unless the numbe
 describe('an opt-out of a project', () => {
   const sellers = [{ account: 'main', project: 'sales' }]
 
-  test.each(['OTHER', undefined, 'NO-SUCH'])('of project %s is of everything, since it does not call for a legal entity of its own', async (projectId) => {
-    const { report, listedIn } = await build({ sellers })
-    const recorded = await report({ scope: 'project', projectId })
-    expect(recorded).toMatchObject({
-      scope: 'everything',
-      isProjectKnown: projectId !== 'NO-SUCH',
-    })
-    expect(await listedIn()).toEqual(['main', 'SALES', 'OTHER', 'SHARED'])
-  })
+  test.each(['OTHER', undefined, 'NO-SUCH'])(
+    'of project %s is of everything, since it does not call for a legal entity of its own',
+    async (projectId) => {
+      const { report, listedIn } = await build({ sellers })
+      const recorded = await report({ scope: 'project', projectId })
+      expect(recorded).toMatchObject({
+        scope: 'everything',
+        isProjectKnown: projectId !== 'NO-SUCH',
+      })
+      expect(await listedIn()).toEqual(['main', 'SALES', 'OTHER', 'SHARED'])
+    },
+  )
 
   test('of another account of that name is of everything', async () => {
     const { report } = await build({ sellers: [{ account: 'other', project: 'SALES' }] })

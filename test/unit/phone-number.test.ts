@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, test } from 'vitest'
 import {
   isFictional,
   isTollFree,
@@ -212,5 +212,51 @@ describe('logs', () => {
   it('a short form shows too little to dial', () => {
     expect(maskNumber('2125550123')).toBe('212555****')
     expect(maskNumber('911')).toBe('***')
+  })
+})
+
+describe('characters that people do not see or take for others', () => {
+  test.each([
+    ['212\u2011555\u20110123', 'U+2011'],
+    ['212\u2010555\u20100123', 'U+2010'],
+    ['212\u2013555\u20130123', 'en dash'],
+    ['(212) 555\u20140123', 'em dash'],
+    ['212\u2212555\u22120123', 'minus'],
+    ['+1\u00a0212\u00a0555\u00a00123', 'U+00A0'],
+    ['\u200b2125550123\u200b', 'U+200B'],
+    ['212\u200b555\u200b0123', 'U+200B inside'],
+    ['\u202a+1 (212) 555-0123\u202c', 'U+202A'],
+    ['\u2068212-555-0123\u2069', 'U+2068'],
+    ['\u200e2125550123', 'U+200E'],
+    ['\ufeff2125550123', 'U+FEFF'],
+    ['２１２５５５０１２３', 'full width'],
+    ['＋１（２１２）５５５－０１２３', 'full width signs'],
+  ])('%j is read', (text) => {
+    expect(parseDialString(text)).toEqual({ kind: 'nanp', number: '2125550123' })
+  })
+
+  test('an emergency number is one with them, too', () => {
+    for (const text of ['9\u20111\u20111', '\u202a911\u202c', '９１１', '9\u200b11'])
+      expect(parseDialString(text)).toEqual({ kind: 'service-code', code: '911' })
+  })
+
+  test.each([
+    ['\u202e3210555212\u202c', 'U+202E'],
+    ['\u202d2125550123', 'U+202D'],
+    ['212555012\u0663', 'U+0663'],
+    ['212555012\u00b3', 'U+00B3'],
+    ['212555\u2022123', 'U+2022'],
+    ['21255501２３\u0966', 'U+0966'],
+  ])('%j is refused, and the character is named', (text, name) => {
+    const parsed = parseDialString(text)
+    expect(parsed).toMatchObject({
+      kind: 'invalid',
+      detail: expect.stringContaining(`character ${name}`),
+    })
+  })
+
+  test('two numbers do not become one', () => {
+    for (const text of ['2125550123\u200b2125550124', '2125550123\u20132125550124'])
+      expect(parseDialString(text)).toMatchObject({ kind: 'invalid' })
   })
 })

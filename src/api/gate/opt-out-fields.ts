@@ -78,7 +78,8 @@ const readers = {
 }
 
 /** A number in a longer text, such as one with an extension, if it is the only one. */
-const numberInText = /(?<!\d)(?:\+?1[\s.-]{0,3})?\(?[2-9]\d{2}\)?[\s.-]{0,3}[2-9]\d{2}[\s.-]{0,3}\d{4}(?!\d)/g
+const numberInText =
+  /(?<!\d)(?:\+?1[\s.-]{0,3})?\(?[2-9]\d{2}\)?[\s.-]{0,3}[2-9]\d{2}[\s.-]{0,3}\d{4}(?!\d)/g
 
 function readNumber(value: unknown): string {
   const text = toText(Array.isArray(value) && value.length === 1 ? value[0] : value)
@@ -113,7 +114,10 @@ function readChannel(value: unknown): OptOutChannel {
   return optOutChannels.find((one) => one === word) ?? fail(rule)
 }
 
-const toWord = (value: unknown) => toText(value).toLowerCase().replace(/[\s_-]+/g, '-')
+const toWord = (value: unknown) =>
+  toText(value)
+    .toLowerCase()
+    .replace(/[\s_-]+/g, '-')
 
 function readReceivedAt(value: unknown): Instant {
   const rule = 'must be an instant such as 2026-11-23T17:00:00Z; the time of the request is used'

@@ -1,4 +1,4 @@
-import type { ReportCounters } from '../../gate/journal/outcome-reports.js'
+import type { ReportCounters } from '../../gate/journal/reports/outcome-reports.js'
 import { AttemptOutcomes } from '../../service/accounts/attempt-outcomes.js'
 import type { Callgate } from '../callgate.js'
 

@@ -113,7 +113,7 @@ async function readText({ body }: Response): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
-export const maxTextLength = 500
+const maxTextLength = 500
 
 /** Text that came from data, for a model: short, on one line, and without characters that a person does not see. */
 export function boundText(text: string): string {

@@ -52,6 +52,7 @@ export function createMcpHttpServer({ gate, publicUrl, onError }: McpHttpOptions
       response.setHeader('WWW-Authenticate', `${challenge}, error="invalid_token"`)
       return send(response, 401, { error: 'the API key is not valid, or has expired' })
     }
+    acceptAnyAnswer(request)
     const handler = createMcpHandler(() => createMcpServer(session), {
       maxRequestBodySize,
       onerror: onError,
@@ -62,7 +63,7 @@ export function createMcpHttpServer({ gate, publicUrl, onError }: McpHttpOptions
 
   const server = createServer({ requestTimeout }, (request, response) => {
     if (!isHost(request, response) || !isOrigin(request, response)) return
-    const [path] = (request.url ?? '').split('?', 1)
+    const [path] = (request.url ?? '').split('?', 1).map((one) => one.replace(/\/+$/, ''))
     if (path === metadataPath && request.method === 'GET') return send(response, 200, metadata)
     if (path !== '/mcp') return send(response, 404, { error: 'MCP is at /mcp' })
     serveMcp(request, response).catch((cause: unknown) => {
@@ -72,6 +73,19 @@ export function createMcpHttpServer({ gate, publicUrl, onError }: McpHttpOptions
   })
   server.maxConnections = maxConnections
   return server
+}
+
+/** The library takes only clients that name both types of its answers. */
+function acceptAnyAnswer(request: IncomingMessage): void {
+  const { accept = '*/*' } = request.headers
+  if (!/(?:^|[\s,])(?:\*|application)\/\*/.test(accept)) return
+  const both = 'application/json, text/event-stream'
+  request.headers.accept = both
+  const at = request.rawHeaders.findIndex(
+    (name, index) => index % 2 === 0 && name.toLowerCase() === 'accept',
+  )
+  if (at === -1) request.rawHeaders.push('Accept', both)
+  else request.rawHeaders[at + 1] = both
 }
 
 function send(response: ServerResponse, status: number, body: object): void {

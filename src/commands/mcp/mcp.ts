@@ -8,6 +8,7 @@ import { parseUrl } from '../../runtime/parse-url.js'
 import { CommandFailure, type RegisterCommand } from '../command.js'
 import { GateClient } from './gate-client.js'
 import { createMcpHttpServer } from './mcp-http.js'
+import { readMessages } from './standard-input.js'
 import { createMcpServer } from './tools.js'
 
 interface McpOptions {
@@ -83,8 +84,10 @@ async function serveStandardStreams(
   ]).catch((cause: unknown) => {
     throw new CommandFailure(getErrorMessage(cause))
   })
-  const { serveStdio } = await import('@modelcontextprotocol/server/stdio')
-  serveStdio(() => createMcpServer({ client, access, givesPermits }), { onerror })
+  const { serveStdio, StdioServerTransport } = await import('@modelcontextprotocol/server/stdio')
+  const messages = readMessages(process.stdin, process.stdout)
+  const transport = new StdioServerTransport(messages, process.stdout)
+  serveStdio(() => createMcpServer({ client, access, givesPermits }), { onerror, transport })
 }
 
 function readKey(): string {

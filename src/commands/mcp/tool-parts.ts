@@ -101,7 +101,7 @@ export function keepInvalid<Schema extends z.ZodType>(schema: Schema) {
   type Input = z.input<Schema>
   type Output = z.output<Schema> | GateFailure
   const validate = (value: unknown) => {
-    const read = schema.safeParse(value)
+    const read = schema.safeParse(dropEmpty(value))
     if (read.success) return { value: read.data }
     const rules = read.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
     return { value: new GateFailure(`invalid input: ${boundText(rules.join('; '))}`) }
@@ -110,6 +110,19 @@ export function keepInvalid<Schema extends z.ZodType>(schema: Schema) {
     '~standard': { version: standard.version, vendor: standard.vendor, jsonSchema, validate },
   }
   return kept
+}
+
+/** Many clients send null or an empty text for what they leave out. */
+function dropEmpty(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value ?? {}
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null && one !== ''))
+}
+
+/** The schema as a description: every object is taken as it is. */
+export function keepAll(schema: z.ZodType): StandardSchemaWithJSON<unknown, object> {
+  const { jsonSchema, version, vendor } = schema['~standard']
+  const validate = (value: unknown) => ({ value: typeof value === 'object' && value ? value : {} })
+  return { '~standard': { version, vendor, jsonSchema, validate } }
 }
 
 /** The same twice, since not every client reads structured content. A failure begins with what to do. */

@@ -4,10 +4,10 @@ import { z } from 'zod'
 import { decisionSchema } from '../../api/gate/decision-body.js'
 import { previewEndpoint } from '../../api/gate/preview.js'
 import { version } from '../../config/version.js'
-import { type OptOutScope, optOutScopes } from '../../domain/consent-records.js'
+import { optOutScopes } from '../../domain/consent-records.js'
 import { parseDialString } from '../../domain/phone-number.js'
 import { formatInstant } from '../../domain/time/dates.js'
-import { boundText, type GateClient, GateFailure, maxTextLength } from './gate-client.js'
+import { boundText, type GateClient, GateFailure } from './gate-client.js'
 import { addRequestPermit } from './request-permit.js'
 import {
   answer,
@@ -17,6 +17,7 @@ import {
   disclosuresOutput,
   findCallKind,
   instantText,
+  keepAll,
   keepInvalid,
   type McpSession,
   number,
@@ -168,36 +169,32 @@ function addRecordOptOut(server: McpServer, client: GateClient): void {
       description:
         'Call at once when a person asks in any words not to be called, before the call ends. Give the number or the ' +
         'decisionId of the call. It cannot be undone with these tools. On an error, tell a person.',
-      inputSchema: keepInvalid(
-        z
-          .strictObject({
-            number: number.optional(),
-            decisionId: decisionId.optional(),
-            said: z
-              .string()
-              // Long words must not keep an opt-out from being recorded.
-              .transform((text) => text.slice(0, maxTextLength))
-              .optional()
-              .describe(
-                `What the person said, word for word; ${maxTextLength} characters are stored`,
-              ),
-            scope: z
-              .enum(optOutScopes)
-              .default('everything')
-              .describe(
-                'everything: no call for any project. project: only if the person wants to be called for others, and the ' +
-                  'project is another company; it is refused otherwise',
-              ),
-            projectId: callInput.projectId.describe('With a number: the project of the call'),
-          })
-          .refine((call) => (call.number === undefined) !== (call.decisionId === undefined), {
-            message: 'send either number or decisionId',
-          }),
+      // What cannot be used is for the gate to ignore: nothing may keep an opt-out from being recorded.
+      inputSchema: keepAll(
+        z.looseObject({
+          number: number.optional(),
+          decisionId: decisionId.optional(),
+          said: z
+            .string()
+            .optional()
+            .describe('What the person said, word for word; 500 characters are stored'),
+          scope: z
+            .enum(optOutScopes)
+            .default('everything')
+            .describe(
+              'everything: no call for any project. project: only if the person wants to be called for others, and the ' +
+                'project is another company; it is everything otherwise',
+            ),
+          projectId: callInput.projectId.describe('With a number: the project of the call'),
+        }),
       ),
       outputSchema: z.object({
         recorded: z.literal(true),
-        number: z.string().optional().describe('Ten digits'),
+        number: z.string().optional().describe('Ten digits, if a number was given'),
         wordsStored: z.boolean().describe('Whether what the person said is stored'),
+        ignored: ignoredOutput
+          .optional()
+          .describe('What could not be used as it is; the opt-out is recorded all the same'),
       }),
       annotations: {
         readOnlyHint: false,
@@ -215,32 +212,28 @@ function addRecordOptOut(server: McpServer, client: GateClient): void {
   )
 }
 
-interface OptOutCall {
-  readonly number?: string | undefined
-  readonly decisionId?: string | undefined
-  readonly said?: string | undefined
-  readonly scope: OptOutScope
-  readonly projectId?: string | undefined
-}
+const ignoredOutput = z.array(
+  z.object({ field: z.string(), value: z.string().optional(), rule: z.string() }),
+)
 
-async function recordOptOut(
-  { number: dialed, decisionId: id, said, scope, projectId }: OptOutCall,
-  client: GateClient,
-) {
-  const recorded = z.object({ recorded: z.literal(true) })
-  const words = { said, source: 'mcp', ...(scope === 'project' && { scope }) }
-  const wordsStored = said !== undefined
-  if (id !== undefined) {
-    await client.ask('/v1/opt-outs', recorded, { decisionId: id, ...words })
-    return { recorded: true, wordsStored }
+async function recordOptOut(input: object, client: GateClient) {
+  const schema = z.object({ recorded: z.literal(true), ignored: ignoredOutput.optional() })
+  const { ignored } = await client.ask('/v1/opt-outs', schema, { ...input, source: 'mcp' })
+  const { number: dialed, said } = input as { readonly number?: unknown; readonly said?: unknown }
+  const parsed = parseDialString(String(dialed ?? ''))
+  const isText = ['string', 'number', 'boolean'].includes(typeof said)
+  return {
+    recorded: true,
+    ...(parsed.kind === 'nanp' && { number: parsed.number }),
+    wordsStored: isText && String(said).trim() !== '',
+    ...(ignored && {
+      ignored: ignored.map((one) => ({
+        field: boundText(one.field),
+        ...(one.value !== undefined && { value: boundText(one.value) }),
+        rule: boundText(one.rule),
+      })),
+    }),
   }
-  const parsed = parseDialString(dialed ?? '')
-  if (parsed.kind !== 'nanp') {
-    throw new GateFailure('that is not a number of the North American plan')
-  }
-  const { number: listed } = parsed
-  await client.ask('/v1/opt-outs', recorded, { number: listed, projectId, ...words })
-  return { recorded: true, number: listed, wordsStored }
 }
 
 async function readDecision(client: GateClient, id: string) {

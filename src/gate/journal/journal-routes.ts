@@ -4,11 +4,7 @@
  */
 
 import { importAttemptsEndpoint } from '../../api/gate/attempts.js'
-import {
-  type OptOutResponse,
-  optOutEndpoint,
-  outcomeEndpoint,
-} from '../../api/gate/call-events.js'
+import { type OptOutResponse, optOutEndpoint, outcomeEndpoint } from '../../api/gate/call-events.js'
 import { readDecisionEndpoint } from '../../api/gate/decisions.js'
 import { createRoute, type Route, requireScopeAllowed } from '../../api/route.js'
 import type { CallOutcome } from '../../domain/call-outcome.js'
@@ -20,8 +16,8 @@ import { formatInstant } from '../../domain/time/dates.js'
 import { AppError, invalidRequest } from '../../errors.js'
 import type { DecisionDocument } from '../decision-document.js'
 import type { Journal } from './journal.js'
-import { type AppliedOptOut, applyOptOut, type DecidedCall } from './opt-out-reports.js'
-import { applyReport, type ReportCounters } from './outcome-reports.js'
+import { type AppliedOptOut, applyOptOut, type DecidedCall } from './reports/opt-out-reports.js'
+import { applyReport, type ReportCounters } from './reports/outcome-reports.js'
 import type { DecisionStore } from './projection/decision-store.js'
 
 type SharedDecisions = Pick<DecisionStore, 'find' | 'findNotes'>

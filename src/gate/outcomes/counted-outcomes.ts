@@ -8,7 +8,7 @@ import {
 import type { PlacedCall, ReportedAttempt } from '../../domain/mandate.js'
 import { createSampledLine, type Logger } from '../../observability/log.js'
 import type { DecisionDocument } from '../decision-document.js'
-import { countRing, type ReportCounters, readRecorded } from '../journal/outcome-reports.js'
+import { countRing, type ReportCounters, readRecorded } from '../journal/reports/outcome-reports.js'
 
 export interface CountedOutcomesDeps {
   readonly journal: OutcomeRecorder

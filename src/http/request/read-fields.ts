@@ -63,7 +63,9 @@ export function collectFields(
   for (const [name, value] of pairs) {
     const join = name === columnField ? joinedRecords : mergeRepeatedValues
     const counted = found.has(name) ? join(found.get(name), value) : { value }
-    if (!counted || (repeats === 'refused' && found.has(name))) {
+    // Clients put the key into several places; with one value it is one.
+    const mayRepeat = repeats === 'equal' || name.toLowerCase() === 'loginid'
+    if (!counted || (!mayRepeat && found.has(name))) {
       throw invalidRequest([{ field: truncate(name), rule: 'is given twice' }])
     }
     found.set(name, counted.value)

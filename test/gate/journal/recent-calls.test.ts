@@ -11,7 +11,7 @@ import type { CallRequest, Decision, Finding } from '../../../src/domain/decisio
 import { DecisionIndex } from '../../../src/gate/journal/decision-index.js'
 import type { JournalOptions } from '../../../src/gate/journal/journal-options.js'
 import { journalRoutes } from '../../../src/gate/journal/journal-routes.js'
-import type { ReportCounters } from '../../../src/gate/journal/outcome-reports.js'
+import type { ReportCounters } from '../../../src/gate/journal/reports/outcome-reports.js'
 import { CountedOutcomes } from '../../../src/gate/outcomes/counted-outcomes.js'
 import { silentLogger } from '../../../src/runtime/runtime.js'
 import { noon } from '../../support/fake-compliance.js'

@@ -1,5 +1,5 @@
 /** Reports of what became of a call, from those who asked whether it may be placed. */
-import type { OutcomeReport } from '../../api/gate/call-events.js'
+import type { OutcomeReport } from '../../../api/gate/call-events.js'
 import {
   type AbandonmentLimit,
   type AbandonmentReports,
@@ -9,25 +9,25 @@ import {
   findRing,
   nameCampaign,
   type SaidDisclosure,
-} from '../../domain/call-outcome.js'
-import { type Caller, nameCaller } from '../../domain/caller.js'
-import type { ConfirmedCall } from '../../domain/consent-records.js'
+} from '../../../domain/call-outcome.js'
+import { type Caller, nameCaller } from '../../../domain/caller.js'
+import type { ConfirmedCall } from '../../../domain/consent-records.js'
 import {
   type AttemptReports,
   type CallPurpose,
   callKinds,
   callPurposes,
   type ReportedAttempt,
-} from '../../domain/mandate.js'
-import type { PhoneNumber } from '../../domain/phone-number.js'
-import type { CandidatePlace } from '../../domain/place.js'
-import type { Instant } from '../../domain/time/clock.js'
-import { formatInstant, parseInstant } from '../../domain/time/dates.js'
-import { AppError, type FieldProblem, invalidRequest } from '../../errors.js'
-import type { DecisionDocument } from '../decision-document.js'
-import type { GateRules } from '../gate-deps.js'
-import { listRecordedPlaces } from '../mandate.js'
-import { mergeOutcome } from './merge-outcome.js'
+} from '../../../domain/mandate.js'
+import type { PhoneNumber } from '../../../domain/phone-number.js'
+import type { CandidatePlace } from '../../../domain/place.js'
+import type { Instant } from '../../../domain/time/clock.js'
+import { formatInstant, parseInstant } from '../../../domain/time/dates.js'
+import { AppError, type FieldProblem, invalidRequest } from '../../../errors.js'
+import type { DecisionDocument } from '../../decision-document.js'
+import type { GateRules } from '../../gate-deps.js'
+import { listRecordedPlaces } from '../../mandate.js'
+import { mergeOutcome } from '../merge-outcome.js'
 
 /** Clocks differ by as much. */
 const toleranceMs = 60_000

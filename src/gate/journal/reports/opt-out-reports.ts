@@ -1,8 +1,8 @@
 /** Records an opt-out that was reported, for every number that the report may mean. */
-import type { OptOutRequest } from '../../api/gate/opt-out-fields.js'
-import { type Caller, canUseScope, type ScopeChoice } from '../../domain/caller.js'
-import type { OptOutReport, OptOutTerms, RecordedOptOut } from '../../domain/consent-records.js'
-import { AppError, type FieldProblem, invalidRequest } from '../../errors.js'
+import type { OptOutRequest } from '../../../api/gate/opt-out-fields.js'
+import { type Caller, canUseScope, type ScopeChoice } from '../../../domain/caller.js'
+import type { OptOutReport, OptOutTerms, RecordedOptOut } from '../../../domain/consent-records.js'
+import { AppError, type FieldProblem, invalidRequest } from '../../../errors.js'
 
 /** The number and the project of a decision. */
 export interface DecidedCall extends ScopeChoice {
@@ -104,7 +104,8 @@ function chooseOwnProject(
 }
 
 function createUnknownPersonError({ ignored }: OptOutRequest): AppError {
-  const advice = 'nothing was recorded: send the number of the person, or the decisionId of the call'
+  const advice =
+    'nothing was recorded: send the number of the person, or the decisionId of the call'
   const found = ignored.filter(({ field }) => /^(?:number|decisionid)$/i.test(field))
   const problems = found.map((one) => ({ ...one, rule: `${one.rule}; ${advice}` }))
   return invalidRequest(problems.length > 0 ? problems : [{ field: 'number', rule: advice }])
