@@ -1,6 +1,7 @@
 /** Receives the events of a platform, and hands each one on to the gate unread once its signature is verified. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Clock, Timers } from '../../domain/time/clock.js'
+import { getErrorMessage } from '../../errors.js'
 import type { Logger } from '../../observability/log.js'
 import { type SignatureAge, verifyEvent } from '../../platform-events/signatures.js'
 import { type Listener, listenOn } from '../../runtime/listen.js'
@@ -53,7 +54,12 @@ export function openEventServer(options: EventServerOptions): Promise<Listener> 
   const countRefusal = createRefusalCounter(options)
   server.on('request', (request, response) => {
     void receive(request, options)
-      .catch((): Reply => ({ status: 400 }))
+      .catch((cause: unknown): Reply => {
+        // The platform may send it again.
+        const problem = getErrorMessage(cause)
+        options.log.error('an event was not received', { platform: options.platform.name, problem })
+        return { status: 503 }
+      })
       .then((reply) => {
         if (reply.isUnsigned) countRefusal()
         finish(response, reply)
