@@ -11,10 +11,8 @@ import {
   maxDialedLength,
   maxIdLength,
   maxReferenceLength,
-  normalizePostalCode,
-  postalCodePattern,
-  postalCodeRule,
 } from '../../domain/decision.js'
+import { repairZip, postalCodePattern, postalCodeRule } from '../../domain/place.js'
 import { parseTraceparent, type TraceContext } from '../../domain/trace/trace-context.js'
 import { describeProblem } from '../../errors.js'
 
@@ -74,7 +72,7 @@ export function addFact(
     name === 'kind'
       ? trimmed.toLowerCase()
       : name === 'postal'
-        ? normalizePostalCode(trimmed)
+        ? repairZip(trimmed)
         : trimmed
   const { isValid, rule } = factRules[name]
   if (!isValid(normalized)) return describeProblem({ field, value: trimmed, rule })
