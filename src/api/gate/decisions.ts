@@ -12,7 +12,7 @@ import {
   maxReferenceLength,
 } from '../../domain/decision.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
-import { repairZip, postalCodePattern, postalCodeRule } from '../../domain/place.js'
+import { postalCodePattern, postalCodeRule, repairZip } from '../../domain/place.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, isWithinYears, parseInstant } from '../../domain/time/dates.js'
 import { invalidRequest } from '../../errors.js'

@@ -12,7 +12,7 @@ import {
   maxIdLength,
   maxReferenceLength,
 } from '../../domain/decision.js'
-import { repairZip, postalCodePattern, postalCodeRule } from '../../domain/place.js'
+import { postalCodePattern, postalCodeRule, repairZip } from '../../domain/place.js'
 import { parseTraceparent, type TraceContext } from '../../domain/trace/trace-context.js'
 import { describeProblem } from '../../errors.js'
 
@@ -69,11 +69,7 @@ export function addFact(
   const trimmed = text.trim()
   if (trimmed === '') return undefined
   const normalized =
-    name === 'kind'
-      ? trimmed.toLowerCase()
-      : name === 'postal'
-        ? repairZip(trimmed)
-        : trimmed
+    name === 'kind' ? trimmed.toLowerCase() : name === 'postal' ? repairZip(trimmed) : trimmed
   const { isValid, rule } = factRules[name]
   if (!isValid(normalized)) return describeProblem({ field, value: trimmed, rule })
   texts[name] = normalized

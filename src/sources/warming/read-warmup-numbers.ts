@@ -6,7 +6,7 @@ import {
   parseDialString,
   parsePhoneNumber,
 } from '../../domain/phone-number.js'
-import { repairZip, postalCodePattern, postalCodeRule } from '../../domain/place.js'
+import { postalCodePattern, postalCodeRule, repairZip } from '../../domain/place.js'
 import { truncate } from '../../errors.js'
 import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
 
