@@ -90,3 +90,17 @@ export interface NumberingPlan {
 export interface PostalCodes {
   locate(postalCode: string): Place | undefined
 }
+
+/** Also matches empty text, which is treated as absent. */
+export const postalCodePattern = /^(?:\d{5}(?:-?\d{4})?|[A-Za-z]\d[A-Za-z][ -]?\d[A-Za-z]\d)?$/
+
+/**
+ * A ZIP as spreadsheets leave it: without the zero in front of it (`2108`), or as a number with a fraction (`90001.0`). Any other
+ * text is returned as it is.
+ */
+export function repairZip(text: string): string {
+  const [, zip, more = ''] = /^(\d{4,5})(-?\d{4})?(?:\.0+)?$/.exec(text) ?? []
+  return zip === undefined ? text : zip.padStart(5, '0') + more
+}
+
+export const postalCodeRule = 'must be a US ZIP code or a Canadian postal code'

@@ -30,11 +30,11 @@ describe('why', () => {
     const { text } = await sandbox.get(`/console/decisions/${await decide()}`)
     expect(text).toContain('Why this call was blocked')
     expect(text).toContain('(212) 555-0100')
-    expect(text).toContain('there is no current one')
+    expect(text).toContain('a consent that is not on file')
     expect(text).toContain('N.Y. Gen. Bus. Law')
     expect(text).toContain('version <code>sandbox</code>')
     expect(text).toContain('Not passed: <a href="#finding-permission">')
-    expect(text).toContain('store it on page Consents')
+    expect(text).toContain('store it with its wording on page Consents')
   })
 
   it.each([

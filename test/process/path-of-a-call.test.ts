@@ -19,12 +19,12 @@ interface PathCount {
 
 /**
  * A flush ends with the order to bring the index and the tree up to date. A cold decision also collects the facts of its record, and makes what a warm one finds made. Both ask whether calls are
- * paused, what must be said in them, and whether a law limits how often the person is called, what the call shows, and whether too many calls were abandoned; what such a limit or a key counts
+ * paused, what must be said in them, and whether a law limits how often the person is called, what the call shows, whether too many calls were abandoned, and whether a law of a state asks for a consent; what such a limit or a key counts
  * runs through more.
  */
 const bounds = {
-  warm: { files: 33, functions: 103, calls: 176 },
-  cold: { files: 49, functions: 225, calls: 498 },
+  warm: { files: 34, functions: 105, calls: 180 },
+  cold: { files: 50, functions: 227, calls: 502 },
 }
 
 it('a decision runs through few files and functions', async () => {

@@ -10,11 +10,9 @@ import {
   maxDialedLength,
   maxIdLength,
   maxReferenceLength,
-  normalizePostalCode,
-  postalCodePattern,
-  postalCodeRule,
 } from '../../domain/decision.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
+import { postalCodePattern, postalCodeRule, repairZip } from '../../domain/place.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, isWithinYears, parseInstant } from '../../domain/time/dates.js'
 import { invalidRequest } from '../../errors.js'
@@ -51,7 +49,7 @@ const dialed = z
 const postalCode = z
   .string('must be text')
   .trim()
-  .transform(normalizePostalCode)
+  .transform(repairZip)
   .pipe(z.string().regex(postalCodePattern, postalCodeRule))
   .nullable()
   .transform((text) => text || undefined)

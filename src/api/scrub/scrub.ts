@@ -6,7 +6,7 @@ import {
   defaultScrubLimits,
   maxScrubNumbers,
 } from '../../domain/caller.js'
-import { normalizePostalCode } from '../../domain/decision.js'
+import { repairZip } from '../../domain/place.js'
 import { type ScrubItem, type ScrubVersion, scrubVersions } from '../../domain/scrub-row.js'
 import { invalidRequest } from '../../errors.js'
 import { mapInSlices } from '../../runtime/yield-to-event-loop.js'
@@ -67,7 +67,7 @@ function parseItem(text: string): ScrubItem {
   return {
     phone: more.length > 0 ? text : phone.trim(),
     reserved,
-    postalCode: normalizePostalCode(postalCode.trim()) || undefined,
+    postalCode: repairZip(postalCode.trim()) || undefined,
   }
 }
 

@@ -2,7 +2,7 @@
 import type { AbandonmentRule } from '../../data/calling-rules/abandonment-rules.js'
 import { CallingRules } from '../../data/calling-rules/calling-rules.js'
 import type { AutomatedEntry, RegionEntry } from '../../data/calling-rules/calling-rules-schema.js'
-import type { ConsentRule } from '../../data/calling-rules/consent-rules.js'
+import { describeConsentRule } from '../../data/calling-rules/consent-rules.js'
 import type { ExceptionRow } from '../../data/calling-rules/exceptions.js'
 import type { FrequencyRule } from '../../data/calling-rules/frequency-rules.js'
 import type { OperatorDates } from '../../data/calling-rules/revocation-rules.js'
@@ -24,6 +24,7 @@ import {
 import type { ExceptionInUse } from '../../gate/call-terms.js'
 import { findDayRule } from '../../service/calling-hours/legal-window.js'
 import { OperatorClosures } from '../../service/calling-hours/operator-closures.js'
+import { recordNames } from '../../service/scrub/result-letter.js'
 import type { Configuration } from '../configuration.js'
 
 /** One row in force. Days are `YYYY-MM-DD`; an open end is `null`. */
@@ -291,7 +292,7 @@ function listCallRows(rules: CallingRules, code: string, region: RegionEntry): r
   return [
     ...consentRequired
       .filter((row) => row.region === code)
-      .map((row) => createRow(`consentRequired.${row.id}`, formatConsentRule(row), row)),
+      .map((row) => createRow(`consentRequired.${row.id}`, describeConsentRule(row), row)),
     ...frequencyRules
       .filter((row) => isOfRegion(row, code, region))
       .map((row) => createRow(`frequencyRules.${row.id}`, formatFrequency(row), row)),
@@ -319,7 +320,6 @@ function listRevocationRows({ rules, ruleDates }: RuleSources): readonly DatedRo
   })
 }
 
-/** Those that are not used too. */
 function listExceptions({ rules, exceptions }: RuleSources, code: string): readonly DatedRow[] {
   return rules.exceptions.rows
     .filter(({ region }) => region === code)
@@ -341,8 +341,6 @@ function formatUse({ decidedBy, on, account, project }: ExceptionInUse): string 
   const scope = [account && `account ${account}`, project && `project ${project}`].filter(Boolean)
   return [`${decidedBy} from ${formatDay(on)}`, ...scope].join(', ')
 }
-
-const recordNames = { S: 'sale', I: 'inquiry', P: 'permission' } as const
 
 function listFigures({ document }: CallingRules): readonly DatedRow[] {
   return [
@@ -393,13 +391,6 @@ function formatBan({
   liftedBy,
 }: NonNullable<RegionEntry['wirelessProhibited']>[number]) {
   return `${when}: ${scope}; lifted by ${liftedBy}`
-}
-
-function formatConsentRule(row: ConsentRule): string {
-  const { lines, liftedBy, quote } = row
-  const to = lines === undefined ? '' : ` to a ${lines.join(' or ')} number`
-  const lifted = liftedBy.length === 0 ? 'are banned' : `need ${liftedBy.join(' or ')}`
-  return `${formatCalls(row)} calls${to} ${lifted}: "${quote}"`
 }
 
 function formatFrequency(row: FrequencyRule): string {

@@ -11,10 +11,8 @@ import {
   maxDialedLength,
   maxIdLength,
   maxReferenceLength,
-  normalizePostalCode,
-  postalCodePattern,
-  postalCodeRule,
 } from '../../domain/decision.js'
+import { postalCodePattern, postalCodeRule, repairZip } from '../../domain/place.js'
 import { parseTraceparent, type TraceContext } from '../../domain/trace/trace-context.js'
 import { describeProblem } from '../../errors.js'
 
@@ -71,11 +69,7 @@ export function addFact(
   const trimmed = text.trim()
   if (trimmed === '') return undefined
   const normalized =
-    name === 'kind'
-      ? trimmed.toLowerCase()
-      : name === 'postal'
-        ? normalizePostalCode(trimmed)
-        : trimmed
+    name === 'kind' ? trimmed.toLowerCase() : name === 'postal' ? repairZip(trimmed) : trimmed
   const { isValid, rule } = factRules[name]
   if (!isValid(normalized)) return describeProblem({ field, value: trimmed, rule })
   texts[name] = normalized

@@ -115,3 +115,17 @@ function groupByPlace(rows: readonly ConsentRule[]): RulesOfPurpose {
     ofAreaCode: byCode(rows),
   }
 }
+
+/** What a row asks for, in a line. */
+export function describeConsentRule({
+  callKinds,
+  purposes,
+  lines,
+  liftedBy,
+  quote,
+}: ConsentRule): string {
+  const calls = `${callKinds.join(', ')} calls for ${purposes.join(' and ')}`
+  const to = lines === undefined ? '' : ` to a ${lines.join(' or ')} number`
+  const needed = liftedBy.length === 0 ? 'are banned' : `need ${liftedBy.join(' or ')}`
+  return `${calls}${to} ${needed}: "${quote}"`
+}

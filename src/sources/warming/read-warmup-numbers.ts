@@ -1,11 +1,12 @@
 /** Reads a list of warmup numbers in slices, so that decisions are not delayed. */
-import { normalizePostalCode, postalCodePattern, postalCodeRule } from '../../domain/decision.js'
+
 import {
   type ParsedDialString,
   type PhoneNumber,
   parseDialString,
   parsePhoneNumber,
 } from '../../domain/phone-number.js'
+import { postalCodePattern, postalCodeRule, repairZip } from '../../domain/place.js'
 import { truncate } from '../../errors.js'
 import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
 
@@ -89,7 +90,7 @@ function indexFields(value: object): ReadonlyMap<string, unknown> | string {
 
 function addPostalCode(read: WarmupNumber, code: unknown): WarmupNumber | string {
   if (code === undefined || code === null) return read
-  const text = typeof code === 'string' ? normalizePostalCode(code.trim()) : undefined
+  const text = typeof code === 'string' ? repairZip(code.trim()) : undefined
   if (text === undefined || !postalCodePattern.test(text)) return `postalCode: ${postalCodeRule}`
   return text === '' ? read : { number: read.number, postalCode: text }
 }

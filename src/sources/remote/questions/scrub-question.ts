@@ -2,7 +2,7 @@
 import { scrubPost } from '../../../api/scrub/scrub.js'
 import { wireScrubRow } from '../../../api/scrub/scrub-row.js'
 import type { Question, ResultLetter, ScrubVerdict } from '../../../domain/compliance.js'
-import { postalCodePattern } from '../../../domain/decision.js'
+import { postalCodePattern } from '../../../domain/place.js'
 import type { ScrubRow } from '../../../domain/scrub-row.js'
 import type { Instant } from '../../../domain/time/clock.js'
 import { type InvalidRow, type ParsedRow, withoutExpiry } from '../batch-question.js'
