@@ -5,7 +5,7 @@ import { DataFileError, describeProblem } from '../../errors.js'
 import { listDocumentProblems } from './document-problems.js'
 import { readYamlFile } from './yaml-file.js'
 
-/** Each is named for the sender and its field. */
+/** Each is named for the platform and its field. */
 export const outcomeTableNames = [
   'retell.disconnection_reason',
   'retell.call_status',
@@ -23,8 +23,6 @@ export const outcomeTableNames = [
   'bland.answered_by',
   'bland.queue_status',
   'bland.call_ended_by',
-  'asterisk.DIALSTATUS',
-  'asterisk.cause',
 ] as const
 export type OutcomeTableName = (typeof outcomeTableNames)[number]
 export type CallOutcomes = Readonly<Record<OutcomeTableName, OutcomeTable>>
