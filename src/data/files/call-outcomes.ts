@@ -6,7 +6,7 @@ import { listDocumentProblems } from './document-problems.js'
 import { readYamlFile } from './yaml-file.js'
 
 /** Each is named for the platform and its field. */
-export const outcomeTableNames = [
+const outcomeTableNames = [
   'retell.disconnection_reason',
   'retell.call_status',
   'vapi.endedReason',
