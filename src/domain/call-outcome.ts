@@ -209,7 +209,7 @@ export interface AbandonmentReports {
 }
 
 /**
- * What a platform's, a dialer's or Asterisk's word for the end of a call means. `inbound-only`: about calls to us. `dialing`: the call is not over. `unknown`: the word does not say whether somebody had
+ * What a platform's word for the end of a call means. `inbound-only`: about calls to us. `dialing`: the call is not over. `unknown`: the word does not say whether somebody had
  * answered, which counts as answered.
  */
 export const outcomeClasses = [

@@ -3,9 +3,9 @@
  * event twice: what the reader says of each event, joined as the gate joins it, never names our own number as the person's and
  * never lets an answered call fail.
  */
-import { ParticipantInfo, WebhookEvent } from '@livekit/protocol'
 import type { Vapi } from '@vapi-ai/server-sdk'
 import fc from 'fast-check'
+import { ParticipantInfo } from 'livekit-server-sdk'
 import type { PhoneCallResponse } from 'retell-sdk/resources/call'
 import type {
   CallAnsweredWebhookEvent,
@@ -224,19 +224,18 @@ const vapiScript: Script = {
   ],
 }
 
-const livekitEvent = (event: string, attributes: Record<string, string>, reason?: number) =>
-  new WebhookEvent({
-    event,
-    createdAt: 1_795_800_000n,
-    participant: new ParticipantInfo({
-      ...{ sid: 'PA_1', identity: 'sip', kind: 3 },
-      attributes: {
-        ...{ 'sip.callID': 'SCL_1', 'sip.phoneNumber': person, 'sip.trunkPhoneNumber': own },
-        ...attributes,
-      },
-      ...(reason !== undefined && { disconnectReason: reason }),
-    }),
-  }).toJson() as object
+const livekitEvent = (event: string, attributes: Record<string, string>, reason?: number) => ({
+  event,
+  createdAt: '1795800000',
+  participant: new ParticipantInfo({
+    ...{ sid: 'PA_1', identity: 'sip', kind: 3 },
+    attributes: {
+      ...{ 'sip.callID': 'SCL_1', 'sip.phoneNumber': person, 'sip.trunkPhoneNumber': own },
+      ...attributes,
+    },
+    ...(reason !== undefined && { disconnectReason: reason }),
+  }).toJson(),
+})
 const livekitPlaced = { 'callgate.decision': decision }
 const livekitReceived = { 'sip.ruleID': 'SDR_1', 'sip.callStatus': 'active' }
 /** SIP_TRUNK_FAILURE. */

@@ -25,6 +25,19 @@ const inProgressStatuses: ReadonlySet<string> = new Set(['', 'RINGING', 'PROGRES
 const noCause = 0
 /** Dial() reports CONTINUE and GOTO after the callee answered and its subroutine has run. */
 const answeredPattern = /^(?:ANSWER$|CONTINUE$|GOTO)/
+/** Any other status means that somebody may have answered at an unknown time; DONTCALL and TORTURE are keys that the person pressed. */
+const unansweredStatuses: ReadonlySet<string> = new Set([
+  'BUSY',
+  'NOANSWER',
+  'CANCEL',
+  'CONGESTION',
+  'CHANUNAVAIL',
+  'INVALIDARGS',
+])
+/** ITU-T Q.850. Others, such as 16 (normal clearing), also end answered calls. */
+const unansweredCauses: ReadonlySet<number> = new Set([
+  1, 3, 17, 18, 19, 20, 21, 22, 27, 28, 34, 38, 42,
+])
 
 export class LegOutcomeTracker {
   readonly #outcomes: OutcomeRecorder
@@ -61,9 +74,9 @@ export class LegOutcomeTracker {
     const leg = this.#legs.get(peer.id)
     if (leg?.state !== 'dialled' || inProgressStatuses.has(status)) return
     leg.dialStatus = status
-    if (answeredPattern.test(status)) {
+    if (!unansweredStatuses.has(status)) {
       leg.state = 'answered'
-      leg.answeredAt = at
+      if (answeredPattern.test(status)) leg.answeredAt = at
       if (this.#decisionLegs.get(leg.decisionId)?.state !== 'answered') {
         this.#decisionLegs.set(leg.decisionId, leg)
       }
@@ -74,14 +87,14 @@ export class LegOutcomeTracker {
     this.#record(leg)
   }
 
-  /** A leg that ends without a final status has failed; its cause is the reason. */
+  /** If the final status was missed, the cause says whether the leg was answered; a cause that does not say counts as answered. */
   onLegEnded(channelId: string, cause: number, at: Instant): void {
     const leg = this.#legs.get(channelId)
     if (!leg) return
-    if (leg.state === 'dialled') {
+    if (leg.state === 'dialled' && unansweredCauses.has(cause)) {
       leg.state = 'failed'
       leg.failedAt = at
-    }
+    } else if (leg.state === 'dialled') leg.state = 'answered'
     this.#record(leg, { endedAt: at, cause: cause === noCause ? undefined : cause })
     this.#forget(channelId, leg)
   }

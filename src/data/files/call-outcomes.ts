@@ -5,8 +5,8 @@ import { DataFileError, describeProblem } from '../../errors.js'
 import { listDocumentProblems } from './document-problems.js'
 import { readYamlFile } from './yaml-file.js'
 
-/** Each is named for the sender and its field. */
-export const outcomeTableNames = [
+/** Each is named for the platform and its field. */
+const outcomeTableNames = [
   'retell.disconnection_reason',
   'retell.call_status',
   'vapi.endedReason',
@@ -23,8 +23,6 @@ export const outcomeTableNames = [
   'bland.answered_by',
   'bland.queue_status',
   'bland.call_ended_by',
-  'asterisk.DIALSTATUS',
-  'asterisk.cause',
 ] as const
 export type OutcomeTableName = (typeof outcomeTableNames)[number]
 export type CallOutcomes = Readonly<Record<OutcomeTableName, OutcomeTable>>

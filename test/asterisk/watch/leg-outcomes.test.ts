@@ -42,32 +42,59 @@ const answer = (leg: string, dialledAt: number, answeredAt: number) =>
 
 type Case = readonly [string, readonly Happening[], Partial<CallOutcome>]
 
-const failures = [
-  'BUSY',
-  'NOANSWER',
-  'CANCEL',
-  'CONGESTION',
-  'CHANUNAVAIL',
-  'DONTCALL',
-  'TORTURE',
-  'INVALIDARGS',
-  'SOMETHINGNEW',
-].map((status): Case => {
-  const happenings: readonly Happening[] = [
-    ['dialled', 'a'],
-    ['status', 'a', status],
-    ['ended', 'a', 17],
-  ]
-  const times = { dialledAt: 1, failedAt: 2, endedAt: 3 }
-  const outcome = {
-    state: 'failed',
-    leg: 'PJSIP/a',
-    dialStatus: status,
-    cause: 17,
-    ...times,
-  } as const
-  return [`it fails with ${status}`, happenings, outcome]
-})
+const failures = ['BUSY', 'NOANSWER', 'CANCEL', 'CONGESTION', 'CHANUNAVAIL', 'INVALIDARGS'].map(
+  (status): Case => {
+    const happenings: readonly Happening[] = [
+      ['dialled', 'a'],
+      ['status', 'a', status],
+      ['ended', 'a', 17],
+    ]
+    const times = { dialledAt: 1, failedAt: 2, endedAt: 3 }
+    const outcome = {
+      state: 'failed',
+      leg: 'PJSIP/a',
+      dialStatus: status,
+      cause: 17,
+      ...times,
+    } as const
+    return [`it fails with ${status}`, happenings, outcome]
+  },
+)
+
+/** Somebody may have answered, nobody knows when. */
+const mayBeAnswered = ['DONTCALL', 'TORTURE', 'ABORT', 'SOMETHINGNEW'].map(
+  (status): Case => [
+    `it may have been answered with ${status}`,
+    [
+      ['dialled', 'a'],
+      ['status', 'a', status],
+      ['ended', 'a', 17],
+    ],
+    {
+      ...{ state: 'answered', leg: 'PJSIP/a', dialStatus: status },
+      dialledAt: 1,
+      endedAt: 3,
+      cause: 17,
+    },
+  ],
+)
+
+const endsWithoutStatus = [1, 3, 16, 17, 18, 19, 21, 26, 31, 34, 38, 102, 127].map(
+  (cause): Case => {
+    const mayHaveAnswered = [16, 26, 31, 102, 127].includes(cause)
+    const end = mayHaveAnswered
+      ? { state: 'answered' as const }
+      : { state: 'failed' as const, failedAt: 2 }
+    return [
+      `it ends without a status, with the cause ${cause}`,
+      [
+        ['dialled', 'a'],
+        ['ended', 'a', cause],
+      ],
+      { ...end, leg: 'PJSIP/a', dialledAt: 1, endedAt: 2, cause },
+    ]
+  },
+)
 
 const cases: readonly Case[] = [
   ['a leg begins to dial', [['dialled', 'a']], { state: 'dialled', leg: 'PJSIP/a', dialledAt: 1 }],
@@ -108,6 +135,8 @@ const cases: readonly Case[] = [
     { ...answer('PJSIP/a', 1, 3), endedAt: 4, cause: 16 },
   ],
   ...failures,
+  ...mayBeAnswered,
+  ...endsWithoutStatus,
   [
     'it ends without a last status',
     [
