@@ -16,11 +16,7 @@ export const allCommands: readonly (readonly [string, string, () => Promise<Regi
     'let the running server read its settings and rules again',
     async () => (await import('./reload.js')).registerReload,
   ],
-  [
-    'config',
-    'check the settings',
-    async () => (await import('./config.js')).registerConfig,
-  ],
+  ['config', 'check the settings', async () => (await import('./config.js')).registerConfig],
   [
     'check',
     'decide whether a call may be placed, without recording it',
@@ -51,11 +47,7 @@ export const allCommands: readonly (readonly [string, string, () => Promise<Regi
     'manage accounts and what each may do',
     async () => (await import('./accounts/accounts.js')).registerAccounts,
   ],
-  [
-    'keys',
-    'manage API keys',
-    async () => (await import('./accounts/keys.js')).registerKeys,
-  ],
+  ['keys', 'manage API keys', async () => (await import('./accounts/keys.js')).registerKeys],
   [
     'sessions',
     'see and end the sessions of the console',
@@ -121,11 +113,7 @@ export const allCommands: readonly (readonly [string, string, () => Promise<Regi
     'copy the decisions of a server that is gone to PostgreSQL',
     async () => (await import('./decisions/decisions.js')).registerDecisions,
   ],
-  [
-    'report',
-    'count what was recorded',
-    async () => (await import('./report.js')).registerReport,
-  ],
+  ['report', 'count what was recorded', async () => (await import('./report.js')).registerReport],
   [
     'rehearse',
     're-judge recorded calls under other rules or policy',

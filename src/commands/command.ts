@@ -1,7 +1,10 @@
 /** The types and helpers shared by all commands. */
+import { statSync } from 'node:fs'
 import type { Command } from 'commander'
 import { loadSettings } from '../config/load.js'
 import type { Settings } from '../config/settings.js'
+import { getErrorMessage } from '../errors.js'
+import { giveToOwner } from '../runtime/folders.js'
 
 /** The standard streams; tests pass their own. */
 export interface Terminal {
@@ -34,7 +37,28 @@ export function findConfigOption(command: Command): string | undefined {
 
 /** Loads the settings from the `--config` option of the program and the environment. */
 export function loadCommandSettings(command: Command): Settings {
-  return loadSettings({ file: findConfigOption(command) })
+  const settings = loadSettings({ file: findConfigOption(command) })
+  if (process.getuid?.() === 0) keepOwners(settings)
+  return settings
+}
+
+/** What root writes into the folder of another user, such as a server's, belongs to that user when the command ends. */
+function keepOwners({ dataDir, lists, numbering }: Settings): void {
+  const folders = [dataDir, lists.folder, numbering.folder].filter((one) => one !== undefined)
+  const ofOthers = folders.filter((one) => statSync(one, { throwIfNoEntry: false })?.uid)
+  if (ofOthers.length === 0) return
+  process.once('exit', () => {
+    for (const folder of ofOthers) {
+      try {
+        giveToOwner(folder)
+      } catch (cause) {
+        const fix = `give them to it: chown -R --reference=${folder} ${folder}`
+        process.stderr.write(
+          `callgate: files of root in ${folder} could not be given to its owner: ${getErrorMessage(cause)}; ${fix}\n`,
+        )
+      }
+    }
+  })
 }
 
 /** Formats rows as aligned columns for a terminal. */

@@ -62,10 +62,7 @@ const oidcSchema = z
   })
 
 export const consoleSchema = z.strictObject({
-  enabled: z
-    .boolean()
-    .default(true)
-    .describe('Whether pages for people are at /console'),
+  enabled: z.boolean().default(true).describe('Whether pages for people are at /console'),
   publicUrl: z
     .string()
     .regex(/^https?:\/\/[^\s/?#@]+$/, 'must be https://host or https://host:port, without a path')

@@ -11,7 +11,7 @@ import { readTwilio } from './platforms/twilio.js'
 import { readVapi } from './platforms/vapi.js'
 import { completeEvent, type EventReaderData, type ReadPlatformEvent } from './reading.js'
 
-interface EventText {
+export interface EventText {
   /** As it was received: JSON, or a form. */
   readonly body: string
   /** Of the address that the platform called, without the question mark. */

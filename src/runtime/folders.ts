@@ -4,9 +4,11 @@ import {
   closeSync,
   constants,
   fsyncSync,
+  lchownSync,
   lstatSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readlinkSync,
   renameSync,
   rmSync,
@@ -36,6 +38,22 @@ export function ensureFolder(path: string): void {
     // Another process may have created it at the same time.
     if (getErrorCode(cause) === 'EEXIST' && isFolder(folder)) return
     throw new DataFileError(folder, `the folder cannot be created: ${reasonOf(cause)}`, cause)
+  }
+}
+
+/**
+ * Gives files and folders of root below the folder to the owner of the folder, who could not use them otherwise. A file
+ * with several names that is older than this process may be linked in from elsewhere, and stays.
+ */
+export function giveToOwner(folder: string): void {
+  const owner = statSync(folder)
+  const startedAt = Date.now() - process.uptime() * 1_000
+  for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
+    const path = join(entry.parentPath, entry.name)
+    const found = lstatSync(path, { throwIfNoEntry: false })
+    if (found?.uid !== 0) continue
+    if (found.isFile() && found.nlink > 1 && found.birthtimeMs < startedAt) continue
+    lchownSync(path, owner.uid, owner.gid)
   }
 }
 

@@ -295,9 +295,7 @@ describe('the Kubernetes manifests', () => {
 
   test('give no pod the variables of Services, which look like settings', () => {
     const pods = manifests.flatMap(({ spec }) => spec?.template?.spec ?? [])
-    expect(pods.map(({ enableServiceLinks }) => enableServiceLinks)).toEqual(
-      Array(4).fill(false),
-    )
+    expect(pods.map(({ enableServiceLinks }) => enableServiceLinks)).toEqual(Array(4).fill(false))
   })
 
   test('a field that does not exist is found', async () => {

@@ -44,7 +44,7 @@ export function startCallgate(
 export function callgate(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
-  as: { readonly uid?: number } = {},
+  as: { readonly uid?: number; readonly gid?: number } = {},
 ): Promise<Ended> {
   const options = { env: environmentOf(environment), timeout: 60_000, ...as }
   return runChild(process.execPath, [...forShortRuns, program, ...args], options)

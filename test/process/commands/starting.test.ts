@@ -1,12 +1,20 @@
 /** The program starts where people start it, or says at once why it cannot. */
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runChild, startChild } from '../../../scripts/children.mjs'
-import { callgate, environmentOf, program } from '../../support/program.js'
+import { callgate, environmentOf, firstKeysIn, program } from '../../support/program.js'
 
 let root: string
 /** Takes connections and never answers. */
@@ -125,5 +133,87 @@ describe('more connections than the system lets it open', () => {
     const { code, err } = await startWithin(1_100, '1000')
     expect(err).toContain('EADDRINUSE')
     expect(code).toBe(1)
+  })
+})
+
+/** Only root can change the user, the root folder and what is mounted. */
+describe.runIf(process.getuid?.() === 0)('as root', () => {
+  const listOfRoot = () => {
+    const path = join(mkdtempSync(join(root, 'list-')), 'list.txt')
+    writeFileSync(path, '2125550100\n')
+    return path
+  }
+
+  it('what a command writes into the folder of another user belongs to that user', async () => {
+    chmodSync(root, 0o755)
+    const folder = newFolder()
+    const user = { uid: 65_534, gid: 65_534 }
+    chownSync(folder, user.uid, user.gid)
+    const environment = { CALLGATE_DATA_DIR: folder, CALLGATE_HTTP_PORT: takenPort }
+    const commands = [
+      ['keys', 'list'],
+      ['import', 'us-dnc', listOfRoot(), '--area-codes', 'all'],
+      ['records', 'import', 'opt-outs', listOfRoot(), '--account', 'main', '--undated'],
+    ]
+    for (const command of commands) {
+      const { code, err } = await callgate(command, environment)
+      expect(code, err).toBe(0)
+    }
+    const owners = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => {
+      const { uid, gid } = statSync(join(folder, name))
+      return `${name} ${uid} ${gid}`
+    })
+    expect(owners.length).toBeGreaterThan(3)
+    expect(owners.filter((one) => !one.endsWith(` ${user.uid} ${user.gid}`))).toEqual([])
+    const { out, code } = await callgate(['lists'], environment, user)
+    expect(out).toContain('us-dnc')
+    expect(code).toBe(0)
+  })
+
+  it('serves with a file system that is read-only, without a folder for temporary files', async () => {
+    const folder = newFolder()
+    const script = [
+      'mount --make-rprivate /',
+      'mount --bind "$CALLGATE_DATA_DIR" "$CALLGATE_DATA_DIR"',
+      'for at in / /tmp /dev/shm; do ! mountpoint -q "$at" || mount -o remount,bind,ro "$at"; done',
+      'exec "$0" "$@"',
+    ].join(' && ')
+    const run = (args: readonly string[]) =>
+      startChild('unshare', ['-m', 'bash', '-c', script, process.execPath, program, ...args], {
+        env: environmentOf({ CALLGATE_DATA_DIR: folder, CALLGATE_HTTP_PORT: '0' }),
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+    const list = listOfRoot()
+    for (const args of [
+      ['import', 'us-dnc', list, '--area-codes', 'all'],
+      ['records', 'import', 'opt-outs', list, '--account', 'main', '--undated'],
+    ]) {
+      const child = run(args)
+      let output = ''
+      child.stderr?.on('data', (bytes: Buffer) => {
+        output += bytes.toString()
+      })
+      expect((await once(child, 'exit'))[0], output).toBe(0)
+    }
+    const server = run(['serve'])
+    let output = ''
+    const url = await new Promise<string>((resolve, reject) => {
+      const read = (bytes: Buffer) => {
+        output += bytes.toString()
+        const found = /listens on (\S+)/.exec(output)?.[1]
+        if (found !== undefined) resolve(found)
+      }
+      server.stdout?.on('data', read)
+      server.stderr?.on('data', read)
+      server.once('exit', () => reject(new Error(output)))
+    })
+    const { sandbox } = firstKeysIn(folder)
+    const answer = await fetch(`${url}/v1/predial?number=2125550100&kind=manual`, {
+      headers: { loginId: sandbox },
+    })
+    expect(await answer.text()).toMatch(/^(?:allow|block:)/)
+    const ended = once(server, 'exit')
+    server.kill('SIGTERM')
+    expect((await ended)[0]).toBe(0)
   })
 })
