@@ -8,6 +8,7 @@ import { getListsFolder } from '../../app/data-folders.js'
 import { columns as listColumns } from '../../data/feeds/lists/plain-numbers.js'
 import { detectPortedList } from '../../data/feeds/lists/ported-numbers.js'
 import type { TableArguments } from '../../data/feeds/table-options.js'
+import { samples } from '../../data/feeds/samples.js'
 import {
   type ChangesImportSummary,
   importChanges,
@@ -169,6 +170,7 @@ function toListFeed(list: WholeList): ListFeed<ListImportSummary> {
       ...wholeListOptions,
     ],
     help: `${help}\n${areaCodes === undefined ? '' : emptyLists}`,
+    sample: samples.numbers,
     nameRun,
     run: async (request, observer) => {
       await requireOwner(request)

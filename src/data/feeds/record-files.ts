@@ -8,15 +8,9 @@ import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { formatInstant, msPerDay, parseInstant, toUtcDay } from '../../domain/time/dates.js'
 import { type FieldProblem, isFieldProblem } from '../../errors.js'
 import type { TableDays } from './days.js'
-import {
-  type FactTable,
-  type FeedFile,
-  type FeedFileSummary,
-  numberTable,
-  readFactTable,
-} from './fact-table.js'
+import { type FactTable, type FeedFile, type FeedFileSummary, numberTable, readFactTable } from './fact-table.js'
 import { numberColumnNames, readAnyNumber } from './number-cells.js'
-import type { Row } from './table.js'
+import type { Row } from './table-layout.js'
 
 /** The day of an opt-out or consent, and the exact time if the row has one with a zone. */
 interface RecordedTime {
