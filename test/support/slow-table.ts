@@ -66,8 +66,11 @@ function splitRows(text: string, delimiter: string): SlowRow[] {
     if (letter === '\n' || (letter === '\r' && text[at + 1] !== '\n')) line += 1
     if (isQuoted) {
       if (letter !== '"') cell += letter
-      else if (text[at + 1] === '"') cell += text[(at += 1)]
-      else isQuoted = false
+      else if (text[at + 1] !== '"') isQuoted = false
+      else {
+        cell += '"'
+        at += 1
+      }
     } else if (letter === '"' && cell.trim() === '') [cell, isQuoted] = ['', true]
     else if (letter === delimiter) endCell()
     else if (letter === '\n' || (letter === '\r' && text[at + 1] !== '\n')) {

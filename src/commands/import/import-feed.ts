@@ -11,8 +11,8 @@ import { getErrorMessage } from '../../errors.js'
 import { monotonicSeconds, systemClock } from '../../runtime/runtime.js'
 import { loadCommandSettings, type Terminal } from '../command.js'
 import { formatCount, formatNumber, joinLines } from '../format.js'
-import { addSampleOption } from '../table-options.js'
 import { startProgress } from '../progress.js'
+import { addSampleOption } from '../table-options.js'
 import type { ImportOptions } from './import-options.js'
 
 export interface ImportFeed<Options extends ImportOptions, Summary> {

@@ -7,8 +7,8 @@ import { type Command, Option } from 'commander'
 import { getListsFolder } from '../../app/data-folders.js'
 import { columns as listColumns } from '../../data/feeds/lists/plain-numbers.js'
 import { detectPortedList } from '../../data/feeds/lists/ported-numbers.js'
-import type { TableArguments } from '../../data/feeds/table-options.js'
 import { samples } from '../../data/feeds/samples.js'
+import type { TableArguments } from '../../data/feeds/table-options.js'
 import {
   type ChangesImportSummary,
   importChanges,

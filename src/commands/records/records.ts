@@ -2,8 +2,8 @@
 import { basename } from 'node:path'
 import { Option } from 'commander'
 import { ebrColumns, optOutColumns, parseEbrType } from '../../data/feeds/record-files.js'
-import type { TableArguments } from '../../data/feeds/table-options.js'
 import { samples } from '../../data/feeds/samples.js'
+import type { TableArguments } from '../../data/feeds/table-options.js'
 import { type EbrType, ebrTypes } from '../../domain/compliance.js'
 import {
   importEbrRecords,

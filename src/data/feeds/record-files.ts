@@ -8,7 +8,13 @@ import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { formatInstant, msPerDay, parseInstant, toUtcDay } from '../../domain/time/dates.js'
 import { type FieldProblem, isFieldProblem } from '../../errors.js'
 import type { TableDays } from './days.js'
-import { type FactTable, type FeedFile, type FeedFileSummary, numberTable, readFactTable } from './fact-table.js'
+import {
+  type FactTable,
+  type FeedFile,
+  type FeedFileSummary,
+  numberTable,
+  readFactTable,
+} from './fact-table.js'
 import { numberColumnNames, readAnyNumber } from './number-cells.js'
 import type { Row } from './table-layout.js'
 

@@ -7,7 +7,13 @@ import { ColumnContents, RowFilter } from './column-contents.js'
 import { TableDays } from './days.js'
 import { splitNumbers } from './number-cells.js'
 import { type RowsReader, readRows, type TableRow } from './rows.js'
-import { findLayout, type Layout, type Row, type TableFormat, type TableOptions } from './table-layout.js'
+import {
+  findLayout,
+  type Layout,
+  type Row,
+  type TableFormat,
+  type TableOptions,
+} from './table-layout.js'
 
 export interface RowContext<Name extends string> {
   /** The columns of the file. */

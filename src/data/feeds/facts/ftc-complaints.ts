@@ -7,7 +7,13 @@ import { createHash } from 'node:crypto'
 import type { LocalDay } from '../../../domain/time/clock.js'
 import { formatDay, parseDay, parseInstant } from '../../../domain/time/dates.js'
 import { DataFileError, type FieldProblem, isFieldProblem } from '../../../errors.js'
-import { type FactTable, type FeedFile, type FeedFileSummary, findDayInName, readFactTable } from '../fact-table.js'
+import {
+  type FactTable,
+  type FeedFile,
+  type FeedFileSummary,
+  findDayInName,
+  readFactTable,
+} from '../fact-table.js'
 import { readNumber } from '../number-cells.js'
 import type { Row } from '../table-layout.js'
 

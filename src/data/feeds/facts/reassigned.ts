@@ -7,7 +7,15 @@ import type { LocalDay } from '../../../domain/time/clock.js'
 import { formatDay, parseDay } from '../../../domain/time/dates.js'
 import { DataFileError, type FieldProblem, isFieldProblem } from '../../../errors.js'
 import type { TableDays } from '../days.js'
-import { type FactTable, type FeedFile, type FeedFileSummary, findDayInName, numberTable, readFactTable, readPastDay } from '../fact-table.js'
+import {
+  type FactTable,
+  type FeedFile,
+  type FeedFileSummary,
+  findDayInName,
+  numberTable,
+  readFactTable,
+  readPastDay,
+} from '../fact-table.js'
 import { numberColumnNames, readNumber } from '../number-cells.js'
 import type { Row } from '../table-layout.js'
 

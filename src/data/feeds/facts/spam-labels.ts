@@ -5,7 +5,14 @@
 import { type LabelIssuer, labelIssuers } from '../../../domain/spam-labels.js'
 import { type FieldProblem, isFieldProblem } from '../../../errors.js'
 import type { TableDays } from '../days.js'
-import { type FactTable, type FeedFile, type FeedFileSummary, numberTable, readFactTable, readPastDay } from '../fact-table.js'
+import {
+  type FactTable,
+  type FeedFile,
+  type FeedFileSummary,
+  numberTable,
+  readFactTable,
+  readPastDay,
+} from '../fact-table.js'
 import { numberColumnNames, readNumber } from '../number-cells.js'
 import type { Row } from '../table-layout.js'
 
