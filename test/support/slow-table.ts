@@ -17,7 +17,7 @@ export interface SlowTable {
 }
 
 /** The digits of a cell that is nothing but a number of North America. */
-export function toTenDigits(cell: string): string | undefined {
+function toTenDigits(cell: string): string | undefined {
   let text = cell
   if (text.startsWith("'")) text = text.slice(1)
   if (text.startsWith('="') && text.endsWith('"')) text = text.slice(2, -1)

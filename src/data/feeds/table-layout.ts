@@ -7,7 +7,7 @@ import { hasOnlyNumbers } from './number-cells.js'
 import type { TableRow } from './rows.js'
 
 /** Our column name to the accepted headers, as lower-case letters and digits. */
-export type Columns<Name extends string> = Readonly<Record<Name, readonly string[]>>
+type Columns<Name extends string> = Readonly<Record<Name, readonly string[]>>
 
 export type Row<Name extends string> = Readonly<Record<Name, string>>
 
