@@ -77,6 +77,7 @@ describe('a second column of numbers', () => {
       expect(code, said).toBe(1)
       for (const name of names) expect(said).toContain(name)
       expect(said).toContain('--column number=')
+      expect(said).not.toContain("'Last Name'")
     }
   })
 
