@@ -1,7 +1,8 @@
 /** Reads a file of phone numbers: one per line, or a table. */
 import { type BadLine, describeBadLine } from '../data/feeds/bad-lines.js'
-import { isTelephone, numberColumnNames, readAnyNumber } from '../data/feeds/number-cells.js'
-import { readTable, type TableFormat, type TableOptions } from '../data/feeds/table.js'
+import { hasOnlyNumbers, numberColumnNames, readAnyNumber } from '../data/feeds/number-cells.js'
+import { readTable } from '../data/feeds/table.js'
+import type { TableFormat, TableOptions } from '../data/feeds/table-layout.js'
 import { computeReadDigest, openSourceFile, tablePattern } from '../data/files/source-file.js'
 import { parseDialString } from '../domain/phone-number.js'
 import { DataFileError } from '../errors.js'
@@ -51,7 +52,7 @@ function describeTable(serviceCodes: ReadonlySet<string>): TableFormat<keyof typ
   /** Accepts foreign numbers and service codes, but no other short digit strings. */
   const isNumber = (cell: string) => {
     const { kind } = parseDialString(cell, serviceCodes)
-    return kind === 'service-code' || isTelephone(cell)
+    return ['nanp', 'foreign', 'service-code'].includes(kind) || hasOnlyNumbers(cell)
   }
   return {
     description: 'a list of telephone numbers',

@@ -1,10 +1,10 @@
 /** The options of every command that reads a table: its columns, which rows count, and the order of its days. */
-import { Option } from 'commander'
+import { type Command, CommanderError, Option } from 'commander'
 import { dayOrders } from '../data/feeds/days.js'
-import type { TableOptions } from '../data/feeds/table.js'
+import type { TableOptions } from '../data/feeds/table-layout.js'
 import { parseTableOptions, type TableArguments } from '../data/feeds/table-options.js'
 import { AppError } from '../errors.js'
-import { CommandFailure } from './command.js'
+import { CommandFailure, type Terminal } from './command.js'
 
 const collect = (text: string, before: readonly string[] = []) => [...before, text]
 
@@ -42,4 +42,17 @@ export function readTableOptions(given: TableArguments, columns: readonly string
   } catch (cause) {
     throw cause instanceof AppError ? new CommandFailure(cause.message, 2) : cause
   }
+}
+
+/** Prints a sample file and ends, before arguments are asked for. */
+export function addSampleOption(
+  command: Command,
+  sample: string,
+  terminal: Pick<Terminal, 'out'>,
+): void {
+  command.option('--sample', 'print a sample file')
+  command.on('option:sample', () => {
+    terminal.out(sample)
+    throw new CommanderError(0, 'callgate.sample', '')
+  })
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { RegisterCommand } from '../../src/commands/command.js'
 import { registerImport } from '../../src/commands/import/import.js'
 import { registerRecords } from '../../src/commands/records/records.js'
 import { openNumberList } from '../../src/data/number-list/format/number-list.js'
@@ -76,6 +77,7 @@ describe('a second column of numbers', () => {
       expect(code, said).toBe(1)
       for (const name of names) expect(said).toContain(name)
       expect(said).toContain('--column number=')
+      expect(said).not.toContain("'Last Name'")
     }
   })
 
@@ -359,5 +361,20 @@ describe('exports', () => {
     const { said, numbers } = await optOuts(rows, '--bad-lines', '1')
     expect(numbers).toEqual(['2125550102 2026-11-20', '2125550103 2026-11-21'])
     expect(said).toContain("line 2 '2.12555E+09'")
+  })
+})
+
+describe('--sample', () => {
+  it('prints a file that the command takes', async () => {
+    const run = (add: RegisterCommand, ...args: readonly string[]) =>
+      runCommand(add, args, { dataDir })
+    const list = await run(registerImport, 'import', 'litigators', '--sample')
+    expect((await litigators(list.out)).numbers).toEqual(['2125550101', '2125550102'])
+    const records = await run(registerRecords, 'records', 'import', 'opt-outs', '--sample')
+    expect((await optOuts(records.out)).numbers).toHaveLength(2)
+    const { code, out } = await run(registerRecords, 'records', 'import', 'consents', '--sample')
+    expect(code).toBe(0)
+    const taken = await run(registerRecords, 'records', 'import', 'consents', fileOf(out))
+    expect([taken.code, taken.out]).toEqual([0, expect.stringContaining('2 stored')])
   })
 })

@@ -7,7 +7,7 @@ import { expect, it } from 'vitest'
 import { BadLines } from '../../src/data/feeds/bad-lines.js'
 import { readPlainNumbers } from '../../src/data/feeds/lists/plain-numbers.js'
 import { readOptOuts } from '../../src/data/feeds/record-files.js'
-import type { TableOptions } from '../../src/data/feeds/table.js'
+import type { TableOptions } from '../../src/data/feeds/table-layout.js'
 import { DataFileError } from '../../src/errors.js'
 import { shortOrLong } from '../support/long.js'
 import { readSlowly, type SlowTable } from '../support/slow-table.js'
@@ -15,7 +15,15 @@ import { numberText, seededRandom } from './random-numbers.js'
 
 type Random = ReturnType<typeof seededRandom>
 
-const numberHeaders = ['phone', 'Phone Number', 'mobile', 'Home Phone', 'Téléphone', 'Alt', 'number']
+const numberHeaders = [
+  'phone',
+  'Phone Number',
+  'mobile',
+  'Home Phone',
+  'Téléphone',
+  'Alt',
+  'number',
+]
 const otherHeaders = ['name', 'city', 'notes', 'id', 'State', 'Zip', 'Straße']
 const decidingHeaders = ['status', 'Do Not Call', 'action', 'expires']
 const words = ['Ann', 'Zoé', 'x', '', '10001', 'call later', 'a-b', '17', 'Núñez', 'says "no"']
@@ -43,7 +51,13 @@ function writeNumber(number: string, random: Random): string {
 /** What is damaged is no number, and must be named. */
 function damage(number: string, random: Random): string {
   const forms = [
-    ...[number.slice(1), `${number}7`, `${number.slice(0, 9)}.0`, '2.12555E+09', `0${number.slice(1)}`],
+    ...[
+      number.slice(1),
+      `${number}7`,
+      `${number.slice(0, 9)}.0`,
+      '2.12555E+09',
+      `0${number.slice(1)}`,
+    ],
     ...[`${number} x12`, 'n/a', `${number} (old)`],
   ]
   return forms[random(forms.length)] ?? ''
@@ -75,12 +89,15 @@ function makeTable(random: Random): Made {
     columns.map((kind) => {
       if (kind === 'date') return pick(['2026-11-01', '2026-10-31', '20261101', '2026-11-01 09:30'])
       if (kind === 'deciding') return pick(flags)
-      if (kind === 'other') return chance(40) ? writeNumber(makeNumber(random), random) : pick(words)
+      if (kind === 'other')
+        return chance(40) ? writeNumber(makeNumber(random), random) : pick(words)
       const made = Array.from({ length: chance(12) ? 2 : 1 }, () => makeNumber(random))
       if (chance(damagedIn)) return damage(made[0] ?? '', random)
       if (chance(8)) return ''
       for (const one of made) numbers.add(one)
-      return made.map((one) => writeNumber(one, random).trim()).join(pick([', ', '; ', '\n', ' / ']))
+      return made
+        .map((one) => writeNumber(one, random).trim())
+        .join(pick([', ', '; ', '\n', ' / ']))
     }),
   )
   const delimiter = pick([',', ',', ',', ';', '\t', '|'])
@@ -94,7 +111,8 @@ function makeTable(random: Random): Made {
     const kept = chance(15) ? [...cells, pick(['', 'extra', makeNumber(random)])] : cells
     return kept.map(write).join(delimiter)
   })
-  if (chance(8)) lines.splice(random(lines.length), 0, pick(['', '# a comment', delimiter.repeat(2)]))
+  if (chance(8))
+    lines.splice(random(lines.length), 0, pick(['', '# a comment', delimiter.repeat(2)]))
   if (chance(25)) lines.unshift('DNC list of 2026')
   if (chance(25)) lines.push('Total')
   if (chance(20)) lines.unshift(`sep=${delimiter}`)
@@ -165,7 +183,9 @@ it('reads or names every number of every column of numbers', async () => {
     const kind = random(2) === 0 ? 'list' : 'opt-outs'
     const cut = random(bytes.length + 1)
     const fail = (what: string, { said }: Outcome) => {
-      throw new Error(`seed ${seed}, run ${run}, ${kind}, ${what}: ${JSON.stringify(text)}\n${said}`)
+      throw new Error(
+        `seed ${seed}, run ${run}, ${kind}, ${what}: ${JSON.stringify(text)}\n${said}`,
+      )
     }
     const outcome = await read(kind, bytes, { dates: 'mdy' }, cut)
     if ([...outcome.taken].some((one) => !text.includes(one.slice(-4)))) fail('invented', outcome)

@@ -17,7 +17,7 @@ export interface SlowTable {
 }
 
 /** The digits of a cell that is nothing but a number of North America. */
-export function toTenDigits(cell: string): string | undefined {
+function toTenDigits(cell: string): string | undefined {
   let text = cell
   if (text.startsWith("'")) text = text.slice(1)
   if (text.startsWith('="') && text.endsWith('"')) text = text.slice(2, -1)
@@ -66,8 +66,11 @@ function splitRows(text: string, delimiter: string): SlowRow[] {
     if (letter === '\n' || (letter === '\r' && text[at + 1] !== '\n')) line += 1
     if (isQuoted) {
       if (letter !== '"') cell += letter
-      else if (text[at + 1] === '"') cell += text[(at += 1)]
-      else isQuoted = false
+      else if (text[at + 1] !== '"') isQuoted = false
+      else {
+        cell += '"'
+        at += 1
+      }
     } else if (letter === '"' && cell.trim() === '') [cell, isQuoted] = ['', true]
     else if (letter === delimiter) endCell()
     else if (letter === '\n' || (letter === '\r' && text[at + 1] !== '\n')) {

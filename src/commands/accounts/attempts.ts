@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { importedAttempt, maxAttempts } from '../../api/gate/attempts.js'
 import { createValidationError } from '../../api/validation-error.js'
 import type { KnownRow } from '../../data/feeds/known-table.js'
+import { samples } from '../../data/feeds/samples.js'
 import { createOperatorCaller } from '../../domain/caller.js'
 import type { ImportedAttempt } from '../../domain/mandate.js'
 import type { FieldProblem } from '../../errors.js'
@@ -11,6 +12,7 @@ import { ImportedAttempts } from '../../service/accounts/imported-attempts.js'
 import { requireAccount, requireOwnAccounts, withAppContext } from '../account-command.js'
 import type { RegisterCommand } from '../command.js'
 import { formatCount } from '../format.js'
+import { addSampleOption } from '../table-options.js'
 import { createLineFailure, readCsvFile } from './csv-file.js'
 
 const columns = [
@@ -26,7 +28,7 @@ const columns = [
 type Column = (typeof columns)[number]
 
 export const registerAttempts: RegisterCommand = (program, terminal) => {
-  program
+  const command = program
     .command('attempts')
     .description(
       'calls and texts of other systems, which count towards the limits on how often a person is called',
@@ -58,6 +60,7 @@ export const registerAttempts: RegisterCommand = (program, terminal) => {
       })
       terminal.note(`counted for ${account}: ${formatCount(rows.length, 'attempt')} of ${file}\n`)
     })
+  addSampleOption(command, samples.attempts, terminal)
 }
 
 function readAttempts(file: string, rows: readonly KnownRow<Column>[]): readonly ImportedAttempt[] {

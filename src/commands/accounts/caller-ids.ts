@@ -1,6 +1,7 @@
 /** `callgate caller-ids ...`: the own numbers of an account, which its calls may show. */
 import { type Command, Option } from 'commander'
 import type { KnownRow } from '../../data/feeds/known-table.js'
+import { samples } from '../../data/feeds/samples.js'
 import { createOperatorCaller } from '../../domain/caller.js'
 import {
   type Attestation,
@@ -14,6 +15,7 @@ import { AppError, DataFileError } from '../../errors.js'
 import { requireAccount, requireOwnAccounts, withAppContext } from '../account-command.js'
 import { formatTable, type RegisterCommand, type Terminal } from '../command.js'
 import { findUser, parseInstantOption } from '../option-values.js'
+import { addSampleOption } from '../table-options.js'
 import { createLineFailure, readCsvFile } from './csv-file.js'
 import { registerDoNotOriginate } from './do-not-originate.js'
 
@@ -106,7 +108,7 @@ function registerAdd(group: Command, terminal: Terminal): void {
 }
 
 function registerImport(group: Command, terminal: Terminal): void {
-  group
+  const command = group
     .command('import')
     .description(
       `add the numbers of a CSV file with a header: ${callerIdColumns.join(', ')}; all or none`,
@@ -118,6 +120,7 @@ function registerImport(group: Command, terminal: Terminal): void {
       await addAll(command, account, rows, file)
       terminal.note(`${rows.length} own numbers were added to ${account}\n`)
     })
+  addSampleOption(command, samples['caller-ids'], terminal)
 }
 
 async function addAll(

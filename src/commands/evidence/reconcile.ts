@@ -12,7 +12,7 @@ import {
   toNumberKey,
 } from '../../data/feeds/call-records.js'
 import type { DayOrder } from '../../data/feeds/days.js'
-import type { TableOptions } from '../../data/feeds/table.js'
+import type { TableOptions } from '../../data/feeds/table-layout.js'
 import { openSourceFile } from '../../data/files/source-file.js'
 import { sandboxAccountId } from '../../domain/caller.js'
 import { getTimeZone } from '../../domain/time/time-zones.js'

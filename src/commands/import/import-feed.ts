@@ -12,6 +12,7 @@ import { monotonicSeconds, systemClock } from '../../runtime/runtime.js'
 import { loadCommandSettings, type Terminal } from '../command.js'
 import { formatCount, formatNumber, joinLines } from '../format.js'
 import { startProgress } from '../progress.js'
+import { addSampleOption } from '../table-options.js'
 import type { ImportOptions } from './import-options.js'
 
 export interface ImportFeed<Options extends ImportOptions, Summary> {
@@ -20,6 +21,7 @@ export interface ImportFeed<Options extends ImportOptions, Summary> {
   /** The arguments in order, such as `<file...>`. */
   readonly arguments: readonly (readonly [syntax: string, description: string])[]
   readonly options: readonly Option[]
+  readonly sample?: string | undefined
   /** Shown by `--help` after the options. */
   readonly help?: string
   /** Name for the progress bar and the reject file; defaults to the name of the feed. */
@@ -56,6 +58,7 @@ export function registerImportFeed<Options extends ImportOptions, Summary>(
   const command = group.command(feed.name).description(feed.description)
   for (const [syntax, description] of feed.arguments) command.argument(syntax, description)
   for (const option of feed.options) command.addOption(option)
+  if (feed.sample !== undefined) addSampleOption(command, feed.sample, terminal)
   if (feed.help !== undefined) command.addHelpText('after', `\n${feed.help}`)
   command.action(async () => {
     const settings = loadCommandSettings(command)

@@ -7,6 +7,7 @@ import { type Command, Option } from 'commander'
 import { getListsFolder } from '../../app/data-folders.js'
 import { columns as listColumns } from '../../data/feeds/lists/plain-numbers.js'
 import { detectPortedList } from '../../data/feeds/lists/ported-numbers.js'
+import { samples } from '../../data/feeds/samples.js'
 import type { TableArguments } from '../../data/feeds/table-options.js'
 import {
   type ChangesImportSummary,
@@ -169,6 +170,7 @@ function toListFeed(list: WholeList): ListFeed<ListImportSummary> {
       ...wholeListOptions,
     ],
     help: `${help}\n${areaCodes === undefined ? '' : emptyLists}`,
+    sample: samples.numbers,
     nameRun,
     run: async (request, observer) => {
       await requireOwner(request)

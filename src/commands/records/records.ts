@@ -2,6 +2,7 @@
 import { basename } from 'node:path'
 import { Option } from 'commander'
 import { ebrColumns, optOutColumns, parseEbrType } from '../../data/feeds/record-files.js'
+import { samples } from '../../data/feeds/samples.js'
 import type { TableArguments } from '../../data/feeds/table-options.js'
 import { type EbrType, ebrTypes } from '../../domain/compliance.js'
 import {
@@ -47,7 +48,7 @@ export const registerRecords: RegisterCommand = (program, terminal) => {
 }
 
 interface RecordsImport {
-  readonly name: string
+  readonly name: 'opt-outs' | 'consents'
   readonly description: string
   readonly columns: string
   readonly tableColumns: readonly string[]
@@ -84,6 +85,7 @@ function toRecordsFeed(records: RecordsImport): ImportFeed<RecordsOptions, Recor
     name,
     description,
     isRecorded: true,
+    sample: samples[name],
     arguments: [['<csv>', 'table with a header; text, .gz or .zip']],
     options: [
       ...tableOptions(tableColumns),

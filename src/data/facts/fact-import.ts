@@ -22,7 +22,7 @@ import {
 } from '../../storage/facts/fact-file-builder.js'
 import type { FactRow, FactSourceFile } from '../../storage/facts/fact-file-schema.js'
 import { type BadLine, BadLines } from '../feeds/bad-lines.js'
-import type { TableOptions } from '../feeds/table.js'
+import type { TableOptions } from '../feeds/table-layout.js'
 import { removeLeftovers } from '../files/leftover-files.js'
 import { computeReadDigest, type SourceFile } from '../files/source-file.js'
 import { type OnProgress, SourceProgress } from '../files/source-progress.js'

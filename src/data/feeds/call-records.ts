@@ -11,13 +11,8 @@ import type { SourceFile } from '../files/source-file.js'
 import type { BadLine } from './bad-lines.js'
 import type { TableDays } from './days.js'
 import { isTelephone, readAnyNumber } from './number-cells.js'
-import {
-  type Row,
-  readTable,
-  type TableFormat,
-  type TableOptions,
-  type TableSummary,
-} from './table.js'
+import { readTable, type TableSummary } from './table.js'
+import type { Row, TableFormat, TableOptions } from './table-layout.js'
 
 /** A leg of a call, as its carrier recorded it. */
 export interface BilledLeg {

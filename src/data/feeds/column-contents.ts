@@ -109,21 +109,34 @@ const maxNumberShare = 0.1
 export class ColumnContents {
   readonly #input: ContentInput
   readonly #isRead: ReadonlySet<number>
+  /** Columns that are read for numbers, and have none so far. */
+  readonly #isWanted: Set<number>
+  readonly #readNumbersAt: number[] = []
   readonly #columns: Content[] = []
 
   constructor(input: ContentInput) {
     this.#input = input
     this.#isRead = new Set(input.readAt)
+    this.#isWanted = new Set(input.numbersAt)
   }
 
   add(cells: readonly string[]): void {
     for (let place = 0; place < cells.length; place += 1) {
       const cell = cells[place]
-      if (!cell || this.#isRead.has(place)) continue
+      if (!cell) continue
+      if (this.#isRead.has(place)) {
+        if (this.#isWanted.has(place) && hasOnlyNumbers(cell)) this.#noteRead(place)
+        continue
+      }
       const column = this.#columns[place] ?? this.#openColumn(place)
       this.#columns[place] = column
       addCell(column, cell)
     }
+  }
+
+  #noteRead(place: number): void {
+    this.#isWanted.delete(place)
+    this.#readNumbersAt.push(place)
   }
 
   #openColumn(place: number): Content {
@@ -154,11 +167,11 @@ export class ColumnContents {
 
   /** What the operator must say before the table can be used. */
   findQuestions(): readonly string[] {
-    const { header, numbersAt, isNamed } = this.#input
+    const { header, isNamed } = this.#input
     // Who names columns by their headers has not seen those without one.
     const isKnown = (place: number) => isNamed && (header.length === 0 || header[place])
     const unread = this.#findNumberColumns().filter((place) => !isKnown(place))
-    const questions = unread.length > 0 ? [this.#askForNumbers([...numbersAt, ...unread])] : []
+    const questions = unread.length > 0 ? [this.#askForNumbers([...this.#readNumbersAt, ...unread])] : []
     const deciding = this.#columns.flatMap((column, place) =>
       column.mayDecide === 'always' || (column.mayDecide === 'unless-days' && column.hasOther)
         ? [this.#askForRows(place, column)]

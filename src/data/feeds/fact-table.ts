@@ -7,14 +7,8 @@ import type { SourceFile } from '../files/source-file.js'
 import type { BadLines } from './bad-lines.js'
 import type { TableDays } from './days.js'
 import { hasOnlyNumbers, readNumber } from './number-cells.js'
-import {
-  type Row,
-  type RowReader,
-  readTable,
-  type TableFormat,
-  type TableOptions,
-  type TableSummary,
-} from './table.js'
+import { type RowReader, readTable, type TableSummary } from './table.js'
+import type { Row, TableFormat, TableOptions } from './table-layout.js'
 
 /** One file being read, with the receiver of its facts. */
 export interface FeedFile<Fact> {

@@ -16,7 +16,7 @@ import {
   readFactTable,
 } from './fact-table.js'
 import { numberColumnNames, readAnyNumber } from './number-cells.js'
-import type { Row } from './table.js'
+import type { Row } from './table-layout.js'
 
 /** The day of an opt-out or consent, and the exact time if the row has one with a zone. */
 interface RecordedTime {

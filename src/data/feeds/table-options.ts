@@ -1,7 +1,7 @@
 /** Reads what an operator says of a table, at the command line and in the console. */
 import { invalidRequest } from '../../errors.js'
 import { type DayOrder, dayOrders } from './days.js'
-import type { TableOptions } from './table.js'
+import type { TableOptions } from './table-layout.js'
 
 export interface TableArguments {
   readonly column?: readonly string[]

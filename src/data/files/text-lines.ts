@@ -7,7 +7,7 @@ import { asUtf8, decodeBytes, findUtf16 } from '../../runtime/decode-text.js'
 import type { SourceFile } from './source-file.js'
 
 /** Receives each line without its end. `ended` is false for a last line without a line break. */
-export type OnLine = (text: string, number: number, ended: boolean) => void
+type OnLine = (text: string, number: number, ended: boolean) => void
 
 /** A longer line means that the file is not text. */
 export const maxLineBytes = 65_536

@@ -12,7 +12,7 @@ import {
   readEbrRecords,
   readOptOuts,
 } from '../../data/feeds/record-files.js'
-import type { TableOptions } from '../../data/feeds/table.js'
+import type { TableOptions } from '../../data/feeds/table-layout.js'
 import { computeReadDigest, type SourceFile } from '../../data/files/source-file.js'
 import { type OnProgress, SourceProgress } from '../../data/files/source-progress.js'
 import type { ChangeObserver } from '../../domain/change-notifier.js'

@@ -130,7 +130,9 @@ it('names each bad row by line, field, value and rule, and then counts none', as
     expect(old.err).toContain(text)
   }
   expect(query('select * from attempts')).toHaveLength(before)
-  expect((await importText('number,when\n1,2\n')).err).toContain('must be a header with columns of')
+  expect((await importText('number,when\n1,2\n')).err).toContain(
+    "has no column 'when'; the columns are number, at",
+  )
 })
 
 it('an outcome that was stored by a server that is killed before its answer is the same when it is reported again', async () => {

@@ -50,7 +50,7 @@ it.each([
   ['number,owner,proof\n2125550160,Acme,x\n2125550161,Acme\n', 'proof'],
   ['number,owner,proof,until\n2125550160,Acme,x,soon\n', "until 'soon'"],
   ['number,owner,proof,attestation\n2125550160,Acme,x,D\n', "attestation 'D'"],
-  ['phone,owner\n2125550160,Acme\n', 'must be a header'],
+  ['phone,owner\n2125550160,Acme\n', 'has no column'],
   ['number,owner,proof\n', 'contains no rows'],
 ])('takes nothing of a file with a problem: %s', async (text, problem) => {
   const ended = await importText(text)

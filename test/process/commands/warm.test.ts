@@ -249,7 +249,7 @@ describe('callgate warm', () => {
   })
 
   it.each([
-    ['a header that names no numbers', 'name,city\nDoe,NY\n', 'or a column named'],
+    ['a header that names no numbers', 'name,city\nDoe,NY\n', "no column 'number' or 'phone'"],
     ['an empty file', '', 'is empty'],
     ['a web page', '<html>\n', 'this is a web page'],
   ])('refuses %s', async (_name, text, message) => {

@@ -83,6 +83,8 @@ describe('importList', () => {
       badLines: { maxAllowed: 0, count: 0, first: [] },
       headers: [{ file: 'b.zip/b.csv', line: 1, value: 'phone,reason' }],
       unreadDays: 0,
+      leftOut: 0,
+      notes: [],
       uncoveredAreaCodes: [],
     })
     expect(list.sources).toEqual(summary.sources)
@@ -124,7 +126,7 @@ describe('importList', () => {
     'one bad line of %s refuses it, and is told when it is allowed',
     async (name) => {
       const files = [source('a.txt', `${'2125550123\n'.repeat(5000)}oops\n`)]
-      const told = "a.txt line 5001 'oops': must begin with a number of ten digits"
+      const told = "a.txt line 5001 'oops': number must be ten digits"
       await expect(importing({ name, files })).rejects.toThrow(told)
       const { badLines, size } = await importing({ name, files, badLinesAllowed: 2 })
       expect(size).toBe(1)
@@ -428,10 +430,10 @@ describe('names', () => {
 describe('an import that fails leaves the list that was there', () => {
   const bad = '2125550123\nbad\n'
   const table: [what: string, content: string | Buffer, message: string, fileName?: string][] = [
-    ['too many bad lines', bad, "new.txt line 2 'bad': must begin with a number"],
+    ['too many bad lines', bad, "new.txt line 2 'bad': number must be ten digits"],
     ['no numbers', '# nothing\nphone\n', 'has lines but no number in it'],
     ['an empty file', '', 'has no number in it'],
-    ['a cut-off last line', '2125550123\n212555', "line 2 '212555': the last line is cut off"],
+    ['a cut-off last line', '2125550123\n212555', "line 2 '212555': the last line may be cut off"],
     ['a change list', '2125550123,2026-11-18T08:00:00,D\n', 'is a row of a change list'],
     ['a cut gzip', gzipSync(numbers).subarray(0, 20), 'new.gz: cannot be read', 'new.gz'],
     ['a cut zip', zipBytes([{ name: 'a', content: bad }]).subarray(0, 40), 'new.zip', 'new.zip'],

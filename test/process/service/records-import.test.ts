@@ -88,7 +88,7 @@ describe('whichever is newer counts, whatever was imported first', () => {
     ['2026-03-05', '2026-03-06', 'allow permitted'],
     ['2026-03-05', '2026-03-05', 'block consent-revoked'],
     ['2026-03-05', '2026-03-04', 'block consent-revoked'],
-    ['03/05/2026', '3/6/2026', 'allow permitted'],
+    ['03/25/2026', '3/26/2026', 'allow permitted'],
     ['2026-03-05T10:00:00Z', '2026-03-05T10:00:01Z', 'allow permitted'],
     ['2026-03-05T10:00:00Z', '2026-03-05T10:00:00Z', 'block consent-revoked'],
     ['2026-03-05T10:00:00-05:00', '2026-03-05T14:59:59Z', 'block consent-revoked'],

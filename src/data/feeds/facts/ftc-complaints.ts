@@ -15,7 +15,7 @@ import {
   readFactTable,
 } from '../fact-table.js'
 import { readNumber } from '../number-cells.js'
-import type { Row } from '../table.js'
+import type { Row } from '../table-layout.js'
 
 export type ComplaintFact = {
   /** 32 hex characters. */

@@ -14,7 +14,7 @@ import {
   readPastDay,
 } from '../fact-table.js'
 import { numberColumnNames, readNumber } from '../number-cells.js'
-import type { Row } from '../table.js'
+import type { Row } from '../table-layout.js'
 
 export type SpamLabelFact = {
   readonly source: LabelIssuer

@@ -9,14 +9,8 @@ import type { BadLines } from '../bad-lines.js'
 import { normalizeColumnName } from '../cells.js'
 import { readPastDay } from '../fact-table.js'
 import { hasOnlyNumbers, numberColumnNames, readNumber } from '../number-cells.js'
-import {
-  type Row,
-  type RowContext,
-  readTable,
-  type TableFormat,
-  type TableOptions,
-  type TableSummary,
-} from '../table.js'
+import { type RowContext, readTable, type TableSummary } from '../table.js'
+import type { Row, TableFormat, TableOptions } from '../table-layout.js'
 import {
   carriageReturn,
   comma,

@@ -7,7 +7,7 @@ import type { LocalDay } from '../../../domain/time/clock.js'
 import { parseDay } from '../../../domain/time/dates.js'
 import { type FieldProblem, isFieldProblem } from '../../../errors.js'
 import { BadLines } from '../bad-lines.js'
-import type { Row } from '../table.js'
+import type { Row } from '../table-layout.js'
 import {
   type AssignedRow,
   type PrefixFeedReport,

@@ -5,7 +5,7 @@
 import type { LocalDay } from '../../../domain/time/clock.js'
 import { msPerDay, parseDay } from '../../../domain/time/dates.js'
 import { type FieldProblem, isFieldProblem } from '../../../errors.js'
-import type { Row } from '../table.js'
+import type { Row } from '../table-layout.js'
 import {
   type PrefixFeedOptions,
   type PrefixFeedReport,

@@ -4,7 +4,7 @@
  */
 import { isKnownLineClass, type KnownLineClass } from '../../../domain/place.js'
 import type { FieldProblem } from '../../../errors.js'
-import type { Row } from '../table.js'
+import type { Row } from '../table-layout.js'
 import { type BadRow, type ReportOptions, readReport } from './prefix-feed.js'
 
 const columns = { ocn: ['ocn'], lineClass: ['class', 'linetype', 'type'] } as const

@@ -9,7 +9,8 @@ import { computeReadDigest, tablePattern } from '../../files/source-file.js'
 import { type OnProgress, SourceProgress } from '../../files/source-progress.js'
 import { findRegionCountry } from '../../numbering/area-codes.js'
 import type { BadLine } from '../bad-lines.js'
-import { type RowReader, readTable, type TableFormat, type TableSummary } from '../table.js'
+import { type RowReader, readTable, type TableSummary } from '../table.js'
+import type { TableFormat } from '../table-layout.js'
 
 /** The data of a report about one prefix or block. */
 export interface AssignedRow {
