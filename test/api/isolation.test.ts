@@ -64,6 +64,13 @@ beforeAll(async () => {
     .insertInto('flag_removals')
     .values({ account_id: 'main', number: monitored, source: 'CarrierA', removed_at: mondayNoon })
     .execute()
+  await running.callgate.storage.db
+    .insertInto('unclear_opt_outs')
+    .values({
+      ...{ account_id: 'main', id: 'unclear-1', platform: 'retell', kind: 'summary' },
+      ...{ call: 'c-0', event_id: 'e-0', heard_at: mondayNoon },
+    })
+    .execute()
 })
 
 afterAll(async () => {
@@ -274,6 +281,67 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     ask: () => ({ path: `/v1/permits/${mine.permit}/release`, json: {} }),
     theirs: status(404),
     mine: status(409),
+  },
+  // What another account says of the call of this one changes nothing of it.
+  'platform-calls': {
+    ask: () => ({
+      path: '/v1/platform-calls',
+      json: {
+        platform: 'retell',
+        calls: [{ decisionId: mine.decision, number: called, callIds: ['c-1'] }],
+      },
+    }),
+    theirs: async (answer) => {
+      status(200)(answer)
+      const rows = running.callgate.storage.db.selectFrom('platform_calls').select('account_id')
+      expect(await rows.where('id', '=', mine.decision).execute()).toEqual([
+        { account_id: 'other' },
+      ])
+    },
+    mine: status(200),
+  },
+  'platform-calls-due': {
+    ask: () => ({ path: '/v1/platform-calls', query: { platform: 'vapi', due: 'fetch' } }),
+    theirs: holding('{"calls":[]}'),
+    mine: holding('{"calls":[]}'),
+  },
+  'platform-event': {
+    ask: () => ({
+      path: '/v1/platform-events',
+      json: {
+        platform: 'retell',
+        receivedAt: new Date(mondayNoon).toISOString(),
+        body: JSON.stringify({
+          event: 'call_ended',
+          call: { call_id: 'c-9', metadata: { callgate_decision: mine.decision } },
+        }),
+      },
+    }),
+    theirs: async (answer) => {
+      status(200)(answer)
+      const read = await send(owner, { path: `/v1/decisions/${mine.decision}` })
+      expect(read.text).not.toContain('c-9')
+    },
+    mine: async (answer) => {
+      status(200)(answer)
+      const read = await send(owner, { path: `/v1/decisions/${mine.decision}` })
+      expect(read.text).toContain('c-9')
+    },
+  },
+  'platform-report': {
+    ask: () => ({ path: '/v1/platform-reports', json: { platform: 'bland', canFetch: true } }),
+    theirs: status(200),
+    mine: status(200),
+  },
+  'unclear-opt-outs': {
+    ask: () => ({ path: '/v1/unclear-opt-outs' }),
+    theirs: lacking('"id":"unclear-1"'),
+    mine: holding('"id":"unclear-1"'),
+  },
+  'unclear-opt-out': {
+    ask: () => ({ path: '/v1/unclear-opt-outs/unclear-1', json: { action: 'dismiss' } }),
+    theirs: status(404),
+    mine: status(200),
   },
   token: {
     ask: (key) => ({

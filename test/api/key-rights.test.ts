@@ -281,6 +281,34 @@ const rows: Readonly<Record<string, Row | readonly Row[]>> = {
   },
   'attempts-get': { needs: lookUp, ask: { path: '/v1/attempts', query: { number } } },
   'opt-out': { needs: ['records'], ask: { path: '/v1/opt-outs', json: { number } } },
+  'platform-calls': {
+    needs: ['records'],
+    ask: {
+      path: '/v1/platform-calls',
+      json: { platform: 'retell', calls: [{ decisionId: 'd1', number }] },
+    },
+  },
+  'platform-calls-due': {
+    needs: ['records'],
+    ask: { path: '/v1/platform-calls', query: { platform: 'retell', due: 'fetch' } },
+  },
+  'platform-event': {
+    needs: ['records'],
+    ask: {
+      path: '/v1/platform-events',
+      json: { platform: 'retell', receivedAt: '2026-11-23T16:00:00Z', body: '{}' },
+    },
+  },
+  'platform-report': {
+    needs: ['records'],
+    ask: { path: '/v1/platform-reports', json: { platform: 'retell', canFetch: true } },
+  },
+  'unclear-opt-outs': { needs: ['records'], ask: { path: '/v1/unclear-opt-outs' } },
+  'unclear-opt-out': {
+    needs: ['records'],
+    status: 404,
+    ask: { path: '/v1/unclear-opt-outs/x', json: { action: 'dismiss' } },
+  },
   permit: {
     needs: decide,
     ask: { path: '/v1/permits', json: { number, callKind: 'manual', callerId: number } },

@@ -348,10 +348,10 @@ describe('a hold', () => {
       expect(await decide(number)).toMatchObject({ decision: 'allow' })
     }
     const preview = await running.postJson('/v1/decisions/preview', {
-      numbers: held.number,
+      numbers: [held.number],
       callKind: 'manual',
     })
-    expect(await preview.text()).toContain('it is not known yet in which call')
+    expect(await preview.text()).toContain('internal-dnc')
     await dismissAll()
     expect(await decide(held.number)).toMatchObject({ decision: 'allow' })
     await running.setBack(start)

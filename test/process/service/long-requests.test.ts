@@ -170,6 +170,8 @@ const shortLists: ReadonlySet<string> = new Set([
   'live',
   // The newest hundred; at most a hundred; those that an account has bought.
   ...['approvals', 'changes', 'caller-id-add', 'caller-ids'],
+  // The oldest hundred, and the oldest 200.
+  ...['platform-calls-due', 'unclear-opt-outs'],
   // At most twenty.
   'evidence-bundles',
   // At most 500 keys; each list of a key has at most a hundred.
