@@ -18,7 +18,7 @@ import {
   readPlatformFigures,
 } from '../../service/platform-events/platform-figures.js'
 import { UnclearOptOuts } from '../../service/platform-events/unclear-opt-outs.js'
-import { readHeldNumbers } from '../../storage/held-numbers.js'
+import { readHeldNumbers } from '../../storage/platform-events/held-numbers.js'
 import type { Callgate } from '../callgate.js'
 import { createOptOuts } from '../service.js'
 import { createEventPort } from './event-port.js'

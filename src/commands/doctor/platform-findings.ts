@@ -1,7 +1,7 @@
 /** What voice platforms have said that a person must clear up, and whether they are heard at all. */
 import type { Instant } from '../../domain/time/clock.js'
 import { readPlatformFigures } from '../../service/platform-events/platform-figures.js'
-import { readHeldNumbers } from '../../storage/held-numbers.js'
+import { readHeldNumbers } from '../../storage/platform-events/held-numbers.js'
 import type { Db } from '../../storage/tables.js'
 import type { HealthFinding } from './finding.js'
 
