@@ -41,7 +41,12 @@ async function findDeaf(db: Db, now: Instant): Promise<readonly HealthFinding[]>
     const about = { subject: 'platforms', account }
     if (problem !== undefined) {
       const fix = `check the address of the events at ${platform} and that it transcribes calls (docs/platforms.md)`
-      found.push({ level: 'soon', ...about, problem: `account ${account}: ${platform}: ${problem}`, fix })
+      found.push({
+        level: 'soon',
+        ...about,
+        problem: `account ${account}: ${platform}: ${problem}`,
+        fix,
+      })
     }
     if (canFetch === false) {
       const lost = `account ${account}: the proxy of ${platform} cannot ask it what was said in a call, so one lost event is one lost opt-out`

@@ -56,7 +56,8 @@ export async function erasePlatformEvents(
     .where(({ or, eb }) => or([eb('number', '=', number), eb('said', 'like', `%${number}%`)]))
     .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
     .executeTakeFirstOrThrow()
-  const why = 'without the words, until a person has confirmed or dismissed them: each may be an opt-out'
+  const why =
+    'without the words, until a person has confirmed or dismissed them: each may be an opt-out'
   const deleted = new Set(events.map((one) => one.event_id)).size + Number(numDeletedRows)
   return [
     { what: 'events of voice platforms', count: deleted, result: 'deleted' },

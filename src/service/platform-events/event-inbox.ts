@@ -4,8 +4,6 @@
  */
 import { createHash } from 'node:crypto'
 import type { Selectable } from 'kysely'
-import type { CallOutcome } from '../../domain/call-outcome.js'
-import type { OptOutReport } from '../../domain/consent-records.js'
 import type { ReadOptOut } from '../../domain/opt-out-words.js'
 import { parseDialString } from '../../domain/phone-number.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
@@ -15,27 +13,19 @@ import type { ReceivedEvent } from '../../platform-events/read-event.js'
 import type { ThreadDatabase } from '../../storage/open-database.js'
 import type { Db, Tables } from '../../storage/tables.js'
 import { refuseAtEdge, runAccountTransaction } from '../sql/account-transaction.js'
+import type { CallPort, Sender } from './call-port.js'
 import {
   asSummary,
-  describeUnclear,
   type EventPart,
   hasNewParts,
   isOwnNumber,
   isUnjoined,
+  noteHeard,
   readLatest,
   toStoredJson,
   wakeParts,
 } from './event-parts.js'
-import {
-  type Heard,
-  hasWords,
-  isEvidenceOfAnswer,
-  joinWords,
-  judge,
-  strongest,
-  toOutcome,
-  type Verdict,
-} from './heard-words.js'
+import { type Heard, joinWords, judge, strongest, toOutcome, type Verdict } from './heard-words.js'
 import {
   type DueCall,
   joinCall,
@@ -44,38 +34,7 @@ import {
   type Place,
   type PlatformCall,
 } from './platform-calls.js'
-import { endUnjoined, insertUnclear, touchAccount } from './unclear-opt-outs.js'
-
-/** The proxy that sent something. */
-export interface Sender {
-  readonly accountId: string
-  readonly keyId: string
-}
-
-/** What only the thread that decides can do. */
-export interface CallPort {
-  /** The number of a decision of the account; `undefined` if it is not known here. */
-  findCalledNumber(call: {
-    readonly accountId: string
-    readonly decisionId: string
-  }): Promise<string | undefined>
-  /** False if the decision is not known here yet. */
-  noteOutcome(
-    report: Sender & { readonly decisionId: string; readonly outcome: Partial<CallOutcome> },
-  ): Promise<boolean>
-  /** Resolves when it is on disk and in force. */
-  recordOptOut(report: Sender & { readonly report: OptOutReport }): Promise<void>
-  /** What is held may have changed. */
-  forgetHeldNumbers(account: { readonly accountId: string }): void
-  reportPlatformEvent(event: {
-    readonly platform: string
-    readonly result: EventResult
-    readonly cause?: string | undefined
-  }): void
-}
-
-export const eventResults = ['stored', 'opt-out', 'unclear', 'unreadable', 'failed'] as const
-export type EventResult = (typeof eventResults)[number]
+import { endUnjoined, touchAccount } from './unclear-opt-outs.js'
 
 export interface EventInboxDeps {
   readonly storage: ThreadDatabase
@@ -519,39 +478,6 @@ interface WorkedOn {
   readonly call: PlatformCall
   readonly verdict: Verdict
   readonly isNoted: boolean
-}
-
-async function noteHeard(
-  db: Db,
-  {
-    part,
-    event,
-    call,
-    verdict,
-  }: {
-    readonly part: EventPart
-    readonly event: CallEvent
-    readonly call: PlatformCall
-    readonly verdict: Verdict
-  },
-): Promise<void> {
-  const { account_id, platform, event_id, received_at, stored_at } = part
-  const { decision_id } = call
-  const number = verdict.isOwn ? null : call.number
-  if (verdict.unclear) {
-    await insertUnclear(db, {
-      ...{ account_id, platform, event_id, call: call.id, decision_id, number },
-      ...verdict.unclear,
-      heard_at: stored_at,
-    })
-  }
-  if (number !== null) await describeUnclear(db, call)
-  const isEnd = event.isEnd || event.outcome?.state === 'failed'
-  await noteOnCall(db, placeOf(part), call.id, {
-    answered_at: isEvidenceOfAnswer(event) ? received_at : undefined,
-    ended_at: isEnd ? received_at : undefined,
-    heard_at: hasWords(event) ? received_at : undefined,
-  })
 }
 
 function parseNumber(text: string | undefined): string | undefined {

@@ -2,7 +2,9 @@
 import type { Selectable } from 'kysely'
 import type { CallEvent } from '../../platform-events/call-event.js'
 import type { Db, Tables } from '../../storage/tables.js'
-import type { PlatformCall } from './platform-calls.js'
+import { hasWords, isEvidenceOfAnswer, type Verdict } from './heard-words.js'
+import { noteOnCall, type PlatformCall } from './platform-calls.js'
+import { insertUnclear } from './unclear-opt-outs.js'
 
 export type EventPart = Selectable<Tables['platform_event_parts']>
 
@@ -127,3 +129,36 @@ export function toStoredJson(event: CallEvent): string {
   )
 }
 
+/** What is heard of a call, as far as it is known whose it is. */
+export async function noteHeard(
+  db: Db,
+  {
+    part,
+    event,
+    call,
+    verdict,
+  }: {
+    readonly part: EventPart
+    readonly event: CallEvent
+    readonly call: PlatformCall
+    readonly verdict: Verdict
+  },
+): Promise<void> {
+  const { account_id, platform, event_id, received_at, stored_at } = part
+  const { decision_id } = call
+  const number = verdict.isOwn ? null : call.number
+  if (verdict.unclear) {
+    await insertUnclear(db, {
+      ...{ account_id, platform, event_id, call: call.id, decision_id, number },
+      ...verdict.unclear,
+      heard_at: stored_at,
+    })
+  }
+  if (number !== null) await describeUnclear(db, call)
+  const isEnd = event.isEnd || event.outcome?.state === 'failed'
+  await noteOnCall(db, { accountId: account_id, platform }, call.id, {
+    answered_at: isEvidenceOfAnswer(event) ? received_at : undefined,
+    ended_at: isEnd ? received_at : undefined,
+    heard_at: hasWords(event) ? received_at : undefined,
+  })
+}

@@ -93,4 +93,3 @@ export function toOutcome(event: CallEvent): Partial<CallOutcome> | undefined {
     dialStatus: outcome?.dialStatus?.slice(0, 100),
   }
 }
-
