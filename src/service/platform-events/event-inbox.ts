@@ -22,6 +22,7 @@ import {
   isUnjoined,
   noteHeard,
   readLatest,
+  setPartState,
   toStoredJson,
   wakeParts,
 } from './event-parts.js'
@@ -116,27 +117,6 @@ export class EventInbox {
     return await listDueCalls(storage.db, { accountId, platform }, clock.now())
   }
 
-  async noteReport(
-    { accountId }: Sender,
-    platform: PlatformName,
-    canFetch: boolean | undefined,
-  ): Promise<void> {
-    const { storage, clock } = this.#deps
-    const can_fetch = canFetch === undefined ? null : canFetch ? 1 : 0
-    await runAccountTransaction(storage, accountId, async (db) => {
-      const row = { can_fetch, reported_at: clock.now() }
-      await db
-        .insertInto('platform_reports')
-        .values({ account_id: accountId, platform, ...row })
-        .onConflict((conflict) =>
-          conflict
-            .columns(['account_id', 'platform'])
-            .doUpdateSet(can_fetch === null ? { reported_at: row.reported_at } : row),
-        )
-        .execute()
-    })
-  }
-
   /**
    * Resolves when the event is on disk and was worked on, or when that has failed: it is tried again then, also by the next start.
    * Rejects only if it cannot be stored.
@@ -208,7 +188,7 @@ export class EventInbox {
       .execute()
     for (const part of parts) {
       const isDone = await this.#attempt(part.platform, () => this.#workOn(part))
-      if (!isDone && part.stored_at < since) await this.#setState(part, 'done')
+      if (!isDone && part.stored_at < since) await setPartState(this.#deps.storage.db, part, 'done')
     }
     await storage.db
       .updateTable('platform_event_parts')
@@ -301,7 +281,7 @@ export class EventInbox {
   async #workOnOne(part: EventPart): Promise<PlatformCall | undefined> {
     const event: CallEvent = JSON.parse(part.content)
     if (event.isOtherLeg) {
-      await this.#setState(part, 'done')
+      await setPartState(this.#deps.storage.db, part, 'done')
       return undefined
     }
     const { port } = this.#deps
@@ -394,7 +374,7 @@ export class EventInbox {
       if (verdict.optOut) {
         await noteOnCall(db, { accountId, platform }, call.id, { opted_out_at: clock.now() })
       }
-      await this.#setState(part, !isNoted ? 'new' : isJoined ? 'done' : 'waiting', db)
+      await setPartState(db, part, !isNoted ? 'new' : isJoined ? 'done' : 'waiting')
       // Another part may have the words, and their opt-out must be on disk first.
       if (!isKnown || (await hasNewParts(db, call))) return false
       return await endUnjoined(db, call, clock.now())
@@ -447,20 +427,6 @@ export class EventInbox {
       .where('id', '=', event_id)
       .executeTakeFirst()
     return event?.key_id ?? ''
-  }
-
-  async #setState(
-    { account_id, event_id, part }: EventPart,
-    state: EventPart['state'],
-    db: Db = this.#deps.storage.db,
-  ): Promise<void> {
-    await db
-      .updateTable('platform_event_parts')
-      .set({ state })
-      .where('account_id', '=', account_id)
-      .where('event_id', '=', event_id)
-      .where('part', '=', part)
-      .execute()
   }
 }
 

@@ -162,3 +162,17 @@ export async function noteHeard(
     heard_at: hasWords(event) ? received_at : undefined,
   })
 }
+
+export async function setPartState(
+  db: Db,
+  { account_id, event_id, part }: EventPart,
+  state: EventPart['state'],
+): Promise<void> {
+  await db
+    .updateTable('platform_event_parts')
+    .set({ state })
+    .where('account_id', '=', account_id)
+    .where('event_id', '=', event_id)
+    .where('part', '=', part)
+    .execute()
+}
