@@ -15,7 +15,7 @@ import {
   type RecordPage,
 } from '../api/edges.js'
 import type { Endpoint } from '../api/endpoint.js'
-import type { OptOutReport } from '../domain/consent-records.js'
+import type { OptOutReport } from '../domain/consent/consent-records.js'
 import type { CountedAttempt } from '../domain/mandate.js'
 import type { Instant } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'

@@ -4,7 +4,7 @@
  */
 import type { ChangesCopy } from '../api/edges.js'
 import { sandboxAccountId } from '../domain/caller.js'
-import { allListsOfAccount } from '../domain/consent-records.js'
+import { allListsOfAccount } from '../domain/consent/consent-records.js'
 import type { AttemptCounter } from '../domain/mandate.js'
 import type { PhoneNumber } from '../domain/phone-number.js'
 import type { ClockReading } from '../domain/time/clock.js'

@@ -1,7 +1,7 @@
 /** What the gate is made of: its settings, and the ports through which it asks, records and counts. */
 import type { AbandonmentCounts, AbandonmentLimit } from '../domain/call-outcome.js'
 import type { Compliance, ConsentEvidence, MaybePromise } from '../domain/compliance.js'
-import type { CallToConsent, RequiredConsent } from '../domain/consent-records.js'
+import type { CallToConsent, RequiredConsent } from '../domain/consent/consent-records.js'
 import type { CallKind, CallPurpose, Disclosure, Policy, PurposeRules } from '../domain/decision.js'
 import type { ReassignedSource } from '../domain/lookups.js'
 import type {

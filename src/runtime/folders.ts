@@ -47,12 +47,11 @@ export function ensureFolder(path: string): void {
  */
 export function giveToOwner(folder: string): void {
   const owner = statSync(folder)
-  const startedAt = Date.now() - process.uptime() * 1_000
   for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
     const path = join(entry.parentPath, entry.name)
     const found = lstatSync(path, { throwIfNoEntry: false })
     if (found?.uid !== 0) continue
-    if (found.isFile() && found.nlink > 1 && found.birthtimeMs < startedAt) continue
+    if (found.isFile() && found.nlink > 1 && found.birthtimeMs < performance.timeOrigin) continue
     lchownSync(path, owner.uid, owner.gid)
   }
 }

@@ -4,7 +4,7 @@
  */
 import type { Generated } from 'kysely'
 import type { Answerer } from '../domain/call-outcome.js'
-import type { OptOutChannel, OptOutScope } from '../domain/consent-records.js'
+import type { OptOutChannel, OptOutScope } from '../domain/consent/consent-records.js'
 import type { CallKind, CallPurpose } from '../domain/decision.js'
 import type { LabelIssuer } from '../domain/spam-labels.js'
 

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openErasures } from '../../src/app/journal/erasures.js'
-import type { AddedConsent, ConsentHistory } from '../../src/domain/consent-records.js'
+import type { AddedConsent, ConsentHistory } from '../../src/domain/consent/consent-records.js'
 import { toPhoneNumber } from '../../src/domain/phone-number.js'
 import type { DecisionDocument } from '../../src/gate/decision-document.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'

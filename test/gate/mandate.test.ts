@@ -394,7 +394,7 @@ describe('the attempts of a key', () => {
     const find = () => [{ ...limit, counts: 'all', citation: 'x' } as const]
     const passing = testGate(compliance(), {
       attempts: slow,
-      settings: { deadlineMs: 60 },
+      settings: { deadlineMs: 200 },
       policy: { ...strictPolicy, attempts: { mode: 'enforce', allowUnknown } },
       callingRules: { ...withoutRules, frequency: { find } },
     })

@@ -24,7 +24,7 @@ const schemas = {
     receivedAt: z.iso.datetime(),
     body: z.string().max(4_000_000),
     query: z.string(),
-    delivery: z.literal('fetched').optional(),
+    delivery: z.enum(['fetched', 'late']).optional(),
   }),
   '/v1/platform-reports': z.strictObject({
     platform,

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
 import { loadOptOutReader } from '../../src/data/files/opt-out-phrases.js'
-import type { OptOutReport } from '../../src/domain/consent-records.js'
+import type { OptOutReport } from '../../src/domain/consent/consent-records.js'
 import type { PhoneNumber } from '../../src/domain/phone-number.js'
 import { listStatements } from '../../src/service/internal-dnc/opt-out-statements.js'
 import { type OptOutSettings, OptOuts } from '../../src/service/internal-dnc/opt-outs.js'

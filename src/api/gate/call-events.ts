@@ -1,7 +1,7 @@
 /** What is heard of a call after its decision: its outcome, and an opt-out of the person called. */
 import { z } from 'zod'
 import { type Answerer, answerers, type SaidDisclosure } from '../../domain/call-outcome.js'
-import { type OptOutScope, optOutScopes } from '../../domain/consent-records.js'
+import { type OptOutScope, optOutScopes } from '../../domain/consent/consent-records.js'
 import { disclosureKeys } from '../../domain/decision.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, parseInstant } from '../../domain/time/dates.js'

@@ -8,7 +8,7 @@ import {
   type OptOutScope,
   optOutChannels,
   optOutScopes,
-} from '../../domain/consent-records.js'
+} from '../../domain/consent/consent-records.js'
 import { maxIdLength as maxProjectIdLength } from '../../domain/decision.js'
 import { parseDialString } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'

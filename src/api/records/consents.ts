@@ -8,7 +8,7 @@ import {
   consentChannels,
   consentMethods,
   type NewConsent,
-} from '../../domain/consent-records.js'
+} from '../../domain/consent/consent-records.js'
 import { callKinds, callPurposes, maxIdLength } from '../../domain/decision.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import { parseDay } from '../../domain/time/dates.js'

@@ -9,7 +9,7 @@ import type {
   EbrRecordsRequest,
   EndedEbrRecords,
   ListedEbrRecord,
-} from '../../domain/consent-records.js'
+} from '../../domain/consent/consent-records.js'
 import type { Reply, ReplyContext } from '../endpoint.js'
 import { defineEndpoint, type RequiredRight, singleScope } from '../endpoint.js'
 import { fields, optionalId, optionalText, phoneList } from '../fields.js'

@@ -1,7 +1,7 @@
 /** All that an account has about one number, each part with whether it is known. */
 import { z } from 'zod'
 import { consentEvidence, ebrTypes } from '../../domain/compliance.js'
-import { consentChannels, consentMethods } from '../../domain/consent-records.js'
+import { consentChannels, consentMethods } from '../../domain/consent/consent-records.js'
 import { callKinds, callPurposes } from '../../domain/decision.js'
 import { historicalScores, labelStatuses, scores } from '../../domain/reputation.js'
 import { defineEndpoint, singleScope } from '../endpoint.js'

@@ -12,7 +12,7 @@ import { ImportedAttempts } from '../../service/accounts/imported-attempts.js'
 import { requireAccount, requireOwnAccounts, withAppContext } from '../account-command.js'
 import type { RegisterCommand } from '../command.js'
 import { formatCount } from '../format.js'
-import { addSampleOption } from '../table-options.js'
+import { addSampleOption } from '../import/table-options.js'
 import { createLineFailure, readCsvFile } from './csv-file.js'
 
 const columns = [

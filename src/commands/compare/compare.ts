@@ -19,9 +19,9 @@ import {
   type Terminal,
 } from '../command.js'
 import { formatCount } from '../format.js'
+import { columnOption } from '../import/table-options.js'
 import { numbersFileColumns } from '../numbers-file.js'
 import { parseInstantOption, parseWords } from '../option-values.js'
-import { columnOption } from '../table-options.js'
 import {
   type ComparedNumber,
   type ComparisonScope,

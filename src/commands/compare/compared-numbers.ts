@@ -5,9 +5,9 @@ import type { PhoneNumber } from '../../domain/phone-number.js'
 import { parseWarmupNumber } from '../../sources/warming/read-warmup-numbers.js'
 import { CommandFailure, type Terminal } from '../command.js'
 import { formatCount } from '../format.js'
+import { readTableOptions } from '../import/table-options.js'
 import { describeRefused, numbersFileColumns, readNumbersFile } from '../numbers-file.js'
 import { parseDuration } from '../option-values.js'
-import { readTableOptions } from '../table-options.js'
 
 export interface ComparedNumber {
   readonly number: PhoneNumber

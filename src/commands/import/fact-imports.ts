@@ -18,7 +18,6 @@ import { formatDay, formatInstant, toUtcDay } from '../../domain/time/dates.js'
 import { systemClock } from '../../runtime/runtime.js'
 import { CommandFailure, type Terminal } from '../command.js'
 import { formatCount, formatNumber } from '../format.js'
-import { readTableOptions, tableOptions } from '../table-options.js'
 import { type ImportFeed, type ImportRequest, registerImportFeed } from './import-feed.js'
 import {
   allowShrinkOption,
@@ -33,6 +32,7 @@ import {
   parseAsOf,
   parseWholeNumber,
 } from './import-options.js'
+import { readTableOptions, tableOptions } from './table-options.js'
 
 interface FactOptions extends ImportOptions, TableArguments {
   readonly keepDays?: string

@@ -12,8 +12,8 @@ import { monotonicSeconds, systemClock } from '../../runtime/runtime.js'
 import { loadCommandSettings, type Terminal } from '../command.js'
 import { formatCount, formatNumber, joinLines } from '../format.js'
 import { startProgress } from '../progress.js'
-import { addSampleOption } from '../table-options.js'
 import type { ImportOptions } from './import-options.js'
+import { addSampleOption } from './table-options.js'
 
 export interface ImportFeed<Options extends ImportOptions, Summary> {
   readonly name: string

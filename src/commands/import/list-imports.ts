@@ -31,7 +31,6 @@ import { mainAccountId, sandboxAccountId } from '../../domain/caller.js'
 import { systemClock } from '../../runtime/runtime.js'
 import { checkAccount } from '../account-command.js'
 import { CommandFailure, type Terminal } from '../command.js'
-import { datesOption, readTableOptions, tableOptions } from '../table-options.js'
 import {
   type ImportFeed,
   type ImportObserver,
@@ -49,6 +48,7 @@ import {
 } from './import-options.js'
 import { describeAge, describeChanges, describeList } from './import-summary.js'
 import { publishImport } from './publish-lists.js'
+import { datesOption, readTableOptions, tableOptions } from './table-options.js'
 
 const columns = Object.keys(listColumns)
 

@@ -25,9 +25,9 @@ import {
   type Terminal,
 } from '../command.js'
 import { formatCount, formatNumber } from '../format.js'
+import { columnOption, readTableOptions } from '../import/table-options.js'
 import { type NumbersLine, numbersFileColumns, readNumbersLines } from '../numbers-file.js'
 import { startProgress } from '../progress.js'
-import { columnOption, readTableOptions } from '../table-options.js'
 
 interface PreviewOptions extends TableArguments {
   readonly kind: CallKind

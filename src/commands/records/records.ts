@@ -25,7 +25,7 @@ import {
   type ImportOptions,
   parseWholeNumber,
 } from '../import/import-options.js'
-import { readTableOptions, tableOptions } from '../table-options.js'
+import { readTableOptions, tableOptions } from '../import/table-options.js'
 import { registerExports } from './records-export.js'
 
 interface RecordsOptions extends ImportOptions, TableArguments {

@@ -113,11 +113,7 @@ export async function openHttpServer(
     limits: settings.http,
     metrics,
     routes,
-    onIgnoredFields: createIgnoredFieldsReporter({
-      count: (endpoint, fields) => metrics.countIgnoredFields(endpoint, fields),
-      clock: runtime.clock,
-      log: runtime.log,
-    }),
+    onIgnoredFields: reportIgnoredFields(callgate),
     pages: new Map<string, Page>([
       ...createApiDocsPages({ version, endpoints, home: consoleHandler ? '/console' : '/docs' }),
       ...createPermitKeyPages(callgate.permits),
@@ -154,6 +150,13 @@ export async function openHttpServer(
     },
   }
 }
+
+const reportIgnoredFields = ({ metrics, runtime: { clock, log } }: Callgate) =>
+  createIgnoredFieldsReporter({
+    count: (endpoint, fields) => metrics.countIgnoredFields(endpoint, fields),
+    clock,
+    log,
+  })
 
 /** Without those that decide on calls. */
 export function listRoutes(

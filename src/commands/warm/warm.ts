@@ -16,6 +16,7 @@ import {
   type Terminal,
 } from '../command.js'
 import { formatNumber } from '../format.js'
+import { columnOption, readTableOptions } from '../import/table-options.js'
 import {
   describeRefused,
   type ListedNumber,
@@ -24,7 +25,6 @@ import {
 } from '../numbers-file.js'
 import { parseDuration, resolveServerUrl } from '../option-values.js'
 import { startProgress } from '../progress.js'
-import { columnOption, readTableOptions } from '../table-options.js'
 import { splitIntoRequests, WarmupClient, type WarmupJobRequest } from './warmup-client.js'
 
 interface WarmOptions extends TableArguments {

@@ -4,7 +4,7 @@ import {
   type CallToConsent,
   liftingRecords,
   type RequiredConsent,
-} from '../../domain/consent-records.js'
+} from '../../domain/consent/consent-records.js'
 import { type CallPurpose, callKinds, callPurposes } from '../../domain/decision.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { findAreaCodePlace, listAreaCodes } from '../numbering/area-codes.js'

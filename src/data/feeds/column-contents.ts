@@ -171,7 +171,8 @@ export class ColumnContents {
     // Who names columns by their headers has not seen those without one.
     const isKnown = (place: number) => isNamed && (header.length === 0 || header[place])
     const unread = this.#findNumberColumns().filter((place) => !isKnown(place))
-    const questions = unread.length > 0 ? [this.#askForNumbers([...this.#readNumbersAt, ...unread])] : []
+    const questions =
+      unread.length > 0 ? [this.#askForNumbers([...this.#readNumbersAt, ...unread])] : []
     const deciding = this.#columns.flatMap((column, place) =>
       column.mayDecide === 'always' || (column.mayDecide === 'unless-days' && column.hasOther)
         ? [this.#askForRows(place, column)]

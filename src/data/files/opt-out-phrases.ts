@@ -5,7 +5,7 @@ import {
   type OptOutPhrases,
   type OptOutReader,
   wordReadings,
-} from '../../domain/opt-out-words.js'
+} from '../../domain/consent/opt-out-words.js'
 import { DataFileError, getErrorMessage } from '../../errors.js'
 import { readYamlFile } from './yaml-file.js'
 

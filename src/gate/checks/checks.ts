@@ -19,7 +19,7 @@ import {
   type Question,
   type ScrubVerdict,
 } from '../../domain/compliance.js'
-import type { RequiredConsent } from '../../domain/consent-records.js'
+import type { RequiredConsent } from '../../domain/consent/consent-records.js'
 import {
   type CallKind,
   type CheckName,

@@ -1,6 +1,6 @@
 /** The laws of a region that ask for a consent beyond the federal rules: without what lifts them, the call is blocked. */
 import { rankEvidence, type ScrubVerdict } from '../../domain/compliance.js'
-import type { LiftingRecord, RequiredConsent } from '../../domain/consent-records.js'
+import type { LiftingRecord, RequiredConsent } from '../../domain/consent/consent-records.js'
 import { type Finding, pickHigherRankedReason } from '../../domain/decision.js'
 import { formatDay } from '../../domain/time/dates.js'
 import type { AnsweredCall } from './check.js'

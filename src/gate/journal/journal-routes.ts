@@ -9,16 +9,20 @@ import { readDecisionEndpoint } from '../../api/gate/decisions.js'
 import { createRoute, type Route, requireScopeAllowed } from '../../api/route.js'
 import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { Caller } from '../../domain/caller.js'
-import type { OptOutReport, OptOutTerms, RecordedOptOut } from '../../domain/consent-records.js'
+import type {
+  OptOutReport,
+  OptOutTerms,
+  RecordedOptOut,
+} from '../../domain/consent/consent-records.js'
 import type { ImportedAttempt } from '../../domain/mandate.js'
 import type { Clock } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { AppError, invalidRequest } from '../../errors.js'
 import type { DecisionDocument } from '../decision-document.js'
 import type { Journal } from './journal.js'
+import type { DecisionStore } from './projection/decision-store.js'
 import { type AppliedOptOut, applyOptOut, type DecidedCall } from './reports/opt-out-reports.js'
 import { applyReport, type ReportCounters } from './reports/outcome-reports.js'
-import type { DecisionStore } from './projection/decision-store.js'
 
 type SharedDecisions = Pick<DecisionStore, 'find' | 'findNotes'>
 

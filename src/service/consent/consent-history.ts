@@ -8,7 +8,7 @@ import type {
   ConsentScope,
   NewConsent,
   PastRecord,
-} from '../../domain/consent-records.js'
+} from '../../domain/consent/consent-records.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { LocalDay } from '../../domain/time/clock.js'
 import { formatDay, formatInstant, toUtcDay } from '../../domain/time/dates.js'

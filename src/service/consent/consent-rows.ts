@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Selectable } from 'kysely'
 import { type ConsentEvidence, type ConsentTerms, rankEvidence } from '../../domain/compliance.js'
-import type { NewConsent, StoredConsent } from '../../domain/consent-records.js'
+import type { NewConsent, StoredConsent } from '../../domain/consent/consent-records.js'
 import { formatDay, formatInstant } from '../../domain/time/dates.js'
 import type { ConsentRow } from '../../storage/service-tables.js'
 import type { Db } from '../../storage/tables.js'

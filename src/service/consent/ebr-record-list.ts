@@ -10,7 +10,7 @@ import type {
   EbrRecordsRequest,
   EndedEbrRecords,
   ListedEbrRecord,
-} from '../../domain/consent-records.js'
+} from '../../domain/consent/consent-records.js'
 import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js'
 import { formatDay, formatInstant, msPerHour, toUtcDay } from '../../domain/time/dates.js'
 import { type FieldProblem, invalidRequest } from '../../errors.js'

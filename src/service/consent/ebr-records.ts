@@ -7,7 +7,7 @@
 import type { Caller } from '../../domain/caller.js'
 import type { ChangeObserver } from '../../domain/change-notifier.js'
 import type { MaybePromise } from '../../domain/compliance.js'
-import type { NewConsent } from '../../domain/consent-records.js'
+import type { NewConsent } from '../../domain/consent/consent-records.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { CandidatePlace, NumberingPlan } from '../../domain/place.js'
 import type { Instant } from '../../domain/time/clock.js'

@@ -12,7 +12,8 @@ import { edgeOriginMark } from '../../storage/cluster/edge-origins.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db, ErasureRow } from '../../storage/tables.js'
 import { runTransaction } from '../sql/account-transaction.js'
-import { type ErasedRows, eraseRows, type RowErasure } from './erased-rows.js'
+import { eraseRows } from './erased-rows.js'
+import type { ErasedRows, RowErasure } from './row-erasure.js'
 
 export interface ErasureRequest extends Omit<RowErasure, 'at'> {
   readonly number: PhoneNumber

@@ -11,7 +11,7 @@ import {
   allListsOfAccount,
   type OptOutStatement,
   type RecordedOptOut,
-} from '../../domain/consent-records.js'
+} from '../../domain/consent/consent-records.js'
 import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatDay, toUtcDay } from '../../domain/time/dates.js'

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { type Selectable, sql } from 'kysely'
 import type { Author } from '../../domain/caller.js'
-import type { OptOutStatement, RecordedOptOut } from '../../domain/consent-records.js'
+import type { OptOutStatement, RecordedOptOut } from '../../domain/consent/consent-records.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { recordAudit } from '../../storage/audit/audit-log.js'
 import type { Db, Tables } from '../../storage/tables.js'

@@ -2,8 +2,12 @@
 
 import type { OperatorDates, RevocationRules } from '../../data/calling-rules/revocation-rules.js'
 import { type Caller, parseProjectCode, type ScopeChoice } from '../../domain/caller.js'
-import type { OptOutReport, OptOutTerms, RecordedOptOut } from '../../domain/consent-records.js'
-import type { OptOutReader } from '../../domain/opt-out-words.js'
+import type {
+  OptOutReport,
+  OptOutTerms,
+  RecordedOptOut,
+} from '../../domain/consent/consent-records.js'
+import type { OptOutReader } from '../../domain/consent/opt-out-words.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatDay } from '../../domain/time/dates.js'
 import type { ViewOf } from '../account-view.js'

@@ -1,6 +1,6 @@
 /** What the inbox of events needs of the thread that decides. */
 import type { CallOutcome } from '../../domain/call-outcome.js'
-import type { OptOutReport } from '../../domain/consent-records.js'
+import type { OptOutReport } from '../../domain/consent/consent-records.js'
 
 /** The proxy that sent something. */
 export interface Sender {

@@ -1,6 +1,6 @@
 /** What an erasure does with the events of voice platforms, and with the calls that they are about. */
 import type { Db } from '../../storage/tables.js'
-import type { ErasedRows, RowErasure } from '../erasure/erased-rows.js'
+import type { ErasedRows, RowErasure } from '../erasure/row-erasure.js'
 import { deletePlatformCall } from './platform-figures.js'
 
 /** What waits for a person stays without the words, since it may be an opt-out. */

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Selectable } from 'kysely'
-import type { OptOutReader } from '../../domain/opt-out-words.js'
+import type { OptOutReader } from '../../domain/consent/opt-out-words.js'
 import { parseDialString } from '../../domain/phone-number.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
 import { msPerDay } from '../../domain/time/dates.js'

@@ -1,7 +1,7 @@
 /** What is heard in an event, and what follows from it. */
 import type { CallOutcome } from '../../domain/call-outcome.js'
-import type { OptOutReport } from '../../domain/consent-records.js'
-import type { ReadWords } from '../../domain/opt-out-words.js'
+import type { OptOutReport } from '../../domain/consent/consent-records.js'
+import type { ReadWords } from '../../domain/consent/opt-out-words.js'
 import type { CallEvent } from '../../platform-events/call-event.js'
 import type { PlatformCall } from './platform-calls.js'
 import type { UnclearOptOut } from './unclear-opt-outs.js'

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Insertable, Selectable } from 'kysely'
 import { type Caller, nameCaller, type Requester } from '../../domain/caller.js'
-import type { OptOutReport } from '../../domain/consent-records.js'
+import type { OptOutReport } from '../../domain/consent/consent-records.js'
 import { parseDialString } from '../../domain/phone-number.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
 import { AppError, invalidRequest } from '../../errors.js'

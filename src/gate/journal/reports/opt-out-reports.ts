@@ -1,7 +1,11 @@
 /** Records an opt-out that was reported, for every number that the report may mean. */
 import type { OptOutRequest } from '../../../api/gate/opt-out-fields.js'
 import { type Caller, canUseScope, type ScopeChoice } from '../../../domain/caller.js'
-import type { OptOutReport, OptOutTerms, RecordedOptOut } from '../../../domain/consent-records.js'
+import type {
+  OptOutReport,
+  OptOutTerms,
+  RecordedOptOut,
+} from '../../../domain/consent/consent-records.js'
 import { AppError, type FieldProblem, invalidRequest } from '../../../errors.js'
 
 /** The number and the project of a decision. */

@@ -11,7 +11,7 @@ import {
   type SaidDisclosure,
 } from '../../../domain/call-outcome.js'
 import { type Caller, nameCaller } from '../../../domain/caller.js'
-import type { ConfirmedCall } from '../../../domain/consent-records.js'
+import type { ConfirmedCall } from '../../../domain/consent/consent-records.js'
 import {
   type AttemptReports,
   type CallPurpose,

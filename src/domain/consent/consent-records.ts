@@ -3,12 +3,12 @@
  * consents that they point to; opt-outs.
  */
 
-import type { ScopeChoice } from './caller.js'
-import type { ConsentEvidence, EbrType } from './compliance.js'
-import type { CallKind, CallPurpose } from './decision.js'
-import type { CallToCount } from './mandate.js'
-import type { PhoneNumber } from './phone-number.js'
-import type { Instant, LocalDay } from './time/clock.js'
+import type { ScopeChoice } from '../caller.js'
+import type { ConsentEvidence, EbrType } from '../compliance.js'
+import type { CallKind, CallPurpose } from '../decision.js'
+import type { CallToCount } from '../mandate.js'
+import type { PhoneNumber } from '../phone-number.js'
+import type { Instant, LocalDay } from '../time/clock.js'
 
 /** A call in which the person called confirmed the identity. */
 export interface ConfirmedCall extends ScopeChoice {

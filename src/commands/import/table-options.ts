@@ -1,10 +1,10 @@
 /** The options of every command that reads a table: its columns, which rows count, and the order of its days. */
 import { type Command, CommanderError, Option } from 'commander'
-import { dayOrders } from '../data/feeds/days.js'
-import type { TableOptions } from '../data/feeds/table-layout.js'
-import { parseTableOptions, type TableArguments } from '../data/feeds/table-options.js'
-import { AppError } from '../errors.js'
-import { CommandFailure, type Terminal } from './command.js'
+import { dayOrders } from '../../data/feeds/days.js'
+import type { TableOptions } from '../../data/feeds/table-layout.js'
+import { parseTableOptions, type TableArguments } from '../../data/feeds/table-options.js'
+import { AppError } from '../../errors.js'
+import { CommandFailure, type Terminal } from '../command.js'
 
 const collect = (text: string, before: readonly string[] = []) => [...before, text]
 
