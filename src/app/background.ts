@@ -101,6 +101,13 @@ export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps):
     ]),
     start() {
       for (const job of [webhooks, scans, labels, expiry, limits, keyUses]) job.start()
+      // A command may have stored an event, or a day on which a registration ends.
+      context.changes.subscribe({
+        numbersChanged: () => undefined,
+        everythingChanged: () => {
+          for (const job of [webhooks.task, expiry]) job.wake()
+        },
+      })
     },
     wakeScans: () => scans.wake(),
     wakeLabelChecks: () => labels.wake(),

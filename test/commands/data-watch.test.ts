@@ -1,12 +1,14 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { openAppContext } from '../../src/app/app-context.js'
 import { getListsFolder, getNumberingFolder } from '../../src/app/data-folders.js'
-import { refreshData } from '../../src/commands/serve/data-watch.js'
+import { registerRecords } from '../../src/commands/records/records.js'
+import { refreshData, watchData } from '../../src/commands/serve/data-watch.js'
 import { importList } from '../../src/data/number-list/import/list-import.js'
 import type { DecisionDocument } from '../../src/gate/decision-document.js'
 import { nodeRuntime } from '../../src/runtime/runtime.js'
+import { runCommand } from '../support/run-command.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 let running: TestCallgate
@@ -84,5 +86,30 @@ describe('a running server', () => {
     await elsewhere.close()
     await refreshData(running.callgate)
     expect(await ask()).toBe('outside-calling-hours')
+  })
+
+  it('judges by an opt-out that another process stores while a large list is being read', async () => {
+    const { callgate } = running
+    const ask = () => reason('2125550100', {}, running.keys.sandbox)
+    expect(await ask()).toBe('permitted')
+    let endReading: (hasChanged: boolean) => void = () => undefined
+    const reading = new Promise<boolean>((resolve) => {
+      endReading = resolve
+    })
+    const refreshInBackground = vi
+      .spyOn(callgate.data.lists, 'refreshInBackground')
+      .mockReturnValue(reading)
+    const stop = watchData(callgate)
+    try {
+      await expect.poll(() => refreshInBackground.mock.calls.length, { timeout: 15_000 }).toBe(1)
+      const file = join(running.dataDir, 'opt-outs.csv')
+      writeFileSync(file, 'phone,date\n2125550100,2026-11-20\n')
+      const args = ['records', 'import', 'opt-outs', file, '--account', 'sandbox']
+      expect(await runCommand(registerRecords, args, running)).toMatchObject({ err: '', code: 0 })
+      await expect.poll(ask, { timeout: 15_000 }).toBe('internal-dnc')
+    } finally {
+      endReading(false)
+      stop()
+    }
   })
 })

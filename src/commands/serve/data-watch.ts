@@ -1,5 +1,6 @@
 /** Keeps the data of a running server current and reports its readiness. */
 import type { Callgate } from '../../app/callgate.js'
+import type { MaybePromise } from '../../domain/compliance.js'
 import type { Country } from '../../domain/place.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { Readiness, ReadinessCheck } from '../../http/health.js'
@@ -32,16 +33,15 @@ export function watchData(callgate: Callgate): () => void {
   const reportFault = createFaultReporter(callgate)
   const clock = new ClockMonitor(callgate)
   void clock.check()
-  let isRefreshing = false
+  // Reading a large list takes longer than others may wait for what a command has stored.
+  const refreshes = [
+    skipWhileRunning(() => Promise.all([refreshRows(callgate), clock.check()])),
+    skipWhileRunning(() => refreshFiles(callgate).finally(() => ages.check())),
+  ]
   const timer = setInterval(() => {
     void reportFault()
     void fetcher?.then((opened) => opened.check())
-    if (isRefreshing) return
-    isRefreshing = true
-    void Promise.all([refreshData(callgate), clock.check()]).finally(() => {
-      ages.check()
-      isRefreshing = false
-    })
+    for (const refresh of refreshes) refresh()
   }, checkIntervalMs)
   timer.unref()
   return () => {
@@ -68,31 +68,59 @@ function createFaultReporter({ storage, runtime: { log } }: Callgate): () => Pro
   }
 }
 
-/**
- * Refreshes each kind of data even if another one fails, so that a damaged file does not keep a new
- * list from being loaded. Reads large lists in pieces, so that decisions are not delayed. Never rejects.
- */
-export async function refreshData(callgate: Callgate): Promise<void> {
-  const { data, storage, changes, runtime, factSources } = callgate
-  const changed = async (what: string, probe: () => boolean | Promise<boolean>) => {
-    try {
-      return await probe()
-    } catch (cause) {
-      runtime.log.error(`${what} could not be read; the previous data stays in use`, { err: cause })
-      return false
-    }
+/** `run` must never reject. */
+function skipWhileRunning(run: () => Promise<unknown>): () => void {
+  let isRunning = false
+  return () => {
+    if (isRunning) return
+    isRunning = true
+    void run().finally(() => {
+      isRunning = false
+    })
   }
-  const rows = await changed('rows of other processes', () => storage.hasExternalChanges())
-  if (rows) changes.everythingChanged()
-  const prefixes = await changed('new prefixes', () => data.plan.reloadIfChanged())
-  if (await changed('new facts', () => data.facts.refreshInBackground())) {
+}
+
+/** What {@link watchData} does every second. Never rejects. */
+export async function refreshData(callgate: Callgate): Promise<void> {
+  await refreshRows(callgate)
+  await refreshFiles(callgate)
+}
+
+async function refreshRows(callgate: Callgate): Promise<void> {
+  const { storage, changes } = callgate
+  const hasChanged = () => storage.hasExternalChanges()
+  if (await probe(callgate, 'rows of other processes', hasChanged)) changes.everythingChanged()
+}
+
+/**
+ * Refreshes each kind of file even if another one fails, so that a damaged file does not keep a new
+ * list from being loaded. Reads large lists in pieces, so that decisions are not delayed.
+ */
+async function refreshFiles(callgate: Callgate): Promise<void> {
+  const { data, changes, factSources } = callgate
+  const prefixes = await probe(callgate, 'new prefixes', () => data.plan.reloadIfChanged())
+  if (await probe(callgate, 'new facts', () => data.facts.refreshInBackground())) {
     factSources.factsChanged()
     reportFacts(callgate)
   }
-  const lists = await changed('new lists', () => data.lists.refreshInBackground())
+  const lists = await probe(callgate, 'new lists', () => data.lists.refreshInBackground())
   if (!lists && !prefixes) return
   changes.everythingChanged()
   reportData(callgate)
+}
+
+/** Whether `what` has changed; what cannot be read has not. */
+async function probe(
+  { runtime }: Callgate,
+  what: string,
+  hasChanged: () => MaybePromise<boolean>,
+): Promise<boolean> {
+  try {
+    return await hasChanged()
+  } catch (cause) {
+    runtime.log.error(`${what} could not be read; the previous data stays in use`, { err: cause })
+    return false
+  }
 }
 
 function reportFacts({ data, metrics, runtime }: Callgate): void {
