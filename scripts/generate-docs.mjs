@@ -162,6 +162,15 @@ function observeEach(metrics) {
   metrics.setPendingWebhooks(0)
   metrics.countEndedScan('Complete')
   metrics.countPermitEvent('issued')
+  metrics.countPlatformEvent('retell', 'stored')
+  metrics.countRefusedSignatures('retell', 1)
+  const ofPlatform = { accountId: 'main', platform: 'retell' }
+  const calls = { placed: 1, answered: 1, heard: 1, optedOut: 1, problem: undefined }
+  metrics.setPlatforms({
+    platforms: [{ ...ofPlatform, ...calls }],
+    unclear: [{ ...ofPlatform, count: 1 }],
+    held: [ofPlatform],
+  })
   metrics.setMonitoredNumbers({ monitored: 0, overdue: 0 })
   metrics.setReadiness([{ name: 'records', ready: true }])
   metrics.recordJournalFlush(0)

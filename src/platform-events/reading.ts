@@ -65,7 +65,7 @@ export function completeEvent(reading: Reading): CallEvent {
     ...base,
     outcome: kind === 'text' || direction === 'inbound' ? undefined : findOutcome(reading),
     utterances,
-    ...(utterances.length > 0 && { position: reading.position }),
+    ...(utterances.length > 0 && !reading.isWholeTranscript && { position: reading.position }),
     ...(reading.isInterim && { isInterim: true }),
     ...(reading.isWholeTranscript && { isWholeTranscript: true }),
     summary: summary.length > 0 ? summary.join('\n') : undefined,
