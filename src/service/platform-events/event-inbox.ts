@@ -24,18 +24,26 @@ import {
   toStoredJson,
   wakeParts,
 } from './event-parts.js'
-import { asDelivered, type Heard, joinWords, judge, strongest, toOutcome, type Verdict } from './heard-words.js'
 import {
-  type DueCall,
+  asDelivered,
+  type Heard,
+  joinWords,
+  judge,
+  strongest,
+  toOutcome,
+  type Verdict,
+} from './heard-words.js'
+import {
   assignPerson,
+  type DueCall,
   isOtherLeg,
   isOwnNumber,
   joinCall,
-  parseNumber,
   listDueCalls,
   noteOnCall,
   type Place,
   type PlatformCall,
+  parseNumber,
 } from './platform-calls.js'
 import { endUnjoined, touchAccount } from './unclear-opt-outs.js'
 
@@ -224,7 +232,8 @@ export class EventInbox {
       }
       await runAccountTransaction(storage, account_id, async (db) => {
         for (const [part, event] of events.entries()) {
-          const content = event.type === 'unreadable' ? asSummary(event, body) : asDelivered(event, delivery)
+          const content =
+            event.type === 'unreadable' ? asSummary(event, body) : asDelivered(event, delivery)
           await db
             .insertInto('platform_event_parts')
             .values({
@@ -337,7 +346,11 @@ export class EventInbox {
         .where('event_id', '=', part.event_id)
         .where('part', '=', part.part)
         .execute()
-      if (call.decision_id !== null || (await isUnjoined(db, call))) await wakeParts(db, call)
+      // A part that was woken must not wake the one that woke it.
+      const isFirst = part.call !== call.id
+      if (call.decision_id !== null || (isFirst && (await isUnjoined(db, call)))) {
+        await wakeParts(db, call)
+      }
       const isPersonOwn =
         call.number === null ? isOwn : await isOwnNumber(db, accountId, call.number)
       const heard = await this.#readWords(db, { ...part, call: call.id }, event)
@@ -420,7 +433,9 @@ export class EventInbox {
     const isAlone = event.kind === 'text' || event.isInterim
     const texts = [[event], ...(isAlone ? [] : await readTexts(db, part))]
     const read = (speaker: 'person' | 'unknown') =>
-      [...new Set(texts.map((events) => joinWords(events, speaker)))].map(readOptOut).reduce(strongest)
+      [...new Set(texts.map((events) => joinWords(events, speaker)))]
+        .map(readOptOut)
+        .reduce(strongest)
     return {
       event,
       person: read('person'),
@@ -462,5 +477,3 @@ interface WorkedOn {
   readonly verdict: Verdict
   readonly isNoted: boolean
 }
-
-
