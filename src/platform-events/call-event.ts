@@ -65,6 +65,8 @@ export interface CallEvent {
   readonly isEnd?: true | undefined
   /** In the order they were said. */
   readonly utterances: readonly Utterance[]
+  /** Grows with what is said in the call, by the count or the clock of the platform, whose events may come in another order. */
+  readonly position?: number | undefined
   /** The utterances are a guess that a later event replaces: to be read alone, not with the others of the call. */
   readonly isInterim?: true | undefined
   /** The utterances are all of the call so far, not the next ones. */

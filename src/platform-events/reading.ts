@@ -34,6 +34,7 @@ export interface Reading extends Pick<CallEvent, 'type' | 'callIds'> {
   readonly isAnswered?: boolean | undefined
   readonly isEnd?: boolean | undefined
   readonly utterances?: readonly Utterance[] | undefined
+  readonly position?: number | undefined
   readonly isInterim?: boolean | undefined
   readonly isWholeTranscript?: boolean | undefined
   readonly summary?: readonly (string | undefined)[] | undefined
@@ -64,6 +65,7 @@ export function completeEvent(reading: Reading): CallEvent {
     ...base,
     outcome: kind === 'text' || direction === 'inbound' ? undefined : findOutcome(reading),
     utterances,
+    ...(utterances.length > 0 && !reading.isWholeTranscript && { position: reading.position }),
     ...(reading.isInterim && { isInterim: true }),
     ...(reading.isWholeTranscript && { isWholeTranscript: true }),
     summary: summary.length > 0 ? summary.join('\n') : undefined,

@@ -6,8 +6,13 @@ import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js
 let running: TestCallgate
 beforeAll(async () => {
   running = await openTestCallgate()
+  const callerIds = [{ number: callerId, owner: 'us', proof: 'bill' }]
+  expect((await running.postJson('/v1/caller-ids', { callerIds })).status).toBe(200)
 })
 afterAll(() => running.end())
+
+/** Of ours. */
+const callerId = '2125550117'
 
 /** Of the sandbox, to which a person may call. */
 const numbers = ['0100', '0101', '0102', '0114', '0115', '0119'].flatMap((line) =>
@@ -139,10 +144,12 @@ describe('an event', () => {
   it('has one text of a speaker: words that two events split are found', async () => {
     const sid = nextId('CA')
     const { number } = await place('twilio', [sid])
-    await send('twilio', spoken(sid, 'please stop'))
+    await send('twilio', spoken(sid, 'please do not'))
     expect(await decide(number)).toMatchObject({ decision: 'allow' })
+    running.clock.at += 1
     await send('twilio', spoken(sid, 'or press', { Track: 'outbound_track' }))
-    await send('twilio', spoken(sid, 'calling me'))
+    running.clock.at += 1
+    await send('twilio', spoken(sid, 'call me again'))
     expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
   })
 
@@ -263,7 +270,10 @@ describe('the person', () => {
     expect([added.status, await added.text()]).toEqual([200, expect.anything()])
     await send(
       'retell',
-      retell({ call_id: nextId('call_'), to_number: own, ...says('stop calling me') }),
+      retell({
+        ...{ direction: 'outbound', call_id: nextId('call_'), to_number: own },
+        ...says('stop calling me'),
+      }),
     )
     await send(
       'twilio',
@@ -284,6 +294,227 @@ describe('the person', () => {
     expect((await resolve(id, { action: 'dismiss' })).status).toBe(404)
     await dismissAll()
   })
+})
+
+const telnyx = (event_type: string, payload: object) =>
+  JSON.stringify({ data: { event_type, payload } })
+const telnyxSays = (ids: object, transcript: string, more: object = {}) =>
+  telnyx('call.transcription', { ...ids, transcription_data: { transcript, ...more } })
+const telnyxIds = (session = nextId('session-')) => ({
+  call_control_id: nextId('v3:'),
+  call_leg_id: nextId('leg-'),
+  call_session_id: session,
+})
+const unlisted = '2125550118'
+
+describe('the direction of a call', () => {
+  it('is known by a number that the platform was allowed to dial', async () => {
+    for (const direction of ['to', 'from'] as const) {
+      const { id, number } = await place('telnyx')
+      const ids = telnyxIds()
+      const [from, to] = direction === 'to' ? [unlisted, number] : [number, unlisted]
+      await send('telnyx', telnyxSays(ids, 'stop calling me'))
+      expect(await unclear()).toMatchObject([{ kind: 'unjoined' }])
+      await send('telnyx', telnyx('call.answered', { ...ids, from: `+1${from}`, to: `+1${to}` }))
+      expect(await unclear()).toEqual([])
+      expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
+      // A call back is no call of ours.
+      const outcome = direction === 'to' ? { state: 'answered' } : undefined
+      expect(await outcomeOf(id)).toEqual(outcome && expect.objectContaining(outcome))
+    }
+    expect(await decide(unlisted)).toMatchObject({ decision: 'allow' })
+  })
+
+  it('is known by a caller ID of ours', async () => {
+    for (const person of ['from', 'to'] as const) {
+      const number = nextNumber()
+      const numbers = { from: `+1${callerId}`, to: `+1${callerId}`, [person]: `+1${number}` }
+      const [from_number, to_number] = [numbers.from, numbers.to]
+      await send(
+        'retell',
+        retell({ call_id: nextId('call_'), from_number, to_number, ...says('stop calling me') }),
+      )
+      expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
+      expect(await unclear()).toEqual([])
+    }
+    expect(await decide(callerId)).toMatchObject({ decision: 'allow' })
+  })
+
+  it('is known by another event of the call, whichever comes first', async () => {
+    for (const isFirst of [true, false]) {
+      const number = nextNumber()
+      const ids = { ...telnyxIds(), from: `+1${number}`, to: `+1${unlisted}` }
+      const events = [
+        telnyx('call.initiated', { ...ids, direction: 'incoming' }),
+        telnyx('call.dtmf.received', { ...ids, digit: '9' }),
+        telnyx('call.hangup', { ...ids, hangup_cause: 'normal_clearing' }),
+      ]
+      for (const event of isFirst ? events : events.reverse()) await send('telnyx', event)
+      expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
+      expect(await unclear()).toEqual([])
+    }
+    expect(await decide(unlisted)).toMatchObject({ decision: 'allow' })
+  })
+
+  it('is unknown, and nobody opts out, if nothing tells which of two numbers is ours', async () => {
+    const numbers = [nextNumber(), nextNumber()]
+    const [from_number, to_number] = numbers.map((number) => `+1${number}`)
+    await send(
+      'retell',
+      retell({ call_id: nextId('call_'), from_number, to_number, ...says('stop calling me') }),
+    )
+    expect(await unclear()).toMatchObject([{ kind: 'unjoined', number: null }])
+    for (const number of numbers) {
+      expect(await decide(number)).toMatchObject({ decision: 'allow' })
+    }
+    await dismissAll()
+  })
+})
+
+describe('another leg of a session', () => {
+  const session = nextId('session-')
+  const target = telnyxIds(session)
+
+  it.each([
+    ['says', telnyxSays(target, 'stop calling me')],
+    ['presses', telnyx('call.dtmf.received', { ...target, digit: '9' })],
+    ['answers', telnyx('call.answered', target)],
+    ['is called', telnyx('call.initiated', { ...target, direction: 'outgoing', to: unlisted })],
+  ])('does not count for the person, whatever it %s', async (_, event) => {
+    const ids = telnyxIds(nextId('session-'))
+    const { id, number } = await place('telnyx', Object.values(ids))
+    await send('telnyx', event.replaceAll(session, ids.call_session_id))
+    expect(await outcomeOf(id)).not.toMatchObject({ state: 'answered' })
+    expect(await decide(number)).toMatchObject({ decision: 'allow' })
+    expect(await unclear()).toEqual([])
+    await send('telnyx', telnyxSays(ids, 'stop calling me'))
+    expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
+  })
+
+  it('is none of a person who called us either', async () => {
+    const number = nextNumber()
+    const ids = telnyxIds()
+    const calls = { ...ids, from: `+1${number}`, to: `+1${unlisted}`, direction: 'incoming' }
+    await send('telnyx', telnyx('call.initiated', calls))
+    await send('telnyx', telnyxSays(telnyxIds(ids.call_session_id), 'stop calling me'))
+    expect(await decide(number)).toMatchObject({ decision: 'allow' })
+    expect(await unclear()).toEqual([])
+    await send('telnyx', telnyxSays(ids, 'stop calling me'))
+    expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
+  })
+})
+
+describe('words', () => {
+  it('that are not final are read alone', async () => {
+    const sid = nextId('CA')
+    const { number } = await place('twilio', [sid])
+    await send('twilio', spoken(sid, 'please do not', { Final: 'false' }))
+    await send('twilio', spoken(sid, 'call me again', { Final: 'true' }))
+    await send('twilio', spoken(sid, 'tomorrow', { Final: 'false' }))
+    expect(await decide(number)).toMatchObject({ decision: 'allow' })
+    await send('twilio', spoken(sid, 'please do not call me again', { Final: 'false' }))
+    expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
+  })
+
+  it('are read in the order in which they were said', async () => {
+    const sid = nextId('CA')
+    const { number } = await place('twilio', [sid])
+    await send('twilio', spoken(sid, 'call me again', { SequenceId: '3' }))
+    expect(await decide(number)).toMatchObject({ decision: 'allow' })
+    await send('twilio', spoken(sid, 'please do not', { SequenceId: '2' }))
+    expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
+  })
+
+  it('are found although a list of all words came between them', async () => {
+    const call = { id: nextId('call-') }
+    const { number } = await place('vapi', [call.id])
+    const message = (fields: object) =>
+      send('vapi', JSON.stringify({ message: { call, ...fields } }))
+    const say = (transcript: string) =>
+      message({ type: 'transcript', role: 'user', transcriptType: 'final', transcript })
+    await say('please do not')
+    const messages = [{ role: 'user', message: 'hello' }]
+    running.clock.at += 1
+    await message({ type: 'conversation-update', messages })
+    running.clock.at += 1
+    await say('call me again')
+    expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
+  })
+
+  it.each([
+    ['null', null],
+    ['empty', ''],
+    ["the customer's own", 'eyJsZWFkIjo3fQ=='],
+    ['not Base64', '%%%'],
+  ])('are joined by the id of the call where the state of the client is %s', async (_, state) => {
+    const ids = telnyxIds()
+    const { id, number } = await place('telnyx', Object.values(ids))
+    await send('telnyx', telnyxSays({ ...ids, client_state: state }, 'please stop calling me'))
+    expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
+    expect(await outcomeOf(id)).toMatchObject({ state: 'answered' })
+    expect(await unclear()).toEqual([])
+  })
+})
+
+const livekit = (disconnectReason: string, callStatus: string) => (id: string) =>
+  JSON.stringify({
+    event: 'participant_left',
+    participant: {
+      sid: id,
+      attributes: { 'sip.callID': `SCL_${id}`, 'sip.callStatus': callStatus },
+      disconnectReason,
+    },
+  })
+const vapiEnd =
+  (endedReason: string, artifact: object = {}) =>
+  (id: string) =>
+    JSON.stringify({ message: { type: 'end-of-call-report', endedReason, call: { id }, artifact } })
+const retellEnd = (disconnection_reason: string, more: object) => (call_id: string) =>
+  retell({ call_id, disconnection_reason, ...more })
+
+describe('a call that ends with an error', () => {
+  it.each<readonly [string, string, (id: string) => string, string]>([
+    [
+      'with words after 40 seconds',
+      'retell',
+      retellEnd('error_asr', { ...says('hello'), duration_ms: 40_000 }),
+      'answered',
+    ],
+    ['without words', 'retell', retellEnd('error_asr', { duration_ms: 40_000 }), 'answered'],
+    ['nobody has heard of', 'retell', retellEnd('error_of_tomorrow', {}), 'answered'],
+    [
+      'in progress',
+      'vapi',
+      vapiEnd('call.in-progress.error-providerfault-openai-llm-failed'),
+      'answered',
+    ],
+    ['in progress, in the air', 'vapi', vapiEnd('call.in-progress.error-sip-inbound'), 'answered'],
+    ['nobody has heard of', 'vapi', vapiEnd('error-of-tomorrow'), 'answered'],
+    ['CONNECTION_TIMEOUT', 'livekit', livekit('CONNECTION_TIMEOUT', 'active'), 'answered'],
+    ['SIP_TRUNK_FAILURE', 'livekit', livekit('SIP_TRUNK_FAILURE', 'active'), 'answered'],
+    ['while it rings', 'livekit', livekit('USER_UNAVAILABLE', 'ringing'), 'failed'],
+    ['nobody answers', 'retell', retellEnd('dial_no_answer', {}), 'failed'],
+    ['nobody answers', 'vapi', vapiEnd('customer-did-not-answer'), 'failed'],
+  ])('%s on %s is what the platform shows of it', async (_, platform, write, state) => {
+    const callId = nextId('c')
+    const { id } = await place(platform, [callId])
+    await send(platform, write(callId))
+    expect(await outcomeOf(id)).toMatchObject({ state })
+  })
+
+  it.each([['failed'], ['busy'], ['no-answer'], ['canceled']])(
+    'was answered if another event says so, although %s came first',
+    async (status) => {
+      const sid = nextId('CA')
+      const { id } = await place('twilio', [sid])
+      await send('twilio', `CallSid=${sid}&CallStatus=${status}`)
+      expect(await outcomeOf(id)).toMatchObject({ state: 'failed' })
+      await send('twilio', `CallSid=${sid}&CallStatus=in-progress`)
+      expect(await outcomeOf(id)).toMatchObject({ state: 'answered' })
+      await send('twilio', `CallSid=${sid}&CallStatus=failed&again=1`)
+      expect(await outcomeOf(id)).toMatchObject({ state: 'answered' })
+    },
+  )
 })
 
 describe('an unclear opt-out', () => {
@@ -446,11 +677,11 @@ describe('the calls that are due', () => {
 describe('a platform', () => {
   it('is deaf when no event comes, or no word in twenty answered calls', async () => {
     const start = running.clock.at
-    for (let call = 0; call < 3; call += 1) await place('vapi')
+    for (let call = 0; call < 3; call += 1) await place('elevenlabs')
     running.clock.at = start + msPerHour
     const problems = async () =>
       new Map((await list()).platforms.map(({ platform, problem }) => [platform, problem]))
-    expect((await problems()).get('vapi')).toBe(
+    expect((await problems()).get('elevenlabs')).toBe(
       '3 calls were placed in the last day, and no event has come',
     )
     for (let call = 0; call < 20; call += 1) {

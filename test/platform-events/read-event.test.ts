@@ -17,7 +17,8 @@ import type {
   PlatformName,
   Utterance,
 } from '../../src/platform-events/call-event.js'
-import { type EventFields, outcomes, own, person, read, toForm, wordsOf } from './reader.js'
+import { type EventFields, toForm } from '../support/call-scripts.js'
+import { outcomes, own, person, read, wordsOf } from './reader.js'
 
 const said = 'please stop calling me'
 const spoken: readonly Utterance[] = [{ speaker: 'person', text: said }]

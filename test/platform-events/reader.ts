@@ -3,6 +3,7 @@ import { readCallOutcomes } from '../../src/data/files/call-outcomes.js'
 import { readOptOutSignals } from '../../src/data/files/opt-out-signals.js'
 import type { CallEvent, PlatformName } from '../../src/platform-events/call-event.js'
 import { createEventReader } from '../../src/platform-events/read-event.js'
+import type { EventFields } from '../support/call-scripts.js'
 
 export const outcomes = readCallOutcomes('config/call-outcomes.yaml')
 const signals = readOptOutSignals('config/opt-out-signals.yaml')
@@ -12,18 +13,11 @@ export const readEvents = createEventReader({ outcomes, signals })
 export const person = '+12125550106'
 export const own = '+12125550199'
 
-export type EventFields = object | string
-
-/** Objects are sent as JSON, text as a form. */
 export function read(platform: PlatformName, body: EventFields, query = ''): CallEvent {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   const [event, ...more] = readEvents(platform, { body: text, query })
   if (event === undefined || more.length > 0) throw new Error('must be one event')
   return event
-}
-
-export function toForm(fields: Readonly<Record<string, string>>): string {
-  return new URLSearchParams(fields).toString()
 }
 
 export function wordsOf(event: CallEvent): string {

@@ -61,6 +61,7 @@ function readCall(source: EventSource, type: string, event: JsonObject): Reading
     isAnswered: answerEvents.test(type) || textOf(digits) !== undefined,
     isEnd: type === 'call.hangup',
     ...readWords(type, payload),
+    position: instantOf(event.occurred_at),
     // The result of a machine detection is a word about the call, but no text.
     summary: isMachineDetection ? [] : notes,
     optOut,

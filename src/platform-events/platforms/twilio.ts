@@ -49,6 +49,7 @@ function readCall(source: EventSource): Reading {
       /^\s*[\d*#]+\s*$/.test(textOf(fields.Digits ?? fields.digit) ?? ''),
     isEnd: isEndStatus(status),
     ...readWords(fields),
+    position: numberOf(fields.SequenceId),
     summary: notes,
     optOut,
   }

@@ -47,6 +47,7 @@ export const readVapi: ReadPlatformEvent = (source) => {
     isEnd:
       type === 'end-of-call-report' || (type === 'status-update' && message.status === 'ended'),
     ...readWords(type, message),
+    position: instantOf(message.timestamp),
     summary: [
       ...[message, call].map((one) => textOf(objectAt(one, 'analysis').summary)),
       textOf(message.summary),

@@ -5,7 +5,6 @@
 import { createHash } from 'node:crypto'
 import type { Selectable } from 'kysely'
 import type { OptOutReader } from '../../domain/consent/opt-out-words.js'
-import { parseDialString } from '../../domain/phone-number.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
 import { msPerDay } from '../../domain/time/dates.js'
 import type { CallEvent, PlatformName } from '../../platform-events/call-event.js'
@@ -19,22 +18,33 @@ import {
   asSummary,
   type EventPart,
   hasNewParts,
-  isOwnNumber,
   isUnjoined,
   noteHeard,
-  readLatest,
+  readTexts,
   setPartState,
   toStoredJson,
   wakeParts,
 } from './event-parts.js'
-import { type Heard, joinWords, judge, strongest, toOutcome, type Verdict } from './heard-words.js'
 import {
+  asDelivered,
+  type Heard,
+  joinWords,
+  judge,
+  strongest,
+  toOutcome,
+  type Verdict,
+} from './heard-words.js'
+import {
+  assignPerson,
   type DueCall,
+  isOtherLeg,
+  isOwnNumber,
   joinCall,
   listDueCalls,
   noteOnCall,
   type Place,
   type PlatformCall,
+  parseNumber,
 } from './platform-calls.js'
 import { endUnjoined, touchAccount } from './unclear-opt-outs.js'
 
@@ -289,26 +299,34 @@ export class EventInbox {
     const { port } = this.#deps
     const place = placeOf(part)
     const decision = await this.#findDecision(place, event)
-    const { call, verdict } = await this.#join(part, event, decision)
+    const joined = await this.#join(part, event, decision)
+    if (joined === undefined) return undefined
+    const { call, verdict } = joined
     if (verdict.unclear) {
       port.reportPlatformEvent({ platform: place.platform, result: 'unclear' })
       if (call.number === null) port.forgetHeldNumbers({ accountId: place.accountId })
     }
-    const isNoted = await this.#act(part, event, { call, verdict })
-    await this.#end(part, event, { call, verdict, isNoted })
+    const isNoted = await this.#act(part, joined.event, { call, verdict })
+    await this.#end(part, joined.event, { call, verdict, isNoted })
     return call
   }
 
+  /** `undefined` if it is about somebody else than the person. */
   async #join(
     part: EventPart,
-    event: CallEvent,
+    found: CallEvent,
     decision: KnownDecision | undefined,
-  ): Promise<{ readonly call: PlatformCall; readonly verdict: Verdict }> {
+  ): Promise<JoinedEvent | undefined> {
     const place = placeOf(part)
     const { accountId } = place
-    const person = parseNumber(event.person)
-    const ofDecision = event.direction === 'inbound' ? undefined : decision
+    const ofDecision = found.direction === 'inbound' ? undefined : decision
     return await runAccountTransaction(this.#deps.storage, accountId, async (db) => {
+      if (await isOtherLeg(db, place, found)) {
+        await setPartState(db, part, 'done')
+        return undefined
+      }
+      const event = await assignPerson(db, place, found)
+      const person = parseNumber(event.person)
       const isOwn =
         person !== undefined &&
         (person === parseNumber(event.own) || (await isOwnNumber(db, accountId, person)))
@@ -316,6 +334,8 @@ export class EventInbox {
         decisionId: ofDecision?.id,
         number: ofDecision ? ofDecision.number : isOwn ? undefined : person,
         callIds: [...new Set(event.callIds)],
+        sessionId: event.sessionId,
+        isToUs: event.direction === 'inbound',
         fallbackId: `event-${part.event_id}-${part.part}`,
         canBeByNumber: event.direction !== 'inbound' && event.kind === 'call',
         at: part.stored_at,
@@ -327,13 +347,17 @@ export class EventInbox {
         .where('event_id', '=', part.event_id)
         .where('part', '=', part.part)
         .execute()
-      if (call.decision_id !== null || (await isUnjoined(db, call))) await wakeParts(db, call)
+      // A part that was woken must not wake the one that woke it.
+      const isFirst = part.call !== call.id
+      if (call.decision_id !== null || (isFirst && (await isUnjoined(db, call)))) {
+        await wakeParts(db, call)
+      }
       const isPersonOwn =
         call.number === null ? isOwn : await isOwnNumber(db, accountId, call.number)
       const heard = await this.#readWords(db, { ...part, call: call.id }, event)
       const verdict = judge(heard, { call, isPersonOwn })
       await noteHeard(db, { part, event, call, verdict })
-      return { call, verdict }
+      return { event, call, verdict }
     })
   }
 
@@ -407,12 +431,12 @@ export class EventInbox {
   /** What is in the event by itself, and in the words of the call up to now. */
   async #readWords(db: Db, part: EventPart, event: CallEvent): Promise<Heard> {
     const { readOptOut } = this.#deps
-    const events = event.kind === 'text' ? [event] : await readLatest(db, part)
-    const read = (speaker: 'person' | 'unknown') => {
-      const [own = '', all = ''] = [[event], events].map((some) => joinWords(some, speaker))
-      const found = readOptOut(own)
-      return found.reading === 'stop' || own === all ? found : strongest(found, readOptOut(all))
-    }
+    const isAlone = event.kind === 'text' || event.isInterim
+    const texts = [[event], ...(isAlone ? [] : await readTexts(db, part))]
+    const read = (speaker: 'person' | 'unknown') =>
+      [...new Set(texts.map((events) => joinWords(events, speaker)))]
+        .map(readOptOut)
+        .reduce(strongest)
     return {
       event,
       person: read('person'),
@@ -442,13 +466,15 @@ interface KnownDecision {
   readonly number: string | undefined
 }
 
+interface JoinedEvent {
+  /** With the direction, if other events tell it. */
+  readonly event: CallEvent
+  readonly call: PlatformCall
+  readonly verdict: Verdict
+}
+
 interface WorkedOn {
   readonly call: PlatformCall
   readonly verdict: Verdict
   readonly isNoted: boolean
-}
-
-function parseNumber(text: string | undefined): string | undefined {
-  const parsed = parseDialString(text ?? '')
-  return parsed.kind === 'nanp' ? parsed.number : undefined
 }

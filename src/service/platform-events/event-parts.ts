@@ -8,24 +8,30 @@ import { insertUnclear } from './unclear-opt-outs.js'
 
 export type EventPart = Selectable<Tables['platform_event_parts']>
 
-/** Of a call, from the latest event on that has all of its words. */
-export async function readLatest(db: Db, part: EventPart): Promise<readonly CallEvent[]> {
+/** What may be the words of a call: from the latest event on that has all of them, and without such events. */
+export async function readTexts(
+  db: Db,
+  part: EventPart,
+): Promise<readonly (readonly CallEvent[])[]> {
   const parts = await db
     .selectFrom('platform_event_parts')
     .select(['content', 'is_whole'])
     .where('account_id', '=', part.account_id)
     .where('platform', '=', part.platform)
     .where('call', '=', part.call)
-    .where(({ eb }) =>
-      eb('received_at', '>=', (query) =>
-        query
-          .selectFrom('platform_event_parts as whole')
-          .select(({ fn, lit }) => fn.coalesce(fn.max('whole.received_at'), lit(0)).as('at'))
-          .where('whole.account_id', '=', part.account_id)
-          .where('whole.platform', '=', part.platform)
-          .where('whole.call', '=', part.call)
-          .where('whole.is_whole', '=', 1),
-      ),
+    .where(({ or, eb }) =>
+      or([
+        eb('is_whole', '=', 0),
+        eb('received_at', '>=', (query) =>
+          query
+            .selectFrom('platform_event_parts as whole')
+            .select(({ fn, lit }) => fn.coalesce(fn.max('whole.received_at'), lit(0)).as('at'))
+            .where('whole.account_id', '=', part.account_id)
+            .where('whole.platform', '=', part.platform)
+            .where('whole.call', '=', part.call)
+            .where('whole.is_whole', '=', 1),
+        ),
+      ]),
     )
     .orderBy('received_at')
     .orderBy('stored_at')
@@ -33,21 +39,12 @@ export async function readLatest(db: Db, part: EventPart): Promise<readonly Call
     .orderBy('part')
     .execute()
   const last = parts.findLastIndex(({ is_whole }) => is_whole === 1)
-  return parts
-    .slice(Math.max(0, last))
-    .map(({ content }): CallEvent => JSON.parse(content))
-    .filter(({ kind, isOtherLeg }) => kind === 'call' && !isOtherLeg)
-}
-
-export async function isOwnNumber(db: Db, accountId: string, number: string): Promise<boolean> {
-  const own = await db
-    .selectFrom('caller_ids')
-    .select('number')
-    .where('account_id', '=', accountId)
-    .where('number', '=', number)
-    .limit(1)
-    .executeTakeFirst()
-  return own !== undefined
+  const texts = last < 1 ? [parts] : [parts.slice(last), parts.filter((one) => one.is_whole === 0)]
+  return texts.map((text) =>
+    text
+      .map(({ content }): CallEvent => JSON.parse(content))
+      .filter(({ kind, isInterim }) => kind === 'call' && !isInterim),
+  )
 }
 
 const ofCall = ({ account_id, platform, id }: PlatformCall) => ({
@@ -124,10 +121,11 @@ const maxDecisionIdLength = 64
 
 /** With ids as they can be in an index. PostgreSQL stores no character 0. */
 export function toStoredJson(event: CallEvent): string {
-  const { decisionId = '', callIds } = event
+  const { decisionId = '', sessionId = '', callIds } = event
   const stored: CallEvent = {
     ...event,
     decisionId: decisionId.length <= maxDecisionIdLength ? event.decisionId : undefined,
+    sessionId: sessionId.length <= maxIdLength ? event.sessionId : undefined,
     callIds: callIds.filter((id) => id !== '' && id.length <= maxIdLength).slice(0, maxIds),
   }
   return JSON.stringify(stored, (_, value: unknown) =>

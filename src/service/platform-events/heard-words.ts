@@ -66,11 +66,25 @@ export const strongest = (one: ReadWords, other: ReadWords) =>
 
 /** What one speaker has said, in one text, since people pause in the middle of a sentence. */
 export const joinWords = (events: readonly CallEvent[], speaker: 'person' | 'unknown') =>
-  events
+  sortByPosition(events)
     .flatMap(({ utterances }) => utterances)
     .filter((one) => one.speaker === speaker)
     .map(({ text }) => text)
     .join(' ')
+
+/** A late event may be repeated by a stranger, so it may end calls, but not report one as unanswered. */
+export const asDelivered = (event: CallEvent, delivery: string | null): CallEvent =>
+  delivery === 'late' && event.outcome?.state !== 'answered'
+    ? { ...event, outcome: undefined, isEnd: undefined }
+    : event
+
+/** Events without a position keep their place. */
+function sortByPosition(events: readonly CallEvent[]): readonly CallEvent[] {
+  const sorted = events
+    .filter(({ position }) => position !== undefined)
+    .sort((one, other) => (one.position ?? 0) - (other.position ?? 0))
+  return events.map((event) => (event.position === undefined ? event : (sorted.shift() ?? event)))
+}
 
 export const hasWords = ({ utterances, optOut }: CallEvent) =>
   optOut?.by === 'key' ||

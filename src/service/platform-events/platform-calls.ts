@@ -1,7 +1,9 @@
 /** Which call an event of a platform is about: one row for each call, and its ids at the platform. */
 import { type Selectable, sql } from 'kysely'
+import { parseDialString } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { msPerDay, msPerHour, msPerMinute } from '../../domain/time/dates.js'
+import type { CallEvent } from '../../platform-events/call-event.js'
 import type { Db, Tables } from '../../storage/tables.js'
 
 export interface Place {
@@ -19,6 +21,10 @@ export interface CallIdentity {
   readonly number?: string | undefined
   /** The most specific first. */
   readonly callIds: readonly string[]
+  /** Shared by all legs of the call. */
+  readonly sessionId?: string | undefined
+  /** Whether it is known to be the leg of a person who called us. */
+  readonly isToUs?: boolean
   /** Of a call that has no id at all. */
   readonly fallbackId: string
   /** Whether it may be the latest call to the number that was allowed. */
@@ -58,14 +64,8 @@ export async function joinCall(db: Db, place: Place, call: CallIdentity): Promis
   for (const other of known) {
     if (other.id !== id && other.decision_id === null) await mergeInto(db, place, { other, id })
   }
-  for (const callId of callIds) {
-    await db
-      .insertInto('platform_call_ids')
-      .values({ ...toColumns(place), call_id: callId, call: id })
-      .onConflict((conflict) => conflict.doNothing())
-      .execute()
-  }
-  return await db
+  for (const callId of callIds) await learnId(db, place, { callId, id })
+  const joined = await db
     .updateTable('platform_calls')
     .set({
       changed_at: at,
@@ -77,9 +77,102 @@ export async function joinCall(db: Db, place: Place, call: CallIdentity): Promis
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow()
+  const { sessionId, isToUs = false } = call
+  if (sessionId !== undefined && (isToUs || joined.decision_id !== null)) {
+    await learnId(db, place, { callId: sessionId, id })
+  }
+  return joined
+}
+
+async function learnId(
+  db: Db,
+  place: Place,
+  { callId, id }: { readonly callId: string; readonly id: string },
+): Promise<void> {
+  await db
+    .insertInto('platform_call_ids')
+    .values({ ...toColumns(place), call_id: callId, call: id })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
 }
 
 const toColumns = ({ accountId, platform }: Place) => ({ account_id: accountId, platform })
+
+/** Whether the event is about another leg of a session than the call that has it, such as one to the target of a transfer. */
+export async function isOtherLeg(
+  db: Db,
+  place: Place,
+  { sessionId, callIds }: Pick<CallEvent, 'sessionId' | 'callIds'>,
+): Promise<boolean> {
+  if (sessionId === undefined || callIds.length === 0) return false
+  const [ofSession] = await findByIds(db, place, [sessionId])
+  if (!ofSession) return false
+  return !(await findByIds(db, place, callIds)).some(({ id }) => id === ofSession.id)
+}
+
+/** Who was called is the person, and who called us; a number of ours never is. */
+export async function assignPerson(db: Db, place: Place, event: CallEvent): Promise<CallEvent> {
+  if (event.direction !== 'unknown' || event.unassigned === undefined) return event
+  const { from, to } = event.unassigned
+  const numbers = [parseNumber(from), parseNumber(to)] as const
+  const known = (await findByIds(db, place, event.callIds)).find((call) => call.number !== null)
+  const isPerson = known
+    ? numbers.map((number) => number === known.number)
+    : await findPerson(db, place, numbers)
+  const [isFrom, isTo] = isPerson
+  if (isFrom === isTo) return event
+  return isTo
+    ? { ...event, direction: 'outbound', person: to, own: from }
+    : { ...event, direction: 'inbound', person: from, own: to }
+}
+
+type Numbers = readonly (string | undefined)[]
+
+async function findPerson(db: Db, place: Place, numbers: Numbers): Promise<readonly boolean[]> {
+  const own = await Promise.all(numbers.map((one) => isOwnNumber(db, place.accountId, one)))
+  if (own.includes(true)) return own.map((isOwn) => !isOwn)
+  return await Promise.all(numbers.map((one) => wasCalled(db, place, one)))
+}
+
+export async function isOwnNumber(
+  db: Db,
+  accountId: string,
+  number: string | undefined,
+): Promise<boolean> {
+  if (number === undefined) return false
+  const own = await db
+    .selectFrom('caller_ids')
+    .select('number')
+    .where('account_id', '=', accountId)
+    .where('number', '=', number)
+    .limit(1)
+    .executeTakeFirst()
+  return own !== undefined
+}
+
+async function wasCalled(
+  db: Db,
+  { accountId, platform }: Place,
+  number: string | undefined,
+): Promise<boolean> {
+  if (number === undefined) return false
+  const call = await db
+    .selectFrom('platform_calls')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('platform', '=', platform)
+    .where('number', '=', number)
+    .where('registered_at', 'is not', null)
+    .limit(1)
+    .executeTakeFirst()
+  return call !== undefined
+}
+
+/** Ten digits. */
+export function parseNumber(text: string | undefined): string | undefined {
+  const parsed = parseDialString(text ?? '')
+  return parsed.kind === 'nanp' ? parsed.number : undefined
+}
 
 /** In the order of the ids. */
 async function findByIds(
