@@ -12,6 +12,14 @@ import { projectHoursEndpoint, projectsEndpoint } from '../../src/api/accounts/p
 import { statusEndpoint } from '../../src/api/accounts/status.js'
 import { rulesEndpoint } from '../../src/api/calling-hours/rules.js'
 import { attemptLimitsEndpoint } from '../../src/api/gate/attempts.js'
+import {
+  duePlatformCallsEndpoint,
+  listUnclearOptOutsEndpoint,
+  platformCallsEndpoint,
+  platformEventEndpoint,
+  platformReportEndpoint,
+  resolveUnclearOptOutEndpoint,
+} from '../../src/api/gate/platform-events.js'
 import { previewEndpoint } from '../../src/api/gate/preview.js'
 import { listFileEndpoint } from '../../src/api/lists/list-file.js'
 import { listsEndpoint, rollbackEndpoint } from '../../src/api/lists/lists.js'
@@ -70,6 +78,12 @@ function everyEndpoint() {
     rulesEndpoint,
     numberEndpoint,
     attemptLimitsEndpoint,
+    duePlatformCallsEndpoint,
+    listUnclearOptOutsEndpoint,
+    platformCallsEndpoint,
+    platformEventEndpoint,
+    platformReportEndpoint,
+    resolveUnclearOptOutEndpoint,
     ...[
       ...createServiceRoutes(service, { wrappedRows: false }),
       ...journalRoutes({

@@ -29,6 +29,9 @@ const consented = '2127365002'
 const monitored = '2127365003'
 /** There is a decision about it. */
 const called = '2127365008'
+const calledToo = '2127365010'
+/** Nothing is known of it. */
+const reported = '2127365011'
 const project = 'MINE'
 
 /** What the owner has; the ids are filled in before the first test. */
@@ -38,6 +41,7 @@ const mine = {
   scan: '',
   decision: '',
   call: '',
+  otherCall: '',
   warming: '',
   approval: '',
   bundle: '',
@@ -139,6 +143,8 @@ async function ownThings(): Promise<void> {
   mine.change = await ownChange(asker)
   const other = { number: called, callKind: 'manual' }
   mine.call = (await owned<{ id: string }>({ path: '/v1/decisions', json: other })).id
+  const third = { number: calledToo, callKind: 'manual' }
+  mine.otherCall = (await owned<{ id: string }>({ path: '/v1/decisions', json: third })).id
   const asked = await owned<{ permit: { id: string; value: string } }>({
     path: '/v1/permits',
     json: { ...call, callerId: monitored },
@@ -214,6 +220,32 @@ const scoped = (ask: Ask): Try => ({
   theirs: unknownProject,
   mine: status(200),
 })
+
+/** An opt-out is taken with a project of nobody, too, and the answer is the same then. */
+function takenWithout(about: string, field: 'projectId' | 'campaignId', value: () => string): Try {
+  const number = { projectId: '2127365012', campaignId: '2127365013' }[field]
+  const ask = (of: string) => ({ path: '/v1/opt-outs', json: { number, [field]: of } })
+  return {
+    about,
+    ask: () => ask(value()),
+    theirs: async (answer) => {
+      holding(`"ignored":[{"field":"${field}","value":"${value()}","rule":`)(answer)
+      const nobodys = await send(stranger, ask('99999'))
+      expect(nobodys.text).toBe(answer.text.replace(`"${value()}"`, '"99999"'))
+      await expectNotListed(number)
+    },
+    mine: holding(/^(?!.*"ignored").*"recorded":true/),
+  }
+}
+
+/** Neither in the Master Project of the owner nor in the project. */
+async function expectNotListed(...numbers: readonly string[]): Promise<void> {
+  for (const more of [{}, { projId: project }]) {
+    const query = { phoneList: numbers.join(','), actionType: 'status', ...more }
+    const { text } = await send(owner, { path: `${rpc}/pdnc`, query })
+    expect(text.trim()).toBe(numbers.map((number) => `${number},,`).join('\n'))
+  }
+}
 
 const rpc = '/app/main/rpc'
 const hours = '/v1.5/GeoScrub'
@@ -321,6 +353,8 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
       status(200)(answer)
       const rows = running.callgate.storage.db.selectFrom('platform_events').select('account_id')
       expect(await rows.execute()).toEqual([{ account_id: 'other' }])
+      const decision = await send(owner, { path: `/v1/decisions/${mine.decision}` })
+      lacking('"outcome"')(decision)
     },
     mine: status(200),
   },
@@ -746,10 +780,10 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
     mine: holding('"checkpoint":"callgate/journal/'),
   },
   outcome: {
-    ask: () => ({ path: `/v1/decisions/${mine.decision}/outcome`, json: { state: 'answered' } }),
+    ask: () => ({ path: `/v1/decisions/${mine.call}/outcome`, json: { state: 'answered' } }),
     theirs: async (answer) => {
       status(404)(answer)
-      const path = `/v1/decisions/${mine.decision}`
+      const path = `/v1/decisions/${mine.call}`
       lacking('"outcome"')(await send(owner, { path }))
     },
     mine: holding('recorded'),
@@ -776,6 +810,15 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
   ],
   'opt-out': [
     {
+      about: 'decision, with a number',
+      ask: () => ({ path: '/v1/opt-outs', json: { decisionId: mine.otherCall, number: reported } }),
+      theirs: async (answer) => {
+        holding('this account has no such decision')(answer)
+        await expectNotListed(calledToo, reported)
+      },
+      mine: holding(/^(?!.*no such decision).*"recorded":true/),
+    },
+    {
       about: 'decision',
       ask: () => ({ path: '/v1/opt-outs', json: { decisionId: mine.call } }),
       theirs: async (answer) => {
@@ -786,12 +829,8 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
       },
       mine: holding('recorded'),
     },
-    {
-      about: 'project',
-      ask: () => ({ path: '/v1/opt-outs', json: { number: called, projectId: project } }),
-      theirs: unknownProject,
-      mine: holding('recorded'),
-    },
+    takenWithout('project', 'projectId', () => project),
+    takenWithout('campaign', 'campaignId', () => String(mine.campaign)),
   ],
   'list-file': {
     ask: () => ({ path: `/v1/list-files/${'0'.repeat(64)}` }),

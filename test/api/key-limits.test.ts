@@ -160,11 +160,10 @@ describe('a key limited to a project', () => {
         ),
     )
     expect(taking.map(({ name }) => name).sort()).toEqual(Object.keys(scoped).sort())
-    // These answer with a block instead, of which there is a record.
-    const blocking = ['decide', 'predial-get', 'predial-post', 'permit']
-    expect(taking.filter(({ scopes }) => scopes === 'none').map(({ name }) => name)).toEqual(
-      blocking,
-    )
+    // An opt-out is always taken. The others answer with a block instead, of which there is a record.
+    const answering = ['decide', 'opt-out', 'permit', 'predial-get', 'predial-post']
+    const unchecked = taking.filter(({ scopes }) => scopes === 'none').map(({ name }) => name)
+    expect(unchecked.toSorted()).toEqual(answering)
   })
 
   for (const [name, ask] of Object.entries(scoped)) {
@@ -180,6 +179,12 @@ describe('a key limited to a project', () => {
         if (name.startsWith('predial')) expect(answer).toMatch(/^200 block:key-project:\w+:end\n$/)
         else if (name === 'decide' || name === 'permit') {
           expect(answer).toMatch(/^200 .*"reason":"key-project".*limited to the projects SALES/)
+        } else if (name === 'opt-out') {
+          expect(answer).toMatch(/^200 .*"recorded":true,"scope":"everything"/)
+          const rule = 'is not a project of this key'
+          expect(answer).toContain(
+            `"ignored":[{"field":"projectId","value":"${project}","rule":"${rule}"}]`,
+          )
         } else {
           expect(answer).toMatch(/^403 /)
           expect(answer).toContain(`key ${id} is limited to the projects SALES`)

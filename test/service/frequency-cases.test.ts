@@ -66,7 +66,7 @@ const hours = new CallingHours({
 const wordsOf: Readonly<Record<string, readonly string[]>> = {
   kind: ['manual', 'autodialed', 'ai'],
   report: ['unreported', 'unplaced', 'busy', 'rang', 'answered', 'talked'],
-  onFile: ['nothing', 'permission'],
+  onFile: ['nothing', 'permission', 'written-consent'],
 }
 const keys = ['number', 'person', 'subject', 'purpose', 'account', 'zip', 'line', 'hours', 'uses']
 const reaches: Readonly<Record<string, CallReach>> = { busy: -1, rang: 0, answered: 1, talked: 2 }
@@ -139,10 +139,16 @@ const cases = rows
     return { rule, index, before, call, answer, asked: cell('Call'), why: cell('Why') }
   })
 
-const record = (onFile: string): Pick<ScrubVerdict, 'letter' | 'ebrType' | 'contactOn'> => {
+const ebrTypes = { permission: 'P', 'written-consent': 'P', sale: 'S', inquiry: 'I' } as const
+
+const record = (
+  onFile: string,
+): Pick<ScrubVerdict, 'letter' | 'ebrType' | 'contactOn' | 'consent'> => {
   const [kind = '', day = '2026-01-01'] = onFile.split('=')
-  const ebrType = ({ permission: 'P', sale: 'S', inquiry: 'I' } as const)[kind]
-  return ebrType ? { letter: 'E', ebrType, contactOn: parseDay(day) } : { letter: 'C', ebrType: '' }
+  const ebrType = ebrTypes[kind as keyof typeof ebrTypes]
+  if (!ebrType) return { letter: 'C', ebrType: '' }
+  const consent = kind === 'written-consent' ? { evidence: 'written' as const } : undefined
+  return { letter: 'E', ebrType, contactOn: parseDay(day), consent }
 }
 
 let now = 0
