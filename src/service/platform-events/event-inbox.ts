@@ -10,11 +10,10 @@ import { msPerDay } from '../../domain/time/dates.js'
 import type { CallEvent, PlatformName } from '../../platform-events/call-event.js'
 import type { EventText, ReadEvent } from '../../platform-events/read-event.js'
 import type { ThreadDatabase } from '../../storage/open-database.js'
-import type { Db, Tables } from '../../storage/tables.js'
+import type { Tables } from '../../storage/tables.js'
 import { refuseAtEdge, runAccountTransaction } from '../sql/account-transaction.js'
 import type { CallPort, Sender } from './call-port.js'
 import {
-  asDelivered,
   asSummary,
   type EventPart,
   hasNewParts,
@@ -25,15 +24,7 @@ import {
   toStoredJson,
   wakeParts,
 } from './event-parts.js'
-import {
-  asDelivered,
-  type Heard,
-  joinWords,
-  judge,
-  strongest,
-  toOutcome,
-  type Verdict,
-} from './heard-words.js'
+import { asDelivered, judge, readHeard, toOutcome, type Verdict } from './heard-words.js'
 import {
   assignPerson,
   type DueCall,
@@ -354,7 +345,9 @@ export class EventInbox {
       }
       const isPersonOwn =
         call.number === null ? isOwn : await isOwnNumber(db, accountId, call.number)
-      const heard = await this.#readWords(db, { ...part, call: call.id }, event)
+      const isAlone = event.kind === 'text' || event.isInterim
+      const texts = isAlone ? [] : await readTexts(db, { ...part, call: call.id })
+      const heard = readHeard(event, texts, this.#deps.readOptOut)
       const verdict = judge(heard, { call, isPersonOwn })
       await noteHeard(db, { part, event, call, verdict })
       return { event, call, verdict }
@@ -426,23 +419,6 @@ export class EventInbox {
     if (registered) return { id, number: registered.number ?? undefined }
     const number = await port.findCalledNumber({ accountId: place.accountId, decisionId: id })
     return number === undefined ? undefined : { id, number: parseNumber(number) }
-  }
-
-  /** What is in the event by itself, and in the words of the call up to now. */
-  async #readWords(db: Db, part: EventPart, event: CallEvent): Promise<Heard> {
-    const { readOptOut } = this.#deps
-    const isAlone = event.kind === 'text' || event.isInterim
-    const texts = [[event], ...(isAlone ? [] : await readTexts(db, part))]
-    const read = (speaker: 'person' | 'unknown') =>
-      [...new Set(texts.map((events) => joinWords(events, speaker)))]
-        .map(readOptOut)
-        .reduce(strongest)
-    return {
-      event,
-      person: read('person'),
-      unknown: read('unknown'),
-      summary: readOptOut(event.summary ?? ''),
-    }
   }
 
   async #findKey({ account_id, event_id }: EventPart): Promise<string> {

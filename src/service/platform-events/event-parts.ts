@@ -103,12 +103,6 @@ async function describeUnclear(db: Db, call: PlatformCall): Promise<void> {
 /** Of a text that nothing can read, which may be anything. */
 const maxUnreadLength = 100_000
 
-/** A late event may be repeated by a stranger, so it may end calls, but not report one as unanswered. */
-export const asDelivered = (event: CallEvent, delivery: string | null): CallEvent =>
-  delivery === 'late' && event.outcome?.state !== 'answered'
-    ? { ...event, outcome: undefined, isEnd: undefined }
-    : event
-
 /** What cannot be read may have the words of an opt-out all the same. */
 export const asSummary = (event: CallEvent, body: string): CallEvent => ({
   ...event,
