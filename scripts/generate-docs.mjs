@@ -164,12 +164,13 @@ function observeEach(metrics) {
   metrics.setPendingWebhooks(0)
   metrics.countEndedScan('Complete')
   metrics.countPermitEvent('issued')
-  const ofPlatform = { accountId: 'main', platform: 'vapi' }
-  metrics.countPlatformEvent('vapi', 'stored')
-  metrics.countRefusedSignatures('vapi', 0)
+  metrics.countPlatformEvent('retell', 'stored')
+  metrics.countRefusedSignatures('retell', 1)
+  const ofPlatform = { accountId: 'main', platform: 'retell' }
+  const calls = { placed: 1, answered: 1, heard: 1, optedOut: 1, problem: undefined }
   metrics.setPlatforms({
-    platforms: [{ ...ofPlatform, placed: 0, answered: 0, heard: 0, optedOut: 0 }],
-    unclear: [{ ...ofPlatform, count: 0 }],
+    platforms: [{ ...ofPlatform, ...calls }],
+    unclear: [{ ...ofPlatform, count: 1 }],
     held: [ofPlatform],
   })
   metrics.setMonitoredNumbers({ monitored: 0, overdue: 0 })

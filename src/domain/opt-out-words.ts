@@ -2,7 +2,7 @@
 
 /** In the order in which they win over each other when they match the same words. */
 export const wordReadings = ['stop', 'unclear', 'none'] as const
-export type WordReading = (typeof wordReadings)[number]
+type WordReading = (typeof wordReadings)[number]
 
 export interface LanguagePhrases extends Readonly<Record<WordReading, readonly string[]>> {
   /** Named patterns, which others contain as `<name>`. */

@@ -26,11 +26,10 @@ export const keyField = 'loginid'
 /** The key in header `loginId`, or a key or token as `Authorization: Bearer`; `loginId` takes precedence. */
 export function findKeyInHeaders(request: IncomingMessage): Credential | undefined {
   const header = request.headers[keyField]
-  // Of a header that is sent twice, `node:http` joins the values.
-  const [login = '', ...others] = String(header ?? '')
-    .split(',')
-    .map((text) => text.trim())
-  if (others.some((other) => other !== login)) throw createRepeatedKeyError()
+  // `node:http` joins the values of a header that is sent twice. Different ones are no key together.
+  const joined = String(header ?? '').trim()
+  const [first = '', ...others] = joined.split(',').map((text) => text.trim())
+  const login = others.every((other) => other === first) ? first : joined
   if (login !== '') return { text: login, place: 'login-id' }
   const bearer = /^bearer +(\S+)\s*$/i.exec(request.headers.authorization ?? '')?.[1]
   return bearer === undefined ? undefined : { text: bearer, place: 'bearer' }

@@ -69,7 +69,8 @@ function isDigest(text: string, digest: Buffer): boolean {
   return parts.some((part) => {
     const bare = part.replace(/^[\w-]{1,16}[=,](?=[^=]{16})/, '')
     return (
-      isEqual(bare.toLowerCase(), digest.toString('hex')) || isEqual(bare, digest.toString('base64'))
+      isEqual(bare.toLowerCase(), digest.toString('hex')) ||
+      isEqual(bare, digest.toString('base64'))
     )
   })
 }

@@ -4,14 +4,7 @@
  */
 import type { Generated, Kysely } from 'kysely'
 import type { ChangeRequestRow } from './change-request-row.js'
-import type {
-  PlatformCallIdRow,
-  PlatformCallRow,
-  PlatformEventPartRow,
-  PlatformEventRow,
-  PlatformReportRow,
-  UnclearOptOutRow,
-} from './platform-tables.js'
+import type { PlatformTables } from './platform-events/platform-tables.js'
 import type {
   AbandonmentCountRow,
   AccessTokenRow,
@@ -43,7 +36,7 @@ import type {
 
 export type * from './service-tables.js'
 
-export interface Tables {
+export interface Tables extends PlatformTables {
   accounts: AccountRow
   api_keys: ApiKeyRow
   key_versions: KeyVersionRow
@@ -92,12 +85,6 @@ export interface Tables {
   list_rights: ListRightRow
   permits: PermitRow
   permit_keys: PermitKeyRow
-  platform_calls: PlatformCallRow
-  platform_call_ids: PlatformCallIdRow
-  platform_events: PlatformEventRow
-  platform_event_parts: PlatformEventPartRow
-  platform_reports: PlatformReportRow
-  unclear_opt_outs: UnclearOptOutRow
 }
 
 export type Db = Kysely<Tables>

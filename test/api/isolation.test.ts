@@ -312,21 +312,17 @@ const tries: Readonly<Record<string, Try | readonly Try[]>> = {
         platform: 'retell',
         receivedAt: new Date(mondayNoon).toISOString(),
         body: JSON.stringify({
-          event: 'call_ended',
+          event: 'transcript_updated',
           call: { call_id: 'c-9', metadata: { callgate_decision: mine.decision } },
         }),
       },
     }),
     theirs: async (answer) => {
       status(200)(answer)
-      const read = await send(owner, { path: `/v1/decisions/${mine.decision}` })
-      expect(read.text).not.toContain('c-9')
+      const rows = running.callgate.storage.db.selectFrom('platform_events').select('account_id')
+      expect(await rows.execute()).toEqual([{ account_id: 'other' }])
     },
-    mine: async (answer) => {
-      status(200)(answer)
-      const read = await send(owner, { path: `/v1/decisions/${mine.decision}` })
-      expect(read.text).toContain('c-9')
-    },
+    mine: status(200),
   },
   'platform-report': {
     ask: () => ({ path: '/v1/platform-reports', json: { platform: 'bland', canFetch: true } }),

@@ -363,7 +363,7 @@ describe('a hold', () => {
     expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
     await register('twilio', { decisionId: id, number, callIds: [nextId('CA')] })
     expect(await decide(number)).toMatchObject({ decision: 'allow' })
-    expect(await unclear()).toMatchObject([{ kind: 'unjoined', heldNumbers: 0 }])
+    expect(await unclear()).toMatchObject([{ kind: 'unjoined' }])
     await dismissAll()
   })
 

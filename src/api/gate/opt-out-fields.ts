@@ -36,7 +36,7 @@ export interface OptOutRequest {
   readonly ignored: readonly FieldProblem[]
 }
 
-export const maxSaidLength = 500
+const maxSaidLength = 500
 const maxDecisionIdLength = 64
 const maxTextLength = 200
 

@@ -90,7 +90,7 @@ export const duePlatformCallsEndpoint = defineEndpoint({
   }),
 })
 
-export interface PlatformEventRequest {
+interface PlatformEventRequest {
   readonly platform: PlatformName
   readonly receivedAt: number
   readonly body: string
@@ -154,7 +154,7 @@ export const platformReportEndpoint = defineEndpoint({
   response: recorded,
 })
 
-export const unclearKinds = ['words', 'speaker', 'summary', 'own-number', 'unjoined'] as const
+const unclearKinds = ['words', 'speaker', 'summary', 'own-number', 'unjoined'] as const
 
 const unclearOptOut = z
   .object({
@@ -193,7 +193,6 @@ const platformFigures = z
     problem: z.string().nullable().describe('Why opt-outs are probably lost'),
   })
   .meta({ id: 'PlatformFigures' })
-export type PlatformFiguresBody = z.output<typeof platformFigures>
 
 export const listUnclearOptOutsEndpoint = defineEndpoint({
   ...common,

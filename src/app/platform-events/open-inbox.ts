@@ -13,11 +13,13 @@ import { HourlyCleanup } from '../../service/background/hourly-cleanup.js'
 import { EventInbox } from '../../service/platform-events/event-inbox.js'
 import {
   deleteOldPlatformEvents,
+  noteProxyReport,
   type PlatformFigures,
   readPlatformFigures,
 } from '../../service/platform-events/platform-figures.js'
 import { UnclearOptOuts } from '../../service/platform-events/unclear-opt-outs.js'
-import { readHeldNumbers } from '../../storage/held-numbers.js'
+import { runAccountTransaction } from '../../service/sql/account-transaction.js'
+import { readHeldNumbers } from '../../storage/platform-events/held-numbers.js'
 import type { Callgate } from '../callgate.js'
 import { createOptOuts } from '../service.js'
 import { createEventPort } from './event-port.js'
@@ -60,7 +62,11 @@ export function openInbox(callgate: Callgate): OpenInbox {
     ...createEventRoutes(inbox),
     createRoute(platformReportEndpoint, async (caller, { platform, ...report }) => {
       metrics.countRefusedSignatures(platform, report.refusedSignatures ?? 0)
-      await inbox.noteReport(caller, platform, report.canFetch)
+      const { accountId } = caller
+      const reported = { canFetch: report.canFetch, at: clock.now() }
+      await runAccountTransaction(storage, accountId, (db) =>
+        noteProxyReport(db, { accountId, platform }, reported),
+      )
       return { recorded: true } as const
     }),
     createRoute(listUnclearOptOutsEndpoint, async (caller) => {

@@ -1,7 +1,7 @@
 /** What voice platforms have said that a person must clear up, and whether they are heard at all. */
 import type { Instant } from '../../domain/time/clock.js'
 import { readPlatformFigures } from '../../service/platform-events/platform-figures.js'
-import { readHeldNumbers } from '../../storage/held-numbers.js'
+import { readHeldNumbers } from '../../storage/platform-events/held-numbers.js'
 import type { Db } from '../../storage/tables.js'
 import type { HealthFinding } from './finding.js'
 
@@ -41,7 +41,12 @@ async function findDeaf(db: Db, now: Instant): Promise<readonly HealthFinding[]>
     const about = { subject: 'platforms', account }
     if (problem !== undefined) {
       const fix = `check the address of the events at ${platform} and that it transcribes calls (docs/platforms.md)`
-      found.push({ level: 'soon', ...about, problem: `account ${account}: ${platform}: ${problem}`, fix })
+      found.push({
+        level: 'soon',
+        ...about,
+        problem: `account ${account}: ${platform}: ${problem}`,
+        fix,
+      })
     }
     if (canFetch === false) {
       const lost = `account ${account}: the proxy of ${platform} cannot ask it what was said in a call, so one lost event is one lost opt-out`

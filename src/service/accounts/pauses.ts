@@ -6,8 +6,12 @@ import type { Clock, Timers } from '../../domain/time/clock.js'
 import { AppError, invalidRequest } from '../../errors.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
 import { findAuthor, recordAudit } from '../../storage/audit/audit-log.js'
-import { type HeldNumber, nameHeldNumber, readHeldNumbers } from '../../storage/held-numbers.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
+import {
+  type HeldNumber,
+  nameHeldNumber,
+  readHeldNumbers,
+} from '../../storage/platform-events/held-numbers.js'
 import { runTransaction } from '../sql/account-transaction.js'
 import { readCacheLimits } from '../sql/read-cache-limits.js'
 

@@ -8,7 +8,7 @@ import type { Instant } from '../../domain/time/clock.js'
 import { addMonths, msPerDay, parseDay, toUtcDay } from '../../domain/time/dates.js'
 import { changeAudit, hashNumber } from '../../storage/audit/audit-log.js'
 import type { Db } from '../../storage/tables.js'
-import { deletePlatformCall } from '../platform-events/platform-figures.js'
+import { erasePlatformEvents } from '../platform-events/erase-platform-events.js'
 
 export interface RowErasure {
   /** Ten digits. */
@@ -216,79 +216,6 @@ const deleteScans: EraseKind = async (db, { number, accountId }) => {
       why: 'until the scan has ended: erase the number again then',
     },
   ]
-}
-
-/** What waits for a person stays without the words, since it may be an opt-out. */
-const erasePlatformEvents: EraseKind = async (db, { number, accountId }) => {
-  const calls = await db
-    .selectFrom('platform_calls')
-    .select(['account_id', 'platform', 'id'])
-    .where('number', '=', number)
-    .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
-    .execute()
-  const parts = db
-    .selectFrom('platform_event_parts')
-    .select(['account_id', 'event_id'])
-    .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
-  const events = await parts.where('content', 'like', `%${number}%`).execute()
-  for (const { account_id, platform, id } of calls) {
-    events.push(
-      ...(await parts
-        .where('account_id', '=', account_id)
-        .where('platform', '=', platform)
-        .where('call', '=', id)
-        .execute()),
-    )
-    await deletePlatformCall(db, { account_id, platform, id })
-  }
-  for (const { account_id, event_id } of events) {
-    await db
-      .deleteFrom('platform_event_parts')
-      .where('account_id', '=', account_id)
-      .where('event_id', '=', event_id)
-      .execute()
-    await db
-      .deleteFrom('platform_events')
-      .where('account_id', '=', account_id)
-      .where('id', '=', event_id)
-      .execute()
-  }
-  const { numDeletedRows } = await db
-    .deleteFrom('platform_events')
-    .where(({ or, eb }) =>
-      or([eb('body', 'like', `%${number}%`), eb('query', 'like', `%${number}%`)]),
-    )
-    .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
-    .executeTakeFirstOrThrow()
-  const ofNumber = { number, accountId }
-  const cleared = await deleteClearedUp(db, ofNumber)
-  const { numUpdatedRows } = await db
-    .updateTable('unclear_opt_outs')
-    .set({ said: null })
-    .where(({ or, eb }) => or([eb('number', '=', number), eb('said', 'like', `%${number}%`)]))
-    .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
-    .executeTakeFirstOrThrow()
-  const why = 'without the words, until a person has confirmed or dismissed them: each may be an opt-out'
-  const deleted = new Set(events.map((one) => one.event_id)).size + Number(numDeletedRows)
-  return [
-    { what: 'events of voice platforms', count: deleted, result: 'deleted' },
-    { what: 'calls at voice platforms', count: calls.length, result: 'deleted' },
-    { what: 'unclear opt-outs that were cleared up', count: cleared, result: 'deleted' },
-    { what: 'unclear opt-outs', count: Number(numUpdatedRows), result: 'reduced', why },
-  ]
-}
-
-async function deleteClearedUp(
-  db: Db,
-  { number, accountId }: Pick<RowErasure, 'number' | 'accountId'>,
-): Promise<number> {
-  const { numDeletedRows } = await db
-    .deleteFrom('unclear_opt_outs')
-    .where('number', '=', number)
-    .where('resolved_at', 'is not', null)
-    .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
-    .executeTakeFirstOrThrow()
-  return Number(numDeletedRows)
 }
 
 const eraseWebhooks: EraseKind = async (db, { number, accountId }) => {

@@ -123,6 +123,23 @@ async function findProblem(
     : undefined
 }
 
+/** Notes what a proxy says of itself. */
+export async function noteProxyReport(
+  db: Db,
+  { accountId, platform }: { readonly accountId: string; readonly platform: string },
+  { canFetch, at }: { readonly canFetch: boolean | undefined; readonly at: Instant },
+): Promise<void> {
+  const can_fetch = canFetch === undefined ? null : canFetch ? 1 : 0
+  const known = can_fetch === null ? {} : { can_fetch }
+  await db
+    .insertInto('platform_reports')
+    .values({ account_id: accountId, platform, can_fetch, reported_at: at })
+    .onConflict((conflict) =>
+      conflict.columns(['account_id', 'platform']).doUpdateSet({ ...known, reported_at: at }),
+    )
+    .execute()
+}
+
 /** How long an event stays after it has done what it can. */
 const keptEventMs = 7 * msPerDay
 const keptCallMs = 31 * msPerDay

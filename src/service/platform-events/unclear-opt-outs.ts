@@ -1,5 +1,5 @@
 /** What may be an opt-out, and is in force only when a person says so. */
-import { randomUUID } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import type { Insertable, Selectable } from 'kysely'
 import { type Caller, nameCaller, type Requester } from '../../domain/caller.js'
 import type { OptOutReport } from '../../domain/consent-records.js'
@@ -7,8 +7,8 @@ import { parseDialString } from '../../domain/phone-number.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
 import { AppError, invalidRequest } from '../../errors.js'
 import { findAuthor, recordAudit } from '../../storage/audit/audit-log.js'
-import { readHeldNumbers } from '../../storage/held-numbers.js'
 import type { ThreadDatabase } from '../../storage/open-database.js'
+import { readHeldNumbers } from '../../storage/platform-events/held-numbers.js'
 import type { Db, Tables } from '../../storage/tables.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
 
@@ -30,9 +30,11 @@ export async function insertUnclear(
     .where('said', said === null || said === undefined ? 'is' : '=', said ?? null)
     .executeTakeFirst()
   if (stored) return
+  const hash = createHash('sha256').update(JSON.stringify([platform, call, kind, said]))
   await db
     .insertInto('unclear_opt_outs')
-    .values({ ...found, id: randomUUID() })
+    .values({ ...found, id: hash.digest('hex').slice(0, 32) })
+    .onConflict((conflict) => conflict.doNothing())
     .execute()
   await touchAccount(db, account_id)
 }
@@ -43,7 +45,7 @@ export async function touchAccount(db: Db, accountId: string): Promise<void> {
   await account.where('id', '=', accountId).execute()
 }
 
-/** Of a call whose person is known by now. */
+/** Of a call whose person is known by now. False if there was none. */
 export async function endUnjoined(
   db: Db,
   {
@@ -52,7 +54,7 @@ export async function endUnjoined(
     id,
   }: Pick<Selectable<Tables['platform_calls']>, 'account_id' | 'platform' | 'id'>,
   at: Instant,
-): Promise<void> {
+): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable('unclear_opt_outs')
     .set({ resolved_at: at, resolved_by: 'system', resolution: 'joined' })
@@ -62,7 +64,9 @@ export async function endUnjoined(
     .where('kind', 'in', ['unjoined', 'own-number'])
     .where('resolved_at', 'is', null)
     .executeTakeFirstOrThrow()
-  if (numUpdatedRows > 0n) await touchAccount(db, account_id)
+  if (numUpdatedRows === 0n) return false
+  await touchAccount(db, account_id)
+  return true
 }
 
 const maxListed = 200

@@ -271,7 +271,9 @@ async function showUnclear({ api, caller, formToken }: PageRequest): Promise<Pag
   const troubles = platforms.flatMap(({ platform, problem, canFetch }) => [
     ...(problem === null ? [] : [html`<p class="refusal">${platform}: ${problem}.</p>`]),
     ...(canFetch === false
-      ? [html`<p class="note">${platform}: the proxy cannot ask what was said in a call, so one lost event is one lost opt-out.</p>`]
+      ? [
+          html`<p class="note">${platform}: the proxy cannot ask what was said in a call, so one lost event is one lost opt-out.</p>`,
+        ]
       : []),
   ])
   const body = html`${renderHead(`${path}/unclear`)}

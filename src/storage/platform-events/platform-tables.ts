@@ -1,8 +1,17 @@
 /** Row types of what voice platforms say about calls. */
 import type { Generated } from 'kysely'
 
+export interface PlatformTables {
+  platform_calls: PlatformCallRow
+  platform_call_ids: PlatformCallIdRow
+  platform_events: PlatformEventRow
+  platform_event_parts: PlatformEventPartRow
+  platform_reports: PlatformReportRow
+  unclear_opt_outs: UnclearOptOutRow
+}
+
 /** One call at a platform, whoever placed it. */
-export interface PlatformCallRow {
+interface PlatformCallRow {
   account_id: string
   platform: string
   /** The id of its decision; of a call without one an id of the platform, or of the event that is all that is known of it. */
@@ -25,7 +34,7 @@ export interface PlatformCallRow {
 }
 
 /** Which call an id of a platform is about. */
-export interface PlatformCallIdRow {
+interface PlatformCallIdRow {
   account_id: string
   platform: string
   call_id: string
@@ -34,7 +43,7 @@ export interface PlatformCallIdRow {
 }
 
 /** An event as it came. It is stored before it is read. */
-export interface PlatformEventRow {
+interface PlatformEventRow {
   account_id: string
   /** A hash of its content, so that one that comes twice is stored once. */
   id: string
@@ -53,7 +62,7 @@ export interface PlatformEventRow {
 }
 
 /** What an event says of one call. */
-export interface PlatformEventPartRow {
+interface PlatformEventPartRow {
   account_id: string
   event_id: string
   part: number
@@ -71,7 +80,7 @@ export interface PlatformEventPartRow {
 }
 
 /** What may be an opt-out. It is in force only when a person says so. */
-export interface UnclearOptOutRow {
+interface UnclearOptOutRow {
   account_id: string
   id: string
   platform: string
@@ -90,7 +99,7 @@ export interface UnclearOptOutRow {
 }
 
 /** What the proxy of a platform says of itself. */
-export interface PlatformReportRow {
+interface PlatformReportRow {
   account_id: string
   platform: string
   /** 0: it has no key to ask the platform with. */

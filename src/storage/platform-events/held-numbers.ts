@@ -1,6 +1,6 @@
 /** Numbers to which no call is allowed while nobody knows which call of a platform ended in an opt-out. */
 import { sql } from 'kysely'
-import type { Db } from './tables.js'
+import type { Db } from '../tables.js'
 
 export interface HeldNumber {
   readonly accountId: string

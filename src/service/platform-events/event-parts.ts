@@ -1,0 +1,184 @@
+/** The parts of events as they are stored, each about one call. */
+import type { Selectable } from 'kysely'
+import type { CallEvent } from '../../platform-events/call-event.js'
+import type { Db, Tables } from '../../storage/tables.js'
+import { hasWords, isEvidenceOfAnswer, type Verdict } from './heard-words.js'
+import { noteOnCall, type PlatformCall } from './platform-calls.js'
+import { insertUnclear } from './unclear-opt-outs.js'
+
+export type EventPart = Selectable<Tables['platform_event_parts']>
+
+/** Of a call, from the latest event on that has all of its words. */
+export async function readLatest(db: Db, part: EventPart): Promise<readonly CallEvent[]> {
+  const parts = await db
+    .selectFrom('platform_event_parts')
+    .select(['content', 'is_whole'])
+    .where('account_id', '=', part.account_id)
+    .where('platform', '=', part.platform)
+    .where('call', '=', part.call)
+    .where(({ eb }) =>
+      eb('received_at', '>=', (query) =>
+        query
+          .selectFrom('platform_event_parts as whole')
+          .select(({ fn, lit }) => fn.coalesce(fn.max('whole.received_at'), lit(0)).as('at'))
+          .where('whole.account_id', '=', part.account_id)
+          .where('whole.platform', '=', part.platform)
+          .where('whole.call', '=', part.call)
+          .where('whole.is_whole', '=', 1),
+      ),
+    )
+    .orderBy('received_at')
+    .orderBy('stored_at')
+    .orderBy('event_id')
+    .orderBy('part')
+    .execute()
+  const last = parts.findLastIndex(({ is_whole }) => is_whole === 1)
+  return parts
+    .slice(Math.max(0, last))
+    .map(({ content }): CallEvent => JSON.parse(content))
+    .filter(({ kind, isOtherLeg }) => kind === 'call' && !isOtherLeg)
+}
+
+export async function isOwnNumber(db: Db, accountId: string, number: string): Promise<boolean> {
+  const own = await db
+    .selectFrom('caller_ids')
+    .select('number')
+    .where('account_id', '=', accountId)
+    .where('number', '=', number)
+    .limit(1)
+    .executeTakeFirst()
+  return own !== undefined
+}
+
+const ofCall = ({ account_id, platform, id }: PlatformCall) => ({
+  account_id,
+  platform,
+  call: id,
+})
+
+/** What waited for its call is worked on, also if this server ends now. */
+export async function wakeParts(db: Db, call: PlatformCall): Promise<void> {
+  await db
+    .updateTable('platform_event_parts')
+    .set({ state: 'new' })
+    .where(({ and }) => and(ofCall(call)))
+    .where('state', '=', 'waiting')
+    .execute()
+}
+
+export async function hasNewParts(db: Db, call: PlatformCall): Promise<boolean> {
+  const part = await db
+    .selectFrom('platform_event_parts')
+    .select('part')
+    .where(({ and }) => and(ofCall(call)))
+    .where('state', '=', 'new')
+    .limit(1)
+    .executeTakeFirst()
+  return part !== undefined
+}
+
+export async function isUnjoined(db: Db, call: PlatformCall): Promise<boolean> {
+  if (call.number === null) return false
+  const unjoined = await db
+    .selectFrom('unclear_opt_outs')
+    .select('id')
+    .where(({ and }) => and(ofCall(call)))
+    .where('kind', 'in', ['unjoined', 'own-number'])
+    .where('resolved_at', 'is', null)
+    .limit(1)
+    .executeTakeFirst()
+  return unjoined !== undefined
+}
+
+/** Whose call it was may be known only later. */
+async function describeUnclear(db: Db, call: PlatformCall): Promise<void> {
+  const { decision_id, number } = call
+  await db
+    .updateTable('unclear_opt_outs')
+    .set({ decision_id, number })
+    .where(({ and }) => and(ofCall(call)))
+    .where('number', 'is', null)
+    .where('resolved_at', 'is', null)
+    .where('kind', 'not in', ['unjoined', 'own-number'])
+    .execute()
+}
+
+/** Of a text that nothing can read, which may be anything. */
+const maxUnreadLength = 100_000
+
+/** A late event may be repeated by a stranger, so it may end calls, but not report one as unanswered. */
+export const asDelivered = (event: CallEvent, delivery: string | null): CallEvent =>
+  delivery === 'late' && event.outcome?.state !== 'answered'
+    ? { ...event, outcome: undefined, isEnd: undefined }
+    : event
+
+/** What cannot be read may have the words of an opt-out all the same. */
+export const asSummary = (event: CallEvent, body: string): CallEvent => ({
+  ...event,
+  summary: body.slice(0, maxUnreadLength),
+})
+
+const maxIds = 20
+const maxIdLength = 300
+const maxDecisionIdLength = 64
+
+/** With ids as they can be in an index. PostgreSQL stores no character 0. */
+export function toStoredJson(event: CallEvent): string {
+  const { decisionId = '', callIds } = event
+  const stored: CallEvent = {
+    ...event,
+    decisionId: decisionId.length <= maxDecisionIdLength ? event.decisionId : undefined,
+    callIds: callIds.filter((id) => id !== '' && id.length <= maxIdLength).slice(0, maxIds),
+  }
+  return JSON.stringify(stored, (_, value: unknown) =>
+    typeof value === 'string' ? value.replaceAll('\0', ' ') : value,
+  )
+}
+
+/** What is heard of a call, as far as it is known whose it is. */
+export async function noteHeard(
+  db: Db,
+  {
+    part,
+    event,
+    call,
+    verdict,
+  }: {
+    readonly part: EventPart
+    readonly event: CallEvent
+    readonly call: PlatformCall
+    readonly verdict: Verdict
+  },
+): Promise<void> {
+  const { account_id, platform, event_id, received_at, stored_at } = part
+  const { decision_id } = call
+  const number = verdict.isOwn ? null : call.number
+  if (verdict.unclear) {
+    await insertUnclear(db, {
+      ...{ account_id, platform, event_id, call: call.id, decision_id, number },
+      ...verdict.unclear,
+      heard_at: stored_at,
+    })
+  }
+  if (number !== null) await describeUnclear(db, call)
+  const isEnd = event.isEnd || event.outcome?.state === 'failed'
+  await noteOnCall(db, { accountId: account_id, platform }, call.id, {
+    answered_at: isEvidenceOfAnswer(event) ? received_at : undefined,
+    ended_at: isEnd ? received_at : undefined,
+    heard_at: hasWords(event) ? received_at : undefined,
+  })
+}
+
+export async function setPartState(
+  db: Db,
+  { account_id, event_id, part }: EventPart,
+  state: EventPart['state'],
+): Promise<void> {
+  await db
+    .updateTable('platform_event_parts')
+    .set({ state })
+    .where('account_id', '=', account_id)
+    .where('event_id', '=', event_id)
+    .where('part', '=', part)
+    .execute()
+}
