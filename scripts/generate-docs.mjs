@@ -18,7 +18,6 @@ import { createMetrics } from '../dist/observability/metrics.js'
 import { permitEvents, platformCallStates } from '../dist/observability/service-metrics.js'
 import { permitRoutes } from '../dist/permits/permit-routes.js'
 import { platformNames } from '../dist/platform-events/call-event.js'
-import { eventResults } from '../dist/service/platform-events/event-inbox.js'
 import { createServiceRoutes } from '../dist/service/service-routes.js'
 import { attemptOutcomes } from '../dist/service/webhooks/webhook-retry-policy.js'
 import { lookupNames } from '../dist/sources/remote/lookups/lookup-options.js'
@@ -231,7 +230,7 @@ function labelValues() {
     source: `${code('embedded')}; for caches also ${code('remote')}, otherwise the names of ${code('source.provider')} and ${code('source.secondProvider')}; for look-ups ${code('lookups.name')}`,
     question: `${words(questionNames)}; for look-ups ${words(lookupNames)}`,
     platform: words(platformNames),
-    result: `${words(['hit', 'miss', 'expired', 'bypass', 'stale', 'refresh'])}; for events of platforms ${words(eventResults)}`,
+    result: `${words(['hit', 'miss', 'expired', 'bypass', 'stale', 'refresh'])}; for events of platforms ${words(['stored', 'opt-out', 'unclear', 'unreadable', 'failed'])}`,
     outcome: `${words(['answered', 'unanswered', ...answerFailureReasons])}; for webhooks ${words(attemptOutcomes)}`,
     endpoint: `${words(endpointNames())}; ${code('unmatched')} when path and method match none`,
     status: `HTTP status; ${code('499')} when the client disconnected before the answer; for scans ${words(['Complete', 'Failed'])}`,
