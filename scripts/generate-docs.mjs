@@ -15,8 +15,9 @@ import { journalRoutes } from '../dist/gate/journal/journal-routes.js'
 import { decisionEndpoints } from '../dist/http/decision-routes.js'
 import { listMetricStates } from '../dist/observability/list-metrics.js'
 import { createMetrics } from '../dist/observability/metrics.js'
-import { permitEvents } from '../dist/observability/service-metrics.js'
+import { permitEvents, platformCallStates } from '../dist/observability/service-metrics.js'
 import { permitRoutes } from '../dist/permits/permit-routes.js'
+import { platformNames } from '../dist/platform-events/call-event.js'
 import { createServiceRoutes } from '../dist/service/service-routes.js'
 import { attemptOutcomes } from '../dist/service/webhooks/webhook-retry-policy.js'
 import { lookupNames } from '../dist/sources/remote/lookups/lookup-options.js'
@@ -228,13 +229,14 @@ function labelValues() {
     verdict: words(['pass', 'deny', 'unknown']),
     source: `${code('embedded')}; for caches also ${code('remote')}, otherwise the names of ${code('source.provider')} and ${code('source.secondProvider')}; for look-ups ${code('lookups.name')}`,
     question: `${words(questionNames)}; for look-ups ${words(lookupNames)}`,
-    result: words(['hit', 'miss', 'expired', 'bypass', 'stale', 'refresh']),
+    platform: words(platformNames),
+    result: `${words(['hit', 'miss', 'expired', 'bypass', 'stale', 'refresh'])}; for events of platforms ${words(['stored', 'opt-out', 'unclear', 'unreadable', 'failed'])}`,
     outcome: `${words(['answered', 'unanswered', ...answerFailureReasons])}; for webhooks ${words(attemptOutcomes)}`,
     endpoint: `${words(endpointNames())}; ${code('unmatched')} when path and method match none`,
     status: `HTTP status; ${code('499')} when the client disconnected before the answer; for scans ${words(['Complete', 'Failed'])}`,
     by: words(['retention', 'erasure']),
     list: 'names of imported lists',
-    state: `${words(listMetricStates)}; for campaigns ${words(['near', 'over'])}`,
+    state: `${words(listMetricStates)}; for campaigns ${words(['near', 'over'])}; for calls through platforms ${words(platformCallStates)}`,
     settings: '12 hex digits',
     rules: '12 hex digits',
     feed: words(factFeedNames),
