@@ -16,10 +16,11 @@ import type { CallPort, Sender } from './call-port.js'
 import {
   asSummary,
   type EventPart,
+  findKey,
   hasNewParts,
   isUnjoined,
   noteHeard,
-  readTexts,
+  readHeard,
   setPartState,
   toStoredJson,
   wakeParts,
@@ -318,8 +319,9 @@ export class EventInbox {
   ): Promise<JoinedEvent | undefined> {
     const place = placeOf(part)
     const { accountId } = place
+    const { storage, readOptOut } = this.#deps
     const ofDecision = found.direction === 'inbound' ? undefined : decision
-    return await runAccountTransaction(this.#deps.storage, accountId, async (db) => {
+    return await runAccountTransaction(storage, accountId, async (db) => {
       if (await isOtherLeg(db, place, found)) {
         await setPartState(db, part, 'done')
         return undefined
@@ -353,7 +355,7 @@ export class EventInbox {
       }
       const isPersonOwn =
         call.number === null ? isOwn : await isOwnNumber(db, accountId, call.number)
-      const heard = await this.#readWords(db, { ...part, call: call.id }, event)
+      const heard = await readHeard(db, { ...part, call: call.id }, { event, readOptOut })
       const verdict = judge(heard, { call, isPersonOwn })
       await noteHeard(db, { part, event, call, verdict })
       return { event, call, verdict }
@@ -367,7 +369,7 @@ export class EventInbox {
     { call, verdict }: { readonly call: PlatformCall; readonly verdict: Verdict },
   ): Promise<boolean> {
     const { port, clock } = this.#deps
-    const sender = { accountId: part.account_id, keyId: await this.#findKey(part) }
+    const sender = { accountId: part.account_id, keyId: await findKey(this.#deps.storage.db, part) }
     const { decision_id: decisionId, number } = call
     if (verdict.optOut && number !== null && call.opted_out_at === null) {
       await port.recordOptOut({
@@ -425,33 +427,6 @@ export class EventInbox {
     if (registered) return { id, number: registered.number ?? undefined }
     const number = await port.findCalledNumber({ accountId: place.accountId, decisionId: id })
     return number === undefined ? undefined : { id, number: parseNumber(number) }
-  }
-
-  /** What is in the event by itself, and in the words of the call up to now. */
-  async #readWords(db: Db, part: EventPart, event: CallEvent): Promise<Heard> {
-    const { readOptOut } = this.#deps
-    const isAlone = event.kind === 'text' || event.isInterim
-    const texts = [[event], ...(isAlone ? [] : await readTexts(db, part))]
-    const read = (speaker: 'person' | 'unknown') =>
-      [...new Set(texts.map((events) => joinWords(events, speaker)))]
-        .map(readOptOut)
-        .reduce(strongest)
-    return {
-      event,
-      person: read('person'),
-      unknown: read('unknown'),
-      summary: readOptOut(event.summary ?? ''),
-    }
-  }
-
-  async #findKey({ account_id, event_id }: EventPart): Promise<string> {
-    const event = await this.#deps.storage.db
-      .selectFrom('platform_events')
-      .select('key_id')
-      .where('account_id', '=', account_id)
-      .where('id', '=', event_id)
-      .executeTakeFirst()
-    return event?.key_id ?? ''
   }
 }
 
