@@ -10,7 +10,7 @@ import { msPerDay } from '../../domain/time/dates.js'
 import type { CallEvent, PlatformName } from '../../platform-events/call-event.js'
 import type { EventText, ReadEvent } from '../../platform-events/read-event.js'
 import type { ThreadDatabase } from '../../storage/open-database.js'
-import type { Db, Tables } from '../../storage/tables.js'
+import type { Tables } from '../../storage/tables.js'
 import { refuseAtEdge, runAccountTransaction } from '../sql/account-transaction.js'
 import type { CallPort, Sender } from './call-port.js'
 import {
@@ -25,15 +25,7 @@ import {
   toStoredJson,
   wakeParts,
 } from './event-parts.js'
-import {
-  asDelivered,
-  type Heard,
-  joinWords,
-  judge,
-  strongest,
-  toOutcome,
-  type Verdict,
-} from './heard-words.js'
+import { asDelivered, judge, toOutcome, type Verdict } from './heard-words.js'
 import {
   assignPerson,
   type DueCall,
