@@ -1,13 +1,25 @@
 /** What an erasure does with the events of voice platforms, and with the calls that they are about. */
 import type { Db } from '../../storage/tables.js'
-import type { ErasedRows, RowErasure } from '../erasure/row-erasure.js'
 import { deletePlatformCall } from './platform-figures.js'
 
 /** What waits for a person stays without the words, since it may be an opt-out. */
+interface OfNumber {
+  readonly number: string
+  /** `undefined` for all accounts. */
+  readonly accountId: string | undefined
+}
+
+interface Erased {
+  readonly what: string
+  readonly count: number
+  readonly result: 'deleted' | 'reduced'
+  readonly why?: string
+}
+
 export async function erasePlatformEvents(
   db: Db,
-  { number, accountId }: Pick<RowErasure, 'number' | 'accountId'>,
-): Promise<readonly ErasedRows[]> {
+  { number, accountId }: OfNumber,
+): Promise<readonly Erased[]> {
   const calls = await db
     .selectFrom('platform_calls')
     .select(['account_id', 'platform', 'id'])
@@ -67,10 +79,7 @@ export async function erasePlatformEvents(
   ]
 }
 
-async function deleteClearedUp(
-  db: Db,
-  { number, accountId }: Pick<RowErasure, 'number' | 'accountId'>,
-): Promise<number> {
+async function deleteClearedUp(db: Db, { number, accountId }: OfNumber): Promise<number> {
   const { numDeletedRows } = await db
     .deleteFrom('unclear_opt_outs')
     .where('number', '=', number)

@@ -16,15 +16,16 @@ import type { CallPort, Sender } from './call-port.js'
 import {
   asSummary,
   type EventPart,
+  findKey,
   hasNewParts,
   isUnjoined,
   noteHeard,
-  readTexts,
+  readHeard,
   setPartState,
   toStoredJson,
   wakeParts,
 } from './event-parts.js'
-import { asDelivered, judge, readHeard, toOutcome, type Verdict } from './heard-words.js'
+import { asDelivered, judge, toOutcome, type Verdict } from './heard-words.js'
 import {
   assignPerson,
   type DueCall,
@@ -310,8 +311,9 @@ export class EventInbox {
   ): Promise<JoinedEvent | undefined> {
     const place = placeOf(part)
     const { accountId } = place
+    const { storage, readOptOut } = this.#deps
     const ofDecision = found.direction === 'inbound' ? undefined : decision
-    return await runAccountTransaction(this.#deps.storage, accountId, async (db) => {
+    return await runAccountTransaction(storage, accountId, async (db) => {
       if (await isOtherLeg(db, place, found)) {
         await setPartState(db, part, 'done')
         return undefined
@@ -345,9 +347,7 @@ export class EventInbox {
       }
       const isPersonOwn =
         call.number === null ? isOwn : await isOwnNumber(db, accountId, call.number)
-      const isAlone = event.kind === 'text' || event.isInterim
-      const texts = isAlone ? [] : await readTexts(db, { ...part, call: call.id })
-      const heard = readHeard(event, texts, this.#deps.readOptOut)
+      const heard = await readHeard(db, { ...part, call: call.id }, { event, readOptOut })
       const verdict = judge(heard, { call, isPersonOwn })
       await noteHeard(db, { part, event, call, verdict })
       return { event, call, verdict }
@@ -361,7 +361,7 @@ export class EventInbox {
     { call, verdict }: { readonly call: PlatformCall; readonly verdict: Verdict },
   ): Promise<boolean> {
     const { port, clock } = this.#deps
-    const sender = { accountId: part.account_id, keyId: await this.#findKey(part) }
+    const sender = { accountId: part.account_id, keyId: await findKey(this.#deps.storage.db, part) }
     const { decision_id: decisionId, number } = call
     if (verdict.optOut && number !== null && call.opted_out_at === null) {
       await port.recordOptOut({
@@ -419,16 +419,6 @@ export class EventInbox {
     if (registered) return { id, number: registered.number ?? undefined }
     const number = await port.findCalledNumber({ accountId: place.accountId, decisionId: id })
     return number === undefined ? undefined : { id, number: parseNumber(number) }
-  }
-
-  async #findKey({ account_id, event_id }: EventPart): Promise<string> {
-    const event = await this.#deps.storage.db
-      .selectFrom('platform_events')
-      .select('key_id')
-      .where('account_id', '=', account_id)
-      .where('id', '=', event_id)
-      .executeTakeFirst()
-    return event?.key_id ?? ''
   }
 }
 

@@ -1,18 +1,54 @@
 /** The parts of events as they are stored, each about one call. */
 import type { Selectable } from 'kysely'
+import type { OptOutReader } from '../../domain/consent/opt-out-words.js'
 import type { CallEvent } from '../../platform-events/call-event.js'
 import type { Db, Tables } from '../../storage/tables.js'
-import { hasWords, isEvidenceOfAnswer, type Verdict } from './heard-words.js'
+import {
+  type Heard,
+  hasWords,
+  isEvidenceOfAnswer,
+  joinWords,
+  strongest,
+  type Verdict,
+} from './heard-words.js'
 import { noteOnCall, type PlatformCall } from './platform-calls.js'
 import { insertUnclear } from './unclear-opt-outs.js'
 
 export type EventPart = Selectable<Tables['platform_event_parts']>
 
-/** What may be the words of a call: from the latest event on that has all of them, and without such events. */
-export async function readTexts(
+/** What is in the event by itself, and in the words of the call up to now. */
+export async function readHeard(
   db: Db,
   part: EventPart,
-): Promise<readonly (readonly CallEvent[])[]> {
+  { event, readOptOut }: { readonly event: CallEvent; readonly readOptOut: OptOutReader },
+): Promise<Heard> {
+  const isAlone = event.kind === 'text' || event.isInterim
+  const texts = [[event], ...(isAlone ? [] : await readTexts(db, part))]
+  const read = (speaker: 'person' | 'unknown') =>
+    [...new Set(texts.map((events) => joinWords(events, speaker)))]
+      .map(readOptOut)
+      .reduce(strongest)
+  return {
+    event,
+    person: read('person'),
+    unknown: read('unknown'),
+    summary: readOptOut(event.summary ?? ''),
+  }
+}
+
+/** Of the proxy that sent the event. */
+export async function findKey(db: Db, { account_id, event_id }: EventPart): Promise<string> {
+  const event = await db
+    .selectFrom('platform_events')
+    .select('key_id')
+    .where('account_id', '=', account_id)
+    .where('id', '=', event_id)
+    .executeTakeFirst()
+  return event?.key_id ?? ''
+}
+
+/** What may be the words of a call: from the latest event on that has all of them, and without such events. */
+async function readTexts(db: Db, part: EventPart): Promise<readonly (readonly CallEvent[])[]> {
   const parts = await db
     .selectFrom('platform_event_parts')
     .select(['content', 'is_whole'])

@@ -1,7 +1,7 @@
 /** What is heard in an event, and what follows from it. */
 import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { OptOutReport } from '../../domain/consent/consent-records.js'
-import type { OptOutReader, ReadWords } from '../../domain/consent/opt-out-words.js'
+import type { ReadWords } from '../../domain/consent/opt-out-words.js'
 import type { CallEvent } from '../../platform-events/call-event.js'
 import type { PlatformCall } from './platform-calls.js'
 import type { UnclearOptOut } from './unclear-opt-outs.js'
@@ -61,34 +61,16 @@ function toStatement({ event, person }: Heard): Verdict['optOut'] {
 const limit = (said: string | undefined) => said?.trim().slice(0, maxSaidLength) || undefined
 
 const strength = { none: 0, unclear: 1, stop: 2 } as const
-const strongest = (one: ReadWords, other: ReadWords) =>
+export const strongest = (one: ReadWords, other: ReadWords) =>
   strength[other.reading] > strength[one.reading] ? other : one
 
 /** What one speaker has said, in one text, since people pause in the middle of a sentence. */
-const joinWords = (events: readonly CallEvent[], speaker: 'person' | 'unknown') =>
+export const joinWords = (events: readonly CallEvent[], speaker: 'person' | 'unknown') =>
   sortByPosition(events)
     .flatMap(({ utterances }) => utterances)
     .filter((one) => one.speaker === speaker)
     .map(({ text }) => text)
     .join(' ')
-
-/** What is in the event by itself, and in what may be all the words of its call. */
-export function readHeard(
-  event: CallEvent,
-  texts: readonly (readonly CallEvent[])[],
-  readOptOut: OptOutReader,
-): Heard {
-  const read = (speaker: 'person' | 'unknown') =>
-    [...new Set([[event], ...texts].map((events) => joinWords(events, speaker)))]
-      .map(readOptOut)
-      .reduce(strongest)
-  return {
-    event,
-    person: read('person'),
-    unknown: read('unknown'),
-    summary: readOptOut(event.summary ?? ''),
-  }
-}
 
 /** A late event may be repeated by a stranger, so it may end calls, but not report one as unanswered. */
 export const asDelivered = (event: CallEvent, delivery: string | null): CallEvent =>
