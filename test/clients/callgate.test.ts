@@ -278,7 +278,20 @@ describe('optOut and explain', () => {
   it('reject what was not acknowledged', async () => {
     await expect(client.optOut('12345')).rejects.toThrow(TypeError)
     await expect(client.optOut([])).rejects.toThrow(TypeError)
-    await expect(client.optOut('3035550102', { projectId: 'nobody' })).rejects.toThrow(/nobody/)
+    const { key } = await running.callgate.keys.create({
+      accountId: 'sandbox',
+      role: 'Agent',
+      label: 'asks only',
+      rights: ['decide'],
+    })
+    const without = createClient({ url: running.url, key })
+    await expect(without.optOut('3035550102')).rejects.toThrow(/'records'/)
+  })
+
+  it('are acknowledged for a project that is not known, and hold for every project', async () => {
+    await client.optOut('3035550104', { projectId: 'nobody' })
+    const decided = await client.decide({ number: '3035550104', callKind: 'manual' })
+    expect(decided).toMatchObject({ kind: 'blocked', reason: 'internal-dnc' })
   })
 })
 

@@ -192,17 +192,30 @@ describe('number', () => {
   })
 })
 
-it.each([
-  ['/console/opt-outs', { channel: 'agent', scope: 'everything' }],
-  ['/console/opt-outs', { channel: 'agent', scope: 'project' }],
-  ['/console/consents', { givenAt: '2026-11-20T10:00', seller: 'Acme', wording: 'Call me' }],
-])('links to the field of a wrong project: %s, %o', async (path, more) => {
-  const choices = { channel: 'web', method: 'written', ...more }
+it('links to the field of a wrong project of a consent', async () => {
+  const consent = { givenAt: '2026-11-20T10:00', seller: 'Acme', wording: 'Call me' }
+  const choices = { channel: 'web', method: 'written', ...consent }
   const form = { number: '2125550107', projectId: 'NOPE', ...choices }
-  const { text, status } = await sandbox.post(path, form)
+  const { text, status } = await sandbox.post('/console/consents', form)
   expect(status, text).toBe(400)
   expect(text).toContain('<a href="#projectId">')
 })
+
+it.each(['everything', 'project'])(
+  'takes an opt-out with a wrong project for all calls, and says so: %s',
+  async (scope) => {
+    const number = scope === 'project' ? '2125550107' : '2125550108'
+    const form = { number, projectId: 'NOPE', channel: 'agent', scope }
+    const { text, status } = await sandbox.post('/console/opt-outs', form)
+    expect(status, text).toBe(200)
+    expect(text).toContain('has opted out of all calls.')
+    expect(text).toContain('projectId &#39;NOPE&#39;: is not in use in this account.')
+    const decided = await running.postJson('/v1/decisions', { number, callKind: 'manual' })
+    expect(await decided.json()).toMatchObject({ decision: 'block' })
+    const listed = await running.get(`/app/main/rpc/pdnc?phoneList=${number}&actionType=status`)
+    expect(await listed.text()).not.toContain(',,')
+  },
+)
 
 it.each([
   '/console/opt-outs',

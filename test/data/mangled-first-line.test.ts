@@ -80,20 +80,14 @@ describe.each(Object.entries(kinds))('a %s file', (_, { line, read }) => {
     console.info(`mangled first lines: ${numRuns} runs, seed ${seed}`)
   })
 
-  const mangled = [
-    'O125550100',
-    'x2125550100',
-    'é2125550100',
-    '"A2125550100"',
-    '２１２５５５０１００',
-  ]
+  const mangled = ['O125550100', 'x2125550100', 'é2125550100', '"A2125550100"', '٢١٢٥٥٥٠١٠٠']
   it.each(mangled)('is refused with %s as its first line', async (text) => {
     const bad = read(sourceOf(`${line(text)}\n${line('2125550101')}\n`), new BadLines())
     await expect(bad).rejects.toThrow('a header must not contain more than 6 digits')
   })
 
-  it('in UTF-16 is refused', async () => {
-    const text = `\ufeff${line('２１２５５５０１００')}\n`
+  it('in UTF-16 is refused with digits of another script', async () => {
+    const text = `\ufeff${line('٢١٢٥٥٥٠١٠٠')}\n`
     await expect(read(sourceOf(Buffer.from(text, 'utf16le')), new BadLines())).rejects.toThrow(
       /bad, 0 allowed/,
     )
@@ -107,4 +101,33 @@ describe.each(Object.entries(kinds))('a %s file', (_, { line, read }) => {
       header: { file: 'list.txt', line: 1, value: 'Téléphone 1' },
     })
   })
+})
+
+describe('full-width digits', () => {
+  const wide = '２１２５５５０１００\n2125550101\n'
+  const texts = [Buffer.from(wide), Buffer.from(`\ufeff${wide}`, 'utf16le')]
+
+  it.each(texts)(
+    'in the first line of a plain file are read as the digits that they are',
+    async (bytes) => {
+      const numbers: string[] = []
+      const sink = (prefix: number, last: number) =>
+        void numbers.push(`${prefix}${String(last).padStart(4, '0')}`)
+      const { header } = await readPlainNumbers(sourceOf(bytes), sink, new BadLines())
+      expect({ numbers, header }).toEqual({
+        numbers: ['2125550100', '2125550101'],
+        header: undefined,
+      })
+    },
+  )
+
+  it.each([kinds.ported, kinds.changes])(
+    'are refused in the files of offices',
+    async ({ line, read }) => {
+      const text = `${line('２１２５５５０１００')}\n${line('2125550101')}\n`
+      await expect(read(sourceOf(text), new BadLines())).rejects.toThrow(
+        'a header must not contain',
+      )
+    },
+  )
 })

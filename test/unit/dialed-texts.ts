@@ -16,7 +16,7 @@ export interface HandedIn {
 }
 
 export function handedIn(text: string): HandedIn {
-  const trimmed = text.trim()
+  const trimmed = asAscii(text).trim()
   const scheme = trimmed.slice(0, trimmed.indexOf(':') + 1).toLowerCase()
   const places =
     scheme === 'tel:'
@@ -26,6 +26,12 @@ export function handedIn(text: string): HandedIn {
         : { number: trimmed }
   const { number, context = '', host = '', rest = '' } = places
   return { number: digitsOf(number), hasPlus: number.startsWith('+'), context, host, rest }
+}
+
+/** Full-width characters are those that they are wide forms of, and characters that format text are nothing. */
+function asAscii(text: string): string {
+  const narrow = (one: string) => String.fromCharCode(one.charCodeAt(0) - 0xfee0)
+  return text.replace(/\p{Cf}/gu, '').replace(/[！-～]/g, narrow)
 }
 
 interface Places {
@@ -179,6 +185,15 @@ const pieces = [
   '\u202e',
   '٢',
   '１',
+  '＋',
+  '＋４４',
+  '；ext=２',
+  '＠pbx２',
+  '＠',
+  '％31',
+  '－',
+  '\u2011',
+  '\u00ad',
   '²',
   '①',
   '𝟗',

@@ -12,7 +12,7 @@ import { samples } from '../../../data/feeds/samples.js'
 import { parseTableLine } from '../../../data/feeds/table-options.js'
 import { nameCaller } from '../../../domain/caller.js'
 import { optOutChannels } from '../../../domain/consent/consent-records.js'
-import { AppError, invalidRequest } from '../../../errors.js'
+import { AppError, describeProblem, invalidRequest } from '../../../errors.js'
 import { formatCount, formatNumber, renderTable } from '../../format.js'
 import { Form, toDigits } from '../../forms.js'
 import { type Html, html, nothing } from '../../html.js'
@@ -91,7 +91,9 @@ async function addOne(request: PageRequest): Promise<PageAnswer> {
     },
   })
   const shown = formatNumber(toDigits(number))
-  const done = `${shown} has opted out ${answer.scope === 'everything' ? 'of all calls' : 'of the calls of this project'}.`
+  const calls = answer.scope === 'everything' ? 'of all calls' : 'of the calls of this project'
+  const problems = (answer.ignored ?? []).map((problem) => ` ${describeProblem(problem)}.`)
+  const done = `${shown} has opted out ${calls}.${problems.join('')}`
   if (!receipt) return { goTo: '/console/opt-outs', done }
   const body = html`<p class="done" role="status">${done}</p>
 ${answer.receipt ? html`<p>Give this receipt to the person. To check it, save it as receipt.txt and run <code>callgate evidence check --key KEY receipt.txt</code> with the verifier key of the journal, which the page of an evidence bundle shows.</p><pre>${answer.receipt}</pre>` : html`<p>The receipt could not be recorded; the opt-out holds all the same.</p>`}
