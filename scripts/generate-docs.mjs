@@ -15,7 +15,7 @@ import { journalRoutes } from '../dist/gate/journal/journal-routes.js'
 import { decisionEndpoints } from '../dist/http/decision-routes.js'
 import { listMetricStates } from '../dist/observability/list-metrics.js'
 import { createMetrics } from '../dist/observability/metrics.js'
-import { permitEvents, platformCallStates } from '../dist/observability/service-metrics.js'
+import { permitEvents } from '../dist/observability/service-metrics.js'
 import { permitRoutes } from '../dist/permits/permit-routes.js'
 import { platformNames } from '../dist/platform-events/call-event.js'
 import { createServiceRoutes } from '../dist/service/service-routes.js'
@@ -236,7 +236,7 @@ function labelValues() {
     status: `HTTP status; ${code('499')} when the client disconnected before the answer; for scans ${words(['Complete', 'Failed'])}`,
     by: words(['retention', 'erasure']),
     list: 'names of imported lists',
-    state: `${words(listMetricStates)}; for campaigns ${words(['near', 'over'])}; for calls through platforms ${words(platformCallStates)}`,
+    state: `${words(listMetricStates)}; for campaigns ${words(['near', 'over'])}; for calls through platforms ${words(['placed', 'answered', 'heard', 'optedOut'])}`,
     settings: '12 hex digits',
     rules: '12 hex digits',
     feed: words(factFeedNames),

@@ -48,7 +48,7 @@ interface PlatformMeasurement {
   readonly held: readonly OfPlatform[]
 }
 
-export const platformCallStates = ['placed', 'answered', 'heard', 'optedOut'] as const
+const platformCallStates = ['placed', 'answered', 'heard', 'optedOut'] as const
 
 export const permitEvents = ['issued', 'used', 'refused', 'released', 'void'] as const
 export type PermitEvent = (typeof permitEvents)[number]
