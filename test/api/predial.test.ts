@@ -70,7 +70,7 @@ describe('the key of a pre-dial request', () => {
           ],
         })
       ).status
-    expect([await statusWith(key), await statusWith('other')]).toEqual([200, 400])
+    expect([await statusWith(key), await statusWith('other')]).toEqual([200, 401])
   })
 
   it('is asked for as a password too, since some clients wait for that', async () => {

@@ -101,6 +101,16 @@ const longest: Readonly<Record<string, readonly LongRequest[]>> = {
       isShort: true,
     },
   ],
+  'platform-calls': [
+    {
+      json: {
+        platform: 'retell',
+        calls: list(1_000).map((number) => ({
+          ...{ decisionId: `decision-${number}`, number, callIds: [`call-${number}`] },
+        })),
+      },
+    },
+  ],
   // In slices of the main thread, which asks the sources.
   preview: [
     { json: { numbers: list(1_000), callKind: 'ai' }, isShort: true },
