@@ -25,6 +25,7 @@ export default defineConfig({
     // For a machine that is slow at the moment; nothing waits for it on a quiet one.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     sequence: { sequencer: LongestFirst },
     projects: [
       {

@@ -170,7 +170,7 @@ describe('the proof of a decision', () => {
     const erasure = { number: '2127365002', accountId: undefined, includesAllowed: true }
     journal.erase({ id: 'e1', ...erasure })
     const erased = () => prove(ids[2] ?? '')
-    await expect.poll(async () => (await erased()).status, { timeout: 30_000 }).toBe(409)
+    await expect.poll(async () => (await erased()).status).toBe(409)
     expect(detailOf(await erased())).toContain(
       'not as it was signed, as when its number was erased',
     )

@@ -627,7 +627,7 @@ describe('a hold', () => {
     expect(await unclear()).toEqual([])
     expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
     await expect
-      .poll(async () => (await decide(other.number)).reason, { timeout: 20_000 })
+      .poll(async () => (await decide(other.number)).reason)
       .toBe('internal-dnc')
   })
 })

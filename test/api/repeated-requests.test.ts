@@ -109,7 +109,7 @@ it('is decided anew after a block that only says that nothing could be decided',
   expect(blocked).toMatchObject({ decision: 'block', reason: 'check-unanswered' })
   await pausing.schema.alterTable('hidden').renameTo('internal_dnc').execute()
   await expect
-    .poll(async () => JSON.parse((await send('order-7')).text).decision, { timeout: 10_000 })
+    .poll(async () => JSON.parse((await send('order-7')).text).decision)
     .toBe('allow')
 })
 

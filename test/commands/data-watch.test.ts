@@ -101,12 +101,12 @@ describe('a running server', () => {
       .mockReturnValue(reading)
     const stop = watchData(callgate)
     try {
-      await expect.poll(() => refreshInBackground.mock.calls.length, { timeout: 15_000 }).toBe(1)
+      await expect.poll(() => refreshInBackground.mock.calls.length).toBe(1)
       const file = join(running.dataDir, 'opt-outs.csv')
       writeFileSync(file, 'phone,date\n2125550100,2026-11-20\n')
       const args = ['records', 'import', 'opt-outs', file, '--account', 'sandbox']
       expect(await runCommand(registerRecords, args, running)).toMatchObject({ err: '', code: 0 })
-      await expect.poll(ask, { timeout: 15_000 }).toBe('internal-dnc')
+      await expect.poll(ask).toBe('internal-dnc')
     } finally {
       endReading(false)
       stop()

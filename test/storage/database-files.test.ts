@@ -305,7 +305,7 @@ describe('damage', () => {
     await sql`pragma wal_checkpoint(truncate)`.execute(storage.db)
     truncateSync(file(), pageBytes)
     expect(await storage.checkFault()).toContain('became smaller; its pages are being checked')
-    await expect.poll(() => storage.checkFault(), { timeout: 15_000 }).toContain('is damaged')
+    await expect.poll(() => storage.checkFault()).toContain('is damaged')
   })
 
   it('of a file that is cut off while it is moved away is found when it is back', async () => {
@@ -316,7 +316,7 @@ describe('damage', () => {
     truncateSync(join(temp.file('moved'), 'callgate.sqlite'), pageBytes)
     renameSync(temp.file('moved'), dataDir())
     expect(await storage.checkFault()).toContain('became smaller')
-    await expect.poll(() => storage.checkFault(), { timeout: 15_000 }).toContain('is damaged')
+    await expect.poll(() => storage.checkFault()).toContain('is damaged')
   })
 
   it('is not seen in a file that a VACUUM made smaller', async () => {
@@ -333,7 +333,7 @@ describe('damage', () => {
     elsewhere.close()
     expect(statSync(file()).size).toBeLessThan(before)
     await storage.checkFault()
-    await expect.poll(() => storage.checkFault(), { timeout: 15_000 }).toBeUndefined()
+    await expect.poll(() => storage.checkFault()).toBeUndefined()
     await addAccount(storage, 'after')
   })
 

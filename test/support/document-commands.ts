@@ -82,7 +82,7 @@ export function testDocumentCommands(
 }
 
 /** A command that waits for something in vain ends then, and those after it have no result. */
-const maxRunMs = 180_000
+const maxRunMs = 600_000
 
 async function runAll(
   commands: readonly DocumentCommand[],

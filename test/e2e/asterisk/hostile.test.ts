@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type AsteriskServer, startAsterisk } from './lab/asterisk-server.js'
 import { type CallgateProcess, startCallgate } from './lab/callgate-process.js'
 import { answeredContext, type Dialer, dialers, originate } from './lab/dialers.js'
-import { hostileCallers, hostileHeaders, hostileNumbers } from './lab/hostile-texts.js'
+import { hostileCallers, hostileHeaders, hostileNumbers, invalidCallers } from './lab/hostile-texts.js'
 import { asteriskVersions } from './lab/provided-asterisk.js'
 import { sendInvite } from './lab/raw-invite.js'
 import { startCalls } from './lab/sipp-caller.js'
@@ -192,15 +192,16 @@ describe.each(asteriskVersions)('on Asterisk %i', (version) => {
 
     it('the number that was judged is dialled, whatever the caller says of itself', async () => {
       const before = trunks.arrived().length
-      const place = (number: string) =>
+      const place = (number: string, callers: readonly string[]) =>
         Promise.all(
-          hostileCallers.map((from) =>
+          callers.map((from) =>
             sendInvite({ server, uri: `sip:${number}@127.0.0.1`, from, headers: hostileHeaders }),
           ),
         )
-      expect(await place(blockedNumber)).toEqual(hostileCallers.map(() => 403))
+      expect(await place(blockedNumber, hostileCallers)).toEqual(hostileCallers.map(() => 403))
+      expect(await place(allowedNumber, invalidCallers)).toEqual(invalidCallers.map(() => 403))
       expect(trunks.arrived()).toHaveLength(before)
-      expect(await place(allowedNumber)).toEqual(hostileCallers.map(() => 200))
+      expect(await place(allowedNumber, hostileCallers)).toEqual(hostileCallers.map(() => 200))
       const numbers = trunks.arrived().map(({ number }) => number)
       expect(numbers.slice(before)).toEqual(hostileCallers.map(() => allowedNumber))
     })

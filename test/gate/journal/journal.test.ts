@@ -265,7 +265,7 @@ describe('the journal', () => {
     const journal = await open()
     journal.record('d1', { state: 'handed-over', handedOverAt: noon }, true)
     await expect
-      .poll(() => recordsIn(dataDir).map(({ kind }) => kind), { interval: 5, timeout: 5_000 })
+      .poll(() => recordsIn(dataDir).map(({ kind }) => kind), { interval: 5 })
       .toEqual(['opened', 'outcome'])
   })
 

@@ -50,6 +50,6 @@ it('writes an outcome without a further decision, also after a flush that took l
   await expect.poll(() => journal.waitingCount).toBe(0)
   await nextTurn()
   journal.record(decision.id, { state: 'answered', answeredAt: noon }, true)
-  await expect.poll(() => recordsIn(dataDir).length, { timeout: 5_000 }).toBe(4)
+  await expect.poll(() => recordsIn(dataDir).length).toBe(4)
   await journal.close()
 })

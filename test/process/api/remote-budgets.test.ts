@@ -194,7 +194,7 @@ describe('warming', () => {
         const progress = await remote.get(`/v1/warm/${id}`, remote.keys.main)
         return ((await progress.json()) as { readonly state: string }).state
       }
-      await expect.poll(state, { timeout: 15_000, interval: 20 }).not.toBe('asking')
+      await expect.poll(state, { interval: 20 }).not.toBe('asking')
       expect(askedOf(remote.vendor)).toBe(60)
       for (let index = 100; index < 110; index += 1) {
         expect(await remote.decide(numberAt(index))).toMatchObject({ decision: 'allow' })

@@ -230,7 +230,7 @@ describe('access tokens', () => {
         reasons.add((await remote.decide(freshNumber())).reason)
         return remote.vendor.counts().token?.requests
       }
-      await expect.poll(tokens, { timeout: 15_000 }).toBeGreaterThanOrEqual(4)
+      await expect.poll(tokens).toBeGreaterThanOrEqual(4)
       expect([...reasons]).toEqual(['permitted'])
       expect(remote.vendor.counts().scrub?.byStatus).not.toHaveProperty('401')
     })
@@ -269,7 +269,7 @@ describe('access tokens', () => {
         expect(remote.vendor.counts().scrub).toBeUndefined()
         remote.vendor.setFault('token', undefined)
         const asked = async () => (await remote.decide(freshNumber())).reason
-        await expect.poll(asked, { timeout: 10_000 }).toBe('permitted')
+        await expect.poll(asked).toBe('permitted')
         expect(await remote.sourceReady()).toBe('200 acme is in use')
       })
     },

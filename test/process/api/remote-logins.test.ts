@@ -161,7 +161,7 @@ it('a right that ends while it runs ends what is cached, and a new one is in for
   const reason = async (of = number) => (await program.decide(beta, of)).reason
   expect(await reason()).toBe('list-not-covering')
   await program.grant('beta', 'provider')
-  await expect.poll(reason, { timeout: 10_000 }).toBe('permitted')
+  await expect.poll(reason).toBe('permitted')
   const asked = vendor.requests.length
   expect(await reason()).toBe('permitted')
   expect(vendor.requests).toHaveLength(asked)
@@ -169,14 +169,14 @@ it('a right that ends while it runs ends what is cached, and a new one is in for
   const ofMain = freshNumber()
   await program.decide(main, ofMain)
   await program.end('beta', 'provider')
-  await expect.poll(reason, { timeout: 10_000 }).toBe('list-not-covering')
+  await expect.poll(reason).toBe('list-not-covering')
   const atEnd = vendor.requests.length
   expect(await reason(freshNumber())).toBe('list-not-covering')
   // What account main has cached stays.
   expect((await program.decide(main, ofMain)).reason).toBe('permitted')
   expect(vendor.requests).toHaveLength(atEnd)
   await program.grant('beta', 'provider')
-  await expect.poll(reason, { timeout: 10_000 }).toBe('permitted')
+  await expect.poll(reason).toBe('permitted')
   expect(vendor.requests.length).toBeGreaterThan(atEnd)
 })
 
@@ -267,7 +267,7 @@ it('lookups are asked with the login of the account, by a right, or not at all',
   expect(vendor.numbersOf('key-of-acme')).toContain('2127365001')
   expect(vendor.numbersOf('key-of-main')).not.toContain('2127365001')
   await program.end('beta', 'provider')
-  await expect.poll(() => findUse(beta), { timeout: 10_000 }).toBe('U')
+  await expect.poll(() => findUse(beta)).toBe('U')
   const metrics = await (await running.get('/metrics')).text()
   expect(metrics).toMatch(/callgate_lookup_requests_total\{source="vendor\/acme"/)
 })

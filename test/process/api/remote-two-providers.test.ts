@@ -97,7 +97,7 @@ describe('fallback', () => {
         await remote.decide(freshNumber())
         first.setFault('all', undefined)
         const sources = async () => providersOf(sourcesOf(await remote.decide(freshNumber())))
-        await expect.poll(sources, { timeout: 8_000 }).toEqual(allBy('acme'))
+        await expect.poll(sources).toEqual(allBy('acme'))
       })
     },
   )

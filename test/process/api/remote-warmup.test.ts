@@ -24,7 +24,7 @@ async function progress(remote: RemoteCallgate, id: string): Promise<WarmupProgr
 
 async function untilWarm(remote: RemoteCallgate, id: string): Promise<WarmupProgressBody> {
   const state = async () => (await progress(remote, id)).state
-  await expect.poll(state, { timeout: 15_000, interval: 20 }).not.toBe('asking')
+  await expect.poll(state, { interval: 20 }).not.toBe('asking')
   return progress(remote, id)
 }
 
@@ -171,7 +171,7 @@ describe('a job', () => {
       expect(await untilWarm(remote, id)).toMatchObject({ done: 10, answered: 0, unanswered: 10 })
       remote.vendor.reset()
       const unanswered = async () => (await progress(remote, id)).unanswered
-      await expect.poll(unanswered, { timeout: 15_000 }).toBe(0)
+      await expect.poll(unanswered).toBe(0)
     })
   })
 })

@@ -121,7 +121,7 @@ it('loses what was stored after the backup began, exactly, and nothing else', as
   expect(made).toMatchObject({ code: 0, err: '' })
   const after = countAcknowledged()
   await expect
-    .poll(() => request(first.url, keys.main, '/metrics'), { timeout: 30_000 })
+    .poll(() => request(first.url, keys.main, '/metrics'))
     .toMatch(/^callgate_backup_last_success_timestamp_seconds \d/m)
   await grown(after)
   expect(await first.end('SIGKILL')).toBe('SIGKILL')
@@ -173,7 +173,7 @@ it('loses what was stored after the backup began, exactly, and nothing else', as
   )
 
   const [newest] = acknowledged.decisions.slice(before.decisions - 1)
-  await expect.poll(() => isIndexed(newest ?? ''), { timeout: 30_000 }).toBe(true)
+  await expect.poll(() => isIndexed(newest ?? '')).toBe(true)
   for (const id of acknowledged.decisions.slice(0, before.decisions))
     expect(await isIndexed(id)).toBe(true)
   expect(await isIndexed(acknowledged.decisions.at(-1) ?? '')).toBe(false)

@@ -65,7 +65,7 @@ it(
       const enough = received.size + 20 + ((kill * 7) % 60)
       const deciding = decideUntilGone(serving, received)
       await expect
-        .poll(() => received.size, { interval: 1, timeout: 60_000 })
+        .poll(() => received.size, { interval: 1 })
         .toBeGreaterThan(enough)
       expect(await serving.end('SIGKILL')).toBe('SIGKILL')
       await deciding
@@ -89,7 +89,7 @@ it(
       index.close()
       return new Map(found.map((document) => [document.id, document]))
     }
-    await expect.poll(() => indexed().size, { timeout: 30_000 }).toBe(recorded.size)
+    await expect.poll(() => indexed().size).toBe(recorded.size)
     expect(indexed()).toEqual(recorded)
     expect(await last.end('SIGTERM')).toBe(0)
     process.stdout.write(

@@ -119,7 +119,7 @@ it('a reader that stalls delays no answer; what was dropped is counted and repor
   })
   child.stdout.resume()
   const said = 'log lines were dropped because standard output was not read'
-  await expect.poll(() => text, { timeout: 10_000 }).toContain(said)
+  await expect.poll(() => text).toContain(said)
   child.kill('SIGTERM')
   const [code] = (await once(child, 'close')) as [number]
   expect(code).toBe(0)
@@ -146,7 +146,7 @@ it('a pipe that is never read keeps the program neither from answering nor from 
       text += readAvailable(reader)
       return /listens on (\S+)\n[\s\S]*\n/.exec(text)?.[1]
     }
-    await expect.poll(address, { timeout: 20_000 }).toBeDefined()
+    await expect.poll(address).toBeDefined()
     const loginId = readKey()
     const predial = `${address()}/v1/predial?number=2125550100&kind=manual`
     expect(await ask(1_000, predial, { loginId })).toEqual({ 200: 1_000 })

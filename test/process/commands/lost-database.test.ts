@@ -52,7 +52,7 @@ describe('a data folder that has lost its database', () => {
     removeDatabase()
     for (let call = 0; call < 3; call += 1) expect(await decide(first)).toBe('not-recorded')
     await expect
-      .poll(() => first.output(), { timeout: 15_000 })
+      .poll(() => first.output())
       .toContain('the database is not reliable; no call is allowed')
     expect(await first.end('SIGTERM')).toBe(0)
     const kept = recordsIn(dataDir).filter(({ kind }) => kind === 'amendment')
@@ -93,7 +93,7 @@ describe('a database that is damaged', () => {
 
     const damaged = await serve(environment)
     await expect
-      .poll(() => readiness(damaged), { timeout: 15_000 })
+      .poll(() => readiness(damaged))
       .toContain(`${database()}: the database is damaged (`)
     expect(await readiness(damaged)).toContain('"ready":false')
     expect(await decideOrRefuse(damaged, first.keys.sandbox)).toMatch(/not-recorded|is damaged/)

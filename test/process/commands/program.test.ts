@@ -78,9 +78,9 @@ describe('commands before a server and beside it', () => {
       (await fetch(`${server.url}/v1/decisions/${id}`, { headers: { loginId: key } })).status
     const { id } = await decide(key, { number: '2125550100' })
     // Then it can be asked for whatever was recorded before.
-    await expect.poll(() => find(id), { timeout: 30_000 }).toBe(200)
+    await expect.poll(() => find(id)).toBe(200)
     // Until every record before it is indexed, the answer is 503.
-    await expect.poll(() => find(checkedId), { timeout: 30_000 }).toBe(404)
+    await expect.poll(() => find(checkedId)).toBe(404)
   })
 
   it('a key that was created, limited, while the server runs holds there, and is revoked there', async () => {
@@ -96,7 +96,7 @@ describe('commands before a server and beside it', () => {
     expect(list).toContain(id)
     expect(list).not.toContain(key)
     expect((await run('keys', 'revoke', id)).code).toBe(0)
-    await expect.poll(() => status(scrub), { timeout: 5_000 }).toBe(401)
+    await expect.poll(() => status(scrub)).toBe(401)
     expect(await status('/v1/predial?number=911')).toBe(200)
     expect((await run('keys', 'revoke', id)).err).toContain('not found')
   })
@@ -111,7 +111,7 @@ describe('commands before a server and beside it', () => {
     const { code, out } = await run('import', 'us-dnc', file, '--as-of', yesterday)
     expect(code).toBe(0)
     expect(out).toContain(`us-dnc: 2 numbers, covers 1 area code, as of ${yesterday}T00:00:00Z`)
-    await expect.poll(reason, { timeout: 5_000 }).toBe('national-dnc')
+    await expect.poll(reason).toBe('national-dnc')
   })
 })
 
@@ -191,7 +191,7 @@ describe('callgate serve', () => {
     terminal.stdout.on('data', (bytes: Buffer) => {
       output += bytes.toString()
     })
-    await expect.poll(() => output, { timeout: 15_000 }).toMatch(/curl -s .*\r\n/)
+    await expect.poll(() => output).toMatch(/curl -s .*\r\n/)
     const url = /listens on (\S+)/.exec(output)?.[1]
     const headers = { loginId: keyOf('main') }
     expect((await fetch(`${url}/v1.5/Auth/Validate`, { headers })).status).toBe(200)

@@ -295,10 +295,10 @@ describe('a changed setting', () => {
       `lookups.budget.accounts has a budget for account '${account}', which does not exist`
     const logged = (account: string) => other.output().includes(warning(account))
     try {
-      await expect.poll(() => logged('amce'), { timeout: 10_000 }).toBe(true)
+      await expect.poll(() => logged('amce')).toBe(true)
       writeBudget('acmee')
       expect((await callgate(['reload'], own)).code).toBe(0)
-      await expect.poll(() => logged('acmee'), { timeout: 10_000 }).toBe(true)
+      await expect.poll(() => logged('acmee')).toBe(true)
       expect(logged('main')).toBe(false)
     } finally {
       await other.end('SIGTERM')

@@ -98,7 +98,7 @@ async function reasons(number: string, callKind = 'manual'): Promise<readonly st
 /** Waits until every node gives the reason for a call to the number. */
 async function expectEverywhere(reason: string, number: string, callKind?: string): Promise<void> {
   await expect
-    .poll(() => reasons(number, callKind), { timeout: 10_000 })
+    .poll(() => reasons(number, callKind))
     .toEqual(nodes.map(() => reason))
 }
 

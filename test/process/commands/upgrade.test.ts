@@ -81,7 +81,7 @@ it('keeps opt-outs, consents, decisions, keys and lists at the first start', asy
   database.close()
   const read = async (account: 'main' | 'sandbox') =>
     (await get(`/v1/decisions/${oldDecisions[account]}`, keys[account])).text
-  await expect.poll(() => read('main'), { timeout: 30_000 }).toContain('"reason":"internal-dnc"')
+  await expect.poll(() => read('main')).toContain('"reason":"internal-dnc"')
   expect(await read('sandbox')).toContain('"outside-calling-hours"')
   expect((await get(`/v1/decisions/${oldDecisions.sandbox}`, keys.main)).status).toBe(404)
   const call = await fetch(`${serving.url}/v1/decisions`, {

@@ -89,7 +89,7 @@ describe('a server whose database is removed', () => {
     const withheld = await decide()
     expect(withheld.reason).toBe('not-recorded')
     renameSync(away, running.dataDir)
-    await expect.poll(async () => (await readiness()).status, { timeout: 15_000 }).toBe(200)
+    await expect.poll(async () => (await readiness()).status).toBe(200)
     expect((await decide()).decision).toBe('allow')
     const kept = await running.get(`/v1/decisions/${withheld.id}`)
     expect(await kept.json()).toMatchObject({ reason: 'not-recorded' })
@@ -140,9 +140,9 @@ describe('the log', () => {
     const away = `${running.dataDir}-moved`
     renameSync(running.dataDir, away)
     const lost = `the database is not reliable; no call is allowed: ${database()}`
-    await expect.poll(told, { timeout: 15_000 }).toEqual([lost])
+    await expect.poll(told).toEqual([lost])
     renameSync(away, running.dataDir)
-    await expect.poll(told, { timeout: 15_000 }).toEqual([lost, 'the database is reliable again: '])
+    await expect.poll(told).toEqual([lost, 'the database is reliable again: '])
     const unread = running.logLines.filter((line) => line.includes('rows of other processes'))
     expect(unread).toEqual([])
     stop()
@@ -161,7 +161,7 @@ describe('a server whose database another process has locked', () => {
     expect((await readiness()).records).toMatchObject({ ready: true })
     expect((await optOut('2125550101')).status).toBe(503)
     elsewhere.exec('rollback')
-    await expect.poll(async () => (await readiness()).status, { timeout: 15_000 }).toBe(200)
+    await expect.poll(async () => (await readiness()).status).toBe(200)
     expect((await decide()).decision).toBe('allow')
   })
 })
@@ -171,13 +171,13 @@ describe('a server whose database takes no writes', () => {
     expect((await readiness()).status).toBe(200)
     await running.callgate.storage.db.executeQuery(pragma('query_only = on'))
     await expect
-      .poll(async () => (await readiness()).database, { timeout: 15_000 })
+      .poll(async () => (await readiness()).database)
       .toMatchObject({
         ready: false,
         detail: expect.stringContaining('attempt to write a readonly database'),
       })
     await running.callgate.storage.db.executeQuery(pragma('query_only = off'))
-    await expect.poll(async () => (await readiness()).status, { timeout: 15_000 }).toBe(200)
+    await expect.poll(async () => (await readiness()).status).toBe(200)
   })
 })
 

@@ -129,13 +129,13 @@ describe('a server with a witness', () => {
     const fourth = await serve(environment(witness))
     expect(await readiness(fourth)).toMatchObject({ ready: true })
     // Every decision that is in the journal is found.
-    await expect.poll(() => findDecision(fourth, main, ids[0] ?? ''), { timeout: 30_000 }).toBe(200)
+    await expect.poll(() => findDecision(fourth, main, ids[0] ?? '')).toBe(200)
     expect(await readWitness(witness)).toBeUndefined()
     trustJournal()
     await decide(fourth, main)
     await fourth.end('SIGTERM')
     const fifth = await serve(environment(witness))
-    await expect.poll(() => readWitness(witness), { timeout: 30_000 }).toBeDefined()
+    await expect.poll(() => readWitness(witness)).toBeDefined()
     const metrics = await (await fetch(`${fifth.url}/metrics`)).text()
     expect(metrics).toMatch(
       /^callgate_witness_size\{witness="witness.example.com\/w1",keeper="witness"\} [1-9]/m,
@@ -151,7 +151,7 @@ describe('a server with a witness', () => {
     trustJournal()
     const witness = await startWitness(['--folder', join(root, 'witness'), '--logs', logs()])
     const second = await serve(environment(witness))
-    await expect.poll(() => existsSync(heads()), { timeout: 30_000 }).toBe(true)
+    await expect.poll(() => existsSync(heads())).toBe(true)
     expect(await readiness(second)).toMatchObject({ ready: true })
     // As another copy of the server does, which has the same key.
     const origin = readFileSync(join(journal(), 'origin'), 'utf8').trim()
@@ -161,7 +161,7 @@ describe('a server with a witness', () => {
     appendFileSync(heads(), signCheckpoint(head, key))
     await decide(second, first.keys.main)
     await expect
-      .poll(() => readiness(second), { timeout: 30_000 })
+      .poll(() => readiness(second))
       .toMatchObject({ ready: false, detail: expect.stringContaining('new-origin') })
     await second.end('SIGTERM')
   })
@@ -203,7 +203,7 @@ describe('a server with a witness', () => {
     expect(restored).toMatchObject({ code: 0, err: expect.stringContaining('journal/tree/key') })
     expect(readFileSync(join(journal(), 'origin'), 'utf8')).not.toBe(origin)
     const third = await serve(environment(witness))
-    await expect.poll(() => findDecision(third, main, id), { timeout: 30_000 }).toBe(200)
+    await expect.poll(() => findDecision(third, main, id)).toBe(200)
     expect(await readiness(third)).toMatchObject({ ready: true })
     await third.end('SIGTERM')
   })

@@ -478,7 +478,7 @@ it('asks for evidence by keyboard alone, and downloads it without script', async
   const { page, context } = await openVisitor(browser, { script: false })
   // A bundle has what is signed.
   const isSigned = async () => (await running.get(`/v1/decisions/${data.decisionId}/proof`)).status
-  await expect.poll(isSigned, { timeout: 60_000, interval: 200 }).toBe(200)
+  await expect.poll(isSigned, { interval: 200 }).toBe(200)
   await signIn(page, running.url, running.keys.sandbox)
   await page.goto(`${running.url}/console/evidence`)
   await tabTo(page.locator('[name=number]'))

@@ -80,7 +80,6 @@ export const hostileNumbers: readonly string[] = [
 
 /** What a phone may put into From. Of the user part digits and `+` alone are a caller id. */
 export const hostileCallers: readonly string[] = [
-  '<sip:2125550105&PJSIP%2F2125550105@127.0.0.1>',
   '<sip:%22%20%3D%20%22@127.0.0.1>',
   '<sip:3025550100%2Ctrunk%3Dnowhere@127.0.0.1>',
   '<sip:3025550100%3Akind%3Dmanual@127.0.0.1>',
@@ -92,8 +91,13 @@ export const hostileCallers: readonly string[] = [
   '<sip:127.0.0.1>',
   '"allow\\" = \\"allow" <sip:3025550100@127.0.0.1>',
   `"\${CALLGATE_DECISION}" <sip:3025550100@127.0.0.1>`,
-  `<sip:${'3'.repeat(2_000)}@127.0.0.1>`,
   `<sip:${'x'.repeat(2_000)}@127.0.0.1>`,
+]
+
+/** More digits than a number has: an invalid caller ID, whose call is blocked. */
+export const invalidCallers: readonly string[] = [
+  '<sip:2125550105&PJSIP%2F2125550105@127.0.0.1>',
+  `<sip:${'3'.repeat(2_000)}@127.0.0.1>`,
 ]
 
 /** Header lines that name what the gate goes by, or another way for the call. */
