@@ -116,7 +116,7 @@ describe('an outcome', () => {
   ] as const)(
     'of a call in Maine counts as answered when it is %s and then %s',
     async (...states) => {
-      const number = states[0] === 'failed' ? '2075550106' : '2075550107'
+      const number = states[0] === 'failed' ? '2075550115' : '2075550119'
       const { id, decision } = await decide(number, { callKind: 'autodialed' })
       expect(decision).toBe('allow')
       for (const state of states) await note(id, { state, leg: 'CA1' })

@@ -196,7 +196,7 @@ async function expectHolds(call: Call, arrived: readonly Step[]): Promise<void> 
   })
 }
 
-const seed = 7
+const seed = Number(process.env.CALLGATE_TEST_SEED ?? 7)
 const shuffle = (steps: readonly Step[], count: number) =>
   fc.sample(fc.shuffledSubarray([...steps], { minLength: steps.length }), { numRuns: count, seed })
 

@@ -70,6 +70,25 @@ it('notes that there is no source of reassigned numbers, unless decisions ask a 
   expect(await subjects({ baseUrl, asksForCalls: false })).toContain('note reassigned')
 })
 
+it('warns of what may be an opt-out until somebody has cleared it up', async () => {
+  const body = new URLSearchParams({
+    ...{ CallSid: 'CA1', TranscriptionEvent: 'transcription-content', Track: 'inbound_track' },
+    TranscriptionData: '{"transcript":"stop calling me"}',
+  }).toString()
+  const receivedAt = new Date(running.clock.at).toISOString()
+  await running.postJson('/v1/platform-events', { platform: 'twilio', receivedAt, body, query: '' })
+  const ofOptOuts = async () => (await findAll()).filter((one) => one.startsWith('soon opt-outs'))
+  expect(await ofOptOuts()).toEqual([
+    expect.stringMatching(
+      /^soon opt-outs sandbox: account sandbox: what may be an opt-out waits .*: 1$/,
+    ),
+  ])
+  const listed = await (await running.get('/v1/unclear-opt-outs')).json()
+  const [{ id }] = (listed as { unclear: [{ id: string }] }).unclear
+  await running.postJson(`/v1/unclear-opt-outs/${id}`, { action: 'dismiss' })
+  expect(await ofOptOuts()).toEqual([])
+})
+
 it('warns about free space as the alerts do', () => {
   const levelsAt = (bytes: number) =>
     findSpaceFindings({ dataDir: '/d' }, bytes).map(({ level }) => level)

@@ -192,6 +192,48 @@ describe('number', () => {
   })
 })
 
+describe('unclear opt-outs', () => {
+  const path = '/console/opt-outs/unclear'
+  const say = async (CallSid: string, transcript: string) => {
+    const body = new URLSearchParams({
+      ...{ CallSid, TranscriptionEvent: 'transcription-content', Track: 'inbound_track' },
+      TranscriptionData: JSON.stringify({ transcript }),
+    }).toString()
+    const receivedAt = new Date(running.clock.at).toISOString()
+    const event = { platform: 'twilio', receivedAt, body, query: '' }
+    expect((await running.postJson('/v1/platform-events', event)).status).toBe(200)
+    const { text } = await sandbox.get(path)
+    return { text, id: /name="id" value="([^"]+)"/.exec(text)?.[1] ?? '' }
+  }
+
+  it('are in force when somebody has named the number', async () => {
+    const { text, id } = await say('CA1', `stop calling me ${hostile}`)
+    expect(text).toContain('stop calling me')
+    expect(text).toContain('nobody knows in which call it was said')
+    expect(text).not.toContain('<script>alert')
+    expect((await main.get(path)).text).toContain('Nothing waits')
+    const wrong = await sandbox.post(path, { id, action: 'confirm', number: '212-555' })
+    expect([wrong.status, wrong.text.includes('must be a number')]).toEqual([400, true])
+    const other = await main.post(path, { id, action: 'confirm', number: '6465550114' })
+    expect(other.status).toBe(404)
+    const form = { id, action: 'confirm', number: '(646) 555-0114', reason: 'log of the trunk' }
+    const confirmed = await sandbox.post(path, form)
+    expect(confirmed.text).toContain('Confirmed: the opt-out is in force.')
+    expect(confirmed.text).toContain('Nothing waits')
+    const { text: why } = await sandbox.get(
+      `/console/decisions/${await decide({ number: '6465550114', callKind: 'manual' })}`,
+    )
+    expect(why).toContain('internal-dnc')
+  })
+
+  it('are none when somebody says so', async () => {
+    const { id } = await say('CA2', 'please stop calling')
+    const dismissed = await sandbox.post(path, { id, action: 'dismiss' })
+    expect(dismissed.text).toContain('Dismissed.')
+    expect(dismissed.text).toContain('Nothing waits')
+  })
+})
+
 it('links to the field of a wrong project of a consent', async () => {
   const consent = { givenAt: '2026-11-20T10:00', seller: 'Acme', wording: 'Call me' }
   const choices = { channel: 'web', method: 'written', ...consent }

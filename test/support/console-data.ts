@@ -43,6 +43,13 @@ export async function fillConsole(
     ...{ number: `${prefix}06`, said: text('said', 500), goods: text('goods', 200) },
     reference: text('opt-out', 200),
   })
+  await ask('/v1/platform-events', {
+    ...{ platform: 'retell', receivedAt: '2026-11-23T17:00:00Z', query: '' },
+    body: JSON.stringify({
+      event: 'call_analyzed',
+      call: { call_id: 'c1', call_analysis: { call_summary: `${text('said', 400)} stop calling` } },
+    }),
+  })
   const label = text('officer', 100)
   const officer = await keys.create({ accountId, role: 'Supervisor', label })
   const changeId = await askForChange(running, options, officer.key)

@@ -49,6 +49,7 @@ const listPages = () => [
   '/opt-outs',
   '/opt-outs/many',
   '/opt-outs/end',
+  '/opt-outs/unclear',
   '/consents',
   '/consents/many',
   '/consents/end',
