@@ -279,7 +279,7 @@ describe('the longest request', () => {
  * What the program does comes again in each round; what it compiles the first time, or what other programs do
  * to the processor, does not.
  */
-const maxRounds = 10
+const maxRounds = 30
 
 /** Until a round holds the thread for a short time only. */
 async function measure(request: () => Promise<Response>, end?: LongRequest['end']) {
