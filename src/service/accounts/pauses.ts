@@ -168,7 +168,7 @@ export class PauseStore {
 }
 
 function toPause({ accountId, number, platform, heardAt }: HeldNumber) {
-  const because = `a person whom ${platform} called may be the one who asked not to be called again`
+  const because = `the person at this number may have asked not to be called again, in a call through ${platform}`
   return [
     nameHeldNumber(accountId, number),
     { pausedAt: heardAt, pausedBy: platform, because },
