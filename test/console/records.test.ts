@@ -34,7 +34,7 @@ describe('why', () => {
     expect(text).toContain('N.Y. Gen. Bus. Law')
     expect(text).toContain('version <code>sandbox</code>')
     expect(text).toContain('Not passed: <a href="#finding-permission">')
-    expect(text).toContain('store it with its wording on page Consents')
+    expect(text).toContain('store the consent with its wording on page Consents')
   })
 
   it.each([

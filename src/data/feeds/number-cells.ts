@@ -41,13 +41,13 @@ export function readAnyNumber(text: string): PhoneNumber | FieldProblem {
   const cell = clean(text)
   if (rounded.test(cell)) {
     return invalid(
-      'must be ten digits; a spreadsheet has rounded it, and the last digits are lost: export the column as text',
+      'must be ten digits; a spreadsheet has rounded it and lost its last digits: export the column as text',
     )
   }
   // A spreadsheet writes 2125550101.0 for a number in a column with blanks.
   const [, whole, fraction] = /^\+?(\d{4,})[.,](\d*)$/.exec(cell) ?? []
   if (whole !== undefined && (!/^0*$/.test(fraction ?? '') || !/^1?\d{10}$/.test(whole))) {
-    return invalid('must be ten digits; as a decimal number it has lost some')
+    return invalid('must be ten digits; it has lost some as a decimal number')
   }
   const parsed = parseDialString(whole ?? cell)
   return parsed.kind === 'nanp' ? parsed.number : invalid('must be ten digits')

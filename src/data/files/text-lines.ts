@@ -101,10 +101,10 @@ function openDecoder(path: string, start: Buffer): ReturnType<typeof findUtf16> 
 }
 
 const foreignFiles = [
-  ['\xd0\xcf\x11\xe0', 'an Excel workbook of the old format (.xls)'],
+  ['\xd0\xcf\x11\xe0', 'an old Excel workbook (.xls)'],
   ['PK\x03\x04', 'an Excel workbook (.xlsx) or another archive'],
   ['%PDF', 'a PDF'],
-  ['{\\rtf', 'a text in RTF'],
+  ['{\\rtf', 'an RTF document'],
   ['PAR1', 'a Parquet file'],
 ] as const
 

@@ -1,4 +1,4 @@
-/** The laws of a region that ask for a consent beyond the federal rules: without what lifts them, the call is blocked. */
+/** Applies state consent laws beyond the federal rules: the call is blocked unless a record on file allows it. */
 import { rankEvidence, type ScrubVerdict } from '../../domain/compliance.js'
 import type { LiftingRecord, RequiredConsent } from '../../domain/consent/consent-records.js'
 import { type Finding, pickHigherRankedReason } from '../../domain/decision.js'
@@ -8,8 +8,8 @@ import { findConsentProblem } from './consent-evidence.js'
 import { isLandline, relatedLetters } from './permission.js'
 
 /**
- * The finding of the permission check on this row, by these laws too. One that blocks for a reason of a higher rank stays, and
- * so does one without an answer.
+ * Adds these laws to the finding of the permission check on this row. A block for a reason of a higher rank stays, and so
+ * does a finding without an answer.
  */
 export function requireConsent(
   finding: Finding,
@@ -54,7 +54,7 @@ function describeUnmet(
   return `${region} law ${id} (${citation}: "${quote}") ${needed}; on file: ${onFile}${unknown}`
 }
 
-/** Of a record that is current and that no opt-out has ended. */
+/** Finds what the record on file allows, if it is current and no opt-out has ended it. */
 function findLiftingRecords(
   row: ScrubVerdict,
   call: Pick<AnsweredCall, 'callKind' | 'purpose' | 'aiConsentEvidence'>,
