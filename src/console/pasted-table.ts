@@ -13,14 +13,14 @@ async function* chunksOf(bytes: Buffer) {
     await yieldToEventLoop()
     yield bytes.subarray(at, at + chunkLength)
   }
-  // Nothing of a text that was pasted is cut off.
+  // Pasted text is never cut off.
   yield Buffer.from('\n')
 }
 
 interface PastedTable {
   readonly field: string
   readonly maxRows: number
-  /** That takes more rows. */
+  /** The command that accepts more rows. */
   readonly command: string
 }
 

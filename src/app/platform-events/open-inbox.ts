@@ -1,4 +1,4 @@
-/** The inbox of the events of voice platforms, with its routes and its background work. */
+/** Opens the inbox for events of voice platforms, with its routes and its background work. */
 import {
   listUnclearOptOutsEndpoint,
   platformReportEndpoint,

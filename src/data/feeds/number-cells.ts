@@ -14,7 +14,7 @@ export const numberColumnNames = [
 const plain = /^[2-9]\d{2}[2-9]\d{6}$/
 const rounded = /^\d(?:[.,]\d+)?E\+?\d+$/i
 
-/** A number of North America or of another country, with the usual punctuation and nothing else, also if a spreadsheet rounded it. */
+/** A North American or foreign number with the usual punctuation and nothing else, also if a spreadsheet has rounded it. */
 export function isTelephone(cell: string): boolean {
   if (plain.test(cell)) return true
   if (rounded.test(cell)) return /E\+?(?:0?9|10)$/i.test(cell)
@@ -53,7 +53,7 @@ export function readAnyNumber(text: string): PhoneNumber | FieldProblem {
   return parsed.kind === 'nanp' ? parsed.number : invalid('must be ten digits')
 }
 
-/** Dashes of other scripts, and marks that are not seen, come with numbers that were copied. */
+/** Copied numbers may contain Unicode dashes and invisible marks. */
 function clean(text: string): string {
   return text
     .replace(/[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]/g, '-')
@@ -62,7 +62,7 @@ function clean(text: string): string {
     .replace(/^'(?=[\d(+])|^="([^"]*)"$/, '$1')
 }
 
-/** The numbers of a cell, as they are written; the cell itself unless it is several numbers and nothing else. */
+/** Splits a cell that has several numbers and nothing else; returns any other cell whole. */
 export function splitNumbers(cell: string): readonly string[] {
   if (cell.length < 20 || isTelephone(cell)) return [cell]
   for (const separator of [/[,;|/\n]/, /\s+/]) {
@@ -80,7 +80,7 @@ export function hasOnlyNumbers(cell: string): boolean {
   return isTelephone(cell) || splitNumbers(cell).length > 1
 }
 
-/** In longer text, such as "call 212-555-0101 instead". */
+/** Whether longer text has a number, such as "call 212-555-0101 instead". */
 const numberInText =
   /(?<![\d.-])(?:\+?1[ .-]?)?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .-]?)[2-9]\d\d[ .-]?\d{4}(?![\d.]|-\d)/
 

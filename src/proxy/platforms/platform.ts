@@ -87,7 +87,7 @@ interface PlatformError {
   readonly details: object
 }
 
-/** What the agent's tool gets, whatever it does; the gate has stored the event by then. */
+/** The result for any tool of the agent. The gate has stored the event by then. */
 export const toolResult = 'Received and recorded.'
 
 /** The first of the ids that the platform has something for. */
@@ -102,7 +102,7 @@ export async function readFirst(
   return undefined
 }
 
-/** Only what the gate takes as an id of a call. */
+/** Accepts only what the gate accepts as an id of a call. */
 export function listCallIds(...values: readonly unknown[]): readonly string[] {
   return values.filter(
     (value): value is string => typeof value === 'string' && /^[\x21-\x7e]{1,200}$/.test(value),

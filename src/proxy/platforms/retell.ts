@@ -133,7 +133,7 @@ export const retell: Platform = {
         (await readFirst(await findCallId(decisionId, api), readCall))
       if (!call) return undefined
       if (!endedStatuses.has(call.call_status)) return 'pending'
-      // The times of all words make up most of a long call.
+      // The timestamps of the words are most of a long call.
       return JSON.stringify({ event: 'call_analyzed', call }, (name, value: unknown) =>
         name === 'words' ? undefined : value,
       )

@@ -46,12 +46,12 @@ export class PauseStore {
     this.#cache = new TtlCache({ ...readCacheLimits, timers: options.timers })
   }
 
-  /** Those in force, with the numbers that are held; what another process has ordered a second ago is among them. */
+  /** The pauses in force and the held numbers, including those that another process stored a second ago. */
   read(): MaybePromise<Pauses> {
     return this.#cache.get('all') ?? this.#readAll()
   }
 
-  /** Numbers are held, or no longer. */
+  /** Called when the held numbers have changed. */
   forget(): void {
     this.#cache.clear()
   }

@@ -1,8 +1,8 @@
-/** What an erasure does with the events of voice platforms, and with the calls that they are about. */
+/** Erases the events of voice platforms, and the calls that they are about. */
 import type { Db } from '../../storage/tables.js'
 import { deletePlatformCall } from './platform-figures.js'
 
-/** What waits for a person stays without the words, since it may be an opt-out. */
+/** Unclear opt-outs that wait for a person stay, without their words. */
 interface OfNumber {
   readonly number: string
   /** `undefined` for all accounts. */
