@@ -44,7 +44,7 @@ interface PlatformMeasurement {
       readonly problem: string | undefined
     })[]
   readonly unclear: readonly (OfPlatform & { readonly count: string | number | bigint })[]
-  /** One for each number that each of them holds. */
+  /** One entry per held number and unclear opt-out. */
   readonly held: readonly OfPlatform[]
 }
 

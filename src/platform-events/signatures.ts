@@ -9,11 +9,11 @@ import { parseJsonObject } from './fields.js'
 export interface SignedEvent {
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
-  /** As the platform knows it, with its query. */
+  /** The address that the platform called, with its query. */
   readonly url: string
 }
 
-/** `late`: signed by the platform, but its time is further from ours than a repeated event may be. */
+/** `late`: signed by the platform, but the time of the signature differs too much from the clock, so the event may be a replay. */
 export type SignatureAge = 'timely' | 'late'
 
 /** `undefined` if none of the secrets fits. Throws for a secret that is not one of the platform, see {@link checkSecret}. */

@@ -44,7 +44,7 @@ export interface PlatformEvent {
   readonly body: string
   /** Of the address, without the question mark. */
   readonly query: string
-  /** `fetched`: the proxy asked the platform for it. `late`: its signature is old, so it may be a repetition by a stranger. */
+  /** `fetched`: the proxy asked the platform for it. `late`: its signature is old, so a stranger may have replayed it. */
   readonly delivery?: 'fetched' | 'late' | undefined
 }
 

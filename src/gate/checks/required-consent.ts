@@ -25,7 +25,7 @@ export function requireConsent(
   const lifted = (law: RequiredConsent) => law.liftedBy.some((record) => lifting.includes(record))
   const unmet = asking.filter((law) => !lifted(law))
   if (unmet.length === 0) {
-    const texts = asking.map(({ id, citation }) => `${id} (${citation}) lifted by ${onFile}`)
+    const texts = asking.map(({ id, citation }) => `${id} (${citation}) satisfied by ${onFile}`)
     const detail = [finding.detail, ...texts].join('; ')
     return { ...finding, detail, restsOnRecord: true, text: undefined }
   }
@@ -47,10 +47,10 @@ function describeUnmet(
 ): string {
   const needed =
     liftedBy.length === 0
-      ? 'no record lifts it'
+      ? 'no record allows the call'
       : `needs ${liftedBy.map((record) => recordNames[record]).join(' or ')}`
   const exempt = exemptionsNotJudged.join(', ')
-  const unknown = exempt === '' ? '' : `; callgate does not know exemptions by ${exempt}`
+  const unknown = exempt === '' ? '' : `; exemptions that callgate cannot judge: ${exempt}`
   return `${region} law ${id} (${citation}: "${quote}") ${needed}; on file: ${onFile}${unknown}`
 }
 
@@ -60,11 +60,11 @@ function findLiftingRecords(
   call: Pick<AnsweredCall, 'callKind' | 'purpose' | 'aiConsentEvidence'>,
 ): { readonly lifting: readonly LiftingRecord[]; readonly onFile: string } {
   const { letter, ebrType, contactOn, consent } = row
-  if (!relatedLetters.has(letter)) return { lifting: [], onFile: 'nothing that is current' }
+  if (!relatedLetters.has(letter)) return { lifting: [], onFile: 'no current record' }
   const day = contactOn === undefined ? '' : ` of ${formatDay(contactOn)}`
   if (ebrType === 'S') return { lifting: ['sale'], onFile: `a sale${day}` }
   if (ebrType === 'I') return { lifting: ['inquiry'], onFile: `an inquiry${day}` }
-  if (ebrType !== 'P') return { lifting: [], onFile: 'nothing that lifts it' }
+  if (ebrType !== 'P') return { lifting: [], onFile: 'nothing that satisfies it' }
   const problem = findConsentProblem(row, call)
   if (problem) return { lifting: [], onFile: `a permission${day}, but ${problem.text}` }
   const { evidence = 'none' } = consent ?? {}

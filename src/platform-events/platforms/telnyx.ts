@@ -100,7 +100,7 @@ function readWords(type: string, payload: JsonObject) {
   return { utterances: readUtterances(payload.message_history, spoken) }
 }
 
-/** What a client sets itself may be anything. */
+/** A client can set any text here. */
 function readClientState(value: unknown): unknown {
   const text = Buffer.from(textOf(value) ?? '', 'base64').toString()
   return parseJsonObject(text)?.callgateDecision

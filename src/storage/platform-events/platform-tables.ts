@@ -10,7 +10,7 @@ export interface PlatformTables {
   unclear_opt_outs: UnclearOptOutRow
 }
 
-/** One call at a platform, whoever placed it. */
+/** One call at a platform, outbound or inbound. */
 interface PlatformCallRow {
   account_id: string
   platform: string
