@@ -73,7 +73,8 @@ export class DeliveryQueue {
         this.#logLoss(delivery, problem)
         return
       }
-      if (attempt === 1) log.warn('not stored by the gate; trying again', { what: delivery.what, problem })
+      if (attempt === 1)
+        log.warn('not stored by the gate; trying again', { what: delivery.what, problem })
       const delayMs = Math.min(firstDelayMs * 2 ** (attempt - 1), maxDelayMs)
       const cancel = timers.after(delayMs, () => this.#start(delivery, attempt + 1))
       this.#waiting.set(delivery, cancel)
@@ -85,6 +86,10 @@ export class DeliveryQueue {
   }
 
   #logLoss({ what, details }: Delivery, problem: string): void {
-    this.#options.log.error('lost, because the gate did not store it', { what, problem, ...details })
+    this.#options.log.error('lost, because the gate did not store it', {
+      what,
+      problem,
+      ...details,
+    })
   }
 }

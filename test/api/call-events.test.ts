@@ -584,7 +584,10 @@ describe('an opt-out', () => {
     [{}, 'send the number of the person, or the decisionId of the call'],
     [{ number: null, decisionId: '' }, 'send the number of the person'],
     [{ number: '212555010' }, "number '212555010': must be a North American telephone number"],
-    [{ number: '+442071838750' }, "number '+442071838750': must be a North American telephone number"],
+    [
+      { number: '+442071838750' },
+      "number '+442071838750': must be a North American telephone number",
+    ],
     [{ number: '2125550106, 2125550107' }, 'must be one telephone number'],
     [{ number: ['2125550106', '2125550107'] }, 'must be text'],
     [{ decisionId: ['x'] }, "decisionId 'a list of 1': must be text"],

@@ -626,9 +626,7 @@ describe('a hold', () => {
     await register('twilio', { decisionId: id, number, callIds: [sid] })
     expect(await unclear()).toEqual([])
     expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
-    await expect
-      .poll(async () => (await decide(other.number)).reason)
-      .toBe('internal-dnc')
+    await expect.poll(async () => (await decide(other.number)).reason).toBe('internal-dnc')
   })
 })
 

@@ -204,7 +204,10 @@ describe('a column that decides which rows count', () => {
   it('with a value of no row, or of no column, takes nothing', async () => {
     const text = 'phone,status\n2125550101,DNC\n2125550102,NI\n'
     const wrong = await litigators(text, '--where', 'status=DNCX')
-    expect([wrong.code, wrong.said]).toEqual([1, expect.stringContaining("the values are 'DNC', 'NI'")])
+    expect([wrong.code, wrong.said]).toEqual([
+      1,
+      expect.stringContaining("the values are 'DNC', 'NI'"),
+    ])
     const none = await litigators(text, '--where', 'state=DNC')
     expect([none.code, none.said]).toEqual([1, expect.stringContaining("no column 'state'")])
     const both = await litigators(text, '--where', 'status=ni,dnc')

@@ -209,7 +209,9 @@ it.each(['everything', 'project'])(
     const { text, status } = await sandbox.post('/console/opt-outs', form)
     expect(status, text).toBe(200)
     expect(text).toContain('has opted out of all calls.')
-    expect(text).toContain('projectId &#39;NOPE&#39;: must be one of this account; the opt-out applies to every project.')
+    expect(text).toContain(
+      'projectId &#39;NOPE&#39;: must be one of this account; the opt-out applies to every project.',
+    )
     const decided = await running.postJson('/v1/decisions', { number, callKind: 'manual' })
     expect(await decided.json()).toMatchObject({ decision: 'block' })
     const listed = await running.get(`/app/main/rpc/pdnc?phoneList=${number}&actionType=status`)

@@ -167,8 +167,13 @@ export const optOutFields = z.looseObject({
   channel: z
     .enum(optOutChannels)
     .optional()
-    .describe('How the opt-out was made; if absent, call-voice with source transcript, otherwise agent'),
-  receivedAt: z.string().optional().describe('When the opt-out was made; now if absent or in the future'),
+    .describe(
+      'How the opt-out was made; if absent, call-voice with source transcript, otherwise agent',
+    ),
+  receivedAt: z
+    .string()
+    .optional()
+    .describe('When the opt-out was made; now if absent or in the future'),
   reference: z
     .string()
     .max(maxTextLength)

@@ -185,7 +185,9 @@ const platformFigures = z
     canFetch: z
       .boolean()
       .nullable()
-      .describe('Whether the proxy can fetch calls from the platform; null if no proxy has reported it'),
+      .describe(
+        'Whether the proxy can fetch calls from the platform; null if no proxy has reported it',
+      ),
     placed: z.int().describe('Calls allowed in the last 24 hours'),
     answered: z.int(),
     heard: z.int().describe('Answered calls with words of the person'),

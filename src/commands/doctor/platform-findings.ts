@@ -26,8 +26,7 @@ async function findUnclear(db: Db): Promise<readonly HealthFinding[]> {
     const numbers = new Set(
       held.flatMap(({ accountId, number }) => (accountId === account ? [number] : [])),
     ).size
-    const holds =
-      numbers === 0 ? '' : `; numbers blocked until then: ${numbers}`
+    const holds = numbers === 0 ? '' : `; numbers blocked until then: ${numbers}`
     const problem = `account ${account}: unclear opt-outs that wait for a person to confirm or dismiss them: ${count}${holds}`
     const fix = `callgate opt-outs list --unclear --account ${account}, then confirm or dismiss them on the console page Opt-outs, Unclear`
     return { level: 'soon', subject: 'opt-outs', account, problem, fix }
@@ -50,7 +49,8 @@ async function findDeaf(db: Db, now: Instant): Promise<readonly HealthFinding[]>
     }
     if (canFetch === false) {
       const lost = `account ${account}: the proxy cannot fetch the words of calls from ${platform}, so one lost event is one lost opt-out`
-      const fix = 'set CALLGATE_PLATFORM_READ_KEY of the proxy to a key that can read calls (docs/platforms.md)'
+      const fix =
+        'set CALLGATE_PLATFORM_READ_KEY of the proxy to a key that can read calls (docs/platforms.md)'
       found.push({ level: 'note', ...about, problem: lost, fix })
     }
     return found

@@ -158,7 +158,8 @@ function parseReadKey({ name, fetching }: Platform) {
   const fail = (rule: string) => {
     throw new CommandFailure(`CALLGATE_PLATFORM_READ_KEY: ${rule}`, 2)
   }
-  if (!fetching) return fail(`must not be set with --platform ${name}, which keeps no words to fetch`)
+  if (!fetching)
+    return fail(`must not be set with --platform ${name}, which keeps no words to fetch`)
   const isPair = name === 'twilio' || name === 'signalwire'
   if (isPair && !/^[^:]+:[^:]+$/.test(readKey)) fail('must be <account or project id>:<token>')
   if (!/^[\x21-\x7e]+$/.test(readKey)) fail('must be visible ASCII characters without spaces')

@@ -101,7 +101,7 @@ function registerList(group: Command, terminal: Terminal): void {
         const ofNumber = waiting.filter((row) => only === undefined || row.number === only)
         if (ofNumber.length === 0) return
         terminal.out(
-          "\nNot in force; confirm or dismiss them on the console page Opt-outs, Unclear, or with POST /v1/unclear-opt-outs/<id>:\n",
+          '\nNot in force; confirm or dismiss them on the console page Opt-outs, Unclear, or with POST /v1/unclear-opt-outs/<id>:\n',
         )
         terminal.out(formatTable(['ID', ...unclearHeader], ofNumber.map(toUnclearCells)))
       }),

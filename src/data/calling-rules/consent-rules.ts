@@ -32,9 +32,7 @@ export const consentRuleSchema = ({ region, day, text, confidence }: ConsentRule
         .array(z.enum(['landline', 'wireless'], 'must be landline or wireless'))
         .min(1, 'must not be empty')
         .optional(),
-      liftedBy: z.array(
-        z.enum(liftingRecords, `must be one of ${liftingRecords.join(', ')}`),
-      ),
+      liftedBy: z.array(z.enum(liftingRecords, `must be one of ${liftingRecords.join(', ')}`)),
       exemptionsNotJudged: z.array(text).default([]),
       from: day.optional(),
       until: day.optional(),

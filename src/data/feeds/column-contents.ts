@@ -214,9 +214,7 @@ export class ColumnContents {
     const verb = unread.length === 1 ? 'holds' : 'hold'
     return [
       ...(unread.length > 0 ? [`not read: ${unread.join(', ')}, which also ${verb} numbers`] : []),
-      ...(inText > 0
-        ? [`not read: numbers in the text of ${inText} cells of other columns`]
-        : []),
+      ...(inText > 0 ? [`not read: numbers in the text of ${inText} cells of other columns`] : []),
     ]
   }
 }

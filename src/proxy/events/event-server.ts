@@ -57,7 +57,10 @@ export function openEventServer(options: EventServerOptions): Promise<Listener> 
       .catch((cause: unknown): Reply => {
         // The platform may send it again.
         const problem = getErrorMessage(cause)
-        options.log.error('an event could not be received', { platform: options.platform.name, problem })
+        options.log.error('an event could not be received', {
+          platform: options.platform.name,
+          problem,
+        })
         return { status: 503 }
       })
       .then((reply) => {

@@ -167,7 +167,8 @@ export class UnclearOptOuts {
     const text = given ?? row.number ?? ''
     const parsed = parseDialString(text)
     if (parsed.kind !== 'nanp') {
-      const rule = 'must be a North American telephone number, since the person who said the words is unknown'
+      const rule =
+        'must be a North American telephone number, since the person who said the words is unknown'
       throw invalidRequest([{ field: 'number', value: text, rule }])
     }
     await this.#deps.recordOptOut(caller, {

@@ -68,7 +68,11 @@ export async function applyOptOut(
       choice.campaignId === undefined
         ? (['projectId', choice.projectId] as const)
         : (['campaignId', choice.campaignId] as const)
-    ignored.push({ field, value, rule: 'must be one of this account; the opt-out applies to every project' })
+    ignored.push({
+      field,
+      value,
+      rule: 'must be one of this account; the opt-out applies to every project',
+    })
   }
   return { projectId: choice.projectId, recorded, numbers, ignored }
 }
