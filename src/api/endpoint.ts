@@ -110,7 +110,7 @@ export interface Endpoint<Request, Response> {
   /** One or more equivalent paths; letter case is ignored. `:name` is a parameter. */
   readonly paths: readonly string[]
   readonly accepts: readonly FieldSource[]
-  /** A body of another content type, or of the wrong one, is read as the JSON or form that it is. */
+  /** Reads a body by its content, JSON or a form, whatever its content type says. */
   readonly acceptsAnyContentType?: boolean
   /** The field that receives the body if it is a bare JSON list. */
   readonly bareListField?: string

@@ -34,7 +34,7 @@ function isLongWord(value: unknown): boolean {
   return typeof value === 'string' && /^\S{30,}$/.test(value)
 }
 
-/** The problem of an unknown field, without what may be a secret. */
+/** The problem of an unknown field. Hides a value that may be a secret. */
 export const unknownFieldProblem = (name: string, input: unknown): FieldProblem =>
   problemAt([name], isPossiblySecret(name, input) ? '(not shown)' : input, 'is an unknown field')
 

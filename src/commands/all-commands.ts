@@ -2,7 +2,7 @@
 import type { RegisterCommand } from './command.js'
 
 /**
- * Each command, with its line in the list of commands. It is loaded only when used, since loading the whole
+ * Each command, with its line in the list of commands. Each is loaded only when used, since loading the whole
  * service would slow down small commands.
  */
 export const allCommands: readonly (readonly [string, string, () => Promise<RegisterCommand>])[] = [
@@ -13,7 +13,7 @@ export const allCommands: readonly (readonly [string, string, () => Promise<Regi
   ],
   [
     'reload',
-    'let the running server read its settings and rules again',
+    'make the running server reload its settings and rules',
     async () => (await import('./reload.js')).registerReload,
   ],
   ['config', 'check the settings', async () => (await import('./config.js')).registerConfig],
@@ -65,7 +65,7 @@ export const allCommands: readonly (readonly [string, string, () => Promise<Regi
   ],
   [
     'caller-ids',
-    'manage the own numbers that calls may show',
+    'manage the caller IDs that your calls may use',
     async () => (await import('./accounts/caller-ids.js')).registerCallerIds,
   ],
   [
@@ -100,7 +100,7 @@ export const allCommands: readonly (readonly [string, string, () => Promise<Regi
   ],
   [
     'erase',
-    'take a person’s number out of the records',
+    'erase a person’s number from the records',
     async () => (await import('./erase.js')).registerErase,
   ],
   [
@@ -121,7 +121,7 @@ export const allCommands: readonly (readonly [string, string, () => Promise<Regi
   ],
   [
     'evidence',
-    'judge records again, and compare them with the bills of carriers',
+    're-evaluate records, and compare them with the bills of carriers',
     async () => (await import('./evidence/evidence.js')).registerEvidence,
   ],
   [
@@ -161,7 +161,7 @@ export const allCommands: readonly (readonly [string, string, () => Promise<Regi
   ],
   [
     'proxy',
-    'stand before an AI voice platform and forward only allowed calls',
+    'proxy an AI voice platform and forward only allowed calls',
     async () => (await import('./proxy/proxy.js')).registerProxy,
   ],
   [

@@ -56,7 +56,7 @@ export const registerCheck: RegisterCommand = (program, terminal) => {
       ).choices(callPurposes),
     )
     .option('--account <id>', 'account (default: gate.account; sandbox for 555-01XX numbers)')
-    .option('--json', 'the whole decision as JSON; without --kind a list of all three')
+    .option('--json', 'the whole decision as JSON; without --kind, a list of all three')
     .option(
       '--exit-code',
       `exit with ${blockedExitCode} when the call is blocked; without --kind, when any of the three is`,

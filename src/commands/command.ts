@@ -42,7 +42,7 @@ export function loadCommandSettings(command: Command): Settings {
   return settings
 }
 
-/** What root writes into the folder of another user, such as a server's, belongs to that user when the command ends. */
+/** When a command that root runs ends, gives the files that it wrote into another user's folder to that user. */
 function keepOwners({ dataDir, lists, numbering }: Settings): void {
   const folders = [dataDir, lists.folder, numbering.folder].filter((one) => one !== undefined)
   const ofOthers = folders.filter((one) => statSync(one, { throwIfNoEntry: false })?.uid)
@@ -52,9 +52,9 @@ function keepOwners({ dataDir, lists, numbering }: Settings): void {
       try {
         giveToOwner(folder)
       } catch (cause) {
-        const fix = `give them to it: chown -R --reference=${folder} ${folder}`
+        const fix = `run chown -R --reference=${folder} ${folder}`
         process.stderr.write(
-          `callgate: files of root in ${folder} could not be given to its owner: ${getErrorMessage(cause)}; ${fix}\n`,
+          `callgate: cannot give the files of root in ${folder} to the owner of the folder: ${getErrorMessage(cause)}; ${fix}\n`,
         )
       }
     }

@@ -26,7 +26,7 @@ const columns = {
 
 export const numbersFileColumns = Object.keys(columns)
 
-/** A number of the file, or a row that has none. */
+/** A number of the file, or a row without one. */
 export interface NumbersLine {
   /** Line number, starting at 1. */
   readonly line: number

@@ -70,7 +70,7 @@ export const consoleSchema = z.strictObject({
     .refine(isSecureOrLoopback, 'must be https://..., or http:// at a loopback address')
     .optional()
     .describe(
-      'Where browsers reach the console, behind a proxy that speaks https: https://callgate.example.com. Requests for another ' +
+      'Address of the console for browsers, behind a proxy with https: https://callgate.example.com. Requests for another ' +
         'host are refused. Default: any loopback address, such as http://localhost:8480, also through a port that Docker publishes ' +
         'or kubectl forwards',
     ),

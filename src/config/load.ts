@@ -104,7 +104,7 @@ export function loadSettings(input: SettingsInput = {}): Settings {
 export function checkSettings(input: SettingsInput = {}): {
   readonly settings: Settings
   readonly problems: readonly string[]
-  /** False if the settings may name another data folder than `settings.dataDir`, and cannot be read. */
+  /** False if the settings could not be read, so they may name another data folder than `settings.dataDir`. */
   readonly isDataDirKnown: boolean
 } {
   const problems: string[] = []
@@ -185,7 +185,7 @@ export function readAgentKeyFromEnvironment(
   return environment.CALLGATE_KEY?.trim() || undefined
 }
 
-/** What `callgate proxy` needs of a voice platform. */
+/** The secrets of a voice platform that `callgate proxy` needs. */
 export function readPlatformSecretsFromEnvironment(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): { readonly eventSecrets: readonly string[]; readonly readKey: string | undefined } {
@@ -271,8 +271,8 @@ function applyEnvironment(
 }
 
 /**
- * Kubernetes gives each pod such variables for each Service of its namespace (Docker's legacy links), as
- * `CALLGATE_PORT` for one named `callgate` and `CALLGATE_HTTP_PORT` for `callgate-http`.
+ * Kubernetes gives each pod such variables for each Service of its namespace (as Docker's legacy links do): `CALLGATE_PORT`
+ * for a Service named `callgate`, and `CALLGATE_HTTP_PORT` for one named `callgate-http`.
  */
 function isServiceLink(variable: string, text: string): boolean {
   const protocol = '(?:tcp|udp|sctp)'
@@ -379,7 +379,7 @@ export function resolveShippedFile(path: string): string {
   return isAbsent(path) ? resolve(packageRoot, path) : resolve(path)
 }
 
-/** A file or link that is there and cannot be read is not absent: another file must not take its place. */
+/** A file or link that exists but cannot be read is not absent: no other file may replace it. */
 function isAbsent(path: string): boolean {
   try {
     lstatSync(path)

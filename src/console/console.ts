@@ -47,7 +47,7 @@ export interface ConsoleOptions {
   readonly routes: readonly Route[]
   readonly deps: RouteHandlerDeps
   readonly sessions: SessionStore
-  /** Begins with `https:`; absent on a loopback address. */
+  /** Begins with `https:`; `undefined` if the console is at a loopback address. */
   readonly publicUrl: string | undefined
   /** Absent if people without a key may not sign in. */
   readonly people: Pick<IdentityProviderOptions, 'settings' | 'clientSecret'> | undefined
@@ -84,10 +84,13 @@ export async function createConsole(options: ConsoleOptions): Promise<Router> {
     if (isForThisHost(request, publicUrl)) return next()
     const where =
       publicUrl === undefined
-        ? 'a loopback address, such as http://localhost:8480/console, only. To reach it at another one, put a proxy that ' +
-          'speaks https in front and set console.publicUrl'
-        : `${publicUrl}/console only`
-    response.status(421).type('text').send(`The console answers at ${where}. The API is at /docs\n`)
+        ? 'a loopback address, such as http://localhost:8480/console. For another address, put a proxy with https ' +
+          'in front and set console.publicUrl'
+        : `${publicUrl}/console`
+    response
+      .status(421)
+      .type('text')
+      .send(`The console answers only at ${where}. The API is at /docs\n`)
   })
   for (const asset of Object.values(assets)) serveAsset(router, asset)
   router.use(refuseOtherSites)

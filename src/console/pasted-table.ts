@@ -1,4 +1,4 @@
-/** Tables that people paste or send as a file. They are read as those of files are. */
+/** Tables that people paste or upload. They are read like the files of commands. */
 import { Readable } from 'node:stream'
 import { DataFileError, invalidRequest } from '../errors.js'
 import { yieldToEventLoop } from '../runtime/yield-to-event-loop.js'
@@ -13,14 +13,14 @@ async function* chunksOf(bytes: Buffer) {
     await yieldToEventLoop()
     yield bytes.subarray(at, at + chunkLength)
   }
-  // Nothing of a text that was pasted is cut off.
+  // Pasted text is never cut off.
   yield Buffer.from('\n')
 }
 
 interface PastedTable {
   readonly field: string
   readonly maxRows: number
-  /** That takes more rows. */
+  /** The command that accepts more rows. */
   readonly command: string
 }
 
@@ -37,7 +37,7 @@ export async function readPasted<Result>(
     rows += 1
     if (rows <= maxRows) return
     const most = maxRows.toLocaleString('en')
-    throw refuse(`must have at most ${most} rows; the command ${command} takes more`)
+    throw refuse(`must have at most ${most} rows; for more, use the command ${command}`)
   }
   try {
     const stream = Readable.from(chunksOf(Buffer.from(text)), { objectMode: false })
@@ -54,14 +54,14 @@ interface Pasted {
   readonly stream: Readable
 }
 
-/** What a table looks like, for a page where one is pasted. */
+/** Renders a sample table, for a page where a table is pasted. */
 export function renderSample(sample: string): Html {
   return html`<details><summary>A sample file</summary><pre>${sample}</pre></details>`
 }
 
-/** Where people say what a message about their table asks. */
+/** Renders the field in which people answer a question about their table. */
 export function renderTableFields(fields: Form, sample: string): Html {
-  const hint = `If a message asks for it: --column 'Mobile', --where 'Status=DNC' or --all-rows`
+  const hint = `Only if a message asks for it, such as --column 'Mobile', --where 'Status=DNC' or --all-rows`
   return html`${fields.field({ name: 'table', label: 'Columns and rows', hint })}
 ${renderSample(sample)}`
 }

@@ -81,7 +81,7 @@ const remedies: Partial<Readonly<Record<ReasonCode, string>>> = {
     'Do not call, unless the person has given consent; then store it on page Consents.',
   'state-dnc': 'Do not call, unless the person has given consent; then store it on page Consents.',
   'no-consent':
-    'If the person has given consent to such calls, store it with its wording on page Consents.',
+    'If the person has consented to such calls, store the consent with its wording on page Consents.',
   'consent-unproven': 'Store the consent with what shows it on page Consents.',
   'list-not-covering': 'Import a list for this area code.',
   'list-stale': 'Import a newer list; page Lists shows the age of each.',
@@ -113,7 +113,7 @@ export function findLaw({
   const country = isCanadian[0] ? 'CA' : 'US'
   const isSale = purpose === 'telemarketing'
   if (reason === 'no-consent' || reason === 'consent-unproven') {
-    // The message names the law of a region, which may ask for more.
+    // The message already names the law of a region, which may require more.
     if (findings.some(({ detail }) => regionalLaw.test(detail))) return undefined
     return consentLaws[country][callKind]?.[isSale ? 'sale' : 'other']
   }

@@ -209,8 +209,8 @@ export interface AbandonmentReports {
 }
 
 /**
- * What a platform's word for the end of a call means. `inbound-only`: about calls to us. `dialing`: the call is not over. `unknown`: the word does not say whether somebody had
- * answered, which counts as answered.
+ * The meaning of a platform's word for the end of a call. `inbound-only`: used only for inbound calls. `dialing`: the call is not over. `unknown`: the word leaves open whether
+ * somebody answered, so the call counts as answered.
  */
 export const outcomeClasses = [
   'not-dialed',
@@ -229,7 +229,7 @@ export interface OutcomeTable {
   readonly prefixes: readonly (readonly [prefix: string, outcomeClass: OutcomeClass])[]
 }
 
-/** `undefined` if the table does not have the word, which then means `unknown`. Among prefixes, the longest counts. */
+/** Returns `undefined` if the table does not have the word. The longest matching prefix wins. */
 export function findOutcomeClass(table: OutcomeTable, word: string): OutcomeClass | undefined {
   const exact = table.exact.get(word)
   if (exact !== undefined) return exact
@@ -241,7 +241,7 @@ type LegOutcome = Pick<CallOutcome, 'answeredBy'> & {
   readonly state: 'dialled' | 'answered' | 'failed'
 }
 
-/** `undefined` for what is no outcome of a call that we placed. A call that was not dialed counts as an attempt that failed. */
+/** Returns `undefined` for a class that is not the outcome of an outbound call. A call that was not dialed counts as a failed attempt. */
 export function toLegOutcome(outcomeClass: OutcomeClass): LegOutcome | undefined {
   return legOutcomes[outcomeClass]
 }

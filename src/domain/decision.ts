@@ -243,7 +243,7 @@ export interface Finding {
   readonly facts?: string | undefined
   /** Of the permission check: a permission record on file that is current allows the call. */
   readonly hasPermission?: true | undefined
-  /** Of the permission check: a law that asks for a consent is lifted by the record on file. */
+  /** On the permission check: the record on file satisfies a state consent law. */
   readonly restsOnRecord?: true | undefined
   /** This finding as it is while the check of reassigned numbers is in shadow, if that differs. */
   readonly inShadow?: Finding | undefined

@@ -99,7 +99,7 @@ function splitDialString(
   return number === undefined ? undefined : { number, host }
 }
 
-/** Copied from web pages and address books: no width, or the direction of a text without changing its order. */
+/** Invisible characters from web pages and address books: without width, or marks of text direction. */
 const invisibleCharacters = /[\u00ad\u200b-\u200f\u202a-\u202c\u2060\u2066-\u2069\ufeff]/g
 const dashes = /[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]/g
 const wideCharacters = /[\uff01-\uff5e]/g
@@ -111,7 +111,7 @@ function replaceLookalikes(text: string): string {
     .replace(wideCharacters, (wide) => wide.normalize('NFKC'))
 }
 
-/** Names a character that people cannot see or would take for another one. */
+/** Names a character that people cannot see or would mistake for another one. */
 function describeMalformed(text: string): string {
   if (text.trim() === '') return 'has no digits'
   const odd = /[^\x20-\x7e\p{Zs}]/u.exec(replaceLookalikes(text))?.[0]
@@ -203,7 +203,7 @@ export function parseCallerId(
   return premiumNumber.test(number) ? { problem: 'is a premium number' } : { number }
 }
 
-/** What telephone systems give in place of a number that is withheld. */
+/** What telephone systems send instead of a withheld number. */
 const withheld =
   /^\s*(?:(?:sips?:)?(?:anonymous|restricted|private|unavailable|unknown)(?:@[\w.-]*)?\s*)?$/i
 
@@ -211,8 +211,8 @@ const withheld =
 const maxShortDigits = 6
 
 /**
- * What a call shows: a number, or what may not be shown. `undefined` if it shows none: it is withheld, or an extension or the
- * name of a telephone, which the trunk replaces. A service code is never the name of a telephone.
+ * Reads the caller ID of a call. Returns `undefined` if there is none: it is withheld, or it is an extension or the name of a
+ * telephone, which the trunk replaces. A service code never counts as an extension.
  */
 export function readCallerId(
   text: string | undefined,

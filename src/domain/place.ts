@@ -95,8 +95,8 @@ export interface PostalCodes {
 export const postalCodePattern = /^(?:\d{5}(?:-?\d{4})?|[A-Za-z]\d[A-Za-z][ -]?\d[A-Za-z]\d)?$/
 
 /**
- * A ZIP as spreadsheets leave it: without the zero in front of it (`2108`), or as a number with a fraction (`90001.0`). Any other
- * text is returned as it is.
+ * Corrects a ZIP that a spreadsheet has changed: one without its leading zero (`2108`), or with a decimal (`90001.0`). Returns
+ * any other text unchanged.
  */
 export function repairZip(text: string): string {
   const [, zip, more = ''] = /^(\d{4,5})(-?\d{4})?(?:\.0+)?$/.exec(text) ?? []

@@ -90,7 +90,7 @@ export class Center {
     }
   }
 
-  /** As pauses, which an edge keeps. */
+  /** Held numbers are sent as pauses, which an edge already stores. */
   async #readHeldNumbers(accountId: string): Promise<readonly CopiedRow[]> {
     const rows = await readHeldNumbers(this.#db, accountId)
     const bySubject = new Map(

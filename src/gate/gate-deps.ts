@@ -112,7 +112,7 @@ export interface GateRules {
       liftsCap(exception: { readonly region: string }, ruleId: string): boolean
     }
     readonly requiredConsents: {
-      /** The laws by which the call needs a consent, to a person who may be in any of the places. */
+      /** Finds the state consent laws for a call to a person who may be in any of the places. */
       find(call: CallToConsent, at: Instant): readonly RequiredConsent[]
     }
     readonly callerIds: {

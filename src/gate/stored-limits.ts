@@ -74,7 +74,7 @@ export function addStoredFindings(
   return rate ? [...findings, rate] : findings
 }
 
-/** Takes the place of the finding on the internal list, since the number may belong on it. */
+/** Replaces the finding on the internal list, since the number may belong on the list. */
 function judgeHold(
   { accountId }: CallRequest,
   { number, stored: { pauses }, now }: StoredFacts,
@@ -83,8 +83,8 @@ function judgeHold(
   if (held === undefined) return undefined
   const { pausedAt, pausedBy: platform } = held
   const detail =
-    `held: ${formatInstant(pausedAt)} ${platform} reported that a person asked not to be called again, and it is not known yet ` +
-    'in which call; this number was called then. It ends when the event is joined to its call, or a person confirms or dismisses the unclear opt-out'
+    `held: at ${formatInstant(pausedAt)} ${platform} reported that a person asked not to be called again, in a call that is not known yet; ` +
+    'it may have been a call to this number. The hold ends when the event is joined to its call, or when a person confirms or dismisses the unclear opt-out'
   return {
     ...{
       check: 'internal-dnc',

@@ -26,7 +26,7 @@ export const keyField = 'loginid'
 /** The key in header `loginId`, or a key or token as `Authorization: Bearer`; `loginId` takes precedence. */
 export function findKeyInHeaders(request: IncomingMessage): Credential | undefined {
   const header = request.headers[keyField]
-  // `node:http` joins the values of a header that is sent twice. Different ones are no key together.
+  // `node:http` joins the values of a header that is sent twice. Two different values are not a key.
   const joined = String(header ?? '').trim()
   const [first = '', ...others] = joined.split(',').map((text) => text.trim())
   const login = others.every((other) => other === first) ? first : joined

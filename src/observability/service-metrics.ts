@@ -44,7 +44,7 @@ interface PlatformMeasurement {
       readonly problem: string | undefined
     })[]
   readonly unclear: readonly (OfPlatform & { readonly count: string | number | bigint })[]
-  /** One for each number that each of them holds. */
+  /** One entry per held number and unclear opt-out. */
   readonly held: readonly OfPlatform[]
 }
 
@@ -203,44 +203,44 @@ function createPlatformMetrics(
   const registers = [registry]
   const events = new Counter({
     name: 'callgate_platform_events_total',
-    help: 'Events of voice platforms that were stored, and what was found in them; `failed` is tried again.',
+    help: 'Events of voice platforms that were stored, and what was found in them; `failed` events are tried again.',
     labelNames: ['platform', 'result'],
     registers,
   })
   const refused = new Counter({
     name: 'callgate_platform_refused_signatures_total',
-    help: 'Events of voice platforms that proxies have refused, since they were not signed with a secret that they know.',
+    help: 'Events of voice platforms that proxies have refused, because they were not signed with a known secret.',
     labelNames: ['platform'],
     registers,
   })
   const labelNames = ['account', 'platform']
   const calls = new Gauge({
     name: 'callgate_platform_calls',
-    help: 'Calls through a voice platform that were allowed in the last 24 hours, by how far they came; `heard`: answered, and words of the person came.',
+    help: 'Calls through a voice platform that were allowed in the last 24 hours, by state; `heard`: answered, with words of the person.',
     labelNames: [...labelNames, 'state'],
     registers,
   })
   const deaf = new Gauge({
     name: 'callgate_platform_deaf',
-    help: '1 while calls are placed through a voice platform and neither events nor words of persons come from it.',
+    help: '1 while calls go out through a voice platform and no events come back, or no words of persons.',
     labelNames,
     registers,
   })
   const unclear = new Gauge({
     name: 'callgate_unclear_opt_outs',
-    help: 'What may be an opt-out and waits for a person to confirm or dismiss it.',
+    help: 'Unclear opt-outs that wait for a person to confirm or dismiss them.',
     labelNames,
     registers,
   })
   const held = new Gauge({
     name: 'callgate_held_numbers',
-    help: 'Numbers to which no call is allowed until an opt-out of one of them is joined to its call.',
+    help: 'Numbers that are held, and so blocked, because an opt-out is not joined to its call yet.',
     labelNames,
     registers,
   })
   return {
     countPlatformEvent: (platform, result) => events.inc({ platform, result }),
-    // Also none: an alert sees only a rise from a value that was there.
+    // Also counts 0, since an alert sees only a rise from an existing value.
     countRefusedSignatures: (platform, count) => refused.inc({ platform }, count),
     setPlatforms(figures) {
       for (const gauge of [calls, deaf, unclear, held]) gauge.reset()

@@ -1,4 +1,4 @@
-/** What one event of a voice platform says about a call or a text message. */
+/** The content of one event of a voice platform about a call or a text message. */
 import type { Answerer } from '../domain/call-outcome.js'
 import type { Instant } from '../domain/time/clock.js'
 
@@ -22,7 +22,7 @@ export interface Utterance {
   readonly text: string
 }
 
-/** Something that ends calls by itself, without words that must be understood. */
+/** An opt-out that does not depend on words. */
 export interface ExplicitOptOut {
   /** `key`: a key that the settings name. `tool`: the agent called an opt-out tool. `field`: an analysis field that the settings name. `text`: the platform's own opt-out flag of a text message. */
   readonly by: 'key' | 'tool' | 'field' | 'text'
@@ -44,7 +44,7 @@ export interface CallEvent {
   /** The platform's name of the event, for logs. */
   readonly type: string
   readonly kind: 'call' | 'text'
-  /** The id of our decision, as the platform repeats it. */
+  /** Id of callgate's decision, as the platform repeats it. */
   readonly decisionId?: string | undefined
   /** Ids of the call at the platform, the most specific first; empty if the event names none. */
   readonly callIds: readonly string[]
@@ -56,22 +56,22 @@ export interface CallEvent {
   readonly person?: string | undefined
   /** Our side's number, as the platform wrote it. */
   readonly own?: string | undefined
-  /** Only while the direction is unknown: another event of the call, or a call that was allowed, says which one is the person's. */
+  /** Only while the direction is unknown. Another event of the call, or an allowed call, shows which number is the person's. */
   readonly unassigned?: { readonly from?: string | undefined; readonly to?: string | undefined }
-  /** A leg to somebody else, such as the target of a transfer: neither its outcome nor its words are the person's. */
+  /** True for a leg to somebody else, such as the target of a transfer: neither its outcome nor its words are the person's. */
   readonly isOtherLeg?: true | undefined
   readonly outcome?: EventOutcome | undefined
   /** Whether the call is over. */
   readonly isEnd?: true | undefined
   /** In the order they were said. */
   readonly utterances: readonly Utterance[]
-  /** Grows with what is said in the call, by the count or the clock of the platform, whose events may come in another order. */
+  /** Position of the words in the call, by the platform's count or clock, since events may arrive in another order. */
   readonly position?: number | undefined
-  /** The utterances are a guess that a later event replaces: to be read alone, not with the others of the call. */
+  /** True if the utterances are a guess that a later event replaces. They are read alone, not with the rest of the call. */
   readonly isInterim?: true | undefined
-  /** The utterances are all of the call so far, not the next ones. */
+  /** True if the utterances are all of the call so far, not only the latest ones. */
   readonly isWholeTranscript?: true | undefined
-  /** Words about the call that are nobody's own, such as a summary: they can only be unclear. */
+  /** Text about the call, such as a summary, which nobody said. An opt-out in it can only be unclear. */
   readonly summary?: string | undefined
   readonly optOut?: ExplicitOptOut | undefined
 }

@@ -83,7 +83,7 @@ export function statusOf(value: unknown): string | undefined {
     .slice(0, 100)
 }
 
-/** An id of a platform's call; longer text is none. */
+/** An id of a call at a platform. Longer text is not an id. */
 export function idsOf(...values: readonly unknown[]): readonly string[] {
   const ids = values.flatMap((value) => textOf(value)?.trim() ?? [])
   return [...new Set(ids)].filter((id) => id.length <= 200)

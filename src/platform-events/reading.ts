@@ -7,7 +7,7 @@ import { type JsonObject, statusOf, textOf } from './fields.js'
 
 export interface EventReaderData {
   readonly outcomes: CallOutcomes
-  /** What ends calls without words that must be understood. */
+  /** Opt-outs that do not depend on words. */
   readonly signals: OptOutSignals
 }
 
@@ -45,7 +45,7 @@ export type ReadPlatformEvent = (source: EventSource) => Reading
 
 export function completeEvent(reading: Reading): CallEvent {
   const { type, callIds, sessionId, kind = 'call', decisionId, isOtherLeg = false } = reading
-  // Our reference is only in calls that we place.
+  // The decision's id is only in outbound calls.
   const direction =
     reading.direction ?? (decisionId === undefined || kind === 'text' ? 'unknown' : 'outbound')
   const base: Omit<CallEvent, 'utterances'> = {
@@ -94,7 +94,7 @@ function findOutcome({ outcome, isAnswered, utterances, optOut }: Reading) {
   return { ...outcome, state: 'answered' as const }
 }
 
-/** By the first table that has the word given for it; `unknown` if none has. */
+/** Classifies by the first table that has its word; `unknown` if none has. */
 export function classifyEnd(
   { outcomes }: EventReaderData,
   words: readonly (readonly [OutcomeTableName, unknown])[],

@@ -1,9 +1,9 @@
-/** Opt-outs that need no words: keys, tools that the agent called, and fields of an analysis. */
+/** Finds opt-outs without words: keys, tools that the agent called, and fields of an analysis. */
 import { type OptOutSignals, toSignalName } from '../data/files/opt-out-signals.js'
 import type { ExplicitOptOut } from './call-event.js'
 import { firstText, isObject, type JsonObject, objectOf, parseJson, textOf } from './fields.js'
 
-/** Only a key alone: one that is part of a longer entry has another meaning. */
+/** Accepts only a single key: a key within a longer entry has another meaning. */
 export function findKeyOptOut(
   digits: unknown,
   { keys }: OptOutSignals,
@@ -59,7 +59,7 @@ const maxDepth = 8
 const nameKeys = ['name', 'data_collection_id', 'dataCollectionId']
 const valueKeys = ['value', 'result', 'answer']
 
-/** Finds the fields that are an opt-out, and collects all texts. Takes text of JSON, too. */
+/** Finds the fields that are an opt-out, and collects all texts. Also accepts JSON as text. */
 export function readAnalysis(analysis: unknown, signals: OptOutSignals): ReadNotes {
   const { texts, fields } = collectLeaves(analysis)
   const optOut = fields

@@ -1,4 +1,4 @@
-/** Whether an event comes from the platform: each proves it with a secret that it shares with us. */
+/** Verifies that an event comes from the platform, by the secret that the platform and callgate share. */
 import { createHash, createHmac, createPublicKey, timingSafeEqual, verify } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Instant } from '../domain/time/clock.js'
@@ -9,11 +9,11 @@ import { parseJsonObject } from './fields.js'
 export interface SignedEvent {
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
-  /** As the platform knows it, with its query. */
+  /** The address that the platform called, with its query. */
   readonly url: string
 }
 
-/** `late`: signed by the platform, but its time is further from ours than a repeated event may be. */
+/** `late`: signed by the platform, but the time of the signature differs too much from the clock, so the event may be a replay. */
 export type SignatureAge = 'timely' | 'late'
 
 /** `undefined` if none of the secrets fits. Throws for a secret that is not one of the platform, see {@link checkSecret}. */
@@ -43,7 +43,7 @@ export function checkSecret(platform: PlatformName, secret: string): string | un
 
 type Verify = (event: SignedEvent, secret: string, now: Instant) => SignatureAge | undefined
 
-/** How far the time of a signature may be from ours. */
+/** Largest difference between the time of a signature and the clock of the proxy. */
 const maxAgeMs = 300_000
 
 function headerOf({ headers }: SignedEvent, name: string): string {
@@ -51,7 +51,7 @@ function headerOf({ headers }: SignedEvent, name: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** Compares hashes, so that neither content nor length shows in the time it takes. */
+/** Compares hashes, so that the time it takes shows neither content nor length. */
 function isEqual(one: string | Buffer, other: string | Buffer): boolean {
   const hash = (value: string | Buffer) => createHash('sha256').update(value).digest()
   return timingSafeEqual(hash(one), hash(other))

@@ -8,7 +8,7 @@ const agentRoles = /^(?:agent|assistant|bot|ai|robot|model|agent-action|transfer
 const silentRoles =
   /^(?:system|developer|tool|function|tool_calls?|tool_call_(?:invocation|results?)|node_transition|injected|dtmf)$/
 
-/** `undefined` for entries of a transcript that nobody spoke. */
+/** Returns `undefined` for an entry that nobody spoke. */
 function speakerOf(role: unknown): Speaker | undefined {
   const name = textOf(role)?.trim().toLowerCase() ?? ''
   if (personRoles.test(name)) return 'person'
@@ -48,8 +48,8 @@ const lineLabel = new RegExp(`^\\s*(${labels})\\s*:`, 'i')
 const anyLabel = new RegExp(`(?:^|\\s)(?=(?:${labels})\\s*:\\s)`, 'gi')
 
 /**
- * A line without a label belongs to the line before. Text without any label is of an unknown speaker. `isOneLine`: labels may
- * stand in the middle of a line.
+ * A line without a label belongs to the line before. Text without any label is of an unknown speaker. `isOneLine`: labels can
+ * also be in the middle of a line.
  */
 export function readLabeledText(value: unknown, isOneLine = false): readonly Utterance[] {
   const text = textOf(value) ?? ''

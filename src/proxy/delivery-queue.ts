@@ -1,13 +1,13 @@
-/** Repeats what could not be stored at the gate, since no platform can be relied on to send it again. */
+/** Retries deliveries that the gate could not store, since platforms rarely send an event again. */
 import type { Timers } from '../domain/time/clock.js'
 import type { Logger } from '../observability/log.js'
 import { describeFailure } from './gate-client.js'
 
 export interface Delivery {
-  /** For the log, with what a person needs to repair a loss. */
+  /** For the log: what was lost, with the details that a person needs to repair the loss. */
   readonly what: string
   readonly details: object
-  /** Of what is kept in memory meanwhile. */
+  /** Size in memory while it waits. */
   readonly bytes: number
   /** Rejects if it was not stored. */
   readonly send: () => Promise<void>
@@ -26,7 +26,7 @@ const maxWaitingBytes = 64_000_000
 
 export class DeliveryQueue {
   readonly #options: DeliveryQueueOptions
-  /** With what ends the wait for the next attempt. */
+  /** Each with a function that cancels the wait for its next attempt. */
   readonly #waiting = new Map<Delivery, () => void>()
   readonly #running = new Set<Promise<void>>()
   #bytes = 0
@@ -35,10 +35,10 @@ export class DeliveryQueue {
     this.#options = options
   }
 
-  /** Sends it now, and again for about twenty minutes if that fails. */
+  /** Sends it now, and retries for about twenty minutes if that fails. */
   add(delivery: Delivery): void {
     if (this.#waiting.size >= maxWaiting || this.#bytes + delivery.bytes > maxWaitingBytes) {
-      this.#logLoss(delivery, 'too much is waiting')
+      this.#logLoss(delivery, 'too many deliveries are waiting')
       return
     }
     this.#bytes += delivery.bytes
@@ -46,7 +46,7 @@ export class DeliveryQueue {
     this.#start(delivery, 1)
   }
 
-  /** Tries everything that waits once more; what fails then is logged as lost. */
+  /** Tries every waiting delivery once more, and logs those that fail as lost. */
   async close(): Promise<void> {
     await Promise.all(this.#running)
     for (const [delivery, cancel] of this.#waiting) {
@@ -73,7 +73,8 @@ export class DeliveryQueue {
         this.#logLoss(delivery, problem)
         return
       }
-      if (attempt === 1) log.warn('not stored yet', { what: delivery.what, problem })
+      if (attempt === 1)
+        log.warn('not stored by the gate; trying again', { what: delivery.what, problem })
       const delayMs = Math.min(firstDelayMs * 2 ** (attempt - 1), maxDelayMs)
       const cancel = timers.after(delayMs, () => this.#start(delivery, attempt + 1))
       this.#waiting.set(delivery, cancel)
@@ -85,6 +86,10 @@ export class DeliveryQueue {
   }
 
   #logLoss({ what, details }: Delivery, problem: string): void {
-    this.#options.log.error('lost, since the gate did not store it', { what, problem, ...details })
+    this.#options.log.error('lost, because the gate did not store it', {
+      what,
+      problem,
+      ...details,
+    })
   }
 }

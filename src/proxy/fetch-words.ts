@@ -1,4 +1,4 @@
-/** Fetches from the platform the words of calls that it did not send, since a lost event may be a lost opt-out. */
+/** Fetches the words of calls from the platform if no event contained them, since a lost event may be a lost opt-out. */
 import type { Clock, Timers } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'
 import type { Logger } from '../observability/log.js'
@@ -22,11 +22,11 @@ export interface WordFetchingOptions {
 }
 
 const roundMs = 60_000
-/** So that the platform is asked about one a second at most. */
+/** Limits requests to the platform to about one a second. */
 const maxCallsPerRound = 60
 const maxAnswerBytes = 33_554_432
 
-/** Asks each minute; closing waits for the call that is being fetched. */
+/** Fetches every minute; closing waits for the call that is being fetched. */
 export function startFetching(options: WordFetchingOptions): { close(): Promise<void> } {
   let isClosed = false
   let cancel: () => void = () => undefined
@@ -48,7 +48,7 @@ export function startFetching(options: WordFetchingOptions): { close(): Promise<
   }
 }
 
-/** Never rejects: what fails is due again in the next round. */
+/** Never rejects: calls that fail are due again in the next round. */
 async function runRound(
   options: WordFetchingOptions,
   asked: Map<string, number>,
@@ -69,7 +69,7 @@ async function runRound(
   }
 }
 
-/** Those that were never asked about first, so that calls that last or fail do not keep out the others. */
+/** Puts calls that were never tried first, so that calls in progress and failing ones do not block the others. */
 function takeTurns(
   due: readonly PlatformCall[],
   asked: Map<string, number>,
@@ -98,7 +98,7 @@ async function fetchCall(
   return event === undefined ? 'nothing' : 'words'
 }
 
-/** An error that is about one call means that the platform does not have it; any other ends the round. */
+/** Returns `undefined` if the platform does not have the call. Throws for any other error, which ends the round. */
 async function readFromPlatform(
   path: string,
   body: JsonObject | undefined,
@@ -115,7 +115,7 @@ async function readFromPlatform(
     body: body && { contentType: 'application/json', text: JSON.stringify(body) },
   })
   const answer = await sent.catch(() => {
-    throw new PlatformFailure('the platform does not answer')
+    throw new PlatformFailure('the platform did not answer')
   })
   const { statusCode: status } = answer
   if (status !== 200 && status !== 201) {
@@ -139,7 +139,7 @@ async function readAnswer(body: AsyncIterable<Buffer>): Promise<JsonObject> {
     const answer: unknown = JSON.parse(Buffer.concat(parts).toString())
     return isObject(answer) ? answer : { items: answer }
   } catch {
-    throw new PlatformFailure('the answer of the platform cannot be read')
+    throw new PlatformFailure('the answer of the platform is not JSON, or is too long')
   }
 }
 

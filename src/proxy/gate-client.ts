@@ -1,4 +1,4 @@
-/** Talks to the gate: asks about calls, and hands on what the platform says about them. Everything but a valid allow is a refusal. */
+/** Client of the gate: asks about calls, and passes on the platform's events. Everything but a valid allow is a refusal. */
 import { decideEndpoint } from '../api/gate/decisions.js'
 import type { CallKind } from '../domain/decision.js'
 import type { Instant, Timers } from '../domain/time/clock.js'
@@ -27,7 +27,7 @@ export interface AllowedCalls {
   readonly untilMs: number
 }
 
-/** An allowed call at the gate; what is given is added to what the gate has. */
+/** An allowed call, for the gate to add to its records. */
 export interface PlatformCall {
   readonly decisionId: string
   /** Ten digits. */
@@ -44,7 +44,7 @@ export interface PlatformEvent {
   readonly body: string
   /** Of the address, without the question mark. */
   readonly query: string
-  /** `fetched`: the proxy asked the platform for it. `late`: its signature is old, so it may be a repetition by a stranger. */
+  /** `fetched`: the proxy asked the platform for it. `late`: its signature is old, so a stranger may have replayed it. */
   readonly delivery?: 'fetched' | 'late' | undefined
 }
 
@@ -161,7 +161,7 @@ export class GateClient {
     return this.#record('/v1/platform-reports', report)
   }
 
-  /** Allowed calls of which no words have come. */
+  /** Lists allowed calls without words. */
   async listDueCalls(): Promise<readonly PlatformCall[]> {
     const { platform } = this.#options
     const path = `/v1/platform-calls?platform=${platform}&due=fetch`

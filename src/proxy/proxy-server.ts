@@ -22,7 +22,7 @@ export interface ProxyOptions {
   readonly platform: Platform
   readonly gate: Pick<GateClient, 'judge' | 'recordCalls'>
   readonly deliveries: Pick<DeliveryQueue, 'add'>
-  /** Where the events of calls are to go, for a platform that sends none unless it is asked. */
+  /** Address for the events of calls, for a platform that sends events only on request. */
   readonly eventsUrl?: string | undefined
   readonly upstream: Upstream
   readonly allowScheduled: boolean
@@ -185,7 +185,7 @@ async function relay(
   }
 }
 
-/** Some events have nothing but the platform's id of the call, so the gate needs to know it. */
+/** Reports the platform's id of the call to the gate, since some events identify the call by nothing else. */
 function reportCallIds(
   text: string | undefined,
   { plan, allowed }: NonNullable<RelayContext['placed']>,
@@ -198,12 +198,12 @@ function reportCallIds(
     return callIds.length > 0 ? [{ decisionId, number: number.slice(2), callIds }] : []
   })
   if (calls.length < plan.calls.length) {
-    const problem = 'the answer of the platform has no id of a call'
+    const problem = 'the answer of the platform has no call id'
     log.error(problem, { platform: platform.name, decisions: allowed.ids })
   }
   if (calls.length === 0) return
   deliveries.add({
-    what: 'ids of calls at the platform',
+    what: 'call ids of the platform',
     details: { calls: calls.map(({ decisionId, callIds }) => ({ decisionId, callIds })) },
     bytes: text?.length ?? 0,
     send: () => gate.recordCalls(calls),

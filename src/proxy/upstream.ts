@@ -72,8 +72,8 @@ export async function sendAnswer(
 }
 
 /**
- * Passes on the answer as it comes, and returns its text. Reads on when the client has gone, since the
- * call has been placed. `undefined` for an answer that is longer than any that names a call.
+ * Passes on the answer as it arrives, and returns its text. Keeps reading after the client has disconnected, since the
+ * call has been placed. Returns `undefined` for an answer that is too long to be about a call.
  */
 export async function sendAndReadAnswer(
   answer: Dispatcher.ResponseData,

@@ -42,8 +42,8 @@ export function ensureFolder(path: string): void {
 }
 
 /**
- * Gives files and folders of root below the folder to the owner of the folder, who could not use them otherwise. A file
- * with several names that is older than this process may be linked in from elsewhere, and stays.
+ * Gives root's files below the folder to the owner of the folder, who could not use them otherwise. A hard-linked file that is
+ * older than this process may belong elsewhere, so it is left unchanged.
  */
 export function giveToOwner(folder: string): void {
   const owner = statSync(folder)

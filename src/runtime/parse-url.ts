@@ -13,7 +13,7 @@ export function parseUrl(text: string): URL | undefined {
   }
 }
 
-/** Newer versions of Node.js accept a label that says it is Punycode and is not. */
+/** Newer versions of Node.js accept labels that are marked as Punycode but are not. */
 function isDecodable(label: string): boolean {
   return !/^xn--/i.test(label) || /[^\p{ASCII}]/u.test(domainToUnicode(label))
 }

@@ -571,7 +571,7 @@ describe('an opt-out', () => {
     const [number, other] = [nextNumber(), nextNumber()]
     const { id } = await decide(number)
     const answer = await optOut({ decisionId: id, number: other, said: 'stop calling' })
-    const rule = expect.stringContaining('both have opted out') as string
+    const rule = expect.stringContaining('both numbers were opted out') as string
     expect(await answer.json()).toMatchObject({
       ignored: [{ field: 'number', value: other, rule }],
     })
@@ -583,8 +583,11 @@ describe('an opt-out', () => {
   it.each<[object, string]>([
     [{}, 'send the number of the person, or the decisionId of the call'],
     [{ number: null, decisionId: '' }, 'send the number of the person'],
-    [{ number: '212555010' }, "number '212555010': must be a number of North America"],
-    [{ number: '+442071838750' }, "number '+442071838750': must be a number of North America"],
+    [{ number: '212555010' }, "number '212555010': must be a North American telephone number"],
+    [
+      { number: '+442071838750' },
+      "number '+442071838750': must be a North American telephone number",
+    ],
     [{ number: '2125550106, 2125550107' }, 'must be one telephone number'],
     [{ number: ['2125550106', '2125550107'] }, 'must be text'],
     [{ decisionId: ['x'] }, "decisionId 'a list of 1': must be text"],

@@ -181,7 +181,7 @@ describe('a key limited to a project', () => {
           expect(answer).toMatch(/^200 .*"reason":"key-project".*limited to the projects SALES/)
         } else if (name === 'opt-out') {
           expect(answer).toMatch(/^200 .*"recorded":true,"scope":"everything"/)
-          const rule = 'is not a project of this key'
+          const rule = 'must be one that this key may use; the opt-out applies to every project'
           expect(answer).toContain(
             `"ignored":[{"field":"projectId","value":"${project}","rule":"${rule}"}]`,
           )

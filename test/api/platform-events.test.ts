@@ -113,13 +113,13 @@ describe('an event', () => {
     expect(await unclear()).toMatchObject([{ kind: 'unjoined', number: null, heldNumbers: 1 }])
     expect(await decide(number)).toMatchObject({
       ...{ decision: 'block', reason: 'internal-dnc' },
-      message: expect.stringContaining('it is not known yet in which call'),
+      message: expect.stringContaining('in a call that is not known yet'),
     })
     await register('twilio', { decisionId: id, number, callIds: [sid] })
     expect(await unclear()).toEqual([])
     const next = await decide(number)
     expect(next).toMatchObject({ decision: 'block', reason: 'internal-dnc' })
-    expect(next.message).not.toContain('it is not known yet in which call')
+    expect(next.message).not.toContain('in a call that is not known yet')
     expect(await outcomeOf(id)).toMatchObject({ state: 'answered' })
   })
 
@@ -288,7 +288,7 @@ describe('the person', () => {
     const id = found[0]?.id ?? ''
     const refused = await resolve(id, { action: 'confirm' })
     expect(refused.status).toBe(400)
-    expect(await refused.text()).toContain('must be a number of the North American plan')
+    expect(await refused.text()).toContain('must be a North American telephone number')
     expect((await resolve(id, { action: 'confirm', number: person })).status).toBe(200)
     expect(await decide(person)).toMatchObject({ reason: 'internal-dnc' })
     expect((await resolve(id, { action: 'dismiss' })).status).toBe(404)
@@ -626,9 +626,7 @@ describe('a hold', () => {
     await register('twilio', { decisionId: id, number, callIds: [sid] })
     expect(await unclear()).toEqual([])
     expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
-    await expect
-      .poll(async () => (await decide(other.number)).reason)
-      .toBe('internal-dnc')
+    await expect.poll(async () => (await decide(other.number)).reason).toBe('internal-dnc')
   })
 })
 
@@ -682,7 +680,7 @@ describe('a platform', () => {
     const problems = async () =>
       new Map((await list()).platforms.map(({ platform, problem }) => [platform, problem]))
     expect((await problems()).get('elevenlabs')).toBe(
-      '3 calls were placed in the last day, and no event has come',
+      '3 calls were placed in the last day, but no event has come',
     )
     for (let call = 0; call < 20; call += 1) {
       const sid = nextId('CA')
@@ -695,7 +693,7 @@ describe('a platform', () => {
         .execute()
     }
     expect((await problems()).get('signalwire')).toBe(
-      'no words of a person have come of the last 20 answered calls',
+      'none of the last 20 answered calls had words of a person',
     )
     await running.setBack(start)
   })

@@ -89,7 +89,7 @@ describe('a law of a region', () => {
     const ids = [...detail.matchAll(named)].map(([, id]) => id)
     expect(ids, detail).toEqual(law === '' ? [] : [law])
     if (!detail.includes(' law ')) return
-    expect(detail).toMatch(/: ".{20,}"\) (?:needs|no record lifts it)/)
+    expect(detail).toMatch(/: ".{20,}"\) (?:needs|no record allows the call)/)
     expect(decision.nextAllowedAt).toBeUndefined()
   })
 

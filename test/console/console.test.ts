@@ -268,7 +268,7 @@ it('is at https alone where its address is not a loopback one', async () => {
   const answer = await fetch(`${away.url}/console/sign-in`)
   expect([answer.status, await answer.text()]).toEqual([
     421,
-    'The console answers at https://callgate.example/console only. The API is at /docs\n',
+    'The console answers only at https://callgate.example/console. The API is at /docs\n',
   ])
   await away.end()
 })

@@ -34,7 +34,7 @@ describe('why', () => {
     expect(text).toContain('N.Y. Gen. Bus. Law')
     expect(text).toContain('version <code>sandbox</code>')
     expect(text).toContain('Not passed: <a href="#finding-permission">')
-    expect(text).toContain('store it with its wording on page Consents')
+    expect(text).toContain('store the consent with its wording on page Consents')
   })
 
   it.each([
@@ -251,7 +251,9 @@ it.each(['everything', 'project'])(
     const { text, status } = await sandbox.post('/console/opt-outs', form)
     expect(status, text).toBe(200)
     expect(text).toContain('has opted out of all calls.')
-    expect(text).toContain('projectId &#39;NOPE&#39;: is not in use in this account.')
+    expect(text).toContain(
+      'projectId &#39;NOPE&#39;: must be one of this account; the opt-out applies to every project.',
+    )
     const decided = await running.postJson('/v1/decisions', { number, callKind: 'manual' })
     expect(await decided.json()).toMatchObject({ decision: 'block' })
     const listed = await running.get(`/app/main/rpc/pdnc?phoneList=${number}&actionType=status`)
@@ -321,7 +323,7 @@ describe('opt-outs', () => {
     const preview = await sandbox.post('/console/opt-outs/many', { phoneList })
     expect(preview.text).toContain('To be added: 2 numbers.')
     expect(preview.text).toContain('Cannot be used: 2 rows')
-    expect(preview.text).toContain('here more than once: 1 number.')
+    expect(preview.text).toContain('repeated in this table: 1 number.')
     const numbers = /name="phoneList" value="([^"]+)"/.exec(preview.text)?.[1] ?? ''
     expect(numbers).toBe('2125550120,2125550121')
     const added = await sandbox.post('/console/opt-outs/add', { phoneList: numbers })

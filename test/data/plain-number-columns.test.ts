@@ -68,7 +68,7 @@ describe('a header is refused', () => {
     [`${one},x\n`, named('tel'), "has no column 'tel'; its columns are 2125550123, x"],
     ['phone,day\n', { table: { columns: { day: ['listed'] } } }, "has no column 'listed'; its"],
     ['phone,cell\n', {}, "'phone' and 'cell' could each be the column number; choose one with"],
-    ['phone,cell\n', {}, "the columns with numbers are 'phone', 'cell'; name those that are"],
+    ['phone,cell\n', {}, "the columns with numbers are 'phone', 'cell'; name the columns to read"],
     ['DNC list 2026\nname,phone\n', {}, "line 1 'DNC list 2026' is not the header, which seems"],
   ]
   it.each(table)('%j with %j', async (text, options, rule) => {

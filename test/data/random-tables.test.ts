@@ -215,7 +215,7 @@ function findLost({ numbers }: SlowTable, { taken, badLines, said }: Outcome) {
   // Columns of a table without a header that were not chosen are named as a whole.
   if (said.includes('not read: column')) return []
   // A row with a stray quote is named, but its cells do not count for what the columns hold.
-  if (badLines.size > 0 && said.includes('have a number in their text')) return []
+  if (badLines.size > 0 && said.includes('not read: numbers in the text of')) return []
   return numbers.filter(({ number, line }) => {
     return !taken.has(number) && !badLines.has(line) && !said.includes(number)
   })

@@ -34,7 +34,8 @@ testDocumentCommands('the first block of the README, while another program has t
       ...firstBlock.map(({ text }) => text),
       'test -z "$URL"',
     ].join('\n'),
-    expected: 'http.port ...: cannot listen: ...EADDRINUSE...set CALLGATE_HTTP_PORT to another one',
+    expected:
+      'http.port ...: cannot listen: ...EADDRINUSE...set CALLGATE_HTTP_PORT to another port',
   },
   { place: 'then', text: 'export CALLGATE_HTTP_PORT=8481', expected: undefined },
   ...firstBlock,

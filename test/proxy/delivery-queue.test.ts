@@ -46,7 +46,7 @@ test('it is sent again with longer pauses, and given up with an error that names
   expect(sent.count).toBe(25)
   expect(pauses.slice(0, 8)).toEqual([1, 2, 4, 8, 16, 32, 60, 60].map((s) => s * 1_000))
   expect(logLines).toHaveLength(2)
-  expect(logLines[1]).toContain('lost, since the gate did not store it')
+  expect(logLines[1]).toContain('lost, because the gate did not store it')
   expect(logLines[1]).toContain('m-1')
 })
 
@@ -80,7 +80,7 @@ test('what would fill the memory is not kept, and there is room again afterwards
   const other = failing({ bytes: 40_000_000 })
   queue.add(other.delivery)
   expect(other.sent.count).toBe(0)
-  expect(logLines.at(-1)).toContain('too much is waiting')
+  expect(logLines.at(-1)).toContain('too many deliveries are waiting')
   waits.shift()?.run()
   await settle()
   queue.add(other.delivery)

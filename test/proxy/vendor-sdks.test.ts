@@ -464,7 +464,7 @@ describe('the answer of the platform', () => {
     const before = logLines.length
     const reply = await send()
     expect([reply.status, await reply.text()]).toEqual([201, text])
-    expect(logLines.slice(before).join('')).toContain('has no id of a call')
+    expect(logLines.slice(before).join('')).toContain('has no call id')
     expect(recordedCalls()).toHaveLength(1)
   })
 

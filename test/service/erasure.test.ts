@@ -167,7 +167,7 @@ it('leaves the number in no column but those that are known', async () => {
     ['changes that two people make', 1, 'deleted'],
     ['events of voice platforms', 1, 'deleted'],
     ['calls at voice platforms', 1, 'deleted'],
-    ['unclear opt-outs that were cleared up', 1, 'deleted'],
+    ['resolved unclear opt-outs', 1, 'deleted'],
     ['webhook events', 1, 'reduced'],
     ['legal entities', 1, 'kept'],
     ['audit rows', 1, 'reduced'],

@@ -96,8 +96,8 @@ const outcomeRequest: z.ZodType<OutcomeRequest> = fields({
     .boolean('must be true or false')
     .optional()
     .describe(
-      'True in what the proxy reports: the platform knows neither who answered nor when somebody spoke, so an answer ' +
-        'without these does not count for the share of abandoned calls',
+      'True for an event of a voice platform. Platforms often know neither who answered nor when somebody spoke, so an ' +
+        'answer without either does not count for the share of abandoned calls',
     ),
   said: z
     .array(
@@ -132,7 +132,7 @@ const outcomeRequest: z.ZodType<OutcomeRequest> = fields({
 export const outcomeEndpoint = defineEndpoint<OutcomeRequest, { readonly recorded: true }>({
   name: 'outcome',
   summary:
-    'Notes what became of a call. Answered wins over failed, in whatever order they come; a later note adds what it has besides. ' +
+    'Reports the outcome of a call. Answered wins over failed, in whatever order they arrive; a later report only adds what is missing. ' +
     'The attempt counts from dialing; one that was not placed does not count.',
   spec: 'the gate',
   method: 'POST',
@@ -193,7 +193,7 @@ export const optOutEndpoint = defineEndpoint<OptOutRequest, OptOutResponse>({
   paths: ['/v1/opt-outs'],
   accepts: ['json', 'form', 'multipart', 'query'],
   acceptsAnyContentType: true,
-  // Short in use, but a long one is an opt-out, too.
+  // Opt-outs are short, but a long one must not be refused.
   maxBodyBytes: maxListBodyBytes,
   keyAlsoIn: [],
   rights: ['records'],
@@ -220,7 +220,7 @@ export const optOutEndpoint = defineEndpoint<OptOutRequest, OptOutResponse>({
     ignored: z
       .array(z.object({ field: z.string(), value: z.string().optional(), rule: z.string() }))
       .optional()
-      .describe('What was sent and could not be used as it is, if there is any'),
+      .describe('Fields that could not be used as sent; absent if there are none'),
     receipt: z
       .string()
       .nullable()

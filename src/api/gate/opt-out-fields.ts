@@ -1,6 +1,6 @@
 /**
- * Reads the fields of a reported opt-out. A person has asked for the end of calls, so no mistake in a field keeps that from
- * being recorded: what cannot be used is left out and named in the answer (ADR 0169).
+ * Reads the fields of a reported opt-out. A person has asked for calls to end, so a mistake in a field must not prevent the
+ * opt-out: fields that cannot be used are left out and named in the answer (ADR 0169).
  */
 import { z } from 'zod'
 import {
@@ -17,14 +17,14 @@ import type { FieldProblem } from '../../errors.js'
 import { problemAt, unknownFieldProblem } from '../validation-error.js'
 
 export interface OptOutRequest {
-  /** Ten digits; absent if the decision has it. */
+  /** Ten digits; absent if only the decision was sent. */
   readonly number?: string | undefined
   readonly decisionId?: string | undefined
   readonly scope: OptOutScope
   readonly channel?: OptOutChannel | undefined
   readonly receivedAt?: Instant | undefined
   readonly reference?: string | undefined
-  /** Whole, however much of it can be stored. */
+  /** The whole text, even if only its beginning can be stored. */
   readonly said?: string | undefined
   readonly goods?: string | undefined
   readonly source: string
@@ -32,7 +32,7 @@ export interface OptOutRequest {
   readonly campaignId?: string | undefined
   /** Whether to answer with a receipt. */
   readonly receipt: boolean
-  /** What was sent and not used as it is. */
+  /** Fields that could not be used as sent. */
   readonly ignored: readonly FieldProblem[]
 }
 
@@ -40,13 +40,13 @@ const maxSaidLength = 500
 const maxDecisionIdLength = 64
 const maxTextLength = 200
 
-/** A value that cannot be used throws the rule it breaks. */
+/** Thrown for a value that cannot be used; the message is the rule that it breaks. */
 class BrokenRule extends Error {}
 
 const readText = (maxLength: number) => (value: unknown, note: (rule: string) => void) => {
   const text = toText(value)
   if (text.length > maxLength) {
-    note(`is longer than ${maxLength} characters; only those are stored`)
+    note(`is longer than ${maxLength} characters; only the first ${maxLength} are stored`)
   }
   return text.slice(0, maxLength).trim()
 }
@@ -77,7 +77,7 @@ const readers = {
   receipt: readReceipt,
 }
 
-/** A number in a longer text, such as one with an extension, if it is the only one. */
+/** Finds a number in a longer text, such as one with an extension. */
 const numberInText =
   /(?<!\d)(?:\+?1[\s.-]{0,3})?\(?[2-9]\d{2}\)?[\s.-]{0,3}[2-9]\d{2}[\s.-]{0,3}\d{4}(?!\d)/g
 
@@ -92,13 +92,13 @@ function readNumber(value: unknown): string {
   if (number === undefined) {
     const parsed = parseDialString(text)
     const why = parsed.kind === 'invalid' ? `; it ${parsed.detail}` : ''
-    throw new BrokenRule(`must be a number of North America, such as 917-555-0112${why}`)
+    throw new BrokenRule(`must be a North American telephone number, such as 917-555-0112${why}`)
   }
   if (others.length === 0) return number
-  throw new BrokenRule('must be one telephone number; send each in a request of its own')
+  throw new BrokenRule('must be one telephone number; send a separate request for each number')
 }
 
-/** Opt-outs are kept by account, so none reaches further. */
+/** Opt-outs are stored by account, so `account` means the same as `everything`. */
 function readScope(value: unknown): OptOutScope {
   const word = toWord(value)
   if (word === 'account') return 'everything'
@@ -127,7 +127,7 @@ function readReceivedAt(value: unknown): Instant {
 function readSaid(value: unknown, note: (rule: string) => void): string {
   const text = toText(value)
   if (text.length > maxSaidLength) {
-    note(`is longer than ${maxSaidLength} characters; only those are stored`)
+    note(`is longer than ${maxSaidLength} characters; only the first ${maxSaidLength} are stored`)
   }
   return text
 }
@@ -135,7 +135,7 @@ function readSaid(value: unknown, note: (rule: string) => void): string {
 function readSource(value: unknown): string {
   const text = toText(value)
   if (/^[\w.:-]{1,40}$/.test(text)) return text
-  throw new BrokenRule('must be 1 to 40 letters, digits and . : _ -; api is used')
+  throw new BrokenRule('must be 1 to 40 letters, digits or . : _ -; api is used')
 }
 
 function readReceipt(value: unknown): boolean {
@@ -153,28 +153,33 @@ const spelling = new Map(
   Object.keys(readers).map((name) => [name.toLowerCase(), name as keyof typeof readers]),
 )
 
-/** What is documented; {@link readOptOut} takes more. */
+/** The documented fields; {@link readOptOut} accepts more. */
 export const optOutFields = z.looseObject({
-  number: z.string().optional().describe('Of the person; any usual way to write it'),
-  decisionId: z.string().max(maxDecisionIdLength).optional().describe('Of the call'),
+  number: z.string().optional().describe('Number of the person, in any usual spelling'),
+  decisionId: z.string().max(maxDecisionIdLength).optional().describe('Decision about the call'),
   scope: z
     .enum([...optOutScopes, 'account'])
     .default('everything')
     .describe(
-      'everything, or account: calls of every project of the account. project: of the project alone, if it calls for a ' +
-        'legal entity of its own (optOuts.sellers); of every project otherwise',
+      'everything, or account: calls of every project of the account. project: only calls of this project, if it calls for a ' +
+        'separate legal entity (optOuts.sellers); otherwise calls of every project',
     ),
   channel: z
     .enum(optOutChannels)
     .optional()
-    .describe('How it came in; agent if absent, call-voice with source transcript'),
-  receivedAt: z.string().optional().describe('When it came in, now if absent or later'),
+    .describe(
+      'How the opt-out was made; if absent, call-voice with source transcript, otherwise agent',
+    ),
+  receivedAt: z
+    .string()
+    .optional()
+    .describe('When the opt-out was made; now if absent or in the future'),
   reference: z
     .string()
     .max(maxTextLength)
     .optional()
     .describe(
-      'Your id of the call or event: with it, the same words about the number are stored once while they are in force',
+      'Your id of the call or event; the same words with the same id are stored only once for the number while they are in force',
     ),
   said: z.string().max(maxSaidLength).optional().describe('What the person said'),
   goods: z
@@ -195,7 +200,7 @@ export const optOutFields = z.looseObject({
     .describe('Whether to answer with a receipt for the person, signed by the journal'),
 })
 
-/** Null and empty are absent. */
+/** Treats null and empty values as absent. */
 export function readOptOut(given: object): OptOutRequest {
   const read: Record<string, unknown> = {}
   const ignored: FieldProblem[] = []

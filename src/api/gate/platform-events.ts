@@ -1,4 +1,4 @@
-/** What the proxy of a voice platform reports: the calls that it passes on, and what the platform says of them. */
+/** Endpoints for the proxy of a voice platform: it reports the calls that it forwards, and passes on the platform's events. */
 import { z } from 'zod'
 import { parseInstant } from '../../domain/time/dates.js'
 import { type PlatformName, platformNames } from '../../platform-events/call-event.js'
@@ -34,24 +34,24 @@ const maxCalls = 1_000
 const maxCallIds = 20
 
 const platformCall = fields({
-  decisionId: reference(64).describe('That allowed it'),
-  number: reference(64).describe('Of the person called'),
+  decisionId: reference(64).describe('Id of the decision that allowed the call'),
+  number: reference(64).describe('Number of the person called'),
   callIds: z
     .array(reference(300), 'must be a list of texts')
     .max(maxCallIds, `must have at most ${maxCallIds} entries`)
     .default([])
-    .describe('What the platform calls it; empty while it has not answered'),
+    .describe('Ids of the call at the platform; empty until the platform has answered'),
   fetchedAt: instant
     .optional()
-    .describe('When the platform was asked what was said in it, whatever it answered'),
+    .describe('When the proxy asked the platform for the words of the call, whatever it answered'),
 })
 
 export const platformCallsEndpoint = defineEndpoint({
   ...common,
   name: 'platform-calls',
   summary:
-    'Notes calls that a proxy passes on to a voice platform: before it does, and again with the ids that the platform gave them. ' +
-    'What was heard in a call that nobody knew then is joined to it. May be sent again.',
+    'Records calls that a proxy forwards to a voice platform: before it forwards them, and again with the ids that the platform gave them. ' +
+    'Events that arrived before and belong to these calls are joined to them. Can be sent again.',
   method: 'POST',
   paths: ['/v1/platform-calls'],
   accepts: ['json'],
@@ -71,8 +71,8 @@ export const duePlatformCallsEndpoint = defineEndpoint({
   ...common,
   name: 'platform-calls-due',
   summary:
-    'The calls of which no words have come, ten minutes after their end or two hours after they were allowed: the oldest 100. ' +
-    'The proxy asks the platform for them, sends what it answers as an event, and notes with `fetchedAt` that it has asked.',
+    'Lists the oldest 100 calls without words, ten minutes after their end or two hours after they were allowed. ' +
+    'The proxy asks the platform for their words, sends the answer as an event, and reports with `fetchedAt` that it has asked.',
   method: 'GET',
   paths: ['/v1/platform-calls'],
   accepts: ['query'],
@@ -101,17 +101,17 @@ interface PlatformEventRequest {
 const eventRequest: z.ZodType<PlatformEventRequest> = fields({
   platform,
   receivedAt: instant.describe('When the proxy received it'),
-  body: z.string('must be text').describe('As it came'),
+  body: z.string('must be text').describe('As the proxy received it'),
   query: z
     .string('must be text')
     .default('')
-    .describe('Of the address that it was sent to, without the question mark'),
+    .describe('Query of the address that the platform sent it to, without the question mark'),
   delivery: z
     .enum(['fetched', 'late'], 'must be fetched, late or absent')
     .optional()
     .describe(
-      'fetched: the platform answered it when it was asked. late: its signature is older than five minutes, so it may end calls, but ' +
-        'not report one as unanswered',
+      'fetched: the answer of the platform to a request of the proxy. late: its signature is more than five minutes old, so it can ' +
+        'opt a person out, but not report a call as unanswered',
     ),
 })
 
@@ -119,8 +119,8 @@ export const platformEventEndpoint = defineEndpoint({
   ...common,
   name: 'platform-event',
   summary:
-    'Stores an event of a voice platform, whose signature the proxy has checked, and then reads it: what became of the call, and ' +
-    'whether the person asked not to be called again. The answer comes when it is on disk, whatever is in it.',
+    'Stores an event of a voice platform whose signature the proxy has verified, and then reads the outcome of the call and any opt-out ' +
+    'from it. The answer comes when the event is on disk, whatever its content.',
   method: 'POST',
   paths: ['/v1/platform-events'],
   accepts: ['json'],
@@ -133,7 +133,7 @@ export const platformReportEndpoint = defineEndpoint({
   ...common,
   name: 'platform-report',
   summary:
-    'Notes how many events the proxy has refused for their signature, and whether it can ask the platform about calls.',
+    'Reports how many events the proxy has refused because of their signature, and whether it can fetch calls from the platform.',
   method: 'POST',
   paths: ['/v1/platform-reports'],
   accepts: ['json'],
@@ -145,11 +145,11 @@ export const platformReportEndpoint = defineEndpoint({
       .min(0, 'must not be negative')
       .max(1_000_000_000, 'must not be above 1000000000')
       .optional()
-      .describe('Since the last report'),
+      .describe('Events refused since the last report'),
     canFetch: z
       .boolean('must be true or false')
       .optional()
-      .describe('Whether it has a key to read calls of the platform with'),
+      .describe('Whether the proxy has a key to read calls from the platform'),
   }),
   response: recorded,
 })
@@ -163,17 +163,17 @@ const unclearOptOut = z
     kind: z
       .enum(unclearKinds)
       .describe(
-        'words: what the person said may be an opt-out. speaker: nothing says whose words they are. summary: they are about the call. ' +
-          'own-number: the person’s number would be one of ours. unjoined: the person asked not to be called, and nobody knows in which call',
+        'words: what the person said may be an opt-out. speaker: the speaker of the words is unknown. summary: the words are about the call. ' +
+          'own-number: the number of the person would be a caller ID of the account. unjoined: the person asked not to be called, in an unknown call',
       ),
     heardAt: z.string(),
-    number: z.string().nullable().describe('Of the person, if it is known'),
+    number: z.string().nullable().describe('Number of the person, if known'),
     decisionId: z.string().nullable(),
     said: z.string().nullable(),
     heldNumbers: z
       .int()
       .describe(
-        'To so many numbers no call is allowed until it is joined to its call, confirmed or dismissed',
+        'How many numbers are blocked until the opt-out is joined to its call, confirmed or dismissed',
       ),
   })
   .meta({ id: 'UnclearOptOut' })
@@ -185,10 +185,12 @@ const platformFigures = z
     canFetch: z
       .boolean()
       .nullable()
-      .describe('Whether the proxy can ask it about calls; null if no proxy has said so'),
-    placed: z.int().describe('Calls that were allowed in the last 24 hours'),
+      .describe(
+        'Whether the proxy can fetch calls from the platform; null if no proxy has reported it',
+      ),
+    placed: z.int().describe('Calls allowed in the last 24 hours'),
     answered: z.int(),
-    heard: z.int().describe('Of the answered ones those of which words of the person came'),
+    heard: z.int().describe('Answered calls with words of the person'),
     optedOut: z.int(),
     problem: z.string().nullable().describe('Why opt-outs are probably lost'),
   })
@@ -198,8 +200,8 @@ export const listUnclearOptOutsEndpoint = defineEndpoint({
   ...common,
   name: 'unclear-opt-outs',
   summary:
-    'What may be an opt-out and is in force only when a person confirms it, the oldest 200; and how well each platform of the last ' +
-    '24 hours is heard.',
+    'Lists the oldest 200 possible opt-outs that take effect only when a person confirms them, and for each platform how many calls ' +
+    'of the last 24 hours were answered and had words of the person.',
   method: 'GET',
   paths: ['/v1/unclear-opt-outs'],
   accepts: ['query'],
@@ -214,16 +216,16 @@ export const resolveUnclearOptOutEndpoint = defineEndpoint({
   ...common,
   name: 'unclear-opt-out',
   summary:
-    'Confirms that it is an opt-out, which is in force for the number then, or dismisses it. Either ends what it holds.',
+    'Confirms an unclear opt-out, which then takes effect for the number, or dismisses it. Both release the numbers that it holds.',
   method: 'POST',
   paths: ['/v1/unclear-opt-outs/:id'],
   accepts: ['json'],
   maxBodyBytes: maxSmallBodyBytes,
-  otherStatuses: { 404: 'The account has none of this id that is to be cleared up' },
+  otherStatuses: { 404: 'The account has no unclear opt-out with this id' },
   request: fields({
     id: z.string().max(64, 'must not be longer than 64 characters'),
     action: z.enum(['confirm', 'dismiss'], 'is required and must be confirm or dismiss'),
-    number: optionalText(64).describe('Of the person; may be absent where it is known'),
+    number: optionalText(64).describe('Number of the person; not needed if it is known'),
     reason: optionalText(200),
   }),
   response: recorded,

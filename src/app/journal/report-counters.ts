@@ -2,7 +2,7 @@ import type { ReportCounters } from '../../gate/journal/reports/outcome-reports.
 import { AttemptOutcomes } from '../../service/accounts/attempt-outcomes.js'
 import type { Callgate } from '../callgate.js'
 
-/** What the reports of a server count for. */
+/** The counters that reports to a server update. */
 export function createReportCounters(
   callgate: Pick<Callgate, 'storage' | 'abandonment' | 'service' | 'data'>,
 ): ReportCounters {

@@ -1,4 +1,4 @@
-/** What the events of platforms need of the thread that decides: the record of a decision, and the list of opt-outs. */
+/** Gives the event inbox access to the deciding thread: records of decisions, and the list of opt-outs. */
 import type { OutcomeReport } from '../../api/gate/call-events.js'
 import type { CallOutcome } from '../../domain/call-outcome.js'
 import { type Caller, noLimits } from '../../domain/caller.js'
@@ -40,12 +40,12 @@ export function createEventPort(callgate: Callgate): CallPort {
       try {
         await note(times).catch((cause: unknown) => {
           if (!isOfKind(cause, 'invalid-request')) throw cause
-          // The clock of the platform is wrong; what became of the call is known all the same.
+          // The platform's clock is wrong, but the outcome of the call is still known.
           return note({})
         })
       } catch (cause) {
         if (!isOfKind(cause, 'conflict')) throw cause
-        log.error('a platform reports a call that was not allowed', { decisionId, err: cause })
+        log.error('a platform reported a call that was not allowed', { decisionId, err: cause })
       }
       return true
     },
@@ -62,7 +62,7 @@ export function createEventPort(callgate: Callgate): CallPort {
     reportPlatformEvent: ({ platform, result, cause }) => {
       metrics.countPlatformEvent(platform, result)
       if (result === 'failed') {
-        log.error('an event of a platform could not be worked on; trying again', {
+        log.error('an event of a platform could not be processed; trying again', {
           platform,
           cause,
         })
@@ -74,7 +74,7 @@ export function createEventPort(callgate: Callgate): CallPort {
 const isOfKind = (cause: unknown, kind: AppError['kind']) =>
   cause instanceof AppError && cause.kind === kind
 
-/** The proxy, whose key may have ended since. */
+/** The caller is the proxy, whose key may have been revoked since. */
 const toCaller = ({ accountId, keyId }: Sender): Caller => ({
   ...{ accountId, keyId, role: 'Agent', limits: noLimits },
   path: '/v1/platform-events',

@@ -1,4 +1,4 @@
-/** The routes by which proxies report calls and events of voice platforms; also in service threads. */
+/** Routes for proxies, which report calls and events of voice platforms. They also run in service threads. */
 import {
   duePlatformCallsEndpoint,
   platformCallsEndpoint,

@@ -1,4 +1,4 @@
-/** The inbox of the events of voice platforms, with its routes and its background work. */
+/** Opens the inbox for events of voice platforms, with its routes and its background work. */
 import {
   listUnclearOptOutsEndpoint,
   platformReportEndpoint,
@@ -56,7 +56,7 @@ export function openInbox(callgate: Callgate): OpenInbox {
     timers,
     leadership: storage.feed,
     onError: (err) =>
-      log.error('events of platforms could not be worked on; trying again', { err }),
+      log.error('events of platforms could not be processed; trying again', { err }),
   })
   const routes = [
     ...createEventRoutes(inbox),

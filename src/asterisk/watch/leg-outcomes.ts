@@ -87,7 +87,7 @@ export class LegOutcomeTracker {
     this.#record(leg)
   }
 
-  /** If the final status was missed, the cause says whether the leg was answered; a cause that does not say counts as answered. */
+  /** If the final status was missed, the cause decides whether the leg was answered. A cause that leaves it open counts as answered. */
   onLegEnded(channelId: string, cause: number, at: Instant): void {
     const leg = this.#legs.get(channelId)
     if (!leg) return

@@ -1,4 +1,4 @@
-/** What voice platforms have said that a person must clear up, and whether they are heard at all. */
+/** Findings about voice platforms: unclear opt-outs that wait for a person, and platforms that send no events or words. */
 import type { Instant } from '../../domain/time/clock.js'
 import { readPlatformFigures } from '../../service/platform-events/platform-figures.js'
 import { readHeldNumbers } from '../../storage/platform-events/held-numbers.js'
@@ -26,10 +26,9 @@ async function findUnclear(db: Db): Promise<readonly HealthFinding[]> {
     const numbers = new Set(
       held.flatMap(({ accountId, number }) => (accountId === account ? [number] : [])),
     ).size
-    const holds =
-      numbers === 0 ? '' : `; no call is allowed to ${numbers} numbers until they are cleared up`
-    const problem = `account ${account}: what may be an opt-out waits for a person to confirm or dismiss it: ${count}${holds}`
-    const fix = `callgate opt-outs list --unclear --account ${account}, then the console's page Opt-outs, Unclear`
+    const holds = numbers === 0 ? '' : `; numbers blocked until then: ${numbers}`
+    const problem = `account ${account}: unclear opt-outs that wait for a person to confirm or dismiss them: ${count}${holds}`
+    const fix = `callgate opt-outs list --unclear --account ${account}, then confirm or dismiss them on the console page Opt-outs, Unclear`
     return { level: 'soon', subject: 'opt-outs', account, problem, fix }
   })
 }
@@ -40,7 +39,7 @@ async function findDeaf(db: Db, now: Instant): Promise<readonly HealthFinding[]>
     const found: HealthFinding[] = []
     const about = { subject: 'platforms', account }
     if (problem !== undefined) {
-      const fix = `check the address of the events at ${platform} and that it transcribes calls (docs/platforms.md)`
+      const fix = `check that ${platform} sends its events to the proxy and transcribes calls (docs/platforms.md)`
       found.push({
         level: 'soon',
         ...about,
@@ -49,8 +48,9 @@ async function findDeaf(db: Db, now: Instant): Promise<readonly HealthFinding[]>
       })
     }
     if (canFetch === false) {
-      const lost = `account ${account}: the proxy of ${platform} cannot ask it what was said in a call, so one lost event is one lost opt-out`
-      const fix = 'give the proxy a key that may read calls (docs/platforms.md)'
+      const lost = `account ${account}: the proxy cannot fetch the words of calls from ${platform}, so one lost event is one lost opt-out`
+      const fix =
+        'set CALLGATE_PLATFORM_READ_KEY of the proxy to a key that can read calls (docs/platforms.md)'
       found.push({ level: 'note', ...about, problem: lost, fix })
     }
     return found

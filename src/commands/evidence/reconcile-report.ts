@@ -17,7 +17,7 @@ export interface ReconcileReport extends Matching {
   readonly comments: number
   /** Rows of Asterisk that dialed on no trunk. */
   readonly notDialed: number
-  /** Rows of calls that came in. */
+  /** Rows of inbound calls. */
   readonly inbound: number
   readonly hasTrunks: boolean
   /** Legs that begin before or after the period. */
@@ -75,7 +75,7 @@ function summarize(report: ReconcileReport): readonly string[] {
     ...optional(report.notPlaced, 'allows were reported as not placed'),
     ...optional(report.notConnected, 'allows were not connected, and have no leg'),
     ...optional(report.outside, 'legs are outside this time'),
-    ...optional(report.inbound, 'rows are of calls that came in'),
+    ...optional(report.inbound, 'rows are of inbound calls'),
     ...optional(report.notDialed, 'rows of Asterisk are of calls that it did not dial on a trunk'),
     ...(report.notDialed > 0 && !report.hasTrunks
       ? [

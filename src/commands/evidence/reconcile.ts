@@ -243,7 +243,7 @@ function parseColumns(text: string | undefined): TableOptions['columns'] {
     }
     if (names.includes(name.trim())) return [name.trim(), [header.trim()]] as const
     throw new CommandFailure(
-      `--columns '${name}': must be ${names.join(', ')}, each with =<header>`,
+      `--columns '${name}': must be one of ${names.join(', ')}, with =<header>`,
       2,
     )
   })

@@ -45,7 +45,7 @@ interface FactCommand {
   readonly description: string
   readonly files: string
   readonly columns: string
-  /** Absent for a published form. */
+  /** Absent for a file with a published format. */
   readonly tableColumns?: readonly string[]
   /** Flags and description of an additional option. */
   readonly option?: readonly [string, string]

@@ -93,7 +93,7 @@ export function describeBadLines(
   ]
 }
 
-/** The summary lines about what a table had besides the rows that were taken. */
+/** The summary lines about rows and cells of a table that were not used. */
 export function describeLeftOut({
   leftOut,
   notes,

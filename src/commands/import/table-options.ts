@@ -8,34 +8,34 @@ import { CommandFailure, type Terminal } from '../command.js'
 
 const collect = (text: string, before: readonly string[] = []) => [...before, text]
 
-/** `columns` are those of the table. */
+/** `columns` are the names of the table's columns. */
 export function columnOption(columns: readonly string[]): Option {
-  const what = `header of a column: ${columns.join(', ')}`
+  const what = `header of the column for a value (${columns.join(', ')})`
   return new Option(
     '--column <name=header>',
-    `${what}; of numbers just <header>; without a header the place, such as 2; may be repeated`,
+    `${what}; for numbers just <header>; in a table without a header its position, such as 2; can be repeated`,
   ).argParser(collect)
 }
 
 export const datesOption = new Option(
   '--dates <order>',
-  'whether days such as 05/11/2026 have the month or the day first',
+  'order of days such as 05/11/2026: month or day first',
 ).choices(dayOrders)
 
-/** Of a table whose other columns may say which rows count. */
+/** For a table whose other columns may decide which rows count. */
 export function tableOptions(columns: readonly string[]): readonly Option[] {
   return [
     columnOption(columns),
     new Option(
       '--where <header=values>',
-      'only rows with one of these values, separated by commas; may be repeated',
+      'use only rows with one of these values, separated by commas; can be repeated',
     ).argParser(collect),
-    new Option('--all-rows', 'take all rows, whatever a column such as status says'),
+    new Option('--all-rows', 'use all rows, whatever a column such as status says'),
     datesOption,
   ]
 }
 
-/** Throws {@link CommandFailure} for an option that is not understood. */
+/** Throws {@link CommandFailure} for an invalid option. */
 export function readTableOptions(given: TableArguments, columns: readonly string[]): TableOptions {
   try {
     return parseTableOptions(given, columns)
@@ -44,7 +44,7 @@ export function readTableOptions(given: TableArguments, columns: readonly string
   }
 }
 
-/** Prints a sample file and ends, before arguments are asked for. */
+/** Prints a sample file and exits before arguments are checked. */
 export function addSampleOption(
   command: Command,
   sample: string,

@@ -75,7 +75,7 @@ export function createMcpHttpServer({ gate, publicUrl, onError }: McpHttpOptions
   return server
 }
 
-/** The library takes only clients that name both types of its answers. */
+/** The library accepts only clients that accept both types of its answers. */
 function acceptAnyAnswer(request: IncomingMessage): void {
   const { accept = '*/*' } = request.headers
   if (!/(?:^|[\s,])(?:\*|application)\/\*/.test(accept)) return

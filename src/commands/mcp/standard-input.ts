@@ -1,4 +1,4 @@
-/** Reads what clients write to standard input, with the mistakes that the library passes over in silence. */
+/** Reads what clients write to standard input, and reports mistakes that the library silently ignores. */
 import { createInterface } from 'node:readline'
 import { PassThrough, type Readable, type Writable } from 'node:stream'
 
@@ -6,8 +6,8 @@ const parseError = { code: -32_700, message: 'Parse error: not a line of JSON' }
 const invalidRequest = { code: -32_600, message: 'Invalid Request: not a JSON-RPC 2.0 message' }
 
 /**
- * Gives one message a line: without a byte order mark, and each message of a batch by itself. What is no message is
- * answered with an error, since its sender would wait for ever.
+ * Yields one message per line: without a byte order mark, and each message of a batch separately. A line that is not a
+ * message is answered with an error, since its sender would wait forever.
  */
 export function readMessages(input: Readable, output: Writable): Readable {
   const messages = new PassThrough()

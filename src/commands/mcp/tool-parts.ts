@@ -112,13 +112,13 @@ export function keepInvalid<Schema extends z.ZodType>(schema: Schema) {
   return kept
 }
 
-/** Many clients send null or an empty text for what they leave out. */
+/** Many clients send null or empty text for fields that they leave out. */
 function dropEmpty(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value ?? {}
   return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null && one !== ''))
 }
 
-/** The schema as a description: every object is taken as it is. */
+/** Uses the schema only as a description: every object is accepted as it is. */
 export function keepAll(schema: z.ZodType): StandardSchemaWithJSON<unknown, object> {
   const { jsonSchema, version, vendor } = schema['~standard']
   const validate = (value: unknown) => ({ value: typeof value === 'object' && value ? value : {} })

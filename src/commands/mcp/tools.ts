@@ -169,7 +169,7 @@ function addRecordOptOut(server: McpServer, client: GateClient): void {
       description:
         'Call at once when a person asks in any words not to be called, before the call ends. Give the number or the ' +
         'decisionId of the call. It cannot be undone with these tools. On an error, tell a person.',
-      // What cannot be used is for the gate to ignore: nothing may keep an opt-out from being recorded.
+      // The gate ignores fields that it cannot use, so that nothing prevents the opt-out.
       inputSchema: keepAll(
         z.looseObject({
           number: number.optional(),
@@ -177,13 +177,13 @@ function addRecordOptOut(server: McpServer, client: GateClient): void {
           said: z
             .string()
             .optional()
-            .describe('What the person said, word for word; 500 characters are stored'),
+            .describe('What the person said, word for word; the first 500 characters are stored'),
           scope: z
             .enum(optOutScopes)
             .default('everything')
             .describe(
-              'everything: no call for any project. project: only if the person wants to be called for others, and the ' +
-                'project is another company; it is everything otherwise',
+              'everything: no calls for any project. project: no calls for this project, only if the person wants calls for other ' +
+                'projects and the project is a separate company; otherwise everything is used',
             ),
           projectId: callInput.projectId.describe('With a number: the project of the call'),
         }),
@@ -194,7 +194,7 @@ function addRecordOptOut(server: McpServer, client: GateClient): void {
         wordsStored: z.boolean().describe('Whether what the person said is stored'),
         ignored: ignoredOutput
           .optional()
-          .describe('What could not be used as it is; the opt-out is recorded all the same'),
+          .describe('Fields that could not be used as sent; the opt-out is recorded anyway'),
       }),
       annotations: {
         readOnlyHint: false,

@@ -41,14 +41,14 @@ interface ProxyCommandOptions {
 export const registerProxy: RegisterCommand = (program) => {
   program
     .command('proxy')
-    .description('stand before an AI voice platform and forward only calls that the gate allows')
+    .description('proxy an AI voice platform and forward only calls that the gate allows')
     .addOption(
       new Option('--platform <name>', 'the platform').choices(platformNames).makeOptionMandatory(),
     )
     .requiredOption('--gate <url>', 'the running callgate that decides')
     .option(
       '--upstream <url>',
-      'the platform (default: its public address, if all customers have the same)',
+      'address of the platform (default: its public address, if it has one for all customers)',
     )
     .option('--listen <host:port>', 'where clients of the platform connect', '127.0.0.1:8485')
     .addOption(new Option('--kind <kind>', 'kind of the calls').choices(callKinds).default('ai'))
@@ -60,10 +60,11 @@ export const registerProxy: RegisterCommand = (program) => {
     .option('--events-url <url>', 'the address of --events-listen as the platform knows it')
     .addHelpText(
       'after',
-      '\nThe API key comes from the variable CALLGATE_KEY and needs the rights decide and records. With\n' +
-        '--events-listen, the secret of the events is in CALLGATE_EVENTS_SECRET, and one that is still valid in\n' +
-        'CALLGATE_EVENTS_SECRET_PREVIOUS. With CALLGATE_PLATFORM_READ_KEY, a key of the platform, words that no\n' +
-        'event brought are fetched.\n' +
+      '\nEnvironment variables:\n' +
+        '  CALLGATE_KEY                     the API key, with the rights decide and records\n' +
+        '  CALLGATE_EVENTS_SECRET           with --events-listen: the secret that the platform signs events with\n' +
+        '  CALLGATE_EVENTS_SECRET_PREVIOUS  a previous secret that is still valid\n' +
+        '  CALLGATE_PLATFORM_READ_KEY       a key of the platform, to fetch words that no event contained\n' +
         '\nExample:\n' +
         '  callgate proxy --platform retell --gate http://127.0.0.1:8480\n',
     )
@@ -104,7 +105,7 @@ export const registerProxy: RegisterCommand = (program) => {
           opened.push(startFetching({ ...shared, ...readKey, upstream: reader }))
         }
         deliveries.add({
-          what: 'whether words can be fetched',
+          what: 'report of the proxy',
           details: { canFetch },
           bytes: 0,
           send: () => gate.report({ canFetch }),
@@ -129,7 +130,7 @@ function parseEventOptions(options: ProxyCommandOptions) {
   }
   if ((platform === 'twilio' || platform === 'signalwire') && eventsUrl === undefined) {
     throw new CommandFailure(
-      '--events-url is missing: the address of events is signed with them',
+      `--events-url is missing: required with --platform ${platform}, which signs the address of its events`,
       2,
     )
   }
@@ -148,7 +149,7 @@ function parsePublicOrigin({ eventsUrl }: ProxyCommandOptions) {
   return eventsUrl === undefined ? undefined : parseOrigin('--events-url', eventsUrl)
 }
 
-/** What calls are fetched with; `undefined` without a key. */
+/** The key to fetch calls with; `undefined` if there is none. */
 function parseReadKey({ name, fetching }: Platform) {
   const { readKey: given, eventSecrets } = readPlatformSecretsFromEnvironment()
   // Retell signs its events with a key that reads calls, too.
@@ -157,10 +158,11 @@ function parseReadKey({ name, fetching }: Platform) {
   const fail = (rule: string) => {
     throw new CommandFailure(`CALLGATE_PLATFORM_READ_KEY: ${rule}`, 2)
   }
-  if (!fetching) return fail(`leave it out, since ${name} keeps no words that could be fetched`)
+  if (!fetching)
+    return fail(`must not be set with --platform ${name}, which keeps no words to fetch`)
   const isPair = name === 'twilio' || name === 'signalwire'
   if (isPair && !/^[^:]+:[^:]+$/.test(readKey)) fail('must be <account or project id>:<token>')
-  if (!/^[\x21-\x7e]+$/.test(readKey)) fail('must be visible characters without blanks')
+  if (!/^[\x21-\x7e]+$/.test(readKey)) fail('must be visible ASCII characters without spaces')
   return { fetching, readKey }
 }
 

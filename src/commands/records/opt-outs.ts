@@ -64,7 +64,7 @@ function registerList(group: Command, terminal: Terminal): void {
     .option('--number <number>', 'only of this number')
     .option(
       '--unclear',
-      'what a person should look at: opt-outs with words that were not understood, and what may be an opt-out, with their ids',
+      'only what a person should review: opt-outs whose words were not understood, and unclear opt-outs, with their ids',
     )
     .option('--limit <count>', 'at most so many', '100')
     .action((options: ListOptions, command: Command) =>
@@ -101,7 +101,7 @@ function registerList(group: Command, terminal: Terminal): void {
         const ofNumber = waiting.filter((row) => only === undefined || row.number === only)
         if (ofNumber.length === 0) return
         terminal.out(
-          "\nNot in force; confirm or dismiss them on the console's page Opt-outs, Unclear, or with POST /v1/unclear-opt-outs/<id>:\n",
+          '\nNot in force; confirm or dismiss them on the console page Opt-outs, Unclear, or with POST /v1/unclear-opt-outs/<id>:\n',
         )
         terminal.out(formatTable(['ID', ...unclearHeader], ofNumber.map(toUnclearCells)))
       }),

@@ -33,7 +33,7 @@ export function watchData(callgate: Callgate): () => void {
   const reportFault = createFaultReporter(callgate)
   const clock = new ClockMonitor(callgate)
   void clock.check()
-  // Reading a large list takes longer than others may wait for what a command has stored.
+  // Changes that a command has stored must not wait until a large list has been read.
   const refreshes = [
     skipWhileRunning(() => Promise.all([refreshRows(callgate), clock.check()])),
     skipWhileRunning(() => refreshFiles(callgate).finally(() => ages.check())),
@@ -109,7 +109,7 @@ async function refreshFiles(callgate: Callgate): Promise<void> {
   reportData(callgate)
 }
 
-/** Whether `what` has changed; what cannot be read has not. */
+/** Whether `what` has changed. Returns false if it cannot be read. */
 async function probe(
   { runtime }: Callgate,
   what: string,

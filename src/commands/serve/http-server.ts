@@ -135,7 +135,7 @@ export async function openHttpServer(
       clock: runtime.clock,
     }),
   })
-  // Not earlier, since a server that cannot listen is never closed.
+  // Not earlier, since a server that never listened is never closed.
   figures.start()
   bundles.start()
   inbox.task.start()

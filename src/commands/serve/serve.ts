@@ -63,7 +63,7 @@ export const registerServe: RegisterCommand = (program) => {
         if (hasStarted) return
         setTimeout(() => {
           if (hasStarted) return
-          log.warn('stopped before the start had ended', { signal })
+          log.warn('stopped by a signal during the start', { signal })
           process.exit(1)
         }, startGraceMs).unref()
       })
@@ -108,21 +108,21 @@ export const registerServe: RegisterCommand = (program) => {
 
 type Closer = () => Promise<void> | void | undefined
 
-/** A start that a signal interrupts may end in this time; it may wait for another machine. */
+/** A start may wait for another machine, so a signal gives it this long to end. */
 const startGraceMs = 2_000
 
-/** For what a server opens besides connections: database, journal, lists, provider. */
+/** Files that a server opens besides its connections: database, journal, lists, provider. */
 const otherOpenFiles = 100
 
-/** Throws {@link CommandFailure} if the system does not let this process open as many connections as it may have. */
+/** Throws {@link CommandFailure} if the process cannot open enough files for `http.maxConnections`. */
 function requireEnoughFiles({ http: { maxConnections } }: Settings): void {
   const path = '/proc/self/limits'
   if (!existsSync(path)) return
   const limit = /^Max open files +(\d+)/m.exec(readFileSync(path, 'utf8'))?.[1]
   if (limit === undefined || maxConnections + otherOpenFiles <= Number(limit)) return
   throw new CommandFailure(
-    `http.maxConnections ${maxConnections}: this process can open ${limit} files, of which ${otherOpenFiles} are ` +
-      `for others than connections. Set it to ${Math.max(0, Number(limit) - otherOpenFiles)} or less, or raise the limit ` +
+    `http.maxConnections ${maxConnections}: this process can open only ${limit} files, and needs ${otherOpenFiles} of them ` +
+      `for other purposes. Set it to ${Math.max(0, Number(limit) - otherOpenFiles)} or less, or raise the limit ` +
       '(ulimit -n, LimitNOFILE= of systemd, --ulimit nofile= of Docker)',
     2,
   )
@@ -179,7 +179,7 @@ async function startServer(
   opened.push(() => erasureTask.close())
   const auditEntries = createAuditEntries(callgate, callgate.journal)
   opened.push(() => auditEntries.close())
-  // Before the first request is answered, so that whoever waits for an answer finds the keys.
+  // Before the first request is answered, so that a client that waits for an answer finds the keys.
   const sandboxKey = await showFirstKeys(callgate, output)
   const readiness = [...asterisk.readiness, ...(witnesses ? [witnesses.readiness] : [])]
   const server = await listen(callgate, readiness, serviceThreads)
@@ -274,9 +274,9 @@ function openServiceThreads(callgate: Callgate): ServiceThreads | undefined {
 }
 
 const listenFixes: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'Stop the program that has the port, or set CALLGATE_HTTP_PORT to another one',
+  EADDRINUSE: 'Stop the program that uses the port, or set CALLGATE_HTTP_PORT to another port',
   EADDRNOTAVAIL: 'Set CALLGATE_HTTP_HOST to an address that this machine has',
-  EACCES: 'Set CALLGATE_HTTP_PORT to a port from 1024, or let this user open lower ones',
+  EACCES: 'Set CALLGATE_HTTP_PORT to 1024 or higher, or allow this user to open lower ports',
 }
 
 async function listen(

@@ -1,4 +1,4 @@
-/** The laws that allow some calls only with a consent, beyond the federal rules: rows of `calling-rules.yaml`, each for a region. */
+/** State laws that require a consent for some calls, beyond the federal rules: rows of `calling-rules.yaml`, each for a region. */
 import { z } from 'zod'
 import {
   type CallToConsent,
@@ -32,9 +32,7 @@ export const consentRuleSchema = ({ region, day, text, confidence }: ConsentRule
         .array(z.enum(['landline', 'wireless'], 'must be landline or wireless'))
         .min(1, 'must not be empty')
         .optional(),
-      liftedBy: z.array(
-        z.enum(liftingRecords, `must be one of ${liftingRecords.join(', ')}; others are not known`),
-      ),
+      liftedBy: z.array(z.enum(liftingRecords, `must be one of ${liftingRecords.join(', ')}`)),
       exemptionsNotJudged: z.array(text).default([]),
       from: day.optional(),
       until: day.optional(),
@@ -55,17 +53,17 @@ export type ConsentRule = z.output<ReturnType<typeof consentRuleSchema>>
 
 const noRules: readonly ConsentRule[] = []
 
-/** The rules for a purpose, most of which are for few places. */
+/** The rules for a purpose. Most rules apply to few places. */
 interface RulesOfPurpose {
   readonly byRegion: ReadonlyMap<string, readonly ConsentRule[]>
-  /** Those by which the area code of a number counts beside the places. */
+  /** Rules that also apply to numbers with an area code of the region. */
   readonly byAreaCode: ReadonlyMap<string, readonly ConsentRule[]>
-  /** For numbers without a known place. */
+  /** Rules for numbers without a known place. */
   readonly ofAreaCode: ReadonlyMap<string, readonly ConsentRule[]>
 }
 
 export class ConsentRules {
-  /** Only the purposes that have any, since each decision asks. */
+  /** Has only purposes with rules, since every decision looks here. */
   readonly #ofPurpose: ReadonlyMap<CallPurpose, RulesOfPurpose>
 
   constructor(rows: readonly ConsentRule[]) {
@@ -78,7 +76,7 @@ export class ConsentRules {
     )
   }
 
-  /** Those for a call at an instant to a person who may be in any of the places. */
+  /** Finds the rules for a call at an instant to a person who may be in any of the places. */
   find(call: CallToConsent, at: Instant): readonly RequiredConsent[] {
     const { callKind, purpose, number, places } = call
     const own = this.#ofPurpose.get(purpose)
@@ -116,7 +114,7 @@ function groupByPlace(rows: readonly ConsentRule[]): RulesOfPurpose {
   }
 }
 
-/** What a row asks for, in a line. */
+/** Describes what a row requires, in one line. */
 export function describeConsentRule({
   callKinds,
   purposes,

@@ -66,7 +66,7 @@ interface FactFilesSummary {
   readonly comments: number
   /** Valid rows without a fact, by reason. */
   readonly skipped: Readonly<Record<string, number>>
-  /** What was not read although it looks like numbers. */
+  /** Notes about cells that look like numbers but were not read. */
   readonly notes: readonly string[]
   readonly sources: readonly FactSourceFile[]
   readonly asOf: Instant

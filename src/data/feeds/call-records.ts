@@ -45,7 +45,7 @@ export interface CallRecordsFile {
   readonly onLeg: (leg: BilledLeg) => void
   /** Called for a row of Asterisk that dialed on no trunk. */
   readonly onOther: () => void
-  /** Called for a call that came in. */
+  /** Called for an inbound call. */
   readonly onInbound: () => void
   readonly onBadRow: (bad: BadLine) => void
 }
@@ -155,7 +155,7 @@ export async function readCallRecords(file: CallRecordsFile): Promise<TableSumma
   })
 }
 
-/** As carriers and dialers call it: "Inbound", "incoming", "in". Anything else may be a call that we placed. */
+/** Carriers and dialers write "Inbound", "incoming" or "in". Anything else may be an outbound call. */
 const isInbound = (text: string) => /^(?:in|inbound|incoming|in-bound)\b/i.test(text)
 
 const table: TableFormat<Column> = {

@@ -17,16 +17,16 @@ export function splitCells(line: string, delimiter: string): string[] | undefine
   return cells?.map(toText)
 }
 
-/** Some programs write ="2125550101", so that a spreadsheet does not take the text for a number. */
+/** Some programs write ="2125550101", so that a spreadsheet treats the text as text. */
 const formulaCell = /(^|[\t,;|]\s*)="([^"]*)"(?=\s*(?:[\t,;|]|$))/g
 
-/** Without what makes a spreadsheet take a cell for text: an apostrophe, or a formula. */
+/** Removes the marks that make a spreadsheet treat a cell as text: an apostrophe, or a formula. */
 function toText(cell: string): string {
   if (cell.startsWith("'")) return cell.replace(/^'(?=[\d(+=@-])/, '')
   return cell.startsWith('="') ? cell.replace(/^="([^"]*)"$/, '$1').trim() : cell
 }
 
-/** Whether the row goes on in the next line, since a quote at the beginning of a cell is not closed. */
+/** Whether the row continues in the next line, because a quote at the beginning of a cell is not closed. */
 export function hasOpenQuote(row: string, delimiter: string): boolean {
   for (let at = 0; at < row.length; ) {
     while (row[at] === ' ' || row[at] === '=') at += 1
@@ -41,7 +41,7 @@ export function hasOpenQuote(row: string, delimiter: string): boolean {
   return false
 }
 
-/** Where the quote that closes a cell is; -1 for none. Two of them are one in the text. */
+/** Position of the quote that closes a cell; -1 for none. A doubled quote is one in the text. */
 function findQuoteEnd(row: string, from: number): number {
   for (let at = row.indexOf('"', from); at !== -1; at = row.indexOf('"', at + 2)) {
     if (row[at + 1] !== '"') return at

@@ -1,9 +1,9 @@
-/** What the columns of a table hold that are not read: numbers, and words that may decide which rows count. */
+/** Examines the columns of a table that are not read, for numbers and for words that may decide which rows count. */
 import { truncate } from '../../errors.js'
 import { normalizeColumnName } from './cells.js'
 import { hasNumberInText, hasOnlyNumbers, isTelephone } from './number-cells.js'
 
-/** Rows count whose column has one of the values. */
+/** A row counts if its column has one of the values. */
 export interface RowCondition {
   readonly column: string
   readonly values: readonly string[]
@@ -14,7 +14,7 @@ const toKey = (text: string) => text.trim().toLowerCase()
 export class RowFilter {
   readonly #conditions: readonly (RowCondition & { readonly place: number })[]
   readonly #missing: string | undefined
-  /** Values that were seen instead, for messages. */
+  /** Other values of these columns, for messages. */
   readonly #seen = new Set<string>()
   leftOut = 0
 
@@ -43,12 +43,12 @@ export class RowFilter {
     return true
   }
 
-  /** A condition that is misspelled must not leave out everything. */
+  /** A misspelled condition must not leave out every row. */
   findProblem(rows: number): string | undefined {
-    if (this.#missing !== undefined) return `has no column '${this.#missing}' (--where)`
+    if (this.#missing !== undefined) return `--where: has no column '${this.#missing}'`
     if (rows === 0 || this.leftOut < rows) return undefined
     const names = this.#conditions.map(({ column }) => `'${column}'`).join(', ')
-    return `no row has what --where asks of ${names}; there are ${listValues(this.#seen)}`
+    return `--where: no row has one of these values in ${names}; the values are ${listValues(this.#seen)}`
   }
 }
 
@@ -81,12 +81,12 @@ interface ContentInput {
   /** Empty for a table without one. */
   readonly header: readonly string[]
   readonly numbersAt: readonly number[]
-  /** Where the columns are that are read. */
+  /** Positions of the columns that are read. */
   readonly readAt: readonly number[]
   /** The operator has named the columns of numbers. */
   readonly isNamed: boolean
   readonly asksWhichRows: boolean
-  /** Where the columns are that the operator has decided about. */
+  /** Positions of the columns that the operator has decided about. */
   readonly decidedAt: readonly number[]
   /** Names a column of numbers. */
   readonly option: string
@@ -109,7 +109,7 @@ const maxNumberShare = 0.1
 export class ColumnContents {
   readonly #input: ContentInput
   readonly #isRead: ReadonlySet<number>
-  /** Columns that are read for numbers, and have none so far. */
+  /** Columns that are read for numbers, but have none so far. */
   readonly #isWanted: Set<number>
   readonly #readNumbersAt: number[] = []
   readonly #columns: Content[] = []
@@ -159,16 +159,16 @@ export class ColumnContents {
   #findNumberColumns(): readonly number[] {
     return this.#columns.flatMap((column, place) => {
       const { filled, numbers } = column
-      // Nothing says what is in a column without a header.
+      // A column without a header may be anything.
       const limit = this.#input.header[place] ? filled * maxNumberShare : 0
       return numbers > limit ? [place] : []
     })
   }
 
-  /** What the operator must say before the table can be used. */
+  /** Returns the questions that the operator must answer before the table can be used. */
   findQuestions(): readonly string[] {
     const { header, isNamed } = this.#input
-    // Who names columns by their headers has not seen those without one.
+    // An operator who names columns by their headers may not have seen those without one.
     const isKnown = (place: number) => isNamed && (header.length === 0 || header[place])
     const unread = this.#findNumberColumns().filter((place) => !isKnown(place))
     const questions =
@@ -193,15 +193,15 @@ export class ColumnContents {
     const names = sorted.map((place) => this.#nameOf(place))
     const first = this.#input.header[sorted[0] ?? 0] || String((sorted[0] ?? 0) + 1)
     const what = names.length === 1 ? 'the column with numbers is' : 'the columns with numbers are'
-    return `${what} ${names.join(', ')}; name those that are to be read, such as ${option}'${first}', which may be repeated`
+    return `${what} ${names.join(', ')}; name the columns to read, such as ${option}'${first}', which can be repeated`
   }
 
   #askForRows(place: number, { values }: Content): string {
     const name = this.#input.header[place] ?? ''
     const [value = ''] = values
     return (
-      `column '${name}' may decide which rows count (it has ${listValues(values)}); say which do, such as ` +
-      `--where '${name}=${value}' (several values with commas), or take all with --all-rows`
+      `column '${name}' may decide which rows count (its values: ${listValues(values)}); name the values to use, such as ` +
+      `--where '${name}=${value}' (separate several with commas), or use all rows with --all-rows`
     )
   }
 
@@ -213,10 +213,8 @@ export class ColumnContents {
     }, 0)
     const verb = unread.length === 1 ? 'holds' : 'hold'
     return [
-      ...(unread.length > 0 ? [`not read: ${unread.join(', ')}, which ${verb} numbers too`] : []),
-      ...(inText > 0
-        ? [`not read: ${inText} cells of other columns that have a number in their text`]
-        : []),
+      ...(unread.length > 0 ? [`not read: ${unread.join(', ')}, which also ${verb} numbers`] : []),
+      ...(inText > 0 ? [`not read: numbers in the text of ${inText} cells of other columns`] : []),
     ]
   }
 }

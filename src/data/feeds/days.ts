@@ -1,4 +1,4 @@
-/** Reads the days of a table, which all have one order of day and month. */
+/** Reads the days of a table, all in the same order of day and month. */
 import type { LocalDay } from '../../domain/time/clock.js'
 import { parseDay, toLocalDay } from '../../domain/time/dates.js'
 
@@ -41,13 +41,13 @@ export class TableDays {
     else this.#either ??= text
   }
 
-  /** What the operator must say before the days can be used. */
+  /** Returns the question that the operator must answer before the days can be used. */
   findQuestion(): string | undefined {
     if (this.#dayFirst !== undefined) {
-      return `'${this.#dayFirst}' has the day before the month${this.#monthFirst === undefined ? '' : ` and '${this.#monthFirst}' the month before the day`}: say which order the days of the table have, with --dates dmy or --dates mdy`
+      return `'${this.#dayFirst}' has the day before the month${this.#monthFirst === undefined ? '' : ` and '${this.#monthFirst}' the month before the day`}; name the order of all days with --dates dmy or --dates mdy`
     }
     if (this.#either === undefined || this.#monthFirst !== undefined) return undefined
-    return `'${this.#either}' may have the month or the day first, and no other row tells which: say it with --dates mdy or --dates dmy`
+    return `'${this.#either}' may have the month or the day first, and no other row shows the order; name it with --dates mdy or --dates dmy`
   }
 }
 

@@ -63,7 +63,7 @@ export async function readFactTable<Name extends string>(
 
 type FactTableFile = Pick<FeedFile<unknown>, 'source' | 'badLines' | 'options' | 'onRow'>
 
-/** Of every table whose rows are about a number. */
+/** For every table whose rows are about a number. */
 export const numberTable = { numberColumn: 'number', asksWhichRows: true } as const
 
 /** Creates the reader of a feed with one fact per row. */

@@ -1,4 +1,4 @@
-/** Reads small tables with a header, all of whose columns are known, such as own numbers and attempts. */
+/** Reads small tables with a header that have only known columns, such as caller IDs and attempts. */
 import type { BadLine } from './bad-lines.js'
 import { normalizeColumnName } from './cells.js'
 import { readTable, type TableReading } from './table.js'

@@ -14,7 +14,7 @@ export const numberColumnNames = [
 const plain = /^[2-9]\d{2}[2-9]\d{6}$/
 const rounded = /^\d(?:[.,]\d+)?E\+?\d+$/i
 
-/** A number of North America or of another country, with the usual punctuation and nothing else, also if a spreadsheet rounded it. */
+/** A North American or foreign number with the usual punctuation and nothing else, also if a spreadsheet has rounded it. */
 export function isTelephone(cell: string): boolean {
   if (plain.test(cell)) return true
   if (rounded.test(cell)) return /E\+?(?:0?9|10)$/i.test(cell)
@@ -41,19 +41,19 @@ export function readAnyNumber(text: string): PhoneNumber | FieldProblem {
   const cell = clean(text)
   if (rounded.test(cell)) {
     return invalid(
-      'must be ten digits; a spreadsheet has rounded it, and the last digits are lost: export the column as text',
+      'must be ten digits; a spreadsheet has rounded it and lost its last digits: export the column as text',
     )
   }
   // A spreadsheet writes 2125550101.0 for a number in a column with blanks.
   const [, whole, fraction] = /^\+?(\d{4,})[.,](\d*)$/.exec(cell) ?? []
   if (whole !== undefined && (!/^0*$/.test(fraction ?? '') || !/^1?\d{10}$/.test(whole))) {
-    return invalid('must be ten digits; as a decimal number it has lost some')
+    return invalid('must be ten digits; it has lost some as a decimal number')
   }
   const parsed = parseDialString(whole ?? cell)
   return parsed.kind === 'nanp' ? parsed.number : invalid('must be ten digits')
 }
 
-/** Dashes of other scripts, and marks that are not seen, come with numbers that were copied. */
+/** Copied numbers may contain Unicode dashes and invisible marks. */
 function clean(text: string): string {
   return text
     .replace(/[\u2010-\u2015\u2212\ufe58\ufe63\uff0d]/g, '-')
@@ -62,7 +62,7 @@ function clean(text: string): string {
     .replace(/^'(?=[\d(+])|^="([^"]*)"$/, '$1')
 }
 
-/** The numbers of a cell, as they are written; the cell itself unless it is several numbers and nothing else. */
+/** Splits a cell that has several numbers and nothing else; returns any other cell whole. */
 export function splitNumbers(cell: string): readonly string[] {
   if (cell.length < 20 || isTelephone(cell)) return [cell]
   for (const separator of [/[,;|/\n]/, /\s+/]) {
@@ -80,7 +80,7 @@ export function hasOnlyNumbers(cell: string): boolean {
   return isTelephone(cell) || splitNumbers(cell).length > 1
 }
 
-/** In longer text, such as "call 212-555-0101 instead". */
+/** Whether longer text has a number, such as "call 212-555-0101 instead". */
 const numberInText =
   /(?<![\d.-])(?:\+?1[ .-]?)?(?:\([2-9]\d\d\) ?|[2-9]\d\d[ .-]?)[2-9]\d\d[ .-]?\d{4}(?![\d.]|-\d)/
 

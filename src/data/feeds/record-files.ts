@@ -58,7 +58,7 @@ export const optOutColumns = {
     ...['date', 'optedouton', 'optoutdate', 'optedout', 'optout', 'dncdate', 'requestedon'],
     ...['addedon', 'dateadded', 'addeddate', 'added', 'createdon', 'createdat', 'timestamp'],
   ],
-  /** As in the status of the internal list: an opt-out that was repeated counts from the later day. */
+  /** As in the status of the internal list: a repeated opt-out counts from the later day. */
   modified: ['lastmodifiedon', 'lastmodified', 'modifiedon', 'modified'],
 } as const
 
@@ -94,7 +94,7 @@ export function readOptOuts(file: OptOutFile): Promise<FeedFileSummary> {
   })
 }
 
-/** A day alone is compared by its end, since the opt-out may have been at any time of it. */
+/** A day without a time is compared by its end, since the opt-out may have been at any time of the day. */
 const lastInstant = ({ day, at }: RecordedTime): Instant => at ?? (day + 1) * msPerDay - 1
 
 export const ebrColumns = {

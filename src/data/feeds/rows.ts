@@ -1,4 +1,4 @@
-/** Reads the rows of a table, with their delimiter and quoted line breaks. All tables are read by this. */
+/** Reads the rows of all tables: finds the delimiter, and handles quoted line breaks. */
 import type { SourceFile } from '../files/source-file.js'
 import { type LineReader, maxLineBytes, readTextLines } from '../files/text-lines.js'
 import { detectDelimiter, hasOpenQuote, splitCells } from './cells.js'
@@ -16,7 +16,7 @@ export interface TableRow {
 
 export interface RowsReader extends Pick<LineReader, 'afterChunk'> {
   readonly onRow: (row: TableRow) => void
-  /** Receives a line that begins with `#`. Returns whether it is a comment and no row. */
+  /** Receives a line that begins with `#`. Returns true if it is a comment, not a row. */
   readonly isComment: (text: string) => boolean
   readonly parseFast?: LineReader['parseFast']
 }
@@ -27,9 +27,9 @@ interface Line {
   readonly ended: boolean
 }
 
-/** Of a quoted cell; more are a quote that is never closed. */
+/** Maximum lines of a quoted cell. A longer one means that the quote is never closed. */
 const maxQuotedLines = 500
-/** Lines that are searched for the delimiter. */
+/** Number of lines that are searched for the delimiter. */
 const headLines = 20
 
 /** Passes each row that has a cell with text. Throws what {@link readTextLines} throws. */
@@ -120,7 +120,7 @@ class RowSplitter {
     return text.split(this.#delimiter).some((cell) => isTelephone(cell.replaceAll('"', '').trim()))
   }
 
-  /** The quote of the first line is a stray one. */
+  /** Treats the quote of the first line as a stray one. */
   #splitOpen(): void {
     const [first, ...others] = this.#open
     this.#open = []

@@ -11,13 +11,13 @@ type Columns<Name extends string> = Readonly<Record<Name, readonly string[]>>
 
 export type Row<Name extends string> = Readonly<Record<Name, string>>
 
-/** What the operator says of a table. */
+/** The operator's options for a table. */
 export interface TableOptions {
-  /** Column to its headers, or to its place in a table without a header, such as `2`. Only that of the numbers may have several. */
+  /** Maps a column to its headers, or to its position such as `2` in a table without a header. Only the column of numbers can have several. */
   readonly columns?: Readonly<Record<string, readonly string[]>> | undefined
   /** Rows that count; all of the conditions must hold. */
   readonly where?: readonly RowCondition[] | undefined
-  /** Every row counts, whatever its other columns say. */
+  /** Use every row, whatever its other columns say. */
   readonly allRows?: boolean | undefined
   readonly dates?: DayOrder | undefined
 }
@@ -36,17 +36,17 @@ export interface TableFormat<Name extends string> {
   /** The problem of the columns in a header, if any. */
   readonly findHeaderProblem?: (found: ReadonlySet<Name>, width: number) => string | undefined
   /**
-   * The column of telephone numbers. Several may be named; each number of a row is read as a row of its own. No other column of
-   * numbers is ignored unless this one is named.
+   * The column of telephone numbers. The operator can name several; each number of a row is then read as a separate row. Unless
+   * the operator names them, no other column of numbers is ignored.
    */
   readonly numberColumn?: NoInfer<Name>
   /** The first column has the numbers if no header names it. */
   readonly hasNumbersFirst?: true
   /** Ask about columns that may decide which rows count, such as a status. */
   readonly asksWhichRows?: true
-  /** Columns of which the first counts if several headers have a name of theirs; else several are refused. */
+  /** For these columns, the first of several matching headers is used. For others, several matches are refused. */
   readonly firstOf?: readonly NoInfer<Name>[]
-  /** What a column holds, which tells it from others with a header of the same meaning. */
+  /** Tests for the content of a column, to choose between headers with the same meaning. */
   readonly cellTests?: Partial<Readonly<Record<Name, (cell: string) => boolean>>>
   /** The option that names columns. */
   readonly option?: string
@@ -88,7 +88,7 @@ interface LayoutInput<Name extends string> {
   readonly path: string
 }
 
-/** Throws {@link DataFileError} for a table whose header stands below its first line. */
+/** Throws {@link DataFileError} for a table whose header is not its first line. */
 export function findLayout<Name extends string>(input: LayoutInput<Name>): Layout<Name> {
   const { table, rows, path } = input
   const [first] = rows as readonly [TableRow, ...TableRow[]]
@@ -103,7 +103,7 @@ export function findLayout<Name extends string>(input: LayoutInput<Name>): Layou
   })
   if (!later) return layout
   const where = `line ${first.line} '${truncate(first.text.trim())}'`
-  const rule = `is not the header, which seems to stand in line ${later.line}; delete the lines above it`
+  const rule = `is not the header, which seems to be line ${later.line}; delete the lines above it`
   throw new DataFileError(path, `${where} ${rule}; must be ${table.description}`)
 }
 
@@ -131,14 +131,14 @@ const findHeaders = (header: readonly string[], name: string) => {
   return header.flatMap((cell, index) => (normalizeColumnName(cell) === wanted ? [index] : []))
 }
 
-/** By its header, or by its place if it has none. */
+/** Finds a column by its header, or by its position if it has none. */
 const findNamed = (header: readonly string[], name: string): readonly number[] => {
   const found = findHeaders(header, name)
   const place = findPlace(name)
   return found.length === 0 && place !== undefined && !header[place] ? [place] : found
 }
 
-/** The place that an operator names, from 1. */
+/** The position that an operator names, from 1. */
 function findPlace(text: string): number | undefined {
   return /^[1-9]\d?$/.test(text.trim()) ? Number(text) - 1 : undefined
 }
@@ -205,7 +205,7 @@ function findColumns<Name extends string>(
   return { ...layout, problem: unread ?? problem ?? findHeaderProblem(table, layout) }
 }
 
-/** Those of the columns whose first rows hold what the column should. */
+/** The columns whose first rows have the expected content. */
 function chooseByContent<Name extends string>(
   { table, rows }: LayoutInput<Name>,
   name: Name,
@@ -246,7 +246,7 @@ function findHeaderProblem<Name extends string>(
     }
   }
   const number = table.numberColumn && header.find(hasOnlyNumbers)
-  if (number) return `'${number}' in it is a telephone number, so it is no header`
+  if (number) return `is not a header, since '${number}' in it is a telephone number`
   const missing = names.filter((name) => !optional.includes(name) && !found.has(name))
   if (missing.length > 0) {
     const quoted = missing.map((name) => `'${columns[name].slice(0, 3).join("' or '")}'`)

@@ -1,4 +1,4 @@
-/** Reads what an operator says of a table, at the command line and in the console. */
+/** Reads the options for a table, from the command line and the console. */
 import { invalidRequest } from '../../errors.js'
 import { type DayOrder, dayOrders } from './days.js'
 import type { TableOptions } from './table-layout.js'
@@ -34,7 +34,7 @@ function parseColumn(text: string, columns: readonly string[]): readonly [string
   if (!text.includes('=') && columns.includes('number') && !columns.includes(text.trim())) {
     return ['number', text.trim()]
   }
-  const rule = `must be <name>=<header> with a name of ${columns.join(', ')}`
+  const rule = `must be <name>=<header> with one of the names ${columns.join(', ')}`
   throw invalidRequest([{ field: '--column', value: text, rule }])
 }
 

@@ -53,7 +53,7 @@ export interface TableSummary {
   readonly comments: number
   /** Data rows that the conditions of the operator leave out. */
   readonly leftOut: number
-  /** What was not read although it looks like numbers. */
+  /** Notes about cells that look like numbers but were not read. */
   readonly notes: readonly string[]
 }
 
@@ -66,9 +66,9 @@ export async function readTable<Name extends string>(
   return table.finish()
 }
 
-/** Rows that are looked at before the columns are chosen. */
+/** Rows that are examined before the columns are chosen. */
 const headRows = 20
-/** Rows that are looked at to say what the columns of a refused table hold. */
+/** Rows that are examined to describe the columns of a refused table. */
 const maxRowsOfRefused = 1_000
 const maxShownBadRows = 20
 
@@ -161,7 +161,7 @@ class TableReader<Name extends string> implements RowsReader {
     return new ColumnContents({
       header: layout.isRow ? [] : layout.header,
       numbersAt,
-      // Without a header nothing says what a column holds.
+      // Without a header, only its content shows what a column is.
       readAt: layout.isRow ? numbersAt : layout.problem === undefined ? layout.places.flat() : [],
       isNamed: options.columns?.[numberColumn] !== undefined,
       asksWhichRows: table.asksWhichRows === true && options.allRows !== true,
@@ -207,7 +207,7 @@ class TableReader<Name extends string> implements RowsReader {
     if (!cells) return [{ field: 'row', value: text, rule: 'has a misplaced or unclosed quote' }]
     const { header, names, places, presentColumns, isRequired, maxCells } = layout
     if (cells.length > maxCells && cells.slice(maxCells).some((cell) => cell !== '')) {
-      const rule = `has ${cells.length} cells, more than the ${maxCells} of the ${layout.isRow ? 'columns' : 'first line'}`
+      const rule = `has ${cells.length} cells, but the ${layout.isRow ? 'table has' : 'header has'} only ${maxCells}`
       return [{ field: 'row', value: text, rule }]
     }
     const row = {} as Record<Name, string>

@@ -1,4 +1,4 @@
-/** Reads `config/call-outcomes.yaml`: what each platform's words for the end of a call mean. */
+/** Reads `config/call-outcomes.yaml`: the meaning of each platform's words for the end of a call. */
 import { z } from 'zod'
 import { type OutcomeTable, outcomeClasses } from '../../domain/call-outcome.js'
 import { DataFileError, describeProblem } from '../../errors.js'
@@ -36,7 +36,7 @@ const tableSchema = z.strictObject({
 })
 const fileSchema = z.record(z.enum(outcomeTableNames), tableSchema)
 
-/** Throws a {@link DataFileError} that names everything that is wrong, also a word with two meanings. */
+/** Throws a {@link DataFileError} that names every mistake, including a word with two meanings. */
 export function readCallOutcomes(path: string): CallOutcomes {
   const document = readYamlFile(path)
   const parsed = fileSchema.safeParse(document)

@@ -1,4 +1,4 @@
-/** Reads `config/opt-out-signals.yaml`: keys, tools of a voice agent and fields of an analysis that are an opt-out by themselves. */
+/** Reads `config/opt-out-signals.yaml`: keys, tools of a voice agent and fields of an analysis that are an opt-out without words. */
 import { z } from 'zod'
 import { DataFileError, describeProblem } from '../../errors.js'
 import { listDocumentProblems } from './document-problems.js'
@@ -10,7 +10,7 @@ export interface OptOutSignals {
   /** Names of tools and of fields, as {@link toSignalName} writes them. */
   readonly tools: ReadonlySet<string>
   readonly fields: ReadonlySet<string>
-  /** Values of such a field that mean yes and no; any other text is about the call. */
+  /** Values of such a field that mean yes and no. Any other text is a note about the call. */
   readonly yes: ReadonlySet<string>
   readonly no: ReadonlySet<string>
 }
@@ -35,7 +35,7 @@ export function toSignalName(text: string): string {
   return text.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, '')
 }
 
-/** Throws a {@link DataFileError} that names everything that is wrong. */
+/** Throws a {@link DataFileError} that names every mistake. */
 export function readOptOutSignals(path: string): OptOutSignals {
   const document = readYamlFile(path)
   const parsed = fileSchema.safeParse(document)

@@ -1,6 +1,6 @@
 /**
- * Reads a source file line by line: UTF-8, UTF-16 with a byte order mark, or Windows-1252, which is told from UTF-8 in each line, so
- * that one such character does not affect other lines. A line ends with LF, CR LF or CR.
+ * Reads a source file line by line: UTF-8, UTF-16 with a byte order mark, or Windows-1252. Each line is tested for UTF-8 separately,
+ * so that one Windows-1252 character does not affect other lines. A line ends with LF, CR LF or CR.
  */
 import { DataFileError, truncate } from '../../errors.js'
 import { asUtf8, decodeBytes, findUtf16 } from '../../runtime/decode-text.js'
@@ -67,7 +67,7 @@ function pushLines(to: LineDecoder, rest: Buffer, lines: Buffer): void {
   if (start < ended.length) to.push(ended.subarray(start), true)
 }
 
-/** Enough to know what a file is. */
+/** Number of bytes that is enough to recognize the type of a file. */
 const signatureBytes = 8
 
 /** The bytes of a file in UTF-16 as UTF-8, and all others unchanged. */
@@ -101,10 +101,10 @@ function openDecoder(path: string, start: Buffer): ReturnType<typeof findUtf16> 
 }
 
 const foreignFiles = [
-  ['\xd0\xcf\x11\xe0', 'an Excel workbook of the old format (.xls)'],
+  ['\xd0\xcf\x11\xe0', 'an old Excel workbook (.xls)'],
   ['PK\x03\x04', 'an Excel workbook (.xlsx) or another archive'],
   ['%PDF', 'a PDF'],
-  ['{\\rtf', 'a text in RTF'],
+  ['{\\rtf', 'an RTF document'],
   ['PAR1', 'a Parquet file'],
 ] as const
 

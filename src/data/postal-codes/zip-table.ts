@@ -85,8 +85,8 @@ export const stateExceptions: Readonly<Record<string, string | undefined>> = {
 }
 
 /**
- * ZIPs in two-zone states for which the package and the coordinates disagree, or whose middle is within 10 km of a zone line of the
- * state: either may be right.
+ * ZIPs in two-zone states that may be in either zone: the package and the coordinates disagree, or the middle of the ZIP is within
+ * 10 km of a zone line of the state.
  */
 export const disputedZips = `
   32321 32324 32330 32410 32421 32424 32430 32449 32456 32457 32460 32465 35958 35979 35981 36027

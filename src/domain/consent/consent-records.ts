@@ -103,14 +103,14 @@ export interface RecordedOptOut {
   readonly isRepeated: boolean
 }
 
-/** An opt-out that was recorded, and what the law says of it. */
+/** A recorded opt-out, and what the law says about it. */
 export interface OptOutTerms {
   /** The last day on which the law would have it honored, which callgate does at once; null if no rule is known. */
   readonly lastDay: string | null
   /** Until when one text without marketing may confirm it; null if none may be sent any more. */
   readonly confirmBefore: Instant | null
   readonly rules: readonly { readonly id: string; readonly citation: string }[]
-  /** False if it was recorded without the project that was named. */
+  /** False if the named project is unknown, so that the opt-out was recorded without it. */
   readonly isProjectKnown: boolean
 }
 
@@ -214,26 +214,26 @@ export interface ConsentHistory {
 }
 
 /**
- * What on file may lift a law that asks for a consent: a permission record whose consent is shown in writing, any permission
- * record, a sale, or an inquiry.
+ * Records that may satisfy a state consent law: a permission record with proof of written consent, any permission record, a
+ * sale, or an inquiry.
  */
 export const liftingRecords = ['written-consent', 'permission', 'sale', 'inquiry'] as const
 export type LiftingRecord = (typeof liftingRecords)[number]
 
-/** A law by which some calls to a region need a consent, or are banned if nothing lifts it. */
+/** A state law under which some calls to a region need a consent, or are banned if `liftedBy` is empty. */
 export interface RequiredConsent {
   readonly id: string
   readonly region: string
   /** All lines if absent. */
   readonly lines?: readonly ('landline' | 'wireless')[] | undefined
-  /** Any of these is enough. */
+  /** Any one of these records is enough. */
   readonly liftedBy: readonly LiftingRecord[]
-  /** What else lifts it, which callgate does not know of a call. */
+  /** Other exemptions of the law, whose facts callgate does not know. */
   readonly exemptionsNotJudged: readonly string[]
   readonly citation: string
-  /** Words of the law, or of who reports it. */
+  /** Quotation from the law, or from a source about it. */
   readonly quote: string
 }
 
-/** What decides which of these laws are for a call. */
+/** The facts that decide which of these laws apply to a call. */
 export type CallToConsent = Pick<CallToCount, 'callKind' | 'purpose' | 'number' | 'places'>

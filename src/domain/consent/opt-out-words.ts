@@ -1,16 +1,16 @@
-/** Reads what a person said for a wish not to be called again (ADR 0169). */
+/** Decides whether a person's words ask not to be called again (ADR 0169). */
 
-/** In the order in which they win over each other when they match the same words. */
+/** The readings, strongest first: the order in which they win when they match the same words. */
 export const wordReadings = ['stop', 'unclear', 'none'] as const
 type WordReading = (typeof wordReadings)[number]
 
 export interface LanguagePhrases extends Readonly<Record<WordReading, readonly string[]>> {
-  /** Named patterns, which others contain as `<name>`. */
+  /** Named patterns, which other patterns refer to as `<name>`. */
   readonly words: Readonly<Record<string, string>>
 }
 
 export interface OptOutPhrases {
-  /** Read as if they were not there. */
+  /** Words that are ignored. */
   readonly ignoredWords: readonly string[]
   /** An opt-out only if nothing else was said. */
   readonly wholeAnswers: readonly string[]
@@ -23,7 +23,7 @@ export interface ReadWords {
   readonly words?: string
 }
 
-/** Gives the reading of all that one speaker said in a call, its utterances joined with blanks. */
+/** Reads everything that one speaker said in a call, with the utterances joined by blanks. */
 export type OptOutReader = (text: string) => ReadWords
 
 /** Throws an `Error` for a pattern that cannot be read. */
@@ -53,7 +53,7 @@ export function createOptOutReader(phrases: OptOutPhrases): OptOutReader {
   }
 }
 
-/** Words of a text: a symbol for each, and where it is. */
+/** The words of a text: a symbol for each, and its position. */
 interface Words {
   readonly symbols: number[]
   readonly starts: number[]
@@ -66,7 +66,7 @@ const anyName = 1
 const anyNumber = 2
 const formWords: Readonly<Record<string, number>> = { '<Name>': anyName, '<number>': anyNumber }
 
-/** Leaves out repetitions, which people and recognizers make. */
+/** Removes repetitions, which people and speech recognizers produce. */
 function readWords(text: string, known: ReadonlyMap<string, number>): Words {
   const words: Words = { symbols: [], starts: [], ends: [] }
   let last = otherWord
@@ -96,7 +96,7 @@ function toSymbol(
   return isName(text, start) ? anyName : otherWord
 }
 
-/** A capital letter that no sentence begins with, and a small one. */
+/** A capital letter that does not begin a sentence, followed by a small one. */
 function isName(text: string, start: number): boolean {
   if (text[start - 1] !== ' ' || !/\p{Lu}/u.test(text[start] ?? '')) return false
   return /^[\p{Ll},] \p{Lu}\p{Ll}/u.test(text.slice(start - 2, start + 2))
@@ -105,7 +105,7 @@ function isName(text: string, start: number): boolean {
 const marks = /[\p{M}'’‘`´ʼ]/gu
 const plainWord = /^[a-z]+$/
 
-/** In lower case, without accents and apostrophes. */
+/** Converts to lower case and removes accents and apostrophes. */
 function simplify(written: string): string {
   if (plainWord.test(written)) return written
   return written.normalize('NFKD').replaceAll(marks, '').toLowerCase()
@@ -119,7 +119,7 @@ const isPlainWordCharacter = Array.from({ length: plainEnd }, (_, code) =>
 const isPlainLetter = Array.from({ length: plainEnd }, (_, code) =>
   /[a-z]/i.test(String.fromCharCode(code)),
 )
-/** What French puts before an apostrophe is a word of its own. */
+/** In French, the part before an apostrophe is a separate word. */
 const elision = /^(?:[cdjlmnst]|qu)['’‘`´ʼ](?=\p{L})/iu
 const maxElisionLength = 4
 function visitWords(text: string, visit: (start: number, end: number) => void): void {
@@ -170,7 +170,7 @@ function dropIgnored(words: Words, ignored: Patterns): Words {
 }
 
 const maxRepeats = 4
-/** Strange texts need many; then it begins again with none. */
+/** Unusual texts need many states. At this number all states are discarded. */
 const maxSteps = 5_000
 const patternParts = /\[|\]|\(|\)|\||<[\w-]+>\*?|~\d|[^\s[\]()|<>~]+/g
 
@@ -196,7 +196,7 @@ interface State {
 }
 
 interface Step {
-  /** In all of which a match may be. */
+  /** The states that a match may be in. */
   readonly states: readonly number[]
   readonly reading: WordReading | undefined
   readonly next: Map<number, Step>

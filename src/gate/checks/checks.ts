@@ -310,7 +310,7 @@ function findRequiredConsents(
   return requiredConsents.find({ callKind, purpose, number, places }, at)
 }
 
-/** The finding of the permission check, of each source by itself, by the laws of regions too. */
+/** The finding of the permission check for each source, with the state consent laws applied. */
 function judgeByLaws(
   finding: Finding,
   call: CallToJudge,

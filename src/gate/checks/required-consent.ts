@@ -1,4 +1,4 @@
-/** The laws of a region that ask for a consent beyond the federal rules: without what lifts them, the call is blocked. */
+/** Applies state consent laws beyond the federal rules: the call is blocked unless a record on file allows it. */
 import { rankEvidence, type ScrubVerdict } from '../../domain/compliance.js'
 import type { LiftingRecord, RequiredConsent } from '../../domain/consent/consent-records.js'
 import { type Finding, pickHigherRankedReason } from '../../domain/decision.js'
@@ -8,8 +8,8 @@ import { findConsentProblem } from './consent-evidence.js'
 import { isLandline, relatedLetters } from './permission.js'
 
 /**
- * The finding of the permission check on this row, by these laws too. One that blocks for a reason of a higher rank stays, and
- * so does one without an answer.
+ * Adds these laws to the finding of the permission check on this row. A block for a reason of a higher rank stays, and so
+ * does a finding without an answer.
  */
 export function requireConsent(
   finding: Finding,
@@ -25,7 +25,7 @@ export function requireConsent(
   const lifted = (law: RequiredConsent) => law.liftedBy.some((record) => lifting.includes(record))
   const unmet = asking.filter((law) => !lifted(law))
   if (unmet.length === 0) {
-    const texts = asking.map(({ id, citation }) => `${id} (${citation}) lifted by ${onFile}`)
+    const texts = asking.map(({ id, citation }) => `${id} (${citation}) satisfied by ${onFile}`)
     const detail = [finding.detail, ...texts].join('; ')
     return { ...finding, detail, restsOnRecord: true, text: undefined }
   }
@@ -47,24 +47,24 @@ function describeUnmet(
 ): string {
   const needed =
     liftedBy.length === 0
-      ? 'no record lifts it'
+      ? 'no record allows the call'
       : `needs ${liftedBy.map((record) => recordNames[record]).join(' or ')}`
   const exempt = exemptionsNotJudged.join(', ')
-  const unknown = exempt === '' ? '' : `; callgate does not know exemptions by ${exempt}`
+  const unknown = exempt === '' ? '' : `; exemptions that callgate cannot judge: ${exempt}`
   return `${region} law ${id} (${citation}: "${quote}") ${needed}; on file: ${onFile}${unknown}`
 }
 
-/** Of a record that is current and that no opt-out has ended. */
+/** Finds what the record on file allows, if it is current and no opt-out has ended it. */
 function findLiftingRecords(
   row: ScrubVerdict,
   call: Pick<AnsweredCall, 'callKind' | 'purpose' | 'aiConsentEvidence'>,
 ): { readonly lifting: readonly LiftingRecord[]; readonly onFile: string } {
   const { letter, ebrType, contactOn, consent } = row
-  if (!relatedLetters.has(letter)) return { lifting: [], onFile: 'nothing that is current' }
+  if (!relatedLetters.has(letter)) return { lifting: [], onFile: 'no current record' }
   const day = contactOn === undefined ? '' : ` of ${formatDay(contactOn)}`
   if (ebrType === 'S') return { lifting: ['sale'], onFile: `a sale${day}` }
   if (ebrType === 'I') return { lifting: ['inquiry'], onFile: `an inquiry${day}` }
-  if (ebrType !== 'P') return { lifting: [], onFile: 'nothing that lifts it' }
+  if (ebrType !== 'P') return { lifting: [], onFile: 'nothing that satisfies it' }
   const problem = findConsentProblem(row, call)
   if (problem) return { lifting: [], onFile: `a permission${day}, but ${problem.text}` }
   const { evidence = 'none' } = consent ?? {}

@@ -6,7 +6,7 @@ const legStates: ReadonlySet<OutcomeState | undefined> = new Set(['dialled', 'an
 
 /**
  * The note's fields replace known ones. The state of a leg is not replaced by a late note about the
- * handover, nor its end by its beginning. That it was answered replaces that it failed, in whatever order the notes come, since
+ * handover, nor its end by its beginning. An answer replaces a failure, in whatever order the reports come, since
  * an answered call that counts as failed leads to one call too many. Another leg, such as a second trunk after the first failed,
  * starts over, but no leg replaces the one that answered. What was said stays, each as it was first noted. Pure and associative: merging notes with each
  * other first gives the same result.

@@ -183,7 +183,7 @@ export async function parseBodyFields(
   return { form, fields: { ...value } }
 }
 
-/** What a body is; the content type decides only whether other text is a multipart form. */
+/** Detects the format of a body. The content type decides only whether other text is a multipart form. */
 function detectBodyForm(body: Buffer, contentType: string): BodyForm {
   if (/^\uFEFF?\s*[{[]/.test(body.subarray(0, 256).toString())) return 'json'
   return parseBodyForm(contentType) === 'multipart' ? 'multipart' : 'form'

@@ -63,7 +63,7 @@ export function collectFields(
   for (const [name, value] of pairs) {
     const join = name === columnField ? joinedRecords : mergeRepeatedValues
     const counted = found.has(name) ? join(found.get(name), value) : { value }
-    // Clients put the key into several places; with one value it is one.
+    // Clients send the key in several places. Equal values are one key.
     const mayRepeat = repeats === 'equal' || name.toLowerCase() === 'loginid'
     if (!counted || (!mayRepeat && found.has(name))) {
       throw invalidRequest([{ field: truncate(name), rule: 'is given twice' }])

@@ -79,7 +79,7 @@ function readReport({ fields, query, data: { signals } }: EventSource): Reading 
     decisionId: decisionIdOf(query.get('callgateDecision')),
     callIds: idsOf(fields.call_id),
     direction: directionOf(call.direction ?? fields.direction),
-    // Of a call to us, the caller ID is the person's; of others it is ours.
+    // On an inbound call the caller ID is the person's, otherwise it is the account's.
     from: firstText(call.from_number, call.from, fields.caller_id_number),
     to: firstText(call.to_number, call.to),
     outcome:

@@ -22,7 +22,7 @@ import { readTwilio } from './twilio.js'
 
 export const readTelnyx: ReadPlatformEvent = (source) => {
   const { fields } = source
-  // TeXML speaks Twilio's language.
+  // TeXML sends the events of Twilio.
   if (fields.data === undefined && fields.CallSid !== undefined) return readTwilio(source)
   const event = objectAt(fields, 'data')
   const payload = objectAt(event, 'payload')
@@ -88,7 +88,7 @@ function readWords(type: string, payload: JsonObject) {
     } = objectAt(payload, 'transcription_data')
     const text = textOf(transcript)
     if (text === undefined) return {}
-    // Only one of the engines names the track; the other hears the person unless it is told otherwise.
+    // Only one of the engines names the track. The other transcribes the person unless it is configured otherwise.
     const speaker = track === 'outbound' ? ('agent' as const) : ('person' as const)
     return { utterances: [{ speaker, text }], isInterim: isFinal === false }
   }
@@ -100,7 +100,7 @@ function readWords(type: string, payload: JsonObject) {
   return { utterances: readUtterances(payload.message_history, spoken) }
 }
 
-/** What a client sets itself may be anything. */
+/** A client can set any text here. */
 function readClientState(value: unknown): unknown {
   const text = Buffer.from(textOf(value) ?? '', 'base64').toString()
   return parseJsonObject(text)?.callgateDecision

@@ -60,7 +60,7 @@ function directionOf(text = ''): 'inbound' | 'outbound' | undefined {
   return text.startsWith('inbound') ? 'inbound' : undefined
 }
 
-/** A leg that another one placed is to the target of a transfer, or to an agent. */
+/** A leg that another leg placed goes to the target of a transfer or to an agent. */
 function readLeg(fields: JsonObject) {
   const direction = textOf(fields.Direction ?? fields.direction)
   const isOtherLeg = direction === 'outbound-dial' || textOf(fields.ParentCallSid) !== undefined

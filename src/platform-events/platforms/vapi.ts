@@ -39,7 +39,7 @@ export const readVapi: ReadPlatformEvent = (source) => {
     person,
     own,
     outcome: readOutcome(source, type, message),
-    // Only somebody who has answered speaks, interrupts or is transferred.
+    // A person who speaks, interrupts or is transferred has answered.
     isAnswered:
       type === 'user-interrupted' ||
       type === 'transfer-update' ||

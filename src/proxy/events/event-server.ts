@@ -1,4 +1,4 @@
-/** Receives the events of a platform, and hands each one on to the gate unread once its signature is verified. */
+/** Receives the events of a platform, verifies their signatures, and passes them to the gate unread. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Clock, Timers } from '../../domain/time/clock.js'
 import { getErrorMessage } from '../../errors.js'
@@ -17,7 +17,7 @@ import { Refusal } from '../refusal.js'
 
 export interface EventServerOptions {
   readonly platform: Platform
-  /** Each of them is valid. */
+  /** An event may be signed with any of them. */
   readonly secrets: readonly string[]
   readonly gate: Pick<GateClient, 'judge' | 'recordEvent' | 'report'>
   readonly deliveries: Pick<DeliveryQueue, 'add'>
@@ -32,7 +32,7 @@ export interface EventServerOptions {
 
 export const eventsPath = (platform: Platform) => `/v1/platforms/${platform.name}/events`
 
-/** What is read of one, so that its signature can be verified. */
+/** Longer events are not read, so their signature cannot be verified. */
 const maxReadBytes = 16_777_216
 const headersTimeoutMs = 10_000
 const requestTimeoutMs = 30_000
@@ -57,7 +57,10 @@ export function openEventServer(options: EventServerOptions): Promise<Listener> 
       .catch((cause: unknown): Reply => {
         // The platform may send it again.
         const problem = getErrorMessage(cause)
-        options.log.error('an event was not received', { platform: options.platform.name, problem })
+        options.log.error('an event could not be received', {
+          platform: options.platform.name,
+          problem,
+        })
         return { status: 503 }
       })
       .then((reply) => {
@@ -81,7 +84,7 @@ function finish(response: ServerResponse, { status, body }: Reply): void {
   response.req.resume()
 }
 
-/** Reports wrong signatures a second after the first of several, since the gate has an alarm for them. */
+/** Reports wrong signatures a second after the first one, since the gate raises an alert for them. */
 function createRefusalCounter({ gate, deliveries, timers }: EventServerOptions): () => void {
   let count = 0
   return () => {
@@ -91,7 +94,7 @@ function createRefusalCounter({ gate, deliveries, timers }: EventServerOptions):
       const refusedSignatures = count
       count = 0
       deliveries.add({
-        what: 'a number of refused signatures',
+        what: 'count of refused signatures',
         details: { refusedSignatures },
         bytes: 0,
         send: () => gate.report({ refusedSignatures }),
@@ -108,7 +111,7 @@ async function receive(request: IncomingMessage, options: EventServerOptions): P
   if (request.method !== 'POST') return { status: 405 }
   const body = await readBody(request)
   if (!body) {
-    log.error('an event was not stored, since it is too long to verify its signature', {
+    log.error('an event was not stored, because it is too long to verify its signature', {
       platform: platform.name,
       maxBytes: maxReadBytes,
     })
@@ -131,7 +134,7 @@ async function receive(request: IncomingMessage, options: EventServerOptions): P
   return isStored ? { status: 200, body: platform.answerEvent?.(fields) } : { status: 503 }
 }
 
-/** `undefined` for one that is longer than what is read. */
+/** `undefined` for a body that is too long to be read. */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const parts: Buffer[] = []
   let size = 0
@@ -143,7 +146,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   return size <= maxReadBytes ? Buffer.concat(parts) : undefined
 }
 
-/** `undefined` if no secret fits. */
+/** `undefined` if no secret matches. */
 function readAge(
   { headers, url }: IncomingMessage,
   body: Buffer,
@@ -157,11 +160,11 @@ function readAge(
   )
 }
 
-/** Most of an event that is longer than the gate takes is a recording. */
+/** Cuts an event that is longer than the gate accepts: nearly all of such an event is a recording. */
 function readHead(body: Buffer, { platform, log }: EventServerOptions): string {
   if (body.length > maxEventLength) {
     const size = { bytes: body.length, kept: maxEventLength }
-    log.error('an event is too long, so only its beginning is stored', {
+    log.error('an event is too long; only its beginning is stored', {
       platform: platform.name,
       ...size,
     })
@@ -170,7 +173,7 @@ function readHead(body: Buffer, { platform, log }: EventServerOptions): string {
   return new TextDecoder().decode(body.subarray(0, maxEventLength), { stream: true })
 }
 
-/** Only to see whether the platform waits for more than a status; the gate reads the event. */
+/** Only shows whether the platform waits for more than a status; the gate reads the event. */
 function parseEvent(body: Buffer): JsonObject {
   try {
     const event: unknown = JSON.parse(body.toString())
@@ -180,7 +183,7 @@ function parseEvent(body: Buffer): JsonObject {
   }
 }
 
-/** Everything but a valid allow leaves the person uncalled. */
+/** The platform calls the person only after a valid allow. */
 async function isEligible(
   { number }: { readonly number: unknown },
   { gate, platform, timers, log }: EventServerOptions,
@@ -189,16 +192,16 @@ async function isEligible(
     const judged = await gate.judge([{ number: requireNumber(number, 'contact.number') }])
     const isAllowed = 'ids' in judged && timers.monotonicMs() < judged.untilMs
     const decisions = 'ids' in judged ? judged.ids : judged.map(({ decisionId }) => decisionId)
-    log.info('a call of a campaign was judged', { platform: platform.name, isAllowed, decisions })
+    log.info('a campaign call was decided', { platform: platform.name, isAllowed, decisions })
     return isAllowed
   } catch (cause) {
     const problem = cause instanceof Refusal ? cause.message : describeFailure(cause)
-    log.warn('a call of a campaign was not judged', { platform: platform.name, problem })
+    log.warn('a campaign call could not be decided', { platform: platform.name, problem })
     return false
   }
 }
 
-/** Platforms seldom send an event again, so one that was not stored is tried again from here, too. */
+/** Platforms seldom send an event again, so the proxy itself also retries an event that was not stored. */
 async function passOn(
   event: PlatformEvent,
   { gate, deliveries, platform, log }: EventServerOptions,
@@ -208,7 +211,7 @@ async function passOn(
     return true
   } catch (cause) {
     const problem = describeFailure(cause)
-    log.error('an event was not stored', { platform: platform.name, problem })
+    log.error('an event was not stored; trying again', { platform: platform.name, problem })
     deliveries.add({
       what: 'an event',
       details: { platform: platform.name, receivedAt: event.receivedAt },

@@ -46,7 +46,7 @@ export interface Platform {
   readonly routes: readonly PlatformRoute[]
   /** The body of the answer to an event whose sender waits for one. */
   readonly answerEvent?: (event: JsonObject) => object | undefined
-  /** Reads an event that asks, before a call of the platform's own campaign, whether it may be placed. */
+  /** Reads an event in which the platform asks whether it may place a call of its own campaign. */
   readonly readPredial?: (event: JsonObject) => { readonly number: unknown } | undefined
   /** Absent if the platform keeps no words. */
   readonly fetching?: CallFetching
@@ -87,7 +87,7 @@ interface PlatformError {
   readonly details: object
 }
 
-/** What the agent's tool gets, whatever it does; the gate has stored the event by then. */
+/** The result for any tool of the agent. The gate has stored the event by then. */
 export const toolResult = 'Received and recorded.'
 
 /** The first of the ids that the platform has something for. */
@@ -102,7 +102,7 @@ export async function readFirst(
   return undefined
 }
 
-/** Only what the gate takes as an id of a call. */
+/** Accepts only what the gate accepts as an id of a call. */
 export function listCallIds(...values: readonly unknown[]): readonly string[] {
   return values.filter(
     (value): value is string => typeof value === 'string' && /^[\x21-\x7e]{1,200}$/.test(value),
@@ -180,7 +180,7 @@ const calleeValue = /^\s*(?:(?:sips?|tel):|\+[\d\s().-]{8,}$)/i
 const dateValue = /^(?:19|20)\d\d[-/](?:0[1-9]|1[0-2])[-/](?:0[1-9]|[12]\d|3[01])(?!\d)/
 /** Their content is text for the agent, or comes back in events. */
 const freeField = /^(?:metadata|variableValues|retell_llm_dynamic_variables|dynamic_variables)$/
-/** The last word of the name of a field with text, an id or a time: digits in there call nobody. */
+/** Last words of the names of fields with text, an id or a time. The platform never dials digits in such fields. */
 const harmlessWords = new Set([
   ...['prompt', 'prompts', 'message', 'messages', 'content', 'contents', 'text', 'texts', 'task'],
   ...['sentence', 'greeting', 'instructions', 'description', 'summary', 'note', 'notes', 'title'],

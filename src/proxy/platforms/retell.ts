@@ -95,7 +95,7 @@ function addDecision(task: JsonObject, decisionId: string | undefined): void {
   task.metadata = { ...(isObject(task.metadata) && task.metadata), callgate_decision: decisionId }
 }
 
-/** A batch is answered with its own id alone, and an answer may be lost; then the decision's id finds the call. */
+/** The answer to a batch has only the id of the batch, and an answer can get lost. The decision's id then finds the call. */
 async function findCallId(decisionId: string, { read }: PlatformApi): Promise<readonly string[]> {
   const filter = { key: 'callgate_decision', type: 'string', op: 'eq', value: decisionId }
   const list = await read('/v3/list-calls', { filter_criteria: { metadata: [filter] }, limit: 1 })
@@ -119,7 +119,7 @@ export const retell: Platform = {
     { method: 'DELETE', path: new RegExp(`^/v2/delete-call/${id}$`) },
     { method: 'GET', path: new RegExp(`^/(?:v[234]/)?(?:get|list)-[a-z-]+(?:/${id})?$`) },
   ],
-  /** A custom function; the events that are only told have a name of their own. */
+  /** A custom function waits for an answer. Events that only inform have an event name. */
   answerEvent: ({ event, name, args }) =>
     event === undefined && typeof name === 'string' && args !== undefined
       ? { result: toolResult }
@@ -133,7 +133,7 @@ export const retell: Platform = {
         (await readFirst(await findCallId(decisionId, api), readCall))
       if (!call) return undefined
       if (!endedStatuses.has(call.call_status)) return 'pending'
-      // The times of all words make up most of a long call.
+      // The timestamps of the words are most of a long call.
       return JSON.stringify({ event: 'call_analyzed', call }, (name, value: unknown) =>
         name === 'words' ? undefined : value,
       )

@@ -102,7 +102,7 @@ function readCalls(fields: JsonObject): CallPlan {
   }
 }
 
-/** Telnyx keeps the words of its AI assistants alone. */
+/** Telnyx keeps only the words of its AI assistants. */
 async function fetchConversation(callId: string, { read }: PlatformApi) {
   const list = await read(`/v2/ai/conversations?metadata-%3Ecall_control_id=eq.${callId}`)
   const [conversation] = Array.isArray(list?.data) ? list.data.filter(isObject) : []

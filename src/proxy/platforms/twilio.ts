@@ -93,7 +93,7 @@ function addDecision(address: string, id: string, and: string): string {
 const elementPattern = /<[A-Za-z](?:"[^"]*"|'[^']*'|[^<>"'])*>/g
 const callbackPattern = /(\s(?:action|\w+Callback(?:Url)?)\s*=\s*)(?:"([^"]*)"|'([^']*)')/g
 
-/** Real-time transcriptions come without the number called, so that only their address joins them to the call. */
+/** Real-time transcriptions lack the called number, so only their address joins them to the call. */
 function addToTwiml(twiml: string, id: string, eventsUrl: string | undefined): string {
   return twiml.replaceAll(elementPattern, (element) => {
     const isDeaf = /^<Transcription\s*[\s/>]/.test(element) && !/\sstatusCallbackUrl/.test(element)
@@ -165,7 +165,7 @@ function listRoutes({ account, callId, suffix }: TwilioApi): readonly PlatformRo
   ]
 }
 
-/** Transcriptions of recordings; those in real time are not kept. */
+/** Fetches transcriptions of recordings. Twilio does not keep real-time ones. */
 function fetchTranscriptions(prefix: string): CallFetching {
   return {
     authorize: (key) => ['authorization', `Basic ${Buffer.from(key).toString('base64')}`],

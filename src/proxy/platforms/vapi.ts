@@ -76,14 +76,14 @@ function readCalls(fields: JsonObject): CallPlan {
   }
 }
 
-/** A batch is answered with a list, in which a call that failed at once may be missing. */
+/** The answer to a batch is a list, which may lack calls that failed at once. */
 function readCallId(answer: JsonObject, number: string): unknown {
   if (!Array.isArray(answer.results)) return answer.id
   const results = answer.results.filter(isObject)
   return results.find(({ customer }) => isObject(customer) && customer.number === number)?.id
 }
 
-/** Only what the readers of the event need, since a whole call may be longer than the gate takes. */
+/** Keeps only what the reader of the event needs, since a whole call may be longer than the gate accepts. */
 function toReport(call: JsonObject): string {
   const { id, type, customer, phoneNumber, assistantOverrides, startedAt, endedAt, status } = call
   const artifact = isObject(call.artifact) ? call.artifact : {}

@@ -46,12 +46,12 @@ export class PauseStore {
     this.#cache = new TtlCache({ ...readCacheLimits, timers: options.timers })
   }
 
-  /** Those in force, with the numbers that are held; what another process has ordered a second ago is among them. */
+  /** The pauses in force and the held numbers, including those that another process stored a second ago. */
   read(): MaybePromise<Pauses> {
     return this.#cache.get('all') ?? this.#readAll()
   }
 
-  /** Numbers are held, or no longer. */
+  /** Called when the held numbers have changed. */
   forget(): void {
     this.#cache.clear()
   }
@@ -168,7 +168,7 @@ export class PauseStore {
 }
 
 function toPause({ accountId, number, platform, heardAt }: HeldNumber) {
-  const because = `a person whom ${platform} called may be the one who asked not to be called again`
+  const because = `the person at this number may have asked not to be called again, in a call through ${platform}`
   return [
     nameHeldNumber(accountId, number),
     { pausedAt: heardAt, pausedBy: platform, because },

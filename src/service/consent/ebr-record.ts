@@ -52,8 +52,8 @@ export function toEbrRecord(row: Omit<StoredEbr, 'id' | 'number'>): EbrRecord {
 }
 
 /**
- * A contact at an instant is one of its day where the person is: a relationship then expires, and a number may have been
- * reassigned, from that day on. Of several zones the earliest day counts.
+ * Dates a contact with a time by its day where the person is, in the earliest of several zones. The expiry of a relationship and
+ * the check of reassigned numbers are computed from that day.
  */
 export function useLocalDay<Contact extends Pick<EbrRecord, 'contactOn' | 'contactAt'>>(
   contact: Contact,

@@ -1,4 +1,4 @@
-/** What is erased of a number in the database, and what became of it. */
+/** Which rows about a number an erasure handles, and the result for each kind of row. */
 import type { Instant } from '../../domain/time/clock.js'
 
 export interface RowErasure {
@@ -13,7 +13,7 @@ export interface RowErasure {
   readonly eraseDecision: (body: string) => string | undefined
 }
 
-/** What was done with rows of one kind. Never has the number. */
+/** The result for rows of one kind. Never contains the number. */
 export interface ErasedRows {
   readonly what: string
   readonly count: number

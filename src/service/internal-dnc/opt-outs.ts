@@ -45,8 +45,8 @@ export class OptOuts {
   }
 
   /**
-   * Resolves when the opt-out is on disk and in force. Words that are not understood are an opt-out all the same. It applies
-   * to everything if the project is unknown, or does not call for a legal entity of its own.
+   * Resolves when the opt-out is on disk and in force. Words that are not understood are still an opt-out. It applies to
+   * everything if the project is unknown, or does not call for a separate legal entity.
    */
   async record(
     caller: Caller,

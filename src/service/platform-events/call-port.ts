@@ -1,4 +1,4 @@
-/** What the inbox of events needs of the thread that decides. */
+/** The inbox's access to the deciding thread. */
 import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { OptOutReport } from '../../domain/consent/consent-records.js'
 
@@ -8,7 +8,7 @@ export interface Sender {
   readonly keyId: string
 }
 
-/** What only the thread that decides can do. */
+/** Operations that only the deciding thread can perform. */
 export interface CallPort {
   /** The number of a decision of the account; `undefined` if it is not known here. */
   findCalledNumber(call: {
@@ -21,7 +21,7 @@ export interface CallPort {
   ): Promise<boolean>
   /** Resolves when it is on disk and in force. */
   recordOptOut(report: Sender & { readonly report: OptOutReport }): Promise<void>
-  /** What is held may have changed. */
+  /** Called when the held numbers may have changed. */
   forgetHeldNumbers(account: { readonly accountId: string }): void
   reportPlatformEvent(event: {
     readonly platform: string

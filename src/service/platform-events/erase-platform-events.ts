@@ -1,8 +1,8 @@
-/** What an erasure does with the events of voice platforms, and with the calls that they are about. */
+/** Erases the events of voice platforms, and the calls that they are about. */
 import type { Db } from '../../storage/tables.js'
 import { deletePlatformCall } from './platform-figures.js'
 
-/** What waits for a person stays without the words, since it may be an opt-out. */
+/** Unclear opt-outs that wait for a person stay, without their words. */
 interface OfNumber {
   readonly number: string
   /** `undefined` for all accounts. */
@@ -69,12 +69,12 @@ export async function erasePlatformEvents(
     .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
     .executeTakeFirstOrThrow()
   const why =
-    'without the words, until a person has confirmed or dismissed them: each may be an opt-out'
+    'kept without the words until a person confirms or dismisses them: each may be an opt-out'
   const deleted = new Set(events.map((one) => one.event_id)).size + Number(numDeletedRows)
   return [
     { what: 'events of voice platforms', count: deleted, result: 'deleted' },
     { what: 'calls at voice platforms', count: calls.length, result: 'deleted' },
-    { what: 'unclear opt-outs that were cleared up', count: cleared, result: 'deleted' },
+    { what: 'resolved unclear opt-outs', count: cleared, result: 'deleted' },
     { what: 'unclear opt-outs', count: Number(numUpdatedRows), result: 'reduced', why },
   ]
 }

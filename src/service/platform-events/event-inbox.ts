@@ -1,6 +1,6 @@
 /**
- * The events of voice platforms: each is on disk before it is read, is joined to its call, and then counts as what became of the call
- * and as the opt-out of the person. All of it may be done again, by any server, without another effect.
+ * Processes the events of voice platforms: stores each event before it reads it, joins it to its call, and takes the outcome of the
+ * call and any opt-out from it. Every step can be repeated, by any server, without a second effect.
  */
 import { createHash } from 'node:crypto'
 import type { Selectable } from 'kysely'
@@ -63,7 +63,7 @@ export interface RegisteredCall {
 
 type StoredEvent = Selectable<Tables['platform_events']>
 
-/** A call that a mapping can still be found for. */
+/** How long an event waits for its call to be identified. */
 const maxWaitMs = msPerDay
 const maxRetried = 100
 
@@ -74,7 +74,7 @@ export class EventInbox {
     this.#deps = deps
   }
 
-  /** Resolves when the calls are on disk. What was heard in them before is worked on then. */
+  /** Resolves when the calls are on disk and the events that waited for them were processed. */
   async registerCalls(
     sender: Sender,
     platform: PlatformName,
@@ -105,7 +105,7 @@ export class EventInbox {
         .where('kind', 'in', ['unjoined', 'own-number'])
         .limit(1)
         .executeTakeFirst()
-      // A call that has an id is no longer held.
+      // Numbers of calls that now have an id are no longer held.
       if (unjoined) await touchAccount(db, sender.accountId)
       return unjoined !== undefined
     })
@@ -121,7 +121,7 @@ export class EventInbox {
   }
 
   /**
-   * Resolves when the event is on disk and was worked on, or when that has failed: it is tried again then, also by the next start.
+   * Resolves when the event is on disk and was processed. If processing fails, it also resolves: `retry` tries again.
    * Rejects only if it cannot be stored.
    */
   async add({ accountId, keyId }: Sender, event: NewEvent): Promise<void> {
@@ -161,7 +161,7 @@ export class EventInbox {
     })
   }
 
-  /** Works on what a server that ended has left, and on what has failed. Returns whether there may be more of it. */
+  /** Processes events that a stopped server left or whose processing failed. Returns whether there may be more. */
   async retry(): Promise<boolean> {
     const { storage, clock } = this.#deps
     const since = clock.now() - maxWaitMs
@@ -257,7 +257,7 @@ export class EventInbox {
     for (const part of parts) await this.#workOn(part)
   }
 
-  /** What waits until somebody knows whose call it was. */
+  /** Processes the parts that waited for their call to be identified. */
   async #workOnCall({ accountId, platform }: Place, call: string): Promise<void> {
     const waiting = await this.#deps.storage.db
       .selectFrom('platform_event_parts')
@@ -303,7 +303,7 @@ export class EventInbox {
     return call
   }
 
-  /** `undefined` if it is about somebody else than the person. */
+  /** Returns `undefined` if the event is about somebody other than the person. */
   async #join(
     part: EventPart,
     found: CallEvent,
@@ -354,7 +354,7 @@ export class EventInbox {
     })
   }
 
-  /** False if what became of the call is to be noted later. The opt-out is first, since it must not be lost. */
+  /** Returns false if the outcome must be recorded later. Records the opt-out first, since it must not be lost. */
   async #act(
     part: EventPart,
     event: CallEvent,
@@ -401,7 +401,7 @@ export class EventInbox {
     if (isReleased) port.forgetHeldNumbers({ accountId })
   }
 
-  /** That the event names, if it is one of the account. */
+  /** Finds the decision that the event names, if it belongs to the account. */
   async #findDecision(
     place: Place,
     { decisionId: id }: CallEvent,
@@ -433,7 +433,7 @@ interface KnownDecision {
 }
 
 interface JoinedEvent {
-  /** With the direction, if other events tell it. */
+  /** The event, with its direction if other events of the call show it. */
   readonly event: CallEvent
   readonly call: PlatformCall
   readonly verdict: Verdict

@@ -16,7 +16,7 @@ import { insertUnclear } from './unclear-opt-outs.js'
 
 export type EventPart = Selectable<Tables['platform_event_parts']>
 
-/** What is in the event by itself, and in the words of the call up to now. */
+/** Reads the event alone and together with the words of the call so far. */
 export async function readHeard(
   db: Db,
   part: EventPart,
@@ -47,7 +47,7 @@ export async function findKey(db: Db, { account_id, event_id }: EventPart): Prom
   return event?.key_id ?? ''
 }
 
-/** What may be the words of a call: from the latest event on that has all of them, and without such events. */
+/** The possible texts of a call: from its latest whole transcript on, and of the events without whole transcripts. */
 async function readTexts(db: Db, part: EventPart): Promise<readonly (readonly CallEvent[])[]> {
   const parts = await db
     .selectFrom('platform_event_parts')
@@ -89,7 +89,7 @@ const ofCall = ({ account_id, platform, id }: PlatformCall) => ({
   call: id,
 })
 
-/** What waited for its call is worked on, also if this server ends now. */
+/** Marks the parts that waited for this call, so that they are processed even if this server stops now. */
 export async function wakeParts(db: Db, call: PlatformCall): Promise<void> {
   await db
     .updateTable('platform_event_parts')
@@ -123,7 +123,7 @@ export async function isUnjoined(db: Db, call: PlatformCall): Promise<boolean> {
   return unjoined !== undefined
 }
 
-/** Whose call it was may be known only later. */
+/** Adds the decision and number to unclear opt-outs of the call, which may be identified only later. */
 async function describeUnclear(db: Db, call: PlatformCall): Promise<void> {
   const { decision_id, number } = call
   await db
@@ -136,10 +136,10 @@ async function describeUnclear(db: Db, call: PlatformCall): Promise<void> {
     .execute()
 }
 
-/** Of a text that nothing can read, which may be anything. */
+/** How much is kept of an unreadable event, which may be anything. */
 const maxUnreadLength = 100_000
 
-/** What cannot be read may have the words of an opt-out all the same. */
+/** Even an unreadable event may contain the words of an opt-out. */
 export const asSummary = (event: CallEvent, body: string): CallEvent => ({
   ...event,
   summary: body.slice(0, maxUnreadLength),
@@ -149,7 +149,7 @@ const maxIds = 20
 const maxIdLength = 300
 const maxDecisionIdLength = 64
 
-/** With ids as they can be in an index. PostgreSQL stores no character 0. */
+/** Keeps only ids that fit into an index, and replaces the character 0, which PostgreSQL cannot store. */
 export function toStoredJson(event: CallEvent): string {
   const { decisionId = '', sessionId = '', callIds } = event
   const stored: CallEvent = {
@@ -163,7 +163,7 @@ export function toStoredJson(event: CallEvent): string {
   )
 }
 
-/** What is heard of a call, as far as it is known whose it is. */
+/** Stores what an event shows about its call, and an unclear opt-out. */
 export async function noteHeard(
   db: Db,
   {

@@ -1,4 +1,4 @@
-/** What is heard in an event, and what follows from it. */
+/** Decides whether an event is an opt-out, an unclear one, or none, and which outcome it shows. */
 import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { OptOutReport } from '../../domain/consent/consent-records.js'
 import type { ReadWords } from '../../domain/consent/opt-out-words.js'
@@ -11,7 +11,7 @@ const maxSaidLength = 500
 export interface Heard {
   readonly event: CallEvent
   readonly person: ReadWords
-  /** Of words that nobody is named for. */
+  /** The reading of words without a known speaker. */
   readonly unknown: ReadWords
   readonly summary: ReadWords
 }
@@ -22,7 +22,7 @@ export interface Verdict {
   readonly isOwn: boolean
 }
 
-/** What is heard of a person whom nobody knows, or who would be ourselves, is unclear. */
+/** An opt-out is unclear if the person is unknown, or has a caller ID of the account. */
 export function judge(
   heard: Heard,
   { call, isPersonOwn: isOwn }: { readonly call: PlatformCall; readonly isPersonOwn: boolean },
@@ -39,7 +39,7 @@ export function judge(
     [summary.reading !== 'none', 'summary', summary.words],
   ] as const
   const [, kind, said] = found.find(([isFound]) => isFound) ?? []
-  // Of a person who has opted out, nothing remains to be cleared up.
+  // After an opt-out of the person, nothing is left to clear up.
   if (kind === undefined || (isKnown && call.opted_out_at !== null)) return { isOwn }
   const unjoined = isOwn ? 'own-number' : 'unjoined'
   return {
@@ -64,7 +64,7 @@ const strength = { none: 0, unclear: 1, stop: 2 } as const
 export const strongest = (one: ReadWords, other: ReadWords) =>
   strength[other.reading] > strength[one.reading] ? other : one
 
-/** What one speaker has said, in one text, since people pause in the middle of a sentence. */
+/** Joins what one speaker said into one text, since people pause in the middle of a sentence. */
 export const joinWords = (events: readonly CallEvent[], speaker: 'person' | 'unknown') =>
   sortByPosition(events)
     .flatMap(({ utterances }) => utterances)
@@ -72,7 +72,7 @@ export const joinWords = (events: readonly CallEvent[], speaker: 'person' | 'unk
     .map(({ text }) => text)
     .join(' ')
 
-/** A late event may be repeated by a stranger, so it may end calls, but not report one as unanswered. */
+/** A stranger may replay a late event, so it can opt a person out, but not report a call as unanswered. */
 export const asDelivered = (event: CallEvent, delivery: string | null): CallEvent =>
   delivery === 'late' && event.outcome?.state !== 'answered'
     ? { ...event, outcome: undefined, isEnd: undefined }
@@ -90,7 +90,7 @@ export const hasWords = ({ utterances, optOut }: CallEvent) =>
   optOut?.by === 'key' ||
   utterances.some(({ speaker, text }) => speaker === 'person' && text.trim() !== '')
 
-/** Somebody who speaks or presses a key has answered, whatever else is said of the call. */
+/** Somebody who speaks or presses a key has answered, whatever else the platform reports. */
 export const isEvidenceOfAnswer = (event: CallEvent) =>
   event.kind === 'call' && (event.outcome?.state === 'answered' || hasWords(event))
 

@@ -1,4 +1,4 @@
-/** Which call an event of a platform is about: one row for each call, and its ids at the platform. */
+/** Finds the call that an event of a platform is about. Each call has one row, and its ids at the platform. */
 import { type Selectable, sql } from 'kysely'
 import { parseDialString } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
@@ -33,12 +33,12 @@ export interface CallIdentity {
 }
 
 const maxCallMs = 4 * msPerHour
-/** Clocks differ by as much. */
+/** Tolerance for differences between clocks. */
 const toleranceMs = msPerMinute
 
 /**
- * Finds or creates the row of a call, and learns its ids. Must run in a transaction that locks the account. What was thought to be two
- * calls becomes one when something names the ids of both, but a call of one decision never becomes one of another.
+ * Finds or creates the row of a call, and stores its ids. Must run in a transaction that locks the account. Merges two rows when
+ * something names the ids of both, but never a call of one decision into a call of another.
  */
 export async function joinCall(db: Db, place: Place, call: CallIdentity): Promise<PlatformCall> {
   const { decisionId, callIds, at } = call
@@ -98,7 +98,7 @@ async function learnId(
 
 const toColumns = ({ accountId, platform }: Place) => ({ account_id: accountId, platform })
 
-/** Whether the event is about another leg of a session than the call that has it, such as one to the target of a transfer. */
+/** Whether the event is about another leg of the call's session, such as one to the target of a transfer. */
 export async function isOtherLeg(
   db: Db,
   place: Place,
@@ -110,7 +110,7 @@ export async function isOtherLeg(
   return !(await findByIds(db, place, callIds)).some(({ id }) => id === ofSession.id)
 }
 
-/** Who was called is the person, and who called us; a number of ours never is. */
+/** The person is the called party of an outbound call and the caller of an inbound one, never a caller ID of the account. */
 export async function assignPerson(db: Db, place: Place, event: CallEvent): Promise<CallEvent> {
   if (event.direction !== 'unknown' || event.unassigned === undefined) return event
   const { from, to } = event.unassigned
@@ -201,7 +201,7 @@ async function findByIds(
   ]
 }
 
-/** The latest call to the number that was allowed in the last hours; with other ids it is another one. */
+/** Finds the latest call to the number that was allowed in the last hours. A call with other ids is a different one. */
 async function findByNumber(
   db: Db,
   { accountId, platform }: Place,
@@ -245,7 +245,7 @@ async function mergeInto(
       answered_at: orElse('answered_at'),
       ended_at: orElse('ended_at'),
       heard_at: orElse('heard_at'),
-      // The opt-out of another number is not that of this one.
+      // An opt-out of another number does not count for this one.
       opted_out_at: sql<
         number | null
       >`case when opted_out_at is null and coalesce(number, ${other.number}) = ${other.number}
@@ -272,7 +272,7 @@ type CallTime =
   | 'opted_out_at'
   | 'fetched_at'
 
-/** Notes, of each, the first time. */
+/** Stores each time that is not stored yet. */
 export async function noteOnCall(
   db: Db,
   { accountId, platform }: Place,
@@ -303,7 +303,7 @@ export interface DueCall {
   readonly callIds: readonly string[]
 }
 
-/** Calls of which no words have come, the oldest first. Without an id, the platform cannot be asked. */
+/** Lists calls without words, oldest first. The platform cannot be asked about calls without an id. */
 export async function listDueCalls(
   db: Db,
   { accountId, platform }: Place,

@@ -1,4 +1,4 @@
-/** How well each platform is heard: the calls of the last day, and why opt-outs are probably lost. */
+/** Figures about each platform: its calls of the last day, and any sign that opt-outs are being lost. */
 import { sql } from 'kysely'
 import type { Instant } from '../../domain/time/clock.js'
 import { msPerDay, msPerHour } from '../../domain/time/dates.js'
@@ -7,26 +7,26 @@ import type { Db } from '../../storage/tables.js'
 export interface PlatformFigures {
   readonly accountId: string
   readonly platform: string
-  /** `undefined` if no proxy has said so. */
+  /** `undefined` if no proxy has reported it. */
   readonly canFetch: boolean | undefined
-  /** Of the last 24 hours. */
+  /** Calls of the last 24 hours; so are the counts below. */
   readonly placed: number
   readonly answered: number
-  /** Answered calls of which words of the person came. */
+  /** Answered calls with words of the person. */
   readonly heard: number
   readonly optedOut: number
   readonly problem: string | undefined
 }
 
-/** So many answered calls in a row without a word are no chance. */
+/** This many answered calls in a row without a word cannot be chance. */
 const maxSilentCalls = 20
-/** A call has had its events by then. */
+/** By then the events of a call have arrived. */
 const eventsDueMs = msPerHour
 const minPlacedCalls = 3
 /** Its webhooks have no words: the agent sends opt-outs itself. */
 const platformsWithoutWords: ReadonlySet<string> = new Set(['livekit'])
 
-/** Of accounts and platforms that have placed calls lately, or whose proxy has reported. */
+/** For the accounts and platforms that have placed calls in the last day, or whose proxy has reported. */
 export async function readPlatformFigures(
   db: Db,
   now: Instant,
@@ -106,7 +106,7 @@ async function findProblem(
       .where('stored_at', '>=', first)
       .limit(1)
       .executeTakeFirst()
-    if (!event) return `${placed.length} calls were placed in the last day, and no event has come`
+    if (!event) return `${placed.length} calls were placed in the last day, but no event has come`
   }
   if (platformsWithoutWords.has(platform)) return undefined
   const answered = await ofPlatform
@@ -119,11 +119,11 @@ async function findProblem(
   const isSilent =
     answered.length === maxSilentCalls && answered.every(({ heard_at }) => heard_at === null)
   return isSilent
-    ? `no words of a person have come of the last ${maxSilentCalls} answered calls`
+    ? `none of the last ${maxSilentCalls} answered calls had words of a person`
     : undefined
 }
 
-/** Notes what a proxy says of itself. */
+/** Stores the report of a proxy. */
 export async function noteProxyReport(
   db: Db,
   { accountId, platform }: { readonly accountId: string; readonly platform: string },
@@ -140,13 +140,13 @@ export async function noteProxyReport(
     .execute()
 }
 
-/** How long an event stays after it has done what it can. */
+/** How long an event is kept after it was read. */
 const keptEventMs = 7 * msPerDay
 const keptCallMs = 31 * msPerDay
 const maxDeleted = 1_000
 
 /**
- * Deletes events of calls that are known, and calls. What a person is to clear up stays. Returns whether there may be more to
+ * Deletes old events and calls, except those that an unresolved opt-out needs. Returns whether there may be more to
  * delete.
  */
 export async function deleteOldPlatformEvents(db: Db, now: Instant): Promise<boolean> {
@@ -197,7 +197,7 @@ export async function deleteOldPlatformEvents(db: Db, now: Instant): Promise<boo
             .select('unclear.id')
             .whereRef('unclear.account_id', '=', 'calls.account_id')
             .whereRef('unclear.platform', '=', 'calls.platform')
-            // The calls that it holds stay as well.
+            // An unresolved opt-out also keeps the calls whose numbers it holds.
             .where('unclear.resolved_at', 'is', null),
         ),
       ),

@@ -1,4 +1,4 @@
-/** What may be an opt-out, and is in force only when a person says so. */
+/** Possible opt-outs, which take effect only when a person confirms them. */
 import { createHash } from 'node:crypto'
 import type { Insertable, Selectable } from 'kysely'
 import { type Caller, nameCaller, type Requester } from '../../domain/caller.js'
@@ -14,7 +14,7 @@ import { runAccountTransaction } from '../sql/account-transaction.js'
 
 export type UnclearOptOut = Selectable<Tables['unclear_opt_outs']>
 
-/** Stores it, unless the same of the call is stored. Must run in a transaction that locks the account. */
+/** Stores an unclear opt-out, unless the call already has the same one. Must run in a transaction that locks the account. */
 export async function insertUnclear(
   db: Db,
   found: Omit<Insertable<Tables['unclear_opt_outs']>, 'id'>,
@@ -39,13 +39,13 @@ export async function insertUnclear(
   await touchAccount(db, account_id)
 }
 
-/** Edges copy the account, and with it the numbers that are held, when a row of it was written. */
+/** Makes edges copy the account again, including its held numbers: they do so when its row was written. */
 export async function touchAccount(db: Db, accountId: string): Promise<void> {
   const account = db.updateTable('accounts').set((row) => ({ name: row.ref('name') }))
   await account.where('id', '=', accountId).execute()
 }
 
-/** Of a call whose person is known by now. False if there was none. */
+/** Ends the unclear opt-outs of a call whose person is now known. Returns false if there was none. */
 export async function endUnjoined(
   db: Db,
   {
@@ -71,7 +71,7 @@ export async function endUnjoined(
 
 const maxListed = 200
 
-/** That are to be cleared up, the oldest first. */
+/** Lists the unresolved ones, oldest first. */
 export async function listUnclear(db: Db, accountId: string): Promise<readonly UnclearOptOut[]> {
   return await db
     .selectFrom('unclear_opt_outs')
@@ -88,7 +88,7 @@ export interface UnclearOptOutsDeps {
   readonly storage: ThreadDatabase
   readonly clock: Pick<Clock, 'now'>
   readonly recordOptOut: (caller: Caller, report: OptOutReport) => Promise<unknown>
-  /** What is held is no longer what it was. */
+  /** Called when the held numbers may have changed. */
   readonly onChange: () => void
 }
 
@@ -106,7 +106,7 @@ export class UnclearOptOuts {
     this.#deps = deps
   }
 
-  /** With the count of the numbers that each holds. */
+  /** Adds how many numbers each one holds. */
   async list(
     accountId: string,
   ): Promise<readonly (UnclearOptOut & { readonly heldNumbers: number })[]> {
@@ -121,7 +121,7 @@ export class UnclearOptOuts {
     }))
   }
 
-  /** Throws `not-found` if there is none to be cleared up, and `invalid-request` without the number of a confirmed one. */
+  /** Throws `not-found` if the opt-out is unknown or resolved, and `invalid-request` if a confirmed one has no number. */
   async resolve(caller: Caller, { id, action, number, reason }: Resolution): Promise<void> {
     const { storage, clock } = this.#deps
     const { accountId } = caller
@@ -132,7 +132,7 @@ export class UnclearOptOuts {
       .where('id', '=', id)
       .where('resolved_at', 'is', null)
       .executeTakeFirst()
-    const missing = `id '${id}': this account has no unclear opt-out of this id that is to be cleared up`
+    const missing = `id '${id}': the account has no unclear opt-out with this id, or a person has already confirmed or dismissed it`
     if (!row) throw new AppError('not-found', missing)
     if (action === 'confirm') await this.#confirm(caller, row, number)
     const at = clock.now()
@@ -167,7 +167,8 @@ export class UnclearOptOuts {
     const text = given ?? row.number ?? ''
     const parsed = parseDialString(text)
     if (parsed.kind !== 'nanp') {
-      const rule = 'must be a number of the North American plan; nobody knows whose words they are'
+      const rule =
+        'must be a North American telephone number, since the person who said the words is unknown'
       throw invalidRequest([{ field: 'number', value: text, rule }])
     }
     await this.#deps.recordOptOut(caller, {

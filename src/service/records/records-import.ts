@@ -59,9 +59,9 @@ export interface RecordsImportSummary {
   readonly project: string
   /** Data rows, bad ones included. */
   readonly rows: number
-  /** Rows that a condition of the operator leaves out. */
+  /** Number of rows that the operator's conditions left out. */
   readonly leftOut: number
-  /** What was not read although it looks like numbers. */
+  /** Notes about cells that look like numbers but were not read. */
   readonly notes: readonly string[]
   /** Rows for a number that already has another row. */
   readonly repeated: number
@@ -196,7 +196,7 @@ async function readInto<Row>(
     keep: (row) => void waiting.push(row),
   })
   if (progress.rows === 0) {
-    throw new DataFileError(options.path, 'has a header but no row; nothing was imported')
+    throw new DataFileError(options.path, 'has a header but no rows; nothing was imported')
   }
   await flush(1)
   const { maxAllowed, count, first } = badLines

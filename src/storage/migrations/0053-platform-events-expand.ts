@@ -1,4 +1,4 @@
-/** The events of voice platforms, the calls that they are about, and what may be an opt-out but is not known to be one. */
+/** Tables for the events of voice platforms, the calls that they are about, and unclear opt-outs. */
 import type { Kysely } from 'kysely'
 
 export async function up(db: Kysely<unknown>): Promise<void> {

@@ -1,4 +1,4 @@
-/** Numbers to which no call is allowed while nobody knows which call of a platform ended in an opt-out. */
+/** Held numbers: blocked while it is unknown which call of a platform had an opt-out. */
 import { sql } from 'kysely'
 import type { Db } from '../tables.js'
 
@@ -11,10 +11,10 @@ export interface HeldNumber {
   readonly heldBy: string
 }
 
-/** A call that was allowed so long before is over. */
+/** A call that was allowed longer ago is over. */
 const maxCallMs = 14_400_000
 
-/** The numbers of calls that may be the one, since no id of the platform tells that they are others. */
+/** Reads the numbers of calls that may have had the opt-out. A call with a known platform id did not, since the opt-out did not name it. */
 export async function readHeldNumbers(db: Db, accountId?: string): Promise<readonly HeldNumber[]> {
   return await db
     .selectFrom('unclear_opt_outs as heard')
@@ -42,6 +42,6 @@ export async function readHeldNumbers(db: Db, accountId?: string): Promise<reado
     .execute()
 }
 
-/** A key of the pauses, which the gate has in memory. */
+/** Key of a held number among the pauses, which the gate keeps in memory. */
 export const nameHeldNumber = (accountId: string, number: string): `held:${string}:${string}` =>
   `held:${accountId}:${number}`

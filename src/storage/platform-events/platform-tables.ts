@@ -1,4 +1,4 @@
-/** Row types of what voice platforms say about calls. */
+/** Row types for the events and calls of voice platforms. */
 import type { Generated } from 'kysely'
 
 export interface PlatformTables {
@@ -10,16 +10,16 @@ export interface PlatformTables {
   unclear_opt_outs: UnclearOptOutRow
 }
 
-/** One call at a platform, whoever placed it. */
+/** One call at a platform, outbound or inbound. */
 interface PlatformCallRow {
   account_id: string
   platform: string
-  /** The id of its decision; of a call without one an id of the platform, or of the event that is all that is known of it. */
+  /** The id of its decision. Without a decision, an id of the platform, or of the only known event. */
   id: string
   decision_id: string | null
   /** Of the person. */
   number: string | null
-  /** When the proxy said that it was allowed. */
+  /** When the proxy reported the allowed call. */
   registered_at: number | null
   /** 1 if an id of the platform is known. */
   has_call_id: Generated<number>
@@ -28,7 +28,7 @@ interface PlatformCallRow {
   /** When words of the person came. */
   heard_at: number | null
   opted_out_at: number | null
-  /** When the proxy asked the platform for what was said. */
+  /** When the proxy asked the platform for the words. */
   fetched_at: number | null
   changed_at: number
 }
@@ -69,7 +69,7 @@ interface PlatformEventPartRow {
   platform: string
   /** Of {@link PlatformCallRow}; null until it is looked for. */
   call: string | null
-  /** `new`: to be worked on. `waiting`: nobody knows yet whose call it was. */
+  /** `new`: to be processed. `waiting`: the call is not identified yet. */
   state: 'new' | 'waiting' | 'done'
   /** 1 if its words are all of the call so far. */
   is_whole: number
@@ -79,7 +79,7 @@ interface PlatformEventPartRow {
   content: string
 }
 
-/** What may be an opt-out. It is in force only when a person says so. */
+/** A possible opt-out, which takes effect only when a person confirms it. */
 interface UnclearOptOutRow {
   account_id: string
   id: string
@@ -98,7 +98,7 @@ interface UnclearOptOutRow {
   resolution: 'confirmed' | 'dismissed' | 'joined' | null
 }
 
-/** What the proxy of a platform says of itself. */
+/** The latest report of the proxy of a platform. */
 interface PlatformReportRow {
   account_id: string
   platform: string

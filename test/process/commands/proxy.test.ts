@@ -163,7 +163,7 @@ test.each([
 })
 
 test.each([
-  ['livekit', 'key', /leave it out, since livekit keeps no words/],
+  ['livekit', 'key', /must not be set with --platform livekit, which keeps no words/],
   ['twilio', 'token', /must be <account or project id>:<token>/],
 ] as const)('a read key for %s is refused: %s', async (platform, key, message) => {
   const args = ['proxy', '--gate', 'http://127.0.0.1:1', '--platform', platform]

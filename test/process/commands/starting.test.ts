@@ -81,7 +81,7 @@ describe('a signal ends a start', () => {
     await once(silent, 'connection')
     child.kill('SIGTERM')
     expect(await ended).toEqual([1, null])
-    expect(output).toContain('stopped before the start had ended')
+    expect(output).toContain('stopped by a signal during the start')
   })
 
   it('that has written its first line', async () => {
@@ -97,7 +97,7 @@ describe('a signal ends a start', () => {
     // A busy machine may not end the start within the grace period.
     const [message, expected] = output.includes('"message":"stopped"')
       ? ['stopping', 0]
-      : ['stopped before the start had ended', 1]
+      : ['stopped by a signal during the start', 1]
     expect([output, code, signal]).toEqual([expect.stringContaining(message), expected, null])
   })
 
@@ -132,7 +132,7 @@ describe('more connections than the system lets it open', () => {
     const [maxFiles, maxConnections, possible] = row
     const { code, err } = await startWithin(maxFiles, maxConnections)
     expect(err).toContain(
-      `http.maxConnections ${maxConnections}: this process can open ${maxFiles} files`,
+      `http.maxConnections ${maxConnections}: this process can open only ${maxFiles} files`,
     )
     expect(err).toContain(`Set it to ${possible} or less`)
     expect(code).toBe(2)

@@ -120,7 +120,7 @@ interface SortedNumbers {
   readonly notes: readonly string[]
 }
 
-/** An opt-out counts from now on, whatever day its row has. */
+/** An opt-out takes effect now, whatever day its row has. */
 async function sortNumbers({ form }: PageRequest): Promise<SortedNumbers> {
   const text = form.file?.trim() ? form.file : (form.phoneList ?? '')
   const numbers = new Set<string>()
@@ -147,7 +147,7 @@ async function sortNumbers({ form }: PageRequest): Promise<SortedNumbers> {
     numbers: [...numbers],
     rejects,
     notes: [
-      ...(repeated > 0 ? [`here more than once: ${formatCount(repeated, 'number')}`] : []),
+      ...(repeated > 0 ? [`repeated in this table: ${formatCount(repeated, 'number')}`] : []),
       ...(leftOut > 0 ? [`left out by --where: ${formatCount(leftOut, 'row')}`] : []),
       ...notes,
     ],
@@ -262,10 +262,10 @@ async function end(request: PageRequest): Promise<PageAnswer> {
 
 const unclearTexts: Readonly<Record<UnclearOptOutBody['kind'], string>> = {
   words: 'what the person said may be an opt-out',
-  speaker: 'nothing says whose words they are',
-  summary: 'it is about the call, and in nobody’s own words',
-  'own-number': 'the number of the person would be one of ours',
-  unjoined: 'nobody knows in which call it was said',
+  speaker: 'the speaker is unknown',
+  summary: 'this text is about the call, such as a summary',
+  'own-number': 'the number of the person would be one of your caller IDs',
+  unjoined: 'the call is unknown',
 }
 
 async function showUnclear({ api, caller, formToken }: PageRequest): Promise<PageAnswer> {
@@ -274,14 +274,14 @@ async function showUnclear({ api, caller, formToken }: PageRequest): Promise<Pag
     ...(problem === null ? [] : [html`<p class="refusal">${platform}: ${problem}.</p>`]),
     ...(canFetch === false
       ? [
-          html`<p class="note">${platform}: the proxy cannot ask what was said in a call, so one lost event is one lost opt-out.</p>`,
+          html`<p class="note">${platform}: the proxy cannot fetch the words of calls, so one lost event is one lost opt-out.</p>`,
         ]
       : []),
   ])
   const body = html`${renderHead(`${path}/unclear`)}
-<p>What may be an opt-out. It is in force only when you confirm it. Until one that belongs to no known call is cleared up, no call is allowed to the numbers that may be it.</p>
+<p>These may be opt-outs. They take effect only when you confirm them. While the call of one is unknown, calls to all numbers that it may concern are blocked.</p>
 ${troubles}
-${unclear.length === 0 ? html`<p>Nothing waits.</p>` : nothing}
+${unclear.length === 0 ? html`<p>No unclear opt-outs.</p>` : nothing}
 ${unclear.map(
   ({ id, platform, kind, heardAt, number, said, heldNumbers, decisionId }) => html`<section>
 <h2>${said ?? 'without words'}</h2>
@@ -289,7 +289,7 @@ ${unclear.map(
 <form method="post" action="/console/opt-outs/unclear">${renderFormToken(formToken)}<input type="hidden" name="id" value="${id}">
 <label>Number of the person <input name="number" type="tel" value="${number ?? ''}"></label>
 <label>Why <input name="reason" maxlength="200"></label>
-<button name="action" value="confirm">It is an opt-out</button> <button name="action" value="dismiss">It is none</button></form></section>`,
+<button name="action" value="confirm">Confirm</button> <button name="action" value="dismiss">Dismiss</button></form></section>`,
 )}`
   return { title: 'Unclear opt-outs', body }
 }

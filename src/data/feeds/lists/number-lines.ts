@@ -68,7 +68,7 @@ export async function readNumberLines(
           if (format.rows === rows) header = place
           return
         }
-        // Whatever may be bad, since the file as a whole is wrong.
+        // Even if bad lines are allowed, since the whole file is wrong.
         if (!ended && format.isTruncated(line)) refuseTruncated(source, place)
         const isHeaderRefused = isFirst && headerStart.test(line)
         badLines.add({ ...place, rule: isHeaderRefused ? `${rule}; ${headerRule}` : rule })
@@ -93,7 +93,7 @@ export const carriageReturn = 0x0d
 export const comma = 0x2c
 const zero = 0x30
 
-/** Letters, and digits of other scripts, since no number is read from those. */
+/** Matches letters, and digits of other scripts, which are never read as a number. */
 export const headerStart = /^["']?(?:\p{L}|(?!\d)\p{N})/u
 
 /** Few enough that a number with up to three damaged digits is not taken for a header. */

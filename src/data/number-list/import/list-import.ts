@@ -77,9 +77,9 @@ export interface ListImportSummary {
   readonly rows: number
   /** Numbers whose day is unreadable or in the future; they are listed without a day. */
   readonly unreadDays: number
-  /** Rows that a condition of the operator leaves out. */
+  /** Number of rows that the operator's conditions left out. */
   readonly leftOut: number
-  /** What was not read although it looks like numbers. */
+  /** Notes about cells that look like numbers but were not read. */
   readonly notes: readonly string[]
   readonly coverage: Coverage
   readonly asOf: Instant

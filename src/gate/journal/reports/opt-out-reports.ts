@@ -1,4 +1,4 @@
-/** Records an opt-out that was reported, for every number that the report may mean. */
+/** Records a reported opt-out, for each number that the report may mean. */
 import type { OptOutRequest } from '../../../api/gate/opt-out-fields.js'
 import { type Caller, canUseScope, type ScopeChoice } from '../../../domain/caller.js'
 import type {
@@ -14,7 +14,7 @@ export interface DecidedCall extends ScopeChoice {
 }
 
 export interface OptOutReportDeps {
-  /** Rejects with a refusal if the caller has no such decision, or it is about no number of ten digits. */
+  /** Rejects with a refusal if the caller has no such decision, or if it is not about a ten-digit number. */
   readonly findCall: (caller: Caller, decisionId: string) => Promise<DecidedCall>
   readonly optOuts: {
     record(caller: Caller, report: OptOutReport): Promise<RecordedOptOut & OptOutTerms>
@@ -40,7 +40,7 @@ export async function applyOptOut(
   const [first] = numbers
   if (first === undefined) throw createUnknownPersonError(request)
   if (numbers.length > 1) {
-    const rule = 'is another number than that of the decision; both have opted out'
+    const rule = 'differs from the number of the decision; both numbers were opted out'
     ignored.push({ field: 'number', value: number ?? '', rule })
   }
   const wanted = { ...call, ...definedScope(request) }
@@ -60,7 +60,7 @@ export async function applyOptOut(
   for (const one of numbers.slice(1)) recorded = await optOuts.record(caller, report(one))
   if (recorded.scope !== scope) {
     const rule =
-      'is only for a project that calls for a legal entity of its own, which optOuts.sellers names; everything is used'
+      'must be everything unless optOuts.sellers names the project as calling for another legal entity; everything is used'
     ignored.push({ field: 'scope', value: scope, rule })
   }
   if (!recorded.isProjectKnown) {
@@ -68,7 +68,11 @@ export async function applyOptOut(
       choice.campaignId === undefined
         ? (['projectId', choice.projectId] as const)
         : (['campaignId', choice.campaignId] as const)
-    ignored.push({ field, value, rule: 'is not in use in this account' })
+    ignored.push({
+      field,
+      value,
+      rule: 'must be one of this account; the opt-out applies to every project',
+    })
   }
   return { projectId: choice.projectId, recorded, numbers, ignored }
 }
@@ -93,14 +97,14 @@ const definedScope = ({ projectId, campaignId }: OptOutRequest): ScopeChoice => 
   ...(campaignId !== undefined && { campaignId }),
 })
 
-/** An opt-out of everything is for all projects, so a key that may use one of them may report it. */
+/** An opt-out of everything applies to all projects, so a key with any project may report it. */
 function chooseOwnProject(
   caller: Caller,
   { projectId, campaignId }: ScopeChoice,
   ignored: FieldProblem[],
 ): ScopeChoice {
   const { projects } = caller.limits
-  const rule = 'is not a project of this key'
+  const rule = 'must be one that this key may use; the opt-out applies to every project'
   if (projectId !== undefined) ignored.push({ field: 'projectId', value: projectId, rule })
   if (campaignId !== undefined) ignored.push({ field: 'campaignId', value: campaignId, rule })
   const [code] = projects === 'any' ? [] : projects.codes

@@ -141,7 +141,7 @@ async function countAnswer(
   const saysNothing = [answeredBy, greetingEndedAt, connectedAt].every((one) => one === undefined)
   const isCounted = !saysNothing || (document.callKind !== 'ai' && !fromPlatform)
   if (isCounted) await count(document, report, counters)
-  // It was counted as one that nobody answered.
+  // The call was counted as unanswered before.
   else if (readRecorded(document).state === 'failed')
     await count(document, { ring: 'none' }, counters)
 }
