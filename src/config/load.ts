@@ -188,11 +188,16 @@ export function readAgentKeyFromEnvironment(
 /** The secrets of a voice platform that `callgate proxy` needs. */
 export function readPlatformSecretsFromEnvironment(
   environment: Readonly<Record<string, string | undefined>> = process.env,
-): { readonly eventSecrets: readonly string[]; readonly readKey: string | undefined } {
-  const { CALLGATE_EVENTS_SECRET, CALLGATE_EVENTS_SECRET_PREVIOUS } = environment
-  const secrets = [CALLGATE_EVENTS_SECRET, CALLGATE_EVENTS_SECRET_PREVIOUS]
+): {
+  readonly eventSecrets: readonly { readonly name: string; readonly secret: string }[]
+  readonly readKey: string | undefined
+} {
+  const names = ['CALLGATE_EVENTS_SECRET', 'CALLGATE_EVENTS_SECRET_PREVIOUS']
   return {
-    eventSecrets: secrets.flatMap((secret) => secret?.trim() || []),
+    eventSecrets: names.flatMap((name) => {
+      const secret = environment[name]?.trim()
+      return secret ? [{ name, secret }] : []
+    }),
     readKey: environment.CALLGATE_PLATFORM_READ_KEY?.trim() || undefined,
   }
 }

@@ -55,6 +55,9 @@ describe('an outcome', () => {
     const before = await list()
     const { id } = await decide()
     expect((await note(id, { fromPlatform: true })).status).toBe(200)
+    for (const answeredBy of ['unknown', 'person', 'machine']) {
+      await note(id, { fromPlatform: true, answeredBy })
+    }
     expect(await list()).toEqual(before)
     const record = (await (await running.get(`/v1/decisions/${id}`)).json()) as object
     expect(record).toMatchObject({ outcome: { state: 'answered' } })

@@ -79,9 +79,7 @@ it('warns of what may be an opt-out until somebody has cleared it up', async () 
   await running.postJson('/v1/platform-events', { platform: 'twilio', receivedAt, body, query: '' })
   const ofOptOuts = async () => (await findAll()).filter((one) => one.startsWith('soon opt-outs'))
   expect(await ofOptOuts()).toEqual([
-    expect.stringMatching(
-      /^soon opt-outs sandbox: account sandbox: what may be an opt-out waits .*: 1$/,
-    ),
+    expect.stringMatching(/^soon opt-outs sandbox: account sandbox: unclear opt-outs .*: 1$/),
   ])
   const listed = await (await running.get('/v1/unclear-opt-outs')).json()
   const [{ id }] = (listed as { unclear: [{ id: string }] }).unclear

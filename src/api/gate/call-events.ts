@@ -96,8 +96,8 @@ const outcomeRequest: z.ZodType<OutcomeRequest> = fields({
     .boolean('must be true or false')
     .optional()
     .describe(
-      'True for an event of a voice platform. Platforms often know neither who answered nor when somebody spoke, so an ' +
-        'answer without either does not count for the share of abandoned calls',
+      'True for an event of a voice platform. Platforms rarely know when somebody spoke to the person, so an answer ' +
+        'without times does not count for the share of abandoned calls',
     ),
   said: z
     .array(

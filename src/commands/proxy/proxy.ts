@@ -124,8 +124,8 @@ const fetchTimeoutMs = 15_000
 function parseEventOptions(options: ProxyCommandOptions) {
   const { platform, eventsListen, eventsUrl } = options
   if (eventsListen === undefined) return undefined
-  const { eventSecrets: secrets } = readPlatformSecretsFromEnvironment()
-  if (secrets.length === 0) {
+  const { eventSecrets } = readPlatformSecretsFromEnvironment()
+  if (eventSecrets.length === 0) {
     throw new CommandFailure('--events-listen: set CALLGATE_EVENTS_SECRET', 2)
   }
   if ((platform === 'twilio' || platform === 'signalwire') && eventsUrl === undefined) {
@@ -134,13 +134,13 @@ function parseEventOptions(options: ProxyCommandOptions) {
       2,
     )
   }
-  for (const secret of secrets) {
+  for (const { name, secret } of eventSecrets) {
     const rule = checkSecret(platform, secret)
-    if (rule !== undefined) throw new CommandFailure(`CALLGATE_EVENTS_SECRET: must be ${rule}`, 2)
+    if (rule !== undefined) throw new CommandFailure(`${name}: must be ${rule}`, 2)
   }
   return {
     ...parseListen('--events-listen', eventsListen),
-    secrets,
+    secrets: eventSecrets.map(({ secret }) => secret),
     publicOrigin: parsePublicOrigin(options) ?? '',
   }
 }
@@ -153,7 +153,7 @@ function parsePublicOrigin({ eventsUrl }: ProxyCommandOptions) {
 function parseReadKey({ name, fetching }: Platform) {
   const { readKey: given, eventSecrets } = readPlatformSecretsFromEnvironment()
   // Retell signs its events with a key that reads calls, too.
-  const readKey = given ?? (name === 'retell' ? eventSecrets[0] : undefined)
+  const readKey = given ?? (name === 'retell' ? eventSecrets[0]?.secret : undefined)
   if (readKey === undefined) return undefined
   const fail = (rule: string) => {
     throw new CommandFailure(`CALLGATE_PLATFORM_READ_KEY: ${rule}`, 2)

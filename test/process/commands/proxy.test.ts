@@ -151,7 +151,8 @@ test.each([
   ['vapi', {}, /set CALLGATE_EVENTS_SECRET/],
   ['twilio', { CALLGATE_EVENTS_SECRET: 'x' }, /--events-url is missing/],
   ['livekit', { CALLGATE_EVENTS_SECRET: 'x' }, /<API key>:<API secret>/],
-  ['telnyx', { CALLGATE_EVENTS_SECRET: 'x' }, /public key/],
+  ['telnyx', { CALLGATE_EVENTS_SECRET: 'x' }, /CALLGATE_EVENTS_SECRET: must be .*public key/],
+  ['telnyx', { CALLGATE_EVENTS_SECRET_PREVIOUS: 'x' }, /CALLGATE_EVENTS_SECRET_PREVIOUS: must be/],
 ] as const)('the events of %s are refused with %j', async (platform, environment, message) => {
   const upstreamOption = ['--upstream', 'https://a.example']
   const args = ['proxy', '--gate', 'http://127.0.0.1:1', '--platform', platform, ...upstreamOption]

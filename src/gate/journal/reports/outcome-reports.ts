@@ -138,8 +138,9 @@ async function countAnswer(
   counters: CampaignCounters,
 ): Promise<void> {
   const report = { answeredBy, answeredAt, greetingEndedAt, connectedAt }
-  const saysNothing = [answeredBy, greetingEndedAt, connectedAt].every((one) => one === undefined)
-  const isCounted = !saysNothing || (document.callKind !== 'ai' && !fromPlatform)
+  const hasTimes = greetingEndedAt !== undefined || connectedAt !== undefined
+  const isOwnReport = !fromPlatform && (answeredBy !== undefined || document.callKind !== 'ai')
+  const isCounted = hasTimes || answeredBy === 'machine' || isOwnReport
   if (isCounted) await count(document, report, counters)
   // The call was counted as unanswered before.
   else if (readRecorded(document).state === 'failed')
