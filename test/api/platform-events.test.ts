@@ -639,16 +639,17 @@ describe('the calls that are due', () => {
   it('are those of which no words have come, ten minutes after the end or two hours after the allow', async () => {
     const start = running.clock.at
     const ids = [nextId('v'), nextId('v'), nextId('v'), nextId('v')]
-    const [ended, heard, silent, asked] = [
+    const [ended, heard, silent, asked, batch] = [
       await place('retell', [ids[0] ?? '']),
       await place('retell', [ids[1] ?? '']),
       await place('retell', [ids[2] ?? '']),
       await place('retell', [ids[3] ?? '']),
+      await place('retell'),
     ]
     await send('retell', retell({ call_id: ids[0] }))
     await send('retell', retell({ call_id: ids[1], ...says('hello') }))
     const mine = async () => {
-      const own = new Set([ended, heard, silent, asked].map(({ id }) => id))
+      const own = new Set([ended, heard, silent, asked, batch].map(({ id }) => id))
       return (await due('retell')).filter(({ decisionId }) => own.has(decisionId))
     }
     expect(await mine()).toEqual([])
@@ -663,7 +664,16 @@ describe('the calls that are due', () => {
       id: undefined,
       fetchedAt: formatInstant(running.clock.at),
     })
-    expect((await mine()).map(({ decisionId }) => decisionId)).toEqual([ended.id, silent.id])
+    expect((await mine()).map(({ decisionId }) => decisionId)).toEqual([
+      ended.id,
+      silent.id,
+      batch.id,
+    ])
+    expect((await mine()).at(-1)).toEqual({
+      decisionId: batch.id,
+      number: batch.number,
+      callIds: [],
+    })
     await send('retell', retell({ call_id: ids[2], ...says('stop calling me') }), {
       delivery: 'fetched',
     })

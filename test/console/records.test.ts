@@ -213,7 +213,7 @@ describe('unclear opt-outs', () => {
     expect(text).not.toContain('<script>alert')
     expect((await main.get(path)).text).toContain('No unclear opt-outs')
     const wrong = await sandbox.post(path, { id, action: 'confirm', number: '212-555' })
-    expect([wrong.status, wrong.text.includes('must be a number')]).toEqual([400, true])
+    expect([wrong.status, wrong.text.includes('North American')]).toEqual([400, true])
     const other = await main.post(path, { id, action: 'confirm', number: '6465550114' })
     expect(other.status).toBe(404)
     const form = { id, action: 'confirm', number: '(646) 555-0114', reason: 'log of the trunk' }

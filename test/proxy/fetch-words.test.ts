@@ -215,11 +215,14 @@ describe.each(cases)('the words of a call of $platform', ({ platform, ...one }) 
   })
 
   test('are not asked for again if the platform does not have the call', async () => {
-    gate.due = [{ decisionId: '0a', number, callIds: one.callIds }]
+    gate.due = [
+      { decisionId: '0a', number, callIds: one.callIds },
+      { decisionId: '0b', number, callIds: [] },
+    ]
     upstream.answers = () => undefined
     await start(platform, one.readKey)
     expect(stored).toEqual([])
-    expect(marked()).toEqual(['0a'])
+    expect(marked()).toEqual(['0a', '0b'])
   })
 })
 

@@ -169,7 +169,8 @@ function listRoutes({ account, callId, suffix }: TwilioApi): readonly PlatformRo
 function fetchTranscriptions(prefix: string): CallFetching {
   return {
     authorize: (key) => ['authorization', `Basic ${Buffer.from(key).toString('base64')}`],
-    async fetch({ callIds: [callId = ''], number }, { read, readKey }) {
+    async fetch({ callIds: [callId], number }, { read, readKey }) {
+      if (callId === undefined) return undefined
       const [sid = ''] = readKey.split(':')
       const account = `${prefix}/2010-04-01/Accounts/${encodeURIComponent(sid)}`
       const list = await read(`${account}/Calls/${encodeURIComponent(callId)}/Recordings.json`)

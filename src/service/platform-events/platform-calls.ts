@@ -303,7 +303,7 @@ export interface DueCall {
   readonly callIds: readonly string[]
 }
 
-/** Lists calls without words, oldest first. The platform cannot be asked about calls without an id. */
+/** Lists calls without words, oldest first. Some platforms find a call without its id, by the decision. */
 export async function listDueCalls(
   db: Db,
   { accountId, platform }: Place,
@@ -318,7 +318,6 @@ export async function listDueCalls(
     .where('decision_id', 'is not', null)
     .where('heard_at', 'is', null)
     .where('fetched_at', 'is', null)
-    .where('has_call_id', '=', 1)
     .where(({ or, eb }) =>
       or([
         eb('ended_at', '<=', now - dueAfterEndMs),
