@@ -92,6 +92,22 @@ describe('what is kept of a record', () => {
     expect(record?.obligationEndsOn).toBe(parseDay('2027-12-31'))
   })
 
+  test.each([
+    ['2026-12-31T22:00:00-05:00', '2026-12-31'],
+    ['2027-01-01T03:00:00Z', '2026-12-31'],
+    ['2027-01-01T02:00:00+09:00', '2026-12-31'],
+    ['2026-12-31T00:00:00', '2026-12-31'],
+    ['2026-12-31', '2026-12-31'],
+  ])('an obligation until %s ends on the earliest day that it may be: %s', async (ends, day) => {
+    const { ebrRecords } = await build()
+    await ebrRecords.record(me, {
+      keepBetterEbr: false,
+      records: [{ ...good, dateObligationEnds: ends }],
+    })
+    const record = (await ebrRecords.findRecords('main', 'main', [n(ny)])).get(ny)
+    expect(record?.obligationEndsOn).toBe(parseDay(day))
+  })
+
   test('several numbers in one string each get the record', async () => {
     const { ebrRecords, changes } = await build()
     const records = [{ ...good, phoneNumber: `${ny}, ${ct},2125550101` }]

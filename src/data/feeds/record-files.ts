@@ -5,7 +5,13 @@
 import { type EbrType, ebrTypes } from '../../domain/compliance.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
-import { formatInstant, msPerDay, parseInstant, toUtcDay } from '../../domain/time/dates.js'
+import {
+  formatInstant,
+  msPerDay,
+  parseInstant,
+  toEarliestDay,
+  toUtcDay,
+} from '../../domain/time/dates.js'
 import { type FieldProblem, isFieldProblem } from '../../errors.js'
 import type { TableDays } from './days.js'
 import {
@@ -172,7 +178,8 @@ function readEbrRecord(
     number,
     type,
     contact,
-    obligationEndsOn: ends?.day,
+    // The earliest day that it may be where the person is.
+    obligationEndsOn: ends?.at === undefined ? ends?.day : toEarliestDay(ends.at),
     referenceNum: readTextCell(row.reference),
     brand: readTextCell(row.brand),
     email: readTextCell(row.email),

@@ -9,6 +9,11 @@ export function toUtcDay(at: Instant): LocalDay {
   return Math.floor(at / msPerDay)
 }
 
+/** The earliest day of an instant anywhere, UTC-12. */
+export function toEarliestDay(at: Instant): LocalDay {
+  return toUtcDay(at - 12 * msPerHour)
+}
+
 const isoInstantPattern =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?)?\s*(Z|[+-]\d{2}:?\d{2})?$/i
 

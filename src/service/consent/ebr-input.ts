@@ -6,7 +6,13 @@
 import { type EbrType, ebrTypes } from '../../domain/compliance.js'
 import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js'
 import type { Clock, Instant, LocalDay } from '../../domain/time/clock.js'
-import { formatDay, parseDay, parseInstant, toUtcDay } from '../../domain/time/dates.js'
+import {
+  formatDay,
+  parseDay,
+  parseInstant,
+  toEarliestDay,
+  toUtcDay,
+} from '../../domain/time/dates.js'
 import { type FieldProblem, invalidRequest, truncate } from '../../errors.js'
 import { forEachInSlices } from '../../runtime/yield-to-event-loop.js'
 import type { EbrTerms } from './ebr-expiry.js'
@@ -74,12 +80,12 @@ function readRecord(record: EbrInput, reader: ReadContext): readonly ParsedEbr[]
   const contact = readContact(record.dateOfLastContact, reader)
   const obligation = isAbsent(record.dateObligationEnds)
     ? undefined
-    : readTime('dateObligationEnds', record.dateObligationEnds, reader)
+    : readEnd(record.dateObligationEnds, reader)
   const terms = {
     type,
     contactOn: contact.day,
     contactAt: contact.at,
-    obligationEndsOn: obligation?.day,
+    obligationEndsOn: obligation,
     referenceNum: readText('referenceNum', record.referenceNum, reader),
     brand: readText('brand', record.brand, reader),
     email: readText('email', record.email, reader),
@@ -130,6 +136,13 @@ function readContact(value: unknown, reader: ReadContext): RecordedTime {
     reportProblem(reader, 'dateOfLastContact', value, rule)
   }
   return moment
+}
+
+/** A time with an offset is on different days in the zones of the plan; the earliest is the strictest. */
+function readEnd(value: unknown, reader: ReadContext): LocalDay {
+  const { day, at } = readTime('dateObligationEnds', value, reader)
+  const hasOffset = typeof value === 'string' && /(?:Z|[+-]\d\d:?\d\d)$/i.test(value.trim())
+  return at !== undefined && hasOffset ? toEarliestDay(at) : day
 }
 
 const unreadTime: RecordedTime = { day: Number.NaN, at: undefined }

@@ -17,7 +17,7 @@ import type {
 } from '../../../domain/lookups.js'
 import type { PhoneNumber } from '../../../domain/phone-number.js'
 import type { Clock, Instant, LocalDay } from '../../../domain/time/clock.js'
-import { msPerDay, msPerHour } from '../../../domain/time/dates.js'
+import { toEarliestDay } from '../../../domain/time/dates.js'
 import type { TtlCache } from '../../../runtime/ttl-cache.js'
 import { type InvalidRow, type ParsedRow, withoutExpiry } from '../batch-question.js'
 import type { BatchClient } from '../batching/batch-client.js'
@@ -180,7 +180,8 @@ export class ReassignedLookup {
   }
 
   #toAcceptedConsent({ number, consentOn }: Consent): Consent {
-    return { number, consentOn: Math.min(consentOn, getEarliestToday(this.#deps.clock)) }
+    // A provider may reject a later day as being in the future. An earlier day can only include more disconnects.
+    return { number, consentOn: Math.min(consentOn, toEarliestDay(this.#deps.clock.now())) }
   }
 
   /** Asks again if `isCurrent` refuses what is cached. */
@@ -233,16 +234,6 @@ export class ReassignedLookup {
     }
     return answer
   }
-}
-
-const westernmostOffsetMs = 12 * msPerHour
-
-/**
- * The earliest current day on earth (UTC-12), since a provider may reject a later one as being in the
- * future. An earlier day of consent can only include more disconnects, never fewer.
- */
-function getEarliestToday(clock: Clock): LocalDay {
-  return Math.floor((clock.now() - westernmostOffsetMs) / msPerDay)
 }
 
 function buildConsentKey({ number, consentOn, accountId }: AskedConsent): string {
