@@ -104,24 +104,24 @@ async function expectEverywhere(reason: string, number: string, callKind?: strin
 
 it('an import of another process is used by all, and none of them writes there', async () => {
   await Promise.all([startNode('one'), startNode('two')])
-  await expectEverywhere('list-not-covering', '8505501345')
+  await expectEverywhere('list-not-covering', '3155501345')
 
-  await importThere('registry.txt', '8505501999\n', 'list', 'us-dnc')
-  await importThere('known.txt', '8505501998\n', 'list', 'litigators')
-  await expectEverywhere('national-dnc', '8505501999')
-  await expectEverywhere('permitted', '8505501345')
+  await importThere('registry.txt', '3155501999\n', 'list', 'us-dnc')
+  await importThere('known.txt', '3155501998\n', 'list', 'litigators')
+  await expectEverywhere('national-dnc', '3155501999')
+  await expectEverywhere('permitted', '3155501345')
 
-  const wireline = [['FL', '850-550', 'ZZ02', 'EXAMPLE TEL CO', 'PENSACOLA']]
+  const wireline = [['NY', '315-550', 'ZZ02', 'EXAMPLE TEL CO', 'SYRACUSE']]
   await importThere('co.txt', nanpaText(wireline), 'numbering')
-  await expectEverywhere('unknown-prefix', '8505511345')
+  await expectEverywhere('unknown-prefix', '3155511345')
   await importThere('ocn.csv', 'ocn,class\nZZ02,wireline\n', 'ocn')
-  await expectEverywhere('permitted', '8505501345', 'autodialed')
-  await importThere('blocks.csv', blocksText([{ block: '8505501' }]), 'blocks')
-  await expectEverywhere('no-consent', '8505501345', 'autodialed')
-  await expectEverywhere('permitted', '8505502345', 'autodialed')
-  await importThere('WIRELINE-TO-WIRELESS-NORANGE.TXT', '8505502345\n', 'ported')
-  await expectEverywhere('no-consent', '8505502345', 'autodialed')
-  await expectEverywhere('permitted', '8505502346', 'autodialed')
+  await expectEverywhere('permitted', '3155501345', 'autodialed')
+  await importThere('blocks.csv', blocksText([{ block: '3155501' }]), 'blocks')
+  await expectEverywhere('no-consent', '3155501345', 'autodialed')
+  await expectEverywhere('permitted', '3155502345', 'autodialed')
+  await importThere('WIRELINE-TO-WIRELESS-NORANGE.TXT', '3155502345\n', 'ported')
+  await expectEverywhere('no-consent', '3155502345', 'autodialed')
+  await expectEverywhere('permitted', '3155502346', 'autodialed')
 }, 120_000)
 
 it('nodes need no permission to write there', async () => {
@@ -130,10 +130,10 @@ it('nodes need no permission to write there', async () => {
   const before = contents()
   expect(before.length).toBeGreaterThanOrEqual(6)
   await Promise.all([startNode('three'), startNode('four')])
-  await expectEverywhere('national-dnc', '8505501999')
-  await expectEverywhere('no-consent', '8505502345', 'autodialed')
+  await expectEverywhere('national-dnc', '3155501999')
+  await expectEverywhere('no-consent', '3155502345', 'autodialed')
   expect(contents()).toEqual(before)
   writable(true)
-  await importThere('registry.txt', '8505502346\n', 'list', 'us-dnc')
-  await expectEverywhere('national-dnc', '8505502346')
+  await importThere('registry.txt', '3155502346\n', 'list', 'us-dnc')
+  await expectEverywhere('national-dnc', '3155502346')
 }, 60_000)
