@@ -23,8 +23,8 @@ export default defineConfig({
   test: {
     setupFiles: ['test/support/left-open.ts', 'test/support/load-once.ts'],
     // For a machine that is slow at the moment; nothing waits for it on a quiet one.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     expect: { poll: { timeout: 60_000 } },
     sequence: { sequencer: LongestFirst },
     projects: [

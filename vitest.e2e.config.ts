@@ -24,7 +24,7 @@ export default defineConfig({
       },
     ],
     setupFiles: ['test/support/left-open.ts'],
-    testTimeout: 60_000,
+    testTimeout: 180_000,
     expect: { poll: { timeout: 30_000 } },
     // Calls and their timers are real, and a machine with other work may miss one; each retry is shown.
     retry: process.env.CI ? 2 : 0,

@@ -58,7 +58,7 @@ beforeAll(async () => {
   ]
   await journal.drain()
   await prove(ids[2] ?? '')
-}, 60_000)
+})
 
 afterAll(() => accounts.running.end())
 
@@ -147,7 +147,7 @@ describe('the proof of a decision', () => {
     if (early.status === 503)
       expect(detailOf(early)).toMatch(/Try again in ten seconds|in a moment/)
     expect((await prove(id)).status).toBe(200)
-  }, 60_000)
+  })
 
   it('cannot be given of a record from before the journal', async () => {
     const index = new Sqlite(join(accounts.running.dataDir, 'index.sqlite'))
@@ -174,7 +174,7 @@ describe('the proof of a decision', () => {
     expect(detailOf(await erased())).toContain(
       'not as it was signed, as when its number was erased',
     )
-  }, 60_000)
+  })
 })
 
 describe('the journal', () => {

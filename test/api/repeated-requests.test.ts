@@ -108,9 +108,7 @@ it('is decided anew after a block that only says that nothing could be decided',
   const blocked = JSON.parse((await send('order-7')).text)
   expect(blocked).toMatchObject({ decision: 'block', reason: 'check-unanswered' })
   await pausing.schema.alterTable('hidden').renameTo('internal_dnc').execute()
-  await expect
-    .poll(async () => JSON.parse((await send('order-7')).text).decision)
-    .toBe('allow')
+  await expect.poll(async () => JSON.parse((await send('order-7')).text).decision).toBe('allow')
 })
 
 it('is refused with another request, and has nothing to do with another account or key', async () => {

@@ -123,7 +123,7 @@ describe('the tour in docs/api.http', () => {
   }
 
   const cases = steps.map((step) => [step.title, step] as const)
-  it.each(cases)('%s', { timeout: 60_000 }, async (_title, step) => {
+  it.each(cases)('%s', async (_title, step) => {
     const response = await send(step)
     const text = await response.text()
     if (step.status === undefined) expect(response.ok, `${response.status} ${text}`).toBe(true)

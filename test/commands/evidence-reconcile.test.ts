@@ -118,7 +118,7 @@ beforeAll(async () => {
   running = await openTestCallgate({ at: startsAt })
   await callAll()
   await running.callgate.journal.drain()
-}, 120_000)
+})
 
 afterAll(async () => {
   await running.end()

@@ -112,7 +112,7 @@ test('what registries say is recorded, and kept to be told', async () => {
   ])
   await run('ftc-validation', 'SALES', '--status', 'failed', '--entire-us')
   expect((await show()).FtcValidation).toMatchObject({ Status: 'failed', HasEntireUs: true })
-}, 60_000)
+})
 
 test('the list shows what opens or closes calls, as it was set', async () => {
   await run('create', 'open', '--inherit-internal-dnc', '--inherit-ebr')
@@ -128,7 +128,7 @@ test('the list shows what opens or closes calls, as it was set', async () => {
   expect((await run('reactivate', 'OPEN')).err).toBe('OPEN: is active\n')
   await run('set', 'open', '--industry-exemption', 'no')
   expect(await row()).toMatch(/^OPEN +active +- +restricted/)
-}, 60_000)
+})
 
 test('a project’s own hours can be taken away again', async () => {
   const week = ['--mon-fri', '09:00-18:00', '--sat', 'none', '--sun', 'none']
@@ -138,7 +138,7 @@ test('a project’s own hours can be taken away again', async () => {
   const removed = await run('hours', 'SALES', 'NY', '--remove')
   expect(removed).toEqual({ code: 0, out: '', err: 'SALES: hours for NY are removed\n' })
   expect(await hours()).toEqual([])
-}, 60_000)
+})
 
 describe('refused, with exit code and reason', () => {
   test.each([

@@ -31,7 +31,7 @@ beforeAll(async () => {
   const prove = () => running.get(`/v1/decisions/${id}/proof`, running.keys.main)
   const untilSigned = { timeout: 30_000, interval: 100 }
   await vi.waitFor(async () => expect((await prove()).status).toBe(200), untilSigned)
-}, 60_000)
+})
 afterAll(() => running.end())
 
 /** The page of a bundle, once it is no longer going on. */

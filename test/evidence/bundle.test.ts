@@ -114,7 +114,7 @@ beforeAll(async () => {
   await later.drain()
   await later.drain()
   await later.close()
-}, 60_000)
+})
 
 afterAll(() => rmSync(parent, { recursive: true, force: true }))
 

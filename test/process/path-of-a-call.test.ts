@@ -43,4 +43,4 @@ it('a decision runs through few files and functions', async () => {
     expect(functions).toBeLessThanOrEqual(bounds[which].functions)
     expect(calls).toBeLessThanOrEqual(bounds[which].calls)
   }
-}, 70_000)
+})

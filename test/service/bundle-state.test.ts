@@ -129,7 +129,7 @@ beforeAll(async () => {
   await awaitCheckpoint()
   key = readFileSync(join(dataDir, 'journal/tree/key'), 'utf8').trimEnd()
   bundle = await pack({ number, accountId: 'main' }, 'one.zip')
-}, 120_000)
+})
 
 afterAll(async () => {
   rmSync(away, { recursive: true, force: true })

@@ -143,7 +143,7 @@ beforeAll(async () => {
     expect(size).toBe(String(recordsIn(dataDir).length))
   }, longWait)
   key = readFileSync(join(dataDir, 'journal/tree/key'), 'utf8').trimEnd()
-}, 120_000)
+})
 
 afterAll(async () => {
   rmSync(away, { recursive: true, force: true })
@@ -182,7 +182,7 @@ it('packs a bundle about a number, which its verifier proves', async () => {
   const downloads = (await listRows('evidence.downloaded')).map(({ subject }) => subject)
   expect(downloads).toEqual([asked.id, asked.id])
   expect((running.logLines.join('\n').match(/2124560106/g) ?? []).length).toBe(0)
-}, 60_000)
+})
 
 it('gives another account its own records alone, and nothing of the server', async () => {
   const { stranger: other, owner } = two
@@ -237,7 +237,7 @@ it('gives another account its own records alone, and nothing of the server', asy
   const gone = await two.send(owner, { path: `/v1/evidence/${done.id}/delete`, json })
   expect(gone.status).toBe(404)
   expect((await read(other, done.id)).state).toBe('done')
-}, 60_000)
+})
 
 it('leaves out the settings for who may not see them in the audit', async () => {
   const made = await two.running.callgate.keys.create({
@@ -251,7 +251,7 @@ it('leaves out the settings for who may not see them in the audit', async () => 
   expect(settings).toContain('only an Administrator of account main may see the settings')
   expect(settings).toContain('"kind":"rules"')
   expect(text('records.txt')).not.toContain('"settings.in-use"')
-}, 60_000)
+})
 
 it('refuses Agents, keys that lack a right, and keys of some projects', async () => {
   const { keys } = two.running.callgate
@@ -325,7 +325,7 @@ it('packs one after the other, keeps so many, and deletes with a reason', async 
   const json = { number, reason: 'one more' }
   const full = await two.send(owner, { path: '/v1/evidence', json })
   expect([full.status, full.text]).toEqual([409, expect.stringContaining('as many as are kept')])
-}, 120_000)
+})
 
 it('deletes bundles of a number’s account when a number is erased, and all of them after three days', async () => {
   const { owner, stranger: other, running } = two
@@ -369,7 +369,7 @@ it('deletes bundles of a number’s account when a number is erased, and all of 
   clock.at += 3 * 86_400_000
   callgate.changes.everythingChanged()
   await vi.waitFor(() => expect(readdirSync(join(dataDir, 'evidence'))).toEqual([]), longWait)
-}, 60_000)
+})
 
 /** Asks the routes of other bundles than those of the server, as an operator. */
 function routesOf(bundles: Bundles) {
@@ -399,7 +399,7 @@ it('stops before the disk is full, and says so', async () => {
   } finally {
     await bundles.close()
   }
-}, 60_000)
+})
 
 it('says that one was interrupted, goes on with those that wait, and removes what a crash left', async () => {
   const { callgate, dataDir, clock } = two.running
@@ -432,4 +432,4 @@ it('says that one was interrupted, goes on with those that wait, and removes wha
   } finally {
     await bundles.close()
   }
-}, 60_000)
+})

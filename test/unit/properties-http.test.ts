@@ -95,7 +95,7 @@ test('whatever is asked is answered, without a 5xx, and refused in the shape of 
   // Else nothing but the front of the house was tried.
   const possible = [...endpoints.values()].filter((endpoint) => !needsKnownId(endpoint))
   expect(answered.size).toBeGreaterThan(possible.length * 0.6)
-}, 120_000)
+})
 
 /** Of an answer that has no end by itself only the first part. */
 async function readText(response: Response): Promise<string> {
@@ -174,4 +174,4 @@ test('bytes that are hardly HTTP are answered or dropped, never with a 5xx', asy
   )
   expect((await running.get('/healthz')).status).toBe(200)
   expect(running.logLines.filter((one) => one.includes('request failed'))).toEqual([])
-}, 120_000)
+})

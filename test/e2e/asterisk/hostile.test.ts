@@ -3,7 +3,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type AsteriskServer, startAsterisk } from './lab/asterisk-server.js'
 import { type CallgateProcess, startCallgate } from './lab/callgate-process.js'
 import { answeredContext, type Dialer, dialers, originate } from './lab/dialers.js'
-import { hostileCallers, hostileHeaders, hostileNumbers, invalidCallers } from './lab/hostile-texts.js'
+import {
+  hostileCallers,
+  hostileHeaders,
+  hostileNumbers,
+  invalidCallers,
+} from './lab/hostile-texts.js'
 import { asteriskVersions } from './lab/provided-asterisk.js'
 import { sendInvite } from './lab/raw-invite.js'
 import { startCalls } from './lab/sipp-caller.js'

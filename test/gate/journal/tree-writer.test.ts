@@ -97,7 +97,7 @@ describe('the tree of a journal', () => {
     expect(openSigningKey(folder, keyPath).publicKey).toEqual(key.publicKey)
   })
 
-  it('has the root of its records, whatever is signed and lost when', { timeout: 120_000 }, () => {
+  it('has the root of its records, whatever is signed and lost when', () => {
     const step = fc.record({
       add: fc.oneof(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 200, max: 600 })),
       end: fc.constantFrom('sign', 'sign', 'crash', 'go on'),

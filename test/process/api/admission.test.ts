@@ -378,4 +378,4 @@ test('random anonymous requests over raw sockets never end in an error', async (
   }
   expect((await app.send('/healthz')).status).toBe(200)
   process.stdout.write(`hostile sockets: seed ${seed}, ${requests} requests, ${sent} bytes\n`)
-}, 60_000)
+})

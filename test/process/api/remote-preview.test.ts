@@ -40,7 +40,7 @@ test('a decision does not wait for the numbers of a preview', async () => {
       expect(await previewing).not.toHaveProperty('check-unanswered')
     },
   )
-}, 60_000)
+})
 
 test('an answer that is too late for a decision is in time for a preview', async () => {
   const environment = { CALLGATE_GATE_DEADLINE_MS: '500' }
@@ -51,4 +51,4 @@ test('an answer that is too late for a decision is in time for a preview', async
       litigator: 1,
     })
   })
-}, 60_000)
+})

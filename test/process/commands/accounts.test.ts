@@ -239,5 +239,5 @@ describe('a running server', () => {
     await program('accounts', 'set', 'acme', '--agents-may-remove', 'yes')
     expect([await remove(keys.main), await remove(keys.acme)]).toEqual([403, 200])
     expect(await server.end('SIGTERM')).toBe(0)
-  }, 60_000)
+  })
 })

@@ -34,7 +34,7 @@ beforeAll(async () => {
   await run(['import', 'litigators', list])
   backup = join(root, 'backup')
   expect(await run(['backup', backup])).toMatchObject({ code: 0 })
-}, 120_000)
+})
 
 beforeEach(() => {
   work = mkdtempSync(join(root, 'work-'))
@@ -65,7 +65,7 @@ describe('a backup', () => {
       (path) => (statSync(join(empty, path)).mode & 0o077) !== 0,
     )
     expect([statSync(empty).mode & 0o077, readable]).toEqual([0, []])
-  }, 120_000)
+  })
 
   for (const name of ['b', 'b.tgz']) {
     it(`leaves nothing of ${name} when a write fails`, async () => {
@@ -79,7 +79,7 @@ describe('a backup', () => {
         `'${join(work, name)}': the backup failed, and nothing is left of it: `,
       )
       expect(readdirSync(work)).toEqual([])
-    }, 120_000)
+    })
   }
 
   it('that is killed leaves nothing that passes for a backup, and nothing in the way of the next', async () => {
@@ -107,7 +107,7 @@ describe('a backup', () => {
       `${join(work, partial ?? '')}: left by a backup or a check that was killed; remove it, unless one is running\n`,
     )
     expect(await run(['backup', 'verify', target])).toMatchObject({ code: 0 })
-  }, 120_000)
+  })
 
   it('takes far less memory than the records it copies', async () => {
     const large = join(work, 'var')
@@ -198,7 +198,7 @@ describe('a backup', () => {
     expect(await run(['--config', config, 'backup', join(work, 'again')])).toMatchObject({
       code: 0,
     })
-  }, 120_000)
+  })
 })
 
 it('says with which record the journal begins if the first ones were removed, so that a server can start', async () => {
@@ -221,7 +221,7 @@ it('says with which record the journal begins if the first ones were removed, so
   expect(await run(['backup', 'verify', join(work, 'b')])).toMatchObject({ code: 0 })
   expect(await run(['restore', join(work, 'b')], join(work, 'restored'))).toMatchObject({ code: 0 })
   await startAndStop(join(work, 'restored'))
-}, 120_000)
+})
 
 describe('a restore', () => {
   it('that was killed leaves a folder that says so, and into which it can be restored again', async () => {
@@ -231,9 +231,7 @@ describe('a restore', () => {
       stdio: 'ignore',
     })
     const ended = new Promise((resolve) => child.once('exit', resolve))
-    await expect
-      .poll(() => existsSync(join(target, 'initialized')), { interval: 1 })
-      .toBe(true)
+    await expect.poll(() => existsSync(join(target, 'initialized')), { interval: 1 }).toBe(true)
     child.kill('SIGKILL')
     await ended
     expect(existsSync(join(target, 'callgate.sqlite'))).toBe(false)
@@ -248,7 +246,7 @@ describe('a restore', () => {
     expectRefusal(await run(['restore', backup], target), 2, 'a restore needs an empty folder')
     const serving = await serve(environmentFor(target))
     expect(await serving.end('SIGTERM')).toBe(0)
-  }, 120_000)
+  })
 
   it('that was killed and given up does not let a later one empty the folder', async () => {
     const target = join(work, 'given-up')
@@ -262,7 +260,7 @@ describe('a restore', () => {
     }
     expectRefusal(await run(['restore', backup], target), 2, 'a restore needs an empty folder')
     expect(existsSync(join(target, 'journal'))).toBe(true)
-  }, 120_000)
+  })
 
   it('is done once if two begin at the same time', async () => {
     const target = join(work, 'both')
@@ -277,5 +275,5 @@ describe('a restore', () => {
     )
     const serving = await serve(environmentFor(target))
     expect(await serving.end('SIGTERM')).toBe(0)
-  }, 120_000)
+  })
 })

@@ -46,7 +46,7 @@ for (const [folder, reason] of refused) {
     expect(err).toContain(`dataDir '${dataDir}': `)
     expect(err).toContain('set CALLGATE_DATA_DIR to a folder')
     expect(err).not.toContain('    at ')
-  }, 70_000)
+  })
 }
 
 it('refuses a folder of lists that cannot be made', async () => {
@@ -59,7 +59,7 @@ it('refuses a folder of lists that cannot be made', async () => {
   const { code, err } = await callgate(['import', 'us-dnc', list], environment)
   expect(code).toBe(1)
   expect(err).toContain('/proc/x: the folder cannot be created: ')
-}, 70_000)
+})
 
 it('uses a journal on another disk through a link, and does not start without it', async () => {
   const dataDir = join(root, 'linked')
@@ -95,7 +95,7 @@ it('uses a journal on another disk through a link, and does not start without it
   } finally {
     rmSync(other, { recursive: true, force: true })
   }
-}, 120_000)
+})
 
 async function request({ url, keys }: Serving, path: string, body?: object) {
   const response = await fetch(`${url}${path}`, {

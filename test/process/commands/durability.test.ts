@@ -124,7 +124,7 @@ async function writeUntilGone({ url }: Serving): Promise<void> {
 /** Asked seldom, since the server has work to do. */
 const soon = { withinMs: 60_000, everyMs: 100 }
 
-it(`loses nothing in ${kills} kills`, { timeout: 180_000 }, async () => {
+it(`loses nothing in ${kills} kills`, async () => {
   for (let kill = 0; kill < kills; kill += 1) {
     const serving = await start()
     key ||= serving.keys.sandbox

@@ -189,7 +189,7 @@ it('goes on at the next start after a kill, with every decision in its place', a
   expect(records.map(({ seq }) => seq)).toEqual(records.map((_, index) => index + 1))
   expect(filesWith(blockedNumber).filter((name) => name.startsWith('journal/'))).toEqual([])
   expect(await serving.end('SIGTERM')).toBe(0)
-}, 120_000)
+})
 
 it('loses no decision that is made meanwhile', async () => {
   const serving = await start()
@@ -212,7 +212,7 @@ it('loses no decision that is made meanwhile', async () => {
   for (const { id } of answers) expect((await read(serving.url, id)).id).toBe(id)
   expect(filesWith(blockedNumber).filter((name) => name.startsWith('journal/'))).toEqual([])
   expect(await serving.end('SIGTERM')).toBe(0)
-}, 60_000)
+})
 
 it.each([
   [['--number', '123', '--yes'], "--number '123': must be a number of the US or Canada"],

@@ -63,7 +63,7 @@ it('makes everything for its own user, whatever the umask it is started with', a
   expect(await warningsOf(environment)).toEqual([])
   expect(readdirSync(join(root, 'made'), { recursive: true }).length).toBeGreaterThan(10)
   expect(openBelow(join(root, 'made'))).toEqual([])
-}, 120_000)
+})
 
 it('reports what others can read, once for each place, with the command that mends it', async () => {
   const dataDir = join(root, "the owner's var")
@@ -102,4 +102,4 @@ it('reports what others can read, once for each place, with the command that men
   expect(await warningsOf(environment)).toMatchObject([
     { message: `${others} ${join(dataDir, 'old.cglist')} (mode 0644)` },
   ])
-}, 120_000)
+})

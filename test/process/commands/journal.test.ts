@@ -64,9 +64,7 @@ it(
       key ||= serving.keys.sandbox
       const enough = received.size + 20 + ((kill * 7) % 60)
       const deciding = decideUntilGone(serving, received)
-      await expect
-        .poll(() => received.size, { interval: 1 })
-        .toBeGreaterThan(enough)
+      await expect.poll(() => received.size, { interval: 1 }).toBeGreaterThan(enough)
       expect(await serving.end('SIGKILL')).toBe('SIGKILL')
       await deciding
     }

@@ -225,5 +225,5 @@ describe('the program', () => {
     expect((await program('lists', '--json')).code).toBe(0)
     expect((await program('lists', 'rollback', 'us-dnc')).code).toBe(0)
     expect((await program('lists')).code).toBe(1)
-  }, 60_000)
+  })
 })

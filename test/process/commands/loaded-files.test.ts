@@ -109,4 +109,4 @@ it('each thread of a server loads what it uses', async () => {
   expect(loaded.get('storage/sqlite-store.js')?.libraries).toEqual(sqlite)
   expect(loaded.get('gate/journal/segment-writer.js')?.libraries).toEqual([])
   expect(loaded.get('gate/journal/index-writer.js')?.libraries).toEqual(sqlite)
-}, 60_000)
+})

@@ -131,7 +131,7 @@ it('a reader that stalls delays no answer; what was dropped is counted and repor
   // Of the emergency calls without a key the first ten are written.
   expect(written.length + dropped).toBe(asked + 10)
   expect(lines.at(-1)).toMatchObject({ message: 'stopped' })
-}, 120_000)
+})
 
 it('a pipe that is never read keeps the program neither from answering nor from stopping', async () => {
   const pipe = join(dataDir, 'pipe')
@@ -155,7 +155,7 @@ it('a pipe that is never read keeps the program neither from answering nor from 
   } finally {
     closeSync(reader)
   }
-}, 60_000)
+})
 
 it('a reader that goes away ends neither the server nor a command', async () => {
   const child = start()
@@ -182,7 +182,7 @@ it('a reader that goes away ends neither the server nor a command', async () => 
   })
   await once(list, 'close')
   expect(problems).not.toContain('EPIPE')
-}, 60_000)
+})
 
 it('a fatal error leaves with every line written before it', async () => {
   const file = join(dataDir, 'log')

@@ -73,7 +73,7 @@ describe('a data folder that has lost its database', () => {
     expect(await again.end('SIGTERM')).toBe(0)
     const { code, err } = await callgate(['serve', '--init'], environment)
     expect([code, err]).toEqual([1, expect.stringContaining('start without --init')])
-  }, 60_000)
+  })
 })
 
 describe('a database that is damaged', () => {
@@ -98,7 +98,7 @@ describe('a database that is damaged', () => {
     expect(await readiness(damaged)).toContain('"ready":false')
     expect(await decideOrRefuse(damaged, first.keys.sandbox)).toMatch(/not-recorded|is damaged/)
     await damaged.end('SIGTERM')
-  }, 60_000)
+  })
 
   const decideOrRefuse = async ({ url }: Serving, key: string) => {
     const response = await fetch(`${url}/v1/decisions`, {

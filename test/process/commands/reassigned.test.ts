@@ -103,4 +103,4 @@ it('a number that the imported answers call reassigned is blocked, and the recor
     source: 'imported files',
     askedAt: `${today}T00:00:00Z`,
   })
-}, 120_000)
+})

@@ -65,7 +65,7 @@ beforeEach(async () => {
   const settings = { dataDir: environment.CALLGATE_DATA_DIR, configFolder: commandFolder }
   // A process takes longer than what most of the tests do.
   expect(await runCommand(registerReload, ['reload'], settings)).toMatchObject({ code: 0 })
-}, 60_000)
+})
 
 afterAll(async () => {
   expect(await server.end('SIGTERM')).toBe(0)
@@ -152,7 +152,7 @@ describe('a reload under load', () => {
     expect(load.reasonsSince(openedAt)).toEqual(['permitted'])
     // Neither overloaded nor unknown: each was judged by the one or the other.
     expect(load.reasonsSince(0).sort()).toEqual(['outside-calling-hours', 'permitted'])
-  }, 60_000)
+  })
 
   test('takes a proclaimed day over at SIGHUP, and lifts it', async () => {
     const load = startLoad(2)
@@ -169,7 +169,7 @@ describe('a reload under load', () => {
     await until('an allow again', async () => (await ask()).decision === 'allow')
     await load.stop()
     expect(load.asked.map(({ reason }) => reason)).not.toContain('overloaded')
-  }, 60_000)
+  })
 
   test('survives a storm of SIGHUP, and the last files count', async () => {
     const load = startLoad(2)
@@ -188,7 +188,7 @@ describe('a reload under load', () => {
     reasons.delete('permitted')
     reasons.delete('outside-calling-hours')
     expect([...reasons]).toEqual([])
-  }, 120_000)
+  })
 })
 
 describe('wrong files', () => {
@@ -224,7 +224,7 @@ describe('wrong files', () => {
     const checked = await callgate(['config', 'check', settingsFile, '--json'], {})
     expect(checked.code).toBe(2)
     expect(JSON.parse(checked.out).problems.length).toBe(err.match(/\n {2}- /g)?.length)
-  }, 60_000)
+  })
 
   test('such as broken YAML or a region without rules keep the previous ones', async () => {
     closeNewYork()
@@ -242,7 +242,7 @@ describe('wrong files', () => {
       expect.stringContaining("proclaimedDays.0.region 'XX': must be a"),
     ])
     expect(await ask()).toMatchObject({ decision: 'allow' })
-  }, 60_000)
+  })
 })
 
 describe('a changed setting', () => {
@@ -267,7 +267,7 @@ describe('a changed setting', () => {
     const again = JSON.parse((await reload('--json')).out)
     expect([again.applied.length, again.needRestart.length]).toEqual([0, 3])
     expect(server.output()).not.toContain('a-secret-key')
-  }, 60_000)
+  })
 
   test('has a version that the reload, the log, the metrics and config check agree on', async () => {
     closeNewYork()
@@ -281,7 +281,7 @@ describe('a changed setting', () => {
     expect(metrics).toContain(`callgate_config_info{settings="${settings}",rules="${rules}"} 1\n`)
     expect(metrics.match(/^callgate_config_info\{/gm)).toHaveLength(1)
     expect(server.output()).toContain(JSON.stringify({ versions }).slice(1, -1))
-  }, 60_000)
+  })
 
   test('names accounts of budgets that do not exist, as the start does', async () => {
     const writeBudget = (account: string) => {
@@ -303,7 +303,7 @@ describe('a changed setting', () => {
     } finally {
       await other.end('SIGTERM')
     }
-  }, 60_000)
+  })
 
   test('of a key file is named, without its content', async () => {
     const keyFile = join(folder, 'key')
@@ -325,7 +325,7 @@ describe('a changed setting', () => {
     } finally {
       await other.end('SIGTERM')
     }
-  }, 120_000)
+  })
 
   test('of policy is seen in the record of the next decision', async () => {
     expect(await ask('2125550103')).toMatchObject({ decision: 'block', reason: 'national-dnc' })
@@ -343,7 +343,7 @@ describe('a changed setting', () => {
       policy: [{ check: 'permission', effect: 'shadowed' }],
     })
     await until('a warning', () => server.output().includes('policy.permission: in shadow'))
-  }, 60_000)
+  })
 
   test('of limits counts from the next request', async () => {
     writeSettings({ limits: { scrubPerMinute: 1 } })
@@ -353,7 +353,7 @@ describe('a changed setting', () => {
     writeSettings()
     expect(await reload()).toMatchObject({ code: 0 })
     expect((await scrub(['2125550100'])).status).toBe(200)
-  }, 60_000)
+  })
 
   test('of subjects is known to the next import of attempts', async () => {
     const attempt = { number: '2125550100', channel: 'call', subject: 'solar' }
@@ -373,7 +373,7 @@ describe('a changed setting', () => {
     writeSettings()
     expect(await reload()).toMatchObject({ code: 0 })
     expect(await send('b')).toBe(400)
-  }, 60_000)
+  })
 
   test('of the age of lists applies to those in use and to those imported later', async () => {
     const findVerdict = async () => {
@@ -401,7 +401,7 @@ describe('a changed setting', () => {
     expect(await findVerdict()).toBe('unknown')
     await importLitigators(new Date().toISOString().slice(0, 10))
     await until('a newer list is used', async () => (await findVerdict()) === 'pass')
-  }, 60_000)
+  })
 
   test('of the sandbox file changes its facts', async () => {
     const { lines, ...rest } = parse(readFileSync('config/sandbox.yaml', 'utf8'))
@@ -410,7 +410,7 @@ describe('a changed setting', () => {
     const { out } = await reload()
     expect(out).toContain('lines.0100.litigator: false -> true')
     expect(await ask()).toMatchObject({ decision: 'block', reason: 'litigator' })
-  }, 60_000)
+  })
 })
 
 function scrub(numbers: readonly string[]): Promise<Response> {
@@ -439,7 +439,7 @@ test('a scrub of 10,000 that runs during a reload is complete, and the next one 
   const after = await windows(await scrub(numbers))
   expect([before.count, after.count]).toEqual([10_000, 10_000])
   expect([...after.of].sort()).not.toEqual([...before.of].sort())
-}, 60_000)
+})
 
 test('callgate reload without a server says so', async () => {
   const dataDir = join(folder, 'none')
@@ -448,9 +448,9 @@ test('callgate reload without a server says so', async () => {
     1,
     expect.stringContaining(`no server is running on the data folder ${dataDir}`),
   ])
-}, 60_000)
+})
 
 test('callgate config check of valid files needs no data folder and makes none', async () => {
   const { code, out } = await callgate(['config', 'check', settingsFile], {})
   expect([code, out]).toEqual([0, expect.stringMatching(/^valid: /)])
-}, 60_000)
+})

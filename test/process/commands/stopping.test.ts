@@ -66,7 +66,7 @@ test('SIGTERM cuts no request that was sent', async () => {
   await Promise.all(asking)
   expect(await ended).toBe(0)
   expect([tally.cut, tally.saidClose]).toEqual([0, asking.length])
-}, 60_000)
+})
 
 test.each([
   ['a half line', 'GET /heal'],
@@ -114,7 +114,7 @@ test('a signal ends a command that writes a file at once, and leaves no part of 
     expect(await running.end(signal), args[0]).toBe(signal)
     expect(written(), args[0]).toEqual([])
   }
-}, 120_000)
+})
 
 test('SIGHUP reloads the settings and ends nothing', async () => {
   const serving = await start()
@@ -122,4 +122,4 @@ test('SIGHUP reloads the settings and ends nothing', async () => {
   await until('a line about it', () => serving.output().includes('the settings were reloaded'))
   expect((await fetch(`${serving.url}/healthz`)).status).toBe(200)
   expect(await serving.end('SIGTERM')).toBe(0)
-}, 60_000)
+})

@@ -57,7 +57,7 @@ it('backs an old folder up without changing it', async () => {
     rows: { internal_dnc: 2, ebr_records: 1, accounts: 2 },
   })
   expect(readMigrations(dataDir)).toEqual(old)
-}, 120_000)
+})
 
 it('keeps opt-outs, consents, decisions, keys and lists at the first start', async () => {
   const keys = firstKeysIn(dataDir)
@@ -95,7 +95,7 @@ it('keeps opt-outs, consents, decisions, keys and lists at the first start', asy
   const { out } = await callgate(['lists'], environmentFor(dataDir))
   expect(out).toContain('custom-vip')
   expect(out).toContain('litigators')
-}, 120_000)
+})
 
 it('does not start, back up or restore what a newer version wrote', async () => {
   const newer = join(root, 'newer')
@@ -112,10 +112,10 @@ it('does not start, back up or restore what a newer version wrote', async () => 
     expect(err).toMatch(refusal)
     expect(err).not.toContain('    at ')
   }
-}, 120_000)
+})
 
 it('goes back with the backup from before the upgrade, whose schema is still the old one', async () => {
   const back = join(root, 'back')
   expect(await callgate(['restore', backup()], environmentFor(back))).toMatchObject({ code: 0 })
   expect(readMigrations(back).at(-1)).toBe('0006-scrub-terms')
-}, 120_000)
+})

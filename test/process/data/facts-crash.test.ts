@@ -78,7 +78,7 @@ function open<Name extends FactFeedName>(feed: Name): FactFile<FactRowOf<Name>> 
 }
 
 describe('an import that is killed', () => {
-  it('leaves the old file or the new one whole', { timeout: 120_000 }, async () => {
+  it('leaves the old file or the new one whole', async () => {
     const numbers = Array.from({ length: 8_000 }, () => String(3_002_000_000 + random(8e6)))
     const size = new Set(numbers).size
     const files = ['R', 'B'].map((kind) =>
@@ -102,7 +102,7 @@ describe('an import that is killed', () => {
     expect(readdirSync(imports.facts).filter((name) => name.endsWith('.part'))).toEqual([])
   })
 
-  it('loses no complaint of an import that ended well', { timeout: 120_000 }, async () => {
+  it('loses no complaint of an import that ended well', async () => {
     const perDay = 1500
     const numbersOf = (nth: number) =>
       Array.from({ length: perDay }, (_, line) => String(3_002_000_000 + nth * 10_000 + line))

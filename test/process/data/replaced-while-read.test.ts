@@ -123,7 +123,7 @@ describe('a list', () => {
     expect(changes).toBeGreaterThan(0)
     await store.refreshInBackground()
     expect(store.get('us-dnc')?.version).toBe(versions[0])
-  }, 60_000)
+  })
 
   it('that is half overwritten is refused, the one before stays, and is read again when whole', async () => {
     const store = openListStore({ folder: lists })

@@ -98,4 +98,4 @@ it('says after a kill what was interrupted, goes on with what waited, and proves
   const third = await start()
   await awaitState(third, last, 'interrupted')
   expect(await third.end('SIGTERM')).toBe(0)
-}, 180_000)
+})

@@ -21,7 +21,7 @@ beforeAll(async () => {
     environment,
   )
   second = made.out.trim()
-}, 60_000)
+})
 afterAll(async () => {
   await server.end('SIGTERM')
   rmSync(folder, { recursive: true, force: true })

@@ -21,7 +21,7 @@ const script = join(import.meta.dirname, '../../support/scan-process.mjs')
 const kills = shortOrLong(10, 20)
 const credits = 100_000
 
-test('nothing is lost and nothing is done twice', { timeout: 120_000 }, async () => {
+test('nothing is lost and nothing is done twice', async () => {
   await buildSubjects(database.storage)
   await setCredits(database.storage, { scan_credits: credits })
   const acknowledged = new Map<string, number>()

@@ -45,7 +45,7 @@ beforeAll(async () => {
   const options = { env: environmentOf({}), timeout: 110_000, maxBuffer: 1 << 26 }
   const { stdout } = await promisify(execFile)(process.execPath, [script], options)
   results = JSON.parse(stdout)
-}, 120_000)
+})
 
 describe('service threads', () => {
   it('evaluate the numbers of a long scrub, of which the main thread evaluates none', () => {

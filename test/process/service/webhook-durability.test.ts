@@ -140,4 +140,4 @@ test('every acknowledged event is delivered in the end, whenever the process is 
     .execute()
   const counted = new Map(attempts.map((row) => [row.event_id, [row.count, row.last]]))
   for (const { id, attempts: made } of rows) expect(counted.get(id)).toEqual([made, made])
-}, 60_000)
+})

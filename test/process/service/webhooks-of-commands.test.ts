@@ -35,7 +35,7 @@ beforeAll(async () => {
     body: JSON.stringify(body),
   })
   expect(made.status).toBe(201)
-}, 60_000)
+})
 afterAll(async () => {
   await server.end('SIGTERM')
   receiver.close()

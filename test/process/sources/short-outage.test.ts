@@ -51,7 +51,7 @@ describe('half an hour in which the scrub alone is not answered', () => {
     },
   ]
 
-  it.each(cases)('gate $name', { timeout: 60_000 }, async ({ name, lines }) => {
+  it.each(cases)('gate $name', async ({ name, lines }) => {
     const time = virtualTime(replayFrom)
     const leave = { reason: excuse, until: time.now() + downFrom + 15 * minute }
     const lenient: Policy = {

@@ -337,9 +337,7 @@ it('sends its decisions to the center, also those it made while it was cut off',
   await untilReady()
 })
 
-it('goes on sending them when its journal goes on under another name, and proves them itself', {
-  timeout: 120_000,
-}, async () => {
+it('goes on sending them when its journal goes on under another name, and proves them itself', async () => {
   const before = await make()
   await untilFound(before, first)
   for (const line of lines) line.pause()
