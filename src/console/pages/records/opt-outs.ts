@@ -268,30 +268,48 @@ const unclearTexts: Readonly<Record<UnclearOptOutBody['kind'], string>> = {
   unjoined: 'the call is unknown',
 }
 
-async function showUnclear({ api, caller, formToken }: PageRequest): Promise<PageAnswer> {
+async function showUnclear(request: PageRequest): Promise<PageAnswer> {
+  const { api, caller, form, query } = request
   const { unclear, platforms } = await api.call(caller, listUnclearOptOutsEndpoint)
   const troubles = platforms.flatMap(({ platform, problem, canFetch }) => [
     ...(problem === null ? [] : [html`<p class="refusal">${platform}: ${problem}.</p>`]),
     ...(canFetch === false
       ? [
-          html`<p class="note">${platform}: the proxy cannot fetch the words of calls, so one lost event is one lost opt-out.</p>`,
+          html`<p class="note">${platform}: the proxy cannot ask what was said in a call, so one lost event is one lost opt-out.</p>`,
         ]
       : []),
   ])
+  const chosen = unclear.find(({ id }) => id === (form.id ?? query.id)) ?? unclear[0]
+  const others = unclear.filter((one) => one !== chosen)
   const body = html`${renderHead(`${path}/unclear`)}
 <p>These may be opt-outs. They take effect only when you confirm them. While the call of one is unknown, calls to all numbers that it may concern are blocked.</p>
 ${troubles}
-${unclear.length === 0 ? html`<p>No unclear opt-outs.</p>` : nothing}
-${unclear.map(
-  ({ id, platform, kind, heardAt, number, said, heldNumbers, decisionId }) => html`<section>
-<h2>${said ?? 'without words'}</h2>
-<p>${heardAt}, ${platform}: ${unclearTexts[kind]}.${number === null ? nothing : html` Number: ${formatNumber(number)}.`}${decisionId === null ? nothing : html` Decision: ${decisionId}.`}${heldNumbers === 0 ? nothing : html` Held: ${formatCount(heldNumbers, 'number')}.`}</p>
-<form method="post" action="/console/opt-outs/unclear">${renderFormToken(formToken)}<input type="hidden" name="id" value="${id}">
-<label>Number of the person <input name="number" type="tel" value="${number ?? ''}"></label>
-<label>Why <input name="reason" maxlength="200"></label>
-<button name="action" value="confirm">Confirm</button> <button name="action" value="dismiss">Dismiss</button></form></section>`,
+${chosen ? renderChosen(chosen, request) : html`<p>No unclear opt-outs.</p>`}
+${others.map(
+  (one) => html`<section>${describeUnclear(one)}
+<p><a href="${path}/unclear?id=${one.id}">Confirm or dismiss</a></p></section>`,
 )}`
   return { title: 'Unclear opt-outs', body }
+}
+
+const describeUnclear = ({
+  platform,
+  kind,
+  heardAt,
+  number,
+  said,
+  heldNumbers,
+  decisionId,
+}: UnclearOptOutBody) => html`<h2>${said ?? 'without words'}</h2>
+<p>${heardAt}, ${platform}: ${unclearTexts[kind]}.${number === null ? nothing : html` Number: ${formatNumber(number)}.`}${decisionId === null ? nothing : html` Decision: ${decisionId}.`}${heldNumbers === 0 ? nothing : html` Held: ${formatCount(heldNumbers, 'number')}.`}</p>`
+
+function renderChosen(one: UnclearOptOutBody, { form, formToken, refusal }: PageRequest) {
+  const fields = new Form({ number: one.number ?? '', ...form }, refusal)
+  return html`<section>${describeUnclear(one)}
+<form method="post" action="/console/opt-outs/unclear">${renderFormToken(formToken)}<input type="hidden" name="id" value="${one.id}">
+${fields.field({ name: 'number', label: 'Number of the person', type: 'tel' })}
+${fields.field({ name: 'reason', label: 'Why' })}
+<button name="action" value="confirm">Confirm</button> <button name="action" value="dismiss">Dismiss</button></form></section>`
 }
 
 async function resolveUnclear({ api, caller, form }: PageRequest): Promise<PageAnswer> {
