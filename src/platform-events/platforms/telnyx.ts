@@ -51,7 +51,7 @@ function readCall(source: EventSource, type: string, event: JsonObject): Reading
   const isMachineDetection = /^call\.machine\.(?:premium\.)?detection\.ended$/.test(type)
   return {
     type,
-    decisionId: decisionIdOf(readClientState(payload.client_state)),
+    decisionId: decisionIdOf(readClientState(payload.client_state), textOf(payload.to)),
     callIds: idsOf(payload.call_control_id, payload.call_leg_id),
     sessionId: textOf(payload.call_session_id),
     direction: directionOf(payload.direction),
