@@ -71,7 +71,7 @@ export const duePlatformCallsEndpoint = defineEndpoint({
   ...common,
   name: 'platform-calls-due',
   summary:
-    'The calls of which no words have come, ten minutes after their end or two hours after they were allowed: the oldest 100. ' +
+    'The calls of which no words have come, ten minutes after their end or two hours after they were allowed: at most 100, those that have ended first. ' +
     'The proxy asks the platform for them, sends what it answers as an event, and notes with `fetchedAt` that it has asked.',
   method: 'GET',
   paths: ['/v1/platform-calls'],

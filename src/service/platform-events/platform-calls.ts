@@ -98,16 +98,21 @@ async function learnId(
 
 const toColumns = ({ accountId, platform }: Place) => ({ account_id: accountId, platform })
 
-/** Whether the event is about another leg of a session than the call that has it, such as one to the target of a transfer. */
+/**
+ * Whether the event is about another leg of a session than the call that has it, such as one to the target of a transfer. Numbers that
+ * one request dials may have one session, and a decision each.
+ */
 export async function isOtherLeg(
   db: Db,
   place: Place,
-  { sessionId, callIds }: Pick<CallEvent, 'sessionId' | 'callIds'>,
+  { sessionId, callIds, decisionId }: Pick<CallEvent, 'sessionId' | 'callIds' | 'decisionId'>,
 ): Promise<boolean> {
   if (sessionId === undefined || callIds.length === 0) return false
   const [ofSession] = await findByIds(db, place, [sessionId])
   if (!ofSession) return false
-  return !(await findByIds(db, place, callIds)).some(({ id }) => id === ofSession.id)
+  if (decisionId !== undefined && decisionId !== ofSession.decision_id) return false
+  const known = await findByIds(db, place, callIds)
+  return !known.some(({ id, decision_id }) => id === ofSession.id || decision_id !== null)
 }
 
 /** Who was called is the person, and who called us; a number of ours never is. */
@@ -201,14 +206,14 @@ async function findByIds(
   ]
 }
 
-/** The latest call to the number that was allowed in the last hours; with other ids it is another one. */
+/** The call to the number that was allowed in the last hours; with other ids it is another one, and of two nobody knows which. */
 async function findByNumber(
   db: Db,
   { accountId, platform }: Place,
   { number, canBeByNumber, callIds, at }: CallIdentity,
 ): Promise<PlatformCall | undefined> {
   if (number === undefined || !canBeByNumber) return undefined
-  return await db
+  const [call, ...others] = await db
     .selectFrom('platform_calls')
     .selectAll()
     .where('account_id', '=', accountId)
@@ -217,9 +222,9 @@ async function findByNumber(
     .where('registered_at', '>=', at - maxCallMs)
     .where('registered_at', '<=', at + toleranceMs)
     .$if(callIds.length > 0, (query) => query.where('has_call_id', '=', 0))
-    .orderBy('registered_at', 'desc')
-    .limit(1)
-    .executeTakeFirst()
+    .limit(2)
+    .execute()
+  return others.length === 0 ? call : undefined
 }
 
 async function mergeInto(
@@ -303,7 +308,10 @@ export interface DueCall {
   readonly callIds: readonly string[]
 }
 
-/** Calls of which no words have come, the oldest first. Without an id, the platform cannot be asked. */
+/** Finds a call also by its decision, when the answer that had its id was lost. */
+const platformsWithDecisions: ReadonlySet<string> = new Set(['retell'])
+
+/** Calls of which no words have come, the oldest of those first that have ended. Without an id, most platforms cannot be asked. */
 export async function listDueCalls(
   db: Db,
   { accountId, platform }: Place,
@@ -318,13 +326,15 @@ export async function listDueCalls(
     .where('decision_id', 'is not', null)
     .where('heard_at', 'is', null)
     .where('fetched_at', 'is', null)
-    .where('has_call_id', '=', 1)
+    .$if(!platformsWithDecisions.has(platform), (query) => query.where('has_call_id', '=', 1))
     .where(({ or, eb }) =>
       or([
         eb('ended_at', '<=', now - dueAfterEndMs),
         eb('registered_at', '<=', now - dueAfterAllowMs),
       ]),
     )
+    // Those that last, and those that are for later, must not keep out the others.
+    .orderBy(sql`case when ended_at is null then 1 else 0 end`)
     .orderBy('registered_at')
     .limit(maxDue)
     .execute()
