@@ -1,5 +1,7 @@
 /** Events of voice platforms that come late, fail, are odd, or could be of several calls. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openErasures } from '../../src/app/journal/erasures.js'
+import { toPhoneNumber } from '../../src/domain/phone-number.js'
 import { msPerHour, msPerMinute } from '../../src/domain/time/dates.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
@@ -186,6 +188,24 @@ describe('an opt-out', () => {
       expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
     },
   )
+})
+
+describe('a hold', () => {
+  it('does not end when the number is erased, but when the id of the call is known', async () => {
+    const { id: decisionId, number } = await place('telnyx')
+    const call_control_id = nextId('v3:')
+    await send('telnyx', telnyx('call.dtmf.received', { call_control_id, digit: '9' }))
+    expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
+    const noDecisions = { includesAllowed: false, keepYears: 5, eraseDecision: () => undefined }
+    const asked = { accountId: undefined, requestedBy: 'tester', reason: undefined }
+    const erasures = openErasures(running.callgate)
+    await erasures.request({ number: toPhoneNumber(number), ...asked, ...noDecisions })
+    running.callgate.pauses.forget()
+    expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
+    await register('telnyx', { decisionId, number, callIds: [call_control_id] })
+    expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
+    expect(await unclear()).toEqual([])
+  })
 })
 
 describe('a list of thousands of events', () => {
