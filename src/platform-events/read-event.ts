@@ -61,6 +61,7 @@ function parseBody(body: string, query: URLSearchParams): readonly JsonObject[] 
     const value = parseJson(text)
     return (Array.isArray(value) ? value : [value]).filter(isObject)
   }
+  if (text !== '' && !text.includes('=')) return []
   const form = text === '' ? query : new URLSearchParams(text)
   const pairs = [...form].filter(([name]) => name !== '')
   // The first of several values counts.

@@ -123,11 +123,12 @@ describe('two calls to a number within four hours', () => {
   })
 })
 
-describe('numbers that one request of Telnyx dials', () => {
-  it('are told apart in one session', async () => {
+describe.each([true, false])('numbers that one request of Telnyx dials', (hasOurState) => {
+  it(`are told apart in one session, ${hasOurState ? 'with' : 'without'} our state`, async () => {
     const calls = [await place('telnyx'), await place('telnyx')] as const
     const callgateDecision = Object.fromEntries(calls.map(({ id, number }) => [`+1${number}`, id]))
-    const client_state = Buffer.from(JSON.stringify({ callgateDecision })).toString('base64')
+    const state = hasOurState ? { callgateDecision } : { lead: 7 }
+    const client_state = Buffer.from(JSON.stringify(state)).toString('base64')
     const call_session_id = nextId('session-')
     const legs = calls.map(({ number }) => ({
       ids: { call_control_id: nextId('v3:'), call_session_id, client_state },
@@ -135,9 +136,10 @@ describe('numbers that one request of Telnyx dials', () => {
     }))
     const tell = (leg: number, event_type: string, more: object = {}) =>
       send('telnyx', telnyx(event_type, { ...legs[leg]?.ids, ...more }))
-    for (const [leg, { numbers: both }] of legs.entries()) {
-      await tell(leg, 'call.initiated', { ...both, direction: 'outgoing' })
-    }
+    await tell(0, 'call.initiated', { ...legs[0]?.numbers, direction: 'outgoing' })
+    // Without our state, nothing tells it from a key of the target of a transfer.
+    if (hasOurState) await tell(1, 'call.dtmf.received', { digit: '9' })
+    await tell(1, 'call.initiated', { ...legs[1]?.numbers, direction: 'outgoing' })
     await tell(1, 'call.answered', legs[1]?.numbers)
     await tell(0, 'call.hangup', { ...legs[0]?.numbers, hangup_cause: 'originator_cancel' })
     await tell(1, 'call.transcription', { transcription_data: { transcript: 'stop calling me' } })
@@ -205,6 +207,16 @@ describe('a hold', () => {
     await register('telnyx', { decisionId, number, callIds: [call_control_id] })
     expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
     expect(await unclear()).toEqual([])
+  })
+})
+
+describe('a text that is neither JSON nor a form', () => {
+  it('is listed if it has the words of an opt-out', async () => {
+    for (const text of ['stop calling me', '"stop calling me now"']) {
+      await send('vapi', text)
+      expect(await unclear()).toMatchObject([{ kind: 'unjoined' }])
+      await dismissAll()
+    }
   })
 })
 

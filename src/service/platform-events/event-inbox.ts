@@ -308,7 +308,7 @@ export class EventInbox {
     const { storage, readOptOut } = this.#deps
     const ofDecision = found.direction === 'inbound' ? undefined : decision
     return await runAccountTransaction(storage, accountId, async (db) => {
-      if (await isOtherLeg(db, place, { ...found, decisionId: ofDecision?.id })) {
+      if (await isOtherLeg(db, place, found, part.stored_at)) {
         await setPartState(db, part, 'done')
         return undefined
       }

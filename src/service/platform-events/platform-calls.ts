@@ -100,19 +100,22 @@ const toColumns = ({ accountId, platform }: Place) => ({ account_id: accountId, 
 
 /**
  * Whether the event is about another leg of a session than the call that has it, such as one to the target of a transfer. Numbers that
- * one request dials may have one session, and a decision each.
+ * one request dials may have one session, but each was allowed.
  */
 export async function isOtherLeg(
   db: Db,
   place: Place,
-  { sessionId, callIds, decisionId }: Pick<CallEvent, 'sessionId' | 'callIds' | 'decisionId'>,
+  { sessionId, callIds, person, unassigned }: CallEvent,
+  at: Instant,
 ): Promise<boolean> {
   if (sessionId === undefined || callIds.length === 0) return false
   const [ofSession] = await findByIds(db, place, [sessionId])
   if (!ofSession) return false
-  if (decisionId !== undefined && decisionId !== ofSession.decision_id) return false
   const known = await findByIds(db, place, callIds)
-  return !known.some(({ id, decision_id }) => id === ofSession.id || decision_id !== null)
+  if (known.some(({ id, decision_id }) => id === ofSession.id || decision_id !== null)) return false
+  const number = parseNumber(person ?? unassigned?.to)
+  const called = { number, canBeByNumber: true, callIds, at }
+  return (await findByNumber(db, place, called)) === undefined
 }
 
 /** Who was called is the person, and who called us; a number of ours never is. */
@@ -210,7 +213,12 @@ async function findByIds(
 async function findByNumber(
   db: Db,
   { accountId, platform }: Place,
-  { number, canBeByNumber, callIds, at }: CallIdentity,
+  {
+    number,
+    canBeByNumber,
+    callIds,
+    at,
+  }: Pick<CallIdentity, 'number' | 'canBeByNumber' | 'callIds' | 'at'>,
 ): Promise<PlatformCall | undefined> {
   if (number === undefined || !canBeByNumber) return undefined
   const [call, ...others] = await db
