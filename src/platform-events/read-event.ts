@@ -36,7 +36,7 @@ export function createEventReader(data: EventReaderData): ReadEvent {
   return (platform, { body, query }) => {
     const parameters = new URLSearchParams(query)
     const found = parseBody(body, parameters)
-    if (found.length === 0) return [unreadable]
+    if (found.length === 0 || found.length > maxListed) return [unreadable]
     return found.map((fields) =>
       completeEvent(readers[platform]({ fields, query: parameters, data })),
     )
@@ -51,6 +51,9 @@ const unreadable: CallEvent = {
   utterances: [],
 }
 
+/** Each is worked on while the platform waits for an answer. */
+const maxListed = 100
+
 /** Several events may come as a list. An event without a body has its fields in the address. */
 function parseBody(body: string, query: URLSearchParams): readonly JsonObject[] {
   const text = body.trim()
@@ -58,6 +61,7 @@ function parseBody(body: string, query: URLSearchParams): readonly JsonObject[] 
     const value = parseJson(text)
     return (Array.isArray(value) ? value : [value]).filter(isObject)
   }
+  if (text !== '' && !text.includes('=')) return []
   const form = text === '' ? query : new URLSearchParams(text)
   const pairs = [...form].filter(([name]) => name !== '')
   // The first of several values counts.

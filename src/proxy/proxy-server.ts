@@ -191,7 +191,8 @@ function reportCallIds(
   { plan, allowed }: NonNullable<RelayContext['placed']>,
   { platform, gate, deliveries, log }: ProxyOptions,
 ): void {
-  const ids = plan.readCallIds(parseAnswer(text))
+  const ids = plan.readCallIds?.(parseAnswer(text))
+  if (!ids) return
   const calls = plan.calls.flatMap(({ number }, index) => {
     const callIds = ids[index] ?? []
     const decisionId = allowed.ids[index] ?? ''

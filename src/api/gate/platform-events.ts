@@ -71,7 +71,7 @@ export const duePlatformCallsEndpoint = defineEndpoint({
   ...common,
   name: 'platform-calls-due',
   summary:
-    'Lists the oldest 100 calls without words, ten minutes after their end or two hours after they were allowed. ' +
+    'Lists at most 100 calls without words, ten minutes after their end or two hours after they were allowed, ended calls first. ' +
     'The proxy asks the platform for their words, sends the answer as an event, and reports with `fetchedAt` that it has asked.',
   method: 'GET',
   paths: ['/v1/platform-calls'],

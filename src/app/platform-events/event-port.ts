@@ -51,7 +51,10 @@ export function createEventPort(callgate: Callgate): CallPort {
     },
     recordOptOut: async ({ report, ...sender }) => {
       const { decisionId } = report
-      const call = decisionId ? await find(sender.accountId, decisionId) : undefined
+      // It is in force everywhere without its project, so it does not wait for the journal.
+      const call = decisionId
+        ? await find(sender.accountId, decisionId).catch(() => undefined)
+        : undefined
       await optOuts.record(toCaller(sender), {
         ...report,
         projectId: call?.projectId,

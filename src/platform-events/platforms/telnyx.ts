@@ -3,6 +3,7 @@ import {
   firstText,
   idsOf,
   instantOf,
+  isObject,
   type JsonObject,
   listOf,
   objectAt,
@@ -42,6 +43,7 @@ const answerEvents =
 function readCall(source: EventSource, type: string, event: JsonObject): Reading {
   const { signals } = source.data
   const payload = objectAt(event, 'payload')
+  const decisions = readClientState(payload.client_state)
   const digits = payload.digit ?? payload.digits
   const results = listOf(payload.results).map((one) => objectAt(one).result)
   const { optOut, notes } = joinNotes([
@@ -51,9 +53,10 @@ function readCall(source: EventSource, type: string, event: JsonObject): Reading
   const isMachineDetection = /^call\.machine\.(?:premium\.)?detection\.ended$/.test(type)
   return {
     type,
-    decisionId: decisionIdOf(readClientState(payload.client_state)),
+    decisionId: decisionIdOf(decisions, textOf(payload.to)),
     callIds: idsOf(payload.call_control_id, payload.call_leg_id),
-    sessionId: textOf(payload.call_session_id),
+    // Of several numbers that one request dials, it tells no legs apart.
+    sessionId: isObject(decisions) ? undefined : textOf(payload.call_session_id),
     direction: directionOf(payload.direction),
     from: textOf(payload.from),
     to: textOf(payload.to),

@@ -23,8 +23,8 @@ export interface CallPlan {
    * events. A platform that sends events only on request is asked to send them to `eventsUrl`.
    */
   addDecisions(ids: readonly string[], eventsUrl: string | undefined): void
-  /** The platform's ids of each call, in the order of the calls, from its answer. */
-  readCallIds(answer: JsonObject): readonly (readonly string[])[]
+  /** The platform's ids of each call, in the order of the calls, from its answer; absent if that has none. */
+  readonly readCallIds?: (answer: JsonObject) => readonly (readonly string[])[]
 }
 
 export interface PlatformRoute {

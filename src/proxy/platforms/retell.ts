@@ -67,7 +67,6 @@ function readBatch(fields: JsonObject): CallPlan {
     addDecisions(ids) {
       for (const [index, task] of tasks.entries()) addDecision(task, ids[index])
     },
-    readCallIds: ({ batch_call_id: batchId }) => calls.map(() => listCallIds(batchId)),
   }
 }
 

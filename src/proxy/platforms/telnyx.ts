@@ -94,12 +94,14 @@ function readCalls(fields: JsonObject): CallPlan {
         'base64',
       )
     },
-    readCallIds({ data }) {
-      const answer = isObject(data) ? data : {}
-      const ids = listCallIds(answer.call_control_id, answer.call_leg_id, answer.call_session_id)
-      return calls.map(() => ids)
-    },
+    // Nothing tells which of several numbers the one call of the answer is to.
+    ...(calls.length === 1 && { readCallIds }),
   }
+}
+
+function readCallIds({ data }: JsonObject): readonly (readonly string[])[] {
+  const answer = isObject(data) ? data : {}
+  return [listCallIds(answer.call_control_id, answer.call_leg_id, answer.call_session_id)]
 }
 
 /** Telnyx keeps only the words of its AI assistants. */

@@ -1,4 +1,5 @@
 /** Erases the events of voice platforms, and the calls that they are about. */
+import { readHeldNumbers } from '../../storage/platform-events/held-numbers.js'
 import type { Db } from '../../storage/tables.js'
 import { deletePlatformCall } from './platform-figures.js'
 
@@ -12,7 +13,7 @@ interface OfNumber {
 interface Erased {
   readonly what: string
   readonly count: number
-  readonly result: 'deleted' | 'reduced'
+  readonly result: 'deleted' | 'reduced' | 'kept'
   readonly why?: string
 }
 
@@ -20,12 +21,18 @@ export async function erasePlatformEvents(
   db: Db,
   { number, accountId }: OfNumber,
 ): Promise<readonly Erased[]> {
-  const calls = await db
+  const held = (await readHeldNumbers(db, accountId)).filter((one) => one.number === number)
+  const allCalls = await db
     .selectFrom('platform_calls')
     .select(['account_id', 'platform', 'id'])
     .where('number', '=', number)
     .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
     .execute()
+  // Without it, the person who may have opted out could be called again.
+  const calls = allCalls.filter(
+    ({ account_id, platform }) =>
+      !held.some((one) => one.accountId === account_id && one.platform === platform),
+  )
   const parts = db
     .selectFrom('platform_event_parts')
     .select(['account_id', 'event_id'])
@@ -74,10 +81,18 @@ export async function erasePlatformEvents(
   return [
     { what: 'events of voice platforms', count: deleted, result: 'deleted' },
     { what: 'calls at voice platforms', count: calls.length, result: 'deleted' },
+    ...(held.length > 0 ? [toKept(allCalls.length - calls.length)] : []),
     { what: 'resolved unclear opt-outs', count: cleared, result: 'deleted' },
     { what: 'unclear opt-outs', count: Number(numUpdatedRows), result: 'reduced', why },
   ]
 }
+
+const toKept = (count: number): Erased => ({
+  what: 'calls at voice platforms that may have ended in an opt-out',
+  count,
+  result: 'kept',
+  why: 'so that the number is not called again before a person has confirmed or dismissed the opt-out',
+})
 
 async function deleteClearedUp(db: Db, { number, accountId }: OfNumber): Promise<number> {
   const { numDeletedRows } = await db

@@ -3,7 +3,7 @@
  * call and any opt-out from it. Every step can be repeated, by any server, without a second effect.
  */
 import { createHash } from 'node:crypto'
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { OptOutReader } from '../../domain/consent/opt-out-words.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
 import { msPerDay } from '../../domain/time/dates.js'
@@ -25,7 +25,7 @@ import {
   toStoredJson,
   wakeParts,
 } from './event-parts.js'
-import { asDelivered, judge, toOutcome, type Verdict } from './heard-words.js'
+import { asDelivered, isSaidNow, judge, toOutcome, type Verdict } from './heard-words.js'
 import {
   assignPerson,
   type DueCall,
@@ -63,9 +63,11 @@ export interface RegisteredCall {
 
 type StoredEvent = Selectable<Tables['platform_events']>
 
-/** How long an event waits for its call to be identified. */
+/** After this time, an event that names an unknown decision is given up. */
 const maxWaitMs = msPerDay
 const maxRetried = 100
+/** Those that always fail must not keep out the others. */
+const anyOrder = sql`random()`
 
 export class EventInbox {
   readonly #deps: EventInboxDeps
@@ -163,17 +165,17 @@ export class EventInbox {
 
   /** Processes events that a stopped server left or whose processing failed. Returns whether there may be more. */
   async retry(): Promise<boolean> {
-    const { storage, clock } = this.#deps
-    const since = clock.now() - maxWaitMs
+    const { storage } = this.#deps
+    let hasProgress = false
     const unread = await storage.db
       .selectFrom('platform_events')
       .select(['account_id', 'id', 'platform'])
       .where('read_at', 'is', null)
-      .orderBy('stored_at')
+      .orderBy(anyOrder)
       .limit(maxRetried)
       .execute()
     for (const { account_id, id, platform } of unread) {
-      await this.#attempt(platform, async () => {
+      const isRead = await this.#attempt(platform, async () => {
         const event = storage.db.selectFrom('platform_events').selectAll()
         const stored = await event
           .where('account_id', '=', account_id)
@@ -181,25 +183,17 @@ export class EventInbox {
           .executeTakeFirst()
         if (stored) await this.#readStored(stored)
       })
+      hasProgress ||= isRead
     }
     const parts = await storage.db
       .selectFrom('platform_event_parts')
       .selectAll()
       .where('state', '=', 'new')
-      .orderBy('stored_at')
+      .orderBy(anyOrder)
       .limit(maxRetried)
       .execute()
-    for (const part of parts) {
-      const isDone = await this.#attempt(part.platform, () => this.#workOn(part))
-      if (!isDone && part.stored_at < since) await setPartState(this.#deps.storage.db, part, 'done')
-    }
-    await storage.db
-      .updateTable('platform_event_parts')
-      .set({ state: 'done' })
-      .where('state', '=', 'waiting')
-      .where('stored_at', '<', since)
-      .execute()
-    return unread.length === maxRetried
+    for (const part of parts) await this.#attempt(part.platform, () => this.#workOn(part))
+    return hasProgress && unread.length === maxRetried
   }
 
   async #attempt(platform: string, work: () => Promise<void>): Promise<boolean> {
@@ -314,7 +308,7 @@ export class EventInbox {
     const { storage, readOptOut } = this.#deps
     const ofDecision = found.direction === 'inbound' ? undefined : decision
     return await runAccountTransaction(storage, accountId, async (db) => {
-      if (await isOtherLeg(db, place, found)) {
+      if (await isOtherLeg(db, place, found, part.stored_at)) {
         await setPartState(db, part, 'done')
         return undefined
       }
@@ -363,7 +357,10 @@ export class EventInbox {
     const { port, clock } = this.#deps
     const sender = { accountId: part.account_id, keyId: await findKey(this.#deps.storage.db, part) }
     const { decision_id: decisionId, number } = call
-    if (verdict.optOut && number !== null && call.opted_out_at === null) {
+    const isNew =
+      call.opted_out_at === null ||
+      (part.stored_at > call.opted_out_at && isSaidNow(event, this.#deps.readOptOut))
+    if (verdict.optOut && number !== null && isNew) {
       await port.recordOptOut({
         ...sender,
         report: {
@@ -377,7 +374,8 @@ export class EventInbox {
     }
     const outcome = decisionId === null ? undefined : toOutcome(event)
     if (outcome === undefined || decisionId === null) return true
-    return await port.noteOutcome({ ...sender, decisionId, outcome })
+    const isNoted = await port.noteOutcome({ ...sender, decisionId, outcome })
+    return isNoted || part.stored_at < clock.now() - maxWaitMs
   }
 
   async #end(

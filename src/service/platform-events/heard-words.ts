@@ -1,7 +1,7 @@
 /** Decides whether an event is an opt-out, an unclear one, or none, and which outcome it shows. */
 import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { OptOutReport } from '../../domain/consent/consent-records.js'
-import type { ReadWords } from '../../domain/consent/opt-out-words.js'
+import type { OptOutReader, ReadWords } from '../../domain/consent/opt-out-words.js'
 import type { CallEvent } from '../../platform-events/call-event.js'
 import type { PlatformCall } from './platform-calls.js'
 import type { UnclearOptOut } from './unclear-opt-outs.js'
@@ -71,6 +71,13 @@ export const joinWords = (events: readonly CallEvent[], speaker: 'person' | 'unk
     .filter((one) => one.speaker === speaker)
     .map(({ text }) => text)
     .join(' ')
+
+/** A call may go on after an opt-out, a consent may end that, and then the person may say it again. */
+export const isSaidNow = (event: CallEvent, readOptOut: OptOutReader) => {
+  const { isWholeTranscript, optOut } = event
+  if (isWholeTranscript || optOut?.by === 'field') return false
+  return optOut !== undefined || readOptOut(joinWords([event], 'person')).reading === 'stop'
+}
 
 /** A stranger may replay a late event, so it can opt a person out, but not report a call as unanswered. */
 export const asDelivered = (event: CallEvent, delivery: string | null): CallEvent =>

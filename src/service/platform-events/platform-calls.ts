@@ -98,16 +98,24 @@ async function learnId(
 
 const toColumns = ({ accountId, platform }: Place) => ({ account_id: accountId, platform })
 
-/** Whether the event is about another leg of the call's session, such as one to the target of a transfer. */
+/**
+ * Whether the event is about another leg of the call's session, such as one to the target of a transfer. Numbers that one request
+ * dials may share a session, but each was allowed.
+ */
 export async function isOtherLeg(
   db: Db,
   place: Place,
-  { sessionId, callIds }: Pick<CallEvent, 'sessionId' | 'callIds'>,
+  { sessionId, callIds, person, unassigned }: CallEvent,
+  at: Instant,
 ): Promise<boolean> {
   if (sessionId === undefined || callIds.length === 0) return false
   const [ofSession] = await findByIds(db, place, [sessionId])
   if (!ofSession) return false
-  return !(await findByIds(db, place, callIds)).some(({ id }) => id === ofSession.id)
+  const known = await findByIds(db, place, callIds)
+  if (known.some(({ id, decision_id }) => id === ofSession.id || decision_id !== null)) return false
+  const number = parseNumber(person ?? unassigned?.to)
+  const called = { number, canBeByNumber: true, callIds, at }
+  return (await findByNumber(db, place, called)) === undefined
 }
 
 /** The person is the called party of an outbound call and the caller of an inbound one, never a caller ID of the account. */
@@ -201,14 +209,19 @@ async function findByIds(
   ]
 }
 
-/** Finds the latest call to the number that was allowed in the last hours. A call with other ids is a different one. */
+/** Finds the call to the number that was allowed in the last hours. A call with other ids is a different one; of two, none is chosen. */
 async function findByNumber(
   db: Db,
   { accountId, platform }: Place,
-  { number, canBeByNumber, callIds, at }: CallIdentity,
+  {
+    number,
+    canBeByNumber,
+    callIds,
+    at,
+  }: Pick<CallIdentity, 'number' | 'canBeByNumber' | 'callIds' | 'at'>,
 ): Promise<PlatformCall | undefined> {
   if (number === undefined || !canBeByNumber) return undefined
-  return await db
+  const [call, ...others] = await db
     .selectFrom('platform_calls')
     .selectAll()
     .where('account_id', '=', accountId)
@@ -217,9 +230,9 @@ async function findByNumber(
     .where('registered_at', '>=', at - maxCallMs)
     .where('registered_at', '<=', at + toleranceMs)
     .$if(callIds.length > 0, (query) => query.where('has_call_id', '=', 0))
-    .orderBy('registered_at', 'desc')
-    .limit(1)
-    .executeTakeFirst()
+    .limit(2)
+    .execute()
+  return others.length === 0 ? call : undefined
 }
 
 async function mergeInto(
@@ -303,7 +316,7 @@ export interface DueCall {
   readonly callIds: readonly string[]
 }
 
-/** Lists calls without words, oldest first. Some platforms find a call without its id, by the decision. */
+/** Lists calls without words, ended calls first and the oldest first. Some platforms find a call without its id, by the decision. */
 export async function listDueCalls(
   db: Db,
   { accountId, platform }: Place,
@@ -324,6 +337,8 @@ export async function listDueCalls(
         eb('registered_at', '<=', now - dueAfterAllowMs),
       ]),
     )
+    // Those that last, and those that are for later, must not keep out the others.
+    .orderBy(sql`case when ended_at is null then 1 else 0 end`)
     .orderBy('registered_at')
     .limit(maxDue)
     .execute()

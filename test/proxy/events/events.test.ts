@@ -288,6 +288,18 @@ describe.each(platformNames)('an event of %s', (name) => {
   })
 })
 
+test('an event of Vapi is refused without a hash for each pair of hundreds of headers', async () => {
+  const many = Array.from({ length: 100 }, (_, index) => [
+    [`a${index}-timestamp`, '1'],
+    [`b${index}-id`, '1'],
+  ])
+  const headers = { ...json, ...Object.fromEntries(many.flat()) }
+  const startMs = performance.now()
+  const { status } = await send(servers.vapi.url, pathOf('vapi'), { body: '{}', headers })
+  expect(status).toBe(401)
+  expect(performance.now() - startMs).toBeLessThan(10_000)
+})
+
 describe('a long event', () => {
   const { sign: signed } = cases.bland
   const { url } = servers.bland
