@@ -101,6 +101,21 @@ describe('an outcome', () => {
     },
   )
 
+  it('may have null or nothing for what is not known', async () => {
+    const { id } = await decide('2125550106')
+    const unknown = {
+      at: null,
+      answeredBy: '',
+      leg: '',
+      connectedAt: null,
+      said: null,
+      cause: null,
+    }
+    expect((await note(id, { state: 'answered', ...unknown })).status).toBe(200)
+    expect(await outcomeOf(id)).toMatchObject({ state: 'answered' })
+    expect((await note(id, { state: null })).status).toBe(400)
+  })
+
   it('of a second leg may come after the end of the first', async () => {
     const { id } = await decide('2125550106')
     const times = { dialledAt: '2026-11-23T17:00:01Z', endedAt: '2026-11-23T17:00:03Z' }

@@ -65,8 +65,14 @@ export interface OutcomeReport {
 
 export type OutcomeRequest = OutcomeReport & { readonly id: string }
 
+/** Many JSON libraries write what is absent as null or ''. */
+function dropEmpty(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null && one !== ''))
+}
+
 /** The fields are those of `outcome` in the record of a decision. */
-const outcomeRequest: z.ZodType<OutcomeRequest> = fields({
+const reportFields = fields({
   id: decisionId,
   state: z
     .enum(reportedStates, 'must be not-placed, dialed, answered or failed')
@@ -128,6 +134,7 @@ const outcomeRequest: z.ZodType<OutcomeRequest> = fields({
   if (at !== undefined && twice && times[twice] !== undefined)
     complain('at', `is the same as ${twice} of this state; send one of them`, formatInstant(at))
 })
+const outcomeRequest: z.ZodType<OutcomeRequest> = z.preprocess(dropEmpty, reportFields)
 
 export const outcomeEndpoint = defineEndpoint<OutcomeRequest, { readonly recorded: true }>({
   name: 'outcome',
