@@ -291,7 +291,12 @@ const runs = shortOrLong(300, 5_000)
 
 describe.each(names)('%s', (name) => {
   test('never receives a number that was not allowed', async () => {
-    expect(await search(platforms[name], runs)).toBeGreaterThan(0)
+    let forwardedCalls = 0
+    // Few of them are calls that may be forwarded, so a short search may have none.
+    for (let rounds = 0; rounds < 10 && forwardedCalls === 0; rounds += 1) {
+      forwardedCalls = await search(platforms[name], runs)
+    }
+    expect(forwardedCalls).toBeGreaterThan(0)
   }, 900_000)
 })
 

@@ -10,7 +10,7 @@ import type { GateSettings } from '../../src/gate/gate-deps.js'
 import { Attempts } from '../../src/service/accounts/attempts.js'
 import { putInShadow } from '../../src/storage/migrations/0020-frequency-expand.js'
 import { useDatabase } from '../support/database.js'
-import { answered, fakeCompliance, openHours } from '../support/fake-compliance.js'
+import { answered, cleanRow, fakeCompliance, openHours } from '../support/fake-compliance.js'
 import { aCall, testGate } from '../support/test-gate.js'
 
 const database = useDatabase()
@@ -47,7 +47,9 @@ function openGate({ settings = {}, pauses = new Map(), behindUtc }: Options = {}
     const opensAt = at - intoDay + (intoDay < 8 * hour ? 8 : 32) * hour
     return answered({ ...openHours, permitted: isOpen, opensAt: isOpen ? at : opensAt })
   }
-  const compliance = { ...fakeCompliance(), legalTime }
+  // Machines may call a landline everywhere.
+  const scrub = () => answered({ ...cleanRow, facts: '{"line":"wireline"}' })
+  const compliance = { ...fakeCompliance({ scrub }), legalTime }
   return testGate(compliance, {
     attempts: new Attempts(database.storage, webhooks),
     callingRules,
