@@ -47,6 +47,12 @@ export function fields<Shape extends z.ZodRawShape>(shape: Shape) {
   )
 }
 
+/** Leaves out null and empty text, which many clients send for what they do not know. */
+export function dropEmpty(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null && one !== ''))
+}
+
 /** An instant in an answer, as ISO 8601 in UTC. */
 export const instant = z.string().transform((text, context): Instant => {
   const at = parseInstant(text)

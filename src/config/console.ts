@@ -71,8 +71,7 @@ export const consoleSchema = z.strictObject({
     .optional()
     .describe(
       'Address of the console for browsers, behind a proxy with https: https://callgate.example.com. Requests for another ' +
-        'host are refused. Default: any loopback address, such as http://localhost:8480, also through a port that Docker publishes ' +
-        'or kubectl forwards',
+        'host are refused. Default: any loopback address, such as http://localhost:8480, or a published or forwarded port',
     ),
   oidc: oidcSchema.prefault({}),
 })

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openErasures } from '../../src/app/journal/erasures.js'
 import { toPhoneNumber } from '../../src/domain/phone-number.js'
 import { msPerHour, msPerMinute } from '../../src/domain/time/dates.js'
+import { createPlatformDoor, spoken } from '../support/platform-door.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 let running: TestCallgate
@@ -11,69 +12,9 @@ beforeAll(async () => {
 })
 afterAll(() => running.end())
 
-const areas = [212, 646, 917, 718, 347, 929, 315, 516, 518, 585, 607, 631, 716, 845, 914]
-const numbers = ['0100', '0101', '0102', '0114', '0115', '0119'].flatMap((line) =>
-  areas.map((area) => `${area}555${line}`),
-)
-const nextNumber = () => numbers.pop() ?? ''
-let lastId = 0
-const nextId = (prefix: string) => `${prefix}${++lastId}`
+const { nextNumber, nextId, decide, register, send, place, unclear, dismissAll, outcomeOf } =
+  createPlatformDoor(() => running)
 
-interface Decided {
-  readonly id: string
-  readonly decision: string
-  readonly reason: string
-}
-
-async function decide(number: string): Promise<Decided> {
-  const call = { number, callKind: 'manual' }
-  return (await (await running.postJson('/v1/decisions', call)).json()) as Decided
-}
-
-async function register(platform: string, ...calls: readonly object[]): Promise<void> {
-  const response = await running.postJson('/v1/platform-calls', { platform, calls })
-  expect(await response.text()).toBe('{"recorded":true}')
-}
-
-async function send(platform: string, body: string, more: object = {}): Promise<void> {
-  const receivedAt = new Date(running.clock.at).toISOString()
-  const event = { platform, receivedAt, body, query: '', ...more }
-  const response = await running.postJson('/v1/platform-events', event)
-  expect(await response.text()).toBe('{"recorded":true}')
-}
-
-async function place(platform: string, callIds?: readonly string[], number = nextNumber()) {
-  const { id, decision } = await decide(number)
-  expect(decision).toBe('allow')
-  await register(platform, { decisionId: id, number })
-  if (callIds) await register(platform, { decisionId: id, number, callIds })
-  return { id, number }
-}
-
-interface Unclear {
-  readonly id: string
-  readonly kind: string
-  readonly number: string | null
-}
-const unclear = async () => {
-  const response = await running.get('/v1/unclear-opt-outs')
-  return ((await response.json()) as { readonly unclear: readonly Unclear[] }).unclear
-}
-const dismissAll = async () => {
-  for (const { id } of await unclear()) {
-    await running.postJson(`/v1/unclear-opt-outs/${id}`, { action: 'dismiss' })
-  }
-}
-const outcomeOf = async (id: string) =>
-  ((await (await running.get(`/v1/decisions/${id}`)).json()) as { outcome?: { state: string } })
-    .outcome
-
-const spoken = (CallSid: string, transcript: string, more: object = {}) =>
-  new URLSearchParams({
-    ...{ TranscriptionEvent: 'transcription-content', CallSid, Track: 'inbound_track' },
-    TranscriptionData: JSON.stringify({ transcript }),
-    ...more,
-  }).toString()
 const status = (CallSid: string, CallStatus: string, number: string) =>
   new URLSearchParams({
     ...{ CallSid, CallStatus, Direction: 'outbound-api', To: `+1${number}`, From: '+12125550117' },
@@ -237,14 +178,6 @@ describe('the calls that are due', () => {
     const { calls } = (await response.json()) as { calls: readonly { decisionId: string }[] }
     return calls.map(({ decisionId }) => decisionId)
   }
-
-  it('include those of Retell whose id was lost', async () => {
-    const start = running.clock.at
-    const { id } = await place('retell')
-    running.clock.at = start + 2 * msPerHour
-    expect(await due()).toContain(id)
-    await running.setBack(start)
-  })
 
   it('are first those that have ended, however many last', async () => {
     const start = running.clock.at

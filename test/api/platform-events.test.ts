@@ -1,6 +1,7 @@
 /** What voice platforms say of calls: stored first, joined to its call, in force for the person. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { formatInstant, msPerHour, msPerMinute } from '../../src/domain/time/dates.js'
+import { createPlatformDoor, spoken } from '../support/platform-door.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 let running: TestCallgate
@@ -14,87 +15,14 @@ afterAll(() => running.end())
 /** Of ours. */
 const callerId = '2125550117'
 
-/** Of the sandbox, to which a person may call. */
-const numbers = ['0100', '0101', '0102', '0114', '0115', '0119'].flatMap((line) =>
-  [212, 646, 917, 718, 347, 929, 315, 516, 518, 585, 607, 631, 716, 845, 914].map(
-    (area) => `${area}555${line}`,
-  ),
-)
-/** One that no other test calls. */
-const nextNumber = () => numbers.pop() ?? ''
-let lastId = 0
-const nextId = (prefix: string) => `${prefix}${++lastId}`
-
-interface Decided {
-  readonly id: string
-  readonly decision: string
-  readonly reason: string
-  readonly message: string
-}
-
-async function decide(number: string, more: object = {}): Promise<Decided> {
-  const call = { number, callKind: 'manual', ...more }
-  return (await (await running.postJson('/v1/decisions', call)).json()) as Decided
-}
-
-async function register(platform: string, ...calls: readonly object[]): Promise<void> {
-  const response = await running.postJson('/v1/platform-calls', { platform, calls })
-  expect(await response.text()).toBe('{"recorded":true}')
-}
-
-async function send(platform: string, body: string, more: object = {}): Promise<void> {
-  const receivedAt = new Date(running.clock.at).toISOString()
-  const event = { platform, receivedAt, body, query: '', ...more }
-  const response = await running.postJson('/v1/platform-events', event)
-  expect(await response.text()).toBe('{"recorded":true}')
-}
-
-const spoken = (CallSid: string, transcript: string, more: object = {}) =>
-  new URLSearchParams({
-    ...{ TranscriptionEvent: 'transcription-content', CallSid, Track: 'inbound_track' },
-    TranscriptionData: JSON.stringify({ transcript }),
-    ...more,
-  }).toString()
+const door = createPlatformDoor(() => running)
+const { nextNumber, nextId, decide, register, send, place } = door
+const { list, unclear, resolve, dismissAll, outcomeOf } = door
 
 const retell = (call: object, event = 'call_ended') => JSON.stringify({ event, call })
 const says = (...content: readonly string[]) => ({
   transcript_object: content.map((text) => ({ role: 'user', content: text })),
 })
-
-interface Unclear {
-  readonly id: string
-  readonly kind: string
-  readonly number: string | null
-  readonly said: string | null
-  readonly decisionId: string | null
-  readonly heldNumbers: number
-}
-
-async function list() {
-  const response = await running.get('/v1/unclear-opt-outs')
-  return (await response.json()) as {
-    readonly unclear: readonly Unclear[]
-    readonly platforms: readonly { readonly platform: string; readonly problem: string | null }[]
-  }
-}
-const unclear = async () => (await list()).unclear
-const resolve = (id: string, body: object) => running.postJson(`/v1/unclear-opt-outs/${id}`, body)
-const dismissAll = async () => {
-  for (const { id } of await unclear()) await resolve(id, { action: 'dismiss' })
-}
-
-/** An allowed call that the proxy has passed on. */
-async function place(platform: string, callIds?: readonly string[], number = nextNumber()) {
-  const { id, decision, message } = await decide(number)
-  expect([decision, message]).toEqual(['allow', expect.anything()])
-  await register(platform, { decisionId: id, number })
-  if (callIds) await register(platform, { decisionId: id, number, callIds })
-  return { id, number }
-}
-
-const outcomeOf = async (id: string) =>
-  ((await (await running.get(`/v1/decisions/${id}`)).json()) as { outcome?: { state: string } })
-    .outcome
 
 describe('an event', () => {
   it('is joined by the id of the call, and its opt-out is in force with the next decision', async () => {

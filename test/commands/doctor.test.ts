@@ -14,6 +14,7 @@ import { refreshData, watchData } from '../../src/commands/serve/data-watch.js'
 import { loadSettings } from '../../src/config/load.js'
 import { importList } from '../../src/data/number-list/import/list-import.js'
 import { ListRights } from '../../src/service/lists/list-rights.js'
+import { spoken } from '../support/platform-door.js'
 import { runCommand } from '../support/run-command.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
@@ -71,10 +72,7 @@ it('notes that there is no source of reassigned numbers, unless decisions ask a 
 })
 
 it('warns of what may be an opt-out until somebody has cleared it up', async () => {
-  const body = new URLSearchParams({
-    ...{ CallSid: 'CA1', TranscriptionEvent: 'transcription-content', Track: 'inbound_track' },
-    TranscriptionData: '{"transcript":"stop calling me"}',
-  }).toString()
+  const body = spoken('CA1', 'stop calling me')
   const receivedAt = new Date(running.clock.at).toISOString()
   await running.postJson('/v1/platform-events', { platform: 'twilio', receivedAt, body, query: '' })
   const ofOptOuts = async () => (await findAll()).filter((one) => one.startsWith('soon opt-outs'))

@@ -336,7 +336,11 @@ describe('a file', () => {
       [],
       "'To' and 'Dst' could each be the column number; choose one with --columns number=<header>",
     ],
-    ['Who,Start\n', ['--columns', 'numbr=Who'], "--columns 'numbr': must be one of number, time, date, "],
+    [
+      'Who,Start\n',
+      ['--columns', 'numbr=Who'],
+      "--columns 'numbr': must be one of number, time, date, ",
+    ],
     ['Who,Start\n', ['--columns', 'number'], "--columns 'number': must be <name>=<header>"],
     ['Who,Start\n', ['--columns', 'number=Whom'], "no column 'Whom'"],
     ['To,Start\n', ['--zone', 'Mars'], "--zone 'Mars': must be an IANA time zone"],

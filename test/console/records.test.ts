@@ -1,6 +1,7 @@
 /** The pages that find decisions, explain them, and keep opt-outs and consents. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ConsoleClient, openConsoleClient } from '../support/console-client.js'
+import { spoken } from '../support/platform-door.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 let running: TestCallgate
@@ -195,10 +196,7 @@ describe('number', () => {
 describe('unclear opt-outs', () => {
   const path = '/console/opt-outs/unclear'
   const say = async (CallSid: string, transcript: string) => {
-    const body = new URLSearchParams({
-      ...{ CallSid, TranscriptionEvent: 'transcription-content', Track: 'inbound_track' },
-      TranscriptionData: JSON.stringify({ transcript }),
-    }).toString()
+    const body = spoken(CallSid, transcript)
     const receivedAt = new Date(running.clock.at).toISOString()
     const event = { platform: 'twilio', receivedAt, body, query: '' }
     expect((await running.postJson('/v1/platform-events', event)).status).toBe(200)

@@ -7,7 +7,7 @@ import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, parseInstant } from '../../domain/time/dates.js'
 import type { FieldProblem } from '../../errors.js'
 import { defineEndpoint, maxListBodyBytes, maxSmallBodyBytes } from '../endpoint.js'
-import { fields, toJsonSchema } from '../fields.js'
+import { dropEmpty, fields, toJsonSchema } from '../fields.js'
 import { type OptOutRequest, optOutFields, readOptOut } from './opt-out-fields.js'
 
 const maxIdLength = 64
@@ -64,12 +64,6 @@ export interface OutcomeReport {
 }
 
 export type OutcomeRequest = OutcomeReport & { readonly id: string }
-
-/** Many JSON libraries write what is absent as null or ''. */
-function dropEmpty(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null && one !== ''))
-}
 
 /** The fields are those of `outcome` in the record of a decision. */
 const reportFields = fields({

@@ -17,6 +17,12 @@ export function createEventPort(callgate: Callgate): CallPort {
   const { clock, log } = callgate.runtime
   const find = (accountId: string, id: string) =>
     findDecision(journal, sharedDecisions, { accountId, id })
+  /** An opt-out applies to all projects, so it does not wait until a new server can look up the project of the call. */
+  const findUnlessStarting = (accountId: string, id: string) =>
+    find(accountId, id).catch((cause: unknown) => {
+      if (isOfKind(cause, 'not-available')) return undefined
+      throw cause
+    })
   return {
     findCalledNumber: async ({ accountId, decisionId }) =>
       (await find(accountId, decisionId))?.number,
@@ -51,10 +57,7 @@ export function createEventPort(callgate: Callgate): CallPort {
     },
     recordOptOut: async ({ report, ...sender }) => {
       const { decisionId } = report
-      // It is in force everywhere without its project, so it does not wait for the journal.
-      const call = decisionId
-        ? await find(sender.accountId, decisionId).catch(() => undefined)
-        : undefined
+      const call = decisionId ? await findUnlessStarting(sender.accountId, decisionId) : undefined
       await optOuts.record(toCaller(sender), {
         ...report,
         projectId: call?.projectId,

@@ -2,6 +2,7 @@
 import type { CallToolResult, StandardSchemaWithJSON } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import type { AccessCheckResult } from '../../api/accounts/authentication.js'
+import { dropEmpty } from '../../api/fields.js'
 import type { decisionSchema } from '../../api/gate/decision-body.js'
 import type { CallKind } from '../../domain/mandate.js'
 import { boundText, type GateClient, GateFailure } from './gate-client.js'
@@ -101,7 +102,7 @@ export function keepInvalid<Schema extends z.ZodType>(schema: Schema) {
   type Input = z.input<Schema>
   type Output = z.output<Schema> | GateFailure
   const validate = (value: unknown) => {
-    const read = schema.safeParse(dropEmpty(value))
+    const read = schema.safeParse(dropEmpty(value ?? {}))
     if (read.success) return { value: read.data }
     const rules = read.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
     return { value: new GateFailure(`invalid input: ${boundText(rules.join('; '))}`) }
@@ -110,12 +111,6 @@ export function keepInvalid<Schema extends z.ZodType>(schema: Schema) {
     '~standard': { version: standard.version, vendor: standard.vendor, jsonSchema, validate },
   }
   return kept
-}
-
-/** Many clients send null or empty text for fields that they leave out. */
-function dropEmpty(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value ?? {}
-  return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null && one !== ''))
 }
 
 /** Uses the schema only as a description: every object is accepted as it is. */

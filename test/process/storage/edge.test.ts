@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { until } from '../../e2e/asterisk/lab/until.js'
 import { type Cluster, type ClusterNode, openCluster } from '../../support/cluster.js'
 import { shortOrLong } from '../../support/long.js'
+import { spoken } from '../../support/platform-door.js'
 import { callgate, type Serving, serve } from '../../support/program.js'
 import { openTcpProxy, type TcpProxy } from '../../support/tcp-proxy.js'
 
@@ -278,10 +279,7 @@ it('holds the numbers that an opt-out on an unknown call may be of, at every ser
     await register(first, { decisionId: id, number })
   }
   const say = async (on: ClusterNode, transcript: string) => {
-    const body = new URLSearchParams({
-      ...{ CallSid: 'CA1', TranscriptionEvent: 'transcription-content', Track: 'inbound_track' },
-      TranscriptionData: JSON.stringify({ transcript }),
-    }).toString()
+    const body = spoken('CA1', transcript)
     const receivedAt = new Date().toISOString()
     const event = { platform, receivedAt, body, query: '' }
     expect((await send(on.serving, '/v1/platform-events', event)).status).toBe(200)
