@@ -148,14 +148,15 @@ function outagesBeside(version: AsteriskVersion): void {
 
   it('takes over the calls that still wait when it is back in time', async () => {
     // A start of callgate takes seconds on a machine with other work.
-    await server.setGlobals({ CALLGATE_WAIT: '40' })
+    await server.setGlobals({ CALLGATE_WAIT: '60' })
     try {
       const killed = await attach()
       killed.freeze()
-      const calls = await load({ numbers: [allowed, blocked], total: 4 })
+      const calls = await load({ numbers: [allowed, blocked], total: 4, giveUpAfterMs: 120_000 })
       await allWait(server, 4)
       await killed.killHard()
-      const callgate = await attach({ dataDir: killed.dataDir })
+      const environment = { CALLGATE_GATE_DEADLINE_MS: '10000' }
+      const callgate = await attach({ dataDir: killed.dataDir, environment })
       const report = await calls.done
       expect(report.calls.map(({ status }) => status)).toEqual([200, 403, 200, 403])
       expectNoLeak(report.calls, await decisionsWithOutcomes(callgate), 2)

@@ -124,8 +124,9 @@ async function open(environment: Readonly<Record<string, string>>): Promise<Serv
       NAME: 'acme',
       BASE_URL: provider,
       LOGIN_ID: vendor.loginId,
-      COALESCE_MS: '100',
+      COALESCE_MS: '1000',
     }),
+    CALLGATE_GATE_DEADLINE_MS: '20000',
     ...environment,
   }
   const serving = await serve(settings, [], { preload })

@@ -225,7 +225,7 @@ it('an opt-out of everything that an edge is given holds for every project, also
   const { status, text } = await send(edge, '/v1/opt-outs', { number, ...said })
   expect(status, text).toBe(200)
   await saveProject('MEANWHILE', false, 'POST')
-  expect(await decide(center, number, 'MEANWHILE')).toBe('allow permitted')
+  await expect.poll(() => decide(center, number, 'MEANWHILE')).toBe('allow permitted')
   edge.line.resume()
   await untilPassedOn()
   const stored = await cluster.query(

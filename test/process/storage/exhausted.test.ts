@@ -13,6 +13,8 @@ let folder: string
 let postgres: PostgresServer
 let serving: Serving
 const others: pg.Client[] = []
+/** PostgreSQL's default. */
+const reservedForSuperusers = 3
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'callgate-exhausted-test-'))
@@ -104,7 +106,8 @@ it('without a free connection nothing is allowed, and it goes on when there is o
       `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'callgate%'`,
       'postgres',
     )
-    return ended.length === 0
+    // A connection of these questions itself may have had one of the places.
+    return ended.length === 0 && others.length === 24 - reservedForSuperusers
   })
   await until('it is not ready, and says why', async () =>
     /^503 .*(?:remaining connection slots|too many clients)/.test(await readyz()),

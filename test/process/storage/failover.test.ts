@@ -137,7 +137,7 @@ it('a server follows the name of the primary to the new one while the old one st
   second.line.cut()
   await until('it is ready', async () => (await readyz(second)).startsWith('200'))
   expect(await pdnc(second, '6465550100')).toBe(200)
-  expect(await decide(first, '6465550100')).toBe('allow permitted')
+  await expect.poll(() => decide(first, '6465550100')).toBe('allow permitted')
   // Only the old one has it.
   expect(await pdnc(first, '7185550100')).toBe(200)
   first.line.moveTo(portOf(standby))
