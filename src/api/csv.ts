@@ -1,4 +1,5 @@
 /** Long answers as CSV (RFC 4180), for spreadsheets. */
+import { formatCsvCell } from '../data/csv-cell.js'
 import type { StreamedReply } from './endpoint.js'
 
 /** What each column has of a row; nothing where it is `undefined`. */
@@ -46,12 +47,6 @@ export function toCsvHeader<Row>(columns: CsvColumns<Row>): string {
 }
 
 export function toCsvLine<Row>(columns: CsvColumns<Row>, row: Row): string {
-  const cells = Object.values(columns).map((read) => toCell(read(row) ?? ''))
+  const cells = Object.values(columns).map((read) => formatCsvCell(read(row) ?? ''))
   return `${cells.join()}\r\n`
-}
-
-/** A spreadsheet would evaluate a cell that begins like a formula; an apostrophe makes it text. */
-function toCell(text: string): string {
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

@@ -65,19 +65,61 @@ export function openCheckpoint(
   return { ...checkpoint, note, signatures: [own, ...verifySignatures(note, witnesses)] }
 }
 
-/**
- * The last checkpoint of a log in a text with several, as a file has to which each was appended; with the signature of the
- * log alone. `undefined` if there is none.
- */
-export function findLastNote(text: string, origin: string): string | undefined {
-  const start = text.lastIndexOf(`\n\n\u2014 ${origin} `)
-  if (start === -1) return undefined
-  const from = text.lastIndexOf(`${origin}\n`, start)
-  const end = text.indexOf('\n', start + 2)
-  return from === -1 || end === -1
-    ? findLastNote(text.slice(0, start), origin)
-    : text.slice(from, end + 1)
+export interface ListedNote {
+  /** The name of the log. */
+  readonly origin: string
+  readonly signed: string
 }
+
+/** More lines before a signature are no checkpoint. */
+const maxTextLines = 20
+
+/**
+ * The signed checkpoints in the lines of a text with many, as a file has to which each was appended. Passes over what is
+ * none, such as an append that a crash cut off.
+ */
+export function* listNotes(lines: Iterable<string>): Generator<ListedNote> {
+  let text: string[] = []
+  let signatures: string[] = []
+  const take = (): ListedNote[] => {
+    const found = findNote(text, signatures)
+    text = []
+    signatures = []
+    return found
+  }
+  for (const line of lines) {
+    if (line.startsWith('\u2014 ') && text.at(-1) === '') {
+      signatures.push(line)
+      continue
+    }
+    if (signatures.length > 0) yield* take()
+    text.push(line)
+    if (text.length > maxTextLines) text.shift()
+  }
+  if (signatures.length > 0) yield* take()
+}
+
+/**
+ * It begins with the last line that ends with the name of one of its signers: a line that was cut off may be before it in the
+ * same line. A signature that was cut off is none.
+ */
+function findNote(text: readonly string[], signatures: readonly string[]): ListedNote[] {
+  const whole = signatures.filter((line) => {
+    const [, , encoded = ''] = line.split(' ')
+    return (decodeBase64(encoded)?.length ?? 0) >= leastSignatureBytes
+  })
+  for (const line of whole) {
+    const [, origin = ''] = line.split(' ')
+    const start = text.findLastIndex((one) => one.endsWith(origin))
+    if (start === -1) continue
+    const lines = [origin, ...text.slice(start + 1), ...whole]
+    return [{ origin, signed: `${lines.join('\n')}\n` }]
+  }
+  return []
+}
+
+/** The id of a key, and a signature of Ed25519. */
+const leastSignatureBytes = 68
 
 export interface ProofFile {
   /** What is needed to make the entry from: of a record, its salt and body. It proves nothing by itself. */

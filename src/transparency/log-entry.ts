@@ -15,6 +15,22 @@ export interface LogEntry {
   readonly commitment: Buffer
 }
 
+/**
+ * An amendment replaces a decision of the same id that changed before its answer left. An erasure says that
+ * a number is to be taken out of the segments before it, and a notice which records were changed by that, or removed
+ * since they had expired. A receipt is what a person got who opted out.
+ */
+export const recordKinds = {
+  decision: 1,
+  amendment: 2,
+  outcome: 3,
+  erasure: 6,
+  opened: 7,
+  audit: 9,
+  notice: 10,
+  receipt: 11,
+} as const
+
 export const entryBytes = 50
 export const saltBytes = 16
 /** Of a record that was removed before the tree was made. Its commitment is 32 zeros. */

@@ -225,7 +225,7 @@ describe('the call detail records of a day', () => {
     const rows = byEnd()
     const args = ['--zone', zone, '--slack', '1s', '--json']
     const { code, out, err } = await reconcile('numbers.csv', carrierFile(rows, false), ...args)
-    expect([code, err]).toEqual([1, ''])
+    expect([code, err]).toEqual([10, ''])
     const report = expectPlanted(out, rows, 2)
     expect(report).toMatchObject({ byId: 0, unreadable: [] })
     expect(report.byNumber).toBe(rows.filter(({ fault }) => fault === undefined).length)
@@ -235,7 +235,7 @@ describe('the call detail records of a day', () => {
     const rows = byEnd()
     const args = ['--zone', zone, '--slack', '1s', '--json']
     const { code, out } = await reconcile('ids.csv', carrierFile(rows, true), ...args)
-    expect(code).toBe(1)
+    expect(code).toBe(10)
     const report = expectPlanted(out, rows, 2)
     expect(report.byId).toBe(rows.filter(({ fault }) => fault === undefined).length)
   })
@@ -244,7 +244,7 @@ describe('the call detail records of a day', () => {
     const rows = byEnd()
     const args = ['--zone', zone, '--slack', '1s', '--json']
     const { code, out } = await reconcile('Master.csv', masterFile(rows), ...args)
-    expect(code).toBe(1)
+    expect(code).toBe(10)
     const report = expectPlanted(out, rows, 1)
     expect(report.byId).toBeGreaterThan(300)
   })
@@ -264,13 +264,13 @@ describe('the call detail records of a day', () => {
     const rows = [...legs.slice(2, 5), plantedLeg('blocked'), plantedLeg('no-decision')]
     const text = carrierFile(rows, true)
     const shown = await reconcile('some.csv', text, '--zone', zone)
-    expect(shown.code).toBe(1)
+    expect(shown.code).toBe(10)
     expect(shown.out).toContain('\nlegs whose decision was a block (1):\n')
     expect(shown.out).toContain('\nlegs without any decision: they went around the gate (1):\n')
     const hidden = await reconcile('some.csv', text, '--zone', zone, '--limit', '0')
     expect(hidden.out).toContain('(1):\nand 1 more; --limit shows more')
     const { code, out } = await reconcile('some.csv', text, '--zone', zone, '--csv')
-    expect(code).toBe(1)
+    expect(code).toBe(10)
     const lines = out.split('\n')
     expect(lines[0]).toBe('fault,line,call,number,start,seconds,decision,decided,detail')
     expect(lines.some((line) => line.startsWith('blocked,5,c-3,'))).toBe(true)
@@ -354,13 +354,15 @@ describe('a file', () => {
       ['--from', '2026-11-24', '--to', '2026-11-23'],
       "--from '2026-11-24': must be before --to",
     ],
-  ])('%j with %j is refused with 3', async (text, args, message) => {
+  ])('%j with %j is refused', async (text, args, message) => {
     const { code, err, out } = await reconcile('refused.csv', text, ...args)
-    expect(err).toContain(message)
-    expect([code, out]).toEqual([3, ''])
+    const isUsage = !/^no column|^the file has no leg|^is empty/.test(message)
+    if (isUsage) expect([code, out, err]).toEqual([64, '', expect.stringContaining(message)])
+    else expect([code, out]).toEqual([3, expect.stringMatching(/^NOT CHECKED: .*\n$/)])
+    expect(out + err).toContain(message)
   })
 
-  it('that does not exist is refused with 3, and an account, too', async () => {
+  it('that does not exist is NOT CHECKED, nor is an account', async () => {
     const settings = { dataDir: running.dataDir }
     const args = ['evidence', 'reconcile', join(folder, 'none.csv')]
     expect(await runCommand(registerEvidence, args, settings)).toMatchObject({ code: 3 })
@@ -370,7 +372,7 @@ describe('a file', () => {
     const other = ['evidence', 'reconcile', path, '--account', 'typo']
     expect(await runCommand(registerEvidence, other, settings)).toMatchObject({
       code: 3,
-      err: "account 'typo' not found (see: callgate accounts list)",
+      out: "NOT CHECKED: account 'typo' not found (see: callgate accounts list)\n",
     })
   })
 

@@ -6,18 +6,17 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type ByteSource, bufferSource } from '../../src/evidence/bundle/byte-source.js'
-import type { Question } from '../../src/evidence/bundle/facts.js'
+import { type ByteSource, bufferSource, digest, fileSource } from '../../src/evidence/bundle/byte-source.js'
+import type { Question } from '../../src/evidence/bundle/question.js'
 import { packBundle } from '../../src/evidence/bundle/pack-bundle.js'
 import type { StateSources } from '../../src/evidence/bundle/state-files.js'
-import {
-  digest,
-  formatManifestHash,
-  verifyBundle,
-} from '../../src/evidence/bundle/verify-bundle.js'
+import { formatManifestHash, verifyBundle } from '../../src/evidence/bundle/verify-bundle.js'
 import { openZip, ZipWriter } from '../../src/evidence/bundle/zip.js'
 import { encodeQuery } from '../../src/evidence/witness/timestamps.js'
-import { parseCheckpoint } from '../../src/transparency/checkpoint.js'
+import { registerEvidence } from '../../src/commands/evidence/evidence.js'
+import { readSigningKey } from '../../src/gate/journal/tree/tree-head.js'
+import { runCommand } from '../support/run-command.js'
+import { parseCheckpoint, signCheckpoint } from '../../src/transparency/checkpoint.js'
 import {
   formatNote,
   formatVerifierKey,
@@ -52,7 +51,9 @@ const noSources: StateSources = {
 async function pack(name: string, question: Question): Promise<Buffer> {
   const journalFolder = join(parent, 'data', 'journal')
   const sources = noSources
-  await packBundle({ journalFolder, question, out: at(name), program: 'test', verifier, sources })
+  const heads = firstHead === '' ? [] : [{ name: 'kept', source: fileSource(at('kept')) }]
+  const bundle = { journalFolder, question, heads, program: 'test', verifier, sources }
+  await packBundle({ ...bundle, out: at(name) })
   return readFileSync(at(name))
 }
 
@@ -79,8 +80,9 @@ function runVerifier(zip: Buffer, ...args: string[]) {
 }
 
 let before: Buffer
-/** Of that time. */
-let firstHead: string
+/** Of that time, and what a recipient has kept in a file and trusts. */
+let firstHead = ''
+let trusted: readonly string[]
 
 beforeAll(async () => {
   parent = mkdtempSync(join(tmpdir(), 'callgate-bundle-'))
@@ -108,6 +110,8 @@ beforeAll(async () => {
   keyText = readFileSync(join(dataDir, 'journal/tree/key'), 'utf8').trimEnd()
   before = await pack('before.zip', { number })
   firstHead = readFileSync(join(dataDir, 'journal/tree/checkpoint'), 'utf8')
+  writeFileSync(at('kept'), firstHead)
+  trusted = ['--key', keyText, '--head', at('kept')]
   const { journal: later } = testJournal(dataDir, () => noon)
   await later.open()
   later.erase({ id: 'e1', number, accountId: undefined, includesAllowed: true })
@@ -119,9 +123,17 @@ beforeAll(async () => {
 afterAll(() => rmSync(parent, { recursive: true, force: true }))
 
 it('proves its records where nothing else is, also after the number was erased', () => {
-  const result = runVerifier(before, '--key', keyText)
+  const result = runVerifier(before, ...trusted)
   expect(result).toMatchObject({ status: 0, stdout: expect.stringContaining('7 records') })
+  expect(result.stdout).toMatch(/\nPROVEN: the 7 records of records.txt are in .* from .*kept\. .*\n$/)
+  expect(result.stdout).toContain('records shown: decision: 6, outcome: 1\n')
+  expect(result.stdout).toMatch(/all entries of the span: decision: \d+/)
   expect(runVerifier(before).status).toBe(2)
+  const byKey = runVerifier(before, '--key', keyText)
+  expect([byKey.status, byKey.stdout]).toEqual([
+    2,
+    expect.stringMatching(/NO HEAD FROM ELSEWHERE [^]*\nNOT PROVEN: .*\n$/),
+  ])
   const misuses = [
     ['--key', 'x'],
     ['--key'],
@@ -133,17 +145,17 @@ it('proves its records where nothing else is, also after the number was erased',
     const { status, stdout } = runVerifier(before, ...args)
     expect([args, status, stdout]).toEqual([
       args,
-      3,
+      64,
       expect.stringContaining('Usage: node verify.mjs'),
     ])
   }
-  expect(runVerifier(before, `--key=${keyText}`).status).toBe(0)
+  expect(runVerifier(before, `--key=${keyText}`, `--head=${at('kept')}`).status).toBe(0)
   writeFileSync(join(result.folder, 'more'), 'x')
   const again = spawnSync(process.execPath, ['verify.mjs', '--key', keyText], {
     cwd: result.folder,
   })
-  expect(again.status).toBe(1)
-  expect(runVerifier(before, '--key', keyText, at('before.zip')).status).toBe(0)
+  expect(again.status).toBe(10)
+  expect(runVerifier(before, ...trusted, at('before.zip')).status).toBe(0)
 })
 
 it('is verified with what Node 18.0.0 has', () => {
@@ -164,9 +176,9 @@ it('is verified with what Node 18.0.0 has', () => {
   const withoutHash =
     "import crypto from 'node:crypto'; import { syncBuiltinESMExports } from 'node:module';" +
     'delete crypto.hash; syncBuiltinESMExports()'
-  const { folder } = runVerifier(before, '--key', keyText)
+  const { folder } = runVerifier(before, ...trusted)
   const older = ['--import', `data:text/javascript,${encodeURIComponent(withoutHash)}`]
-  const args = [...older, 'verify.mjs', '--key', keyText]
+  const args = [...older, 'verify.mjs', ...trusted]
   const { status, stdout } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })
   expect(stdout).toContain('7 records')
   expect(status).toBe(0)
@@ -185,7 +197,7 @@ it('is the same when it is packed again', async () => {
 
 it('shows an erased record with its notice', async () => {
   const zip = await pack('after.zip', { from: noon, to: noon + 1 })
-  const { status, stdout } = runVerifier(zip, '--key', keyText)
+  const { status, stdout } = runVerifier(zip, ...trusted)
   expect(status).toBe(0)
   expect(stdout).toMatch(/record \d+: a number was erased from it, as record \d+ says/)
   expect(zip.includes(number)).toBe(false)
@@ -200,7 +212,7 @@ it(`no changed byte is proven, seed ${seed}, ${mutations} of each kind`, () => {
   }
   const isProven = (read: () => Map<string, Buffer>): boolean => {
     try {
-      return verifyBundle(toFiles(read()), key).failures.length === 0
+      return verifyBundle(toFiles(read()), { key }).failures.length === 0
     } catch {
       return false
     }
@@ -254,14 +266,17 @@ it('has who changed the number and what its person was told, and nothing of the 
   expect(counts).toMatchObject({ audit: 1, receipt: 1 })
   const zip = readFileSync(out)
   expect(zip.includes(stranger)).toBe(false)
-  expect(runVerifier(zip, '--key', key).status).toBe(0)
+  const head = join(dataDir, 'journal/tree/checkpoint')
+  expect(runVerifier(zip, '--key', key, '--head', head).status).toBe(0)
 })
 
 /** With a manifest that fits, as anybody can make one. */
-async function repack(change: (files: Map<string, Buffer>) => void): Promise<Buffer> {
+async function repack(
+  change: (files: Map<string, Buffer>, manifest: Record<string, unknown>) => void,
+): Promise<Buffer> {
   const files = readZip(before)
-  change(files)
   const manifest = JSON.parse(files.get('manifest.json')?.toString() ?? '')
+  change(files, manifest)
   files.delete('manifest.json')
   files.delete('manifest.sha256')
   const entries = [...files].map(([name, bytes]) => [
@@ -290,7 +305,7 @@ const verifyZip = (zip: Buffer, ...args: string[]) => {
 
 it('with pages that were exchanged proves its records and says that nobody signed the rest', async () => {
   const zip = await repack((files) => edit(files, 'report.html', /block|allow/g, 'forged'))
-  const { status, stdout } = verifyZip(zip, '--key', keyText)
+  const { status, stdout } = verifyZip(zip, ...trusted)
   expect(status).toBe(0)
   expect(stdout).toContain('Nobody has signed the other files, such as report.html')
 })
@@ -299,15 +314,124 @@ it('is false with another key in it, and in records that were edited together wi
   const other = formatVerifierKey({ ...parseVerifierKey(keyText), publicKey: Buffer.alloc(32, 7) })
   const exchanged = await repack((files) => files.set('keys/journal', Buffer.from(`${other}\n`)))
   const withKey = verifyZip(exchanged, '--key', keyText)
-  expect([withKey.status, withKey.stdout]).toEqual([1, expect.stringContaining('keys/journal')])
+  expect([withKey.status, withKey.stdout]).toEqual([10, expect.stringContaining('keys/journal')])
   const edited = async (from: string | RegExp, to: string) =>
     verifyZip(await repack((files) => edit(files, 'records.txt', from, to)), '--key', keyText)
       .status
-  expect(await edited('"decision":"allow"', '"decision":"block"')).toBe(1)
-  expect(await edited('\n', '\r\n')).toBe(1)
-  expect(await edited(/^(.*\n)/, '$1$1')).toBe(1)
-  expect(await edited(/$/, '\n')).toBe(1)
-  expect(await edited(/^/, '\ufeff')).toBe(1)
+  expect(await edited('"decision":"allow"', '"decision":"block"')).toBe(10)
+  expect(await edited('\n', '\r\n')).toBe(10)
+  expect(await edited(/^(.*\n)/, '$1$1')).toBe(10)
+  expect(await edited(/$/, '\n')).toBe(10)
+  expect(await edited(/^/, '\ufeff')).toBe(10)
+})
+
+describe('that shows less than it has packed', () => {
+  /** Keeps these lines of records.txt; the manifest says so, or not. */
+  const without = (keep: (line: string) => boolean, counts?: Record<string, number>) =>
+    repack((files, manifest) => {
+      const lines = files.get('records.txt')?.toString().trimEnd().split('\n') ?? []
+      const kept = lines.filter(keep)
+      files.set('records.txt', Buffer.from(kept.map((line) => `${line}\n`).join('')))
+      for (const name of files.keys()) {
+        const seq = /^proofs\/(\d+)\./.exec(name)?.[1]
+        if (seq !== undefined && !kept.some((line) => line.startsWith(`${seq} `))) files.delete(name)
+      }
+      if (counts) Object.assign(manifest, { counts })
+    })
+  const ofOther = (line: string) => line.includes('"id":"d57"')
+
+  it('is false if the manifest says that more were packed', async () => {
+    const { status, stdout } = verifyZip(await without(() => false), ...trusted)
+    expect([status, stdout]).toEqual([
+      10,
+      expect.stringContaining('FALSE: records.txt: 6 of kind decision were packed, and 0 are there'),
+    ])
+  })
+
+  it('is not proven if none of its records answers the question', async () => {
+    const none = verifyZip(await without(() => false, {}), ...trusted)
+    expect([none.status, none.stdout]).toEqual([
+      2,
+      expect.stringMatching(/NO RECORD IS SHOWN THAT ANSWERS[^]*\nNOT PROVEN: /),
+    ])
+    const outcome = await without((line) => !/"decision":"(?:allow|block)"/.test(line), {
+      outcome: 1,
+    })
+    expect(verifyZip(outcome, ...trusted).status).toBe(2)
+    const asked = await repack((_, manifest) => {
+      Object.assign(manifest, { question: { number: stranger } })
+    })
+    expect(verifyZip(asked, ...trusted).status).toBe(2)
+  })
+
+  it('says how many of the entries are shown, and is not proven if a single one is not', async () => {
+    const one = verifyZip(await without(ofOther, { decision: 1 }), ...trusted)
+    expect([one.status, one.stdout]).toEqual([
+      0,
+      expect.stringMatching(
+        /records shown: decision: 1\nall entries of the span: [^\n]*decision: \d\d/,
+      ),
+    ])
+    const single = await repack((_, manifest) => {
+      // Without a span, each entry is that of a record.
+      Object.assign(manifest, { span: null })
+    })
+    const { status, stdout } = verifyZip(single, ...trusted)
+    expect([status, stdout]).toEqual([
+      2,
+      expect.stringMatching(/NOT CHECKED: \d+ of \d+ single records are not shown/),
+    ])
+  })
+})
+
+describe('and heads that were kept elsewhere', () => {
+  const withHead = (zip: Buffer, text: string) => {
+    writeFileSync(at('other'), text)
+    return verifyZip(zip, '--key', keyText, '--head', at('other'))
+  }
+
+  it('is false if one of them is of another history, in whatever order', async () => {
+    const { origin, size } = parseCheckpoint(parseNote(firstHead).text)
+    const key = readSigningKey(origin, at('data/journal.key'))
+    const forged = signCheckpoint({ origin, size, root: Buffer.alloc(32, 7) }, key)
+    for (const text of [`${firstHead}\n${forged}\n`, `${forged}\n${firstHead}\n`]) {
+      const { status, stdout } = withHead(before, text)
+      expect([status, stdout]).toEqual([10, expect.stringContaining('two views of the log')])
+    }
+  })
+
+  it('is not proven by a head that nothing connects with it, until it is packed with that', async () => {
+    const later = await pack('later.zip', { ids: ['d1'] })
+    expect(verifyZip(later, ...trusted).status).toBe(0)
+    const files = readZip(later)
+    const proof = [...files.keys()].find((name) => name.startsWith('heads/'))
+    expect(proof).toMatch(/^heads\/\d+\.proof$/)
+    const newer = readFileSync(at('data/journal/tree/checkpoint'), 'utf8')
+    const { status, stdout } = withHead(before, newer)
+    expect([status, stdout]).toEqual([2, expect.stringContaining('without what connects them')])
+    expect(withHead(later, newer).status).toBe(0)
+    expect(withHead(later, 'nothing\n').status).toBe(2)
+  })
+})
+
+it('is checked by callgate itself, with the same result', async () => {
+  const check = (...args: readonly string[]) =>
+    runCommand(registerEvidence, ['evidence', 'check', at('before.zip'), ...args], {
+      dataDir: at('data'),
+    })
+  const own = await check(...trusted)
+  const { status, stdout } = verifyZip(before, ...trusted)
+  expect([own.code, own.out]).toEqual([status, stdout])
+  const json = await check('--key', keyText, '--json')
+  expect([json.code, JSON.parse(json.out)]).toEqual([
+    2,
+    expect.objectContaining({ result: 'NOT PROVEN', shown: { decision: 6, outcome: 1 } }),
+  ])
+  writeFileSync(at('cut.zip'), before.subarray(0, before.length - 30))
+  const cut = await runCommand(registerEvidence, ['evidence', 'check', at('cut.zip')], {
+    dataDir: at('data'),
+  })
+  expect([cut.code, cut.out]).toEqual([10, expect.stringMatching(/^FALSE: /)])
 })
 
 it('has no line of its own in the output of the verifier, whatever its files are named', async () => {
@@ -329,12 +453,12 @@ it('proves records outside of the span, with the gaps between them', async () =>
   const proof = files.get('entries.proof') ?? Buffer.alloc(0)
   expect(proof.length).toBeGreaterThan(0)
   const key = parseVerifierKey(keyText)
-  expect(verifyBundle(toFiles(files), key).failures).toEqual([])
-  expect(runVerifier(zip, '--key', keyText).status).toBe(0)
+  expect(verifyBundle(toFiles(files), { key }).failures).toEqual([])
+  expect(runVerifier(zip, ...trusted).status).toBe(0)
   const bad = Buffer.from(proof)
   bad[5] = (bad[5] ?? 0) ^ 1
   files.set('entries.proof', bad)
-  expect(verifyBundle(toFiles(files), key).failures.join()).toContain(
+  expect(verifyBundle(toFiles(files), { key }).failures.join()).toContain(
     'not in the tree that was signed',
   )
 })
@@ -375,10 +499,9 @@ describe('time stamps', () => {
   })
 
   const verify = (changes: Readonly<Record<string, Buffer>> = {}) =>
-    verifyBundle(
-      toFiles(new Map([...files, ...Object.entries(changes)])),
-      parseVerifierKey(keyText),
-    )
+    verifyBundle(toFiles(new Map([...files, ...Object.entries(changes)])), {
+      key: parseVerifierKey(keyText),
+    })
   /** Without what is wrong only because the manifest has another hash. */
   const findProblems = (changes: Readonly<Record<string, Buffer>>) => {
     const { failures, unchecked } = verify(changes)
@@ -387,13 +510,13 @@ describe('time stamps', () => {
   }
 
   it('say how many records were signed by then, and who says so', () => {
-    const { failures, unchecked, timestamps } = verify()
-    expect([failures, unchecked]).toEqual([[], []])
+    const { failures, timestamps } = verify()
+    expect(failures).toEqual([])
     const { size } = parseCheckpoint(parseNote(firstHead).text)
     expect(timestamps).toEqual([
       { name: `${name}.tsr`, size, by: 'CN=Test TSA', at: expect.stringMatching(/^20\d\d-.*Z$/) },
     ])
-    const { status, stdout } = runVerifier(readFileSync(at('stamped.zip')), '--key', keyText)
+    const { status, stdout } = runVerifier(readFileSync(at('stamped.zip')), ...trusted)
     expect(status).toBe(0)
     expect(stdout).toContain('Whether its certificate is one to trust is not checked')
   })

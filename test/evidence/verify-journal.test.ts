@@ -19,26 +19,34 @@ import { basename, dirname, join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { bufferSource } from '../../src/evidence/bundle/byte-source.js'
 import { type Verification, verifyJournal } from '../../src/evidence/verify/verify-journal.js'
 import { SegmentFile } from '../../src/gate/journal/segment-file.js'
 import {
   checksumSeedOf,
   decodeFrame,
   headerBytes,
-  recordKinds,
   type StoredRecord,
 } from '../../src/gate/journal/segment-format.js'
 import { checkpointPath, treeFolder } from '../../src/gate/journal/tree/tree-files.js'
 import { openSigningKey, writeCheckpoint } from '../../src/gate/journal/tree/tree-head.js'
 import { TreeWriter } from '../../src/gate/journal/tree/tree-writer.js'
 import { openCheckpoint, signCheckpoint } from '../../src/transparency/checkpoint.js'
+import { recordKinds } from '../../src/transparency/log-entry.js'
 import { computeRoot } from '../../src/transparency/merkle-tree.js'
-import { formatVerifierKey, type SigningKey } from '../../src/transparency/signed-note.js'
+import {
+  formatNote,
+  formatVerifierKey,
+  parseNote,
+  type SigningKey,
+  signNote,
+} from '../../src/transparency/signed-note.js'
 import { answered, fakeCompliance, noon } from '../support/fake-compliance.js'
 import { listFiles } from '../support/journal.js'
 import { shortOrLong } from '../support/long.js'
 import { seededKey } from '../support/seeded-key.js'
 import { makeDecision, testJournal } from '../support/test-journal.js'
+import { witnessKey } from '../support/test-witness.js'
 
 const mutations = shortOrLong(200, 10_000)
 const seed = Number(process.env.CALLGATE_SEED ?? Math.floor(Math.random() * 2 ** 31))
@@ -111,12 +119,17 @@ function takeCopy(): void {
   cpSync(original, dataDir, { recursive: true })
 }
 
+const kept = (...heads: readonly string[]) =>
+  heads.map((signed, index) => ({
+    name: `head ${index}`,
+    source: bufferSource(Buffer.from(signed)),
+  }))
 const verify = (heads: readonly string[] = [], now = noon): Verification =>
   verifyJournal({
     folder: folder(),
     key,
     now,
-    heads: heads.map((signed, index) => ({ name: `head ${index}`, signed })),
+    heads: kept(...heads),
   })
 const falseOf = ({ findings }: Verification) => findings.filter(({ level }) => level === 'false')
 const expectFalse = (verification: Verification, message: string | RegExp) =>
@@ -226,6 +239,38 @@ describe('a journal that nobody has changed', () => {
     expect(texts.filter((text) => text.includes(erasedNumber))).toEqual([])
   })
 
+  it('is not proven by its key alone: who has the private one can sign another history', () => {
+    const { result, findings, outside } = verify()
+    expect([result, outside]).toEqual(['NOT PROVEN', undefined])
+    expect(findings.map(({ message }) => message)).toEqual([
+      expect.stringContaining('no head from elsewhere'),
+    ])
+    const { size } = openCheckpoint(earlierHead, key)
+    const proven = verify([earlierHead])
+    expect(proven).toMatchObject({ result: 'PROVEN', outside: { name: 'head 0', size, at: noon } })
+    // A head of another log shows nothing of this one.
+    const other = seededKey('another.example/log', 'signer', 9)
+    const foreign = signCheckpoint({ origin: other.name, size: 3, root: Buffer.alloc(32) }, other)
+    const foreignOnly = verify([foreign])
+    expect(foreignOnly.result).toBe('NOT PROVEN')
+    expect(foreignOnly.findings[0]?.message).toContain('it has no signed head of')
+  })
+
+  it('is proven by a witness that has signed its head', () => {
+    takeCopy()
+    const { text, signatures } = parseNote(earlierHead)
+    const cosigned = { text, signatures: [...signatures, signNote(text, witnessKey, noon / 1_000)] }
+    writeFileSync(join(tree(), 'cosigned'), formatNote(cosigned))
+    const about = { folder: folder(), key, now: noon }
+    expect(verifyJournal(about).result).toBe('NOT PROVEN')
+    expect(verifyJournal({ ...about, witnesses: [witnessKey] })).toMatchObject({
+      result: 'PROVEN',
+      outside: { name: witnessKey.name },
+    })
+    const stranger = seededKey(witnessKey.name, 'cosigner', 11)
+    expect(verifyJournal({ ...about, witnesses: [stranger] }).result).toBe('NOT PROVEN')
+  })
+
   it('is proven by a key beside it only as far as that goes', () => {
     const { findings } = verifyJournal({ folder: folder(), now: noon })
     expect(findings.map(({ level }) => level)).toEqual(['unchecked'])
@@ -235,7 +280,13 @@ describe('a journal that nobody has changed', () => {
 describe('the index of a journal', () => {
   beforeEach(takeCopy)
   const verifyIndex = () =>
-    verifyJournal({ folder: folder(), key, indexPath: join(dataDir, 'index.sqlite'), now: noon })
+    verifyJournal({
+      folder: folder(),
+      key,
+      heads: kept(earlierHead),
+      indexPath: join(dataDir, 'index.sqlite'),
+      now: noon,
+    })
 
   it('agrees with it, also after an erasure', () => {
     expect(verifyIndex().findings).toEqual([])
@@ -339,6 +390,21 @@ describe('a journal that somebody has changed', () => {
     })
   }
 
+  it('is found: a history that was signed anew, with its head appended to those that were kept', () => {
+    changeSegment(3, (all) => all.map((one, i) => (i === 4 ? forged(one) : one)))
+    buildTree(key)
+    const forgedHead = readFileSync(checkpointPath(tree()), 'utf8')
+    expect(verify([forgedHead]).result).toBe('PROVEN')
+    for (const file of [
+      `${readHeadOfOriginal()}\n${forgedHead}\n`,
+      `${forgedHead}\n${readHeadOfOriginal()}\n`,
+      `${earlierHead}${readHeadOfOriginal()}${forgedHead}`,
+      `${'x'.repeat(50_000)}\n${readHeadOfOriginal().slice(0, 60)}${readHeadOfOriginal()}\n${forgedHead}`,
+    ]) {
+      expectFalse(verify([file]), 'two views of the journal were signed')
+    }
+  })
+
   it('is found: a tail that is cut below the newest checkpoint, and who signs the rest again', () => {
     const last = segments().at(-1) ?? ''
     const { records } = readSegmentOf(last)
@@ -379,7 +445,7 @@ describe('a journal that somebody has changed', () => {
       const [, , , name = ''] = segments()
       return firstSeqOf(join(folder(), name)) + 4
     }
-    const levels = () => verify().findings.map(({ level, seqs }) => [level, seqs])
+    const levels = () => verify([earlierHead]).findings.map(({ level, seqs }) => [level, seqs])
 
     it('by a file that says an erasure is going on', () => {
       const seq = forge()
@@ -633,7 +699,7 @@ describe('a journal that somebody has changed', () => {
     const next = records.at(-1)
     if (next === undefined) throw new Error('no record')
     changeSegment(-1, (all) => [...all, next])
-    const { findings, counts } = verify()
+    const { findings, counts } = verify([readHeadOfOriginal()])
     expect(findings).toEqual([])
     expect(counts.unsigned).toBe(before.unsigned + 1)
   })

@@ -107,7 +107,7 @@ export const askBundleEndpoint = defineEndpoint({
   name: 'evidence-ask',
   summary:
     'Asks for an evidence bundle: what the journal of this server has about a number or a period of the account, with what it rests ' +
-    'on, in a zip file that proves itself. A job packs it. The key needs role Supervisor or Administrator and no limit to projects.',
+    'on, in a zip file that others can check. A job packs it. The key needs role Supervisor or Administrator and no limit to projects.',
   method: 'POST',
   paths: ['/v1/evidence'],
   accepts: ['json'],

@@ -1,4 +1,4 @@
-/** The endpoints of the journal that proves itself: the proof of one decision, and the journal's newest head. */
+/** The endpoints of the signed journal: the proof of one decision, and the journal's newest head. */
 import { z } from 'zod'
 import { defineEndpoint } from '../endpoint.js'
 import { fields } from '../fields.js'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Instant } from '../../domain/time/clock.js'
 import { msPerDay } from '../../domain/time/dates.js'
 import { getErrorCode } from '../../errors.js'
-import type { LeftOut } from '../../evidence/bundle/facts.js'
+import type { LeftOut } from '../../evidence/bundle/question.js'
 import type { PackedBundle } from './pack-thread.js'
 
 /** How long a bundle is known, from when it was asked for. */

@@ -1,4 +1,4 @@
-/** Opens the routes of the journal that proves itself. */
+/** Opens the routes of the signed journal. */
 import { decisionProofEndpoint, journalEndpoint } from '../../api/gate/evidence.js'
 import { createRoute, type Route } from '../../api/route.js'
 import type { Settings } from '../../config/settings.js'

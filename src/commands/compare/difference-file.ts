@@ -1,6 +1,6 @@
 /** Writes every difference of a comparison as CSV (RFC 4180) that only its owner can read. */
 import { closeSync, openSync, writeFileSync } from 'node:fs'
-import { formatCsvCell } from '../../data/feeds/reject-file.js'
+import { formatCsvCell } from '../../data/csv-cell.js'
 import type { QuestionName } from '../../domain/compliance.js'
 import { CommandFailure } from '../command.js'
 import type { ComparedNumber } from './compared-numbers.js'

@@ -10,7 +10,7 @@ import { withAppContext } from '../account-command.js'
 import { CommandFailure, findConfigOption, type RegisterCommand } from '../command.js'
 import { formatCount } from '../format.js'
 import { parseInstantOption } from '../option-values.js'
-import { asResult, exitByResult } from './misuse.js'
+import { addTo, openHeads } from './verify.js'
 
 interface PackOptions {
   readonly account?: string
@@ -18,6 +18,7 @@ interface PackOptions {
   readonly from?: string
   readonly to?: string
   readonly id?: readonly string[]
+  readonly head: readonly string[]
   readonly out: string
 }
 
@@ -33,39 +34,44 @@ export const registerPack: RegisterCommand = (group, terminal) => {
     .option('--from <instant>', 'only decisions recorded then or later')
     .option('--to <instant>', 'only decisions recorded before')
     .option('--id <decision...>', 'only these decisions')
+    .option(
+      '--head <file>',
+      'signed checkpoints that the recipient has kept; what connects them with the bundle is packed. May be given again',
+      addTo,
+      [],
+    )
     .requiredOption('--out <file>', 'the zip file, which must not exist')
-  exitByResult(command).action(
-    asResult(async (options: PackOptions, invoked: Command) => {
-      const { account: accountId, id: ids, out } = options
-      const number = options.number === undefined ? undefined : parseNumber(options.number)
-      const from = parseInstantOption('--from', options.from)
-      const to = parseInstantOption('--to', options.to)
-      if (number === undefined && ids === undefined && (from === undefined || to === undefined)) {
-        throw new CommandFailure('say what to pack: --number, --id, or --from and --to')
-      }
-      if (existsSync(out)) throw new CommandFailure(`--out '${out}': the file exists`)
-      const { packBundle } = await import('../../evidence/bundle/pack-bundle.js')
-      const { withStateSources } = await import('../../app/evidence/bundle-sources.js')
-      const { configuration, problems } = readConfiguration({ file: findConfigOption(invoked) })
-      if (!configuration) throw new CommandFailure(problems.join('\n'), 2)
-      if (configuration.settings.twoPeople.for.includes('export')) {
-        const request = { accountId, number, from, to, ids }
-        await requireSecondPerson(invoked, accountId, request)
-      }
-      const { counts, treeSize } = await withStateSources(configuration, (sources) =>
-        packBundle({
-          journalFolder: join(configuration.settings.dataDir, 'journal'),
-          question: { accountId, number, from, to, ids },
-          out,
-          program: version,
-          verifier: readFileSync(join(packageRoot, 'dist/evidence/verify.mjs')),
-          sources,
-        }),
-      )
-      const decisions = formatCount(counts.decision ?? 0, 'decision')
-      terminal.out(`${out}: ${decisions}, of ${formatCount(treeSize, 'signed record')}\n`)
-    }),
-  )
+  command.action(async (options: PackOptions, invoked: Command) => {
+    const { account: accountId, id: ids, out } = options
+    const number = options.number === undefined ? undefined : parseNumber(options.number)
+    const from = parseInstantOption('--from', options.from)
+    const to = parseInstantOption('--to', options.to)
+    if (number === undefined && ids === undefined && (from === undefined || to === undefined)) {
+      throw new CommandFailure('say what to pack: --number, --id, or --from and --to', 2)
+    }
+    if (existsSync(out)) throw new CommandFailure(`--out '${out}': the file exists`)
+    const { packBundle } = await import('../../evidence/bundle/pack-bundle.js')
+    const { withStateSources } = await import('../../app/evidence/bundle-sources.js')
+    const { configuration, problems } = readConfiguration({ file: findConfigOption(invoked) })
+    if (!configuration) throw new CommandFailure(problems.join('\n'), 2)
+    if (configuration.settings.twoPeople.for.includes('export')) {
+      const request = { accountId, number, from, to, ids }
+      await requireSecondPerson(invoked, accountId, request)
+    }
+    const { counts, treeSize } = await withStateSources(configuration, (sources) =>
+      packBundle({
+        journalFolder: join(configuration.settings.dataDir, 'journal'),
+        question: { accountId, number, from, to, ids },
+        out,
+        heads: options.head.map(openHeads),
+        program: version,
+        verifier: readFileSync(join(packageRoot, 'dist/evidence/verify.mjs')),
+        sources,
+      }),
+    )
+    const decisions = formatCount(counts.decision ?? 0, 'decision')
+    terminal.out(`${out}: ${decisions}, of ${formatCount(treeSize, 'signed record')}\n`)
+  })
 }
 
 /** Throws `approval-needed` until another person has approved exactly this question. */

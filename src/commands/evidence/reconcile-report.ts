@@ -1,7 +1,9 @@
 /** What a comparison with the bill of a carrier found, as text, CSV and JSON. */
 import type { BadLine } from '../../data/feeds/bad-lines.js'
+import { formatCsvCell } from '../../data/csv-cell.js'
 import type { BilledLeg } from '../../data/feeds/call-records.js'
 import { formatInstant } from '../../domain/time/dates.js'
+import type { EvidenceResult } from '../../evidence/result.js'
 import type { TimeRange } from '../../gate/journal/recorded-decisions.js'
 import { formatTable } from '../command.js'
 import { formatCount, formatNumber, joinLines } from '../format.js'
@@ -42,6 +44,21 @@ const faultTexts: Readonly<Record<Fault, string>> = {
   'no-leg': 'allows without a leg, and without an outcome that says the call was not placed',
 }
 
+export function findResult({
+  mismatches,
+  unreadable,
+}: Pick<ReconcileReport, 'mismatches' | 'unreadable'>): EvidenceResult {
+  if (mismatches.length > 0) return 'FALSE'
+  return unreadable.length > 0 ? 'NOT PROVEN' : 'PROVEN'
+}
+
+const resultTexts: Readonly<Record<EvidenceResult, string>> = {
+  PROVEN: 'every leg has its allow, and every allow its leg or a reason for none.',
+  'NOT PROVEN': 'what could be read matches, but some rows could not be read.',
+  'NOT CHECKED': '',
+  FALSE: 'legs and decisions do not match.',
+}
+
 export function toText(report: ReconcileReport, maxListed: number): string {
   const { mismatches, unreadable, serviceCodes } = report
   return joinLines([
@@ -59,6 +76,7 @@ export function toText(report: ReconcileReport, maxListed: number): string {
       maxListed,
     ),
     ...formatList('rows that cannot be read', unreadable.map(toBadCells), maxListed),
+    `${findResult(report)}: ${resultTexts[findResult(report)]}`,
   ])
 }
 
@@ -160,15 +178,13 @@ export function toCsv(report: ReconcileReport): string {
     ...report.serviceCodes.map(toLegCells),
     ...report.unreadable.map(toBadCells),
   ]
-  return joinLines([head, ...rows].map((cells) => cells.map(quoteCell).join(',')))
+  return joinLines([head, ...rows].map((cells) => cells.map(formatCsvCell).join(',')))
 }
-
-const quoteCell = (text: string): string =>
-  /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 
 export function toJson(report: ReconcileReport): string {
   const { period, mismatches, serviceCodes, unreadable, hasTrunks: _, ...counts } = report
   const document = {
+    result: findResult(report),
     from: formatInstant(period.since),
     to: formatInstant(period.until),
     ...counts,

@@ -27,9 +27,9 @@ import { datesOption } from '../import/table-options.js'
 import { parseDuration } from '../option-values.js'
 import { instantOf } from '../rehearse/recorded-compliance.js'
 import { parseLimit } from '../rehearse/rehearse.js'
+import { endByResult, exitCodesHelp } from './end-by-result.js'
 import { type DecidedCall, type MatchOptions, matchLegs, relatedMs } from './match-legs.js'
-import { asResult, exitByResult } from './misuse.js'
-import { type ReconcileReport, toCsv, toJson, toText } from './reconcile-report.js'
+import { findResult, type ReconcileReport, toCsv, toJson, toText } from './reconcile-report.js'
 import { forEachCall, parsePeriod } from './recorded-calls.js'
 
 interface ReconcileOptions {
@@ -79,18 +79,23 @@ export const registerReconcile: RegisterCommand = (group, terminal) => {
     .option('--csv', 'what does not match or cannot be read, as CSV')
     .addHelpText(
       'after',
-      '\nExits with 0 if all match, 1 if something does not, 2 if all that could be read matches, and 3 for wrong usage.',
+      exitCodesHelp({
+        proven: 'all match',
+        false: 'something does not',
+        notProven: 'all that could be read matches',
+      }),
     )
-  exitByResult(command).action(
-    asResult(async (path: string, options: ReconcileOptions, invoked: Command) => {
+  endByResult(
+    command,
+    terminal,
+    async (path: string, options: ReconcileOptions, invoked: Command) => {
       const report = await reconcile(invoked, path, options)
       const { account } = options
       if (account !== undefined && report.decisions === 0) await checkAccount(invoked, account)
       if (options.json) terminal.out(toJson(report))
       else terminal.out(options.csv ? toCsv(report) : toText(report, options.limit))
-      if (report.mismatches.length > 0) throw new CommandFailure('', 1)
-      if (report.unreadable.length > 0) throw new CommandFailure('', 2)
-    }),
+      return findResult(report)
+    },
   )
 }
 

@@ -2,6 +2,7 @@
 import { Argument, type Command } from 'commander'
 import { type ConfigurationVersions, computeVersions } from '../../app/configuration.js'
 import { formatInstant } from '../../domain/time/dates.js'
+import type { EvidenceResult } from '../../evidence/result.js'
 import { readIdInstant } from '../../gate/journal/projection/decision-months.js'
 import type { RecordedDecision, TimeRange } from '../../gate/journal/recorded-decisions.js'
 import { systemClock } from '../../runtime/runtime.js'
@@ -10,7 +11,7 @@ import { CommandFailure, findConfigOption, formatTable, type RegisterCommand } f
 import { formatCount, formatNumber, joinLines } from '../format.js'
 import { defaultLimit, parseLimit, readRehearsed, unjudgedTexts } from '../rehearse/rehearse.js'
 import { type UnjudgedReason, unjudgedReasons } from '../rehearse/rejudger.js'
-import { asResult, exitByResult } from './misuse.js'
+import { endByResult, exitCodesHelp } from './end-by-result.js'
 import { forEachDecision, parsePeriod } from './recorded-calls.js'
 import { type MemberDifference, Replayer } from './replayer.js'
 
@@ -33,6 +34,7 @@ interface DifferentRecord {
 
 /** Of records: a decision that changed before its answer left has two. */
 export interface ReplayReport {
+  readonly result: EvidenceResult
   readonly from: string
   readonly to: string
   readonly account?: string | undefined
@@ -79,19 +81,23 @@ export const registerReplay: RegisterCommand = (group, terminal) => {
     .option('--json', 'as JSON')
     .addHelpText(
       'after',
-      '\nExits with 0 if all records are the same, 1 if one differs, 2 if none does but not all of it could be judged again, ' +
-        'and 3 for wrong usage.',
+      exitCodesHelp({
+        proven: 'all records are the same',
+        false: 'one differs',
+        notProven: 'none differs but not all of it could be judged again',
+      }),
     )
-  exitByResult(command).action(
-    asResult(async (id: string | undefined, options: ReplayOptions, invoked: Command) => {
+  endByResult(
+    command,
+    terminal,
+    async (id: string | undefined, options: ReplayOptions, invoked: Command) => {
       const report = await replay(invoked, id, options)
       const isNone = report.records === 0
       if (isNone && options.account !== undefined) await checkAccount(invoked, options.account)
-      if (isNone && id !== undefined) throw new CommandFailure(`decision '${id}' not found`, 2)
+      if (isNone && id !== undefined) throw new CommandFailure(`decision '${id}' not found`)
       terminal.out(options.json ? `${JSON.stringify(report, null, 2)}\n` : formatReport(report))
-      const code = exitCodeOf(report)
-      if (code !== 0) throw new CommandFailure('', code)
-    }),
+      return report.result
+    },
   )
 }
 
@@ -111,7 +117,8 @@ async function replay(
   })
   const versions = computeVersions(configuration)
   const [from, to] = [formatInstant(range.since), formatInstant(range.until)]
-  return { from, to, account, versions, ...counter.report() }
+  const counts = counter.report()
+  return { result: findResult(counts), from, to, account, versions, ...counts }
 }
 
 /** A decision is made at most a few seconds after its id. */
@@ -180,9 +187,20 @@ class ReplayCounter {
   }
 }
 
-function exitCodeOf({ different, withGiven, notReplayed }: ReplayReport): 0 | 1 | 2 {
-  if (different > 0) return 1
-  return withGiven > 0 || Object.keys(notReplayed).length > 0 ? 2 : 0
+function findResult({
+  different,
+  withGiven,
+  notReplayed,
+}: Pick<ReplayReport, 'different' | 'withGiven' | 'notReplayed'>): EvidenceResult {
+  if (different > 0) return 'FALSE'
+  return withGiven > 0 || Object.keys(notReplayed).length > 0 ? 'NOT PROVEN' : 'PROVEN'
+}
+
+const resultTexts: Readonly<Record<EvidenceResult, string>> = {
+  PROVEN: 'judged again, every record comes out the same.',
+  'NOT PROVEN': 'nothing differs, but not all of it could be judged again.',
+  'NOT CHECKED': '',
+  FALSE: 'judged again, something comes out differently.',
 }
 
 function formatReport(report: ReplayReport): string {
@@ -202,7 +220,8 @@ function formatReport(report: ReplayReport): string {
     }),
     ...formatGiven(report.given, withGiven),
   ]
-  if (different === 0) return joinLines(lines)
+  const last = `${report.result}: ${resultTexts[report.result]}`
+  if (different === 0) return joinLines([...lines, last])
   const { differences } = report
   const shown =
     differences.length < different
@@ -213,6 +232,7 @@ function formatReport(report: ReplayReport): string {
     '',
     `records that differ (${shown}):`,
     ...differences.map(formatDifferent),
+    last,
   ])
 }
 

@@ -1,10 +1,13 @@
 /** `callgate evidence verify`: whether the records of a journal are those that were signed. */
-import { closeSync, existsSync, fstatSync, openSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
+import type { Instant } from '../../domain/time/clock.js'
+import { formatInstant } from '../../domain/time/dates.js'
 import { getErrorMessage } from '../../errors.js'
+import { fileSource } from '../../evidence/bundle/byte-source.js'
+import type { KeptHeads } from '../../evidence/kept-heads.js'
 import { type Verification, verifyJournal } from '../../evidence/verify/verify-journal.js'
-import { readAt } from '../../gate/journal/segment-file.js'
 import { systemClock } from '../../runtime/runtime.js'
 import {
   formatVerifierKey,
@@ -12,17 +15,22 @@ import {
   type VerifierKey,
 } from '../../transparency/signed-note.js'
 import { CommandFailure, loadCommandSettings, type RegisterCommand } from '../command.js'
-import { formatCount } from '../format.js'
-import { asResult, exitByResult } from './misuse.js'
+import { formatCount, formatNumber } from '../format.js'
+import { endByResult, exitCodesHelp } from './end-by-result.js'
 
 interface VerifyOptions {
   readonly journal?: string
   readonly key?: string
   readonly head: readonly string[]
+  readonly witness: readonly string[]
   readonly json?: true
 }
 
-const addTo = (value: string, values: readonly string[]): readonly string[] => [...values, value]
+/** Of options that may be given again. */
+export const addTo = (value: string, values: readonly string[]): readonly string[] => [
+  ...values,
+  value,
+]
 
 export const registerVerify: RegisterCommand = (group, terminal) => {
   const command = group
@@ -35,41 +43,56 @@ export const registerVerify: RegisterCommand = (group, terminal) => {
     .option('--key <key>', 'the verifier key of the journal, as you noted it before')
     .option(
       '--head <file>',
-      'a signed checkpoint of the journal that was kept elsewhere, as by a witness, or a file that has several, of which the ' +
-        'last is compared; may be given again',
+      'signed checkpoints of the journal that were kept elsewhere, as by a witness; all in the file are compared. May be given again',
+      addTo,
+      [],
+    )
+    .option(
+      '--witness <key>',
+      'the verifier key of a witness; the head that it has signed counts as kept elsewhere. May be given again',
       addTo,
       [],
     )
     .option('--json', 'as JSON')
     .addHelpText(
       'after',
-      '\nWithout --key, the key beside the journal is used, which only shows that the journal agrees with itself. Without ' +
-        '--head, an older copy of the whole journal in its place is not found, nor one written anew by someone ' +
-        'who has its private key.\n\nExits with 0 if all of it is proven, 1 if something is not as it was signed, 2 if ' +
-        'something could not be checked, and 3 for wrong usage.',
+      '\nWithout --key, the key beside the journal is used, which only shows that the journal agrees with itself. Without a head ' +
+        'from elsewhere, an older copy of the whole journal in its place is not found, nor one written anew by someone ' +
+        'who has its private key: the result is NOT PROVEN.\n' +
+        exitCodesHelp({
+          proven: 'all of it is proven',
+          false: 'something is not as it was signed',
+          notProven: 'nothing is false, but not all is proven',
+        }),
     )
-  exitByResult(command).action(
-    asResult(async (options: VerifyOptions, invoked: Command) => {
-      const given = options.journal ?? join(loadCommandSettings(invoked).dataDir, 'journal')
-      const folder = resolve(given)
-      const index = join(dirname(folder), 'index.sqlite')
-      const indexPath = existsSync(index) ? index : undefined
-      const key = options.key === undefined ? undefined : parseKey(options.key)
-      const heads = options.head.map((name) => ({ name, signed: readEnd(name) }))
-      const now = systemClock.now()
-      const verification = verifyJournal({ folder, key, heads, indexPath, now })
-      terminal.out(options.json ? toJson(verification) : format(verification, heads.length))
-      const code = exitCodeOf(verification)
-      if (code !== 0) throw new CommandFailure('', code)
-    }),
-  )
+  endByResult(command, terminal, async (options: VerifyOptions, invoked: Command) => {
+    const given = options.journal ?? join(loadCommandSettings(invoked).dataDir, 'journal')
+    const folder = resolve(given)
+    const index = join(dirname(folder), 'index.sqlite')
+    const indexPath = existsSync(index) ? index : undefined
+    const key = options.key === undefined ? undefined : parseKey('--key', options.key)
+    const witnesses = options.witness.map((witness) => parseKey('--witness', witness))
+    const heads = options.head.map(openHeads)
+    const now = systemClock.now()
+    const verification = verifyJournal({ folder, key, heads, witnesses, indexPath, now })
+    terminal.out(options.json ? toJson(verification) : format(verification, key))
+    return verification.result
+  })
 }
 
-export function parseKey(text: string): VerifierKey {
+export function parseKey(option: string, text: string): VerifierKey {
   try {
     return parseVerifierKey(text)
   } catch (cause) {
-    throw new CommandFailure(`--key: ${getErrorMessage(cause)}`)
+    throw new CommandFailure(`${option}: ${getErrorMessage(cause)}`, 2)
+  }
+}
+
+export function openHeads(path: string): KeptHeads {
+  try {
+    return { name: path, source: fileSource(path) }
+  } catch (cause) {
+    throw new CommandFailure(`--head ${path}: ${getErrorMessage(cause)}`)
   }
 }
 
@@ -81,29 +104,7 @@ export function readTextFile(path: string): string {
   }
 }
 
-/** A file with the heads of a year may be too long for memory, and only its last head counts. */
-function readEnd(path: string): string {
-  try {
-    const file = openSync(path, 'r')
-    try {
-      const { size } = fstatSync(file)
-      return readAt(file, Math.max(0, size - maxHeadsBytes), maxHeadsBytes).toString('utf8')
-    } finally {
-      closeSync(file)
-    }
-  } catch (cause) {
-    throw new CommandFailure(`--head ${path}: ${getErrorMessage(cause)}`)
-  }
-}
-
-const maxHeadsBytes = 1_048_576
-
-function exitCodeOf({ findings }: Verification): 0 | 1 | 2 {
-  if (findings.some(({ level }) => level === 'false')) return 1
-  return findings.length > 0 ? 2 : 0
-}
-
-function toJson({ findings, hasMore, head, counts }: Verification): string {
+function toJson({ result, findings, hasMore, head, outside, counts }: Verification): string {
   const [own] = head?.signatures ?? []
   const signed = head && {
     origin: head.origin,
@@ -111,25 +112,39 @@ function toJson({ findings, hasMore, head, counts }: Verification): string {
     root: head.root.toString('base64'),
     key: own && formatVerifierKey(own.key),
   }
-  return `${JSON.stringify({ head: signed, counts, findings, hasMore }, null, 2)}\n`
+  const kept = outside && { ...outside, at: formatTime(outside.at) }
+  const report = { result, head: signed, outside: kept, counts, findings, hasMore }
+  return `${JSON.stringify(report, null, 2)}\n`
 }
+
+const formatTime = (at: Instant | undefined) => (at === undefined ? undefined : formatInstant(at))
 
 /** What is not proven, although nothing is wrong. */
-function describeProven({ erased, unsigned }: Verification['counts']): string {
+function describeRest({ counts: { erased, unsigned }, head, outside }: Verification): string {
+  const after = (head?.size ?? 0) - (outside?.size ?? 0)
   const rest = [
-    erased > 0 ? `of ${erased} it is only proven that a number was erased from them` : undefined,
-    unsigned > 0 ? `the last ${unsigned} are not signed yet` : undefined,
+    after > 0 ? `${formatCount(after, 'later record')} only by its key` : undefined,
+    erased > 0
+      ? `of ${formatCount(erased, 'record')} only that a number was erased from them`
+      : undefined,
+    unsigned > 0 ? `the last ${formatNumber(unsigned)} are not signed yet` : undefined,
   ].filter((part) => part !== undefined)
-  if (rest.length === 0) return 'Proven: every record is as it was signed.'
-  return `Proven: the records are as they were signed; ${rest.join('; ')}.`
+  return rest.length === 0 ? '' : `; ${rest.join('; ')}`
 }
 
-const results = {
-  1: 'FALSE: something is not as it was signed.',
-  2: 'NOT PROVEN: what was checked is as it was signed, but not everything could be checked.',
+function describeResult(verification: Verification, key: VerifierKey | undefined): string {
+  const { result, outside } = verification
+  if (result === 'FALSE') return 'FALSE: something is not as it was signed.'
+  if (outside === undefined || result !== 'PROVEN') {
+    return `${result}: what was checked is as it was signed, but not everything could be checked.`
+  }
+  const { name, size, at } = outside
+  const written = at === undefined ? '' : `, the last written ${formatTime(at)}`
+  const upTo = `the head of ${formatCount(size, 'record')} from ${name}${written}`
+  return `PROVEN: as signed by ${key?.name}, up to ${upTo}${describeRest(verification)}.`
 }
 
-function format(verification: Verification, heads: number): string {
+function format(verification: Verification, key: VerifierKey | undefined): string {
   const { findings, hasMore, head, counts } = verification
   const { proven, erased, removed, unsigned } = counts
   const lines = findings.map(({ level, message, seqs }) => {
@@ -137,15 +152,14 @@ function format(verification: Verification, heads: number): string {
       seqs === undefined
         ? ''
         : ` (${seqs[0] === seqs[1] ? `record ${seqs[0]}` : `records ${seqs[0]} to ${seqs[1]}`})`
-    return `${level === 'false' ? 'FALSE' : 'not checked'}: ${message}${range}`
+    return `${level === 'false' ? 'FALSE' : 'NOT CHECKED'}: ${message}${range}`
   })
   if (hasMore) lines.push('There are more findings than are listed.')
-  const code = exitCodeOf(verification)
   if (head) lines.push(`${head.origin}: ${formatCount(head.size, 'record')} signed`)
   lines.push(
     `${proven} as they were signed, ${erased} without an erased number, ${removed} removed after their time, ` +
-      `${unsigned} not signed yet; compared with ${formatCount(heads, 'head')} from elsewhere`,
-    code === 0 ? describeProven(counts) : results[code],
+      `${unsigned} not signed yet`,
+    describeResult(verification, key),
   )
   return `${lines.join('\n')}\n`
 }

@@ -14,6 +14,7 @@ import {
 import { dirname } from 'node:path'
 import { DataFileError, getErrorMessage } from '../../errors.js'
 import { ensureFolder } from '../../runtime/folders.js'
+import { formatCsvCell } from '../csv-cell.js'
 import type { BadLine } from './bad-lines.js'
 
 const header = 'file,line,value,reason\r\n'
@@ -97,9 +98,4 @@ function refuseForeignFile(path: string, file: number): void {
   if (start.toString('latin1') === header) return
   const rule = 'already exists and is not a reject file; name another file with --rejects'
   throw new DataFileError(path, rule)
-}
-
-/** Quotes a value according to RFC 4180. */
-export function formatCsvCell(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

@@ -8,7 +8,7 @@ import { formatDay, parseInstant } from '../../domain/time/dates.js'
 import { toLocalTime } from '../../domain/time/time-zones.js'
 import type { DecisionDocument, FindingDocument } from '../../gate/decision-document.js'
 import type { AuditRecord } from '../../service/audit/audit-trail.js'
-import type { Question } from './facts.js'
+import type { Question } from './question.js'
 
 /** A record with an entry of the audit table. */
 export interface Change extends Pick<AuditRecord, 'at' | 'action'> {

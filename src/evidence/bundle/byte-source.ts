@@ -1,4 +1,5 @@
 /** Bytes that are read in parts, so that a bundle may be larger than the memory. Runs in the verifier, with Node alone. */
+import { createHash } from 'node:crypto'
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 
 export interface ByteSource {
@@ -6,6 +7,10 @@ export interface ByteSource {
   /** Fewer than `length` at the end. */
   read(offset: number, length: number): Buffer
 }
+
+/** SHA-256 in hexadecimal. */
+export const digest = (bytes: Uint8Array): string =>
+  createHash('sha256').update(bytes).digest('hex')
 
 export function bufferSource(bytes: Buffer): ByteSource {
   return {
@@ -81,4 +86,23 @@ export function* linesOf(source: ByteSource): Generator<Buffer> {
     if (rest.length > maxLineBytes) throw new RangeError('a line is too long')
   }
   if (rest.length > 0) throw new RangeError('the last line is cut off')
+}
+
+/** Of a text that may be damaged: passes over lines of more than `maxBytes`, and over an end without a line feed. */
+export function* shortLinesOf(source: ByteSource, maxBytes: number): Generator<string> {
+  let rest: Buffer = Buffer.alloc(0)
+  let isTooLong = false
+  for (const chunk of chunksOf(source)) {
+    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+    let start = 0
+    for (let end = bytes.indexOf(10); end >= 0; end = bytes.indexOf(10, start)) {
+      if (!isTooLong && end - start <= maxBytes) yield bytes.toString('utf8', start, end)
+      isTooLong = false
+      start = end + 1
+    }
+    rest = bytes.subarray(start)
+    if (rest.length <= maxBytes) continue
+    isTooLong = true
+    rest = Buffer.alloc(0)
+  }
 }

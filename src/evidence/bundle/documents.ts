@@ -30,8 +30,9 @@ signed record says so, and the row is only what the database says today.
 
 HOW TO VERIFY
 1. Get the key of the log from somebody you trust, not from this bundle. With Node 18 or newer:
-     node verify.mjs --key '<key>'
-   It needs no network. Exit code 0: proven. 1: something is false. 2: something could not be checked. 3: wrong usage.
+     node verify.mjs --key '<key>' --head <a signed head that you have kept> --witness '<key of a witness>'
+   It needs no network. Exit code 0: proven. 2: not proven, for example without a head or a witness. 3: not checked. 10: false. This
+   program came with the bundle: every copy of callgate checks bundles too (callgate evidence check).
 2. Without this program: each file of proofs/ is a C2SP tlog-proof (c2sp.org/tlog-proof) that other programs read. Its
    extra data is the entry (50 bytes), the salt (16 bytes) and the record. Bundles of more than 1,000 records have none.
 3. By hand: sha256sum -c manifest.sha256 and the SHA-256 of each file in manifest.json; SHA-256 of "callgate/record/v1", a

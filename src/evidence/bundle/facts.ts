@@ -2,24 +2,7 @@
 import { formatInstant } from '../../domain/time/dates.js'
 import type { DecisionDocument } from '../../gate/decision-document.js'
 import type { StoredRow } from '../../service/records/recorded-state.js'
-
-export interface Question {
-  readonly accountId?: string | undefined
-  /** Ten digits. */
-  readonly number?: string | undefined
-  /** Of the record: from `from` on, before `to`; milliseconds. */
-  readonly from?: number | undefined
-  readonly to?: number | undefined
-  /** Of decisions. */
-  readonly ids?: readonly string[] | undefined
-  readonly without?: LeftOut | undefined
-}
-
-/**
- * What is not for everybody who may have the records of an account: the settings of the server; or, besides these, all that is of the
- * server and of other accounts: when their records were written, and who has imported lists that all use.
- */
-export type LeftOut = 'settings' | 'others'
+import type { Question } from './question.js'
 
 export interface BundleFacts {
   readonly question: Question

@@ -24,8 +24,10 @@ import { commitTo, decodeEntry } from '../../transparency/log-entry.js'
 import { proveConsistency, proveInclusion } from '../../transparency/merkle-tree.js'
 import { formatRecordProof } from '../../transparency/record-proof.js'
 import { parseNote, parseVerifierKey } from '../../transparency/signed-note.js'
+import { type KeptHeads, listHeads } from '../kept-heads.js'
 import { formatCertificate, formatReadme } from './documents.js'
-import type { PackedState, Question, StateLine } from './facts.js'
+import type { PackedState, StateLine } from './facts.js'
+import type { Question } from './question.js'
 import { hashSubtree, proveRanges } from './range-proof.js'
 import { RecordSearch, type Selection } from './record-search.js'
 import { formatReport } from './report.js'
@@ -39,6 +41,8 @@ export interface BundleToPack {
   readonly journalFolder: string
   readonly question: Question
   readonly out: string
+  /** What connects these with the checkpoint of the bundle is packed. */
+  readonly heads?: readonly KeptHeads[]
   readonly program: string
   /** The bytes of `verify.mjs`. */
   readonly verifier: Buffer
@@ -157,6 +161,7 @@ async function writeBundle(
   const leaves = ranges.map(([first, last]) => [first - 1, last - 1] as const)
   const subtree = (start: number, end: number) => hashSubtree(start, end, reader.node)
   await writer.add('entries.proof', Buffer.concat(proveRanges(leaves, size, subtree)))
+  await writeHeads(bundle.heads ?? [], { origin, size, node: reader.node }, writer)
   await writer.add('keys/journal', keyText)
   await writeProofs(bundle, { selection, reader, checkpoint }, writer)
   await writer.add('records.txt', listRecords(journalFolder, selection, reader))
@@ -246,6 +251,24 @@ function* scan(folder: string, first: number, size: number): Generator<StoredRec
     }
   } finally {
     reader.close()
+  }
+}
+
+/** Whether they are heads of this history is for the recipient to find out. */
+async function writeHeads(
+  heads: readonly KeptHeads[],
+  { origin, size, node }: Pick<TreeReader, 'size' | 'node'> & Pick<Manifest, 'origin'>,
+  writer: BundleWriter,
+): Promise<void> {
+  const sizes = new Set<number>()
+  for (const { source } of heads) {
+    for (const note of listHeads(source)) {
+      const kept = parseCheckpoint(parseNote(note.signed).text)
+      if (kept.origin === origin && kept.size > 0 && kept.size < size) sizes.add(kept.size)
+    }
+  }
+  for (const kept of [...sizes].sort((a, b) => a - b)) {
+    await writer.add(`heads/${kept}.proof`, Buffer.concat(proveConsistency(kept, size, node)))
   }
 }
 

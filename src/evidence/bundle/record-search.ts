@@ -9,7 +9,7 @@ import {
   type StoredRecord,
 } from '../../gate/journal/segment-format.js'
 import { Basis } from './basis.js'
-import type { Question } from './facts.js'
+import { isAsked, type Question } from './question.js'
 
 const maxReported = 500
 
@@ -116,10 +116,4 @@ function findFrom(numbers: readonly number[], least: number): number | undefined
     else high = middle
   }
   return numbers[low]
-}
-
-function isAsked(document: DecisionDocument, { accountId, number, ids }: Question): boolean {
-  if (accountId !== undefined && document.accountId !== accountId) return false
-  if (number !== undefined && document.number !== number) return false
-  return ids === undefined || ids.includes(document.id)
 }

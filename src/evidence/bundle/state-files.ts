@@ -21,7 +21,8 @@ import {
 } from '../../service/records/recorded-state.js'
 import type { Db } from '../../storage/tables.js'
 import type { Basis, Change } from './basis.js'
-import type { Question, StateLine } from './facts.js'
+import type { StateLine } from './facts.js'
+import type { Question } from './question.js'
 import type { SubjectSearch } from './subject-search.js'
 
 /** What is not in the journal. */

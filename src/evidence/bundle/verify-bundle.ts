@@ -1,7 +1,20 @@
-/** Checks a bundle with nothing but its files, and the key that somebody trusts. Uses Node alone: it is the verifier in it, too. */
+/**
+ * Checks a bundle with nothing but its files, the key that somebody trusts, and heads that were kept elsewhere. Uses Node alone:
+ * it is the verifier in it, too.
+ */
 import { createHash } from 'node:crypto'
-import { openCheckpoint, type SignedCheckpoint } from '../../transparency/checkpoint.js'
-import { commitTo, decodeEntry, entryBytes, saltBytes } from '../../transparency/log-entry.js'
+import {
+  type Checkpoint,
+  openCheckpoint,
+  type SignedCheckpoint,
+} from '../../transparency/checkpoint.js'
+import {
+  commitTo,
+  decodeEntry,
+  entryBytes,
+  recordKinds,
+  saltBytes,
+} from '../../transparency/log-entry.js'
 import { hashBytes, hashLeaf, verifyConsistency } from '../../transparency/merkle-tree.js'
 import { verifyRecordProof } from '../../transparency/record-proof.js'
 import {
@@ -9,8 +22,13 @@ import {
   parseVerifierKey,
   type VerifierKey,
 } from '../../transparency/signed-note.js'
-import { type ByteSource, chunksOf, linesOf, windowOf } from './byte-source.js'
+import { type KeptHeads, listHeads } from '../kept-heads.js'
+import type { EvidenceResult } from '../result.js'
+import { type ByteSource, chunksOf, digest, linesOf, windowOf } from './byte-source.js'
+import type { Question } from './question.js'
 import { findRange, type LeafRange, rootOfRanges } from './range-proof.js'
+import { type KindCounts, ShownRecords } from './shown-records.js'
+import { StateCheck } from './state-check.js'
 import { type CheckedStamp, checkStamp, UncheckedStampError } from './timestamp.js'
 
 export interface Manifest {
@@ -18,7 +36,7 @@ export interface Manifest {
   readonly program: string
   readonly origin: string
   readonly treeSize: number
-  readonly question: Readonly<Record<string, unknown>>
+  readonly question: Question
   /** Of which all entries are included: first and last record. `null`: only those of the records. */
   readonly span: readonly [number, number] | null
   /** First and last number of the records whose entries are in entries.bin, in order. */
@@ -35,21 +53,26 @@ interface BundleStamp extends CheckedStamp {
 }
 
 export interface BundleVerification {
+  readonly result: EvidenceResult
   readonly failures: readonly string[]
   readonly unchecked: readonly string[]
   /** Those that are right, as far as they are checked: of which head, when and by whom. */
   readonly timestamps: readonly BundleStamp[]
   readonly origin: string | undefined
   readonly records: number
+  /** By kind: the records that are shown, and all entries of the span, if there is one. */
+  readonly shown: KindCounts
+  readonly entries: KindCounts
+  /** How many records the checkpoint has. */
+  readonly size: number
+  /** From elsewhere: a witness that has signed the checkpoint, or the file with a head that it goes on from. */
+  readonly outside: { readonly name: string; readonly size: number } | undefined
   /** Records without an erased number, each with the record that is the notice of it. */
   readonly erased: readonly { readonly seq: number; readonly notice: number }[]
   readonly cosigners: number
   /** Rows of `state/`, and how many of them a signed record says to have been stored. */
   readonly state: { readonly rows: number; readonly stored: number }
 }
-
-export const digest = (bytes: Uint8Array): string =>
-  createHash('sha256').update(bytes).digest('hex')
 
 function digestFile(file: ByteSource): string {
   const hash = createHash('sha256')
@@ -59,27 +82,6 @@ function digestFile(file: ByteSource): string {
 
 export function formatManifestHash(manifest: Uint8Array): string {
   return `${digest(manifest)}  manifest.json\n`
-}
-
-/** Of records, in their entries. */
-const auditKind = 9
-const noticeKind = 10
-
-/** An entry of the audit table: what was changed. */
-interface ProvenChange {
-  readonly accountId?: string | undefined
-  readonly subject?: { readonly kind: string; readonly id: string } | undefined
-  readonly after?: { readonly wordingSha256?: string } | null
-}
-
-interface StateLine {
-  readonly storedBy: number | null
-  readonly records: readonly number[]
-  readonly row: {
-    readonly accountId?: string
-    readonly number?: string
-    readonly wording?: string
-  }
 }
 
 type Files = ReadonlyMap<string, ByteSource>
@@ -93,9 +95,10 @@ class BundleCheck {
   records = 0
   cosigners = 0
   readonly timestamps: BundleStamp[] = []
-  readonly state = { rows: 0, stored: 0 }
-  /** By number of the record. */
-  readonly #changes = new Map<number, ProvenChange>()
+  readonly state = new StateCheck()
+  shown: ShownRecords | undefined
+  size = 0
+  outside: BundleVerification['outside']
 
   constructor(files: Files) {
     this.#files = files
@@ -159,17 +162,51 @@ class BundleCheck {
     if (head.size !== manifest.treeSize || head.origin !== manifest.origin) {
       throw new Error('it is not the one that the manifest is about')
     }
+    this.size = head.size
     this.cosigners = head.signatures.length - 1
     for (const witness of witnesses) {
-      if (!head.signatures.some((one) => one.key === witness)) {
-        this.unchecked.push(`${witness.name} has not cosigned the checkpoint`)
-      }
+      if (head.signatures.some((one) => one.key === witness)) this.#addOutside(witness.name, head)
+      else this.unchecked.push(`${witness.name} has not cosigned the checkpoint`)
     }
     return head
   }
 
+  #addOutside(name: string, { size }: Checkpoint): void {
+    if (size >= (this.outside?.size ?? 0)) this.outside = { name, size }
+  }
+
+  /** All heads of a file; of those that cannot be compared, the first one is told. */
+  compareHeads({ name, source }: KeptHeads, head: SignedCheckpoint, key: VerifierKey): void {
+    let holds = false
+    let why = `it has no signed head of ${key.name}`
+    for (const { origin, signed } of listHeads(source)) {
+      if (origin !== key.name) continue
+      const kept = openCheckpoint(signed, key)
+      const proof = kept.size === head.size ? Buffer.alloc(0) : this.#findProof(kept.size)
+      if (proof === undefined) {
+        const packed = `it has a head of ${kept.size} records, and the bundle of ${head.size}`
+        why = `${packed}, without what connects them. Ask for the bundle with this head: evidence pack --head`
+      } else if (verifyConsistency(kept, head, splitHashes(proof))) {
+        this.#addOutside(name, kept)
+        holds = true
+      } else {
+        const rule = `its head of ${kept.size} records is not the beginning of this log`
+        throw new Error(`${rule}: two views of the log were signed`)
+      }
+    }
+    if (!holds) this.unchecked.push(`${name}: ${why}`)
+  }
+
+  /** That the log of so many records is the beginning of that of the checkpoint. */
+  #findProof(size: number): Buffer | undefined {
+    const name = `heads/${size}.proof`
+    return this.#files.has(name) ? this.bytes(name) : undefined
+  }
+
   /** The entries by number of the record, once they are proven. */
   readEntries(manifest: Manifest, head: SignedCheckpoint): (seq: number) => Buffer | undefined {
+    const shown = new ShownRecords(manifest.question, manifest.span)
+    this.shown = shown
     const entries = windowOf(this.file('entries.bin'))
     const proof = this.bytes('entries.proof')
     const ranges = readRanges(manifest, head.size)
@@ -189,9 +226,11 @@ class BundleCheck {
     }
     const leafOf = (index: number): Buffer => {
       const entry = entryOf(index)
-      if (entry === undefined || decodeEntry(entry)?.seq !== index + 1) {
+      const decoded = decodeEntry(entry ?? Buffer.alloc(0))
+      if (entry === undefined || decoded?.seq !== index + 1) {
         throw new Error(`the entry at place ${index} is not that of record ${index + 1}`)
       }
+      shown.addEntry(decoded.seq, decoded.kind)
       return hashLeaf(entry)
     }
     if (rootOfRanges(ranges, head.size, leafOf, splitHashes(proof))?.equals(head.root) !== true) {
@@ -211,12 +250,13 @@ class BundleCheck {
       this.records += 1
       const entry = decodeEntry(entryOf(seq) ?? Buffer.alloc(0))
       if (entry === undefined) throw new Error(`record ${seq} has no entry`)
+      this.shown?.addRecord(seq, entry.kind, body)
       if (!entry.commitment.equals(commitTo(salt, body))) changed.push(seq)
       else {
         proven.add(seq)
-        if (entry.kind === auditKind) {
-          this.#addChange(seq, JSON.parse(body.toString()))
-        } else if (entry.kind === noticeKind) {
+        if (entry.kind === recordKinds.audit) {
+          this.state.addChange(seq, JSON.parse(body.toString()))
+        } else if (entry.kind === recordKinds.notice) {
           const notice: { changed?: LeafRange[] } = JSON.parse(body.toString())
           for (const range of notice.changed ?? []) notes.push({ seq, range })
         }
@@ -224,6 +264,20 @@ class BundleCheck {
     }
     this.checkChanged(changed, notes)
     return proven
+  }
+
+  /** The manifest says how many records of each kind were packed. */
+  checkCounts({ counts }: Manifest): void {
+    const { shown } = this
+    if (shown === undefined) return
+    for (const kind of new Set([...Object.keys(counts), ...Object.keys(shown.shown)])) {
+      const [packed, found] = [counts[kind] ?? 0, shown.shown[kind] ?? 0]
+      if (packed === found) continue
+      this.failures.push(
+        `records.txt: ${packed} of kind ${kind} were packed, and ${found} are there`,
+      )
+    }
+    this.unchecked.push(...shown.findMissing())
   }
 
   checkChanged(changed: readonly number[], notes: readonly { seq: number; range: LeafRange }[]) {
@@ -236,45 +290,10 @@ class BundleCheck {
     }
   }
 
-  #addChange(seq: number, { accountId, subject, after }: ProvenChange): void {
-    const { wordingSha256 = '' } = after ?? {}
-    this.#changes.set(seq, { accountId, subject, after: { wordingSha256 } })
-  }
-
   checkState(proven: ReadonlySet<number>): void {
     for (const [name, file] of this.#files) {
-      if (!name.startsWith('state/')) continue
-      this.run(name, () => {
-        let number = 0
-        for (const line of linesOf(file)) {
-          number += 1
-          const problem = this.#findStateProblem(JSON.parse(line.toString()), proven)
-          if (problem !== undefined) throw new Error(`line ${number} ${problem}`)
-        }
-      })
+      if (name.startsWith('state/')) this.run(name, () => this.state.check(file, proven))
     }
-  }
-
-  /** Why a row does not follow from the records that it names. */
-  #findStateProblem({ storedBy, records, row }: StateLine, proven: ReadonlySet<number>) {
-    this.state.rows += 1
-    if (storedBy !== null) this.state.stored += 1
-    if (storedBy !== null && !records.includes(storedBy)) return `does not name record ${storedBy}`
-    for (const seq of records) {
-      if (!proven.has(seq)) return `names record ${seq}, which is not proven`
-      const { accountId, subject, after } = this.#changes.get(seq) ?? {}
-      const isOfOther =
-        row.accountId !== undefined && accountId !== undefined && row.accountId !== accountId
-      if (isOfOther) return `names record ${seq}, which is of another account`
-      if (subject?.kind === 'number' && subject.id !== row.number) {
-        return `names record ${seq}, which is about another number`
-      }
-      const signed = seq === storedBy && row.wording !== undefined && after?.wordingSha256
-      if (signed && signed !== digest(Buffer.from(row.wording ?? ''))) {
-        return `has another wording than record ${seq} says`
-      }
-    }
-    return undefined
   }
 
   /** Of this head, or of an earlier one that is its beginning. */
@@ -349,16 +368,19 @@ function* readRecords(file: ByteSource) {
   }
 }
 
-/** Without a key, that of the bundle is used, which is not proof enough: it is a finding in `unchecked`. */
+export interface Trusted {
+  /** Without it, that of the bundle is used, which is not proof enough. */
+  readonly key?: VerifierKey | undefined
+  readonly witnesses?: readonly VerifierKey[]
+  /** Signed heads of the log that were kept elsewhere. */
+  readonly heads?: readonly KeptHeads[]
+}
+
 export function verifyBundle(
   files: Files,
-  given: VerifierKey | undefined,
-  witnesses: readonly VerifierKey[] = [],
+  { key: given, witnesses = [], heads = [] }: Trusted,
 ): BundleVerification {
   const check = new BundleCheck(files)
-  if (given === undefined) {
-    check.unchecked.push('NO KEY WAS GIVEN: THE BUNDLE ONLY AGREES WITH ITSELF')
-  }
   check.run('manifest.json', () => {
     const manifest = check.readManifest()
     check.checkFiles(manifest)
@@ -366,17 +388,36 @@ export function verifyBundle(
       const head = check.openHead(manifest, given, witnesses)
       check.origin = head.origin
       const [own] = head.signatures
-      if (own) check.checkStamps(head, own.key)
+      if (own) {
+        check.checkStamps(head, own.key)
+        for (const kept of heads) {
+          check.run(kept.name, () => check.compareHeads(kept, head, own.key))
+        }
+      }
       check.run('entries.bin', () => {
         const entryOf = check.readEntries(manifest, head)
         check.run('records.txt', () => {
           const proven = check.checkRecords(entryOf)
+          check.checkCounts(manifest)
           if (own) check.checkProofs(own.key, head.root, proven)
           check.checkState(proven)
         })
       })
     })
   })
-  const { failures, unchecked, timestamps, origin, records, erased, cosigners, state } = check
-  return { failures, unchecked, timestamps, origin, records, erased, cosigners, state }
+  if (given === undefined) {
+    check.unchecked.push('NO KEY WAS GIVEN: THE BUNDLE ONLY AGREES WITH ITSELF')
+  } else if (check.outside === undefined) {
+    const rule = 'WHOEVER HAS THE PRIVATE KEY CAN HAVE SIGNED ANOTHER HISTORY'
+    check.unchecked.push(`NO HEAD FROM ELSEWHERE (--head, --witness): ${rule}`)
+  }
+  const { failures, unchecked, timestamps, origin, records, erased } = check
+  const { cosigners, size, outside } = check
+  const { rows, stored } = check.state
+  const { shown = {}, entries = {} } = check.shown ?? {}
+  const result = failures.length > 0 ? 'FALSE' : unchecked.length > 0 ? 'NOT PROVEN' : 'PROVEN'
+  return {
+    ...{ result, failures, unchecked, timestamps, origin, records, erased, cosigners },
+    ...{ size, outside, shown, entries, state: { rows, stored } },
+  }
 }

@@ -18,11 +18,16 @@ import {
   decodeFrame,
   decodeHeader,
   headerBytes,
-  recordKinds,
   type StoredRecord,
 } from '../../gate/journal/segment-format.js'
 import type { TreeReader } from '../../gate/journal/tree/tree-files.js'
-import { commitTo, decodeEntry, type LogEntry, unknownKind } from '../../transparency/log-entry.js'
+import {
+  commitTo,
+  decodeEntry,
+  type LogEntry,
+  recordKinds,
+  unknownKind,
+} from '../../transparency/log-entry.js'
 import type { Findings } from './findings.js'
 
 export interface RecordCounts {

@@ -11,16 +11,12 @@ import {
   treeFolder,
   verifierKeyPath,
 } from '../../gate/journal/tree/tree-files.js'
-import { type Checkpoint, findLastNote, openCheckpoint } from '../../transparency/checkpoint.js'
+import { type Checkpoint, type ListedNote, openCheckpoint } from '../../transparency/checkpoint.js'
 import { computeRoot } from '../../transparency/merkle-tree.js'
 import { NoteError, parseVerifierKey, type VerifierKey } from '../../transparency/signed-note.js'
-import type { Findings } from './findings.js'
-
-export interface KeptHead {
-  readonly name: string
-  /** Of several in one text, the last counts. */
-  readonly signed: string
-}
+import { fileSource } from '../bundle/byte-source.js'
+import { type KeptHeads, listHeads } from '../kept-heads.js'
+import type { Findings, VerificationFinding } from './findings.js'
 
 export interface ComparedJournal {
   readonly folder: string
@@ -31,63 +27,101 @@ export interface ComparedJournal {
   readonly formerOrigins: readonly FormerOrigin[]
 }
 
-/** Heads beside the tree, with which nobody can go back to an older checkpoint unless they are gone too. */
-export function listOwnHeads(tree: string): readonly KeptHead[] {
+/** Heads beside the tree: to go back to an older checkpoint, somebody has to remove them too. */
+export function listOwnHeads(tree: string): readonly KeptHeads[] {
   const stamps = timestampsPath(tree)
   const stamped = existsSync(stamps) ? readdirSync(stamps) : []
-  // Their names begin with the size.
-  const newest = stamped
-    .filter((name) => name.endsWith('.checkpoint'))
-    .sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10))
-    .at(-1)
-  const paths = [cosignedPath(tree), ...(newest === undefined ? [] : [join(stamps, newest)])]
-  return paths
+  const names = stamped.filter((name) => name.endsWith('.checkpoint')).sort()
+  return [cosignedPath(tree), ...names.map((name) => join(stamps, name))]
     .filter((path) => existsSync(path))
-    .map((path) => ({ name: path, signed: readFileSync(path, 'utf8') }))
+    .map((path) => ({ name: path, source: fileSource(path) }))
 }
 
-/** A head that the journal has signed and does not lead to its tree proves that two views of it were shown. */
-export function compareHead(
-  { name, signed }: KeptHead,
+/** The newest head that a witness has signed, with its signatures; none or one. */
+export function listCosigned(tree: string): Iterable<ListedNote> {
+  const path = cosignedPath(tree)
+  return existsSync(path) ? listHeads(fileSource(path)) : []
+}
+
+/**
+ * Compares all heads of the journal in a file; the first one that does not lead to its tree proves that two views of it were
+ * shown, and is the last one that is compared. Returns the largest one that leads to it.
+ */
+export function compareHeads(
+  { name, source }: KeptHeads,
   journal: ComparedJournal,
   findings: Findings,
-): void {
-  const { key, reader } = journal
+): Checkpoint | undefined {
+  let largest: Checkpoint | undefined
+  /** One of each name is enough of those that cannot be compared. */
+  const unchecked = new Set<string>()
+  let isAny = false
+  for (const { origin, signed } of listHeads(source)) {
+    const former = findFormer(origin, journal)
+    if (origin !== journal.key.name && former === undefined) continue
+    isAny = true
+    const found = former ? compareFormer(signed, former, journal) : compareOwn(signed, journal)
+    if (!('level' in found)) {
+      if (found.size >= (largest?.size ?? 0)) largest = found
+      continue
+    }
+    const { level, message, seqs } = found
+    if (level === 'false' || !unchecked.has(origin))
+      findings.add(level, `${name}: ${message}`, seqs)
+    if (level === 'false') return undefined
+    unchecked.add(origin)
+  }
+  if (!isAny) findings.add('unchecked', `${name}: it has no signed head of ${journal.key.name}`)
+  return largest
+}
+
+/** A head that leads to the tree, or what there is to say about it. */
+type Compared = Checkpoint | VerificationFinding
+
+const isFalse = (message: string, seqs?: VerificationFinding['seqs']): VerificationFinding => ({
+  level: 'false',
+  message,
+  seqs,
+})
+const isUnchecked = (message: string, seqs?: VerificationFinding['seqs']): VerificationFinding => ({
+  level: 'unchecked',
+  message,
+  seqs,
+})
+
+function compareOwn(signed: string, { key, reader }: ComparedJournal): Compared {
+  return withHead(signed, key, (head) => {
+    if (head.size <= reader.size) return requireRoot(head, reader)
+    const rule = `a head of ${head.size} records was signed, but the journal has signed ${reader.size}`
+    return isFalse(`${rule}: it was cut off or replaced by an older copy`, [
+      reader.size + 1,
+      head.size,
+    ])
+  })
+}
+
+/** A signature that is wrong was not made by the journal, but the file was changed. */
+function withHead(
+  signed: string,
+  key: VerifierKey,
+  compare: (head: Checkpoint) => Compared,
+): Compared {
   try {
-    const own = findLastNote(signed, key.name)
-    const former = own === undefined ? findFormer(signed, journal) : undefined
-    if (former) {
-      compareFormer({ name, ...former }, journal, findings)
-      return
-    }
-    const head = openCheckpoint(own ?? signed, key)
-    if (head.size <= reader.size) requireRoot({ name, head }, reader, findings)
-    else {
-      const rule = `a head of ${head.size} records was signed, but the journal has signed ${reader.size}`
-      findings.add('false', `${name}: ${rule}: it was cut off or replaced by an older copy`, [
-        reader.size + 1,
-        head.size,
-      ])
-    }
+    return compare(openCheckpoint(signed, key))
   } catch (cause) {
-    if (!(cause instanceof NoteError)) throw cause
-    findings.add('false', `${name}: ${cause.message}`)
+    if (cause instanceof NoteError) return isFalse(cause.message)
+    throw cause
   }
 }
 
-interface HeadToFind {
-  readonly name: string
-  readonly head: Checkpoint
-}
-
-function requireRoot({ name, head }: HeadToFind, reader: TreeReader, findings: Findings): void {
+function requireRoot(head: Checkpoint, reader: TreeReader): Compared {
   const { origin, size } = head
   try {
-    if (hasRoot(head, reader)) return
+    if (hasRoot(head, reader)) return head
     const rule = `the first ${size} records are not those that were signed in this head of ${origin}`
-    findings.add('false', `${name}: ${rule}: two views of the journal were signed`, [1, size])
+    return isFalse(`${rule}: two views of the journal were signed`, [1, size])
   } catch (cause) {
-    findings.add('unchecked', `${name}: ${getErrorMessage(cause)}`)
+    return isUnchecked(getErrorMessage(cause))
   }
 }
 
@@ -98,17 +132,12 @@ interface FormerName {
   readonly entry: FormerOrigin
   /** Whether a signed record names it. */
   readonly isSigned: boolean
-  readonly note: string
 }
 
-function findFormer(signed: string, journal: ComparedJournal): FormerName | undefined {
+function findFormer(origin: string, journal: ComparedJournal): FormerName | undefined {
   const named = journal.formerOrigins.map((entry) => ({ entry, isSigned: true }))
   const listed = listFormer(journal.folder).map((entry) => ({ entry, isSigned: false }))
-  for (const { entry, isSigned } of [...named, ...listed]) {
-    const note = findLastNote(signed, entry.origin)
-    if (note !== undefined) return { entry, isSigned, note }
-  }
-  return undefined
+  return [...named, ...listed].find(({ entry }) => entry.origin === origin)
 }
 
 function listFormer(folder: string): readonly FormerOrigin[] {
@@ -121,30 +150,27 @@ function listFormer(folder: string): readonly FormerOrigin[] {
 
 /** The tree stays when a journal goes on under another name, so a head of the old one is of the same tree. */
 function compareFormer(
-  { name, entry, isSigned, note }: FormerName & { readonly name: string },
+  signed: string,
+  { entry, isSigned }: FormerName,
   { folder, reader }: ComparedJournal,
-  findings: Findings,
-): void {
+): Compared {
   const { origin, next, because, at } = entry
   const keyPath = verifierKeyPath(join(formerPath(treeFolder(folder)), basename(origin)))
-  if (!existsSync(keyPath)) {
-    findings.add('unchecked', `${name}: the key of ${origin} is missing: ${keyPath}`)
-    return
-  }
-  const head = openCheckpoint(note, parseVerifierKey(readFileSync(keyPath, 'utf8').trimEnd()))
-  if (!isSigned) {
+  if (!existsSync(keyPath)) return isUnchecked(`the key of ${origin} is missing: ${keyPath}`)
+  const key = parseVerifierKey(readFileSync(keyPath, 'utf8').trimEnd())
+  return withHead(signed, key, (head) => {
+    const kept = Math.min(entry.size, reader.size)
+    if (head.size > kept && !hasRoot(head, reader)) {
+      const rule =
+        `is a head of ${head.size} records of ${origin}, the former name of this journal, which goes on from its first ` +
+        `${kept} as ${next} since ${at} (${because}). What followed them under the old name is not here`
+      const advice = 'Verify a copy of the old journal that has them, with its own key'
+      return isUnchecked(`${rule}. ${advice}`, [kept + 1, head.size])
+    }
+    const found = requireRoot(head, reader)
+    if (isSigned || 'level' in found) return found
     const rule = `no signed record says that ${next} goes on from ${origin}`
     const advice = 'Start the server, and verify again'
-    findings.add('unchecked', `${name}: ${rule}, only former-origins.json. ${advice}`)
-  }
-  const kept = Math.min(entry.size, reader.size)
-  if (head.size <= kept || hasRoot(head, reader)) {
-    requireRoot({ name, head }, reader, findings)
-    return
-  }
-  const rule =
-    `is a head of ${head.size} records of ${origin}, the former name of this journal, which goes on from its first ` +
-    `${kept} as ${next} since ${at} (${because}). What followed them under the old name is not here`
-  const advice = 'Verify a copy of the old journal that has them, with its own key'
-  findings.add('unchecked', `${name} ${rule}. ${advice}`, [kept + 1, head.size])
+    return isUnchecked(`${rule}, only former-origins.json. ${advice}`)
+  })
 }

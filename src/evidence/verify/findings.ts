@@ -1,3 +1,5 @@
+import type { EvidenceResult } from '../result.js'
+
 /** `false`: it is not as it was signed. `unchecked`: nobody can tell. */
 export type FindingLevel = 'false' | 'unchecked'
 
@@ -20,6 +22,11 @@ export class Findings {
 
   get hasMore(): boolean {
     return this.#count > this.#list.length
+  }
+
+  get result(): EvidenceResult {
+    if (this.#list.some(({ level }) => level === 'false')) return 'FALSE'
+    return this.#count > 0 ? 'NOT PROVEN' : 'PROVEN'
   }
 
   /** Beyond a thousand they are only counted, but for the first one that says something is false. */

@@ -11,15 +11,19 @@ import { listChangedRecords } from '../../gate/journal/removal/changed-records.j
 import { compareIndex, maxDifferent } from '../../gate/journal/search/compare-index.js'
 import { TreeReader, treeFolder, verifierKeyPath } from '../../gate/journal/tree/tree-files.js'
 import { readHead } from '../../gate/journal/tree/tree-head.js'
-import type { SignedCheckpoint } from '../../transparency/checkpoint.js'
+import { openCheckpoint, type SignedCheckpoint } from '../../transparency/checkpoint.js'
+import { decodeEntry } from '../../transparency/log-entry.js'
 import {
   formatVerifierKey,
+  NoteError,
   parseVerifierKey,
   type VerifierKey,
 } from '../../transparency/signed-note.js'
+import type { KeptHeads } from '../kept-heads.js'
+import type { EvidenceResult } from '../result.js'
 import { checkRecords, type RecordCounts } from './check-records.js'
 import { checkTiles } from './check-tiles.js'
-import { compareHead, type KeptHead, listOwnHeads } from './compare-heads.js'
+import { type ComparedJournal, compareHeads, listCosigned, listOwnHeads } from './compare-heads.js'
 import { Findings, type VerificationFinding } from './findings.js'
 
 export interface JournalToVerify {
@@ -29,23 +33,37 @@ export interface JournalToVerify {
   readonly key?: VerifierKey | undefined
   /** Of the index of the journal, which is compared with it; not if absent. */
   readonly indexPath?: string | undefined
-  /** Signed checkpoints of the journal that were kept elsewhere, with a name for people. Of several in one, the last counts. */
-  readonly heads?: readonly KeptHead[] | undefined
+  /** Signed checkpoints of the journal that were kept elsewhere. */
+  readonly heads?: readonly KeptHeads[] | undefined
+  /** Whose cosignatures of the head beside the tree count as kept elsewhere. */
+  readonly witnesses?: readonly VerifierKey[] | undefined
   readonly now: Instant
 }
 
 export interface Verification {
+  readonly result: EvidenceResult
   readonly findings: readonly VerificationFinding[]
   /** Whether there were more than are listed. */
   readonly hasMore: boolean
   /** The newest signed checkpoint; `undefined` if there is none that can be trusted. */
   readonly head: SignedCheckpoint | undefined
+  /** The largest head from elsewhere that leads to the tree; `undefined` if there is none. */
+  readonly outside: OutsideHead | undefined
   readonly counts: RecordCounts
+}
+
+export interface OutsideHead {
+  /** Of the file, or of the witness that has signed it. */
+  readonly name: string
+  /** How many records it has. */
+  readonly size: number
+  /** When its last record was written, as its entry says. */
+  readonly at: Instant | undefined
 }
 
 /** Everything that is wrong is a finding; throws only if there is no journal. */
 export function verifyJournal(journal: JournalToVerify): Verification {
-  const { folder, key: given, heads = [], indexPath, now } = journal
+  const { folder, key: given, heads = [], witnesses = [], indexPath, now } = journal
   if (!existsSync(folder)) throw new DataFileError(folder, 'there is no journal')
   const findings = new Findings()
   const tree = treeFolder(folder)
@@ -64,11 +82,67 @@ export function verifyJournal(journal: JournalToVerify): Verification {
   if (head) checkTiles(reader, findings)
   const beginning = openBeginning(folder, findings)
   const { counts, formerOrigins } = checkRecords({ folder, reader, beginning, now }, findings)
-  for (const kept of [...ownHeads, ...heads]) {
-    if (key) compareHead(kept, { folder, key, reader, formerOrigins }, findings)
+  const compared = key && { folder, key, reader, formerOrigins }
+  if (compared) for (const own of ownHeads) compareHeads(own, compared, findings)
+  const outside = compared && findOutside({ heads, witnesses }, compared, findings)
+  if (outside === undefined && given !== undefined) {
+    const rule = 'whoever has the private key can have written and signed all of it anew'
+    findings.add(
+      'unchecked',
+      `no head from elsewhere leads to this journal (--head, --witness): ${rule}`,
+    )
   }
   if (indexPath !== undefined) checkIndex(indexPath, folder, reader.size, findings)
-  return { findings: findings.list, hasMore: findings.hasMore, head, counts }
+  const { list, hasMore, result } = findings
+  return { result, findings: list, hasMore, head, outside, counts }
+}
+
+/** The largest one. */
+function findOutside(
+  {
+    heads,
+    witnesses,
+  }: { readonly heads: readonly KeptHeads[]; readonly witnesses: readonly VerifierKey[] },
+  journal: ComparedJournal,
+  findings: Findings,
+): OutsideHead | undefined {
+  const { key, reader } = journal
+  const found = heads.flatMap((kept) => {
+    const head = compareHeads(kept, journal, findings)
+    return head ? [{ name: kept.name, size: head.size }] : []
+  })
+  for (const { signed } of listCosigned(treeFolder(journal.folder))) {
+    // It was compared with the others beside the tree.
+    for (const witness of witnesses) {
+      const size = findCosignedSize(signed, key, witness)
+      if (size !== undefined) found.push({ name: witness.name, size })
+    }
+  }
+  const [largest] = found.sort((a, b) => b.size - a.size)
+  return largest && { ...largest, at: readEntryTime(largest.size, reader) }
+}
+
+function findCosignedSize(
+  signed: string,
+  key: VerifierKey,
+  witness: VerifierKey,
+): number | undefined {
+  try {
+    const { size, signatures } = openCheckpoint(signed, key, [witness])
+    return signatures.some((one) => one.key === witness) ? size : undefined
+  } catch (cause) {
+    // A wrong signature of the witness; one of the journal was a finding before.
+    if (cause instanceof NoteError) return undefined
+    throw cause
+  }
+}
+
+function readEntryTime(size: number, reader: TreeReader): Instant | undefined {
+  try {
+    return size === 0 ? undefined : decodeEntry(reader.readEntry(size - 1))?.at
+  } catch {
+    return undefined
+  }
 }
 
 /** What is searched and shown by its id comes from the index. */

@@ -2,13 +2,15 @@
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { missingFileStamp, readFileStampInBackground, syncFolder } from '../../runtime/folders.js'
-import { findLastNote, openCheckpoint } from '../../transparency/checkpoint.js'
+import { type Checkpoint, openCheckpoint } from '../../transparency/checkpoint.js'
 import {
   type NoteSignature,
   parseNote,
   type VerifierKey,
   verifySignatures,
 } from '../../transparency/signed-note.js'
+import { type ByteSource, bufferSource, fileSource } from '../bundle/byte-source.js'
+import { listHeads } from '../kept-heads.js'
 import { formatAddCheckpoint } from './add-checkpoint.js'
 import { type Head, HeadConflict } from './head.js'
 import { describeAnswer, post } from './post.js'
@@ -93,6 +95,8 @@ export class FileKeeper implements HeadKeeper {
   readonly remembers = true
   readonly repeats = true
   readonly #path: string
+  /** Whether all heads of the file have been compared, once in the life of this process. */
+  #isCompared = false
 
   constructor(path: string) {
     this.#path = path
@@ -105,12 +109,12 @@ export class FileKeeper implements HeadKeeper {
       const { size } = await file.stat()
       const start = Math.max(0, size - tailBytes)
       const { buffer, bytesRead } = await file.read(Buffer.alloc(tailBytes), 0, tailBytes, start)
-      const tail = buffer.toString('utf8', 0, bytesRead)
-      const last = findLastNote(tail, head.origin)
-      if (last !== undefined) this.#requireSame(last, head)
-      if (last !== undefined && openCheckpoint(last, head.key).size === head.size) return asked
+      if (!this.#isCompared && size > 0) this.#requireSame(fileSource(this.#path), head)
+      this.#isCompared = true
+      const last = this.#requireSame(bufferSource(buffer.subarray(0, bytesRead)), head)
+      if (last?.size === head.size) return asked
       // After an append that a crash has cut off.
-      const separator = tail === '' || tail.endsWith('\n') ? '' : '\n'
+      const separator = bytesRead === 0 || buffer[bytesRead - 1] === 10 ? '' : '\n'
       await file.appendFile(`${separator}${head.signed}\n`)
       await file.datasync()
     } finally {
@@ -120,9 +124,16 @@ export class FileKeeper implements HeadKeeper {
     return asked
   }
 
-  #requireSame(note: string, head: Head): void {
-    const { size, root } = openCheckpoint(note, head.key)
-    if (size > head.size || !head.rootAt(size).equals(root)) throw new HeadConflict(size, head)
+  /** All heads of the journal must lie in its tree. Returns the last one. */
+  #requireSame(source: ByteSource, head: Head): Checkpoint | undefined {
+    let last: Checkpoint | undefined
+    for (const { origin, signed } of listHeads(source)) {
+      if (origin !== head.origin) continue
+      const { size, root } = openCheckpoint(signed, head.key)
+      if (size > head.size || !head.rootAt(size).equals(root)) throw new HeadConflict(size, head)
+      last = { origin, size, root }
+    }
+    return last
   }
 }
 

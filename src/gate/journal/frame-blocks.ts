@@ -3,6 +3,7 @@
  * shares, so that nothing is copied; it lies outside the heap, so that a waiting record is no work for the
  * garbage collector. {@link RecentCalls} has the records of calls that may be under way, as texts.
  */
+import { recordKinds } from '../../transparency/log-entry.js'
 import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { Decision } from '../../domain/decision.js'
 import type { Instant } from '../../domain/time/clock.js'
@@ -18,7 +19,6 @@ import {
   payloadHeadBytes,
   type RecordKind,
   readRecordWithBodyAt,
-  recordKinds,
 } from './segment-format.js'
 
 /** Frames without salt and checksum, which the thread adds. */

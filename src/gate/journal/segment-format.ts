@@ -15,23 +15,8 @@
 import { randomFillSync } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Instant } from '../../domain/time/clock.js'
-import { saltBytes } from '../../transparency/log-entry.js'
+import { recordKinds, saltBytes } from '../../transparency/log-entry.js'
 
-/**
- * An amendment replaces a decision of the same id that changed before its answer left. An erasure says that
- * a number is to be taken out of the segments before it, and a notice which records were changed by that, or removed
- * since they had expired. A receipt is what a person got who opted out.
- */
-export const recordKinds = {
-  decision: 1,
-  amendment: 2,
-  outcome: 3,
-  erasure: 6,
-  opened: 7,
-  audit: 9,
-  notice: 10,
-  receipt: 11,
-} as const
 export type RecordKind = keyof typeof recordKinds
 
 /** Whether the body of such a record begins with the id of a decision. */

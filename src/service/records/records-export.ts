@@ -2,7 +2,7 @@
  * Exports opt-outs, and relationship and permission records, as tables that an import can read. A table is a snapshot, unaffected by
  * writes during the export, and is written in parts, since a list may be long.
  */
-import { formatCsvCell } from '../../data/feeds/reject-file.js'
+import { formatCsvCell } from '../../data/csv-cell.js'
 import type { ConsentTerms } from '../../domain/compliance.js'
 import { parsePhoneNumber } from '../../domain/phone-number.js'
 import type { NumberingPlan } from '../../domain/place.js'

@@ -2,6 +2,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { bufferSource } from '../../../src/evidence/bundle/byte-source.js'
 import { verifyJournal } from '../../../src/evidence/verify/verify-journal.js'
 import { readFormerOrigins } from '../../../src/gate/journal/journal-beginning.js'
 import { readOrigin, readOriginName } from '../../../src/gate/journal/journal-origin.js'
@@ -49,6 +50,8 @@ const readHead = (tree = join(journal, 'tree')) =>
     readFileSync(join(tree, 'checkpoint'), 'utf8'),
     parseVerifierKey(readFileSync(join(tree, 'key'), 'utf8').trim()),
   )
+const readText = () => readFileSync(join(journal, 'tree/checkpoint'), 'utf8')
+const kept = (signed: string) => [{ name: 'kept', source: bufferSource(Buffer.from(signed)) }]
 const begin = (because = 'rolled back') => beginNewOrigin(journal, { keyPath, because, now })
 
 describe('a new origin', () => {
@@ -68,14 +71,14 @@ describe('a new origin', () => {
     const path = proveConsistency(old.size, head.size, node)
     expect(verifyConsistency(old, head, path)).toBe(true)
     const [key] = head.signatures.map((signature) => signature.key)
-    expect(verifyJournal({ folder: journal, key, now }).findings).toEqual([])
+    const { result } = verifyJournal({ folder: journal, key, now, heads: kept(readText()) })
+    expect(result).toBe('PROVEN')
   })
 
   describe('and a head of the old name', () => {
     let key: VerifierKey | undefined
-    const readText = () => readFileSync(join(journal, 'tree/checkpoint'), 'utf8')
     const findingsOf = (signed: string) =>
-      verifyJournal({ folder: journal, key, now, heads: [{ name: 'kept', signed }] }).findings
+      verifyJournal({ folder: journal, key, now, heads: kept(signed) }).findings
     const levelsOf = (signed: string) => findingsOf(signed).map(({ level }) => level)
 
     it('is compared with the records that both have', async () => {
@@ -112,15 +115,15 @@ describe('a new origin', () => {
       rmSync(journal, { recursive: true })
       cpSync(folder.file('copy'), journal, { recursive: true })
       known.splice(0, known.length, ...copied)
-      const kept = readHead().size
+      const keptSize = readHead().size
       begin('the volume was lost')
       await serve(100, 'c')
       key = readHead().signatures[0]?.key
       const [finding, ...more] = findingsOf(lost)
       expect(more).toEqual([])
-      expect(finding).toMatchObject({ level: 'unchecked', seqs: [kept + 1, size] })
+      expect(finding).toMatchObject({ level: 'unchecked', seqs: [keptSize + 1, size] })
       expect(finding?.message).toContain(`a head of ${size} records of ${old}`)
-      expect(finding?.message).toContain(`from its first ${kept} as`)
+      expect(finding?.message).toContain(`from its first ${keptSize} as`)
       expect(finding?.message).toContain('the volume was lost')
     })
 
@@ -151,8 +154,8 @@ describe('a new origin', () => {
       const { size, root } = readHead()
       const signed = signCheckpoint({ origin: stranger.name, size, root }, stranger)
       expect(findingsOf(signed)[0]).toMatchObject({
-        level: 'false',
-        message: expect.stringContaining(`is of log '${stranger.name}'`),
+        level: 'unchecked',
+        message: expect.stringContaining('it has no signed head of'),
       })
     })
   })
@@ -179,7 +182,8 @@ describe('a new origin', () => {
     expect(size).toBe(recordsIn(folder.path).length)
     const key = readHead().signatures[0]?.key
     const indexPath = folder.file('index.sqlite')
-    expect(verifyJournal({ folder: journal, key, now, indexPath }).findings).toEqual([])
+    const heads = kept(readText())
+    expect(verifyJournal({ folder: journal, key, now, indexPath, heads }).findings).toEqual([])
   })
 
   it('can follow another', async () => {

@@ -7,7 +7,7 @@ import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } fro
 import { dirname } from 'node:path'
 import { DataFileError } from '../../../errors.js'
 import { ensureFolder, syncFolder } from '../../../runtime/folders.js'
-import { commitTo, encodeEntry, unknownKind } from '../../../transparency/log-entry.js'
+import { commitTo, encodeEntry, recordKinds, unknownKind } from '../../../transparency/log-entry.js'
 import {
   computeRoot,
   hashBytes,
@@ -15,7 +15,7 @@ import {
   type ReadNode,
 } from '../../../transparency/merkle-tree.js'
 import type { SigningKey } from '../../../transparency/signed-note.js'
-import { recordKinds, type StoredRecord } from '../segment-format.js'
+import type { StoredRecord } from '../segment-format.js'
 import {
   bundledEntryBytes,
   countOf,
