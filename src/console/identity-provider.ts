@@ -141,6 +141,7 @@ export class IdentityProvider {
   #toPerson(claims: IDToken): Person {
     const { settings, logger } = this.#options
     const { roleClaim, nameClaim, account } = settings
+    if (claims.sub.trim() === '') throw this.#refuse('it did not say who you are: `sub` is empty')
     const name = findName(claims, nameClaim)
     const given = listTexts(claims[roleClaim])
     const held = given.map((value) => this.#roles.get(value))
@@ -202,10 +203,10 @@ function listTexts(claim: unknown): readonly string[] {
   return values.filter((value) => typeof value === 'string')
 }
 
-/** Without a usable name, the subject. An address that nobody has proved could be somebody else's. */
+/** Without a usable name, the subject. An address that the provider does not say to be verified could be somebody else's. */
 function findName(claims: IDToken, nameClaim: string): string {
   const name = claims[nameClaim]
-  const isProved = nameClaim !== 'email' || claims.email_verified !== false
+  const isProved = nameClaim !== 'email' || claims.email_verified === true
   const isUsable = typeof name === 'string' && /^(?=.*\S)\P{C}{1,200}$/u.test(name)
   return isUsable && isProved ? name.trim() : claims.sub
 }

@@ -30,7 +30,7 @@ afterAll(async () => {
 beforeEach(() => {
   provider.hasWrongKey = false
   provider.refusal = undefined
-  provider.claims = { groups: ['see'], email: 'jane@example.com' }
+  provider.claims = { groups: ['see'], email: 'jane@example.com', email_verified: true }
 })
 
 interface Visit {
@@ -142,7 +142,7 @@ describe('signing in at a provider', () => {
   })
 
   it('is written to the audit, as the person, and so is the end', async () => {
-    provider.claims = { groups: 'comply', email: 'audited@example.com', sub: 'sub-of-audited' }
+    provider.claims = { groups: 'comply', email: 'audited@example.com', email_verified: true, sub: 'sub-of-audited' }
     const cookie = await signIn()
     const { text } = await getPage('/search', cookie)
     const formToken = /name="formToken" value="([^"]+)"/.exec(text)?.[1] ?? ''
@@ -245,6 +245,7 @@ describe('signing in at a provider is refused', () => {
     ['"iss" (issuer)', { iss: 'https://another.example' }],
     ['expiration is past', { iat: 1_000, exp: 2_000 }],
     ['"sub" (subject) claim missing', { sub: undefined }],
+    ['"sub" is empty', { sub: '' }],
   ])('if the ID token is not right: %s', async (why, wrong) => {
     provider.claims = { ...provider.claims, ...wrong }
     await expectRefused(await comeBack(await visit()), 401, 'could not be accepted')
@@ -384,11 +385,13 @@ describe('a role', () => {
   it.each([
     ['no name', { email: undefined }, 'sub-1'],
     ['an empty name', { email: '  ' }, 'sub-1'],
-    ['an unproved address', { email: 'boss@example.com', email_verified: false }, 'sub-1'],
+    ['an address that is not verified', { email: 'boss@example.com', email_verified: false }, 'sub-1'],
+    ['an address verified by a text', { email: 'boss@example.com', email_verified: 'false' }, 'sub-1'],
+    ['an address of which it says nothing', { email: 'boss@example.com' }, 'sub-1'],
     ['control characters', { email: 'a\nb@example.com' }, 'sub-1'],
     [
       'a hostile name',
-      { email: '<script>alert(1)</script>' },
+      { email: '<script>alert(1)</script>', email_verified: true },
       '&lt;script&gt;alert(1)&lt;/script&gt;',
     ],
   ])('is of a person with %s', async (_what, claims, shown) => {

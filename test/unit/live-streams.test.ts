@@ -37,9 +37,26 @@ it('leaves places to other keys and other accounts', async () => {
   for (let count = 0; count < 5; count += 1) await open(streams, 'main', 'b')
   await expect(open(streams, 'main', 'c')).rejects.toThrow('This account has 10 readers')
   for (let count = 0; count < 10; count += 1) await open(streams, `other-${count}`, 'a')
-  await expect(open(streams, 'new', 'a')).rejects.toThrow('This server has 20 readers')
-  ofKey[0]?.ending?.abort()
+  // One that has more gives a place to one that has none: its oldest answer ends.
   await open(streams, 'new', 'a')
+  expect(ofKey.map(({ ending }) => ending?.signal.aborted)).toEqual([
+    true,
+    ...Array(4).fill(false),
+  ])
+  await expect(open(streams, 'main', 'c')).rejects.toThrow('This server has 20 readers')
+  streams.close()
+})
+
+it('two accounts cannot keep all others out', async () => {
+  const streams = new LiveStreams()
+  for (let count = 0; count < 10; count += 1) {
+    await open(streams, 'one', `key-${count % 2}`)
+    await open(streams, 'two', `key-${count % 2}`)
+  }
+  for (let count = 0; count < 6; count += 1) await open(streams, 'three', `key-${count % 2}`)
+  // All three have about as many now.
+  await expect(open(streams, 'three', 'key-0')).rejects.toThrow('This server has 20 readers')
+  await open(streams, 'four', 'key-0')
   streams.close()
 })
 

@@ -65,18 +65,29 @@ export class LiveStreams {
 
   #requirePlace({ accountId, keyId }: Reader): void {
     if (this.#isClosed) throw new AppError('not-available', 'The server is stopping')
-    const readers = [...this.#open].map(({ reader }) => reader)
-    const ofAccount = readers.filter((other) => other.accountId === accountId)
-    const ofKey = ofAccount.filter((other) => other.keyId === keyId)
+    const ofAccount = this.#listOf(accountId)
+    const ofKey = ofAccount.filter(({ reader }) => reader.keyId === keyId)
     for (const [who, { length }, most] of [
       ['This key', ofKey, maxReadersOfKey],
       ['This account', ofAccount, maxReadersOfAccount],
-      ['This server', readers, maxReaders],
     ] as const) {
-      if (length < most) continue
-      const message = `${who} has ${most} readers of live answers already; end one, or try again later`
-      throw new AppError('rate-limited', message, { retryAfterSeconds })
+      if (length >= most) throw createTooManyError(who, most)
     }
+    if (this.#open.size >= maxReaders) this.#makeRoom(ofAccount.length)
+  }
+
+  #listOf(accountId: string): readonly LiveStream[] {
+    return [...this.#open].filter(({ reader }) => reader.accountId === accountId)
+  }
+
+  /** Accounts share the places: ends the oldest answer of the one with the most, if it has at least two more than the one that asks. */
+  #makeRoom(own: number): void {
+    const accounts = new Set([...this.#open].map(({ reader }) => reader.accountId))
+    const [most = []] = [...accounts]
+      .map((accountId) => this.#listOf(accountId))
+      .sort((a, b) => b.length - a.length)
+    if (most.length < own + 2) throw createTooManyError('This server', maxReaders)
+    most[0]?.ending.abort()
   }
 
   #checkLater(): void {
@@ -86,6 +97,11 @@ export class LiveStreams {
       if (this.#open.size > 0 && !this.#isClosed) this.#checkLater()
     })
   }
+}
+
+function createTooManyError(who: string, most: number): AppError {
+  const message = `${who} has ${most} readers of live answers already; end one, or try again later`
+  return new AppError('rate-limited', message, { retryAfterSeconds })
 }
 
 async function check({ until, mayGoOn, ending }: LiveStream): Promise<void> {

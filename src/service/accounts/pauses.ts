@@ -155,8 +155,7 @@ export class PauseStore {
   async #findAccount(subject: PauseSubject): Promise<string> {
     if (subject === 'ai') return ''
     const { db } = this.#options.storage
-    const [kind = '', ...rest] = subject.split(':')
-    const id = rest.at(-1) ?? ''
+    const [kind, id] = splitSubject(subject)
     const account =
       kind === 'key'
         ? db.selectFrom('api_keys').select('account_id').where('id', '=', id)
@@ -175,10 +174,16 @@ function toPause({ accountId, number, platform, heardAt }: HeldNumber) {
   ] as const
 }
 
+/** All that follows is the id of the key or account: a subject of which a part was passed over would pause nothing. */
+function splitSubject(subject: PauseSubject): readonly [kind: string, id: string] {
+  const [, kind = '', id = ''] = /^(check:[^:]*|[^:]*):(.*)$/.exec(subject) ?? []
+  return [kind, id]
+}
+
 function createUnknownError(subject: PauseSubject): AppError {
-  const [kind, ...rest] = subject.split(':')
+  const [kind, id] = splitSubject(subject)
   const field = kind === 'key' ? 'key' : 'account'
-  return invalidRequest([{ field, value: rest.at(-1) ?? '', rule: 'not found' }])
+  return invalidRequest([{ field, value: id, rule: 'not found' }])
 }
 
 /**
