@@ -127,7 +127,7 @@ it('proves its records where nothing else is, also after the number was erased',
   expect(result).toMatchObject({ status: 0, stdout: expect.stringContaining('7 records') })
   expect(result.stdout).toMatch(/\nPROVEN: the 7 records of records.txt are in .* from .*kept\. .*\n$/)
   expect(result.stdout).toContain('records shown: decision: 6, outcome: 1\n')
-  expect(result.stdout).toMatch(/all entries of the span: decision: \d+/)
+  expect(result.stdout).toContain('all entries of the span: opened: 1, decision: 60, outcome: 1; nobody can')
   expect(runVerifier(before).status).toBe(2)
   const byKey = runVerifier(before, '--key', keyText)
   expect([byKey.status, byKey.stdout]).toEqual([
@@ -506,7 +506,8 @@ describe('time stamps', () => {
   const findProblems = (changes: Readonly<Record<string, Buffer>>) => {
     const { failures, unchecked } = verify(changes)
     const others = failures.filter((one) => !one.includes('the file that the manifest names'))
-    return [...others, ...unchecked].join()
+    const more = unchecked.filter((one) => !one.startsWith('NO HEAD FROM ELSEWHERE'))
+    return [...others, ...more].join()
   }
 
   it('say how many records were signed by then, and who says so', () => {
@@ -585,5 +586,5 @@ it('takes no other file for a bundle', () => {
   writeFileSync(at('cut.zip'), before.subarray(0, 1_000))
   expect(runVerifier(before, '--key', keyText, at('no.zip')).status).toBe(3)
   expect(runVerifier(before, '--key', keyText, at('none.zip')).status).toBe(3)
-  expect(runVerifier(before, '--key', keyText, at('cut.zip')).status).toBe(1)
+  expect(runVerifier(before, '--key', keyText, at('cut.zip')).status).toBe(10)
 })

@@ -33,6 +33,8 @@ let away: string
 let configuration: NonNullable<ReturnType<typeof readConfiguration>['configuration']>
 let verifier: Buffer
 let key: string
+/** What a recipient has kept. */
+let head: string
 
 async function ask(who: string, asked: Ask): Promise<void> {
   const { status, text } = await two.send(who, asked)
@@ -130,6 +132,8 @@ beforeAll(async () => {
   await awaitCheckpoint()
   key = readFileSync(join(dataDir, 'journal/tree/key'), 'utf8').trimEnd()
   bundle = await pack({ number, accountId: 'main' }, 'one.zip')
+  head = join(away, 'kept')
+  writeFileSync(head, textOf(bundle, 'checkpoint'))
 })
 
 afterAll(async () => {
@@ -210,7 +214,7 @@ function runVerifier(files: Bundle) {
     mkdirSync(dirname(join(folder, name)), { recursive: true })
     writeFileSync(join(folder, name), bytes)
   }
-  const args = ['-i', process.execPath, 'verify.mjs', '--key', key]
+  const args = ['-i', process.execPath, 'verify.mjs', '--key', key, '--head', head]
   return spawnSync('env', args, { cwd: folder, encoding: 'utf8' })
 }
 

@@ -1,5 +1,4 @@
 /** `verify.mjs` of a bundle: `node verify.mjs [--key <key>] [--head <file>]... [--witness <key>]... [bundle.zip or folder]`. */
-import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { argv, exit, stdout } from 'node:process'
 import { fileURLToPath } from 'node:url'
@@ -61,7 +60,6 @@ function readArguments() {
   if (paths.length > 1) throw new RangeError('give one bundle')
   if (keys.length > 1) throw new RangeError('give one --key')
   const [path = dirname(fileURLToPath(import.meta.url))] = paths
-  statSync(path)
   return {
     path,
     key: keys.map(parseVerifierKey)[0],
