@@ -132,7 +132,7 @@ it('removes the same when it is killed meanwhile', async () => {
   for (let kill = 0; kill < 3; kill += 1) {
     const before = segments().length
     const serving = await serve(environment())
-    // The one before may have removed all of them.
+    // The server before it may have removed all of them.
     const isRemoving = () => segments().length <= before || oldestSeq() > years.old.length
     await expect.poll(isRemoving, { interval: 1, ...patient }).toBe(true)
     await decide(serving)

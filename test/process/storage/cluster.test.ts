@@ -127,7 +127,7 @@ it('a server that hears nothing blocks, and catches up when the line is back', a
   } finally {
     second.line.resume()
   }
-  // Of those that were asked about, one more call may be too many.
+  // A number of its own: another call to one of those above could exceed the limit on attempts.
   await expect.poll(() => decide(second, line(42))).toBe('allow permitted')
   expect(await decide(second, line(40))).toBe('block internal-dnc')
 })

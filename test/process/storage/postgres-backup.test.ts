@@ -86,7 +86,7 @@ function expectFailure({ code, out, err }: Ended, ...texts: readonly string[]): 
 const untilDecided = (on: ClusterNode, number: string, expected: string) =>
   until(`${number} is: ${expected}`, async () => (await decide(on, number)) === expected)
 
-/** What is blocked since the server is slow for a moment may have no record. */
+/** A slow server may block a call without recording it. */
 async function decideWithId(on: ClusterNode, number: string): Promise<string> {
   return await until('a decision has a record', async () => {
     const response = await fetch(`${on.serving.url}/v1/decisions`, {
