@@ -79,7 +79,7 @@ it('no other server blocks when one stores something with a clock that is ahead'
   }
   const ofFirst = new Set(decisions.filter((_, index) => index % 2 === 1))
   expect(ofFirst).toContain('allow permitted')
-  // It may be slow for a moment.
+  // A slow server may fall behind for a moment; that has nothing to do with clocks.
   ofFirst.delete('block not-current')
   expect(ofFirst).toEqual(new Set(['allow permitted']))
   expect(decisions.filter((_, index) => index % 2 === 0).slice(1)).not.toContain('allow permitted')

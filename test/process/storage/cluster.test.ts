@@ -95,10 +95,11 @@ it('so is a long list, and what is taken off the list again', async () => {
 
 it('a key that a command has revoked opens neither', async () => {
   const created = await callgate(['keys', 'create', '--account', 'sandbox'], cluster.environment)
-  const key = /\b(?:cg_|sk_)?[A-Za-z0-9_-]{32,}\b/.exec(created.out)?.[0] ?? ''
+  const key = /(?<![\w-])[\w-]{32,}(?![\w-])/.exec(created.out)?.[0] ?? ''
   const ask = async (on: ClusterNode) =>
     (await send(on, '/v1/decisions', { number: '2125550100', callKind: 'manual' }, key)).status
-  expect([await ask(first), await ask(second)], created.out + created.err).toEqual([200, 200])
+  for (const on of [first, second])
+    await expect.poll(() => ask(on), { message: created.out + created.err }).toBe(200)
   const id = (await cluster.query('select id from api_keys order by created_at desc limit 1'))[0]
     ?.id
   const revoked = await callgate(['keys', 'revoke', String(id)], cluster.environment)
@@ -122,11 +123,12 @@ it('a server that hears nothing blocks, and catches up when the line is back', a
       const text = await ready.text()
       return ready.status === 503 && text.includes('what others have stored is known until')
     })
-    await expect.poll(() => decide(first, line(41))).toBe('allow permitted')
+    await expect.poll(() => decide(first, line(43))).toBe('allow permitted')
   } finally {
     second.line.resume()
   }
-  await until('it allows again', async () => (await decide(second, line(41))).startsWith('a'))
+  // A number of its own: another call to one of those above could exceed the limit on attempts.
+  await expect.poll(() => decide(second, line(42))).toBe('allow permitted')
   expect(await decide(second, line(40))).toBe('block internal-dnc')
 })
 

@@ -71,7 +71,7 @@ it('of all uses at the same moment on two servers, one is granted', async () => 
       return status
     }
     await Promise.all(Array.from({ length: 10 }, (_, index) => useOn(index)))
-    // Servers that are slow for a moment refuse all of them.
+    // A slow server may refuse every use with 503; then a later one is granted.
     for (const index of [0, 1]) await expect.poll(() => useOn(index)).toBe(409)
     expect(statuses.filter((status) => status === 200)).toHaveLength(1)
     expect([200, 409, 503]).toEqual(expect.arrayContaining(statuses))

@@ -86,13 +86,17 @@ function expectFailure({ code, out, err }: Ended, ...texts: readonly string[]): 
 const untilDecided = (on: ClusterNode, number: string, expected: string) =>
   until(`${number} is: ${expected}`, async () => (await decide(on, number)) === expected)
 
+/** A slow server may block a call without recording it. */
 async function decideWithId(on: ClusterNode, number: string): Promise<string> {
-  const response = await fetch(`${on.serving.url}/v1/decisions`, {
-    method: 'POST',
-    headers: { loginId: cluster.key, 'content-type': 'application/json', connection: 'close' },
-    body: JSON.stringify({ number, callKind: 'manual' }),
+  return await until('a decision has a record', async () => {
+    const response = await fetch(`${on.serving.url}/v1/decisions`, {
+      method: 'POST',
+      headers: { loginId: cluster.key, 'content-type': 'application/json', connection: 'close' },
+      body: JSON.stringify({ number, callKind: 'manual' }),
+    })
+    const { id } = (await response.json()) as { readonly id: string }
+    return id !== '-' && id
   })
-  return ((await response.json()) as { readonly id: string }).id
 }
 
 const findDecision = async ({ serving }: Pick<ClusterNode, 'serving'>, id: string) => {
@@ -133,15 +137,21 @@ it('brings back what was acknowledged before it began, and all servers and edges
     }
   }
   const clients = [write(), write(), write()]
-  await until('there are opt-outs', () => acknowledged.length > 100, { withinMs: 60_000 })
-  const before = [...acknowledged]
-  const decided = [await decideWithId(first, '2125550100'), await decideWithId(second, '911')]
-  for (const id of decided) await untilFound(first, id)
-  const backup = await makeBackup('monday.tgz')
-  const during = acknowledged.length
-  await until('there are more', () => acknowledged.length > during + 20)
-  isDone = true
-  await Promise.all(clients)
+  let before: readonly string[] = []
+  let backup = ''
+  const decided: string[] = []
+  try {
+    await until('there are opt-outs', () => acknowledged.length > 100, { withinMs: 60_000 })
+    before = [...acknowledged]
+    decided.push(await decideWithId(first, '2125550100'), await decideWithId(second, '911'))
+    for (const id of decided) await untilFound(first, id)
+    backup = await makeBackup('monday.tgz')
+    const during = acknowledged.length
+    await until('there are more', () => acknowledged.length > during + 20)
+  } finally {
+    isDone = true
+    await Promise.all(clients)
+  }
 
   const late = '7185550100'
   expect(await pdnc(first, late)).toBe(200)

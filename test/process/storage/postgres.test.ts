@@ -87,7 +87,7 @@ it('keeps opt-outs, short and long, over a restart, and has no database in its f
 it('takes up what a command has written', async () => {
   const other = mkdtempSync(join(tmpdir(), 'callgate-postgres-test-'))
   try {
-    expect(await decide('2125550106')).toMatch(/^allow/)
+    await expect.poll(() => decide('2125550106')).toMatch(/^allow/)
     const file = join(other, 'opt-outs.csv')
     writeFileSync(file, 'number,date\n2125550106,2026-11-20\n')
     const command = ['records', 'import', 'opt-outs', file, '--account', 'sandbox']

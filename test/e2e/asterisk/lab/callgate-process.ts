@@ -71,7 +71,7 @@ const defaults: Readonly<Record<string, string>> = {
   CALLGATE_HTTP_PORT: '0',
   CALLGATE_GATE_ACCOUNT: 'sandbox',
   CALLGATE_SANDBOX_AT: '2026-11-23T17:00:00Z',
-  // Shorter than a call waits; how long a slow machine takes is no subject of these tests.
+  // These tests are not about the deadline, so a slow machine must not miss it.
   CALLGATE_GATE_DEADLINE_MS: '2500',
 }
 
