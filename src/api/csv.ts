@@ -1,5 +1,5 @@
 /** Long answers as CSV (RFC 4180), for spreadsheets. */
-import { formatCsvCell } from '../data/csv-cell.js'
+import { formatCsvCell } from '../runtime/csv-cell.js'
 import type { StreamedReply } from './endpoint.js'
 
 /** What each column has of a row; nothing where it is `undefined`. */

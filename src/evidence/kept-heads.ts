@@ -1,6 +1,6 @@
 /** Signed heads that were kept elsewhere. Runs in the verifier, with Node alone. */
 import { type ListedNote, listNotes } from '../transparency/checkpoint.js'
-import { type ByteSource, shortLinesOf } from './bundle/byte-source.js'
+import { type ByteSource, shortLinesOf } from './byte-source.js'
 
 export interface KeptHeads {
   /** For people. */

@@ -142,7 +142,12 @@ describe('signing in at a provider', () => {
   })
 
   it('is written to the audit, as the person, and so is the end', async () => {
-    provider.claims = { groups: 'comply', email: 'audited@example.com', email_verified: true, sub: 'sub-of-audited' }
+    provider.claims = {
+      groups: 'comply',
+      email: 'audited@example.com',
+      email_verified: true,
+      sub: 'sub-of-audited',
+    }
     const cookie = await signIn()
     const { text } = await getPage('/search', cookie)
     const formToken = /name="formToken" value="([^"]+)"/.exec(text)?.[1] ?? ''
@@ -385,8 +390,16 @@ describe('a role', () => {
   it.each([
     ['no name', { email: undefined }, 'sub-1'],
     ['an empty name', { email: '  ' }, 'sub-1'],
-    ['an address that is not verified', { email: 'boss@example.com', email_verified: false }, 'sub-1'],
-    ['an address verified by a text', { email: 'boss@example.com', email_verified: 'false' }, 'sub-1'],
+    [
+      'an address that is not verified',
+      { email: 'boss@example.com', email_verified: false },
+      'sub-1',
+    ],
+    [
+      'an address verified by a text',
+      { email: 'boss@example.com', email_verified: 'false' },
+      'sub-1',
+    ],
     ['an address of which it says nothing', { email: 'boss@example.com' }, 'sub-1'],
     ['control characters', { email: 'a\nb@example.com' }, 'sub-1'],
     [

@@ -19,7 +19,7 @@ import { basename, dirname, join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { bufferSource } from '../../src/evidence/bundle/byte-source.js'
+import { bufferSource } from '../../src/evidence/byte-source.js'
 import { type Verification, verifyJournal } from '../../src/evidence/verify/verify-journal.js'
 import { SegmentFile } from '../../src/gate/journal/segment-file.js'
 import {

@@ -12,12 +12,12 @@ import { openErasures } from '../../src/app/journal/erasures.js'
 import { readConfiguration } from '../../src/app/read-configuration.js'
 import { AuditOfData } from '../../src/commands/serve/audit-of-data.js'
 import { toPhoneNumber } from '../../src/domain/phone-number.js'
-import { bufferSource } from '../../src/evidence/bundle/byte-source.js'
 import type { StateLine } from '../../src/evidence/bundle/facts.js'
-import type { Question } from '../../src/evidence/bundle/question.js'
 import { packBundle } from '../../src/evidence/bundle/pack-bundle.js'
-import { formatManifestHash, verifyBundle } from '../../src/evidence/bundle/verify-bundle.js'
+import type { Question } from '../../src/evidence/bundle/question.js'
+import { formatManifestHash, verifyBundle } from '../../src/evidence/bundle/verify/verify-bundle.js'
 import { openZip } from '../../src/evidence/bundle/zip.js'
+import { bufferSource } from '../../src/evidence/byte-source.js'
 import { parseVerifierKey } from '../../src/transparency/signed-note.js'
 import { recordsIn } from '../support/journal.js'
 import { engineVariablesOf, isPostgres } from '../support/test-engine.js'
@@ -236,10 +236,9 @@ it('is proven by its verifier alone, and no file can be changed', () => {
 })
 
 const verify = (files: Bundle) =>
-  verifyBundle(
-    new Map([...files].map(([name, bytes]) => [name, bufferSource(bytes)])),
-    { key: parseVerifierKey(key) },
-  ).failures
+  verifyBundle(new Map([...files].map(([name, bytes]) => [name, bufferSource(bytes)])), {
+    key: parseVerifierKey(key),
+  }).failures
 
 /** With the hashes of the changed file. */
 function withFile(name: string, text: string): Bundle {

@@ -22,8 +22,8 @@ import { AuditOfData } from '../../src/commands/serve/audit-of-data.js'
 import { packageRoot } from '../../src/config/version.js'
 import { createOperatorCaller } from '../../src/domain/caller.js'
 import { toPhoneNumber } from '../../src/domain/phone-number.js'
-import { bufferSource } from '../../src/evidence/bundle/byte-source.js'
 import { openZip } from '../../src/evidence/bundle/zip.js'
+import { bufferSource } from '../../src/evidence/byte-source.js'
 import { recordsIn } from '../support/journal.js'
 import {
   type Answer,

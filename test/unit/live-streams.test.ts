@@ -39,10 +39,7 @@ it('leaves places to other keys and other accounts', async () => {
   for (let count = 0; count < 10; count += 1) await open(streams, `other-${count}`, 'a')
   // One that has more gives a place to one that has none: its oldest answer ends.
   await open(streams, 'new', 'a')
-  expect(ofKey.map(({ ending }) => ending?.signal.aborted)).toEqual([
-    true,
-    ...Array(4).fill(false),
-  ])
+  expect(ofKey.map(({ ending }) => ending?.signal.aborted)).toEqual([true, ...Array(4).fill(false)])
   await expect(open(streams, 'main', 'c')).rejects.toThrow('This server has 20 readers')
   streams.close()
 })

@@ -1,7 +1,7 @@
 /** Writes every difference of a comparison as CSV (RFC 4180) that only its owner can read. */
 import { closeSync, openSync, writeFileSync } from 'node:fs'
-import { formatCsvCell } from '../../data/csv-cell.js'
 import type { QuestionName } from '../../domain/compliance.js'
+import { formatCsvCell } from '../../runtime/csv-cell.js'
 import { CommandFailure } from '../command.js'
 import type { ComparedNumber } from './compared-numbers.js'
 import { visible } from './comparison-report.js'

@@ -1,10 +1,11 @@
 /** What a comparison with the bill of a carrier found, as text, CSV and JSON. */
+
 import type { BadLine } from '../../data/feeds/bad-lines.js'
-import { formatCsvCell } from '../../data/csv-cell.js'
 import type { BilledLeg } from '../../data/feeds/call-records.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { EvidenceResult } from '../../evidence/result.js'
 import type { TimeRange } from '../../gate/journal/recorded-decisions.js'
+import { formatCsvCell } from '../../runtime/csv-cell.js'
 import { formatTable } from '../command.js'
 import { formatCount, formatNumber, joinLines } from '../format.js'
 import { type Fault, faults, type Matching, type Mismatch } from './match-legs.js'

@@ -13,8 +13,8 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { DataFileError, getErrorMessage } from '../../errors.js'
+import { formatCsvCell } from '../../runtime/csv-cell.js'
 import { ensureFolder } from '../../runtime/folders.js'
-import { formatCsvCell } from '../csv-cell.js'
 import type { BadLine } from './bad-lines.js'
 
 const header = 'file,line,value,reason\r\n'

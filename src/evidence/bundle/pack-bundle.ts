@@ -34,7 +34,7 @@ import { formatReport } from './report.js'
 import { formatSafeHarbor } from './safe-harbor.js'
 import { listStateFiles, type StateSources } from './state-files.js'
 import { SubjectSearch } from './subject-search.js'
-import { formatManifestHash, type Manifest } from './verify-bundle.js'
+import { formatManifestHash, type Manifest } from './verify/verify-bundle.js'
 import { ZipWriter } from './zip.js'
 
 export interface BundleToPack {

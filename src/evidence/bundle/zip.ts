@@ -4,7 +4,7 @@
  * without being noticed.
  */
 import { closeSync, openSync, writeSync } from 'node:fs'
-import { type ByteSource, chunksOf, partOf } from './byte-source.js'
+import { type ByteSource, chunksOf, partOf } from '../byte-source.js'
 
 export interface ZipEntry {
   readonly name: string

@@ -14,7 +14,7 @@ import {
 import { type Checkpoint, type ListedNote, openCheckpoint } from '../../transparency/checkpoint.js'
 import { computeRoot } from '../../transparency/merkle-tree.js'
 import { NoteError, parseVerifierKey, type VerifierKey } from '../../transparency/signed-note.js'
-import { fileSource } from '../bundle/byte-source.js'
+import { fileSource } from '../byte-source.js'
 import { type KeptHeads, listHeads } from '../kept-heads.js'
 import type { Findings, VerificationFinding } from './findings.js'
 

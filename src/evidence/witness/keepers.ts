@@ -9,7 +9,7 @@ import {
   type VerifierKey,
   verifySignatures,
 } from '../../transparency/signed-note.js'
-import { type ByteSource, bufferSource, fileSource } from '../bundle/byte-source.js'
+import { type ByteSource, bufferSource, fileSource } from '../byte-source.js'
 import { listHeads } from '../kept-heads.js'
 import { formatAddCheckpoint } from './add-checkpoint.js'
 import { type Head, HeadConflict } from './head.js'

@@ -2,12 +2,13 @@
  * Exports opt-outs, and relationship and permission records, as tables that an import can read. A table is a snapshot, unaffected by
  * writes during the export, and is written in parts, since a list may be long.
  */
-import { formatCsvCell } from '../../data/csv-cell.js'
+
 import type { ConsentTerms } from '../../domain/compliance.js'
 import { parsePhoneNumber } from '../../domain/phone-number.js'
 import type { NumberingPlan } from '../../domain/place.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatDay, formatInstant } from '../../domain/time/dates.js'
+import { formatCsvCell } from '../../runtime/csv-cell.js'
 import { waitForNextTurn } from '../../runtime/yield-to-event-loop.js'
 import type { Db, EbrRecordRow, InternalDncRow } from '../../storage/tables.js'
 import { type EbrRecord, toEbrRecord } from '../consent/ebr-record.js'

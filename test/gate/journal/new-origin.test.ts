@@ -2,7 +2,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { bufferSource } from '../../../src/evidence/bundle/byte-source.js'
+import { bufferSource } from '../../../src/evidence/byte-source.js'
 import { verifyJournal } from '../../../src/evidence/verify/verify-journal.js'
 import { readFormerOrigins } from '../../../src/gate/journal/journal-beginning.js'
 import { readOrigin, readOriginName } from '../../../src/gate/journal/journal-origin.js'

@@ -1,6 +1,6 @@
 /** Which records a bundle shows, of those that it has entries of. Runs in the verifier, with Node alone. */
-import { recordKinds } from '../../transparency/log-entry.js'
-import { isAsked, type Question } from './question.js'
+import { recordKinds } from '../../../transparency/log-entry.js'
+import { isAsked, type Question } from '../question.js'
 
 export type KindCounts = Readonly<Record<string, number>>
 

@@ -1,5 +1,5 @@
 /** Whether the rows of `state/` follow from the signed records that they name. Runs in the verifier, with Node alone. */
-import { type ByteSource, digest, linesOf } from './byte-source.js'
+import { type ByteSource, digest, linesOf } from '../../byte-source.js'
 
 /** An entry of the audit table: what was changed. */
 interface ProvenChange {

@@ -1,10 +1,10 @@
 /** Opens a bundle and says what was found in it: for the verifier in bundles, and for `callgate evidence check`. */
 import { readdirSync, statSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
-import { type ByteSource, fileSource } from './byte-source.js'
+import { type ByteSource, fileSource } from '../../byte-source.js'
+import { openZip } from '../zip.js'
 import { formatCounts } from './shown-records.js'
 import type { BundleVerification } from './verify-bundle.js'
-import { openZip } from './zip.js'
 
 function readFolder(folder: string, root = folder): Map<string, ByteSource> {
   const files = new Map<string, ByteSource>()

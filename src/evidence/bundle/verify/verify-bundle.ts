@@ -7,29 +7,29 @@ import {
   type Checkpoint,
   openCheckpoint,
   type SignedCheckpoint,
-} from '../../transparency/checkpoint.js'
+} from '../../../transparency/checkpoint.js'
 import {
   commitTo,
   decodeEntry,
   entryBytes,
   recordKinds,
   saltBytes,
-} from '../../transparency/log-entry.js'
-import { hashBytes, hashLeaf, verifyConsistency } from '../../transparency/merkle-tree.js'
-import { verifyRecordProof } from '../../transparency/record-proof.js'
+} from '../../../transparency/log-entry.js'
+import { hashBytes, hashLeaf, verifyConsistency } from '../../../transparency/merkle-tree.js'
+import { verifyRecordProof } from '../../../transparency/record-proof.js'
 import {
   formatVerifierKey,
   parseVerifierKey,
   type VerifierKey,
-} from '../../transparency/signed-note.js'
-import { type KeptHeads, listHeads } from '../kept-heads.js'
-import type { EvidenceResult } from '../result.js'
-import { type ByteSource, chunksOf, digest, linesOf, windowOf } from './byte-source.js'
-import type { Question } from './question.js'
-import { findRange, type LeafRange, rootOfRanges } from './range-proof.js'
+} from '../../../transparency/signed-note.js'
+import { type ByteSource, chunksOf, digest, linesOf, windowOf } from '../../byte-source.js'
+import { type KeptHeads, listHeads } from '../../kept-heads.js'
+import type { EvidenceResult } from '../../result.js'
+import type { Question } from '../question.js'
+import { findRange, type LeafRange, rootOfRanges } from '../range-proof.js'
+import { type CheckedStamp, checkStamp, UncheckedStampError } from '../timestamp.js'
 import { type KindCounts, ShownRecords } from './shown-records.js'
 import { StateCheck } from './state-check.js'
-import { type CheckedStamp, checkStamp, UncheckedStampError } from './timestamp.js'
 
 export interface Manifest {
   readonly format: 'callgate-evidence-bundle/1'

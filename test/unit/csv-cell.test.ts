@@ -1,7 +1,7 @@
 /** Cells that a spreadsheet would evaluate are text, and an import gives back what was exported. */
 import { expect, it } from 'vitest'
-import { formatCsvCell } from '../../src/data/csv-cell.js'
 import { splitCells } from '../../src/data/feeds/cells.js'
+import { formatCsvCell } from '../../src/runtime/csv-cell.js'
 
 const formulas = [
   '=1+1',
@@ -9,7 +9,7 @@ const formulas = [
   '+12125550100',
   '-1+1',
   '@SUM(A1:A2)',
-  '=cmd|\' /C calc\'!A0',
+  "=cmd|' /C calc'!A0",
 ]
 
 it.each(formulas)('%s is no formula in a table, and the same after an import', (text) => {

@@ -2,9 +2,9 @@
 import { dirname } from 'node:path'
 import { argv, exit, stdout } from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { parseVerifierKey } from '../../transparency/signed-note.js'
-import { exitCodes, usageExitCode } from '../result.js'
-import { fileSource } from './byte-source.js'
+import { parseVerifierKey } from '../../../transparency/signed-note.js'
+import { fileSource } from '../../byte-source.js'
+import { exitCodes, usageExitCode } from '../../result.js'
 import { describeBundle, openBundle, toPlainLine } from './check-bundle.js'
 import { verifyBundle } from './verify-bundle.js'
 
