@@ -78,11 +78,12 @@ async function readBundle(who: string, bundle: { id: string }) {
   return { zip, files, text: (name: string) => files.get(name)?.toString() ?? '' }
 }
 
-function verify(zip: Buffer, verifier: Buffer) {
+function verify(zip: Buffer, files: ReadonlyMap<string, Buffer>) {
   const folder = mkdtempSync(join(away, 'check-'))
-  writeFileSync(join(folder, 'verify.mjs'), verifier)
+  writeFileSync(join(folder, 'verify.mjs'), files.get('verify.mjs') ?? '')
   writeFileSync(join(folder, 'bundle.zip'), zip)
-  const args = ['verify.mjs', '--key', key, 'bundle.zip']
+  writeFileSync(join(folder, 'heads'), files.get('checkpoint') ?? '')
+  const args = ['verify.mjs', '--key', key, '--head', 'heads', 'bundle.zip']
   return spawnSync(process.execPath, args, { cwd: folder, env: {}, encoding: 'utf8' })
 }
 
@@ -165,7 +166,7 @@ it('packs a bundle about a number, which its verifier proves', async () => {
   })
   const { zip, files, text } = await readBundle(owner, asked)
   expect(createHash('sha256').update(zip).digest('hex')).toBe(done.sha256)
-  const { status, stdout } = verify(zip, files.get('verify.mjs') ?? Buffer.alloc(0))
+  const { status, stdout } = verify(zip, files)
   expect([status, stdout]).toEqual([0, expect.stringContaining('PROVEN')])
   const manifest = JSON.parse(text('manifest.json'))
   expect(manifest.origin).toBe(done.origin)
@@ -190,7 +191,7 @@ it('gives another account its own records alone, and nothing of the server', asy
   const done = await awaitEnd(other, await askBundle(other, period))
   expect(done).toMatchObject({ state: 'done', decisions: 1, leftOut: 'others' })
   const { zip, files, text } = await readBundle(other, done)
-  expect(verify(zip, files.get('verify.mjs') ?? Buffer.alloc(0)).status).toBe(0)
+  expect(verify(zip, files).status).toBe(0)
   const manifest = JSON.parse(text('manifest.json'))
   expect(manifest.span).toBeNull()
   const seqs = text('records.txt')

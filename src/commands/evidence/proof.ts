@@ -149,7 +149,7 @@ function readNote(path: string): string {
 }
 
 function findRecord(dataDir: string, id: string | undefined): number {
-  if (id === undefined) throw new CommandFailure('say which record: --id or --record')
+  if (id === undefined) throw new CommandFailure('say which record: --id or --record', 2)
   const index = new DecisionIndex(join(dataDir, 'index.sqlite'), join(dataDir, 'journal'))
   try {
     const seq = index.findSeq(id)

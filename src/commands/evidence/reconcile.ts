@@ -188,7 +188,6 @@ function findPeriod(legs: readonly BilledLeg[], stated: TimeRange): TimeRange {
     return { since, until: Math.max(since, until) }
   throw new CommandFailure(
     'the file has no leg that can be read; state the time with --from and --to',
-    2,
   )
 }
 
