@@ -1,0 +1,125 @@
+/** What somebody can do to the files of a journal who knows their formats; with its key, also sign what comes of it. */
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { SegmentFile } from '../../src/gate/journal/segment-file.js'
+import {
+  checksumSeedOf,
+  decodeFrame,
+  headerBytes,
+  type StoredRecord,
+} from '../../src/gate/journal/segment-format.js'
+import { treeFolder } from '../../src/gate/journal/tree/tree-files.js'
+import { writeCheckpoint } from '../../src/gate/journal/tree/tree-head.js'
+import { TreeWriter } from '../../src/gate/journal/tree/tree-writer.js'
+import { recordKinds } from '../../src/transparency/log-entry.js'
+import { computeRoot } from '../../src/transparency/merkle-tree.js'
+import type { SigningKey } from '../../src/transparency/signed-note.js'
+import { listFiles } from './journal.js'
+import { seededKey } from './seeded-key.js'
+
+export interface SegmentContent {
+  readonly path: string
+  readonly header: Buffer
+  readonly records: readonly StoredRecord[]
+}
+
+/** Names of the segments in the folder of a journal, in order. */
+export const segmentNames = (folder: string): readonly string[] =>
+  listFiles(folder)
+    .filter((name) => /\.seg(?:\.gz)?$/.test(name))
+    .sort()
+
+export const firstSeqOf = (path: string): number => Number(basename(path).slice(0, 20))
+
+/** As they were before they were compressed. */
+export function segmentBytes(path: string): Buffer {
+  if (!path.endsWith('.gz')) return readFileSync(path)
+  const file = new SegmentFile(path)
+  try {
+    return file.read(0, 1_000_000)
+  } finally {
+    file.close()
+  }
+}
+
+export function readSegment(path: string): SegmentContent {
+  const bytes = segmentBytes(path)
+  const records: StoredRecord[] = []
+  for (let offset = headerBytes; ; ) {
+    const frame = decodeFrame(bytes, offset, checksumSeedOf(firstSeqOf(path)))
+    if (frame === undefined) break
+    records.push(frame.record)
+    offset = frame.end
+  }
+  return { path, header: bytes.subarray(0, headerBytes), records }
+}
+
+/** In the plain form, with right checksums. */
+export function writeSegment(
+  { path, header }: SegmentContent,
+  records: readonly StoredRecord[],
+): string {
+  rmSync(path)
+  const plain = path.replace(/\.gz$/, '')
+  const frames = records.map((record) => encodeFrame(record, firstSeqOf(path)))
+  writeFileSync(plain, Buffer.concat([header, ...frames]))
+  return plain
+}
+
+function encodeFrame({ kind, seq, at, salt, body }: StoredRecord, firstSeq: number): Buffer {
+  const head = Buffer.alloc(18)
+  head[0] = 1
+  head[1] = recordKinds[kind]
+  head.writeBigUInt64BE(BigInt(seq), 2)
+  head.writeBigUInt64BE(BigInt(at), 10)
+  const payload = Buffer.concat([head, salt, body])
+  const frame = Buffer.alloc(Math.ceil((8 + payload.length) / 8) * 8)
+  frame.writeUInt32BE(payload.length, 0)
+  payload.copy(frame, 8)
+  const first = Buffer.alloc(8)
+  first.writeBigUInt64BE(BigInt(firstSeq))
+  frame.writeUInt32BE(crc32(payload, crc32(frame.subarray(0, 4), crc32(first))), 4)
+  return frame
+}
+
+/** The header with other numbers and times, and its checksum. */
+export function forgeHeader(header: Buffer, change: (header: Buffer) => void): Buffer {
+  const copy = Buffer.from(header)
+  change(copy)
+  copy.writeUInt32BE(crc32(copy.subarray(0, 60)), 60)
+  return copy
+}
+
+/** An answer that is as long, and says the opposite. */
+export const forgeRecord = (record: StoredRecord): StoredRecord => ({
+  ...record,
+  body: Buffer.from(record.body.toString().replace('"decision":"block"', '"decision":"allow"')),
+})
+
+/** The tree of the records as they are now; with the checkpoint from before if nobody has the key. */
+export function forgeTree(folder: string, origin: string, signer?: SigningKey): void {
+  const target = mkdtempSync(join(tmpdir(), 'callgate-tree-'))
+  mkdirSync(treeFolder(target), { recursive: true })
+  const empty = { origin, size: 0, root: computeRoot(0, () => Buffer.alloc(0)) }
+  const used = signer ?? seededKey(origin, 'signer', 7)
+  writeCheckpoint(treeFolder(target), empty, used)
+  const writer = new TreeWriter(target, used)
+  for (const name of segmentNames(folder)) writer.add(readSegment(join(folder, name)).records)
+  writer.sign()
+  for (const name of ['tile', ...(signer ? ['checkpoint'] : [])]) {
+    rmSync(join(treeFolder(folder), name), { recursive: true })
+    cpSync(join(treeFolder(target), name), join(treeFolder(folder), name), { recursive: true })
+  }
+  rmSync(target, { recursive: true, force: true })
+}
+
+/** Numbers below a limit, the same for the same seed. */
+export function randomFrom(seed: number): (below: number) => number {
+  let state = seed >>> 0
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+}
