@@ -1,9 +1,17 @@
 /** Bundles are checked by the verifier in them, in an empty folder; `CALLGATE_SEED` sets which bytes are changed. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { registerEvidence } from '../../src/commands/evidence/evidence.js'
@@ -165,6 +173,18 @@ it('proves its records where nothing else is, also after the number was erased',
   })
   expect(again.status).toBe(10)
   expect(runVerifier(before, ...trusted, at('before.zip')).status).toBe(0)
+})
+
+it('is verified by a program that anybody builds to the same bytes', () => {
+  const elsewhere = at('elsewhere')
+  mkdirSync(elsewhere)
+  for (const name of ['src', 'scripts', 'package.json', 'tsconfig.json']) {
+    cpSync(name, join(elsewhere, name), { recursive: true })
+  }
+  symlinkSync(resolve('node_modules'), join(elsewhere, 'node_modules'))
+  const args = ['scripts/bundle-verifier.mjs', at('verify-again.mjs')]
+  execFileSync(process.execPath, args, { cwd: elsewhere })
+  expect(readFileSync(at('verify-again.mjs')).equals(verifier)).toBe(true)
 })
 
 it('is verified with what Node 18.0.0 has', () => {
