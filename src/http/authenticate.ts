@@ -4,6 +4,7 @@ import type { Endpoint } from '../api/endpoint.js'
 import type { Caller } from '../domain/caller.js'
 import type { MaybePromise } from '../domain/compliance.js'
 import { AppError } from '../errors.js'
+import type { ThrottledSocket } from './limits/connections.js'
 import type { RawFields } from './request/read-fields.js'
 
 /** Under the name `loginId`, or after `Authorization: Bearer`. */
@@ -82,7 +83,7 @@ const refusals: Readonly<Record<CredentialPlace, string>> = {
 export interface Sender {
   readonly authenticate: Authenticate
   /** Its connection, where a `ConnectionTracker` keeps it. */
-  readonly connection: { isAuthenticated: boolean; holdThenDestroy(): void } | undefined
+  readonly connection: Pick<ThrottledSocket, 'assignTo' | 'holdThenDestroy'> | undefined
   /** Has shown a valid key with this request, even if it may not make this call, or not now. */
   hasKey: boolean
 }
@@ -117,7 +118,10 @@ interface KeyPlaces {
   readonly keysInAddress: boolean | undefined
 }
 
-/** Finds whose key it is. Throws `unauthenticated` without naming the key. */
+/**
+ * Finds whose key it is. Throws `unauthenticated` without naming the key, and `overloaded` when its account has too many
+ * connections.
+ */
 export async function identify(sender: Sender, key: Credential | undefined): Promise<Caller> {
   if (key === undefined) {
     throw new AppError('unauthenticated', 'The API key is missing; send it in header loginId')
@@ -125,7 +129,7 @@ export async function identify(sender: Sender, key: Credential | undefined): Pro
   const caller = await sender.authenticate(key.text, key.place)
   if (caller === undefined) throw new AppError('unauthenticated', refusals[key.place])
   sender.hasKey = true
-  if (sender.connection) sender.connection.isAuthenticated = true
+  sender.connection?.assignTo(caller.accountId)
   return caller
 }
 

@@ -21,6 +21,7 @@ import { createStatusRoute } from '../../app/status/status-route.js'
 import { findOidc, findProxyUrl } from '../../config/console.js'
 import { readFirstLine } from '../../config/secret-file.js'
 import { version } from '../../config/version.js'
+import type { ConsoleOptions } from '../../console/console.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { parseInstant } from '../../domain/time/dates.js'
 import { Center } from '../../edge/center.js'
@@ -38,12 +39,14 @@ import {
   decisionEndpoints,
 } from '../../http/decision-routes.js'
 import { type ReadinessCheck, WatchedCheck } from '../../http/health.js'
+import type { Page } from '../../http/kept-reply.js'
 import { LiveStreams } from '../../http/limits/live-streams.js'
 import { RateLimits } from '../../http/limits/rate-limits.js'
 import { SharedMinutes } from '../../http/limits/shared-minutes.js'
+import { StrangersAllowance } from '../../http/limits/strangers-allowance.js'
 import { createIgnoredFieldsReporter } from '../../http/request/ignored-fields.js'
 import type { RouteHandlerDeps } from '../../http/route-handler.js'
-import type { ConsoleHandler, Page } from '../../http/router.js'
+import type { ConsoleHandler } from '../../http/router.js'
 import { openServer, type RunningServer } from '../../http/server.js'
 import { LiveFigures } from '../../observability/live-figures.js'
 import { createPermitKeyPages, permitRoutes } from '../../permits/permit-routes.js'
@@ -103,10 +106,12 @@ export async function openHttpServer(
   const { recordRead } = service
   const routes = [...own, ...createChangeRoutes({ changeRequests, routes: own, deps, recordRead })]
   const endpoints = [...decisionEndpoints, ...routes.map(({ endpoint }) => endpoint)]
-  const consoleHandler = createConsoleHandler(callgate, routes, deps)
+  const strangers = new StrangersAllowance()
+  const consoleHandler = createConsoleHandler(callgate, { routes, deps, strangers })
   const server = await openServer({
     ...deps,
     console: consoleHandler,
+    strangers,
     host: settings.http.host,
     port: settings.http.port,
     eventLoop: runtime.eventLoop,
@@ -220,8 +225,7 @@ function createAttemptLimitsRoute(callgate: Callgate): Route {
 /** Its files are loaded when somebody asks for a page. */
 function createConsoleHandler(
   { settings, storage, keys, expiryClock, runtime, data }: Callgate,
-  routes: readonly Route[],
-  deps: RouteHandlerDeps,
+  parts: Pick<ConsoleOptions, 'routes' | 'deps' | 'strangers'>,
 ): ConsoleHandler | undefined {
   if (!settings.console.enabled) return undefined
   const oidc = findOidc(settings.console)
@@ -244,7 +248,7 @@ function createConsoleHandler(
     const getSandboxLines = () =>
       new Map([...data.sandbox.file.lines].map(([line, { about }]) => [line, about]))
     return await createConsole({
-      ...{ routes, deps, sessions, publicUrl, people, clock, timers, logger },
+      ...{ ...parts, sessions, publicUrl, people, clock, timers, logger },
       getSandboxLines,
     })
   }
