@@ -5,13 +5,12 @@
  * `/openapi.json` and `/docs`: what the API is, for programs and for people. Neither asks for a key.
  */
 
-import type { BytesReply } from '../api/endpoint.js'
+import type { BytesReply, Page } from '../api/endpoint.js'
 import type { JsonSchema } from '../api/fields.js'
 import type { OpenApiDocument, Operation } from '../api/openapi.js'
 import { createOpenApiDocument } from '../api/openapi.js'
 import type { EndpointDescription } from '../api/route.js'
 import { forEachInSlices, waitForNextTurn } from '../runtime/yield-to-event-loop.js'
-import type { Page } from './kept-reply.js'
 
 interface Call {
   readonly method: string

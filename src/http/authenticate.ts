@@ -4,7 +4,6 @@ import type { Endpoint } from '../api/endpoint.js'
 import type { Caller } from '../domain/caller.js'
 import type { MaybePromise } from '../domain/compliance.js'
 import { AppError } from '../errors.js'
-import type { ThrottledSocket } from './limits/connections.js'
 import type { RawFields } from './request/read-fields.js'
 
 /** Under the name `loginId`, or after `Authorization: Bearer`. */
@@ -83,7 +82,7 @@ const refusals: Readonly<Record<CredentialPlace, string>> = {
 export interface Sender {
   readonly authenticate: Authenticate
   /** Its connection, where a `ConnectionTracker` keeps it. */
-  readonly connection: Pick<ThrottledSocket, 'assignTo' | 'holdThenDestroy'> | undefined
+  readonly connection: { assignTo(accountId: string): void; holdThenDestroy(): void } | undefined
   /** Has shown a valid key with this request, even if it may not make this call, or not now. */
   hasKey: boolean
 }

@@ -1,10 +1,9 @@
 /** Liveness, readiness and metrics, for operators and their machines. */
-import type { Reply } from '../api/endpoint.js'
+import type { Page, Reply } from '../api/endpoint.js'
 import type { MaybePromise } from '../domain/compliance.js'
 import type { Clock, Instant } from '../domain/time/clock.js'
 import type { Logger } from '../observability/log.js'
 import { monotonicSeconds, withTimeout } from '../runtime/runtime.js'
-import type { Page } from './kept-reply.js'
 
 export interface Readiness {
   readonly ready: boolean

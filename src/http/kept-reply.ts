@@ -3,22 +3,12 @@ import { hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import type { BytesReply, Reply } from '../api/endpoint.js'
-import type { MaybePromise } from '../domain/compliance.js'
+import type { BytesReply, Page, Reply } from '../api/endpoint.js'
 import type { Logger } from '../observability/log.js'
 import { createErrorReply } from './error-reply.js'
 import { Credit } from './limits/credit.js'
 import type { StrangersAllowance } from './limits/strangers-allowance.js'
 import { encodeReply, sendReply, sendReplyInSlices } from './send-reply.js'
-
-export interface Page {
-  /** A refusal is kept as well. */
-  readonly make: () => MaybePromise<Reply | BytesReply>
-  /** It never changes. */
-  readonly isFixed?: boolean
-  /** It is not made for HEAD, whose answer is then without its length and type. */
-  readonly ignoresHead?: boolean
-}
 
 export interface KeptReplyOptions {
   readonly strangers: StrangersAllowance

@@ -1,5 +1,5 @@
 /** The routes of permits, and their public keys; `http/decision-routes.ts` has the one that decides. */
-import type { Reply } from '../api/endpoint.js'
+import type { Page, Reply } from '../api/endpoint.js'
 import {
   readPermitEndpoint,
   releasePermitEndpoint,
@@ -8,7 +8,6 @@ import {
 } from '../api/gate/permits.js'
 import { createRoute, type Route } from '../api/route.js'
 import { AppError } from '../errors.js'
-import type { Page } from '../http/kept-reply.js'
 import { keyMaxAgeSeconds } from './permit-keys.js'
 import type { Permits } from './permits.js'
 

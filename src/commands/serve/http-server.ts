@@ -1,5 +1,6 @@
 /** What the HTTP server of a callgate answers: its endpoints, limits, pages and checks of readiness. */
 
+import type { Page } from '../../api/endpoint.js'
 import { attemptLimitsEndpoint } from '../../api/gate/attempts.js'
 import { createRoute, type Route } from '../../api/route.js'
 import type { Callgate } from '../../app/callgate.js'
@@ -39,7 +40,6 @@ import {
   decisionEndpoints,
 } from '../../http/decision-routes.js'
 import { type ReadinessCheck, WatchedCheck } from '../../http/health.js'
-import type { Page } from '../../http/kept-reply.js'
 import { LiveStreams } from '../../http/limits/live-streams.js'
 import { RateLimits } from '../../http/limits/rate-limits.js'
 import { SharedMinutes } from '../../http/limits/shared-minutes.js'
