@@ -115,6 +115,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'proxy/': [
     'api/gate/',
     'domain/',
+    'http/limits/body-budget.ts',
     'http/request/',
     'observability/log.ts',
     'platform-events/',

@@ -84,6 +84,16 @@ interface ReplyHead {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** An answer that is the same for everybody, who need no key. */
+export interface Page {
+  /** A refusal is kept as well. */
+  readonly make: () => MaybePromise<Reply | BytesReply>
+  /** It never changes. */
+  readonly isFixed?: boolean
+  /** It is not made for HEAD, whose answer is then without its length and type. */
+  readonly ignoresHead?: boolean
+}
+
 /** A request as sent by a client, with published field names. */
 export interface WireRequest {
   readonly query?: Readonly<Record<string, string>> | undefined

@@ -89,7 +89,8 @@ const settingsShape = z.strictObject({
       maxConnections: wholeNumber(10, 1_000_000)
         .default(1_000)
         .describe(
-          'Maximum open connections; a new one beyond it closes the oldest without a key, or else the oldest idle one',
+          'Maximum open connections; a new one beyond it closes the oldest without a key, or else the oldest idle one. ' +
+            'One account may have half of them; one more closes its oldest idle one',
         ),
       headersTimeoutMs: milliseconds(100, 60_000)
         .default(5_000)

@@ -17,6 +17,8 @@ import type { Route } from '../api/route.js'
 import { type Caller, createOperatorCaller, noLimits, sandboxAccountId } from '../domain/caller.js'
 import type { Clock, Timers } from '../domain/time/clock.js'
 import { AppError, statusByErrorKind } from '../errors.js'
+import { KeptReply } from '../http/kept-reply.js'
+import type { StrangersAllowance } from '../http/limits/strangers-allowance.js'
 import { parseMultipart } from '../http/request/multipart-body.js'
 import type { RouteHandlerDeps } from '../http/route-handler.js'
 import { sendReplyInSlices, sendStreamedReply } from '../http/send-reply.js'
@@ -51,6 +53,7 @@ export interface ConsoleOptions {
   readonly publicUrl: string | undefined
   /** Absent if people without a key may not sign in. */
   readonly people: Pick<IdentityProviderOptions, 'settings' | 'clientSecret'> | undefined
+  readonly strangers: StrangersAllowance
   readonly clock: Clock
   readonly timers: Pick<Timers, 'monotonicMs'>
   /** What the lines of the sandbox are, by their last four digits. */
@@ -92,7 +95,7 @@ export async function createConsole(options: ConsoleOptions): Promise<Router> {
       .type('text')
       .send(`The console answers only at ${where}. The API is at /docs\n`)
   })
-  for (const asset of Object.values(assets)) serveAsset(router, asset)
+  for (const asset of Object.values(assets)) serveAsset(router, asset, options)
   router.use(refuseOtherSites)
   router.post('/sign-in', readForms(maxSignInBytes))
   addSignIn(router, {
@@ -102,7 +105,10 @@ export async function createConsole(options: ConsoleOptions): Promise<Router> {
     show: (response, content, outcome) => sendPage(response, content, shared, outcome),
   })
   if (publicUrl === undefined) {
-    for (const page of tryPages) addPage(router, page, shared, () => sandboxVisitor)
+    for (const { path, get } of tryPages) {
+      const bounded = (request: PageRequest) => options.strangers.run(() => get(request))
+      addPage(router, { path, get: bounded }, shared, () => sandboxVisitor)
+    }
   }
   router.use(async (request, response, next) => {
     const found = await findSession(request, options)
@@ -136,11 +142,15 @@ interface Shared extends ConsoleOptions {
   readonly api: OwnApi
 }
 
-function serveAsset(router: Router, { path, contentType, bytes }: Asset): void {
-  router.get(path.replace('/console', ''), (_request, response) => {
-    response.set('Cache-Control', 'public, max-age=31536000, immutable')
-    response.type(contentType).send(bytes)
-  })
+function serveAsset(
+  router: Router,
+  { path, contentType, bytes }: Asset,
+  options: ConsoleOptions,
+): void {
+  const headers = { 'Cache-Control': 'public, max-age=31536000, immutable' }
+  const make = () => ({ bytes, contentType, headers })
+  const kept = new KeptReply(path, { make, isFixed: true }, options)
+  router.get(path.replace('/console', ''), (request, response) => kept.answer(request, response))
 }
 
 function requireFormToken(request: Request, response: Response, next: NextFunction): void {

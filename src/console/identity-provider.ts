@@ -21,7 +21,7 @@ import type { OidcSettings } from '../config/console.js'
 import { type Person, type PersonRole, personRoles } from '../domain/caller.js'
 import type { Clock, Timers } from '../domain/time/clock.js'
 import { AppError, getErrorMessage, truncate } from '../errors.js'
-import type { Logger } from '../observability/log.js'
+import { createSampledLine, type Logger } from '../observability/log.js'
 import { TtlCache } from '../runtime/ttl-cache.js'
 import type { SealedAddresses } from './sealed-address.js'
 
@@ -57,10 +57,19 @@ export class IdentityProvider {
   readonly #metadata: TtlCache<Configuration>
   /** By state. On another server, the provider's code is good for one use too. */
   readonly #used: TtlCache<Attempt>
+  /** Strangers can cause any number of them. */
+  readonly #warn: (why: string) => void
 
   constructor(options: IdentityProviderOptions) {
     const { settings, timers } = options
     this.#options = options
+    this.#warn = createSampledLine(options.logger, {
+      level: 'warn',
+      message: 'somebody could not sign in at the identity provider',
+      fields: (why: string) => ({ why }),
+      max: 10,
+      per: 'minute',
+    })
     this.name = settings.name ?? new URL(settings.issuer).host
     this.#roles = new Map(Object.entries(settings.roles))
     this.#metadata = new TtlCache({ timers, ttlMs: metadataKeptMs, maxEntries: 1 })
@@ -121,7 +130,7 @@ export class IdentityProvider {
   }
 
   async #discover(): Promise<Configuration> {
-    const { settings, clientSecret, logger } = this.#options
+    const { settings, clientSecret } = this.#options
     const issuer = new URL(settings.issuer)
     const client = ClientSecretBasic(clientSecret)
     // Over TLS the signature need not be checked, but a proxy may look into that.
@@ -133,7 +142,7 @@ export class IdentityProvider {
       const found = await this.#metadata.fetch('', read)
       if (found) return found
     } catch (cause) {
-      logger.warn('the identity provider does not answer', { why: describe(cause) })
+      this.#warn(`it does not answer: ${describe(cause)}`)
     }
     throw this.#away()
   }
@@ -159,7 +168,7 @@ export class IdentityProvider {
 
   #explain(cause: unknown): AppError {
     const why = describe(cause)
-    this.#options.logger.warn('somebody could not sign in at the identity provider', { why })
+    this.#warn(why)
     if (isAway(cause)) return this.#away()
     if (!(cause instanceof AuthorizationResponseError)) {
       return this.#refuse('its answer could not be accepted; the log of the server says why')

@@ -5,13 +5,12 @@
  * `/openapi.json` and `/docs`: what the API is, for programs and for people. Neither asks for a key.
  */
 
-import type { BytesReply } from '../api/endpoint.js'
+import type { BytesReply, Page } from '../api/endpoint.js'
 import type { JsonSchema } from '../api/fields.js'
 import type { OpenApiDocument, Operation } from '../api/openapi.js'
 import { createOpenApiDocument } from '../api/openapi.js'
 import type { EndpointDescription } from '../api/route.js'
 import { forEachInSlices, waitForNextTurn } from '../runtime/yield-to-event-loop.js'
-import type { Page } from './router.js'
 
 interface Call {
   readonly method: string
@@ -255,7 +254,7 @@ const styleSheet: BytesReply = {
   contentType: 'text/css; charset=utf-8',
 }
 
-/** The answers by path, built when first requested. */
+/** By path, made when first asked for. */
 export function createApiDocsPages(options: ApiDocsOptions): ReadonlyMap<string, Page> {
   const home = redirectTo(options.home)
   let made: ReturnType<typeof makePages> | undefined
@@ -264,14 +263,13 @@ export function createApiDocsPages(options: ApiDocsOptions): ReadonlyMap<string,
     return made
   }
   return new Map<string, Page>([
-    ['/', () => home],
-    ['/openapi.json', async () => (await pages()).json],
-    ['/docs', async () => (await pages()).page],
-    [stylePath, () => styleSheet],
+    ['/', { make: () => home, isFixed: true }],
+    ['/openapi.json', { make: async () => (await pages()).json, isFixed: true }],
+    ['/docs', { make: async () => (await pages()).page, isFixed: true }],
+    [stylePath, { make: () => styleSheet, isFixed: true }],
   ])
 }
 
-/** As bytes, since anybody may ask: each answer then costs neither time nor memory for them. */
 async function makePages(
   options: ApiDocsOptions,
 ): Promise<{ readonly json: BytesReply; readonly page: BytesReply }> {

@@ -82,7 +82,7 @@ const refusals: Readonly<Record<CredentialPlace, string>> = {
 export interface Sender {
   readonly authenticate: Authenticate
   /** Its connection, where a `ConnectionTracker` keeps it. */
-  readonly connection: { isAuthenticated: boolean; holdThenDestroy(): void } | undefined
+  readonly connection: { assignTo(accountId: string): void; holdThenDestroy(): void } | undefined
   /** Has shown a valid key with this request, even if it may not make this call, or not now. */
   hasKey: boolean
 }
@@ -117,7 +117,10 @@ interface KeyPlaces {
   readonly keysInAddress: boolean | undefined
 }
 
-/** Finds whose key it is. Throws `unauthenticated` without naming the key. */
+/**
+ * Finds whose key it is. Throws `unauthenticated` without naming the key, and `overloaded` when its account has too many
+ * connections.
+ */
 export async function identify(sender: Sender, key: Credential | undefined): Promise<Caller> {
   if (key === undefined) {
     throw new AppError('unauthenticated', 'The API key is missing; send it in header loginId')
@@ -125,7 +128,7 @@ export async function identify(sender: Sender, key: Credential | undefined): Pro
   const caller = await sender.authenticate(key.text, key.place)
   if (caller === undefined) throw new AppError('unauthenticated', refusals[key.place])
   sender.hasKey = true
-  if (sender.connection) sender.connection.isAuthenticated = true
+  sender.connection?.assignTo(caller.accountId)
   return caller
 }
 

@@ -1,5 +1,5 @@
 /** Liveness, readiness and metrics, for operators and their machines. */
-import type { Reply } from '../api/endpoint.js'
+import type { Page, Reply } from '../api/endpoint.js'
 import type { MaybePromise } from '../domain/compliance.js'
 import type { Clock, Instant } from '../domain/time/clock.js'
 import type { Logger } from '../observability/log.js'
@@ -64,23 +64,23 @@ export interface HealthOptions {
  * every check named, `/metrics` is for Prometheus. None of them needs a key. A check that hangs
  * does not delay the answer.
  */
-export function createHealthEndpoints(
+export function createHealthPages(
   { checks, renderMetrics }: HealthOptions,
   logger: Logger,
-): ReadonlyMap<string, () => MaybePromise<Reply>> {
+): ReadonlyMap<string, Page> {
   const bounded = checks.map((check) => new BoundedCheck(check, logger))
-  return new Map<string, () => MaybePromise<Reply>>([
-    ['/healthz', () => ({ json: { status: 'ok' } })],
-    ['/readyz', () => answerReadiness(bounded)],
-    [
-      '/metrics',
-      async () => {
-        const { contentType, body } = await renderMetrics(await readResults(bounded))
-        return { contentType, text: body }
-      },
-    ],
+  const metrics = async (): Promise<Reply> => {
+    const { contentType, body } = await renderMetrics(await readResults(bounded))
+    return { contentType, text: body }
+  }
+  return new Map<string, Page>([
+    ['/healthz', { make: () => ({ json: { status: 'ok' }, headers: ofNow }), isFixed: true }],
+    ['/readyz', { make: () => answerReadiness(bounded) }],
+    ['/metrics', { make: metrics, ignoresHead: true }],
   ])
 }
+
+const ofNow = { 'Cache-Control': 'no-store' }
 
 /** The answer does not wait longer for a check, and then has its last result. */
 const maxCheckMs = 50
@@ -98,7 +98,7 @@ function readResults(checks: readonly BoundedCheck[]): Promise<readonly CheckRes
 async function answerReadiness(checks: readonly BoundedCheck[]): Promise<Reply> {
   const results = await readResults(checks)
   const ready = results.every((result) => result.ready)
-  return { status: ready ? 200 : 503, json: { ready, checks: results } }
+  return { status: ready ? 200 : 503, json: { ready, checks: results }, headers: ofNow }
 }
 
 /** One check, which runs at most once at a time. */

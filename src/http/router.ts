@@ -4,14 +4,15 @@
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import express, { type NextFunction, type Request, type Response } from 'express'
-import type { BytesReply, ErrorShape, Reply } from '../api/endpoint.js'
+import type { ErrorShape, Page } from '../api/endpoint.js'
 import type { EndpointDescriptor, Route } from '../api/route.js'
-import type { MaybePromise } from '../domain/compliance.js'
 import { AppError } from '../errors.js'
 import type { Logger } from '../observability/log.js'
 import { createErrorReply } from './error-reply.js'
-import { createHealthEndpoints, type HealthOptions } from './health.js'
+import { createHealthPages, type HealthOptions } from './health.js'
+import { KeptReply } from './kept-reply.js'
 import { type AnswerPlain, type ThrottledSocket, throttledSocketOf } from './limits/connections.js'
+import type { StrangersAllowance } from './limits/strangers-allowance.js'
 import { isJsonRequest } from './request/read-body.js'
 import {
   createRouteHandler,
@@ -35,14 +36,13 @@ export interface RouterOptions extends RouteHandlerDeps {
   readonly ops: HealthOptions
   /** Further answers that need no key, by path. */
   readonly pages?: ReadonlyMap<string, Page> | undefined
+  readonly strangers: StrangersAllowance
   /** Answers everything below `/console`; absent if that does not exist. */
   readonly console?: ConsoleHandler | undefined
 }
 
 /** A handler of Express; `next` takes an error that was not expected. */
 export type ConsoleHandler = (request: Request, response: Response, next: NextFunction) => unknown
-
-export type Page = () => MaybePromise<Reply | BytesReply>
 
 type RoutesByMethod = ReadonlyMap<string, HttpRoute>
 
@@ -51,9 +51,10 @@ export function createRouter(options: RouterOptions): RequestListener {
   const { logger } = options
   const app = express()
   app.disable('x-powered-by')
-  const health = createHealthEndpoints(options.ops, logger)
+  const health = createHealthPages(options.ops, logger)
   for (const [path, page] of [...health, ...(options.pages ?? [])]) {
-    app.get(path, async (_request, response) => sendReply(response, await page()))
+    const kept = new KeptReply(path, page, options)
+    app.get(path, (request, response) => kept.answer(request, response))
   }
   const { console } = options
   if (console) {

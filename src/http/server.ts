@@ -5,10 +5,14 @@ import type { EventLoopMonitor } from '../runtime/runtime.js'
 import { createDecisionListener } from './decision-listener.js'
 import { BodyBudget } from './limits/body-budget.js'
 import { ConnectionTracker, keepAliveMs, type RequestMetrics } from './limits/connections.js'
+import { StrangersAllowance } from './limits/strangers-allowance.js'
 import { createRouter, type RouterOptions } from './router.js'
 
-export interface ServerOptions extends Omit<RouterOptions, 'maxBodyBytes' | 'bodyBudget'> {
+export interface ServerOptions
+  extends Omit<RouterOptions, 'maxBodyBytes' | 'bodyBudget' | 'strangers'> {
   readonly metrics?: RequestMetrics | undefined
+  /** Shared with what else answers senders without a key; its own when absent. */
+  readonly strangers?: StrangersAllowance | undefined
   readonly host: string
   /** 0 takes a free port. */
   readonly port: number
@@ -70,7 +74,8 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
   const limits = { ...defaultLimits, ...options.limits }
   const decisionRoutes = options.decisionRoutes ?? []
   const bodyBudget = new BodyBudget(limits.maxBodiesBytes)
-  const router = createRouter({ ...options, maxBodyBytes, bodyBudget })
+  const strangers = options.strangers ?? new StrangersAllowance()
+  const router = createRouter({ ...options, maxBodyBytes, bodyBudget, strangers })
   const { answer, answerPlain } = createDecisionListener(decisionRoutes, router)
   const connections = new ConnectionTracker({ ...limits, eventLoop, metrics, answerPlain })
   eventLoop.start()

@@ -1,5 +1,5 @@
 /** The routes of permits, and their public keys; `http/decision-routes.ts` has the one that decides. */
-import type { Reply } from '../api/endpoint.js'
+import type { Page, Reply } from '../api/endpoint.js'
 import {
   readPermitEndpoint,
   releasePermitEndpoint,
@@ -27,17 +27,19 @@ const headers = { 'Cache-Control': `public, max-age=${keyMaxAgeSeconds}` }
 export function createPermitKeyPages({
   keys,
   edges,
-}: Pick<Permits, 'keys' | 'edges'>): ReadonlyMap<string, () => Promise<Reply>> {
+}: Pick<Permits, 'keys' | 'edges'>): ReadonlyMap<string, Page> {
   const toPem = (text: string): Reply => ({ text, contentType: 'application/x-pem-file', headers })
   const ofEdge = (edge: string) =>
     [
-      [`/permits/${edge}.pem`, async () => toPem((await keys.getSigning(edge)).pem)],
+      [`/permits/${edge}.pem`, { make: async () => toPem((await keys.getSigning(edge)).pem) }],
       [
         `/permits/${edge}.next.pem`,
-        async () => {
-          const next = await keys.findNext(edge)
-          if (next) return toPem(next.pem)
-          throw new AppError('not-found', `No new key of edge '${edge}' waits to sign`)
+        {
+          make: async () => {
+            const next = await keys.findNext(edge)
+            if (next) return toPem(next.pem)
+            throw new AppError('not-found', `No new key of edge '${edge}' waits to sign`)
+          },
         },
       ],
     ] as const
@@ -45,5 +47,8 @@ export function createPermitKeyPages({
     const published = await Promise.all(edges.map((edge) => keys.listPublished(edge)))
     return { json: { keys: published.flat().map(({ jwk }) => jwk) }, headers }
   }
-  return new Map([['/.well-known/jwks.json', keySet], ...edges.flatMap(ofEdge)])
+  return new Map<string, Page>([
+    ['/.well-known/jwks.json', { make: keySet }],
+    ...edges.flatMap(ofEdge),
+  ])
 }

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Timers } from '../domain/time/clock.js'
 import { getErrorCode } from '../errors.js'
-import type { Logger } from '../observability/log.js'
+import { createSampledLine, type Logger } from '../observability/log.js'
 import { type Listener, listenOn } from '../runtime/listen.js'
 import type { DeliveryQueue } from './delivery-queue.js'
 import type { AllowedCalls, GateClient } from './gate-client.js'
@@ -33,6 +33,12 @@ export interface ProxyOptions {
   readonly log: Logger
 }
 
+interface Proxy extends ProxyOptions {
+  /** Of requests for which no call was judged: anybody who reaches the port can cause any number of them. */
+  readonly logRefused: (refusal: Refusal) => void
+  readonly logUnanswered: (code: string) => void
+}
+
 const maxCalls = 100
 const headersTimeoutMs = 10_000
 const requestTimeoutMs = 30_000
@@ -43,7 +49,8 @@ export async function openProxy(options: ProxyOptions): Promise<Listener> {
     headersTimeout: headersTimeoutMs,
     requestTimeout: requestTimeoutMs,
   })
-  server.on('request', (request, response) => void answer(request, response, options))
+  const proxy = { ...options, ...createLines(options) }
+  server.on('request', (request, response) => void answer(request, response, proxy))
   // Without listeners `http` closes these connections; with one the client is told why.
   for (const event of ['upgrade', 'connect'] as const) {
     server.on(event, (_request, socket) => {
@@ -61,10 +68,24 @@ export async function openProxy(options: ProxyOptions): Promise<Listener> {
   }
 }
 
+function createLines({ log, platform }: ProxyOptions): Pick<Proxy, 'logRefused' | 'logUnanswered'> {
+  const often = { max: 10, per: 'minute' } as const
+  return {
+    logRefused: createSampledLine(log, {
+      ...{ level: 'info', message: 'request refused', ...often },
+      fields: ({ reason }: Refusal) => ({ platform: platform.name, reason }),
+    }),
+    logUnanswered: createSampledLine(log, {
+      ...{ level: 'warn', message: 'no answer of the platform', ...often },
+      fields: (code: string) => ({ platform: platform.name, code }),
+    }),
+  }
+}
+
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,
-  options: ProxyOptions,
+  options: Proxy,
 ): Promise<void> {
   try {
     await forward(request, response, options)
@@ -81,7 +102,7 @@ async function answer(
 async function forward(
   request: IncomingMessage,
   response: ServerResponse,
-  options: ProxyOptions,
+  options: Proxy,
 ): Promise<void> {
   requireClearHeaders(request)
   const { path, query } = readTarget(request)
@@ -153,7 +174,7 @@ async function requireAllowed(
 
 interface RelayContext {
   readonly response: ServerResponse
-  readonly options: ProxyOptions
+  readonly options: Proxy
   /** Absent for a request that places no call. */
   readonly placed?: { readonly plan: CallPlan; readonly allowed: AllowedCalls } | undefined
 }
@@ -173,7 +194,9 @@ async function relay(
     if (status >= 200 && status < 300) reportCallIds(text, placed, options)
   } catch (cause) {
     const code = getErrorCode(cause) ?? 'no code'
-    log.warn('no answer of the platform', { platform: platform.name, code, decisions: ids })
+    if (ids)
+      log.warn('no answer of the platform', { platform: platform.name, code, decisions: ids })
+    else options.logUnanswered(code)
     if (response.headersSent || response.destroyed) return void response.destroy()
     // The call may have been placed. Clients repeat a request after a 502, but not after a 424.
     sendError(response, options, {
@@ -220,12 +243,13 @@ function parseAnswer(text: string | undefined): JsonObject {
   }
 }
 
-function sendRefusal(response: ServerResponse, refusal: Refusal, options: ProxyOptions): void {
+function sendRefusal(response: ServerResponse, refusal: Refusal, options: Proxy): void {
   const { reason, message, calls } = refusal
   const refused = calls.map(({ message: _text, ...call }) => call)
   const decisionId = calls[0]?.decisionId
   const { platform, log } = options
-  log.info('request refused', { platform: platform.name, reason, refused })
+  if (calls.length === 0) options.logRefused(refusal)
+  else log.info('request refused', { platform: platform.name, reason, refused })
   sendError(response, options, {
     status: 403,
     reason,

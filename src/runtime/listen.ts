@@ -1,6 +1,6 @@
 /** Opens and closes a plain HTTP server. */
-import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, Server } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
 
 export interface Listener {
   /** `http://host:port`, without a slash at the end. */
@@ -12,12 +12,12 @@ export interface Listener {
 const maxConnections = 1_000
 const closeGraceMs = 10_000
 
-/** Rejects when it cannot listen, such as on a port in use. */
+/** Rejects when it cannot listen, such as on a port in use. One connection too many closes the oldest that is idle. */
 export async function listenOn(
   server: Server,
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<Listener> {
-  server.maxConnections = maxConnections
+  boundConnections(server)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, () => {
@@ -36,4 +36,28 @@ export async function listenOn(
       clearTimeout(cutOff)
     },
   }
+}
+
+/** Without this, senders that send nothing, or a body slowly, would keep all others out. */
+function boundConnections(server: Server): void {
+  /** Oldest first, with the latest request. */
+  const open = new Map<Socket, IncomingMessage | undefined>()
+  server.on('connection', (socket: Socket) => {
+    if (open.size >= maxConnections) {
+      const [idle = socket] = [...open].find(([, request]) => !request?.complete) ?? []
+      open.delete(idle)
+      idle.destroy()
+      if (idle === socket) return
+    }
+    open.set(socket, undefined)
+    socket.once('close', () => open.delete(socket))
+  })
+  server.on('request', (request, response) => {
+    const { socket } = request
+    if (!open.has(socket)) return
+    open.set(socket, request)
+    response.once('close', () => {
+      if (open.get(socket) === request) open.set(socket, undefined)
+    })
+  })
 }

@@ -142,7 +142,7 @@ describe('/openapi.json', () => {
 
   it('is built in slices, so that calls are decided meanwhile', async () => {
     const pages = createApiDocsPages({ version: '1', endpoints: everyEndpoint(), home: '/docs' })
-    const { turns } = await turnsDuring(async () => await pages.get('/docs')?.())
+    const { turns } = await turnsDuring(async () => await pages.get('/docs')?.make())
     // Once for three endpoints in each of its steps: described, named, rendered.
     expect(turns).toBeGreaterThan(everyEndpoint().length * 0.8)
   })

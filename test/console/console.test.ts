@@ -43,12 +43,12 @@ describe('signing in', () => {
   it('gives a cookie that no script and no other site gets, and never the key', async () => {
     const answer = await signIn(running.keys.main)
     const cookie = answer.headers.get('set-cookie') ?? ''
-    expect(cookie).toMatch(/^callgate-session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/)
+    expect(cookie).toMatch(/^callgate-session=[\w-]{86}; Path=\/; HttpOnly; SameSite=Lax$/)
     const rows = await running.callgate.storage.db
       .selectFrom('console_sessions')
       .selectAll()
       .execute()
-    const secret = /=([\w-]{43});/.exec(cookie)?.[1] ?? 'none'
+    const secret = /=([\w-]{86});/.exec(cookie)?.[1] ?? 'none'
     expect(JSON.stringify(rows)).not.toContain(secret)
     const audited = await running.get('/v1/audit?action=session.began', running.keys.main)
     expect(await audited.text()).toContain('"door":"console"')

@@ -134,7 +134,7 @@ describe('signing in at a provider', () => {
       const { cookie, back } = await visit()
       const came = await comeBack({ cookie: `${cookie}; ${before}`, back })
       const session = cookieOf(came, -1)
-      expect(session).toMatch(/^callgate-session=[\w-]{43}$/)
+      expect(session).toMatch(/^callgate-session=[\w-]{86}$/)
       expect(session).not.toBe(before)
     }
     expect((await first.get('/console/search')).path).toBe('/console/sign-in')
@@ -197,7 +197,7 @@ describe('signing in at a provider', () => {
     const came = await ask(back.slice(publicUrl.length), left.cookies[0]?.split(';')[0])
     expect([came.location, came.cookies.at(-1)]).toEqual([
       '/console',
-      expect.stringMatching(/^__Host-callgate=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Lax$/),
+      expect.stringMatching(/^__Host-callgate=[\w-]{86}; Path=\/; HttpOnly; Secure; SameSite=Lax$/),
     ])
     await away.end()
   })

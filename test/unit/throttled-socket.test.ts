@@ -90,7 +90,7 @@ test('who has shown a key is read whole, also what waited', async () => {
   const { pieces, open, end } = played()
   const { wire, paced } = open('known')
   paced.once('data', () => {
-    paced.isAuthenticated = true
+    paced.assignTo('main')
   })
   wire.push(Buffer.alloc(10_000))
   await until('the rest', () => sum(pieces, 'known') === 10_000)

@@ -15,7 +15,6 @@ export interface McpHttpOptions {
 
 /** Tools take a few short texts. */
 const maxRequestBodySize = 65_536
-const maxConnections = 500
 /** For a whole request. */
 const requestTimeout = 30_000
 const metadataPath = '/.well-known/oauth-protected-resource/mcp'
@@ -61,7 +60,7 @@ export function createMcpHttpServer({ gate, publicUrl, onError }: McpHttpOptions
     await handle(request as IncomingMessage & { method: string; url: string }, response)
   }
 
-  const server = createServer({ requestTimeout }, (request, response) => {
+  return createServer({ requestTimeout }, (request, response) => {
     if (!isHost(request, response) || !isOrigin(request, response)) return
     const [path] = (request.url ?? '').split('?', 1).map((one) => one.replace(/\/+$/, ''))
     if (path === metadataPath && request.method === 'GET') return send(response, 200, metadata)
@@ -71,8 +70,6 @@ export function createMcpHttpServer({ gate, publicUrl, onError }: McpHttpOptions
       response.destroy()
     })
   })
-  server.maxConnections = maxConnections
-  return server
 }
 
 /** The library accepts only clients that accept both types of its answers. */

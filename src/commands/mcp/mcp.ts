@@ -1,9 +1,9 @@
 /** `callgate mcp`: the tools of an AI agent over MCP, in a process of its own, which asks a gate over HTTP. */
-import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { readAgentKeyFromEnvironment } from '../../config/load.js'
 import { apiKeyRule, isApiKey } from '../../config/secret-file.js'
 import { getErrorMessage } from '../../errors.js'
+import { listenOn } from '../../runtime/listen.js'
 import { parseUrl } from '../../runtime/parse-url.js'
 import { CommandFailure, type RegisterCommand } from '../command.js'
 import { GateClient } from './gate-client.js'
@@ -64,8 +64,7 @@ export const registerMcp: RegisterCommand = (program, terminal) => {
           server.closeAllConnections()
         })
       }
-      server.listen(address)
-      await once(server, 'listening').catch((cause: unknown) => {
+      await listenOn(server, address).catch((cause: unknown) => {
         throw new CommandFailure(`--listen '${options.listen}': ${getErrorMessage(cause)}`)
       })
       const { port } = server.address() as AddressInfo

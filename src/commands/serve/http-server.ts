@@ -1,5 +1,6 @@
 /** What the HTTP server of a callgate answers: its endpoints, limits, pages and checks of readiness. */
 
+import type { Page } from '../../api/endpoint.js'
 import { attemptLimitsEndpoint } from '../../api/gate/attempts.js'
 import { createRoute, type Route } from '../../api/route.js'
 import type { Callgate } from '../../app/callgate.js'
@@ -21,6 +22,7 @@ import { createStatusRoute } from '../../app/status/status-route.js'
 import { findOidc, findProxyUrl } from '../../config/console.js'
 import { readFirstLine } from '../../config/secret-file.js'
 import { version } from '../../config/version.js'
+import type { ConsoleOptions } from '../../console/console.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { parseInstant } from '../../domain/time/dates.js'
 import { Center } from '../../edge/center.js'
@@ -41,9 +43,10 @@ import { type ReadinessCheck, WatchedCheck } from '../../http/health.js'
 import { LiveStreams } from '../../http/limits/live-streams.js'
 import { RateLimits } from '../../http/limits/rate-limits.js'
 import { SharedMinutes } from '../../http/limits/shared-minutes.js'
+import { StrangersAllowance } from '../../http/limits/strangers-allowance.js'
 import { createIgnoredFieldsReporter } from '../../http/request/ignored-fields.js'
 import type { RouteHandlerDeps } from '../../http/route-handler.js'
-import type { ConsoleHandler, Page } from '../../http/router.js'
+import type { ConsoleHandler } from '../../http/router.js'
 import { openServer, type RunningServer } from '../../http/server.js'
 import { LiveFigures } from '../../observability/live-figures.js'
 import { createPermitKeyPages, permitRoutes } from '../../permits/permit-routes.js'
@@ -103,10 +106,12 @@ export async function openHttpServer(
   const { recordRead } = service
   const routes = [...own, ...createChangeRoutes({ changeRequests, routes: own, deps, recordRead })]
   const endpoints = [...decisionEndpoints, ...routes.map(({ endpoint }) => endpoint)]
-  const consoleHandler = createConsoleHandler(callgate, routes, deps)
+  const strangers = new StrangersAllowance()
+  const consoleHandler = createConsoleHandler(callgate, { routes, deps, strangers })
   const server = await openServer({
     ...deps,
     console: consoleHandler,
+    strangers,
     host: settings.http.host,
     port: settings.http.port,
     eventLoop: runtime.eventLoop,
@@ -220,8 +225,7 @@ function createAttemptLimitsRoute(callgate: Callgate): Route {
 /** Its files are loaded when somebody asks for a page. */
 function createConsoleHandler(
   { settings, storage, keys, expiryClock, runtime, data }: Callgate,
-  routes: readonly Route[],
-  deps: RouteHandlerDeps,
+  parts: Pick<ConsoleOptions, 'routes' | 'deps' | 'strangers'>,
 ): ConsoleHandler | undefined {
   if (!settings.console.enabled) return undefined
   const oidc = findOidc(settings.console)
@@ -244,7 +248,7 @@ function createConsoleHandler(
     const getSandboxLines = () =>
       new Map([...data.sandbox.file.lines].map(([line, { about }]) => [line, about]))
     return await createConsole({
-      ...{ routes, deps, sessions, publicUrl, people, clock, timers, logger },
+      ...{ ...parts, sessions, publicUrl, people, clock, timers, logger },
       getSandboxLines,
     })
   }

@@ -113,7 +113,7 @@ const renderWhole = (row: Preview | undefined) =>
 
 const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 
-export const tryPages: readonly Page[] = [
+export const tryPages = [
   { path: '/try', get: showLines },
   { path: '/try/:number', get: showDay },
-]
+] satisfies readonly Page[]

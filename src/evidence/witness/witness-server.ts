@@ -1,6 +1,6 @@
 /** The HTTP server of a witness: `POST /add-checkpoint`, and `GET /<SHA-256 of the origin>/checkpoint`. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { Logger } from '../../observability/log.js'
+import { createSampledLine, type Logger } from '../../observability/log.js'
 import { type Listener, listenOn } from '../../runtime/listen.js'
 import type { Witness, WitnessAnswer } from './witness.js'
 
@@ -26,14 +26,23 @@ export function openWitnessServer(options: WitnessServerOptions): Promise<Listen
     requestTimeout: requestTimeoutMs,
     connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs),
   })
-  server.on('request', (request, response) => void handle(request, response, options))
+  const logFailure = createSampledLine(options.log, {
+    ...{ level: 'error', message: 'a request failed', max: 10, per: 'minute' },
+    fields: (err: unknown) => ({ err }),
+  })
+  server.on('request', (request, response) => {
+    void handle(request, response, { ...options, logFailure })
+  })
   return listenOn(server, options)
 }
 
 async function handle(
   request: IncomingMessage,
   response: ServerResponse,
-  { witness, log }: WitnessServerOptions,
+  {
+    witness,
+    logFailure,
+  }: Pick<WitnessServerOptions, 'witness'> & { readonly logFailure: (err: unknown) => void },
 ): Promise<void> {
   try {
     const { status, contentType, text } = await answer(request, witness)
@@ -47,7 +56,7 @@ async function handle(
     response.end(text)
   } catch (err) {
     if (request.destroyed && !request.complete) return
-    log.error('a request failed', { err })
+    logFailure(err)
     response.writeHead(500, { 'Content-Type': 'text/plain; charset=utf-8' })
     response.end('the witness could not answer; see its log\n')
   }

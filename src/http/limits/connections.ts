@@ -9,6 +9,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
+import { AppError } from '../../errors.js'
 import { type AcceptMark, type EventLoopMonitor, systemTimers } from '../../runtime/runtime.js'
 import { findKeyInHeaders } from '../authenticate.js'
 import { type PlainHeaders, type PlainRequest, readPlainRequest } from '../request/plain-request.js'
@@ -51,6 +52,9 @@ interface PendingRequest {
 const maxRequestsAhead = 16
 const maxKeylessRequestsAhead = 4
 
+/** Of all connections; the others are for other accounts and for senders without a key. */
+const accountShare = 1 / 2
+
 export class ConnectionTracker {
   readonly #options: ConnectionTrackerOptions
   readonly #turns = new AnonymousTurnQueue(systemTimers.monotonicMs)
@@ -74,7 +78,8 @@ export class ConnectionTracker {
     const { eventLoop, maxConnections, metrics, answerPlain } = this.#options
     const acceptMark = eventLoop.markAccept()
     const turns = this.#turns
-    const options = { turns, eventLoop, acceptMark, metrics, answerPlain }
+    const makeRoom = this.#makeRoom
+    const options = { turns, eventLoop, acceptMark, metrics, answerPlain, makeRoom }
     const socket = new ThrottledSocket(accepted, options)
     socket.isStopping = this.#isStopping
     this.#accepted += 1
@@ -138,6 +143,15 @@ export class ConnectionTracker {
     for (const socket of this.#open) socket.destroy()
   }
 
+  readonly #makeRoom = (accountId: string): void => {
+    const held = [...this.#open].filter((socket) => socket.accountId === accountId)
+    if (held.length < this.#options.maxConnections * accountShare) return
+    const idle = held.find(isIdle)
+    if (idle) return void idle.destroy()
+    const problem = `All connections that account '${accountId}' may have (half of http.maxConnections) have a request in progress`
+    throw new AppError('overloaded', problem, { retryAfterSeconds: 1 })
+  }
+
   /** The oldest connection without a key, or else the oldest idle one. */
   #findLeastNeeded(): ThrottledSocket | undefined {
     let idle: ThrottledSocket | undefined
@@ -187,11 +201,12 @@ export interface ThrottledSocketOptions {
   readonly acceptMark?: AcceptMark | undefined
   readonly metrics?: RequestMetrics | undefined
   readonly answerPlain?: AnswerPlain | undefined
+  /** Closes an idle connection of an account that has its share. Throws `overloaded` if none is idle. */
+  readonly makeRoom?: ((accountId: string) => void) | undefined
 }
 
 export class ThrottledSocket extends Duplex {
-  /** Its sender has sent a valid key: from now on, data is passed on as it arrives. */
-  isAuthenticated = false
+  #accountId: string | undefined
   /** Its next answer is its last. */
   isStopping = false
   /** The earliest time at which the latest data can have arrived, on the monotonic clock. */
@@ -205,6 +220,7 @@ export class ThrottledSocket extends Duplex {
   readonly #eventLoop: ThrottledSocketOptions['eventLoop']
   readonly #metrics: RequestMetrics | undefined
   readonly #answerPlain: AnswerPlain | undefined
+  readonly #makeRoom: ThrottledSocketOptions['makeRoom']
   /** Whether all data so far were whole requests, so that the parser waits for the start of one. */
   #isBetweenRequests = true
   #lastHeaders: PlainHeaders | undefined
@@ -226,12 +242,29 @@ export class ThrottledSocket extends Duplex {
     this.#acceptMark = options.acceptMark
     this.#metrics = options.metrics
     this.#answerPlain = options.answerPlain
+    this.#makeRoom = options.makeRoom
     this.setTimeout = socket.setTimeout.bind(socket)
     socket.on('data', this.#onData)
     socket.on('end', () => this.#onEnd())
     socket.on('timeout', () => this.emit('timeout'))
     socket.on('error', (cause) => this.destroy(cause))
     socket.on('close', () => this.destroy())
+  }
+
+  /** Of the latest valid key that its sender has sent. */
+  get accountId(): string | undefined {
+    return this.#accountId
+  }
+
+  /** Its sender has sent a valid key: from now on, data is passed on as it arrives. Throws `overloaded`. */
+  assignTo(accountId: string): void {
+    if (accountId === this.#accountId) return
+    this.#makeRoom?.(accountId)
+    this.#accountId = accountId
+  }
+
+  get isAuthenticated(): boolean {
+    return this.#accountId !== undefined
   }
 
   /** Bytes that have been read but not passed on. */

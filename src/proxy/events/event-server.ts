@@ -1,9 +1,10 @@
 /** Receives the events of a platform, verifies their signatures, and passes them to the gate unread. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Clock, Timers } from '../../domain/time/clock.js'
-import { getErrorMessage } from '../../errors.js'
-import type { Logger } from '../../observability/log.js'
-import { type SignatureAge, verifyEvent } from '../../platform-events/signatures.js'
+import { AppError, getErrorMessage } from '../../errors.js'
+import { BodyBudget, type BodyCharge } from '../../http/limits/body-budget.js'
+import { createSampledLine, type Logger } from '../../observability/log.js'
+import { mayBeSigned, verifyEvent } from '../../platform-events/signatures.js'
 import { type Listener, listenOn } from '../../runtime/listen.js'
 import type { DeliveryQueue } from '../delivery-queue.js'
 import {
@@ -34,6 +35,8 @@ export const eventsPath = (platform: Platform) => `/v1/platforms/${platform.name
 
 /** Longer events are not read, so their signature cannot be verified. */
 const maxReadBytes = 16_777_216
+/** Of which an eighth is for senders that are not known yet, as all are here: 64 MiB of bodies in progress. */
+const bodyBudgetBytes = 8 * 67_108_864
 const headersTimeoutMs = 10_000
 const requestTimeoutMs = 30_000
 const reportDelayMs = 1_000
@@ -41,8 +44,8 @@ const reportDelayMs = 1_000
 interface Reply {
   readonly status: number
   readonly body?: object | undefined
-  /** Whether the signature was wrong or could not be verified. */
-  readonly isUnsigned?: true
+  /** Why the event is taken for a stranger's. */
+  readonly unsigned?: string
 }
 
 /** Listens for `POST /v1/platforms/<platform>/events`. Rejects when it cannot listen. */
@@ -52,23 +55,37 @@ export function openEventServer(options: EventServerOptions): Promise<Listener> 
     requestTimeout: requestTimeoutMs,
   })
   const countRefusal = createRefusalCounter(options)
+  const warnUnsigned = createLine(options, 'an event has no valid signature')
+  const warnNotReceived = createLine(options, 'an event could not be received')
+  const bodies = new BodyBudget(bodyBudgetBytes)
   server.on('request', (request, response) => {
-    void receive(request, options)
+    const charge = bodies.openCharge()
+    void receive(request, charge, options)
       .catch((cause: unknown): Reply => {
+        const isFull = cause instanceof AppError && cause.kind === 'overloaded'
+        const problem = isFull
+          ? 'too many bytes of events are being received'
+          : getErrorMessage(cause)
+        warnNotReceived(problem)
         // The platform may send it again.
-        const problem = getErrorMessage(cause)
-        options.log.error('an event could not be received', {
-          platform: options.platform.name,
-          problem,
-        })
         return { status: 503 }
       })
       .then((reply) => {
-        if (reply.isUnsigned) countRefusal()
+        charge.release()
+        if (reply.unsigned !== undefined) {
+          countRefusal()
+          warnUnsigned(reply.unsigned)
+        }
         finish(response, reply)
       })
   })
   return listenOn(server, options)
+}
+
+/** Strangers can cause any number of them. */
+function createLine({ log, platform }: EventServerOptions, message: string) {
+  const fields = (problem: string) => ({ platform: platform.name, problem })
+  return createSampledLine(log, { level: 'warn', message, fields, max: 10, per: 'minute' })
 }
 
 function finish(response: ServerResponse, { status, body }: Reply): void {
@@ -103,25 +120,31 @@ function createRefusalCounter({ gate, deliveries, timers }: EventServerOptions):
   }
 }
 
-async function receive(request: IncomingMessage, options: EventServerOptions): Promise<Reply> {
-  const { platform, log, clock } = options
+async function receive(
+  request: IncomingMessage,
+  charge: BodyCharge,
+  options: EventServerOptions,
+): Promise<Reply> {
+  const { platform, clock } = options
   const receivedAt = clock.now()
   const [path, query = ''] = (request.url ?? '').split('?', 2)
   if (path !== eventsPath(platform)) return { status: 404 }
   if (request.method !== 'POST') return { status: 405 }
-  const body = await readBody(request)
+  if (!mayBeSigned(platform.name, signedHead(request, options), options.secrets)) {
+    return { status: 401, unsigned: 'its headers have none' }
+  }
+  const body = await readBody(request, charge)
   if (!body) {
-    log.error('an event was not stored, because it is too long to verify its signature', {
-      platform: platform.name,
-      maxBytes: maxReadBytes,
-    })
-    return { status: 200, isUnsigned: true }
+    const unsigned = `it is too long to verify its signature (more than ${maxReadBytes} bytes) and is not stored`
+    return { status: 200, unsigned }
   }
-  const age = readAge(request, body, options)
-  if (age === undefined) {
-    log.warn('an event has no valid signature', { platform: platform.name })
-    return { status: 401, isUnsigned: true }
-  }
+  const age = verifyEvent(
+    platform.name,
+    { ...signedHead(request, options), body },
+    options.secrets,
+    receivedAt,
+  )
+  if (age === undefined) return { status: 401, unsigned: 'no secret fits' }
   const fields = parseEvent(body)
   const predial = platform.readPredial?.(fields)
   if (predial) {
@@ -134,30 +157,22 @@ async function receive(request: IncomingMessage, options: EventServerOptions): P
   return isStored ? { status: 200, body: platform.answerEvent?.(fields) } : { status: 503 }
 }
 
-/** `undefined` for a body that is too long to be read. */
-async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
+const signedHead = ({ headers, url }: IncomingMessage, { publicOrigin }: EventServerOptions) => ({
+  headers,
+  url: publicOrigin + url,
+})
+
+/** `undefined` for a body that is too long to be read. Rejects with `overloaded`. */
+async function readBody(request: IncomingMessage, charge: BodyCharge): Promise<Buffer | undefined> {
   const parts: Buffer[] = []
   let size = 0
   for await (const part of request as AsyncIterable<Buffer>) {
     size += part.length
     if (size <= maxReadBytes) parts.push(part)
     else parts.length = 0
+    charge.resize(size <= maxReadBytes ? size : 0)
   }
   return size <= maxReadBytes ? Buffer.concat(parts) : undefined
-}
-
-/** `undefined` if no secret matches. */
-function readAge(
-  { headers, url }: IncomingMessage,
-  body: Buffer,
-  { platform, secrets, publicOrigin, clock }: EventServerOptions,
-): SignatureAge | undefined {
-  return verifyEvent(
-    platform.name,
-    { headers, body, url: publicOrigin + url },
-    secrets,
-    clock.now(),
-  )
 }
 
 /** Cuts an event that is longer than the gate accepts: nearly all of such an event is a recording. */

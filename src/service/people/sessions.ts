@@ -1,9 +1,9 @@
 /**
  * Who is signed in to the console. A session ends with the key that it began with, after half an hour without use, and after twelve
  * hours in any case. One of a person without a key keeps the role that it began with; it ends when people of its account are no longer
- * let in. Its secret is 32 random bytes, of which only the SHA-256 is stored.
+ * let in. Its secret is 32 random bytes with a MAC, so that a made-up one costs no look into the database, which has the SHA-256 alone.
  */
-import { hash, hkdfSync } from 'node:crypto'
+import { createHmac, hash, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { type Caller, createPersonCaller, personRoles } from '../../domain/caller.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
 import { type AuditEntry, findAuthor, recordAudit } from '../../storage/audit/audit-log.js'
@@ -42,6 +42,7 @@ export interface SessionInfo {
 
 export class Sessions {
   readonly #options: SessionsOptions
+  #macKey: Buffer | undefined
 
   constructor(options: SessionsOptions) {
     this.#options = options
@@ -50,7 +51,7 @@ export class Sessions {
   /** Begins a session of the caller and returns its secret. */
   async begin(caller: Caller): Promise<string> {
     const { clock, randomBytes } = this.#options
-    const secret = randomBytes(secretBytes).toString('base64url')
+    const secret = await this.#seal(randomBytes(secretBytes))
     const now = clock.now()
     await this.#write(async (db) => {
       await db
@@ -77,6 +78,7 @@ export class Sessions {
    */
   async find(secret: string, isUse = true): Promise<Caller | undefined> {
     const { storage, clock } = this.#options
+    if (!(await this.#isSealed(secret))) return undefined
     const row = await storage.db
       .selectFrom('console_sessions')
       .selectAll()
@@ -96,6 +98,19 @@ export class Sessions {
       })
     }
     return caller
+  }
+
+  async #seal(bytes: Buffer): Promise<string> {
+    this.#macKey ??= await this.readKey('sessions')
+    const mac = createHmac('sha256', this.#macKey).update(bytes).digest()
+    return Buffer.concat([bytes, mac]).toString('base64url')
+  }
+
+  /** Whether {@link Sessions.begin} has given it, on whatever server. */
+  async #isSealed(secret: string): Promise<boolean> {
+    const bytes = Buffer.from(secret, 'base64url').subarray(0, secretBytes)
+    const [given, wanted] = [secret, await this.#seal(bytes)].map((text) => Buffer.from(text))
+    return given?.length === wanted?.length && timingSafeEqual(given as Buffer, wanted as Buffer)
   }
 
   async #findCaller(row: ConsoleSessionRow): Promise<Caller | undefined> {
@@ -167,7 +182,7 @@ export class Sessions {
   }
 
   /** A key for what the console gives to browsers, of its own for each purpose; the same on all servers of a database. */
-  async readKey(purpose: 'addresses' | 'sign-in'): Promise<Buffer> {
+  async readKey(purpose: 'addresses' | 'sign-in' | 'sessions'): Promise<Buffer> {
     const { audit_key: secret } = await this.#options.storage.db
       .selectFrom('change_head')
       .select('audit_key')
