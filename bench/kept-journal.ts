@@ -22,6 +22,7 @@ import { DecisionIndex } from '../src/gate/journal/decision-index.js'
 import { FrameBlocks } from '../src/gate/journal/frame-blocks.js'
 import { indexWriting } from '../src/gate/journal/index-writer.js'
 import { segmentWriting } from '../src/gate/journal/segment-writer.js'
+import { openSigningKey } from '../src/gate/journal/tree/tree-head.js'
 import { nodeRuntime, systemClock } from '../src/runtime/runtime.js'
 import { seededRandom } from './random.js'
 import { type Serving, serveCallgate } from './serving.js'
@@ -82,13 +83,15 @@ export async function makeJournal(
     .update(readFileSync(join(folder, 'origin')))
     .digest()
   const firstSeq = nextSeqOf(indexPath, folder)
-  const writer = segmentWriting.create({ folder, origin, maxSegmentBytes, databaseFiles: [] })
+  const keyPath = join(dataDir, 'journal.key')
+  const { privateKey: key } = openSigningKey(folder, keyPath)
+  const writer = segmentWriting.create({ folder, origin, key, maxSegmentBytes, databaseFiles: [] })
   const indexer = indexWriting.create({
     folder,
     indexPath,
     databasePath,
     keepYears: 5,
-    keyPath: join(dataDir, 'journal.key'),
+    keyPath,
   })
   const firstAt = systemClock.now() - count * everyMs
   const ids: string[] = []

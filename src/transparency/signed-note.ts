@@ -178,9 +178,13 @@ function verifySignature(text: string, key: VerifierKey, signature: Buffer): Ver
   if (signature.length !== (isCosignature ? 72 : 64)) throw wrong
   if (isCosignature && signature.readUInt16BE(0) !== 0) throw wrong
   const at = isCosignature ? signature.readUIntBE(2, 6) : undefined
-  const der = Buffer.concat([ed25519Spki, key.publicKey])
-  const publicKey = createPublicKey({ key: der, format: 'der', type: 'spki' })
   const message = toMessage(text, key.type, at ?? 0)
-  if (!verify(null, message, publicKey, signature.subarray(-64))) throw wrong
+  if (!verify(null, message, toPublicKey(key), signature.subarray(-64))) throw wrong
   return { key, at }
+}
+
+/** For signatures of other things than notes. */
+export function toPublicKey({ publicKey }: VerifierKey): KeyObject {
+  const der = Buffer.concat([ed25519Spki, publicKey])
+  return createPublicKey({ key: der, format: 'der', type: 'spki' })
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, createPrivateKey } from 'node:crypto'
 import {
   appendFileSync,
   existsSync,
@@ -13,11 +13,22 @@ import { readBeginning } from '../../src/gate/journal/journal-beginning.js'
 import { JournalReader } from '../../src/gate/journal/journal-reader.js'
 import {
   checksumSeedOf,
+  createSeal,
   encodeHeader,
   type FrameRun,
+  finishFrames,
   type JournalRecord,
-  sealFrames,
 } from '../../src/gate/journal/segment-format.js'
+import type { KnownRecords } from '../../src/gate/journal/recovery/recover-journal.js'
+import { treeFolder } from '../../src/gate/journal/tree/tree-files.js'
+import {
+  openSigningKey,
+  type SignedTree,
+  writeCheckpoint,
+} from '../../src/gate/journal/tree/tree-head.js'
+import { openCheckpoint, signCheckpoint } from '../../src/transparency/checkpoint.js'
+import { computeRoot } from '../../src/transparency/merkle-tree.js'
+import { seededKey } from './seeded-key.js'
 
 interface TextRecord extends Omit<JournalRecord, 'body'> {
   readonly body: string
@@ -52,6 +63,18 @@ export function frameRunOf(records: readonly JournalRecord[]): FrameRun {
   return run
 }
 
+/** Seals what tests write without a journal. */
+export const sealKey = seededKey('callgate/journal/test', 'signer', 1)
+
+/** Of such a journal: a tree that has signed the first records, and no others. */
+export function signedTree(size: number): SignedTree {
+  const head = { origin: sealKey.name, size, root: computeRoot(0, () => Buffer.alloc(0)) }
+  return { key: sealKey, head: openCheckpoint(signCheckpoint(head, sealKey), sealKey) }
+}
+
+/** What a start knows of it whose index ends before record `fromSeq`. */
+export const nothingSigned = (fromSeq: number): KnownRecords => ({ tree: signedTree(0), fromSeq })
+
 /** A journal with one record for each body; gives its only segment. */
 export function writeJournal(folder: string, bodies: readonly string[]): string {
   const journal = join(folder, 'journal')
@@ -64,14 +87,18 @@ export function writeJournal(folder: string, bodies: readonly string[]): string 
     at: 0,
     body: Buffer.from(body),
   }))
+  const key = createPrivateKey(readFileSync(join(folder, 'journal.key')))
   const segment = join(journal, '00000000000000000001.seg')
   const header = encodeHeader({ firstSeq: 1, createdAt: 0, origin })
   writeFileSync(segment, header)
   for (let first = 0; first < records.length; first += 10) {
     const { memory, end } = frameRunOf(records.slice(first, first + 10))
     const frames = Buffer.from(memory, 0, end)
-    sealFrames(frames, checksumSeedOf(1))
+    const checksumSeed = checksumSeedOf(1)
+    const count = finishFrames(frames, checksumSeed)
+    const group = { origin, firstSeq: first + 1, lastSeq: first + count }
     appendFileSync(segment, frames)
+    appendFileSync(segment, createSeal(frames, group, { checksumSeed, key }))
   }
   return segment
 }
@@ -84,9 +111,12 @@ export function damageByte(path: string, offset: number): void {
 }
 
 /** As before its first checkpoint: a journal whose end is cut off after that is refused. */
-export function forgetTree(dataDir: string): void {
-  rmSync(join(dataDir, 'journal', 'tree'), { recursive: true, force: true })
-  rmSync(join(dataDir, 'journal.key'), { force: true })
+export function forgetHeads(dataDir: string): void {
+  const journal = join(dataDir, 'journal')
+  const key = openSigningKey(journal, join(dataDir, 'journal.key'))
+  rmSync(join(treeFolder(journal), 'tile'), { recursive: true, force: true })
+  const root = computeRoot(0, () => Buffer.alloc(0))
+  writeCheckpoint(treeFolder(journal), { origin: key.name, size: 0, root }, key)
 }
 
 /** The files below a folder, also those of the tree of a journal. */

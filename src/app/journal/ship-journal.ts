@@ -15,6 +15,7 @@ import {
   PendingErasures,
   type RequestedErasure,
 } from '../../gate/journal/removal/pending-erasures.js'
+import { readTree } from '../../gate/journal/tree/tree-head.js'
 import type { Erasures } from '../../service/erasure/erasure.js'
 import { runTransaction } from '../../service/sql/account-transaction.js'
 import { recordAudit } from '../../storage/audit/audit-log.js'
@@ -33,7 +34,8 @@ export async function shipJournal(
   const name = readOrigin(folder, context.runtime.clock.now())
   const origin = name.toString('hex')
   const { firstSeq } = readBeginning(folder)
-  const { nextSeq: endSeq } = recoverJournal(folder, name, firstSeq)
+  const known = { tree: readTree(folder), fromSeq: firstSeq }
+  const { nextSeq: endSeq } = recoverJournal(folder, name, known)
   const store = new DecisionStore(db)
   const sum = { nextSeq: await claimJournal(store, folder, origin), decisions: 0, outcomes: 0 }
   // A journal that was restored from a copy may end before what is stored of it.

@@ -17,6 +17,7 @@ import {
   checksumSeedOf,
   decodeFrame,
   decodeHeader,
+  decodeSeal,
   headerBytes,
   type StoredRecord,
 } from '../../gate/journal/segment-format.js'
@@ -133,6 +134,12 @@ class RecordCheck {
     }
     this.#proven += 1
     this.#readNote(record, true)
+  }
+
+  /** Whether a record that was there before is there once more, byte for byte. */
+  isCopy(record: StoredRecord): boolean {
+    if (record.seq >= this.#nextSeq || record.seq > this.#reader.size) return false
+    return this.#compareEntry(record) === undefined && this.#compareBody(record) === undefined
   }
 
   #addUnsigned(record: StoredRecord): void {
@@ -348,12 +355,15 @@ function readSegment({ segment, file, next }: OpenSegment, check: RecordCheck): 
   /** The records of a chunk; gives the bytes that they take. */
   const addChunk = (bytes: Buffer): number => {
     let used = 0
-    for (; expected < end; expected += 1) {
-      const frame = decodeFrame(bytes, used, checksumSeed)
-      if (frame === undefined || frame.record.seq !== expected) break
-      // A journal may begin within a segment that retention has not removed yet.
-      if (expected >= check.nextSeq) check.add(frame.record, `${path} at byte ${offset + used}`)
-      used = frame.end
+    while (expected < end) {
+      const seal = decodeSeal(bytes, used, checksumSeed)
+      const frame = seal ? undefined : decodeFrame(bytes, used, checksumSeed)
+      if (frame?.record.seq === expected) {
+        // A journal may begin within a segment that retention has not removed yet.
+        if (expected >= check.nextSeq) check.add(frame.record, `${path} at byte ${offset + used}`)
+        expected += 1
+      } else if (!seal && !(frame && check.isCopy(frame.record))) break
+      used = seal?.end ?? frame?.end ?? used
     }
     return used
   }

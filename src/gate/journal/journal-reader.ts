@@ -8,10 +8,13 @@ import {
   checksumSeedOf,
   decodeFrame,
   decodeHeader,
+  decodeSeal,
+  findFrame,
   frameHeadBytes,
   headerBytes,
   type ReadFrame,
   type SegmentHeader,
+  sealBytes,
   type StoredRecord,
 } from './segment-format.js'
 
@@ -204,10 +207,10 @@ export class JournalReader {
     let offset = 0
     let frame: ReadFrame | undefined
     while (this.#nextSeq <= last) {
-      frame = decodeFrame(bytes, offset, segment.checksumSeed)
-      if (frame === undefined || frame.record.seq !== this.#nextSeq) break
+      frame = findFrame(bytes, offset, segment.checksumSeed, this.#nextSeq)
+      if (frame === undefined) break
       const { kind, seq, at, salt, body } = frame.record
-      const place = { segment: segment.firstSeq, offset: segment.offset + offset }
+      const place = { segment: segment.firstSeq, offset: segment.offset + frame.start }
       records.push({ kind, seq, at, salt, body, ...place })
       offset = frame.end
       this.#nextSeq += 1
@@ -260,11 +263,13 @@ export class RecordReader {
     return this.#readFrame(place)?.record
   }
 
-  /** Whether anything is written after a record in its segment. Throws as {@link RecordReader.read} does. */
+  /** Whether anything but a seal is written after a record in its segment. Throws as {@link RecordReader.read} does. */
   hasMoreAfter(place: RecordPlace): boolean {
     const frame = this.#readFrame(place)
-    const next = frame && this.#open?.file.read(place.offset + frame.end, frameHeadBytes)
-    return next?.some((byte) => byte !== 0) ?? false
+    if (frame === undefined || this.#open === undefined) return false
+    const next = this.#open.file.read(place.offset + frame.end, sealBytes + frameHeadBytes)
+    const seal = decodeSeal(next, 0, checksumSeedOf(place.segment))
+    return next.subarray(seal?.end ?? 0).some((byte) => byte !== 0)
   }
 
   #readFrame({ segment, offset }: RecordPlace): ReadFrame | undefined {

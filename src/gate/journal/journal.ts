@@ -147,8 +147,10 @@ export class Journal implements OutcomeRecorder {
     const origin = readOrigin(folder, clock.now())
     const index = this.#openIndex()
     index.claim(origin, readBeginning(folder))
-    const { nextSeq, removedBytes } = recoverJournal(folder, origin, index.nextSeq)
-    this.#key = openTree(folder, keyPath, nextSeq)
+    const tree = openTree(folder, keyPath)
+    const known = { tree, fromSeq: index.nextSeq }
+    const { nextSeq, notTakenOver } = recoverJournal(folder, origin, known)
+    this.#key = tree.key
     this.#origin = origin.toString('hex')
     this.#nextSeq = nextSeq
     this.#openedSeq = nextSeq
@@ -156,7 +158,9 @@ export class Journal implements OutcomeRecorder {
     for (const id of index.findAccountsOfLatest(activeRecords)) {
       this.#lastSeqByAccount.set(id, nextSeq)
     }
-    this.#writer = startThread(segmentWriting, { folder, origin, maxSegmentBytes, databaseFiles })
+    const key = tree.key.privateKey
+    const writing = { folder, origin, key, maxSegmentBytes, databaseFiles }
+    this.#writer = startThread(segmentWriting, writing)
     this.#updates = new IndexUpdates({
       thread: { folder, indexPath: this.#indexPath, databasePath, keepYears, keyPath },
       observer,
@@ -170,7 +174,7 @@ export class Journal implements OutcomeRecorder {
     const formerOrigins = readFormerOrigins(folder)
     this.#enqueueNote('opened', {
       version,
-      removedBytes,
+      notTakenOver,
       ...readBeginning(folder),
       ...(formerOrigins.length > 0 && { formerOrigins }),
     })

@@ -11,8 +11,14 @@
  * without an erased number (`removal/erase-records.ts`), with another salt. The salt, 128 random bits for
  * each record, lets the tree (`tree/`) commit to the body without showing it. The checksum finds
  * accidents, and with the sequence number in it, bytes of another segment.
+ *
+ * Records that share a flush are a group, and a seal follows them: a frame whose payload is the number of
+ * the first record (8), that of the last one (8) and a signature of Ed25519 (64) by the key of the journal
+ * over `callgate/seal/v1\n`, the origin (32), both numbers (16) and the SHA-256 of the frames of the group.
+ * A record has the format where a seal has the first byte of a number, which is 0. Once a group is under a
+ * signed checkpoint its seal is needed no longer, and after an erasure it may not fit anymore.
  */
-import { randomFillSync } from 'node:crypto'
+import { createHash, type KeyObject, randomFillSync, sign, verify } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Instant } from '../../domain/time/clock.js'
 import { recordKinds, saltBytes } from '../../transparency/log-entry.js'
@@ -93,9 +99,10 @@ export interface FrameRun {
   readonly end: number
 }
 
-/** Gives each frame a new salt, and its checksum in the segment. */
-export function sealFrames(frames: Buffer, checksumSeed: number): void {
-  for (let offset = 0; offset < frames.length; ) {
+/** Gives each frame a new salt, and its checksum in the segment. Returns how many frames there are. */
+export function finishFrames(frames: Buffer, checksumSeed: number): number {
+  let count = 0
+  for (let offset = 0; offset < frames.length; count += 1) {
     const { payload, end, next } = frameAt(frames, offset)
     writeSalt(frames, payload + saltOffset)
     frames.writeUInt32BE(
@@ -104,13 +111,14 @@ export function sealFrames(frames: Buffer, checksumSeed: number): void {
     )
     offset = next
   }
+  return count
 }
 
-/** The frame with another body of the same length, sealed anew. */
+/** The frame with another body of the same length, another salt and their checksum. */
 export function withBody(frame: Buffer, body: Buffer, checksumSeed: number): Buffer {
   const copy = Buffer.from(frame)
   body.copy(copy, frameHeadBytes + payloadHeadBytes)
-  sealFrames(copy, checksumSeed)
+  finishFrames(copy, checksumSeed)
   return copy
 }
 
@@ -180,6 +188,7 @@ const kindsByCode = new Map<number | undefined, RecordKind>(
 
 export interface ReadFrame {
   readonly record: StoredRecord
+  readonly start: number
   /** Where the next frame begins. */
   readonly end: number
 }
@@ -197,7 +206,110 @@ export function decodeFrame(
   if (bytes[payload] !== format || !kindsByCode.has(bytes[payload + 1])) return undefined
   const checksum = computeChecksum(bytes, { offset, payload, end }, checksumSeed)
   if (checksum !== bytes.readUInt32BE(offset + 4)) return undefined
-  return { record: readPayload(bytes, payload, end), end: next }
+  return { record: readPayload(bytes, payload, end), start: offset, end: next }
+}
+
+/**
+ * The frame of the record with a number, at an offset or after seals and records with a lower number, which
+ * are there twice; `undefined` if none follows.
+ */
+export function findFrame(
+  bytes: Buffer,
+  offset: number,
+  checksumSeed: number,
+  seq: number,
+): ReadFrame | undefined {
+  for (let at = offset; ; ) {
+    const seal = decodeSeal(bytes, at, checksumSeed)
+    const frame = seal ? undefined : decodeFrame(bytes, at, checksumSeed)
+    if (frame !== undefined && frame.record.seq >= seq) {
+      return frame.record.seq === seq ? frame : undefined
+    }
+    const end = seal?.end ?? frame?.end
+    if (end === undefined) return undefined
+    at = end
+  }
+}
+
+/** Whose records a seal is about. */
+export interface SealedGroup {
+  /** SHA-256 of the journal's origin. */
+  readonly origin: Uint8Array
+  readonly firstSeq: number
+  readonly lastSeq: number
+  /** SHA-256 of their frames. */
+  readonly hash: Uint8Array
+}
+
+export interface ReadSeal {
+  readonly firstSeq: number
+  readonly lastSeq: number
+  readonly signature: Buffer
+  /** Where the next frame begins. */
+  readonly end: number
+}
+
+const sealHeadBytes = 16
+const sealPayloadBytes = sealHeadBytes + 64
+export const sealBytes = frameHeadBytes + sealPayloadBytes
+
+/** The seal of finished frames that are to be written together. */
+export function createSeal(
+  frames: Buffer,
+  group: Omit<SealedGroup, 'hash'>,
+  { checksumSeed, key }: { readonly checksumSeed: number; readonly key: KeyObject },
+): Buffer {
+  const bytes = Buffer.alloc(sealBytes)
+  const hash = createHash('sha256').update(frames).digest()
+  bytes.writeUInt32BE(sealPayloadBytes, 0)
+  encodeNumbers(group).copy(bytes, frameHeadBytes)
+  const signature = sign(null, toSealMessage({ ...group, hash }), key)
+  signature.copy(bytes, frameHeadBytes + sealHeadBytes)
+  const place = { offset: 0, payload: frameHeadBytes, end: sealBytes }
+  bytes.writeUInt32BE(computeChecksum(bytes, place, checksumSeed), 4)
+  return bytes
+}
+
+/** The seal at an offset; `undefined` if no whole one of the segment begins there. */
+export function decodeSeal(
+  bytes: Buffer,
+  offset: number,
+  checksumSeed: number,
+): ReadSeal | undefined {
+  const payload = offset + frameHeadBytes
+  const end = payload + sealPayloadBytes
+  if (end > bytes.length || bytes.readUInt32BE(offset) !== sealPayloadBytes) return undefined
+  if (bytes[payload] !== 0) return undefined
+  const checksum = computeChecksum(bytes, { offset, payload, end }, checksumSeed)
+  if (checksum !== bytes.readUInt32BE(offset + 4)) return undefined
+  return {
+    firstSeq: readUint64(bytes, payload),
+    lastSeq: readUint64(bytes, payload + 8),
+    signature: bytes.subarray(payload + sealHeadBytes, end),
+    end,
+  }
+}
+
+/** Whether a seal is that of the group, by this key. */
+export function isSealOf(seal: ReadSeal, group: SealedGroup, key: KeyObject): boolean {
+  if (seal.firstSeq !== group.firstSeq || seal.lastSeq !== group.lastSeq) return false
+  return verify(null, toSealMessage(group), key, seal.signature)
+}
+
+function toSealMessage(group: SealedGroup): Buffer {
+  return Buffer.concat([sealLabel, group.origin, encodeNumbers(group), group.hash])
+}
+
+const sealLabel = Buffer.from('callgate/seal/v1\n')
+
+function encodeNumbers({
+  firstSeq,
+  lastSeq,
+}: Pick<SealedGroup, 'firstSeq' | 'lastSeq'>): Buffer {
+  const bytes = Buffer.alloc(sealHeadBytes)
+  writeUint64(bytes, firstSeq, 0)
+  writeUint64(bytes, lastSeq, 8)
+  return bytes
 }
 
 function readPayload(bytes: Buffer, payload: number, end: number): StoredRecord {

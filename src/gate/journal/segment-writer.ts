@@ -2,6 +2,7 @@
  * Appends records to the newest segment of a journal. Runs in a thread of its own, since a flush may
  * take as long as the disk likes.
  */
+import type { KeyObject } from 'node:crypto'
 import {
   closeSync,
   fdatasyncSync,
@@ -20,11 +21,12 @@ import { type OpenedFile, OpenFiles } from '../../storage/open-files.js'
 import { segmentPath } from './journal-reader.js'
 import {
   checksumSeedOf,
+  createSeal,
   encodeHeader,
   type FrameRun,
+  finishFrames,
   type JournalRecord,
   readFirstRecord,
-  sealFrames,
 } from './segment-format.js'
 
 /** What the writer uses of the file system; tests pass one that fails. */
@@ -61,6 +63,8 @@ export interface SegmentWriterOptions {
   readonly folder: string
   /** SHA-256 of the journal's origin. */
   readonly origin: Uint8Array
+  /** Private, of the journal; it seals each group. */
+  readonly key: KeyObject
   readonly maxSegmentBytes: number
   /** Of the database that decisions are based on. */
   readonly databaseFiles: readonly OpenedFile[]
@@ -101,7 +105,7 @@ export class SegmentWriter {
     if (this.#segment && this.#isComplete(this.#segment, first)) this.#closeSegment()
     try {
       this.#segment ??= this.#create(first)
-      this.#append(this.#segment, frames)
+      this.#append(this.#segment, frames, first.seq)
     } catch (cause) {
       this.#abandon()
       throw cause
@@ -149,14 +153,17 @@ export class SegmentWriter {
     return segment
   }
 
-  #append(segment: OpenSegment, frames: Buffer): void {
-    const { file, path, identity } = segment
-    sealFrames(frames, segment.checksumSeed)
+  #append(segment: OpenSegment, frames: Buffer, firstSeq: number): void {
+    const { file, path, identity, checksumSeed } = segment
+    const { origin, key } = this.#options
+    const lastSeq = firstSeq + finishFrames(frames, checksumSeed) - 1
+    const seal = createSeal(frames, { origin, firstSeq, lastSeq }, { checksumSeed, key })
     this.#files.write(file, frames)
+    this.#files.write(file, seal)
     this.#files.flush(file)
     if (!segment.isUsed) this.#files.flushFolder(dirname(path))
     if (this.#files.identify(path) !== identity) throw new Error(`${path}: the file was replaced`)
-    segment.size += frames.length
+    segment.size += frames.length + seal.length
     segment.isUsed = true
   }
 

@@ -24,7 +24,7 @@ import { Journal } from '../../../src/gate/journal/journal.js'
 import type { JournalOptions } from '../../../src/gate/journal/journal-options.js'
 import { listDatabaseFiles } from '../../../src/storage/open-files.js'
 import { answered, fakeCompliance, noon, unanswered } from '../../support/fake-compliance.js'
-import { forgetTree, recordsIn } from '../../support/journal.js'
+import { forgetHeads, recordsIn } from '../../support/journal.js'
 import { strictPolicy } from '../../support/strict-policy.js'
 import { aCall, testGate } from '../../support/test-gate.js'
 
@@ -547,7 +547,7 @@ describe('opening a journal', () => {
     for (let cut = 1; cut < 1_400; cut += 37) {
       truncateSync(path, whole.length - cut)
       rmSync(indexPath(), { force: true })
-      forgetTree(dataDir)
+      forgetHeads(dataDir)
       const journal = await open()
       await append(journal, await made('again'))
       await journal.close()
@@ -565,7 +565,16 @@ describe('opening a journal', () => {
     appendFileSync(segment(-1), Buffer.alloc(3_000))
     await open()
     const opening = recordsIn(dataDir).filter(({ kind }) => kind === 'opened')
-    expect(opening.map(({ body }) => JSON.parse(body).removedBytes)).toEqual([0, 3_000, 3_000])
+    const notTakenOver = opening.map(({ body }) => JSON.parse(body).notTakenOver)
+    expect(notTakenOver).toMatchObject([
+      undefined,
+      { bytes: 3_000, records: 0, file: '00000000000000000005.cut' },
+      { bytes: 3_000, records: 0, file: '00000000000000000006.cut' },
+    ])
+    for (const { file, sha256 } of notTakenOver.slice(1)) {
+      const bytes = readFileSync(join(folder(), file))
+      expect(createHash('sha256').update(bytes).digest('hex')).toBe(sha256)
+    }
   })
 
   it('stops with the place when a record in the middle is damaged', async () => {
@@ -612,7 +621,7 @@ describe('opening a journal', () => {
     await expect(create().open()).rejects.toThrow('origin: the file is missing')
     writeFileSync(origin, 'another\n')
     rmSync(indexPath(), { force: true })
-    await expect(create().open()).rejects.toThrow('belongs to another journal')
+    await expect(create().open()).rejects.toThrow("not of 'another'")
     writeFileSync(origin, name)
     rmSync(indexPath(), { force: true })
     await open()

@@ -23,7 +23,7 @@ import { decodeCursor, encodeCursor } from '../../../src/gate/journal/search/sea
 import { isSearched, readHead } from '../../../src/gate/journal/search/searched-fields.js'
 import { segmentWriting } from '../../../src/gate/journal/segment-writer.js'
 import { noon } from '../../support/fake-compliance.js'
-import { frameRunOf } from '../../support/journal.js'
+import { frameRunOf, sealKey } from '../../support/journal.js'
 
 const now = noon + 86_400_000
 const origin = Buffer.alloc(32, 7)
@@ -49,6 +49,7 @@ beforeEach(() => {
   writer = segmentWriting.create({
     folder: folder(),
     origin,
+    key: sealKey.privateKey,
     maxSegmentBytes: 4_000,
     databaseFiles: [],
   })

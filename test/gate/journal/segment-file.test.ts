@@ -26,7 +26,7 @@ import { recoverJournal } from '../../../src/gate/journal/recovery/recover-journ
 import type { JournalRecord } from '../../../src/gate/journal/segment-format.js'
 import { SegmentWriter } from '../../../src/gate/journal/segment-writer.js'
 import { fileFault } from '../../support/failing-files.js'
-import { frameRunOf } from '../../support/journal.js'
+import { frameRunOf, nothingSigned, sealKey, signedTree } from '../../support/journal.js'
 
 /** Bytes asked for at once. */
 let largestRead = 0
@@ -68,7 +68,8 @@ beforeEach(() => {
   Object.assign(fileFault, { calls: 0, failAt: 0 })
   largestRead = 0
   folder = mkdtempSync(join(tmpdir(), 'callgate-segment-'))
-  const options = { folder, origin, maxSegmentBytes: 67_108_864, databaseFiles: [] }
+  const key = sealKey.privateKey
+  const options = { folder, origin, key, maxSegmentBytes: 67_108_864, databaseFiles: [] }
   const writer = new SegmentWriter(options)
   const ofOneDay = Array.from({ length: recordCount }, (_, index): JournalRecord => {
     // Some are larger than a block, and some cannot be compressed.
@@ -203,7 +204,7 @@ describe('a segment', () => {
       writeFileSync(compressedPath(), damaged)
       tried += 1
       try {
-        recoverJournal(folder, origin, 1)
+        recoverJournal(folder, origin, nothingSigned(1))
         // A byte that says nothing about the records, such as a time.
         expectAll()
       } catch (cause) {
@@ -215,7 +216,7 @@ describe('a segment', () => {
     for (let size = 0; size < packed.length - 28; size += 9_973) {
       writeFileSync(compressedPath(), packed.subarray(0, size))
       expect(readAll, `size ${size}`).toThrow('0001.seg.gz: ')
-      expect(() => recoverJournal(folder, origin, 1), `size ${size}`).toThrow('0001.seg.gz: ')
+      expect(() => recoverJournal(folder, origin, nothingSigned(1)), `size ${size}`).toThrow('0001.seg.gz: ')
     }
   })
 
@@ -238,7 +239,7 @@ describe('a segment', () => {
     expect(found.length).toBeLessThan(records.length)
     expect(found.length).toBeGreaterThan(records.length / 2)
     // The start needs only the newest segment, as the others are in the index.
-    expect(recoverJournal(folder, origin, recordCount + 1).nextSeq).toBe(recordCount + 2)
+    expect(recoverJournal(folder, origin, { tree: signedTree(recordCount), fromSeq: recordCount + 1 }).nextSeq).toBe(recordCount + 2)
   })
 
   it('that is compressed in one piece says what to do, and is read once that is done', () => {

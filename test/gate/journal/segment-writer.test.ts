@@ -12,7 +12,7 @@ import { JournalReader } from '../../../src/gate/journal/journal-reader.js'
 import { recoverJournal } from '../../../src/gate/journal/recovery/recover-journal.js'
 import type { JournalRecord } from '../../../src/gate/journal/segment-format.js'
 import { type SegmentFiles, SegmentWriter } from '../../../src/gate/journal/segment-writer.js'
-import { frameRunOf } from '../../support/journal.js'
+import { frameRunOf, nothingSigned, sealKey } from '../../support/journal.js'
 import { shortOrLong } from '../../support/long.js'
 
 const origin = Buffer.alloc(32, 7)
@@ -142,7 +142,8 @@ const seed = Number(process.env.CALLGATE_TEST_SEED ?? Date.now() % 1_000_000)
 
 /** Writes groups of records until each is acknowledged or has failed. */
 function writeGroups(disk: FaultyDisk, groups: readonly number[]) {
-  const options = { folder: '/journal', origin, maxSegmentBytes: 900, databaseFiles: [] }
+  const key = sealKey.privateKey
+  const options = { folder: '/journal', origin, key, maxSegmentBytes: 900, databaseFiles: [] }
   const writer = new SegmentWriter(options, disk)
   const acknowledged: JournalRecord[] = []
   let waiting: readonly JournalRecord[] = []
@@ -179,7 +180,7 @@ it('finds every acknowledged record again after faults and a crash', () => {
     const { acknowledged, waiting, failures } = writeGroups(disk, groups)
     faulty += failures
     afterCrash(disk, crash, (folder) => {
-      const recovered = recoverJournal(folder, origin, 1)
+      const recovered = recoverJournal(folder, origin, nothingSigned(1))
       const found = readAll(folder)
       expect(found.slice(0, acknowledged.length)).toEqual(acknowledged)
       // Beyond these there may be whole records of a write that was not acknowledged, and no others.
@@ -203,7 +204,7 @@ it('names the place where acknowledged records are missing, after a crash of a d
       let found: readonly JournalRecord[]
       try {
         // The index has all of them.
-        recoverJournal(folder, origin, acknowledged.length + 1)
+        recoverJournal(folder, origin, nothingSigned(acknowledged.length + 1))
         found = readAll(folder)
       } catch (cause) {
         damaged += 1

@@ -1,11 +1,12 @@
 /** Copies of a journal that a server may be writing to. */
-import { constants, copyFileSync, existsSync, readdirSync } from 'node:fs'
+import { constants, copyFileSync, existsSync, readdirSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { getErrorCode } from '../../../errors.js'
 import { beginningPath, formerOriginsPath } from '../journal-beginning.js'
 import { readOrigin } from '../journal-origin.js'
 import { JournalReader, listSegments } from '../journal-reader.js'
 import { copyTree, treeFolder } from '../tree/tree-files.js'
+import { readTree } from '../tree/tree-head.js'
 import { recoverJournal } from './recover-journal.js'
 
 export interface JournalExtent {
@@ -26,9 +27,14 @@ export function copyJournal(folder: string, target: string): JournalExtent {
   if (!existsSync(folder)) return noRecords
   const origin = join(folder, 'origin')
   if (existsSync(origin)) copyFileSync(origin, join(target, 'origin'))
-  // Before the segments, which then have every record that was signed.
+  // What is copied after the tree has every record that was signed, and no erasure has the time to change one that was not.
+  const complete = listSegments(folder).slice(0, -1)
+  for (const { path } of complete) copySegment(path, target)
   copyTree(treeFolder(folder), treeFolder(target))
-  for (const { path } of listSegments(folder)) copySegment(path, target)
+  const copiedSeq = complete.at(-1)?.firstSeq ?? 0
+  for (const { path, firstSeq } of listSegments(folder)) {
+    if (firstSeq > copiedSeq) copySegment(path, target)
+  }
   // After the segments: the first ones may be removed meanwhile, and the copy may have more of them.
   const beginning = beginningPath(folder)
   if (existsSync(beginning)) copyFileSync(beginning, beginningPath(target))
@@ -40,7 +46,10 @@ export function copyJournal(folder: string, target: string): JournalExtent {
   }
   const [first] = listSegments(target)
   if (first === undefined) return noRecords
-  const { nextSeq } = recoverJournal(target, readOrigin(target, 0), first.firstSeq)
+  const known = { tree: readTree(target), fromSeq: first.firstSeq }
+  const { nextSeq, notTakenOver } = recoverJournal(target, readOrigin(target, 0), known)
+  // It is still in the folder, or was being written.
+  if (notTakenOver) rmSync(join(target, notTakenOver.file))
   return { firstSeq: first.firstSeq, lastSeq: nextSeq - 1 }
 }
 

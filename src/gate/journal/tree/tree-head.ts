@@ -13,43 +13,68 @@ import { computeRoot } from '../../../transparency/merkle-tree.js'
 import {
   createSigningKey,
   formatVerifierKey,
+  parseVerifierKey,
   type SigningKey,
   type VerifierKey,
 } from '../../../transparency/signed-note.js'
 import { readOriginName } from '../journal-origin.js'
+import { listSegments } from '../journal-reader.js'
 import { checkpointPath, TreeReader, treeFolder, verifierKeyPath } from './tree-files.js'
 
 const restoreAdvice = 'Restore it from a backup'
 
-/**
- * Checks at the start that the tree of a journal is whole, and that the journal, whose next record has number `nextSeq`,
- * has the records that were signed. Makes the tree and its key if there is none. Returns the key. Throws
- * {@link DataFileError}.
- */
-export function openTree(journalFolder: string, keyPath: string, nextSeq: number): SigningKey {
-  const key = openSigningKey(journalFolder, keyPath)
-  const { size } = readHead(treeFolder(journalFolder), key)
-  if (size < nextSeq) return key
-  const rule = `the journal ends with record ${nextSeq - 1}, but record ${size} was signed`
-  throw new DataFileError(journalFolder, `${rule}. Restore a later backup of the folder`)
+/** What a journal has signed so far, and with which key. */
+export interface SignedTree<Key extends VerifierKey = VerifierKey> {
+  readonly key: Key
+  readonly head: SignedCheckpoint
 }
 
 /**
- * The key that signs the tree of a journal: a private key of Ed25519 in PEM. With a journal that has no tree, makes the
- * key, and signs the empty tree. Throws {@link DataFileError} if only one of the two is there, or the key is damaged.
+ * Checks that the tree of a journal is whole. Makes it and its key if there are no records either. Throws
+ * {@link DataFileError}.
+ */
+export function openTree(journalFolder: string, keyPath: string): SignedTree<SigningKey> {
+  const key = openSigningKey(journalFolder, keyPath)
+  return { key, head: readHead(treeFolder(journalFolder), key) }
+}
+
+/**
+ * As {@link openTree}, by the public key beside the tree, which only shows that the tree agrees with itself. `undefined`
+ * if there is none.
+ */
+export function readTree(journalFolder: string): SignedTree | undefined {
+  const folder = treeFolder(journalFolder)
+  if (!existsSync(checkpointPath(folder))) return undefined
+  const path = verifierKeyPath(folder)
+  try {
+    const key = parseVerifierKey(readFileSync(path, 'utf8').trimEnd())
+    return { key, head: readHead(folder, key) }
+  } catch (cause) {
+    if (cause instanceof DataFileError) throw cause
+    const why = getErrorMessage(cause)
+    throw new DataFileError(path, `the key of the journal cannot be read: ${why}`, cause)
+  }
+}
+
+/**
+ * The key that signs the tree of a journal: a private key of Ed25519 in PEM. With a journal that has no records, makes the
+ * key, and signs the empty tree. Throws {@link DataFileError} if the key or the tree is missing otherwise, or the key is
+ * damaged.
  */
 export function openSigningKey(journalFolder: string, keyPath: string): SigningKey {
   const name = readOriginName(journalFolder)
   const checkpoint = checkpointPath(treeFolder(journalFolder))
   const hasKey = existsSync(keyPath)
+  const hasRecords = listSegments(journalFolder).length > 0
   if (!existsSync(checkpoint)) {
-    if (!hasKey) return createKey(journalFolder, keyPath, emptyHead(name))
-    const rule = 'the signed tree of the journal is missing, although the key that signs it exists'
+    if (!hasKey && !hasRecords) return createKey(journalFolder, keyPath, emptyHead(name))
+    const other = hasKey ? 'the key that signs it exists' : 'there are records'
+    const rule = `the signed tree of the journal is missing, although ${other}`
     throw new DataFileError(checkpoint, `${rule}. ${restoreAdvice}`)
   }
   if (hasKey) return readSigningKey(name, keyPath)
   // Nothing was signed before the key was on disk.
-  if (/^.*\n0\n/.test(readFileSync(checkpoint, 'utf8'))) {
+  if (!hasRecords && /^.*\n0\n/.test(readFileSync(checkpoint, 'utf8'))) {
     return createKey(journalFolder, keyPath, emptyHead(name))
   }
   const rule = 'the key that signs the journal is missing'
