@@ -7,6 +7,7 @@ import { SegmentFile } from '../../src/gate/journal/segment-file.js'
 import {
   checksumSeedOf,
   decodeFrame,
+  decodeSeal,
   headerBytes,
   type StoredRecord,
 } from '../../src/gate/journal/segment-format.js'
@@ -47,16 +48,19 @@ export function segmentBytes(path: string): Buffer {
 export function readSegment(path: string): SegmentContent {
   const bytes = segmentBytes(path)
   const records: StoredRecord[] = []
+  const checksumSeed = checksumSeedOf(firstSeqOf(path))
   for (let offset = headerBytes; ; ) {
-    const frame = decodeFrame(bytes, offset, checksumSeedOf(firstSeqOf(path)))
-    if (frame === undefined) break
-    records.push(frame.record)
-    offset = frame.end
+    const seal = decodeSeal(bytes, offset, checksumSeed)
+    const frame = seal ? undefined : decodeFrame(bytes, offset, checksumSeed)
+    if (frame) records.push(frame.record)
+    const end = seal?.end ?? frame?.end
+    if (end === undefined) break
+    offset = end
   }
   return { path, header: bytes.subarray(0, headerBytes), records }
 }
 
-/** In the plain form, with right checksums. */
+/** In the plain form, with right checksums, and without seals: only the journal has the key for them. */
 export function writeSegment(
   { path, header }: SegmentContent,
   records: readonly StoredRecord[],
