@@ -19,6 +19,7 @@ import { machineFacts, watchMachine } from './machine.js'
 import { benchMaintenance } from './maintenance.js'
 import { benchSearch } from './search.js'
 import { benchSources } from './sources.js'
+import { benchStrangers } from './strangers.js'
 import { benchSustained } from './sustained.js'
 
 const benches = {
@@ -31,6 +32,7 @@ const benches = {
   bulk: benchBulk,
   holds: benchHolds,
   hostile: benchHostile,
+  strangers: benchStrangers,
   disk: benchDisk,
   sustained: benchSustained,
   maintenance: benchMaintenance,

@@ -3,6 +3,7 @@ import { HeadStore } from '../../src/evidence/witness/head-store.js'
 import { TrustedLogs } from '../../src/evidence/witness/trusted-logs.js'
 import { Witness } from '../../src/evidence/witness/witness.js'
 import { openWitnessServer } from '../../src/evidence/witness/witness-server.js'
+import type { Logger } from '../../src/observability/log.js'
 import type { Listener } from '../../src/runtime/listen.js'
 import { silentLogger } from '../../src/runtime/runtime.js'
 import { parseVerifierKey } from '../../src/transparency/signed-note.js'
@@ -18,6 +19,7 @@ interface TestWitnessOptions {
   readonly port?: number
   readonly requestTimeoutMs?: number
   readonly onError?: (cause: unknown) => void
+  readonly log?: Logger
 }
 
 export function openTestWitness(options: TestWitnessOptions): Promise<Listener> {
@@ -34,6 +36,6 @@ export function openTestWitness(options: TestWitnessOptions): Promise<Listener> 
     host: '127.0.0.1',
     port,
     requestTimeoutMs,
-    log: silentLogger,
+    log: options.log ?? silentLogger,
   })
 }

@@ -9,7 +9,7 @@ import { createServiceRoutes } from '../../../src/service/service-routes.js'
 import { until } from '../../e2e/asterisk/lab/until.js'
 import { fakeService } from '../../support/fake-service.js'
 import { randomFrom } from '../../support/hostile-requests.js'
-import { adminKey, openTestApp, type TestApp } from '../../support/test-app.js'
+import { admin, adminKey, openTestApp, type TestApp } from '../../support/test-app.js'
 
 const bugs: unknown[] = []
 const logger = {
@@ -240,6 +240,37 @@ describe('connections', () => {
     for (const resume of waiting) resume()
     await until('its answer', () => busy.text().startsWith('HTTP/1.1 200'))
     for (const { socket } of [busy, ...idle]) socket.destroy()
+  })
+
+  test('of one account leave half of all to others', async () => {
+    const otherKey = 'o'.repeat(44)
+    const few = await openTestApp({
+      routes: createServiceRoutes(
+        fakeService({ litigators: { check: () => new Promise(() => undefined) } }),
+        { wrappedRows: false },
+      ),
+      authenticate: (key) => ({ ...admin, accountId: key === otherKey ? 'other' : 'main' }),
+      limits: { maxConnections: 8 },
+    })
+    const ask = async (key: string, query: string) => {
+      const client = await rawClient(few)
+      client.socket.write(`GET ${litigator}${query} HTTP/1.1\r\nHost: x\r\nloginId: ${key}\r\n\r\n`)
+      return client
+    }
+    const idle = await ask(adminKey, '')
+    await until('the answer', () => idle.text().startsWith('HTTP/1.1 400'))
+    const waiting: RawClient[] = []
+    for (let opened = 0; opened < 4; opened += 1) {
+      waiting.push(await ask(adminKey, '?PhoneList=2125550100'))
+    }
+    await until('the idle one gives way', idle.isClosed)
+    const more = await ask(adminKey, '?PhoneList=2125550100')
+    await until('a refusal', () => more.text().startsWith('HTTP/1.1 503'))
+    expect(more.text()).toContain('half of http.maxConnections')
+    const other = await ask(otherKey, '')
+    await until('the answer', () => other.text().startsWith('HTTP/1.1 400'))
+    expect(waiting.some(({ isClosed }) => isClosed())).toBe(false)
+    for (const { socket } of [...waiting, more, other]) socket.destroy()
   })
 
   test.each([

@@ -1,5 +1,8 @@
 /** Events of platforms, signed as their SDKs sign or check them, reach the gate as they came. */
+
 import { createHash, createHmac, generateKeyPairSync, sign } from 'node:crypto'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { AccessToken, WebhookReceiver } from 'livekit-server-sdk'
 import Retell from 'retell-sdk'
 import Telnyx from 'telnyx'
@@ -239,6 +242,25 @@ describe.each(platformNames)('an event of %s', (name) => {
     expect(stored).toEqual([])
   })
 
+  test.each([
+    ['no headers of a signature', ''],
+    ['a signature of another form', 'x'],
+  ])('with %s is refused before its body is read', async (_what, value) => {
+    const sent = await signed(body, now, pathOf(name))
+    const names =
+      value === '' ? [] : Object.keys(sent.headers).filter((one) => one !== 'content-type')
+    const { hostname, port } = new URL(url)
+    const socket = connect(Number(port), hostname)
+    const lines = [
+      `POST ${pathOf(name)} HTTP/1.1`,
+      ...['Host: x', 'Content-Length: 4000000', ...names.map((one) => `${one}: ${value}`), '', ''],
+    ]
+    socket.write(lines.join('\r\n'))
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    expect(String(answer)).toMatch(/^HTTP\/1.1 401 .*\r\n(?:.+\r\n)*connection: close/i)
+    socket.destroy()
+  })
+
   test.runIf(hasTime)('that is signed at another time is handed on as late', async () => {
     const path = pathOf(name)
     for (const at of [now - 301_000, now + 302_000]) {
@@ -298,6 +320,20 @@ test('an event of Vapi is refused without a hash for each pair of hundreds of he
   const { status } = await send(servers.vapi.url, pathOf('vapi'), { body: '{}', headers })
   expect(status).toBe(401)
   expect(performance.now() - startMs).toBeLessThan(10_000)
+})
+
+test('events of which nobody knows the senders are read up to 64 MiB together', async () => {
+  const { url } = servers.bland
+  const { hostname, port } = new URL(url)
+  const half = `POST ${pathOf('bland')} HTTP/1.1\r\nHost: x\r\nContent-Length: 16000000\r\nx-webhook-signature: ${'a'.repeat(64)}\r\n\r\n${'b'.repeat(15_000_000)}`
+  const sockets = Array.from({ length: 5 }, () => connect(Number(port), hostname))
+  const answers = sockets.map(async (socket) =>
+    String(((await once(socket, 'data')) as [Buffer])[0]),
+  )
+  for (const socket of sockets) socket.on('error', () => undefined).write(half)
+  expect(await Promise.race(answers)).toMatch(/^HTTP\/1.1 503/)
+  for (const socket of sockets) socket.destroy()
+  await Promise.allSettled(answers)
 })
 
 describe('a long event', () => {
