@@ -84,7 +84,7 @@ export async function makeJournal(
     .digest()
   const firstSeq = nextSeqOf(indexPath, folder)
   const keyPath = join(dataDir, 'journal.key')
-  const { privateKey: key } = openSigningKey(folder, keyPath)
+  const key = openSigningKey(folder, keyPath)
   const writer = segmentWriting.create({ folder, origin, key, maxSegmentBytes, databaseFiles: [] })
   const indexer = indexWriting.create({
     folder,

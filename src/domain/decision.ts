@@ -333,6 +333,8 @@ export interface Decision extends Ruling {
   readonly validUntil: Instant
   /** Its text, once that was needed. In a changed copy of the decision, `of` still names the original. */
   encoded?: { readonly of: Decision; readonly json: string } | undefined
+  /** Of its record in the journal; absent until there is one. */
+  seq?: number | undefined
 }
 
 /**

@@ -117,6 +117,7 @@ export class DecisionRecorder {
       detail,
       validUntil: Math.max(judgedAt, Math.min(judgedAt + maxValidMs, ruling.holdsUntil)),
       encoded: undefined,
+      seq: undefined,
       decision: ruling.decision,
       reason: ruling.reason,
       effects: ruling.effects,

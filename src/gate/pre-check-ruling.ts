@@ -62,7 +62,7 @@ export function rulingWithoutFindings(
 /** Turns an allow that may no longer leave into a block. The effects of policy stay on the record. */
 export function blockInstead(decision: Decision, reason: ReasonCode): Decision {
   const { effects, judgedAt: validUntil } = decision
-  return { ...decision, ...createRuling('block', reason), effects, validUntil }
+  return { ...decision, ...createRuling('block', reason), effects, validUntil, seq: undefined }
 }
 
 function createRuling(decision: 'allow' | 'block', reason: ReasonCode): Ruling {

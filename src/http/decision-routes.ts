@@ -2,7 +2,6 @@
  * The calls that decide, from the request to its answer. Whatever goes wrong has a status other than
  * 200; emergency and service codes pass whatever else the request holds or lacks.
  */
-
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Endpoint, Reply, TextReply } from '../api/endpoint.js'
 import {
@@ -12,6 +11,7 @@ import {
   formatPredialLine,
   idempotencyKeyPattern,
   idempotencyKeyRule,
+  journalSizeHeader,
   type PermitChoice,
   predialGet,
   predialPost,
@@ -72,6 +72,7 @@ export interface DecisionRoutesOptions
   readonly repeats: RepeatedRequests
   /** The decision as the HTTP caller reads it, in JSON. */
   readonly encode: (decision: Decision) => string
+  readonly journal: { readonly durableSeq: number }
   readonly serviceCodes: ReadonlySet<string>
   readonly clock: Clock
 }
@@ -359,7 +360,9 @@ function createReply(
     return { text: withPermit, contentType: jsonType }
   }
   const judged = { dialed: decision.request.dialed, degraded: listDegradedChecks(decision) }
-  return createLineReply(decision, judged, keepSentNumber)
+  const reply = createLineReply(decision, judged, keepSentNumber)
+  const size = String(options.journal.durableSeq)
+  return { ...reply, headers: { ...reply.headers, [journalSizeHeader]: size } }
 }
 
 function createLineReply(

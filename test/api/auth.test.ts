@@ -386,6 +386,7 @@ describe('a token that is no longer valid gets 401 in each error format', () => 
     const opened = await open()
     const decisionRoutes = createDecisionRoutes({
       permits: noPermits,
+      journal: { durableSeq: 0 },
       repeats: noRepeats,
       authenticate: opened.authenticate,
       logger: silentLogger,

@@ -65,6 +65,7 @@ async function open({
   let parsed = 0
   const decisionRoutes = createDecisionRoutes({
     permits: noPermits,
+    journal: { durableSeq: 0 },
     repeats: noRepeats,
     authenticate,
     logger: silentLogger,

@@ -435,6 +435,7 @@ async function open(perMinute: Partial<Record<RateClass, number>>, time: Virtual
   const tools = { authenticate, limitRate, logger: silentLogger, maxBodyBytes: 10_000 }
   const decisionRoutes = createDecisionRoutes({
     permits: noPermits,
+    journal: { durableSeq: 0 },
     repeats: noRepeats,
     ...tools,
     serviceCodes: new Set<string>(),

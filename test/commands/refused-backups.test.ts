@@ -1,4 +1,6 @@
 /** Backups that cannot be made or used are refused with the place and the rule, and leave nothing behind. */
+
+import { createHash } from 'node:crypto'
 import {
   appendFileSync,
   cpSync,
@@ -17,10 +19,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { registerBackup, registerRestore } from '../../src/commands/backup/backup.js'
+import { registerEvidence } from '../../src/commands/evidence/evidence.js'
 import { registerImport } from '../../src/commands/import/import.js'
+import { openSigningKey } from '../../src/gate/journal/tree/tree-head.js'
+import { parseCheckpoint, signCheckpoint } from '../../src/transparency/checkpoint.js'
+import { formatNote, formatVerifierKey, signNote } from '../../src/transparency/signed-note.js'
 import { damageByte, writeJournal } from '../support/journal.js'
 import type { Ended } from '../support/program.js'
 import { runCommand } from '../support/run-command.js'
+import { seededKey } from '../support/seeded-key.js'
 import { openTestCallgate } from '../support/test-callgate.js'
 
 let root: string
@@ -98,7 +105,7 @@ describe('a backup', () => {
   it('of a damaged journal fails and names the place', async () => {
     const damaged = join(work, 'var')
     cpSync(dataDir, damaged, { recursive: true })
-    const segment = writeJournal(damaged, ['first', 'second', 'third'])
+    const segment = writeJournal(damaged, ['first', 'second', ...Array<string>(10).fill('later')])
     damageByte(segment, 112 + 42)
     expectRefusal(
       await run(['backup', join(work, 'b')], damaged),
@@ -184,6 +191,113 @@ describe('a backup with', () => {
       expect(readdirSync(target)).toEqual([])
     })
   }
+})
+
+const keyOf = (folder: string) => readFileSync(join(folder, 'journal/tree/key'), 'utf8').trim()
+const hash = (bytes: Buffer | string) => createHash('sha256').update(bytes).digest('hex')
+
+/** With right sizes and hashes, as whoever can write to it can make them. */
+function writeManifestAnew(folder: string): void {
+  const path = join(folder, 'manifest.json')
+  const manifest = JSON.parse(readFileSync(path, 'utf8'))
+  for (const file of manifest.files) {
+    const bytes = readFileSync(join(folder, file.path))
+    Object.assign(file, { bytes: bytes.length, sha256: hash(bytes) })
+  }
+  const text = `${JSON.stringify(manifest, undefined, 2)}\n`
+  writeFileSync(path, text)
+  writeFileSync(`${path}.sha256`, `${hash(text)}  manifest.json\n`)
+}
+
+describe('a backup that was edited where it is kept, with right hashes,', () => {
+  let copy: string
+  beforeEach(() => {
+    copy = join(work, 'copy')
+    cpSync(backup, copy, { recursive: true })
+    appendFileSync(join(copy, 'settings/callgate.yaml'), '# edited\n')
+    writeManifestAnew(copy)
+  })
+
+  it('is refused, since its manifest is not what the journal has signed', async () => {
+    const rule = 'the signature of the manifest of the backup is missing or wrong'
+    const note = join(copy, 'manifest.json.signed')
+    expectRefusal(await run(['backup', 'verify', copy]), 1, note, rule, 'it is not what')
+    expectRefusal(await run(['restore', copy], join(work, 'restored')), 1, note, rule)
+    rmSync(note)
+    expectRefusal(await run(['backup', 'verify', copy]), 1, note, rule)
+    expectRefusal(await run(['restore', copy], join(work, 'restored')), 1, note, rule)
+    expect(readdirSync(join(work, 'restored'))).toEqual([])
+  })
+
+  it('and signed with another key is refused by whoever knows the key, and its records are not proven', async () => {
+    const stranger = seededKey(keyOf(backup).split('+')[0] ?? '', 'signer', 9)
+    const text = readFileSync(join(copy, 'journal/tree/checkpoint'), 'utf8')
+    const { size, root } = parseCheckpoint(text)
+    writeFileSync(
+      join(copy, 'journal/tree/checkpoint'),
+      signCheckpoint({ origin: stranger.name, size, root }, stranger),
+    )
+    writeFileSync(join(copy, 'journal/tree/key'), `${formatVerifierKey(stranger)}\n`)
+    writeManifestAnew(copy)
+    const manifest = readFileSync(join(copy, 'manifest.json'))
+    const note = `${stranger.name}\nbackup ${hash(manifest)}\n`
+    writeFileSync(
+      join(copy, 'manifest.json.signed'),
+      formatNote({ text: note, signatures: [signNote(note, stranger)] }),
+    )
+    const known = ['--key', keyOf(backup)]
+    const rule = 'the backup is of a journal with another key than'
+    expectRefusal(await run(['backup', 'verify', copy, ...known]), 1, rule)
+    expectRefusal(await run(['restore', copy, ...known], join(work, 'refused')), 1, rule)
+    const restored = join(work, 'restored')
+    const { code, err } = await run(['restore', copy], restored)
+    expect(code).toBe(0)
+    expect(err).toContain('No key was given (--key)')
+    const verify = async (...keys: readonly string[]) => {
+      const options = keys.flatMap((key) => ['--key', key])
+      const heads = ['--head', join(restored, 'journal/tree/checkpoint')]
+      const settings = { dataDir: restored, configFolder: work }
+      const args = ['evidence', 'verify', ...options, ...heads]
+      return await runCommand(registerEvidence, args, settings)
+    }
+    const server = await openTestCallgate({ dataDir: restored })
+    await server.stop()
+    const alone = await verify(keyOf(restored))
+    expect(alone.code).toBe(2)
+    expect(alone.out).toContain('were signed under the former name')
+    const both = await verify(keyOf(restored), keyOf(backup))
+    expect(both.code).toBe(10)
+    expect(both.out).toContain('the journal says that another key has signed them')
+  })
+
+  it('is restored with the key that was noted, if nobody has edited it', async () => {
+    const restored = join(work, 'restored')
+    const { code, err } = await run(['restore', backup, '--key', keyOf(backup)], restored)
+    expect({ code, err }).toMatchObject({ code: 0 })
+    expect(err).not.toContain('No key was given')
+    const names = JSON.parse(readFileSync(join(restored, 'journal/former-origins.json'), 'utf8'))
+    expect(names.formerOrigins).toMatchObject([{ key: keyOf(backup) }])
+  })
+})
+
+it('a backup with a changed record that its own tree does not have is refused, whoever has signed it', async () => {
+  const copy = join(work, 'copy')
+  cpSync(backup, copy, { recursive: true })
+  const tile = join(copy, 'journal/tree/tile/0/000.p')
+  damageByte(join(tile, readdirSync(tile)[0] ?? ''), 5)
+  const key = openSigningKey(join(dataDir, 'journal'), join(dataDir, 'journal.key'))
+  writeManifestAnew(copy)
+  const note = `${key.name}\nbackup ${hash(readFileSync(join(copy, 'manifest.json')))}\n`
+  writeFileSync(
+    join(copy, 'manifest.json.signed'),
+    formatNote({ text: note, signatures: [signNote(note, key)] }),
+  )
+  expectRefusal(
+    await run(['restore', copy], join(work, 'restored')),
+    1,
+    'a new name would sign what is not as it was signed',
+  )
+  expect(readdirSync(join(work, 'restored'))).toEqual([])
 })
 
 describe('an archive', () => {

@@ -24,7 +24,7 @@ import { type Verification, verifyJournal } from '../../src/evidence/verify/veri
 import { SegmentFile } from '../../src/gate/journal/segment-file.js'
 import {
   checksumSeedOf,
-  decodeFrame,
+  findFrame,
   headerBytes,
   type StoredRecord,
 } from '../../src/gate/journal/segment-format.js'
@@ -162,7 +162,9 @@ function readSegmentOf(name: string): SegmentContent {
   const bytes = bytesOf(path)
   const records: StoredRecord[] = []
   for (let offset = headerBytes; ; ) {
-    const frame = decodeFrame(bytes, offset, checksumSeedOf(firstSeqOf(path)))
+    const firstSeq = firstSeqOf(path)
+    const seq = firstSeq + records.length
+    const frame = findFrame(bytes, offset, checksumSeedOf(firstSeq), seq)
     if (frame === undefined) break
     records.push(frame.record)
     offset = frame.end

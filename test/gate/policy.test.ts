@@ -470,6 +470,7 @@ describe('doors', () => {
       routes: [],
       decisionRoutes: createDecisionRoutes({
         permits: noPermits,
+        journal: { durableSeq: 0 },
         repeats: noRepeats,
         authenticate: (key) => (key === adminKey ? admin : undefined),
         gate: {

@@ -11,6 +11,7 @@ import { join, relative } from 'node:path'
 import { FrameBlocks } from '../../src/gate/journal/frame-blocks.js'
 import { readBeginning } from '../../src/gate/journal/journal-beginning.js'
 import { JournalReader } from '../../src/gate/journal/journal-reader.js'
+import type { KnownRecords } from '../../src/gate/journal/recovery/recover-journal.js'
 import {
   checksumSeedOf,
   createSeal,
@@ -19,7 +20,6 @@ import {
   finishFrames,
   type JournalRecord,
 } from '../../src/gate/journal/segment-format.js'
-import type { KnownRecords } from '../../src/gate/journal/recovery/recover-journal.js'
 import { treeFolder } from '../../src/gate/journal/tree/tree-files.js'
 import {
   openSigningKey,
@@ -74,6 +74,19 @@ export function signedTree(size: number): SignedTree {
 
 /** What a start knows of it whose index ends before record `fromSeq`. */
 export const nothingSigned = (fromSeq: number): KnownRecords => ({ tree: signedTree(0), fromSeq })
+
+/** Frames as somebody makes them who knows the format, and not the key. */
+export function forgeFrames(
+  seq: number,
+  segmentSeq: number,
+  records: readonly JournalRecord[] = [{ seq, kind: 'decision', at: 0, body: forgedBody }],
+): Buffer {
+  const { memory, end } = frameRunOf(records)
+  const frames = Buffer.from(memory, 0, end)
+  finishFrames(frames, checksumSeedOf(segmentSeq))
+  return frames
+}
+const forgedBody = Buffer.from('{"id":"forged","decision":"allow"}')
 
 /** A journal with one record for each body; gives its only segment. */
 export function writeJournal(folder: string, bodies: readonly string[]): string {

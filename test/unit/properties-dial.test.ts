@@ -96,6 +96,7 @@ describe('no digit that was handed in is lost', () => {
       routes: [],
       decisionRoutes: createDecisionRoutes({
         permits: noPermits,
+        journal: { durableSeq: 0 },
         repeats: noRepeats,
         authenticate: (key) => (key === adminKey ? admin : undefined),
         gate,

@@ -71,13 +71,14 @@ export function createVerdictVariables(
   verdict: Decision,
   permit: string,
 ): Readonly<Record<string, string>> {
-  const { decision, number, reason, id, request } = verdict
+  const { decision, number, reason, id, seq, request } = verdict
   return {
     CALLGATE_DECISION: decision,
     CALLGATE_NUMBER: number,
     CALLGATE_REASON: reason,
     CALLGATE_CAUSE: decision === 'allow' ? '' : hangupCauses[reason],
     CALLGATE_ID: id,
+    CALLGATE_SEQ: seq === undefined ? '' : String(seq),
     // No comma, which would start the value of the next variable.
     CALLGATE_DEGRADED: listDegradedChecks(verdict).join('+'),
     CALLGATE_PERMIT: permit,
@@ -92,6 +93,7 @@ export const noVerdictVariables: Readonly<Record<string, string>> = {
   CALLGATE_REASON: '',
   CALLGATE_CAUSE: '42',
   CALLGATE_ID: '',
+  CALLGATE_SEQ: '',
   CALLGATE_DEGRADED: '',
   CALLGATE_PERMIT: '',
   CALLGATE_TRACEPARENT: '',

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { formatGivenSettings } from '../../config/load.js'
 import type { Settings } from '../../config/settings.js'
+import type { VerifierKey } from '../../transparency/signed-note.js'
 import {
   CommandFailure,
   findConfigOption,
@@ -10,6 +11,7 @@ import {
   type RegisterCommand,
 } from '../command.js'
 import { describeNewOrigin } from '../evidence/new-origin.js'
+import { parseKey } from '../evidence/verify.js'
 import type { BackupManifest } from './manifest.js'
 import { restoreBackup, verifyBackup } from './restore-backup.js'
 import { restoreDatabase } from './stored-database.js'
@@ -51,11 +53,20 @@ export const registerBackup: RegisterCommand = (program, terminal) => {
       'check every file, database page and record of a backup; exit code 1 if it is damaged',
     )
     .argument('<backup>', 'the folder, or the .tgz file')
-    .action(async (path: string) => {
-      const manifest = await verifyBackup(resolve(path))
+    .option('--key <key>', keyHelp)
+    .action(async (path: string, { key }: { readonly key?: string }) => {
+      const manifest = await verifyBackup(resolve(path), readKey(key))
       terminal.out(`${path}: ${describe(manifest)}  every file is as it was written\n`)
+      if (key === undefined) terminal.note(noKeyNote)
     })
 }
+
+const keyHelp =
+  'the verifier key of the journal, as you noted it before: who has edited the backup does not have it'
+const readKey = (key: string | undefined) =>
+  key === undefined ? undefined : parseKey('--key', key)
+const noKeyNote =
+  'No key was given (--key): the backup was compared with the key in it, so whoever can write to it can have made it anew.\n'
 
 export const registerRestore: RegisterCommand = (program, terminal) => {
   program
@@ -71,33 +82,41 @@ export const registerRestore: RegisterCommand = (program, terminal) => {
         'folder',
       ]),
     )
-    .action(async (path: string, { only }: { only?: RestoredPart }, command: Command) => {
+    .option('--key <key>', keyHelp)
+    .action(async (path: string, { only, key }: RestoreFlags, command: Command) => {
       const settings = loadCommandSettings(command)
       if (only !== undefined) requirePostgres(settings, '--only')
-      const manifest = await restore(settings, resolve(path), only)
+      const manifest = await restore(settings, resolve(path), { only, key: readKey(key) })
       const { dataDir } = settings
       const name = only === 'database' ? `${settings.storage.url}` : dataDir
       terminal.out(`${name}: restored ${describe(manifest)}`)
       terminal.note(describeLoss(manifest, settings, only))
+      if (key === undefined) terminal.note(noKeyNote)
     })
 }
 
 type RestoredPart = 'database' | 'folder'
 
+interface RestoreFlags {
+  readonly only?: RestoredPart
+  readonly key?: string
+}
+
 async function restore(
   settings: Settings,
   path: string,
-  only: RestoredPart | undefined,
+  { only, key }: { readonly only: RestoredPart | undefined; readonly key: VerifierKey | undefined },
 ): Promise<BackupManifest> {
   const { dataDir, storage } = settings
   const { signingKeyFile } = settings.journal
   const restoreStored = (folder: string, { database }: BackupManifest) =>
     restoreDatabase(settings, folder, database.migrations)
   if (storage.engine === 'sqlite')
-    return await restoreBackup(path, { dataDir, signingKeyFile, hasDatabase: true })
-  if (only === 'database') return await verifyBackup(path, restoreStored)
+    return await restoreBackup(path, { dataDir, key, signingKeyFile, hasDatabase: true })
+  if (only === 'database') return await verifyBackup(path, key, restoreStored)
   return await restoreBackup(path, {
     dataDir,
+    key,
     signingKeyFile,
     hasDatabase: false,
     ...(only === undefined && { restoreOthers: restoreStored }),

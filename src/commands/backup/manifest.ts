@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import {
   createReadStream,
+  existsSync,
   lstatSync,
   readdirSync,
   readFileSync,
@@ -12,8 +13,20 @@ import { join, relative } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { DataFileError, getErrorMessage } from '../../errors.js'
 import { type JournalExtent, readJournalExtent } from '../../gate/journal/recovery/copy-journal.js'
+import { treeFolder, verifierKeyPath } from '../../gate/journal/tree/tree-files.js'
 import { type DatabaseContent, inspectDatabase } from '../../storage/database-copy.js'
 import { resolveDatabasePath } from '../../storage/database-files.js'
+import {
+  formatNote,
+  formatVerifierKey,
+  NoteError,
+  parseNote,
+  parseVerifierKey,
+  type SigningKey,
+  signNote,
+  type VerifierKey,
+  verifySignatures,
+} from '../../transparency/signed-note.js'
 
 interface BackedUpFile {
   /** In the backup, with `/`. */
@@ -43,9 +56,15 @@ export interface BackupManifest {
 const manifestName = 'manifest.json'
 /** Hash of the manifest, as `sha256sum` writes it. */
 const manifestHashName = 'manifest.json.sha256'
+/** A note with that hash, signed by the key of the journal. */
+const manifestNoteName = 'manifest.json.signed'
 
 /** Files of a backup that describe it, and are not restored. */
-export const manifestFiles: ReadonlySet<string> = new Set([manifestName, manifestHashName])
+export const manifestFiles: ReadonlySet<string> = new Set([
+  manifestName,
+  manifestHashName,
+  manifestNoteName,
+])
 
 export const isArchive = (path: string): boolean => path.endsWith('.tgz')
 
@@ -72,20 +91,34 @@ async function hashFile(path: string): Promise<string> {
   return hash.digest('hex')
 }
 
-export function writeManifest(folder: string, manifest: BackupManifest): void {
+/** Without a journal there is no key. */
+export function writeManifest(
+  folder: string,
+  manifest: BackupManifest,
+  key: SigningKey | undefined,
+): void {
   const text = `${JSON.stringify(manifest, undefined, 2)}\n`
   writeFileSync(join(folder, manifestName), text)
   writeFileSync(join(folder, manifestHashName), `${hashText(text)}  ${manifestName}\n`)
+  if (key === undefined) return
+  const note = toNoteText(key, text)
+  const signed = formatNote({ text: note, signatures: [signNote(note, key)] })
+  writeFileSync(join(folder, manifestNoteName), signed)
 }
+
+/** The second line keeps it from being taken for a checkpoint. */
+const toNoteText = ({ name }: VerifierKey, manifest: string): string =>
+  `${name}\nbackup ${hashText(manifest)}\n`
 
 const hashText = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 /**
- * Checks the hash of every file, every page of the database and every record of the journal. Throws
- * {@link DataFileError} with the file and the rule it breaks.
+ * Checks the hash of every file, every page of the database and every record of the journal, and that the manifest was
+ * signed with the key of the journal: the one in the backup, which only shows that the backup agrees with itself, unless
+ * one is given. Throws {@link DataFileError} with the file and the rule it breaks.
  */
-export async function verifyFolder(folder: string): Promise<BackupManifest> {
-  const manifest = readManifest(folder)
+export async function verifyFolder(folder: string, key?: VerifierKey): Promise<BackupManifest> {
+  const manifest = readManifest(folder, key)
   const found = new Set(listFiles(folder))
   for (const file of manifest.files) {
     if (!found.delete(file.path)) {
@@ -127,7 +160,7 @@ async function verifyFile(folder: string, { path, bytes, sha256 }: BackedUpFile)
   }
 }
 
-function readManifest(folder: string): BackupManifest {
+function readManifest(folder: string, key: VerifierKey | undefined): BackupManifest {
   const path = join(folder, manifestName)
   let text: string
   let manifest: BackupManifest
@@ -143,11 +176,33 @@ function readManifest(folder: string): BackupManifest {
   if (hashText(text) !== expected) {
     throw new DataFileError(path, `is damaged: its SHA-256 is not that of ${hashPath}`)
   }
+  requireSignature(folder, text, key)
   if (manifest.format !== format) {
     const rule = `the backup has format ${manifest.format}, but this program reads format ${format}`
     throw new DataFileError(path, `${rule}. Use callgate ${manifest.version} or newer`)
   }
   return manifest
+}
+
+function requireSignature(folder: string, manifest: string, given: VerifierKey | undefined): void {
+  const path = join(folder, manifestNoteName)
+  const ownPath = verifierKeyPath(treeFolder(join(folder, 'journal')))
+  if (given === undefined && !existsSync(ownPath) && !existsSync(path)) return
+  try {
+    const own = parseVerifierKey(readFileSync(ownPath, 'utf8').trimEnd())
+    const key = given ?? own
+    if (formatVerifierKey(own) !== formatVerifierKey(key)) {
+      throw new NoteError(`the backup is of a journal with another key than ${key.name}`)
+    }
+    const note = parseNote(readFileSync(path, 'utf8'))
+    const isSigned = note.text === toNoteText(key, manifest)
+    if (isSigned && verifySignatures(note, [key]).length > 0) return
+    throw new NoteError(`it is not what ${key.name} has signed`)
+  } catch (cause) {
+    const why = getErrorMessage(cause)
+    const rule = `the signature of the manifest of the backup is missing or wrong: ${why}`
+    throw new DataFileError(path, `${rule}. Use another backup`, cause)
+  }
 }
 
 function readHash(path: string): string {

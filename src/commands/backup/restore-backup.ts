@@ -14,16 +14,18 @@ import { join, relative } from 'node:path'
 import { extract } from 'tar'
 import { DataFileError, getErrorMessage } from '../../errors.js'
 import { originPath } from '../../gate/journal/journal-origin.js'
-import { beginNewOrigin } from '../../gate/journal/recovery/new-origin.js'
+import { listSegments } from '../../gate/journal/journal-reader.js'
+import { treeFolder } from '../../gate/journal/tree/tree-files.js'
 import { ensureFolder, syncFile, syncFolder } from '../../runtime/folders.js'
-import { systemClock } from '../../runtime/runtime.js'
 import {
   markInitialized,
   resolveDatabasePath,
   resolveRestoringPath,
 } from '../../storage/database-files.js'
 import { lockServing } from '../../storage/sqlite.js'
+import type { VerifierKey } from '../../transparency/signed-note.js'
 import { CommandFailure } from '../command.js'
+import { renameJournal } from '../evidence/new-origin.js'
 import {
   type BackupManifest,
   describeFailureIn,
@@ -41,11 +43,12 @@ type UseFolder = (folder: string, manifest: BackupManifest) => Promise<void>
  */
 export async function verifyBackup(
   path: string,
+  key?: VerifierKey,
   use: UseFolder = async () => undefined,
 ): Promise<BackupManifest> {
   requireBackup(path)
   const verify = async (folder: string) => {
-    const manifest = await verifyFolder(folder)
+    const manifest = await verifyFolder(folder, key)
     await use(folder, manifest)
     return manifest
   }
@@ -80,6 +83,8 @@ async function unpack(path: string, folder: string): Promise<void> {
 /** What {@link restoreBackup} restores. */
 export interface RestoreTarget {
   readonly dataDir: string
+  /** Of the journal in the backup, if it is known from elsewhere. */
+  readonly key: VerifierKey | undefined
   /** Whether the database is in the folder. */
   readonly hasDatabase: boolean
   /** Of the key that signs the journal, if it is not in the folder. */
@@ -93,7 +98,7 @@ export interface RestoreTarget {
  * the last step the folder says that it is being restored, so no server starts on it. If anything fails, it is empty again.
  */
 export async function restoreBackup(path: string, target: RestoreTarget): Promise<BackupManifest> {
-  const { dataDir, hasDatabase } = target
+  const { dataDir, hasDatabase, key } = target
   requireBackup(path)
   requireNoKey(target)
   if (!/^\.\.(?:\/|$)/.test(relative(dataDir, path))) {
@@ -114,10 +119,10 @@ export async function restoreBackup(path: string, target: RestoreTarget): Promis
     if (hasDatabase) markInitialized(dataDir)
     if (isArchive(path)) await unpack(path, partial)
     else {
-      await verifyFolder(path)
+      await verifyFolder(path, key)
       cpSync(path, partial, { recursive: true })
     }
-    const manifest = await verifyFolder(partial)
+    const manifest = await verifyFolder(partial, key)
     await target.restoreOthers?.(partial, manifest)
     if (target.restoreOthers) {
       restored = 'only the database was restored (restore the folder with --only folder)'
@@ -179,9 +184,12 @@ function requireNoKey({ signingKeyFile }: RestoreTarget): void {
 function renewOrigin(partial: string, { at }: BackupManifest): void {
   const folder = join(partial, 'journal')
   if (!existsSync(originPath(folder))) return
-  const because = `the backup of ${at} was restored`
-  const keyPath = join(partial, signingKeyName)
-  beginNewOrigin(folder, { keyPath, because, now: systemClock.now() })
+  // It never had a record or a key, and gets a name at the start.
+  if (!existsSync(treeFolder(folder)) && listSegments(folder).length === 0) {
+    rmSync(originPath(folder))
+    return
+  }
+  renameJournal(folder, join(partial, signingKeyName), `the backup of ${at} was restored`)
 }
 
 const signingKeyName = 'journal.key'

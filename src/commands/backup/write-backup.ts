@@ -28,6 +28,8 @@ import { version } from '../../config/version.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { DataFileError, getErrorCode, getErrorMessage } from '../../errors.js'
 import { copyJournal } from '../../gate/journal/recovery/copy-journal.js'
+import { checkpointPath, treeFolder } from '../../gate/journal/tree/tree-files.js'
+import { openSigningKey } from '../../gate/journal/tree/tree-head.js'
 import { ensureFolder, moveIntoPlace, syncFile, syncFolder } from '../../runtime/folders.js'
 import { systemClock } from '../../runtime/runtime.js'
 import {
@@ -36,6 +38,7 @@ import {
   removeStoredSecrets,
 } from '../../storage/database-copy.js'
 import { resolveDatabasePath } from '../../storage/database-files.js'
+import type { SigningKey } from '../../transparency/signed-note.js'
 import { CommandFailure } from '../command.js'
 import {
   type BackupManifest,
@@ -182,9 +185,16 @@ async function writeContent(
     hasSecrets: withSecrets,
     files: await describeFiles(target),
   }
-  writeManifest(target, manifest)
+  writeManifest(target, manifest, openJournalKey(settings))
   syncTree(target)
   return manifest
+}
+
+/** `undefined` without a journal. */
+function openJournalKey({ dataDir, journal }: Settings): SigningKey | undefined {
+  const folder = join(dataDir, 'journal')
+  if (!existsSync(checkpointPath(treeFolder(folder)))) return undefined
+  return openSigningKey(folder, journal.signingKeyFile ?? join(dataDir, 'journal.key'))
 }
 
 function requireDatabase(dataDir: string): void {

@@ -2,8 +2,11 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import { DataFileError } from '../../errors.js'
+import { verifyJournal } from '../../evidence/verify/verify-journal.js'
+import type { FormerOrigin } from '../../gate/journal/journal-beginning.js'
 import { originPath } from '../../gate/journal/journal-origin.js'
-import { beginNewOrigin } from '../../gate/journal/recovery/new-origin.js'
+import { beginNewOrigin, findOldHead } from '../../gate/journal/recovery/new-origin.js'
 import { systemClock } from '../../runtime/runtime.js'
 import { lockServing } from '../../storage/sqlite.js'
 import { CommandFailure, loadCommandSettings, type RegisterCommand } from '../command.js'
@@ -25,8 +28,7 @@ export const registerNewOrigin: RegisterCommand = (group, terminal) => {
       const lock = lockServing(dataDir)
       try {
         const keyPath = journal.signingKeyFile ?? join(dataDir, 'journal.key')
-        const now = systemClock.now()
-        const { origin, next, size } = beginNewOrigin(folder, { keyPath, because, now })
+        const { origin, next, size } = renameJournal(folder, keyPath, because)
         terminal.out(`${origin} had signed ${size} records and ends; it goes on as ${next}\n`)
         terminal.note(describeNewOrigin(folder))
       } finally {
@@ -35,7 +37,25 @@ export const registerNewOrigin: RegisterCommand = (group, terminal) => {
     })
 }
 
+/**
+ * The new key signs what the old one has signed, so all of it is compared with the old head before. Throws
+ * {@link DataFileError} if anything is not as it was signed, and has changed nothing then.
+ */
+export function renameJournal(folder: string, keyPath: string, because: string): FormerOrigin {
+  const now = systemClock.now()
+  const { findings } = verifyJournal({ folder, headFolder: findOldHead(folder), now })
+  const wrong = findings.filter(({ level }) => level === 'false')
+  const [first] = wrong
+  if (first) {
+    const more = wrong.length === 1 ? '' : ` (and ${wrong.length - 1} more)`
+    const rule = `a new name would sign what is not as it was signed: ${first.message}${more}`
+    const advice = 'Put back a copy that `callgate evidence verify` does not find FALSE'
+    throw new DataFileError(folder, `${rule}. ${advice}`)
+  }
+  return beginNewOrigin(folder, { keyPath, because, now })
+}
+
 /** What to do about the new name of a journal. */
 export const describeNewOrigin = (journalFolder: string): string =>
-  'The journal goes on with a new name and key. If witnesses keep its heads, have them trust the key in ' +
-  `${join(journalFolder, 'tree/key')}.\n`
+  'The journal goes on with a new name and key. Keep the key of the old name too: its records are proven by that alone ' +
+  `(evidence verify --key NEW --key OLD). If witnesses keep its heads, have them trust the key in ${join(journalFolder, 'tree/key')}.\n`

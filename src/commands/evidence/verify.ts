@@ -8,6 +8,7 @@ import { getErrorMessage } from '../../errors.js'
 import { fileSource } from '../../evidence/byte-source.js'
 import type { KeptHeads } from '../../evidence/kept-heads.js'
 import { type Verification, verifyJournal } from '../../evidence/verify/verify-journal.js'
+import { originPath, readOriginName } from '../../gate/journal/journal-origin.js'
 import { systemClock } from '../../runtime/runtime.js'
 import {
   formatVerifierKey,
@@ -20,7 +21,7 @@ import { endByResult, exitCodesHelp } from './end-by-result.js'
 
 interface VerifyOptions {
   readonly journal?: string
-  readonly key?: string
+  readonly key: readonly string[]
   readonly head: readonly string[]
   readonly witness: readonly string[]
   readonly json?: true
@@ -40,7 +41,12 @@ export const registerVerify: RegisterCommand = (group, terminal) => {
         'journal that disagrees. Changes nothing; the server may be running',
     )
     .option('--journal <folder>', 'a journal, also a copy (default: that of the data folder)')
-    .option('--key <key>', 'the verifier key of the journal, as you noted it before')
+    .option(
+      '--key <key>',
+      'the verifier key of the journal, as you noted it before; given again, those of the names that it had before',
+      addTo,
+      [],
+    )
     .option(
       '--head <file>',
       'signed checkpoints of the journal that were kept elsewhere, as by a witness; all in the file are compared. May be given again',
@@ -70,15 +76,23 @@ export const registerVerify: RegisterCommand = (group, terminal) => {
     const folder = resolve(given)
     const index = join(dirname(folder), 'index.sqlite')
     const indexPath = existsSync(index) ? index : undefined
-    const key = options.key === undefined ? undefined : parseKey('--key', options.key)
+    const keys = options.key.map((text) => parseKey('--key', text))
+    const name = readName(folder)
+    const key = keys.find((one) => one.name === name) ?? keys[0]
+    const formerKeys = keys.filter((one) => one !== key)
     const witnesses = options.witness.map((witness) => parseKey('--witness', witness))
     const heads = options.head.map(openHeads)
     const now = systemClock.now()
-    const verification = verifyJournal({ folder, key, heads, witnesses, indexPath, now })
+    const checked = { folder, key, formerKeys, heads, witnesses, indexPath, now }
+    const verification = verifyJournal(checked)
     terminal.out(options.json ? toJson(verification) : format(verification, key))
     return verification.result
   })
 }
+
+/** A journal without a name is a finding. */
+const readName = (folder: string) =>
+  existsSync(originPath(folder)) ? readOriginName(folder) : undefined
 
 export function parseKey(option: string, text: string): VerifierKey {
   try {

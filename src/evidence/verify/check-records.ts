@@ -29,7 +29,9 @@ import {
   recordKinds,
   unknownKind,
 } from '../../transparency/log-entry.js'
+import type { TimeCheck } from './check-times.js'
 import type { Findings } from './findings.js'
+import type { FormerNames } from './former-names.js'
 
 export interface RecordCounts {
   /** Records that are as they were signed. */
@@ -44,8 +46,8 @@ export interface RecordCounts {
 
 export interface CheckedRecords {
   readonly counts: RecordCounts
-  /** The names that the journal had before, as a signed record says. */
-  readonly formerOrigins: readonly FormerOrigin[]
+  /** The names that the journal had before. */
+  readonly names: FormerNames
 }
 
 interface JournalToCheck {
@@ -53,6 +55,7 @@ interface JournalToCheck {
   /** Of the newest checkpoint. */
   readonly reader: TreeReader
   readonly beginning: JournalBeginning
+  readonly times: TimeCheck
   /** When the checkpoint was read. */
   readonly now: Instant
 }
@@ -74,6 +77,7 @@ interface NotedRange {
 
 class RecordCheck {
   readonly #reader: TreeReader
+  readonly #times: TimeCheck
   readonly #now: Instant
   readonly #findings: Findings
   readonly #notes: NotedRange[] = []
@@ -84,15 +88,16 @@ class RecordCheck {
   #notedBeginning = 1
   /** Not as they were signed, until a notice says why. */
   readonly #changed: { readonly seq: number; readonly place: string; readonly why: string }[] = []
-  #formerOrigins: readonly FormerOrigin[] = []
+  #names: FormerNames = { signed: [], recorded: [] }
   #proven = 0
   #unsigned = 0
   /** The first and the last one that should have been signed. */
   #late: SeqRange | undefined
   #nextSeq: number
 
-  constructor({ reader, beginning, now }: JournalToCheck, findings: Findings) {
+  constructor({ reader, beginning, times, now }: JournalToCheck, findings: Findings) {
     this.#reader = reader
+    this.#times = times
     this.#now = now
     this.#findings = findings
     this.#nextSeq = beginning.firstSeq
@@ -127,6 +132,7 @@ class RecordCheck {
       ])
       return
     }
+    this.#times.add(record)
     const why = this.#compareBody(record)
     if (why !== undefined) {
       this.#changed.push({ seq: record.seq, place, why })
@@ -145,6 +151,7 @@ class RecordCheck {
   #addUnsigned(record: StoredRecord): void {
     const { seq, at } = record
     this.#unsigned += 1
+    this.#times.add(record)
     if (at < this.#now - longestUnsignedMs) this.#late = [this.#late?.[0] ?? seq, seq]
     this.#readNote(record, false)
   }
@@ -188,7 +195,12 @@ class RecordCheck {
     for (const range of changed) this.#notes.push({ seq, range, isSigned })
     if (isSigned) {
       this.#signedBeginning = Math.max(this.#signedBeginning, firstSeq)
-      if (kind === 'opened') this.#formerOrigins = formerOrigins
+    }
+    if (kind === 'opened') {
+      this.#names = {
+        signed: isSigned ? formerOrigins : this.#names.signed,
+        recorded: formerOrigins,
+      }
     }
     this.#notedBeginning = Math.max(this.#notedBeginning, firstSeq)
   }
@@ -199,6 +211,7 @@ class RecordCheck {
   }
 
   finish(beginning: JournalBeginning): CheckedRecords {
+    this.#times.finish()
     if (this.#nextSeq <= this.#reader.size) {
       const rule = `the journal ends with record ${this.#nextSeq - 1}, but ${this.#reader.size} were signed`
       this.#findings.add('false', rule, [this.#nextSeq, this.#reader.size])
@@ -224,7 +237,7 @@ class RecordCheck {
       )
     }
     const counts = { proven: this.#proven, erased, removed, unsigned: this.#unsigned }
-    return { counts, formerOrigins: this.#formerOrigins }
+    return { counts, names: this.#names }
   }
 
   #checkBeginning({ firstSeq }: JournalBeginning): void {

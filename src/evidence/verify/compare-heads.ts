@@ -1,15 +1,12 @@
 /** Compares a journal with signed heads that were kept, also with those of names that it had before. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { getErrorMessage } from '../../errors.js'
 import { type FormerOrigin, readFormerOrigins } from '../../gate/journal/journal-beginning.js'
 import {
   cosignedPath,
-  formerPath,
   type TreeReader,
   timestampsPath,
-  treeFolder,
-  verifierKeyPath,
 } from '../../gate/journal/tree/tree-files.js'
 import { type Checkpoint, type ListedNote, openCheckpoint } from '../../transparency/checkpoint.js'
 import { computeRoot } from '../../transparency/merkle-tree.js'
@@ -90,24 +87,28 @@ const isUnchecked = (message: string, seqs?: VerificationFinding['seqs']): Verif
 })
 
 function compareOwn(signed: string, { key, reader }: ComparedJournal): Compared {
-  return withHead(signed, key, (head) => {
-    if (head.size <= reader.size) return requireRoot(head, reader)
-    const rule = `a head of ${head.size} records was signed, but the journal has signed ${reader.size}`
-    return isFalse(`${rule}: it was cut off or replaced by an older copy`, [
-      reader.size + 1,
-      head.size,
-    ])
-  })
+  return withHead(
+    signed,
+    () => key,
+    (head) => {
+      if (head.size <= reader.size) return requireRoot(head, reader)
+      const rule = `a head of ${head.size} records was signed, but the journal has signed ${reader.size}`
+      return isFalse(`${rule}: it was cut off or replaced by an older copy`, [
+        reader.size + 1,
+        head.size,
+      ])
+    },
+  )
 }
 
 /** A signature that is wrong was not made by the journal, but the file was changed. */
 function withHead(
   signed: string,
-  key: VerifierKey,
+  readKey: () => VerifierKey,
   compare: (head: Checkpoint) => Compared,
 ): Compared {
   try {
-    return compare(openCheckpoint(signed, key))
+    return compare(openCheckpoint(signed, readKey()))
   } catch (cause) {
     if (cause instanceof NoteError) return isFalse(cause.message)
     throw cause
@@ -125,7 +126,8 @@ function requireRoot(head: Checkpoint, reader: TreeReader): Compared {
   }
 }
 
-const hasRoot = ({ size, root }: Checkpoint, reader: TreeReader): boolean =>
+/** Whether a head is one of the tree. */
+export const hasRoot = ({ size, root }: Checkpoint, reader: TreeReader): boolean =>
   size <= reader.size && computeRoot(size, reader.node).equals(root)
 
 interface FormerName {
@@ -152,25 +154,26 @@ function listFormer(folder: string): readonly FormerOrigin[] {
 function compareFormer(
   signed: string,
   { entry, isSigned }: FormerName,
-  { folder, reader }: ComparedJournal,
+  { reader }: ComparedJournal,
 ): Compared {
   const { origin, next, because, at } = entry
-  const keyPath = verifierKeyPath(join(formerPath(treeFolder(folder)), basename(origin)))
-  if (!existsSync(keyPath)) return isUnchecked(`the key of ${origin} is missing: ${keyPath}`)
-  const key = parseVerifierKey(readFileSync(keyPath, 'utf8').trimEnd())
-  return withHead(signed, key, (head) => {
-    const kept = Math.min(entry.size, reader.size)
-    if (head.size > kept && !hasRoot(head, reader)) {
-      const rule =
-        `is a head of ${head.size} records of ${origin}, the former name of this journal, which goes on from its first ` +
-        `${kept} as ${next} since ${at} (${because}). What followed them under the old name is not here`
-      const advice = 'Verify a copy of the old journal that has them, with its own key'
-      return isUnchecked(`${rule}. ${advice}`, [kept + 1, head.size])
-    }
-    const found = requireRoot(head, reader)
-    if (isSigned || 'level' in found) return found
-    const rule = `no signed record says that ${next} goes on from ${origin}`
-    const advice = 'Start the server, and verify again'
-    return isUnchecked(`${rule}, only former-origins.json. ${advice}`)
-  })
+  return withHead(
+    signed,
+    () => parseVerifierKey(entry.key),
+    (head) => {
+      const kept = Math.min(entry.size, reader.size)
+      if (head.size > kept && !hasRoot(head, reader)) {
+        const rule =
+          `is a head of ${head.size} records of ${origin}, the former name of this journal, which goes on from its first ` +
+          `${kept} as ${next} since ${at} (${because}). What followed them under the old name is not here`
+        const advice = 'Verify a copy of the old journal that has them, with its own key'
+        return isUnchecked(`${rule}. ${advice}`, [kept + 1, head.size])
+      }
+      const found = requireRoot(head, reader)
+      if (isSigned || 'level' in found) return found
+      const rule = `no signed record says that ${next} goes on from ${origin}`
+      const advice = 'Start the server, and verify again'
+      return isUnchecked(`${rule}, only former-origins.json. ${advice}`)
+    },
+  )
 }

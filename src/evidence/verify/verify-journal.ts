@@ -23,14 +23,20 @@ import type { KeptHeads } from '../kept-heads.js'
 import type { EvidenceResult } from '../result.js'
 import { checkRecords, type RecordCounts } from './check-records.js'
 import { checkTiles } from './check-tiles.js'
+import { readSeenHeads, TimeCheck } from './check-times.js'
 import { type ComparedJournal, compareHeads, listCosigned, listOwnHeads } from './compare-heads.js'
 import { Findings, type VerificationFinding } from './findings.js'
+import { checkFormerRecords, checkNamesFile } from './former-names.js'
 
 export interface JournalToVerify {
   /** Of the journal. */
   readonly folder: string
   /** Who should have signed it; by default the key beside the tree, which proves less. */
   readonly key?: VerifierKey | undefined
+  /** Who should have signed it under the names that it had before. */
+  readonly formerKeys?: readonly VerifierKey[] | undefined
+  /** Has the head and the key, as while a journal is being renamed; by default its tree. */
+  readonly headFolder?: string | undefined
   /** Of the index of the journal, which is compared with it; not if absent. */
   readonly indexPath?: string | undefined
   /** Signed checkpoints of the journal that were kept elsewhere. */
@@ -63,11 +69,20 @@ interface OutsideHead {
 
 /** Everything that is wrong is a finding; throws only if there is no journal. */
 export function verifyJournal(journal: JournalToVerify): Verification {
-  const { folder, key: given, heads = [], witnesses = [], indexPath, now } = journal
+  const {
+    folder,
+    key: given,
+    formerKeys = [],
+    heads = [],
+    witnesses = [],
+    indexPath,
+    now,
+  } = journal
   if (!existsSync(folder)) throw new DataFileError(folder, 'there is no journal')
   const findings = new Findings()
   const tree = treeFolder(folder)
-  const own = readOwnKey(tree, findings)
+  const { headFolder = tree } = journal
+  const own = readOwnKey(headFolder, findings)
   const key = given ?? own
   if (given === undefined) {
     const rule = 'only shows that the journal agrees with itself'
@@ -77,12 +92,20 @@ export function verifyJournal(journal: JournalToVerify): Verification {
   }
   // Before the checkpoint, which is never older.
   const ownHeads = listOwnHeads(tree)
-  const head = key && openOwnHead(folder, key, findings)
+  const head = key && openOwnHead({ folder, headFolder }, key, findings)
   const reader = new TreeReader(tree, head?.size ?? 0)
   if (head) checkTiles(reader, findings)
   const beginning = openBeginning(folder, findings)
-  const { counts, formerOrigins } = checkRecords({ folder, reader, beginning, now }, findings)
-  const compared = key && { folder, key, reader, formerOrigins }
+  const keys = key ? [key, ...formerKeys] : []
+  const times = new TimeCheck(readSeenHeads({ reader, heads, keys, witnesses }), findings)
+  const { counts, names } = checkRecords({ folder, reader, beginning, times, now }, findings)
+  checkNamesFile({ folder, isRenaming: headFolder !== tree }, names, findings)
+  if (given !== undefined) {
+    const { firstSeq } = beginning
+    const former = { folder, reader, firstSeq, keys: formerKeys }
+    checkFormerRecords(former, names.signed, findings)
+  }
+  const compared = key && { folder, key, reader, formerOrigins: names.signed }
   if (compared) for (const own of ownHeads) compareHeads(own, compared, findings)
   const outside = compared && findOutside({ heads, witnesses }, compared, findings)
   if (outside === undefined && given !== undefined) {
@@ -197,7 +220,7 @@ function readOwnKey(tree: string, findings: Findings): VerifierKey | undefined {
 }
 
 function openOwnHead(
-  folder: string,
+  { folder, headFolder }: { readonly folder: string; readonly headFolder: string },
   key: VerifierKey,
   findings: Findings,
 ): SignedCheckpoint | undefined {
@@ -208,7 +231,7 @@ function openOwnHead(
         `the journal is named ${readOriginName(folder)}, but the key is that of ${key.name}`,
       )
     }
-    return readHead(treeFolder(folder), key)
+    return readHead(treeFolder(folder), key, headFolder)
   } catch (cause) {
     findings.add('false', getErrorMessage(cause))
     return undefined

@@ -14,6 +14,7 @@ import {
   listSegments,
   type PlacedRecord,
 } from './journal-reader.js'
+import { removeCutBytes } from './recovery/recover-journal.js'
 import { type ErasureNotice, forgetChangedRecords } from './removal/changed-records.js'
 import {
   type FinishedErasure,
@@ -146,7 +147,11 @@ class IndexWriter {
       if (kind !== 'erasure') continue
       const note: ErasureNote = JSON.parse(body.toString())
       const erasure = requested.find(({ id }) => id === note.id)
-      if (erasure) this.#erasures.add({ ...erasure, beforeSeq: segment })
+      if (erasure) {
+        // They may have its number, and nothing is known of their records.
+        removeCutBytes(this.#options.folder)
+        this.#erasures.add({ ...erasure, beforeSeq: segment })
+      }
     }
   }
 

@@ -60,10 +60,12 @@ export function writeBeginning(folder: string, begins: JournalBeginning, because
 /** A name that a journal had before it was rolled back or restored. Its records up to then are those of this journal. */
 export interface FormerOrigin {
   readonly origin: string
-  /** How many records it had signed, as far as this journal knows. */
+  /** That checks its signatures: `name+id+key`. */
+  readonly key: string
+  /** How many records it had signed, as far as this journal knows. What follows them was signed under the next name alone. */
   readonly size: number
-  /** Of the tree that it had signed, in base64; null if it had signed none. */
-  readonly root: string | null
+  /** Of the tree that it had signed, in base64. */
+  readonly root: string
   readonly because: string
   /** An ISO 8601 instant. */
   readonly at: string
@@ -85,7 +87,8 @@ export function readFormerOrigins(folder: string): readonly FormerOrigin[] {
 }
 
 function isFormerOrigin(value: Partial<Record<keyof FormerOrigin, unknown>>): boolean {
-  return typeof value?.origin === 'string' && typeof value.next === 'string'
+  const { origin, key, root, next, size } = Object(value)
+  return [origin, key, root, next].every((text) => typeof text === 'string') && size >= 0
 }
 
 /** It is on disk when this returns. */

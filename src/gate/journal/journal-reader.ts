@@ -14,8 +14,8 @@ import {
   headerBytes,
   type ReadFrame,
   type SegmentHeader,
-  sealBytes,
   type StoredRecord,
+  sealBytes,
 } from './segment-format.js'
 
 export interface Segment {

@@ -1,9 +1,8 @@
 /**
- * The record of every decision: the evidence that a call was checked, what was found and why. Records
- * are appended to files, numbered without gaps, and never changed: what becomes of a decision later is
- * a further record. Those that arrive together share one disk flush, in a thread of its own, so that
- * nothing here waits for a disk. A record that cannot be written is reported to its caller at once, and
- * tried again until it is on disk.
+ * The record of every decision: the evidence that a call was checked, what was found and why. Records are appended
+ * to files, numbered without gaps, and never changed: what becomes of a decision later is a further record. Those
+ * that arrive together share one disk flush, in a thread of its own, so that nothing here waits for a disk. A record
+ * that cannot be written is reported to its caller at once, and tried again until it is on disk.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -27,10 +26,11 @@ import {
   type WaitingRecord,
 } from './frame-blocks.js'
 import { IndexUpdates } from './index-updates.js'
-import { readBeginning, readFormerOrigins } from './journal-beginning.js'
+import { readBeginning } from './journal-beginning.js'
 import type { JournalOptions } from './journal-options.js'
 import { readOrigin } from './journal-origin.js'
 import { mergeOutcome } from './merge-outcome.js'
+import { requireFormerNames } from './recovery/former-names.js'
 import { recoverJournal } from './recovery/recover-journal.js'
 import { listChangedRecords } from './removal/changed-records.js'
 import type { RequestedErasure } from './removal/pending-erasures.js'
@@ -134,9 +134,8 @@ export class Journal implements OutcomeRecorder {
 
   /**
    * Checks the journal and begins to write to it; does nothing when it is open. Only one process may
-   * have it open. Resolves when the first write has ended, also if it failed. Rejects with a
-   * {@link DataFileError} that names the place if the journal is damaged, or shorter than its index or its
-   * newest checkpoint.
+   * have it open. Resolves when the first write has ended, also if it failed. Rejects with a {@link DataFileError}
+   * that names the place if the journal is damaged, or shorter than its index or its newest checkpoint.
    */
   async open(): Promise<void> {
     if (this.#writer !== undefined) return
@@ -150,6 +149,7 @@ export class Journal implements OutcomeRecorder {
     const tree = openTree(folder, keyPath)
     const known = { tree, fromSeq: index.nextSeq }
     const { nextSeq, notTakenOver } = recoverJournal(folder, origin, known)
+    const formerOrigins = requireFormerNames(folder, tree, nextSeq)
     this.#key = tree.key
     this.#origin = origin.toString('hex')
     this.#nextSeq = nextSeq
@@ -158,8 +158,7 @@ export class Journal implements OutcomeRecorder {
     for (const id of index.findAccountsOfLatest(activeRecords)) {
       this.#lastSeqByAccount.set(id, nextSeq)
     }
-    const key = tree.key.privateKey
-    const writing = { folder, origin, key, maxSegmentBytes, databaseFiles }
+    const writing = { folder, origin, key: tree.key, maxSegmentBytes, databaseFiles }
     this.#writer = startThread(segmentWriting, writing)
     this.#updates = new IndexUpdates({
       thread: { folder, indexPath: this.#indexPath, databasePath, keepYears, keyPath },
@@ -171,12 +170,11 @@ export class Journal implements OutcomeRecorder {
         if (!this.#isClosing) this.note('notice', content)
       },
     })
-    const formerOrigins = readFormerOrigins(folder)
     this.#enqueueNote('opened', {
       version,
       notTakenOver,
       ...readBeginning(folder),
-      ...(formerOrigins.length > 0 && { formerOrigins }),
+      formerOrigins,
     })
     // A crash may have kept them from being noted.
     for (const notice of listChangedRecords(folder)) this.#enqueueNote('notice', notice)
@@ -193,6 +191,7 @@ export class Journal implements OutcomeRecorder {
     if (request.at === undefined) this.#lastSeqByAccount.set(accountId, this.#nextSeq)
     const body = encodeDecision(decision)
     const isAdded = this.#enqueue({ kind, at: decision.decidedAt, body }, decision.id, onWritten)
+    if (isAdded) decision.seq = this.#nextSeq - 1
     // Of what persons dial without an Asterisk, little is asked again.
     const isKept = request.via === 'asterisk' || request.callKind !== 'manual'
     if (isAdded && isKept) this.#recent.add(decision, body)
@@ -352,10 +351,9 @@ export class Journal implements OutcomeRecorder {
   ): boolean {
     const { observer } = this.#options
     const { kind, at } = record
-    const count = this.#waiting.length
     const isOpen = this.#writer !== undefined && !this.#isClosing
     const isTooLong = record.body.length > maxBodyLength
-    if (!isOpen || count >= this.#maxWaiting || isTooLong) {
+    if (!isOpen || this.#waiting.length >= this.#maxWaiting || isTooLong) {
       const cause = new Error(
         isTooLong
           ? `the record has ${record.body.length} characters; it must have at most ${maxBodyLength}`

@@ -302,10 +302,7 @@ function toSealMessage(group: SealedGroup): Buffer {
 
 const sealLabel = Buffer.from('callgate/seal/v1\n')
 
-function encodeNumbers({
-  firstSeq,
-  lastSeq,
-}: Pick<SealedGroup, 'firstSeq' | 'lastSeq'>): Buffer {
+function encodeNumbers({ firstSeq, lastSeq }: Pick<SealedGroup, 'firstSeq' | 'lastSeq'>): Buffer {
   const bytes = Buffer.alloc(sealHeadBytes)
   writeUint64(bytes, firstSeq, 0)
   writeUint64(bytes, lastSeq, 8)

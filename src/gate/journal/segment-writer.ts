@@ -2,7 +2,6 @@
  * Appends records to the newest segment of a journal. Runs in a thread of its own, since a flush may
  * take as long as the disk likes.
  */
-import type { KeyObject } from 'node:crypto'
 import {
   closeSync,
   fdatasyncSync,
@@ -18,6 +17,7 @@ import { getErrorCode } from '../../errors.js'
 import { syncFolder } from '../../runtime/folders.js'
 import { runInThread, type ThreadWork } from '../../runtime/thread.js'
 import { type OpenedFile, OpenFiles } from '../../storage/open-files.js'
+import type { SigningKey } from '../../transparency/signed-note.js'
 import { segmentPath } from './journal-reader.js'
 import {
   checksumSeedOf,
@@ -63,8 +63,8 @@ export interface SegmentWriterOptions {
   readonly folder: string
   /** SHA-256 of the journal's origin. */
   readonly origin: Uint8Array
-  /** Private, of the journal; it seals each group. */
-  readonly key: KeyObject
+  /** Of the journal; it seals each group. */
+  readonly key: SigningKey
   readonly maxSegmentBytes: number
   /** Of the database that decisions are based on. */
   readonly databaseFiles: readonly OpenedFile[]
@@ -157,7 +157,11 @@ export class SegmentWriter {
     const { file, path, identity, checksumSeed } = segment
     const { origin, key } = this.#options
     const lastSeq = firstSeq + finishFrames(frames, checksumSeed) - 1
-    const seal = createSeal(frames, { origin, firstSeq, lastSeq }, { checksumSeed, key })
+    const seal = createSeal(
+      frames,
+      { origin, firstSeq, lastSeq },
+      { checksumSeed, key: key.privateKey },
+    )
     this.#files.write(file, frames)
     this.#files.write(file, seal)
     this.#files.flush(file)

@@ -1,19 +1,54 @@
 /** A journal that goes on under another name, with all of its records. */
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { renameJournal } from '../../../src/commands/evidence/new-origin.js'
 import { bufferSource } from '../../../src/evidence/byte-source.js'
-import { verifyJournal } from '../../../src/evidence/verify/verify-journal.js'
-import { readFormerOrigins } from '../../../src/gate/journal/journal-beginning.js'
-import { readOrigin, readOriginName } from '../../../src/gate/journal/journal-origin.js'
+import { type JournalToVerify, verifyJournal } from '../../../src/evidence/verify/verify-journal.js'
+import {
+  type FormerOrigin,
+  readFormerOrigins,
+  writeFormerOrigins,
+} from '../../../src/gate/journal/journal-beginning.js'
+import {
+  hashOriginName,
+  readOrigin,
+  readOriginName,
+} from '../../../src/gate/journal/journal-origin.js'
+import { JournalReader, listSegments } from '../../../src/gate/journal/journal-reader.js'
 import { copyJournal } from '../../../src/gate/journal/recovery/copy-journal.js'
 import { beginNewOrigin } from '../../../src/gate/journal/recovery/new-origin.js'
+import {
+  checksumSeedOf,
+  encodeHeader,
+  headerBytes,
+  type JournalRecord,
+} from '../../../src/gate/journal/segment-format.js'
 import { TreeReader } from '../../../src/gate/journal/tree/tree-files.js'
+import { createKey } from '../../../src/gate/journal/tree/tree-head.js'
+import { TreeWriter } from '../../../src/gate/journal/tree/tree-writer.js'
 import { openCheckpoint, signCheckpoint } from '../../../src/transparency/checkpoint.js'
-import { proveConsistency, verifyConsistency } from '../../../src/transparency/merkle-tree.js'
-import { parseVerifierKey, type VerifierKey } from '../../../src/transparency/signed-note.js'
+import {
+  computeRoot,
+  proveConsistency,
+  verifyConsistency,
+} from '../../../src/transparency/merkle-tree.js'
+import {
+  formatVerifierKey,
+  parseVerifierKey,
+  type VerifierKey,
+} from '../../../src/transparency/signed-note.js'
 import { useTempFolder } from '../../data/temp-folder.js'
-import { recordsIn } from '../../support/journal.js'
+import { forgeFrames, forgetHeads, listFiles, recordsIn } from '../../support/journal.js'
 import { seededKey } from '../../support/seeded-key.js'
 import { makeDecision, testJournal } from '../../support/test-journal.js'
 
@@ -51,8 +86,11 @@ const readHead = (tree = join(journal, 'tree')) =>
     parseVerifierKey(readFileSync(join(tree, 'key'), 'utf8').trim()),
   )
 const readText = () => readFileSync(join(journal, 'tree/checkpoint'), 'utf8')
+const emptyRoot = computeRoot(0, () => Buffer.alloc(0))
 const kept = (signed: string) => [{ name: 'kept', source: bufferSource(Buffer.from(signed)) }]
-const begin = (because = 'rolled back') => beginNewOrigin(journal, { keyPath, because, now })
+const begin = (because = 'rolled back') => renameJournal(journal, keyPath, because)
+/** Those that an owner has kept. */
+const formerKeys = () => readFormerOrigins(journal).map(({ key }) => parseVerifierKey(key))
 
 describe('a new origin', () => {
   it('keeps the records and the tree, and is named in the next record', async () => {
@@ -71,16 +109,21 @@ describe('a new origin', () => {
     const path = proveConsistency(old.size, head.size, node)
     expect(verifyConsistency(old, head, path)).toBe(true)
     const [key] = head.signatures.map((signature) => signature.key)
-    const { result } = verifyJournal({ folder: journal, key, now, heads: kept(readText()) })
-    expect(result).toBe('PROVEN')
+    const heads = kept(readText())
+    const journalToVerify = { folder: journal, key, formerKeys: formerKeys(), now, heads }
+    expect(verifyJournal(journalToVerify).result).toBe('PROVEN')
   })
 
   describe('and a head of the old name', () => {
     let key: VerifierKey | undefined
     const findingsOf = (signed: string) =>
-      verifyJournal({ folder: journal, key, now, heads: kept(signed) }).findings.filter(
-        ({ message }) => !message.startsWith('no head from elsewhere'),
-      )
+      verifyJournal({
+        folder: journal,
+        key,
+        formerKeys: formerKeys(),
+        now,
+        heads: kept(signed),
+      }).findings.filter(({ message }) => !message.startsWith('no head from elsewhere'))
     const levelsOf = (signed: string) => findingsOf(signed).map(({ level }) => level)
 
     it('is compared with the records that both have', async () => {
@@ -185,7 +228,8 @@ describe('a new origin', () => {
     const key = readHead().signatures[0]?.key
     const indexPath = folder.file('index.sqlite')
     const heads = kept(readText())
-    expect(verifyJournal({ folder: journal, key, now, indexPath, heads }).findings).toEqual([])
+    const verified = { folder: journal, key, formerKeys: formerKeys(), now, indexPath, heads }
+    expect(verifyJournal(verified).findings).toEqual([])
   })
 
   it('can follow another', async () => {
@@ -267,12 +311,208 @@ describe('a new origin', () => {
     expect(existsSync(join(copy, 'tree/former'))).toBe(true)
   })
 
-  it('is given to a journal without a tree, which gets one later', async () => {
+  it('is not given to a journal without a tree', async () => {
     await serve(5, 'a')
     rmSync(join(journal, 'tree'), { recursive: true })
+    const before = listFiles(journal)
+    expect(() => begin()).toThrow('the key of the journal cannot be read')
+    expect(() => beginNewOrigin(journal, { keyPath, because: 'x', now })).toThrow(
+      'the signed head of the journal is missing',
+    )
+    expect(listFiles(journal)).toEqual(before)
+  })
+
+  it('takes over what the old name had sealed and not signed, and nothing else', async () => {
+    await serve(2, 'a')
+    await serve(2, 'b')
+    forgetHeads(folder.path)
+    const segment = listSegments(journal).at(-1) ?? expect.fail()
+    const sealed = recordsIn(folder.path).length
+    appendFileSync(segment.path, forgeFrames(sealed + 1, segment.firstSeq))
     const entry = begin()
-    expect(entry).toMatchObject({ size: 0, root: null })
+    expect(entry.size).toBe(0)
+    expect(readHead().size).toBe(sealed)
+    await serve(1, 'c')
+    const records = recordsIn(folder.path)
+    expect(records).toHaveLength(sealed + 2)
+    expect(records.some(({ body }) => body.includes('forged'))).toBe(false)
+    const { result } = verifyJournal({ folder: journal, key: readHead().signatures[0]?.key, now })
+    expect(result).toBe('NOT PROVEN')
+  })
+})
+
+describe('the records of a former name', () => {
+  const verify = (keys: readonly VerifierKey[], more: Partial<JournalToVerify> = {}) =>
+    verifyJournal({
+      folder: journal,
+      key: readHead().signatures[0]?.key,
+      formerKeys: keys,
+      heads: kept(readText()),
+      now,
+      ...more,
+    })
+  const keyOf = (head = readHead()) => head.signatures[0]?.key ?? expect.fail()
+
+  it('are proven by its key, and not under the new one alone', async () => {
+    await serve(5, 'a')
+    const [old, size] = [keyOf(), readHead().size]
+    begin()
     await serve(5, 'b')
-    expect(readHead().size).toBe(recordsIn(folder.path).length)
+    const alone = verify([])
+    expect(alone.result).toBe('NOT PROVEN')
+    expect(alone.findings).toMatchObject([{ level: 'unchecked', seqs: [1, size] }])
+    expect(verify([old]).result).toBe('PROVEN')
+    const stranger = seededKey(old.name, 'signer', 9)
+    expect(verify([stranger]).result).toBe('FALSE')
+    begin()
+    await serve(1, 'c')
+    expect(verify([old]).result).toBe('NOT PROVEN')
+    expect(verify(formerKeys()).result).toBe('PROVEN')
+  })
+
+  it('are not when the tree was made anew with another key before the new name', async () => {
+    await serve(5, 'a')
+    const [old, genuine] = [keyOf(), readText()]
+    const { name } = old
+    // Whoever can write the files makes a tree of changed records, and has the program give it a new name.
+    const segment = listSegments(journal)[0]?.path ?? expect.fail()
+    const bytes = readFileSync(segment)
+    const at = bytes.indexOf('"decision":"allow"')
+    expect(at).toBeGreaterThan(0)
+    const records = recordsOf()
+    rmSync(join(journal, 'tree'), { recursive: true })
+    rmSync(keyPath)
+    const { size, root } = { size: 0, root: emptyRoot }
+    const throwaway = createKey(journal, keyPath, { origin: name, size, root })
+    const writer = new TreeWriter(journal, throwaway)
+    rmSync(segment)
+    const frames = forgeFrames(1, 1, records)
+    const header = encodeHeader({ firstSeq: 1, createdAt: now, origin: hashOriginName(name) })
+    writeFileSync(segment, Buffer.concat([header, frames]))
+    const reader = new JournalReader(journal, 1)
+    writer.add(reader.read())
+    reader.close()
+    writer.sign()
+    begin()
+    known.splice(0)
+    await serve(1, 'b')
+    expect(verify([]).result).toBe('NOT PROVEN')
+    expect(verify([old]).result).toBe('FALSE')
+    expect(verify([], { heads: kept(genuine) }).result).toBe('FALSE')
+  })
+
+  const recordsOf = (): readonly JournalRecord[] =>
+    recordsIn(folder.path).map(({ body, ...record }) => ({
+      ...record,
+      body: Buffer.from(body.replace('"decision":"allow"', '"decision":"block"')),
+    }))
+
+  it('keep it from being given where one of them was changed, also by hand half-way', async () => {
+    await serve(5, 'a')
+    const segment = listSegments(journal)[0] ?? expect.fail()
+    const whole = readFileSync(segment.path)
+    const changed = Buffer.from(whole)
+    const at = changed.indexOf('"decision":"allow"')
+    changed.write('"decision":"ALLOW"', at)
+    const reader = new JournalReader(journal, 1)
+    const [, place] = reader.read()
+    reader.close()
+    const start = place?.offset ?? expect.fail()
+    const end = start + 8 + changed.readUInt32BE(start)
+    const seed = checksumSeedOf(1)
+    changed.writeUInt32BE(
+      crc32(changed.subarray(start + 8, end), crc32(changed.subarray(start, start + 4), seed)),
+      start + 4,
+    )
+    writeFileSync(segment.path, changed)
+    const before = listFiles(folder.path).map((name) => readFileSync(folder.file(name)))
+    expect(() => begin()).toThrow(/would sign what is not as it was signed: record 2, /)
+    expect(listFiles(folder.path).map((name) => readFileSync(folder.file(name)))).toEqual(before)
+    // As if it had been checked and begun before.
+    const [key, head] = [keyOf(), readHead()]
+    for (const name of ['key', 'checkpoint']) {
+      const target = join(journal, 'tree/former', basename(key.name), name)
+      cpSync(join(journal, 'tree', name), target)
+    }
+    const entry = {
+      origin: key.name,
+      key: formatVerifierKey(key),
+      size: head.size,
+      root: head.root.toString('base64'),
+      because: 'x',
+      at: '2026-11-26T12:00:00Z',
+      next: 'callgate/journal/2026-11-26-00000000',
+    }
+    writeFormerOrigins(journal, [entry])
+    expect(() => begin()).toThrow(/would sign what is not as it was signed: record 2, /)
+    writeFileSync(segment.path, whole)
+    writeFormerOrigins(journal, [{ ...entry, size: head.size - 1 }])
+    expect(() => begin()).toThrow('does not say what')
+    writeFormerOrigins(journal, [entry])
+    expect(begin()).toEqual(entry)
+    await serve(1, 'b')
+  })
+})
+
+describe('former-origins.json', () => {
+  const path = () => join(journal, 'former-origins.json')
+  const verifyFile = () =>
+    verifyJournal({ folder: journal, now }).findings.filter(({ message }) =>
+      message.includes('former-origins.json'),
+    )
+
+  it('that was edited by hand stops the start, and is FALSE', async () => {
+    await serve(2, 'a')
+    begin()
+    expect(verifyFile()).toEqual([])
+    await serve(2, 'b')
+    expect(verifyFile()).toEqual([])
+    const names = readFormerOrigins(journal)
+    const [entry = expect.fail()] = names
+    const current = readOriginName(journal)
+    const edits: readonly (readonly FormerOrigin[])[] = [
+      [],
+      [{ ...entry, size: entry.size + 1 }],
+      [{ ...entry, because: 'another reason' }],
+      [entry, { ...entry, origin: current, next: 'callgate/journal/other' }],
+      [entry, { ...entry, origin: 'callgate/journal/other', next: current }],
+    ]
+    for (const edit of edits) {
+      writeFormerOrigins(journal, edit)
+      expect(verifyFile(), JSON.stringify(edit)).toMatchObject([{ level: 'false' }])
+      await expect(serve(1, 'x'), JSON.stringify(edit)).rejects.toThrow(
+        /former-origins\.json: the file does not say|was being given a new name|belongs to another/,
+      )
+    }
+    rmSync(path())
+    await expect(serve(1, 'x')).rejects.toThrow(/does not say|belongs to another/)
+    expect(verifyFile()).toMatchObject([{ level: 'false' }])
+    writeFormerOrigins(journal, names)
+    await serve(1, 'c')
+    expect(verifyFile()).toEqual([])
+  })
+
+  it('and the record of the last start, edited together, stop it too', async () => {
+    await serve(2, 'a')
+    begin()
+    await serve(1, 'b')
+    const names = readFormerOrigins(journal)
+    const edited = names.map((one) => ({ ...one, because: one.because.toUpperCase() }))
+    writeFormerOrigins(journal, edited)
+    const { path: segment, firstSeq } = listSegments(journal).at(-1) ?? expect.fail()
+    const bytes = readFileSync(segment)
+    const [{ because = '' } = {}] = names
+    bytes.write(because.toUpperCase(), bytes.indexOf(because))
+    const end = headerBytes + 8 + bytes.readUInt32BE(headerBytes)
+    const length = bytes.subarray(headerBytes, headerBytes + 4)
+    const checksum = crc32(
+      bytes.subarray(headerBytes + 8, end),
+      crc32(length, checksumSeedOf(firstSeq)),
+    )
+    bytes.writeUInt32BE(checksum, headerBytes + 4)
+    writeFileSync(segment, bytes)
+    await expect(serve(1, 'x')).rejects.toThrow(
+      /record \d+, of kind opened, is not as it was signed/,
+    )
   })
 })

@@ -23,13 +23,11 @@ import {
   decodeFrame,
   decodeSeal,
   encodeHeader,
-  finishFrames,
   headerBytes,
-  type JournalRecord,
 } from '../../../src/gate/journal/segment-format.js'
 import { parseVerifierKey } from '../../../src/transparency/signed-note.js'
 import { useTempFolder } from '../../data/temp-folder.js'
-import { forgetHeads, frameRunOf, recordsIn, sealKey } from '../../support/journal.js'
+import { forgeFrames, forgetHeads, recordsIn, sealKey } from '../../support/journal.js'
 import { makeDecision, testJournal } from '../../support/test-journal.js'
 
 const folder = useTempFolder()
@@ -62,17 +60,15 @@ const lastOpened = () => {
   return JSON.parse(opened?.body ?? '')
 }
 
-/** Frames as somebody makes them who knows the format, and not the key. */
-function forge(seq: number, segmentSeq: number, more: Partial<JournalRecord> = {}): Buffer {
-  const body = Buffer.from('{"id":"forged","decision":"allow"}')
-  const { memory, end } = frameRunOf([{ seq, kind: 'decision', at: now, body, ...more }])
-  const frames = Buffer.from(memory, 0, end)
-  finishFrames(frames, checksumSeedOf(segmentSeq))
-  return frames
-}
+const forge = (seq: number, segmentSeq: number, at = now) =>
+  forgeFrames(seq, segmentSeq, [
+    { seq, kind: 'decision', at, body: Buffer.from('{"id":"forged","decision":"allow"}') },
+  ])
 
 const originHash = () =>
-  createHash('sha256').update(readFileSync(join(journal, 'origin'))).digest()
+  createHash('sha256')
+    .update(readFileSync(join(journal, 'origin')))
+    .digest()
 
 /** Where each group of a segment ends. */
 function groupEnds(path: string, firstSeq: number): readonly number[] {
@@ -113,7 +109,7 @@ describe('a record that is put behind the end', () => {
   ] as const)('%s is not taken over, but named, and kept aside', async (_, sealOf) => {
     await serve('d1', 'd2')
     const { path, firstSeq } = newest()
-    const frames = forge(4, firstSeq, { at: fourWeeksAgo })
+    const frames = forge(4, firstSeq, fourWeeksAgo)
     const forged = Buffer.concat([frames, sealOf(frames, 4, firstSeq)])
     appendFileSync(path, forged)
     await serve('d3')
@@ -141,11 +137,24 @@ describe('a record that is put behind the end', () => {
     })
   })
 
+  it('is gone from the folder once any number was erased', async () => {
+    await serve('d1')
+    appendFileSync(newest().path, forge(3, 1))
+    await serve('d2')
+    expect(readdirSync(journal)).toContain('00000000000000000003.cut')
+    const { journal: opened } = testJournal(folder.path, () => now)
+    await opened.open()
+    opened.erase({ id: 'e1', number: '2125550106', accountId: undefined, includesAllowed: false })
+    await opened.drain()
+    await opened.close()
+    expect(readdirSync(journal)).not.toContain('00000000000000000003.cut')
+  })
+
   it('in a segment of its own is not taken over either', async () => {
     await serve('d1')
     const header = encodeHeader({ firstSeq: 3, createdAt: fourWeeksAgo, origin: originHash() })
     const path = join(journal, `${'3'.padStart(20, '0')}.seg`)
-    writeFileSync(path, Buffer.concat([header, forge(3, 3, { at: fourWeeksAgo })]))
+    writeFileSync(path, Buffer.concat([header, forge(3, 3, fourWeeksAgo)]))
     await serve('d2')
     expect(recordsIn(folder.path).map(({ body }) => JSON.parse(body).id)).toEqual([
       undefined,
@@ -202,7 +211,9 @@ describe('the last group', () => {
         undefined,
         'again',
       ])
-      expect(lastOpened().notTakenOver, `change ${index}`).toMatchObject({ bytes: expect.any(Number) })
+      expect(lastOpened().notTakenOver, `change ${index}`).toMatchObject({
+        bytes: expect.any(Number),
+      })
       for (const { path: later } of listSegments(journal).slice(1)) rmSync(later)
       forget()
     }

@@ -49,7 +49,7 @@ beforeEach(() => {
   writer = segmentWriting.create({
     folder: folder(),
     origin,
-    key: sealKey.privateKey,
+    key: sealKey,
     maxSegmentBytes: 4_000,
     databaseFiles: [],
   })

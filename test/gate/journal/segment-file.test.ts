@@ -68,8 +68,7 @@ beforeEach(() => {
   Object.assign(fileFault, { calls: 0, failAt: 0 })
   largestRead = 0
   folder = mkdtempSync(join(tmpdir(), 'callgate-segment-'))
-  const key = sealKey.privateKey
-  const options = { folder, origin, key, maxSegmentBytes: 67_108_864, databaseFiles: [] }
+  const options = { folder, origin, key: sealKey, maxSegmentBytes: 67_108_864, databaseFiles: [] }
   const writer = new SegmentWriter(options)
   const ofOneDay = Array.from({ length: recordCount }, (_, index): JournalRecord => {
     // Some are larger than a block, and some cannot be compressed.
@@ -216,7 +215,9 @@ describe('a segment', () => {
     for (let size = 0; size < packed.length - 28; size += 9_973) {
       writeFileSync(compressedPath(), packed.subarray(0, size))
       expect(readAll, `size ${size}`).toThrow('0001.seg.gz: ')
-      expect(() => recoverJournal(folder, origin, nothingSigned(1)), `size ${size}`).toThrow('0001.seg.gz: ')
+      expect(() => recoverJournal(folder, origin, nothingSigned(1)), `size ${size}`).toThrow(
+        '0001.seg.gz: ',
+      )
     }
   })
 
@@ -239,7 +240,10 @@ describe('a segment', () => {
     expect(found.length).toBeLessThan(records.length)
     expect(found.length).toBeGreaterThan(records.length / 2)
     // The start needs only the newest segment, as the others are in the index.
-    expect(recoverJournal(folder, origin, { tree: signedTree(recordCount), fromSeq: recordCount + 1 }).nextSeq).toBe(recordCount + 2)
+    expect(
+      recoverJournal(folder, origin, { tree: signedTree(recordCount), fromSeq: recordCount + 1 })
+        .nextSeq,
+    ).toBe(recordCount + 2)
   })
 
   it('that is compressed in one piece says what to do, and is read once that is done', () => {

@@ -142,8 +142,13 @@ const seed = Number(process.env.CALLGATE_TEST_SEED ?? Date.now() % 1_000_000)
 
 /** Writes groups of records until each is acknowledged or has failed. */
 function writeGroups(disk: FaultyDisk, groups: readonly number[]) {
-  const key = sealKey.privateKey
-  const options = { folder: '/journal', origin, key, maxSegmentBytes: 900, databaseFiles: [] }
+  const options = {
+    folder: '/journal',
+    origin,
+    key: sealKey,
+    maxSegmentBytes: 900,
+    databaseFiles: [],
+  }
   const writer = new SegmentWriter(options, disk)
   const acknowledged: JournalRecord[] = []
   let waiting: readonly JournalRecord[] = []

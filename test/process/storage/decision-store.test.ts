@@ -166,7 +166,7 @@ describe.each(parents)('in %s', (form) => {
     seq = 0
     const id = newId('2026-11-10T12:00:00Z')
     await storeAll(oldHash, [record('opened', {}), decision(id), record('opened', {})])
-    const entry = { origin: old, size: 3, root: null, because: 'test', at: '', next }
+    const entry = { origin: old, key: '', size: 3, root: '', because: 'test', at: '', next }
     writeFormerOrigins(folder, [entry])
     // The journal was rolled back to its second record, and has written the third one anew.
     expect(await claimJournal(store, folder, nextHash, 3)).toBe(3)

@@ -8,10 +8,15 @@ import type { Instant } from '../../../domain/time/clock.js'
 import { formatInstant } from '../../../domain/time/dates.js'
 import { DataFileError } from '../../../errors.js'
 import { ensureFolder, moveIntoPlace } from '../../../runtime/folders.js'
-import { parseCheckpoint } from '../../../transparency/checkpoint.js'
-import { formatVerifierKey, parseNote } from '../../../transparency/signed-note.js'
-import { type FormerOrigin, readFormerOrigins, writeFormerOrigins } from '../journal-beginning.js'
-import { chooseOriginName, originPath, readOriginName } from '../journal-origin.js'
+import { formatVerifierKey } from '../../../transparency/signed-note.js'
+import {
+  type FormerOrigin,
+  formerOriginsPath,
+  readFormerOrigins,
+  writeFormerOrigins,
+} from '../journal-beginning.js'
+import { chooseOriginName, hashOriginName, originPath, readOriginName } from '../journal-origin.js'
+import { JournalReader } from '../journal-reader.js'
 import {
   checkpointPath,
   cosignedPath,
@@ -19,7 +24,9 @@ import {
   treeFolder,
   verifierKeyPath,
 } from '../tree/tree-files.js'
-import { createKey, readSigningKey } from '../tree/tree-head.js'
+import { createKey, readSigningKey, readTree, type SignedTree } from '../tree/tree-head.js'
+import { TreeWriter } from '../tree/tree-writer.js'
+import { recoverJournal } from './recover-journal.js'
 
 interface NewOriginOptions {
   /** Of the private key; it is replaced. */
@@ -28,9 +35,20 @@ interface NewOriginOptions {
   readonly now: Instant
 }
 
+/** Where the head and the key are that a journal had under its name: not beside the tree once it is being renamed. */
+export function findOldHead(folder: string): string {
+  const name = readOriginName(folder)
+  const isBegun = readFormerOrigins(folder).at(-1)?.origin === name
+  return isBegun ? formerHeadPath(folder, name) : treeFolder(folder)
+}
+
+const formerHeadPath = (folder: string, name: string): string =>
+  join(formerPath(treeFolder(folder)), basename(name))
+
 /**
- * No server may have the journal open. Finishes what an earlier call did not. Returns the entry of the old name. Throws
- * {@link DataFileError} if the key is that of another journal, or the checkpoint cannot be read.
+ * No server may have the journal open, and its records must have been compared with its old head ({@link findOldHead}). Finishes
+ * what an earlier call did not. Returns the entry of the old name. Throws {@link DataFileError} if the key is that of another
+ * journal, the old head is not one of the old key, or what follows it was not sealed by that.
  */
 export function beginNewOrigin(
   folder: string,
@@ -38,28 +56,67 @@ export function beginNewOrigin(
 ): FormerOrigin {
   const name = readOriginName(folder)
   const known = readFormerOrigins(folder)
-  const begun = known.at(-1)
-  if (begun?.origin === name) return finish(folder, begun, keyPath)
-  requireOwnKey(folder, name, keyPath)
-  keepOldHead(folder, name)
-  const entry: FormerOrigin = {
+  const begun = known.at(-1)?.origin === name ? known.at(-1) : undefined
+  if (!begun) {
+    requireOwnKey(folder, name, keyPath)
+    keepOldHead(folder, name)
+  }
+  const tree = readTree(folder, formerHeadPath(folder, name))
+  if (tree === undefined) {
+    const rule = 'the signed head of the journal is missing, which its new name would go on from'
+    throw new DataFileError(checkpointPath(treeFolder(folder)), `${rule}. ${restoreAdvice}`)
+  }
+  const { head, key } = tree
+  const old = {
     origin: name,
-    ...readSignedHead(folder),
+    key: formatVerifierKey(key),
+    size: head.size,
+    root: head.root.toString('base64'),
+  }
+  requireSame(folder, begun, old)
+  const { nextSeq } = recoverJournal(folder, hashOriginName(name), { tree, fromSeq: head.size + 1 })
+  const entry = begun ?? {
+    ...old,
     because,
     at: formatInstant(now),
     next: chooseOriginName(now),
   }
-  writeFormerOrigins(folder, [...known, entry])
-  return finish(folder, entry, keyPath)
+  if (!begun) writeFormerOrigins(folder, [...known, entry])
+  finish(folder, { entry, keyPath, tree, nextSeq })
+  return entry
+}
+
+const restoreAdvice = 'Restore it from a backup'
+
+function requireSame(
+  folder: string,
+  begun: FormerOrigin | undefined,
+  old: Pick<FormerOrigin, 'origin' | 'key' | 'size' | 'root'>,
+): void {
+  if (!begun || (begun.key === old.key && begun.size === old.size && begun.root === old.root))
+    return
+  const rule = `does not say what ${old.origin} has signed last`
+  throw new DataFileError(formerOriginsPath(folder), `the file ${rule}. ${restoreAdvice}`)
 }
 
 /** Each step may be done twice. The name comes last: before that, the journal cannot be opened. */
-function finish(folder: string, entry: FormerOrigin, keyPath: string): FormerOrigin {
-  const tree = treeFolder(folder)
-  const { next, size, root } = entry
-  if (root === null) rmSync(keyPath, { force: true })
-  else createKey(folder, keyPath, { origin: next, size, root: Buffer.from(root, 'base64') })
-  rmSync(cosignedPath(tree), { force: true })
+function finish(
+  folder: string,
+  {
+    entry: { next },
+    keyPath,
+    tree: { head },
+    nextSeq,
+  }: {
+    readonly entry: FormerOrigin
+    readonly keyPath: string
+    readonly tree: SignedTree
+    readonly nextSeq: number
+  },
+): void {
+  const { size, root } = head
+  signRest(folder, nextSeq, createKey(folder, keyPath, { origin: next, size, root }))
+  rmSync(cosignedPath(treeFolder(folder)), { force: true })
   // It belongs to the old name, and may know records that the journal no longer has. It is made again.
   for (const suffix of ['', '-wal', '-shm']) {
     rmSync(join(dirname(folder), `index.sqlite${suffix}`), { force: true })
@@ -67,18 +124,19 @@ function finish(folder: string, entry: FormerOrigin, keyPath: string): FormerOri
   const path = originPath(folder)
   writeFileSync(`${path}.tmp`, `${next}\n`, { mode: 0o600, flush: true })
   moveIntoPlace(`${path}.tmp`, path)
-  return entry
 }
 
-function readSignedHead(folder: string): Pick<FormerOrigin, 'size' | 'root'> {
-  const path = checkpointPath(treeFolder(folder))
-  if (!existsSync(path)) return { size: 0, root: null }
+/** What the old name had sealed and not signed: the new key cannot check its seals. */
+function signRest(folder: string, nextSeq: number, key: ReturnType<typeof createKey>): void {
+  const writer = new TreeWriter(folder, key)
+  if (writer.nextSeq === nextSeq) return
+  const reader = new JournalReader(folder, writer.nextSeq)
   try {
-    const { size, root } = parseCheckpoint(parseNote(readFileSync(path, 'utf8')).text)
-    return { size, root: root.toString('base64') }
-  } catch (cause) {
-    throw new DataFileError(path, 'the checkpoint is damaged. Restore it from a backup', cause)
+    while (writer.nextSeq < nextSeq) writer.add(reader.read(nextSeq - 1))
+  } finally {
+    reader.close()
   }
+  writer.sign()
 }
 
 /** A lost key is a reason for a new one; that of another journal, which settings name by mistake, is not replaced. */
@@ -93,7 +151,7 @@ function requireOwnKey(folder: string, name: string, keyPath: string): void {
 /** For those who have proofs that lead to a head of the old name. */
 function keepOldHead(folder: string, name: string): void {
   const tree = treeFolder(folder)
-  const target = join(formerPath(tree), basename(name))
+  const target = formerHeadPath(folder, name)
   for (const path of [checkpointPath(tree), verifierKeyPath(tree), cosignedPath(tree)]) {
     if (!existsSync(path)) continue
     ensureFolder(target)

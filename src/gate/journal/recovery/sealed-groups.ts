@@ -40,20 +40,17 @@ export function followGroups(groups: GroupsToFollow): SealedEnd {
   let groupSeq = firstSeq
   let hash = createHash('sha256')
   for (const { frame, bytes, offset } of readFrames(file, firstSeq)) {
+    const seq = 'record' in frame ? frame.record.seq : frame.lastSeq
+    // It is there twice, and its first copy counts.
+    if (seq < groupSeq) continue
     if ('record' in frame) {
-      const { seq } = frame.record
-      // It is there twice, and its first copy counts.
-      if (seq < groupSeq) continue
       if (seq !== nextSeq || seq === endSeq) break
       nextSeq += 1
       hash.update(bytes)
       if (seq <= signedSeq) end = { nextSeq, offset: offset + bytes.length }
     } else {
-      const { lastSeq } = frame
-      if (lastSeq < groupSeq) continue
-      const isNeeded = lastSeq > signedSeq
       const group = { origin, firstSeq: groupSeq, lastSeq: nextSeq - 1, hash: hash.digest() }
-      if (isNeeded && !isSealOf(frame, group, key)) break
+      if (seq > signedSeq && !isSealOf(frame, group, key)) break
       end = { nextSeq, offset: offset + bytes.length }
       groupSeq = nextSeq
       hash = createHash('sha256')
@@ -76,8 +73,7 @@ function* readFrames(file: SegmentFile, firstSeq: number): Generator<PlacedFrame
     const chunk = file.read(start, chunkBytes)
     let used = 0
     for (;;) {
-      const frame =
-        decodeSeal(chunk, used, checksumSeed) ?? decodeFrame(chunk, used, checksumSeed)
+      const frame = decodeSeal(chunk, used, checksumSeed) ?? decodeFrame(chunk, used, checksumSeed)
       if (frame === undefined) break
       yield { frame, bytes: chunk.subarray(used, frame.end), offset: start + used }
       used = frame.end

@@ -39,16 +39,18 @@ export function openTree(journalFolder: string, keyPath: string): SignedTree<Sig
 }
 
 /**
- * As {@link openTree}, by the public key beside the tree, which only shows that the tree agrees with itself. `undefined`
+ * As {@link openTree}, by the public key beside a head, which only shows that the tree agrees with itself. `undefined`
  * if there is none.
  */
-export function readTree(journalFolder: string): SignedTree | undefined {
-  const folder = treeFolder(journalFolder)
-  if (!existsSync(checkpointPath(folder))) return undefined
-  const path = verifierKeyPath(folder)
+export function readTree(
+  journalFolder: string,
+  headFolder = treeFolder(journalFolder),
+): SignedTree | undefined {
+  if (!existsSync(checkpointPath(headFolder))) return undefined
+  const path = verifierKeyPath(headFolder)
   try {
     const key = parseVerifierKey(readFileSync(path, 'utf8').trimEnd())
-    return { key, head: readHead(folder, key) }
+    return { key, head: readHead(treeFolder(journalFolder), key, headFolder) }
   } catch (cause) {
     if (cause instanceof DataFileError) throw cause
     const why = getErrorMessage(cause)
@@ -124,11 +126,11 @@ function replaceFile(path: string, content: string): void {
 }
 
 /**
- * The newest checkpoint of a tree. Throws {@link DataFileError} unless it is signed by the key, and its tiles have
- * its root.
+ * The newest checkpoint of a tree, or the one in another folder. Throws {@link DataFileError} unless it is signed by the
+ * key, and its tiles have its root.
  */
-export function readHead(folder: string, key: VerifierKey): SignedCheckpoint {
-  const path = checkpointPath(folder)
+export function readHead(folder: string, key: VerifierKey, headFolder = folder): SignedCheckpoint {
+  const path = checkpointPath(headFolder)
   const head = openHead(path, key)
   const root = computeRoot(head.size, new TreeReader(folder, head.size).node)
   if (root.equals(head.root)) return head
