@@ -84,6 +84,12 @@ export function readFormerOrigins(folder: string): readonly FormerOrigin[] {
   throw new DataFileError(path, 'the file must list formerOrigins. Restore it from a backup')
 }
 
+/** For the record of a start. */
+export function readNames(folder: string): object {
+  const formerOrigins = readFormerOrigins(folder)
+  return { ...readBeginning(folder), ...(formerOrigins.length > 0 && { formerOrigins }) }
+}
+
 function isFormerOrigin(value: Partial<Record<keyof FormerOrigin, unknown>>): boolean {
   return typeof value?.origin === 'string' && typeof value.next === 'string'
 }

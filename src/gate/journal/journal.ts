@@ -15,6 +15,7 @@ import { AppError, getErrorMessage } from '../../errors.js'
 import { computeBackoffMs } from '../../runtime/backoff.js'
 import { monotonicSeconds, sleep } from '../../runtime/runtime.js'
 import { startThread, type Thread } from '../../runtime/thread.js'
+import type { KnownPosition } from '../../storage/audit/installation.js'
 import { signReceipt } from '../../transparency/receipt.js'
 import type { SigningKey } from '../../transparency/signed-note.js'
 import { type DecisionDocument, encodeDecision, withOutcome } from '../decision-document.js'
@@ -27,7 +28,7 @@ import {
   type WaitingRecord,
 } from './frame-blocks.js'
 import { IndexUpdates } from './index-updates.js'
-import { readBeginning, readFormerOrigins } from './journal-beginning.js'
+import { readBeginning, readNames } from './journal-beginning.js'
 import type { JournalOptions } from './journal-options.js'
 import { readOrigin } from './journal-origin.js'
 import { mergeOutcome } from './merge-outcome.js'
@@ -122,9 +123,9 @@ export class Journal implements OutcomeRecorder {
     return this.#updates?.unsignedSeconds ?? 0
   }
 
-  /** Number of the last row of the audit table that is in the journal; `undefined` while that is not known. */
-  get auditedSeq(): number | undefined {
-    return this.#updates?.auditedSeq
+  /** Of a record on disk, lately the last one; `undefined` while the index is behind. */
+  get position(): KnownPosition | undefined {
+    return this.#updates?.position
   }
 
   /** Records that were given up since the start and are not on disk. */
@@ -141,7 +142,7 @@ export class Journal implements OutcomeRecorder {
   async open(): Promise<void> {
     if (this.#writer !== undefined) return
     const { clock, version, dataDir, databasePath, databaseFiles, keepYears } = this.#options
-    const { observer, maxSegmentBytes = defaultMaxSegmentBytes } = this.#options
+    const { observer, installation, maxSegmentBytes = defaultMaxSegmentBytes } = this.#options
     const keyPath = this.#options.signingKeyFile ?? join(dataDir, 'journal.key')
     const folder = this.#folder
     const origin = readOrigin(folder, clock.now())
@@ -167,13 +168,8 @@ export class Journal implements OutcomeRecorder {
         if (!this.#isClosing) this.note('notice', content)
       },
     })
-    const formerOrigins = readFormerOrigins(folder)
-    this.#enqueueNote('opened', {
-      version,
-      removedBytes,
-      ...readBeginning(folder),
-      ...(formerOrigins.length > 0 && { formerOrigins }),
-    })
+    const names = readNames(folder)
+    this.#enqueueNote('opened', { version, installation, removedBytes, ...names })
     // A crash may have kept them from being noted.
     for (const notice of listChangedRecords(folder)) this.#enqueueNote('notice', notice)
     this.#flush()
@@ -219,10 +215,13 @@ export class Journal implements OutcomeRecorder {
     this.#flush()
   }
 
-  /** Adds a record that is about no single decision; on disk with the next flush, or after a tenth of a second. */
-  note(kind: 'audit' | 'notice', content: object): void {
-    this.#enqueueNote(kind, content)
-    this.#flushAfter(outcomeDelayMs)
+  /** Adds a record that is about no single decision; on disk as soon as possible if somebody waits. Returns its number if it was added. */
+  note(kind: 'audit' | 'notice', content: object, onWritten?: OnWritten): number | undefined {
+    const seq = this.#nextSeq
+    const isAdded = this.#enqueueNote(kind, content, onWritten)
+    if (onWritten) this.#flush()
+    else this.#flushAfter(outcomeDelayMs)
+    return isAdded ? seq : undefined
   }
 
   /**
@@ -337,8 +336,9 @@ export class Journal implements OutcomeRecorder {
     })
   }
 
-  #enqueueNote(kind: RecordKind, content: object): void {
-    this.#enqueue({ kind, at: this.#options.clock.now(), body: JSON.stringify(content) })
+  #enqueueNote(kind: RecordKind, content: object, onWritten?: OnWritten): boolean {
+    const body = JSON.stringify(content)
+    return this.#enqueue({ kind, at: this.#options.clock.now(), body }, '', onWritten)
   }
 
   #enqueue(
