@@ -23,8 +23,8 @@ import { GuardedSender } from '../service/webhooks/http-sender/guarded-sender.js
 import type { WebhookObserver } from '../service/webhooks/webhook-deliveries.js'
 import type { AttemptOutcome } from '../service/webhooks/webhook-retry-policy.js'
 import { Webhooks } from '../service/webhooks/webhooks.js'
-import { ChangeHead } from '../storage/change-head.js'
 import { readInstallation } from '../storage/audit/installation.js'
+import { ChangeHead } from '../storage/change-head.js'
 import { openDatabase } from '../storage/engine.js'
 import { migrateSchema } from '../storage/migrate.js'
 import type { OpenDatabase } from '../storage/open-database.js'
@@ -145,23 +145,9 @@ export async function openAppContext(
     }
     const base = {
       settings: await keepApproved(settings, storage, runtime),
-      runtime,
-      storage,
-      installation,
+      ...{ runtime, storage, installation, changes, changeHead, expiryClock, accounts, keys },
+      ...{ keyUses, pauses, callerIds, abandonment, attempts, approvals, changeRequests, projects },
       shut: { problem: undefined },
-      changes,
-      changeHead,
-      expiryClock,
-      accounts,
-      keys,
-      keyUses,
-      pauses,
-      callerIds,
-      abandonment,
-      attempts,
-      approvals,
-      changeRequests,
-      projects,
     }
     return { ...base, webhooks, webhookObserver, close }
   } catch (cause) {

@@ -1,6 +1,7 @@
 /** Rows of the audit table become records of the journal, each once. */
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { createAuditEntries } from '../../src/app/journal/audit-entries.js'
+import { AuditEntries } from '../../src/app/journal/audit-entries.js'
+import { readJournalState } from '../../src/gate/journal/recovery/journal-state.js'
 import { listAfter } from '../../src/service/audit/audit-trail.js'
 import { recordsIn } from '../support/journal.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
@@ -19,10 +20,8 @@ const entries = () =>
 async function addEntries(): Promise<void> {
   const { journal } = running.callgate
   await journal.drain()
-  const task = createAuditEntries(running.callgate, journal)
-  task.start()
-  await task.close()
-  await journal.drain()
+  const { audited = { seq: 0, mark: '' } } = readJournalState(running.dataDir)
+  await new AuditEntries(running.callgate, journal, audited).flush()
 }
 
 it('has every row of the audit table in the journal, in their order', async () => {

@@ -7,15 +7,15 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { computeVersions } from '../../src/app/configuration.js'
 import { withStateSources } from '../../src/app/evidence/bundle-sources.js'
-import { createAuditEntries } from '../../src/app/journal/audit-entries.js'
+import { AuditEntries } from '../../src/app/journal/audit-entries.js'
 import { openErasures } from '../../src/app/journal/erasures.js'
 import { readConfiguration } from '../../src/app/read-configuration.js'
 import { AuditOfData } from '../../src/commands/serve/audit-of-data.js'
 import { toPhoneNumber } from '../../src/domain/phone-number.js'
 import { bufferSource } from '../../src/evidence/bundle/byte-source.js'
 import type { StateLine } from '../../src/evidence/bundle/facts.js'
-import type { Question } from '../../src/evidence/bundle/question.js'
 import { packBundle } from '../../src/evidence/bundle/pack-bundle.js'
+import type { Question } from '../../src/evidence/bundle/question.js'
 import { formatManifestHash, verifyBundle } from '../../src/evidence/bundle/verify-bundle.js'
 import { openZip } from '../../src/evidence/bundle/zip.js'
 import { parseVerifierKey } from '../../src/transparency/signed-note.js'
@@ -107,7 +107,7 @@ beforeAll(async () => {
   configuration = read.configuration
   const versions = computeVersions(configuration)
   const inUse = new AuditOfData(callgate, () => versions)
-  const entries = createAuditEntries(callgate, callgate.journal)
+  const { task: entries } = new AuditEntries(callgate, callgate.journal, { seq: 0, mark: '' })
   inUse.start()
   entries.start()
   await awaitAudit('rules.in-use')
@@ -236,10 +236,9 @@ it('is proven by its verifier alone, and no file can be changed', () => {
 })
 
 const verify = (files: Bundle) =>
-  verifyBundle(
-    new Map([...files].map(([name, bytes]) => [name, bufferSource(bytes)])),
-    { key: parseVerifierKey(key) },
-  ).failures
+  verifyBundle(new Map([...files].map(([name, bytes]) => [name, bufferSource(bytes)])), {
+    key: parseVerifierKey(key),
+  }).failures
 
 /** With the hashes of the changed file. */
 function withFile(name: string, text: string): Bundle {

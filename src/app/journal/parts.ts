@@ -7,7 +7,11 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { mainAccountId } from '../../domain/caller.js'
-import { type JournalState, readJournalState, readLeaf } from '../../gate/journal/recovery/journal-state.js'
+import {
+  type JournalState,
+  readJournalState,
+  readLeaf,
+} from '../../gate/journal/recovery/journal-state.js'
 import { sleep } from '../../runtime/runtime.js'
 import { runTransaction } from '../../service/sql/account-transaction.js'
 import { type AuditPosition, recordAudit } from '../../storage/audit/audit-log.js'
@@ -19,6 +23,7 @@ import {
   readInstallation,
 } from '../../storage/audit/installation.js'
 import { readMarker, writeMarker } from '../../storage/database-files.js'
+import type { Db } from '../../storage/tables.js'
 import type { Callgate } from '../callgate.js'
 import { beforeAudit, type LostRows, readLostRows } from './lost-rows.js'
 
@@ -64,11 +69,13 @@ export async function joinParts(
   const { problems, isOnlyBehind, common } = found
   if (problems.length === 0) return common
   const isFailover = isOnlyBehind && storage.traits.isShared && isShort(found)
-  if (!isAccepted && !isFailover) {
+  // Over PostgreSQL another server may have been shut before for the same reason.
+  const after = isOnlyBehind ? common.seq : state.auditSeq
+  if (!isAccepted && !isFailover && !(await findAcceptance(storage.db, after))) {
     shut.problem = `${problems.join('; ')}. ${wayOut}`
     runtime.log.error('this server is shut: no call is allowed', { detail: shut.problem })
     onShut()
-    await waitForAcceptance(parts, isOnlyBehind ? common.seq : state.auditSeq, signal)
+    await waitForAcceptance(parts, after, signal)
   }
   await takeOver(parts, { state, journal, found })
   return common
@@ -83,7 +90,8 @@ async function compareParts(
   const ofJournal = journal.installation ?? installation
   const others = [
     marker !== installation && `the data folder is of installation ${marker}, not ${installation}`,
-    ofJournal !== installation && `the journal is of installation ${ofJournal}, not ${installation}`,
+    ofJournal !== installation &&
+      `the journal is of installation ${ofJournal}, not ${installation}`,
     journal.indexProblem,
     describeJournal(join(dataDir, 'journal'), { state, journal, isShared: traits.isShared }),
   ].filter((problem) => typeof problem === 'string')
@@ -131,7 +139,12 @@ const isShort = ({ lost }: LostRows): boolean =>
 
 const pollMs = 1_000
 
-/** Until there is a row of `callgate storage accept` after this one. */
+/** Whether there is a row of `callgate storage accept` after this one. */
+async function findAcceptance(db: Db, after: number): Promise<boolean> {
+  const query = db.selectFrom('audit').select('seq').where('action', '=', acceptedAction)
+  return (await query.where('seq', '>', after).limit(1).executeTakeFirst()) !== undefined
+}
+
 async function waitForAcceptance(
   { storage, runtime: { log } }: Parts,
   after: number,
@@ -141,13 +154,7 @@ async function waitForAcceptance(
     await sleep(pollMs, { signal })
     signal.throwIfAborted()
     try {
-      const row = await storage.db
-        .selectFrom('audit')
-        .select('seq')
-        .where('action', '=', acceptedAction)
-        .where('seq', '>', after)
-        .executeTakeFirst()
-      if (row) return
+      if (await findAcceptance(storage.db, after)) return
     } catch (err) {
       log.warn('whether the parts were accepted could not be read; trying again', { err })
     }

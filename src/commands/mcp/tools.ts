@@ -239,7 +239,7 @@ async function recordOptOut(input: object, client: GateClient) {
 async function readDecision(client: GateClient, id: string) {
   // Other texts may be the end of another address.
   if (!/^[0-9a-z]{29}$/.test(id)) {
-    throw new GateFailure("decisionId must be 29 letters and digits, as in an earlier answer")
+    throw new GateFailure('decisionId must be 29 letters and digits, as in an earlier answer')
   }
   const decision = await client.ask(`/v1/decisions/${encodeURIComponent(id)}`, decisionSchema)
   if (decision.id === id) return decision

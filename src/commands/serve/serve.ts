@@ -97,7 +97,9 @@ export const registerServe: RegisterCommand = (program) => {
         const options = { output, witnesses, createReloader, isAccepted: init === true }
         const { failure } = await startServer(callgate, opened, options)
         hasStarted = true
-        log.info('stopping', { signal: await Promise.race([ended, callgate.storage.failure, failure]) })
+        log.info('stopping', {
+          signal: await Promise.race([ended, callgate.storage.failure, failure]),
+        })
         await notifySystemd('STOPPING=1', log)
         opened.unshift(() => requireNoLosses(callgate))
       } finally {

@@ -92,7 +92,7 @@ export class DecisionIndex {
 
   /** Makes a new index that of a journal. Throws {@link DataFileError} if it is that of another one. */
   claim(origin: Uint8Array, begins: JournalBeginning): void {
-    const claim = 
+    const claim =
       'insert or ignore into journal_position (id, origin, next_seq, removed_before, last_at) values (1, ?, 1, 0, 0)'
     this.#connection.prepare(claim).run(Buffer.from(origin))
     const claimed = this.#connection

@@ -37,6 +37,7 @@ import { listChangedRecords } from './removal/changed-records.js'
 import type { RequestedErasure } from './removal/pending-erasures.js'
 import { type FrameRun, maxBodyLength, type RecordKind } from './segment-format.js'
 import { segmentWriting } from './segment-writer.js'
+import { restoreTiles } from './tree/restore-tiles.js'
 import { openTree } from './tree/tree-head.js'
 
 /** An account without a decision among so many records is not in use. */
@@ -149,6 +150,7 @@ export class Journal implements OutcomeRecorder {
     const index = this.#openIndex()
     index.claim(origin, readBeginning(folder))
     const { nextSeq, removedBytes } = recoverJournal(folder, origin, index.nextSeq)
+    restoreTiles(folder, keyPath)
     this.#key = openTree(folder, keyPath, nextSeq)
     this.#origin = origin.toString('hex')
     this.#nextSeq = nextSeq

@@ -8,10 +8,10 @@ import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'no
 import { dirname, join } from 'node:path'
 import { DataFileError, getErrorCode } from '../../../errors.js'
 import { ensureFolder } from '../../../runtime/folders.js'
+import type { KnownPosition } from '../../../storage/audit/installation.js'
 import { parseCheckpoint } from '../../../transparency/checkpoint.js'
 import { commitTo, encodeEntry, entryBytes, recordKinds } from '../../../transparency/log-entry.js'
 import { hashBytes, hashLeaf, hashNode, type ReadNode } from '../../../transparency/merkle-tree.js'
-import type { KnownPosition } from '../../../storage/audit/installation.js'
 import type { StoredRecord } from '../segment-format.js'
 
 export const tileWidth = 256
