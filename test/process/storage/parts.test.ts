@@ -221,6 +221,16 @@ it('starts when the journal is behind the audit table, as after a power cut betw
   expect(recordsIn(dataDir).some(({ body }) => body.includes('2125550199'))).toBe(true)
 })
 
+it('starts after retention has removed all rows of the audit table', async () => {
+  const dataDir = clone(late)
+  const database = new Sqlite(join(dataDir, 'callgate.sqlite'))
+  database.exec(
+    'update change_head set audit_open = 1; delete from audit; update change_head set audit_open = 0',
+  )
+  database.close()
+  await expectOpen(dataDir)
+})
+
 it('starts in a folder that was moved', async () => {
   const dataDir = clone(late)
   const moved = `${dataDir}-moved`

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DataFileError } from '../../../errors.js'
+import { isFolder } from '../../../runtime/folders.js'
 import type { AuditPosition } from '../../../storage/audit/audit-log.js'
 import type { KnownPosition } from '../../../storage/audit/installation.js'
 import { parseCheckpoint } from '../../../transparency/checkpoint.js'
@@ -71,7 +72,8 @@ function readRecords(
   folder: string,
   index: IndexState | undefined,
 ): Pick<JournalState, 'lastSeq' | 'audited' | 'installation'> {
-  const last = existsSync(folder) ? listSegments(folder).at(-1) : undefined
+  // A link to a disk that is missing is refused.
+  const last = isFolder(folder) ? listSegments(folder).at(-1) : undefined
   let { audited, installation } = index ?? {}
   if (last === undefined) return { lastSeq: 0, audited, installation }
   const { firstSeq } = readBeginning(folder)
