@@ -23,6 +23,7 @@ import { GuardedSender } from '../service/webhooks/http-sender/guarded-sender.js
 import type { WebhookObserver } from '../service/webhooks/webhook-deliveries.js'
 import type { AttemptOutcome } from '../service/webhooks/webhook-retry-policy.js'
 import { Webhooks } from '../service/webhooks/webhooks.js'
+import { readInstallation } from '../storage/audit/installation.js'
 import { ChangeHead } from '../storage/change-head.js'
 import { openDatabase } from '../storage/engine.js'
 import { migrateSchema } from '../storage/migrate.js'
@@ -35,6 +36,10 @@ export interface AppContext {
   readonly settings: Settings
   readonly runtime: Runtime
   readonly storage: OpenDatabase
+  /** Random name that the database, the data folder and the journal have. */
+  readonly installation: string
+  /** Why nothing that is stored can be relied on, for people; see `journal/parts.ts`. */
+  readonly shut: { problem: string | undefined }
   readonly changes: ChangeNotifier
   readonly changeHead: ChangeHead
   /** The monotonic clock for expiry. */
@@ -85,7 +90,8 @@ export async function openAppContext(
     const storage = edge ? { ...opened, feed: edge } : opened
     await migrateDatabase(storage, runtime)
     await requireFolderOfKind(storage)
-    storage.markInitialized()
+    const { installation } = await readInstallation(storage.db)
+    storage.markInitialized(installation)
     const { db, reads, retryWhileLocked, author: by } = storage
     const changes = new ChangeNotifier()
     const changeHead = new ChangeHead(storage, clock)
@@ -139,21 +145,9 @@ export async function openAppContext(
     }
     const base = {
       settings: await keepApproved(settings, storage, runtime),
-      runtime,
-      storage,
-      changes,
-      changeHead,
-      expiryClock,
-      accounts,
-      keys,
-      keyUses,
-      pauses,
-      callerIds,
-      abandonment,
-      attempts,
-      approvals,
-      changeRequests,
-      projects,
+      ...{ runtime, storage, installation, changes, changeHead, expiryClock, accounts, keys },
+      ...{ keyUses, pauses, callerIds, abandonment, attempts, approvals, changeRequests, projects },
+      shut: { problem: undefined },
     }
     return { ...base, webhooks, webhookObserver, close }
   } catch (cause) {

@@ -273,6 +273,7 @@ function createJournal(context: AppContext, metrics: Metrics): Journal {
     checkFault: () => storage.checkFault(),
     clock,
     version,
+    installation: context.installation,
     ...settings.journal,
     observer: {
       onWritten: changeHead.observe.bind(changeHead),
@@ -439,7 +440,7 @@ function createPermits(
 }
 
 function createGateDeps(
-  { runtime, storage, changeHead, pauses, callerIds, abandonment, attempts }: AppContext,
+  { runtime, storage, changeHead, shut, pauses, callerIds, abandonment, attempts }: AppContext,
   deps: GateRules & Pick<GateDeps, 'accounts' | 'metrics' | 'journal'>,
 ): GateDeps {
   return {
@@ -448,10 +449,7 @@ function createGateDeps(
     clock: runtime.clock,
     watermark: changeHead,
     feed: storage.feed,
-    pauses,
-    callerIds,
-    abandonment,
-    attempts,
+    ...{ shut, pauses, callerIds, abandonment, attempts },
     timers: runtime.timers,
     newId: runtime.newDecisionId,
     log: runtime.log,

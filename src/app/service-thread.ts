@@ -125,6 +125,8 @@ export interface MainThreadFunctions extends NumberQuestions, CallPort {
   }): void
   /** With the seconds it took. */
   recordOptOutEnforced(seconds: number): void
+  /** Of a change that the thread has committed; rejects while it is not on disk in the journal. */
+  confirmAudited(): Promise<void>
   /** Before it is acknowledged. */
   rememberOptOut(optOut: AcknowledgedOptOut): void
   findReassigned(message: {
@@ -235,6 +237,7 @@ class ServiceThread implements ServiceThreadFunctions {
     ]
     this.#routes = new Map(routes.map((route) => [route.endpoint.name, route]))
     this.#main = connectPort<ServiceThreadFunctions, MainThreadFunctions>(port, this)
+    storage.onAudited(() => this.#main.call('confirmAudited', undefined))
   }
 
   async answer(

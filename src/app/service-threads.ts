@@ -25,6 +25,8 @@ import { readStorageSettings } from './storage-settings.js'
 
 interface ServiceThreadsOptions {
   readonly count: number
+  /** See {@link ServedJournal.confirm}. */
+  readonly confirmAudited?: () => Promise<void>
   /** What the threads run; tests pass another module. */
   readonly module?: URL
   /** The limits of Node.js when absent. */
@@ -129,7 +131,7 @@ export class ServiceThreads implements RequestAnswerer {
       sandboxFile: data.sandbox.file,
       storePort,
     }
-    const { module, resourceLimits } = this.#options
+    const { module, resourceLimits, confirmAudited = async () => undefined } = this.#options
     const worker = new Worker(module, {
       workerData,
       transferList: storePort ? [storePort] : [],
@@ -141,6 +143,7 @@ export class ServiceThreads implements RequestAnswerer {
         this.#events.get(requestId)?.onIgnoredFields(names),
       numbersChanged: ({ accountId, numbers }) => changes.numbersChanged(accountId, numbers),
       recordOptOutEnforced: metrics.recordOptOutEnforced,
+      confirmAudited: () => confirmAudited(),
       rememberOptOut: (optOut) => acknowledgedOptOuts.remember(optOut),
       findReassigned: ({ accountId, items }) =>
         factSources.sourcesFor(accountId).lookups.reassigned(items),

@@ -1,15 +1,42 @@
 /** `callgate storage move`: from the SQLite database of the data folder to PostgreSQL. */
 import type { Command } from 'commander'
 import { readStorageSettings } from '../app/storage-settings.js'
+import { mainAccountId } from '../domain/caller.js'
+import { runTransaction } from '../service/sql/account-transaction.js'
+import { recordAudit } from '../storage/audit/audit-log.js'
+import { acceptedAction } from '../storage/audit/installation.js'
 import { openDatabase } from '../storage/engine.js'
 import { migrateSchema } from '../storage/migrate.js'
 import { copyTables } from '../storage/postgres/table-copy.js'
+import { withAppContext } from './account-command.js'
 import { CommandFailure, loadCommandSettings, type RegisterCommand } from './command.js'
 
 export const registerStorage: RegisterCommand = (program, terminal) => {
-  program
-    .command('storage')
-    .description('where the database is')
+  const storage = program.command('storage').description('where the database is')
+  storage
+    .command('accept')
+    .description(
+      'go on with the database and the journal that are there, although they do not belong together: servers that ' +
+        'are shut put opt-outs in force again that only their journals have, and allow calls within seconds',
+    )
+    .requiredOption('--because <text>', 'what happened; it is recorded')
+    .action(async ({ because }: { readonly because: string }, command: Command) => {
+      if (because.trim() === '') throw new CommandFailure("--because '': must say what happened", 2)
+      await withAppContext(command, ({ storage: database, runtime, installation }) =>
+        runTransaction(database, (transaction) =>
+          recordAudit(transaction, {
+            by: database.author,
+            accountId: mainAccountId,
+            action: acceptedAction,
+            subject: { kind: 'storage', id: installation },
+            reason: because.trim(),
+            at: runtime.clock.now(),
+          }),
+        ),
+      )
+      terminal.note('accepted; /readyz of each server says when it is ready\n')
+    })
+  storage
     .command('move')
     .description(
       'copy the SQLite database of the data folder into the empty PostgreSQL database of storage.url, and ' +

@@ -88,6 +88,13 @@ export class DecisionRecorder {
     return decision
   }
 
+  /** While the journal must not be written to. */
+  blockUnrecorded(call: PendingCall, judgment: CallRuling): Decision {
+    const decision = this.createDecision(call, judgment)
+    this.#measure(decision, this.#deps.timers.monotonicMs() - call.arrivedAtMs)
+    return decision
+  }
+
   createDecision(
     { request, account, purpose }: Pick<PendingCall, 'request' | 'account' | 'purpose'>,
     { number, ruling, findings, detail, id, counted }: CallRuling,

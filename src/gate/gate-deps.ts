@@ -138,6 +138,8 @@ export interface GateRules {
 
 export interface GateDeps extends GateRules {
   readonly checks: readonly Check[]
+  /** Why nothing that is stored can be relied on, and no decision be recorded; for people. */
+  readonly shut?: { readonly problem: string | undefined } | undefined
   readonly journal: GateJournal
   readonly clock: Clock
   readonly watermark: StorageWatermark

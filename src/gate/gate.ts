@@ -52,6 +52,9 @@ import { addStoredFindings, readStored, type StoredLimits } from './stored-limit
 /** Part of the deadline in which checks must answer; the rest is left for the record. */
 const checkDeadlineShare = 0.9
 
+const shutDetail =
+  'this server is shut, since the parts of its data do not belong together; /readyz says what to do'
+
 type Judging = MaybePromise<DecisionFinalizer>
 
 type NumberRuling = CallRuling & { readonly number: PhoneNumber }
@@ -123,6 +126,11 @@ export class Gate {
     const dialed = parseDialString(request.dialed, settings.serviceCodes)
     if (dialed.kind !== 'nanp') return this.#judgeWithoutChecks(call, dialed)
     const { number } = dialed
+    if (this.#deps.shut?.problem !== undefined) {
+      const ruling = rulingWithoutFindings(number, 'block', 'not-recorded')
+      const decision = this.#recorder.blockUnrecorded(call, { ...ruling, detail: shutDetail })
+      return () => decision
+    }
     const deadlineMs = settings.deadlineMs * checkDeadlineShare - (monotonicMs - call.arrivedAtMs)
     const blocked =
       this.pendingCount >= settings.maxPending || deadlineMs <= 0

@@ -63,6 +63,8 @@ export interface RouteHandlerDeps {
   readonly admitNumbers?: NumberLimiter | undefined
   /** Throws `not-available` while what others have stored may be missing; absent if nobody else stores anything. */
   readonly requireCurrent?: (() => void) | undefined
+  /** Throws `not-available` while nothing that is stored may be read or changed. */
+  readonly requireOpen?: (() => void) | undefined
   readonly maxBodyBytes: number
   /** Limits the bytes of all bodies in progress; absent means no limit. */
   readonly bodyBudget?: BodyBudget | undefined
@@ -201,6 +203,7 @@ export async function answerOwnRequest(
 ): Promise<Reply | BytesReply | StreamedReply> {
   const { rateClass, usesServiceThread, requiresCurrent } = route.endpoint
   route.requireRights(caller)
+  deps.requireOpen?.()
   if (rateClass !== undefined) await deps.limitRate?.(caller.accountId, rateClass)
   if (requiresCurrent) deps.requireCurrent?.()
   const admissions: MaybePromise<NumberAdmission>[] = []
@@ -275,6 +278,7 @@ async function answerRequest(
   const { errors: shape, name, usesServiceThread, requiresCurrent } = route.endpoint
   try {
     const received = await receiveRequest(request, state)
+    deps.requireOpen?.()
     if (requiresCurrent) deps.requireCurrent?.()
     const events = createRequestEvents(received.caller, state)
     const length = (received.body?.length ?? 0) + (request.url?.length ?? 0)

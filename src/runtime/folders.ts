@@ -165,7 +165,7 @@ function toStamp({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
 }
 
 /** False when the path does not exist; throws when it is not a folder. */
-function isFolder(path: string): boolean {
+export function isFolder(path: string): boolean {
   try {
     if (statSync(path).isDirectory()) return true
   } catch (cause) {

@@ -1,6 +1,7 @@
 /** Copies of SQLite files that other programs may have open, and a look into a copy of the database. */
 import Sqlite from 'better-sqlite3'
 import { DataFileError, getErrorMessage } from '../errors.js'
+import type { KnownPosition } from './audit/installation.js'
 import { knownMigrations } from './migrate.js'
 
 /**
@@ -86,5 +87,17 @@ function inspect(connection: Sqlite.Database): DatabaseContent {
     migrations,
     changeSeq: readNumber('change_head', 'seq'),
     rows: Object.fromEntries(counts) as Record<CountedTable, number>,
+  }
+}
+
+/** Sets what a copy of a database knows of a journal to the last record that is beside it. */
+export function storeJournalEnd(path: string, origin: string, { seq, leaf }: KnownPosition): void {
+  const connection = new Sqlite(path, { fileMustExist: true })
+  try {
+    connection
+      .prepare('insert or replace into journal_positions values (?, ?, ?)')
+      .run(origin, seq, leaf)
+  } finally {
+    connection.close()
   }
 }

@@ -1,8 +1,8 @@
 /** Whether a data folder has held a SQLite database before, so that none is replaced by an empty one. */
-import { closeSync, existsSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DataFileError } from '../errors.js'
-import { syncFolder } from '../runtime/folders.js'
+import { moveIntoPlace } from '../runtime/folders.js'
 
 export const resolveDatabasePath = (dataDir: string): string => join(dataDir, 'callgate.sqlite')
 
@@ -67,16 +67,29 @@ export function requireRestored(dataDir: string): void {
   throw new DataFileError(path, `${why}. Run it again: callgate restore <backup>`)
 }
 
-/** Writes the marker that {@link findDatabaseEvidence} looks for; it is on disk when this returns. */
-export function markInitialized(dataDir: string): void {
+/** Name of the installation in the marker; `undefined` if it has none yet. */
+export function readMarker(dataDir: string): string | undefined {
   const path = resolveMarkerPath(dataDir)
-  if (existsSync(path)) return
-  const file = openSync(path, 'w', 0o600)
-  try {
-    writeSync(file, 'This folder holds a callgate database. Keep this file with it.\n')
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
-  syncFolder(dataDir)
+  if (!existsSync(path)) return undefined
+  return /^installation (\w+)$/m.exec(readFileSync(path, 'utf8'))?.[1]
+}
+
+/**
+ * Writes the marker that {@link findDatabaseEvidence} looks for; it is on disk when this returns. A name that it has stays, since
+ * the database may be another one.
+ */
+export function markInitialized(dataDir: string, installation?: string): void {
+  const path = resolveMarkerPath(dataDir)
+  const isComplete = installation === undefined || readMarker(dataDir) !== undefined
+  if (existsSync(path) && isComplete) return
+  writeMarker(dataDir, installation)
+}
+
+/** Replaces the marker. */
+export function writeMarker(dataDir: string, installation: string | undefined): void {
+  const path = resolveMarkerPath(dataDir)
+  const name = installation === undefined ? '' : `installation ${installation}\n`
+  const content = `This folder holds a callgate database. Keep this file with it.\n${name}`
+  writeFileSync(`${path}.tmp`, content, { mode: 0o600, flush: true })
+  moveIntoPlace(`${path}.tmp`, path)
 }

@@ -1,5 +1,5 @@
 /** Whether an open database can be trusted: its files, and what was found in its pages. */
-import { getErrorCode } from '../errors.js'
+import { AppError, getErrorCode } from '../errors.js'
 import { type OpenedFile, OpenFiles } from './open-files.js'
 import { type QuickCheck, startQuickCheck } from './quick-check.js'
 
@@ -84,7 +84,7 @@ export class DatabaseHealth {
 }
 
 /** What an error of SQLite says about the database, for people; `undefined` if it is not damaged. */
-export function describeDamage(path: string, cause: unknown): string | undefined {
+function describeDamage(path: string, cause: unknown): string | undefined {
   const isDamage = /^SQLITE_(?:CORRUPT|NOTADB)/.test(getErrorCode(cause) ?? '')
   return isDamage ? damageText(path, (cause as Error).message) : undefined
 }
@@ -101,4 +101,41 @@ function describeLostFile(path: string): string {
     `${path}: the file was removed, replaced or emptied while callgate runs, so nothing is allowed or ` +
     'stored. Move the same file back, or restore a backup and restart callgate'
   )
+}
+
+/** Why the database cannot be trusted, as far as this thread knows. */
+export class Faults implements HealthObserver {
+  readonly #path: string
+  #ofStore: string | undefined
+  /** Found by a read of this thread; remains until the program ends. */
+  #damage: string | undefined
+  #onChange: (fault: string | undefined) => void = () => undefined
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  find(): string | undefined {
+    return this.#ofStore ?? this.#damage
+  }
+
+  /** Throws `not-available` if there is one. */
+  refuse(): void {
+    const fault = this.find()
+    if (fault !== undefined) throw new AppError('not-available', fault)
+  }
+
+  onChange(listener: (fault: string | undefined) => void): void {
+    this.#onChange = listener
+  }
+
+  faultChanged(fault: string | undefined): void {
+    this.#ofStore = fault
+    this.#onChange(this.find())
+  }
+
+  observeFailure(cause: unknown): void {
+    this.#damage ??= describeDamage(this.#path, cause)
+    this.#onChange(this.find())
+  }
 }

@@ -51,6 +51,11 @@ export interface ThreadDatabase {
   /** Takes note of an error that means damage; see {@link OpenDatabase.checkFault}. */
   observeFailure(cause: unknown): void
   /**
+   * Has `confirm` called after the commit of each transaction of this thread that has added a row to the audit table. The
+   * transaction resolves when that does, and rejects if that rejects.
+   */
+  onAudited(confirm: () => Promise<void>): void
+  /**
    * Runs a whole transaction, and again while another process holds a lock, for at most `lockWaitMs`.
    * Does not block other work meanwhile. Rejects with `not-available` if the lock stays or the disk is
    * full; nothing was stored then.
@@ -108,8 +113,8 @@ export interface OpenDatabase extends ThreadDatabase {
   connectThread(): MessagePort | undefined
   /** With SQLite: whether another process has written since the last call; not while there is a fault. */
   hasExternalChanges(): Promise<boolean>
-  /** Marks the data folder as one with a database, so that no command creates a new one there. */
-  markInitialized(): void
+  /** Marks the data folder as one with the database of this installation, so that no command creates a new one there. */
+  markInitialized(installation: string): void
   /**
    * Looks at the files. Why reads and writes are unreliable, for people: a file of the database was
    * removed or replaced under the open connection, a check or a query found damaged pages, or nothing

@@ -408,6 +408,16 @@ export interface AuditRow {
   before: string | null
   after: string | null
   reason: string | null
+  /** Random, so that another row of the same number is known. */
+  mark: string
+}
+
+/** A record that was on disk in a journal when it was stored, by the hash of the journal's name. */
+export interface JournalPositionRow {
+  origin: string
+  seq: number
+  /** Of the tree, in hex. */
+  leaf: string
 }
 
 /** How far an erasure has come with one of the journals; in PostgreSQL only. */

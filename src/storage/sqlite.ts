@@ -21,7 +21,7 @@ import {
 import { AppError, DataFileError, getErrorCode, getErrorMessage } from '../errors.js'
 import { callDirectly, connectPort, type PortCalls } from '../runtime/port-calls.js'
 import { markInitialized, resolveDatabasePath, resolveRestoringPath } from './database-files.js'
-import { describeDamage } from './database-health.js'
+import { Faults } from './database-health.js'
 import type {
   EngineConnection,
   EngineThreadConnection,
@@ -79,6 +79,7 @@ export async function openSqlite(settings: StorageSettings): Promise<EngineConne
       traits: sqliteTraits,
       prepareRead: (query) => prepareRead(reader, query),
       observeFailure: (cause) => faults.observeFailure(cause),
+      onAudited: (confirm) => driver.onAudited(confirm),
       connectThread: () => {
         const { port1, port2 } = new MessageChannel()
         void call('connect', port1, [port1])
@@ -99,7 +100,7 @@ export async function openSqlite(settings: StorageSettings): Promise<EngineConne
         // With the lock, no restore is running. Left there, it would let a later one empty the folder.
         rmSync(resolveRestoringPath(dataDir), { recursive: true, force: true })
       },
-      markInitialized: () => markInitialized(dataDir),
+      markInitialized: (installation) => markInitialized(dataDir, installation),
       checkFault: async () => {
         try {
           await call('checkFault', undefined)
@@ -149,7 +150,8 @@ export function openSqliteInThread({
   const { call } = connectPort<StoreObserver, StoreClientFunctions>(port, faults)
   const reader = new Sqlite(path, { readonly: true, timeout: lockWaitMs })
   const reads = new ReadDriver(reader, faults)
-  const driver = new ThreadDriver(new StoreDriver(call, faults), reads, faults)
+  const writes = new StoreDriver(call, faults)
+  const driver = new ThreadDriver(writes, reads, faults)
   return {
     path,
     db: new Kysely<Tables>({ dialect: new SqliteFileDialect(driver) }),
@@ -157,49 +159,13 @@ export function openSqliteInThread({
     traits: sqliteTraits,
     prepareRead: (query) => prepareRead(reader, query),
     observeFailure: (cause) => faults.observeFailure(cause),
+    onAudited: (confirm) => writes.onAudited(confirm),
   }
 }
 
 function prepareRead<Row>(reader: Sqlite.Database, { sql }: CompiledQuery<Row>): ReadFirst<Row> {
   const statement = reader.prepare<unknown[], Row>(sql)
   return statement.get.bind(statement)
-}
-
-/** Why the database cannot be trusted, as far as this thread knows. */
-class Faults implements StoreObserver {
-  readonly #path: string
-  #ofStore: string | undefined
-  /** Found by a read of this thread; remains until the program ends. */
-  #damage: string | undefined
-  #onChange: (fault: string | undefined) => void = () => undefined
-
-  constructor(path: string) {
-    this.#path = path
-  }
-
-  find(): string | undefined {
-    return this.#ofStore ?? this.#damage
-  }
-
-  /** Throws `not-available` if there is one. */
-  refuse(): void {
-    const fault = this.find()
-    if (fault !== undefined) throw new AppError('not-available', fault)
-  }
-
-  onChange(listener: (fault: string | undefined) => void): void {
-    this.#onChange = listener
-  }
-
-  faultChanged(fault: string | undefined): void {
-    this.#ofStore = fault
-    this.#onChange(this.find())
-  }
-
-  observeFailure(cause: unknown): void {
-    this.#damage ??= describeDamage(this.#path, cause)
-    this.#onChange(this.find())
-  }
 }
 
 interface Store {
@@ -256,6 +222,9 @@ class StoreDriver implements Driver {
   readonly #connection: DatabaseConnection
   #isTaken = false
   #isClosed = false
+  /** Whether the transaction in progress has added a row to the audit table, or was committed with one. */
+  #audits: 'no' | 'added' | 'committed' = 'no'
+  #confirm: () => Promise<void> = async () => undefined
 
   constructor(call: PortCalls<StoreClientFunctions>['call'], faults: Faults) {
     this.#call = call
@@ -273,7 +242,12 @@ class StoreDriver implements Driver {
     throw new Error('the database is closed')
   }
 
+  onAudited(confirm: () => Promise<void>): void {
+    this.#confirm = confirm
+  }
+
   async #execute<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
+    if (sql.startsWith('insert into "audit"')) this.#audits = 'added'
     const result = await this.#call('execute', { sql, parameters })
     const rows = [...result.rows]
     for (let { hasMore } = result; hasMore; ) {
@@ -290,6 +264,7 @@ class StoreDriver implements Driver {
 
   async commitTransaction(): Promise<void> {
     await this.#execute(CompiledQuery.raw('commit'))
+    if (this.#audits === 'added') this.#audits = 'committed'
   }
 
   async rollbackTransaction(): Promise<void> {
@@ -297,8 +272,11 @@ class StoreDriver implements Driver {
   }
 
   async releaseConnection(): Promise<void> {
+    const isAudited = this.#audits === 'committed'
+    this.#audits = 'no'
     this.#passOn()
     this.#faults.refuse()
+    if (isAudited) await this.#confirm()
   }
 
   #passOn(): void {

@@ -18,6 +18,7 @@ import type {
   DoNotOriginateRow,
   ErasedJournalRow,
   FlagRemovalRow,
+  JournalPositionRow,
   KeyUseRow,
   LabelObservationRow,
   LegalEntityRow,
@@ -66,6 +67,7 @@ export interface Tables extends PlatformTables {
   erasures: ErasureRow
   erased_journals: ErasedJournalRow
   journals: JournalRow
+  journal_positions: JournalPositionRow
   recorded_decisions: RecordedDecisionRow
   decision_blocks: DecisionBlockRow
   recorded_outcomes: RecordedOutcomeRow
@@ -298,8 +300,9 @@ interface ChangeHeadRow {
   audit_seq: Generated<number>
   /** 1 in a transaction that may delete or change rows of `audit`. */
   audit_open: Generated<number>
-  /** For hashes of numbers, in hex. */
+  /** For hashes of numbers, in hex, as the random name that follows. */
   audit_key: Generated<string>
+  installation: Generated<string>
 }
 
 /** What has changed, for the other servers; see `postgres-feed.ts`. */

@@ -151,6 +151,7 @@ const ofTables: Readonly<Record<string, string>> = {
   consents: 'audited: consent.stored',
   erasures: 'audited: erasure.requested erasure.finished',
   erased_journals: 'not: how far an erasure is',
+  journal_positions: 'not: what is known of the journals',
   journals: 'audited: journal.given-up; how far they are copied',
   recorded_decisions: 'not: copied from the journal',
   access_tokens: 'not: of a key, for an hour',

@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { bufferSource } from '../../src/evidence/bundle/byte-source.js'
+import { bufferSource } from '../../src/evidence/byte-source.js'
 import { verifyJournal } from '../../src/evidence/verify/verify-journal.js'
 import { encodeQuery } from '../../src/evidence/witness/timestamps.js'
 import {

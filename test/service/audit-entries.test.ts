@@ -1,7 +1,9 @@
 /** Rows of the audit table become records of the journal, each once. */
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { createAuditEntries } from '../../src/app/journal/audit-entries.js'
+import { AuditEntries } from '../../src/app/journal/audit-entries.js'
+import { readJournalState } from '../../src/gate/journal/recovery/journal-state.js'
 import { listAfter } from '../../src/service/audit/audit-trail.js'
+import { changeAudit } from '../../src/storage/audit/audit-log.js'
 import { recordsIn } from '../support/journal.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
@@ -19,10 +21,8 @@ const entries = () =>
 async function addEntries(): Promise<void> {
   const { journal } = running.callgate
   await journal.drain()
-  const task = createAuditEntries(running.callgate, journal)
-  task.start()
-  await task.close()
-  await journal.drain()
+  const { audited = { seq: 0, mark: '' } } = readJournalState(running.dataDir)
+  await new AuditEntries(running.callgate, journal, audited).flush()
 }
 
 it('has every row of the audit table in the journal, in their order', async () => {
@@ -46,4 +46,48 @@ it('adds none twice, also after a restart', async () => {
   const seqs = entries().map(({ seq }) => seq)
   expect(seqs).toEqual(seqs.map((_, index) => index + 1))
   expect(seqs.length).toBeGreaterThan(before)
+})
+
+it('does not acknowledge a change that is not in the journal, which is in force all the same', async () => {
+  const { callgate, keys } = running
+  const ask = async () =>
+    await (await running.postJson('/v1/decisions', { number: '2125550100', callKind: 'manual' })).json()
+  expect(await ask()).toMatchObject({ decision: 'allow' })
+  const fullDisk = {
+    durableSeq: 0,
+    note: (_kind: string, _row: object, onWritten?: (cause?: unknown) => void) => {
+      onWritten?.(new Error('the disk is full'))
+      return 1
+    },
+  }
+  const refusing = new AuditEntries(callgate, fullDisk, { seq: 0, mark: '' })
+  callgate.storage.onAudited(refusing.confirm)
+  const response = await running.postJson('/v1/opt-outs', { number: '2125550100' }, keys.sandbox)
+  expect(response.status).toBe(503)
+  expect(await response.text()).toContain('not in the journal yet')
+  expect(await ask()).toMatchObject({ decision: 'block', reason: 'internal-dnc' })
+})
+
+it('adds the rows that got the numbers of others, which a failover has lost', async () => {
+  const { callgate, keys } = running
+  await callgate.journal.drain()
+  const adding = new AuditEntries(callgate, callgate.journal, { seq: 0, mark: '' })
+  const { db } = callgate.storage
+  for (const number of ['2125550106', '2125550107', '2125550108'])
+    await running.postJson('/v1/opt-outs', { number }, keys.main)
+  await adding.flush()
+  const lost = (await listAfter(db, 0, 1_000)).slice(-2)
+  const seq = Number(lost[0]?.seq) - 1
+  await db.transaction().execute((transaction) =>
+    changeAudit(transaction, async () => {
+      await transaction.deleteFrom('audit').where('seq', '>', seq).execute()
+      await transaction.updateTable('change_head').set({ audit_seq: seq }).execute()
+    }),
+  )
+  await adding.flush()
+  await running.postJson('/v1/opt-outs', { number: '2125550109' }, keys.main)
+  await adding.flush()
+  const rows = await listAfter(db, 0, 1_000)
+  const all = [...rows.slice(0, -1), ...lost, rows.at(-1)]
+  expect(entries()).toEqual(all)
 })

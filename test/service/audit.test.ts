@@ -81,6 +81,7 @@ describe('a read of personal data', () => {
         before: null,
         after: '{"rows":3}',
         reason: 'case 7',
+        mark: expect.stringMatching(/^[0-9a-f]{32}$/),
       },
     ])
     const [row] = await readAll()

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { computeVersions } from '../../src/app/configuration.js'
 import { withStateSources } from '../../src/app/evidence/bundle-sources.js'
-import { createAuditEntries } from '../../src/app/journal/audit-entries.js'
+import { AuditEntries } from '../../src/app/journal/audit-entries.js'
 import { openErasures } from '../../src/app/journal/erasures.js'
 import { readConfiguration } from '../../src/app/read-configuration.js'
 import { AuditOfData } from '../../src/commands/serve/audit-of-data.js'
@@ -107,7 +107,7 @@ beforeAll(async () => {
   configuration = read.configuration
   const versions = computeVersions(configuration)
   const inUse = new AuditOfData(callgate, () => versions)
-  const entries = createAuditEntries(callgate, callgate.journal)
+  const { task: entries } = new AuditEntries(callgate, callgate.journal, { seq: 0, mark: '' })
   inUse.start()
   entries.start()
   await awaitAudit('rules.in-use')

@@ -16,7 +16,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import type { BundleBody } from '../../src/api/gate/evidence-bundles.js'
 import { computeVersions } from '../../src/app/configuration.js'
 import { type Bundles, openBundles } from '../../src/app/evidence/open-bundles.js'
-import { createAuditEntries } from '../../src/app/journal/audit-entries.js'
+import { AuditEntries } from '../../src/app/journal/audit-entries.js'
 import { openErasures } from '../../src/app/journal/erasures.js'
 import { AuditOfData } from '../../src/commands/serve/audit-of-data.js'
 import { packageRoot } from '../../src/config/version.js'
@@ -116,7 +116,7 @@ beforeAll(async () => {
   const { settings, data } = callgate
   const configuration = { settings, rules: data.rules.document, sandboxFile: data.sandbox.file }
   const inUse = new AuditOfData(callgate, () => computeVersions(configuration))
-  const entries = createAuditEntries(callgate, callgate.journal)
+  const { task: entries } = new AuditEntries(callgate, callgate.journal, { seq: 0, mark: '' })
   inUse.start()
   entries.start()
   await awaitActions('rules.in-use', 'settings.in-use')

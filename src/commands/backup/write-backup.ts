@@ -27,7 +27,9 @@ import type { Settings } from '../../config/settings.js'
 import { version } from '../../config/version.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { DataFileError, getErrorCode, getErrorMessage } from '../../errors.js'
+import { hashOriginName, readOriginName } from '../../gate/journal/journal-origin.js'
 import { copyJournal } from '../../gate/journal/recovery/copy-journal.js'
+import { readPosition } from '../../gate/journal/recovery/journal-state.js'
 import { checkpointPath, treeFolder } from '../../gate/journal/tree/tree-files.js'
 import { openSigningKey } from '../../gate/journal/tree/tree-head.js'
 import { ensureFolder, moveIntoPlace, syncFile, syncFolder } from '../../runtime/folders.js'
@@ -36,6 +38,7 @@ import {
   copySqliteFile,
   inspectDatabase,
   removeStoredSecrets,
+  storeJournalEnd,
 } from '../../storage/database-copy.js'
 import { resolveDatabasePath } from '../../storage/database-files.js'
 import type { SigningKey } from '../../transparency/signed-note.js'
@@ -165,6 +168,12 @@ async function writeContent(
   const storedDecisions = isShared
     ? await backUpDatabase(settings, target, { withDecisions })
     : undefined
+  const end = readPosition(join(target, 'journal'), journal.lastSeq)
+  // The copy of the database was made later, and may know records that the copy of the journal does not have.
+  if (end) {
+    const origin = hashOriginName(readOriginName(join(target, 'journal'))).toString('hex')
+    storeJournalEnd(resolveDatabasePath(target), origin, end)
+  }
   if (!withSecrets) removeStoredSecrets(resolveDatabasePath(target))
   for (const [name, folder] of Object.entries(findPreparedFolders(settings))) {
     copyPreparedFiles(folder, join(target, name))

@@ -197,9 +197,10 @@ function checkFeedReadiness({
 
 /** The readiness checks of the data; unreadable lists and unwritable records are faults. */
 export function listDataReadinessChecks(callgate: Callgate): readonly ReadinessCheck[] {
-  const { data, journal, storage } = callgate
+  const { data, journal, storage, shut } = callgate
   const writes = new WriteProbe(storage)
   return [
+    { name: 'parts', check: () => ({ ready: shut.problem === undefined, detail: shut.problem }) },
     {
       name: 'records',
       check: () => {

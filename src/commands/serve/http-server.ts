@@ -91,6 +91,7 @@ export async function openHttpServer(
     ...shared,
     serviceThreads,
     requireCurrent: () => requireCurrent(callgate),
+    requireOpen: () => requireOpen(callgate),
     limitRate: (accountId, rate) => limits.takeRequest(accountId, rate),
     admitNumbers: (accountId, rate, count) => limits.admitNumbers(accountId, rate, count),
     live: { streams, findKey: (keyId) => callgate.keys.find(keyId) },
@@ -295,6 +296,10 @@ function isOver({ decision, outcome, ...times }: DecisionDocument, now: Instant)
     (text) => parseInstant(text) ?? 0,
   ) as [Instant, Instant, Instant]
   return outcome !== undefined || now >= decidedAt + validUntil - judgedAt
+}
+
+function requireOpen({ shut: { problem } }: Callgate): void {
+  if (problem !== undefined) throw new AppError('not-available', `This server is shut: ${problem}`)
 }
 
 /** What others had stored `cluster.maxStalenessMs` before is known. Throws `not-available`. */

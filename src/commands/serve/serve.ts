@@ -4,9 +4,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { OpenAppOptions } from '../../app/app-context.js'
 import { type Callgate, openCallgate } from '../../app/callgate.js'
-import { createAuditEntries } from '../../app/journal/audit-entries.js'
 import { createErasureTask } from '../../app/journal/erasures.js'
 import { createReportCounters } from '../../app/journal/report-counters.js'
+import { openServedJournal } from '../../app/journal/served-journal.js'
 import { openWitnesses, type Witnesses } from '../../app/journal/witnesses.js'
 import { Reloader } from '../../app/reloader.js'
 import { ServiceThreads } from '../../app/service-threads.js'
@@ -94,9 +94,12 @@ export const registerServe: RegisterCommand = (program) => {
           setReloader(reloader)
           return reloader
         }
-        await startServer(callgate, opened, { output, witnesses, createReloader })
+        const options = { output, witnesses, createReloader, isAccepted: init === true }
+        const { failure } = await startServer(callgate, opened, options)
         hasStarted = true
-        log.info('stopping', { signal: await Promise.race([ended, callgate.storage.failure]) })
+        log.info('stopping', {
+          signal: await Promise.race([ended, callgate.storage.failure, failure]),
+        })
         await notifySystemd('STOPPING=1', log)
         opened.unshift(() => requireNoLosses(callgate))
       } finally {
@@ -146,61 +149,75 @@ function requireNoLosses({ journal: { lostCount } }: Callgate): void {
   )
 }
 
-/** Resolves when the server listens. Everything that it opens is closed by `opened`, also if it rejects. */
+interface StartOptions {
+  readonly output: LineWriter
+  readonly witnesses: Witnesses | undefined
+  readonly createReloader: (serviceThreads: ServiceThreads | undefined) => Reloader
+  /** Of parts that do not belong together. */
+  readonly isAccepted: boolean
+}
+
+/**
+ * Resolves when the server listens, to a promise that rejects if it cannot go on. Everything that it opens is closed by `opened`,
+ * also if it rejects.
+ */
 async function startServer(
   callgate: Callgate,
   opened: Closer[],
-  {
-    output,
-    witnesses,
-    createReloader,
-  }: {
-    readonly output: LineWriter
-    readonly witnesses: Witnesses | undefined
-    readonly createReloader: (serviceThreads: ServiceThreads | undefined) => Reloader
-  },
-): Promise<void> {
-  const { storage, runtime } = callgate
+  { output, witnesses, createReloader, isAccepted }: StartOptions,
+): Promise<{ readonly failure: Promise<never> }> {
+  const { storage, runtime, shut } = callgate
   const { log } = runtime
   await storage.lockForServing()
   storage.failure.catch((err: unknown) =>
     log.error('callgate stops, since it cannot go on', { err }),
   )
   await witnesses?.requireContinuation()
-  await callgate.journal.open()
+  const served = await openServedJournal(callgate, { isAccepted })
+  opened.push(() => served.close())
   logWarnings(callgate)
   logUnknownAccounts(callgate, callgate.settings)
   opened.push(watchData(callgate))
   const asterisk = await attachAsterisk(callgate)
   opened.push(() => asterisk.close())
-  const serviceThreads = openServiceThreads(callgate)
+  const serviceThreads = openServiceThreads(callgate, served.confirm)
   opened.push(() => serviceThreads?.close())
-  const erasureTask = createErasureTask(callgate, callgate.journal)
-  opened.push(() => erasureTask.close())
-  const auditEntries = createAuditEntries(callgate, callgate.journal)
-  opened.push(() => auditEntries.close())
   // Before the first request is answered, so that a client that waits for an answer finds the keys.
-  const sandboxKey = await showFirstKeys(callgate, output)
+  const sandboxKey = shut.problem === undefined ? await showFirstKeys(callgate, output) : undefined
   const readiness = [...asterisk.readiness, ...(witnesses ? [witnesses.readiness] : [])]
   const server = await listen(callgate, readiness, serviceThreads)
   opened.push(() => server.close())
-  callgate.backgroundJobs.start()
-  erasureTask.start()
-  callgate.backgroundJobs.tasks.set('erasures', erasureTask)
-  callgate.projection?.start()
-  auditEntries.start()
-  callgate.backgroundJobs.tasks.set('audit rows for the journal', auditEntries)
-  witnesses?.start()
-  checkDatabasePages(callgate)
   const reloader = createReloader(serviceThreads)
-  const auditOfData = new AuditOfData(callgate, () => reloader.versions)
-  auditOfData.start()
-  opened.push(() => auditOfData.close())
+  const begun = served.opened.then(() => beginWork(callgate, opened, { witnesses, reloader }))
+  if (shut.problem === undefined) await begun
   opened.push(await openReloadSocket(callgate.settings.dataDir, reloader, log))
   const { versions } = reloader
   log.info('started', { version, url: server.url, zoneRules: getIanaVersion(), versions })
   await printGreeting(callgate, { server, output, sandboxKey })
   await notifySystemd('READY=1', log)
+  const failure = begun.then(() => new Promise<never>(() => undefined))
+  failure.catch(() => undefined)
+  return { failure }
+}
+
+/** What is done beside the answers, which writes to the parts. */
+function beginWork(
+  callgate: Callgate,
+  opened: Closer[],
+  { witnesses, reloader }: Pick<StartOptions, 'witnesses'> & { readonly reloader: Reloader },
+): void {
+  const { backgroundJobs, journal, projection } = callgate
+  const erasureTask = createErasureTask(callgate, journal)
+  opened.push(() => erasureTask.close())
+  backgroundJobs.start()
+  erasureTask.start()
+  backgroundJobs.tasks.set('erasures', erasureTask)
+  projection?.start()
+  witnesses?.start()
+  checkDatabasePages(callgate)
+  const auditOfData = new AuditOfData(callgate, () => reloader.versions)
+  auditOfData.start()
+  opened.push(() => auditOfData.close())
 }
 
 /** Logs what `callgate doctor` would find in the settings and the file modes. None of it prevents the start. */
@@ -268,9 +285,12 @@ export async function attachAsterisk(callgate: Callgate): Promise<Asterisk> {
   })
 }
 
-function openServiceThreads(callgate: Callgate): ServiceThreads | undefined {
+function openServiceThreads(
+  callgate: Callgate,
+  confirmAudited: () => Promise<void>,
+): ServiceThreads | undefined {
   const count = callgate.settings.http.serviceThreads
-  return count === 0 ? undefined : new ServiceThreads(callgate, { count })
+  return count === 0 ? undefined : new ServiceThreads(callgate, { count, confirmAudited })
 }
 
 const listenFixes: Readonly<Record<string, string>> = {

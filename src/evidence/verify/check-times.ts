@@ -11,7 +11,7 @@ import {
 } from '../../gate/journal/tree/tree-files.js'
 import { openCheckpoint, parseCheckpoint } from '../../transparency/checkpoint.js'
 import type { VerifierKey } from '../../transparency/signed-note.js'
-import { fileSource } from '../bundle/byte-source.js'
+import { fileSource } from '../byte-source.js'
 import { checkStamp } from '../bundle/timestamp.js'
 import { type KeptHeads, listHeads } from '../kept-heads.js'
 import { hasRoot } from './compare-heads.js'

@@ -8,6 +8,7 @@ import Sqlite from 'better-sqlite3'
 import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { DataFileError } from '../../errors.js'
+import type { AuditPosition } from '../../storage/audit/audit-log.js'
 import type { DecisionDocument } from '../decision-document.js'
 import type { JournalBeginning } from './journal-beginning.js'
 import { type PlacedRecord, RecordReader } from './journal-reader.js'
@@ -34,6 +35,16 @@ export interface OutcomeNote {
 export interface ErasureNote {
   /** Of the row that requested it. */
   readonly id: string
+}
+
+export interface IndexOwner {
+  /** SHA-256 of the name of the journal. */
+  readonly origin: Buffer
+  /** Of the last row of the audit table that is in the journal; 0 if none is. */
+  readonly audited_seq: number
+  readonly audited_mark: string
+  /** Of the last start. */
+  readonly installation: string | null
 }
 
 /** A decision as it was recorded, and what is known of its call. */
@@ -81,7 +92,8 @@ export class DecisionIndex {
 
   /** Makes a new index that of a journal. Throws {@link DataFileError} if it is that of another one. */
   claim(origin: Uint8Array, begins: JournalBeginning): void {
-    const claim = 'insert or ignore into journal_position values (1, ?, 1, 0, 0, null, null, 0)'
+    const claim =
+      'insert or ignore into journal_position (id, origin, next_seq, removed_before, last_at) values (1, ?, 1, 0, 0)'
     this.#connection.prepare(claim).run(Buffer.from(origin))
     const claimed = this.#connection
       .prepare<[], Buffer>('select origin from journal_position')
@@ -187,10 +199,10 @@ export class DecisionIndex {
     return this.#connection.prepare<[], number>(select).pluck().get() ?? 1
   }
 
-  /** Number of the last row of the audit table that is in the journal. */
-  get auditedSeq(): number {
-    const select = 'select audited_seq from journal_position'
-    return this.#connection.prepare<[], number>(select).pluck().get() ?? 0
+  /** What its records say the journal belongs to; `undefined` while it is of no journal. */
+  get owner(): IndexOwner | undefined {
+    const select = 'select origin, audited_seq, audited_mark, installation from journal_position'
+    return this.#connection.prepare<[], IndexOwner>(select).get()
   }
 
   /** Adds the next records; all or none. The same records again change nothing. */
@@ -209,11 +221,16 @@ export class DecisionIndex {
     if (kind === 'decision' || kind === 'amendment') this.#addDecision(record)
     else if (kind === 'outcome') this.#addOutcome(JSON.parse(record.body.toString()) as OutcomeNote)
     else if (kind === 'audit') this.#noteAudited(JSON.parse(record.body.toString()))
+    else if (kind === 'opened') this.#noteInstallation(JSON.parse(record.body.toString()))
   }
 
-  #noteAudited({ seq }: { readonly seq: number }): void {
-    const note = 'update journal_position set audited_seq = max(audited_seq, ?)'
-    this.#connection.prepare(note).run(seq)
+  #noteAudited({ seq, mark }: AuditPosition): void {
+    const note = 'update journal_position set audited_seq = ?, audited_mark = ?'
+    this.#connection.prepare(note).run(seq, mark)
+  }
+
+  #noteInstallation({ installation = null }: { readonly installation?: string | null }): void {
+    this.#connection.prepare('update journal_position set installation = ?').run(installation)
   }
 
   #addDecision({ at, body, segment, offset }: PlacedRecord): void {

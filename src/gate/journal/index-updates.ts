@@ -5,6 +5,7 @@
 import { computeBackoffMs } from '../../runtime/backoff.js'
 import { monotonicSeconds, sleep } from '../../runtime/runtime.js'
 import { startThread, type Thread } from '../../runtime/thread.js'
+import type { KnownPosition } from '../../storage/audit/installation.js'
 import type { FrameBlocks } from './frame-blocks.js'
 import {
   checkpointSeconds,
@@ -77,10 +78,10 @@ export class IndexUpdates {
     this.#unsignedSinceSeconds = monotonicSeconds()
   }
 
-  /** Number of the last row of the audit table that is in the journal; `undefined` until all of the journal is in the index. */
-  get auditedSeq(): number | undefined {
+  /** Of the last record that is in the index; `undefined` until all of the journal is. */
+  get position(): KnownPosition | undefined {
     if (this.nextSeq <= this.#options.getDurableSeq()) return undefined
-    return this.#progress?.auditedSeq
+    return this.#progress?.position
   }
 
   addErasure(erasure: RequestedErasure): void {

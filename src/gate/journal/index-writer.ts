@@ -6,6 +6,7 @@
 import { DataFileError, getErrorMessage } from '../../errors.js'
 import { monotonicSeconds } from '../../runtime/runtime.js'
 import { runInThread, type ThreadWork } from '../../runtime/thread.js'
+import type { KnownPosition } from '../../storage/audit/installation.js'
 import { DecisionIndex, type ErasureNote } from './decision-index.js'
 import { readBeginning } from './journal-beginning.js'
 import {
@@ -22,6 +23,7 @@ import {
   type RequestedErasure,
 } from './removal/pending-erasures.js'
 import { type RemovedSegments, Retention } from './removal/retention.js'
+import { toPosition } from './tree/tree-files.js'
 import { openSigningKey } from './tree/tree-head.js'
 import { TreeWriter } from './tree/tree-writer.js'
 
@@ -63,8 +65,8 @@ export interface IndexProgress {
   readonly nextSeq: number
   /** Number of the last record in the newest checkpoint. */
   readonly signedSeq: number
-  /** Number of the last row of the audit table that is in the journal. */
-  readonly auditedSeq: number
+  /** Of the last record that was added; `undefined` before one was. */
+  readonly position: KnownPosition | undefined
   /** Whether some of the decisions from before the journal are not in the index yet. */
   readonly hasOldDecisions: boolean
   /** Whether there is more to do at once. */
@@ -84,6 +86,7 @@ class IndexWriter {
   /** Reads what the index has already. */
   #treeReader: JournalReader | undefined
   #tree: TreeWriter | undefined
+  #position: KnownPosition | undefined
   #signedAtSeconds = Number.NEGATIVE_INFINITY
   #hasOldDecisions: boolean
   readonly #nextAttemptSeconds = new Map<SegmentWork, number>()
@@ -122,9 +125,11 @@ class IndexWriter {
         (this.#isTreeBehind(nextSeq) && this.#mayTry('sign')) ||
         (this.#tree !== undefined && this.#hasWork())
       const { signedSeq = 0 } = this.#tree ?? {}
-      const { auditedSeq } = this.#index
+      const last = records.at(-1)
+      if (last) this.#position = toPosition(last)
+      const position = this.#position
       const hasOldDecisions = this.#hasOldDecisions
-      return { nextSeq, signedSeq, auditedSeq, hasOldDecisions, hasMore, event }
+      return { nextSeq, signedSeq, position, hasOldDecisions, hasMore, event }
     } catch (cause) {
       // The next attempt begins where the index ends.
       this.#reader?.close()

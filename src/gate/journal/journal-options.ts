@@ -35,6 +35,8 @@ export interface JournalOptions {
   readonly observer: JournalObserver
   /** Of the program, for the record of each start. */
   readonly version: string
+  /** Name of the installation, for that record too. */
+  readonly installation?: string
   /** How long decisions are kept. */
   readonly keepYears: number
   /** Of the private key that signs the tree, made with it; by default `journal.key` in `dataDir`. */

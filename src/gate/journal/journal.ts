@@ -14,6 +14,7 @@ import { AppError, getErrorMessage } from '../../errors.js'
 import { computeBackoffMs } from '../../runtime/backoff.js'
 import { monotonicSeconds, sleep } from '../../runtime/runtime.js'
 import { startThread, type Thread } from '../../runtime/thread.js'
+import type { KnownPosition } from '../../storage/audit/installation.js'
 import { signReceipt } from '../../transparency/receipt.js'
 import type { SigningKey } from '../../transparency/signed-note.js'
 import { type DecisionDocument, encodeDecision, withOutcome } from '../decision-document.js'
@@ -36,6 +37,7 @@ import { listChangedRecords } from './removal/changed-records.js'
 import type { RequestedErasure } from './removal/pending-erasures.js'
 import { type FrameRun, maxBodyLength, type RecordKind } from './segment-format.js'
 import { segmentWriting } from './segment-writer.js'
+import { restoreTiles } from './tree/restore-tiles.js'
 import { openTree } from './tree/tree-head.js'
 
 /** An account without a decision among so many records is not in use. */
@@ -122,9 +124,9 @@ export class Journal implements OutcomeRecorder {
     return this.#updates?.unsignedSeconds ?? 0
   }
 
-  /** Number of the last row of the audit table that is in the journal; `undefined` while that is not known. */
-  get auditedSeq(): number | undefined {
-    return this.#updates?.auditedSeq
+  /** Of a record on disk, lately the last one; `undefined` while the index is behind. */
+  get position(): KnownPosition | undefined {
+    return this.#updates?.position
   }
 
   /** Records that were given up since the start and are not on disk. */
@@ -140,12 +142,13 @@ export class Journal implements OutcomeRecorder {
   async open(): Promise<void> {
     if (this.#writer !== undefined) return
     const { clock, version, dataDir, databasePath, databaseFiles, keepYears } = this.#options
-    const { observer, maxSegmentBytes = defaultMaxSegmentBytes } = this.#options
+    const { observer, installation, maxSegmentBytes = defaultMaxSegmentBytes } = this.#options
     const keyPath = this.#options.signingKeyFile ?? join(dataDir, 'journal.key')
     const folder = this.#folder
     const origin = readOrigin(folder, clock.now())
     const index = this.#openIndex()
     index.claim(origin, readBeginning(folder))
+    restoreTiles(folder, keyPath)
     const tree = openTree(folder, keyPath)
     const known = { tree, fromSeq: index.nextSeq }
     const { nextSeq, notTakenOver } = recoverJournal(folder, origin, known)
@@ -172,6 +175,7 @@ export class Journal implements OutcomeRecorder {
     })
     this.#enqueueNote('opened', {
       version,
+      installation,
       notTakenOver,
       ...readBeginning(folder),
       formerOrigins,
@@ -222,10 +226,13 @@ export class Journal implements OutcomeRecorder {
     this.#flush()
   }
 
-  /** Adds a record that is about no single decision; on disk with the next flush, or after a tenth of a second. */
-  note(kind: 'audit' | 'notice', content: object): void {
-    this.#enqueueNote(kind, content)
-    this.#flushAfter(outcomeDelayMs)
+  /** Adds a record that is about no single decision; on disk as soon as possible if somebody waits. Returns its number if it was added. */
+  note(kind: 'audit' | 'notice', content: object, onWritten?: OnWritten): number | undefined {
+    const seq = this.#nextSeq
+    const isAdded = this.#enqueueNote(kind, content, onWritten)
+    if (onWritten) this.#flush()
+    else this.#flushAfter(outcomeDelayMs)
+    return isAdded ? seq : undefined
   }
 
   /**
@@ -340,8 +347,9 @@ export class Journal implements OutcomeRecorder {
     })
   }
 
-  #enqueueNote(kind: RecordKind, content: object): void {
-    this.#enqueue({ kind, at: this.#options.clock.now(), body: JSON.stringify(content) })
+  #enqueueNote(kind: RecordKind, content: object, onWritten?: OnWritten): boolean {
+    const body = JSON.stringify(content)
+    return this.#enqueue({ kind, at: this.#options.clock.now(), body }, '', onWritten)
   }
 
   #enqueue(

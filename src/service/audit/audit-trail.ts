@@ -4,7 +4,7 @@ import { parsePhoneNumber } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { AppError, invalidRequest } from '../../errors.js'
 import { waitForNextTurn } from '../../runtime/yield-to-event-loop.js'
-import { changeAudit, hashNumber } from '../../storage/audit/audit-log.js'
+import { type AuditPosition, changeAudit, hashNumber } from '../../storage/audit/audit-log.js'
 import type { ThreadDatabase } from '../../storage/open-database.js'
 import type { AuditRow, Db } from '../../storage/tables.js'
 import { runTransaction } from '../sql/account-transaction.js'
@@ -35,6 +35,9 @@ export interface AuditRecord {
   readonly after: unknown
   readonly reason: string | null
 }
+
+/** As it is in the journal. */
+export type MarkedAuditRecord = AuditRecord & AuditPosition
 
 export interface AuditPage {
   readonly records: readonly AuditRecord[]
@@ -145,9 +148,10 @@ export async function listAfter(
   db: Db,
   seq: number,
   limit: number,
-): Promise<readonly AuditRecord[]> {
+): Promise<readonly MarkedAuditRecord[]> {
   const query = db.selectFrom('audit').selectAll().where('seq', '>', seq).orderBy('seq')
-  return (await query.limit(limit).execute()).map(toRecord)
+  const rows = await query.limit(limit).execute()
+  return rows.map((row) => ({ ...toRecord(row), mark: row.mark }))
 }
 
 /** Other writes wait for one statement. */
@@ -188,7 +192,7 @@ function readCursor(text: string): { readonly at: Instant; readonly seq: number 
   throw invalidRequest([{ field: 'cursor', value: text, rule }])
 }
 
-function toRecord({ account_id, subject_kind, subject, before, after, ...row }: AuditRow) {
+function toRecord({ account_id, subject_kind, subject, before, after, mark, ...row }: AuditRow) {
   return {
     ...row,
     accountId: account_id,

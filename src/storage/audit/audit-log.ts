@@ -3,7 +3,7 @@
  * commits: the number is taken from the row that also numbers changes, which stays locked until the commit. So whoever sees a
  * row sees all with smaller numbers, now and later.
  */
-import { createHmac } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Author, Requester } from '../../domain/caller.js'
 import type { Instant } from '../../domain/time/clock.js'
@@ -77,8 +77,16 @@ export async function recordAudit(transaction: Db, entry: AuditEntry): Promise<v
       before: before ? JSON.stringify(before) : null,
       after: after ? JSON.stringify(after) : null,
       reason: reason ?? null,
+      mark: randomBytes(16).toString('hex'),
     })
     .execute()
+}
+
+/** A row of the audit table. */
+export interface AuditPosition {
+  /** 0: before the first one. */
+  readonly seq: number
+  readonly mark: string
 }
 
 /**

@@ -1,6 +1,7 @@
 /**
  * Who changed what and who read about whom, in the order of the commits. Older servers write no such rows. Rows are deleted or changed
- * only by a transaction that has set `audit_open`, which nobody else sees.
+ * only by a transaction that has set `audit_open`, which nobody else sees. By `mark`, `installation` and `journal_positions`, a
+ * database and a journal are known to belong together.
  */
 import { type Kysely, PostgresAdapter, sql } from 'kysely'
 
@@ -18,6 +19,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
     .addColumn('before', 'text')
     .addColumn('after', 'text')
     .addColumn('reason', 'text')
+    .addColumn('mark', 'text', (column) => column.notNull().defaultTo(''))
     .execute()
   await db.schema
     .createIndex('audit_newest')
@@ -35,14 +37,25 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       .addColumn(name, type, (column) => column.notNull().defaultTo(0))
       .execute()
   }
+  for (const name of ['audit_key', 'installation']) {
+    await db.schema
+      .alterTable('change_head')
+      .addColumn(name, 'text', (column) => column.notNull().defaultTo(''))
+      .execute()
+  }
+  const [key, installation] = isPostgres
+    ? [
+        sql`replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')`,
+        sql`replace(gen_random_uuid()::text, '-', '')`,
+      ]
+    : [sql`lower(hex(randomblob(32)))`, sql`lower(hex(randomblob(16)))`]
+  await sql`update change_head set audit_key = ${key}, installation = ${installation}`.execute(db)
   await db.schema
-    .alterTable('change_head')
-    .addColumn('audit_key', 'text', (column) => column.notNull().defaultTo(''))
+    .createTable('journal_positions')
+    .addColumn('origin', 'text', (column) => column.primaryKey())
+    .addColumn('seq', 'bigint', (column) => column.notNull())
+    .addColumn('leaf', 'text', (column) => column.notNull())
     .execute()
-  const key = isPostgres
-    ? sql`replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')`
-    : sql`lower(hex(randomblob(32)))`
-  await sql`update change_head set audit_key = ${key}`.execute(db)
   if (isPostgres) await refuseChangesInPostgres(db)
   else await refuseChangesInSqlite(db)
 }

@@ -17,7 +17,7 @@ import {
 } from 'kysely'
 import type pg from 'pg'
 import { AppError, getErrorCode, getErrorMessage } from '../../errors.js'
-import type { SeenChange } from '../open-database.js'
+import type { OpenDatabase, SeenChange } from '../open-database.js'
 
 export const diskFull = '53100'
 /** After a move to another server. */
@@ -54,6 +54,8 @@ export interface DriverOptions {
   readonly findFault?: () => string | undefined
   /** Called with each change that names its numbers, once it is committed. */
   readonly onChange?: (change: SeenChange) => void
+  /** See {@link OpenDatabase.onAudited}. */
+  readonly confirm?: () => Promise<void>
   /** Makes the server answer a commit of that process of it which only waits for a standby. */
   readonly cancelStandbyWait: (processId: number) => void
 }
@@ -130,6 +132,7 @@ export class PoolDriver implements Driver {
   async releaseConnection(connection: PoolConnection): Promise<void> {
     this.#inUse.delete(connection)
     connection.release()
+    if (connection.isAudited) await this.#options.confirm?.()
   }
 }
 
@@ -139,6 +142,8 @@ const changingCommands: ReadonlySet<string> = new Set(['INSERT', 'UPDATE', 'DELE
 const waitForStandbyMs = 5_000
 
 class PoolConnection implements DatabaseConnection {
+  /** Whether a transaction was committed that has added a row to the audit table. */
+  isAudited = false
   readonly #path: string
   readonly #client: pg.PoolClient
   protected readonly options: DriverOptions
@@ -250,6 +255,7 @@ const otherTables: ReadonlySet<string> = new Set([
   'decisions',
   'erased_journals',
   'flag_removals',
+  'journal_positions',
   'journals',
   'key_uses',
   'key_versions',
@@ -284,6 +290,7 @@ class RecordingConnection extends PoolConnection {
   #described: SeenChange | undefined
   #hasNumbers = false
   #hasOthers = false
+  #addsToAudit = false
 
   override async begin(isolationLevel?: string): Promise<void> {
     await super.begin(isolationLevel)
@@ -291,12 +298,14 @@ class RecordingConnection extends PoolConnection {
     this.#described = undefined
     this.#hasNumbers = false
     this.#hasOthers = false
+    this.#addsToAudit = false
   }
 
   override async commit(): Promise<void> {
     this.#isInTransaction = false
     if (this.#hasOthers || (this.#hasNumbers && !this.#described)) await this.#record()
     await super.commit()
+    this.isAudited ||= this.#addsToAudit
     if (this.#described) this.options.onChange?.(this.#described)
   }
 
@@ -310,6 +319,7 @@ class RecordingConnection extends PoolConnection {
     if (table === undefined || otherTables.has(table) || isOfImport(table)) {
       const result = await super.executeQuery<Row>(query)
       if (table === 'changes') this.#described = result.rows[0] as SeenChange | undefined
+      if (table === 'audit' && query.sql.startsWith('insert')) this.#addsToAudit = true
       return result
     }
     if (this.#isInTransaction) return await this.#write<Row>(query, table)

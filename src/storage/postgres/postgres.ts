@@ -151,10 +151,12 @@ export async function openPostgres(
   let fault: string | undefined
   const findFault = () => feed?.schemaProblem ?? fault
   const options = createDriverOptions(settings, findFault)
+  const confirming = { confirm: async () => {} }
   const database = new Database(path, pool, {
     ...options,
     recordsChanges: true,
     onChange: (change) => feed?.remember(change),
+    confirm: () => confirming.confirm(),
   })
   const readPool = createPool(settings, { max: half, queryMs: readMs })
   const reading = new Database(path, readPool, options)
@@ -191,6 +193,7 @@ export async function openPostgres(
   }
   return {
     ...toThreadConnection(path, database, reading),
+    onAudited: (confirm) => Object.assign(confirming, { confirm }),
     files: [],
     connectThread: () => undefined,
     feed,
@@ -229,15 +232,20 @@ export async function openPostgres(
 /** With connections of its own, which end with the thread. */
 export function openPostgresInThread(settings: PostgresSettings): EngineThreadConnection {
   const path = describeServer(settings)
+  const confirming = { confirm: async () => {} }
   const database = new Database(
     path,
     createPool(settings, { max: 2, queryMs: statementMs, isThread: true }),
     {
       ...createDriverOptions(settings),
       recordsChanges: true,
+      confirm: () => confirming.confirm(),
     },
   )
-  return toThreadConnection(path, database, database)
+  return {
+    ...toThreadConnection(path, database, database),
+    onAudited: (confirm) => Object.assign(confirming, { confirm }),
+  }
 }
 
 function createDriverOptions(
@@ -254,7 +262,7 @@ function toThreadConnection(
   path: string,
   { db }: Database,
   { db: reads }: Database,
-): EngineThreadConnection {
+): Omit<EngineThreadConnection, 'onAudited'> {
   return {
     path,
     db,

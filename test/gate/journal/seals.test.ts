@@ -14,7 +14,7 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { bufferSource } from '../../../src/evidence/bundle/byte-source.js'
+import { bufferSource } from '../../../src/evidence/byte-source.js'
 import { verifyJournal } from '../../../src/evidence/verify/verify-journal.js'
 import { listSegments } from '../../../src/gate/journal/journal-reader.js'
 import {

@@ -8,7 +8,7 @@ import { type RecordReader, segmentPath } from '../journal-reader.js'
 export type IndexForm = 'searched' | 'places'
 
 /** An index of another version is made again. */
-const schemaVersions: Readonly<Record<IndexForm, number>> = { searched: 3, places: 4 }
+const schemaVersions: Readonly<Record<IndexForm, number>> = { searched: 5, places: 6 }
 
 /**
  * Rows are never flushed one by one: what a crash takes from the index is read from the journal again.
@@ -24,7 +24,8 @@ const schema = `
   create table journal_position (
     id integer primary key check (id = 1), origin blob not null, next_seq integer not null,
     removed_before integer not null, last_at integer not null, last_segment integer, last_offset integer,
-    audited_seq integer not null default 0);
+    audited_seq integer not null default 0, audited_mark text not null default '',
+    installation text);
   create table decisions (
     account_id text not null, id text not null, decided_at integer not null,
     what_if integer not null, segment integer, byte_offset integer, body text, number text, decision text,

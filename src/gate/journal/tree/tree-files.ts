@@ -8,9 +8,11 @@ import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'no
 import { dirname, join } from 'node:path'
 import { DataFileError, getErrorCode } from '../../../errors.js'
 import { ensureFolder } from '../../../runtime/folders.js'
+import type { KnownPosition } from '../../../storage/audit/installation.js'
 import { parseCheckpoint } from '../../../transparency/checkpoint.js'
-import { entryBytes } from '../../../transparency/log-entry.js'
-import { hashBytes, hashNode, type ReadNode } from '../../../transparency/merkle-tree.js'
+import { commitTo, encodeEntry, entryBytes, recordKinds } from '../../../transparency/log-entry.js'
+import { hashBytes, hashLeaf, hashNode, type ReadNode } from '../../../transparency/merkle-tree.js'
+import type { StoredRecord } from '../segment-format.js'
 
 export const tileWidth = 256
 /** A tile has the hashes of 8 levels of the tree. */
@@ -54,6 +56,15 @@ export function countOf(kind: TileKind, size: number): number {
 }
 
 const itemBytes = (kind: TileKind): number => (kind === 'entries' ? bundledEntryBytes : hashBytes)
+
+/** What the tree commits to for a record. */
+export const toEntry = ({ kind, seq, at, salt, body }: StoredRecord): Buffer =>
+  encodeEntry({ kind: recordKinds[kind], seq, at, commitment: commitTo(salt, body) })
+
+export const toPosition = (record: StoredRecord): KnownPosition => ({
+  seq: record.seq,
+  leaf: hashLeaf(toEntry(record)).toString('hex'),
+})
 
 /** Reads the tree of one size, whose partial tiles must exist. */
 export class TreeReader {

@@ -108,7 +108,7 @@ export function createKey(journalFolder: string, path: string, head: Checkpoint)
 }
 
 const noNode = () => Buffer.alloc(0)
-const emptyHead = (origin: string): Checkpoint => ({
+export const emptyHead = (origin: string): Checkpoint => ({
   origin,
   size: 0,
   root: computeRoot(0, noNode),

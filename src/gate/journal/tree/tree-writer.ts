@@ -7,7 +7,7 @@ import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } fro
 import { dirname } from 'node:path'
 import { DataFileError } from '../../../errors.js'
 import { ensureFolder, syncFolder } from '../../../runtime/folders.js'
-import { commitTo, encodeEntry, recordKinds, unknownKind } from '../../../transparency/log-entry.js'
+import { encodeEntry, unknownKind } from '../../../transparency/log-entry.js'
 import {
   computeRoot,
   hashBytes,
@@ -25,6 +25,7 @@ import {
   TreeReader,
   tilePath,
   tileWidth,
+  toEntry,
   treeFolder,
 } from './tree-files.js'
 import { readHead, writeCheckpoint } from './tree-head.js'
@@ -73,10 +74,8 @@ export class TreeWriter {
 
   /** Adds those of some consecutive records that are the next ones. */
   add(records: readonly StoredRecord[]): void {
-    for (const { seq, kind, at, salt, body } of records) {
-      if (seq !== this.nextSeq) continue
-      const commitment = commitTo(salt, body)
-      this.#addEntry(encodeEntry({ kind: recordKinds[kind], seq, at, commitment }))
+    for (const record of records) {
+      if (record.seq === this.nextSeq) this.#addEntry(toEntry(record))
     }
   }
 

@@ -1,0 +1,51 @@
+/** Rows of the audit table that a journal has and the database lacks. */
+import { JournalReader, listSegments } from '../../gate/journal/journal-reader.js'
+import type { MarkedAuditRecord } from '../../service/audit/audit-trail.js'
+import type { AuditPosition } from '../../storage/audit/audit-log.js'
+import { hasAuditRow, type InstallationState } from '../../storage/audit/installation.js'
+import type { Db } from '../../storage/tables.js'
+
+export const beforeAudit: AuditPosition = { seq: 0, mark: '' }
+
+export interface LostRows {
+  /** The last row that both have. */
+  readonly common: AuditPosition
+  /** In their order. */
+  readonly lost: readonly MarkedAuditRecord[]
+}
+
+/** Reads the journal from its end. Throws `DataFileError` if it is damaged. */
+export async function readLostRows(
+  folder: string,
+  db: Db,
+  state: Pick<InstallationState, 'auditSeq'>,
+): Promise<LostRows> {
+  const lost: MarkedAuditRecord[] = []
+  const segments = listSegments(folder)
+  for (let index = segments.length - 1; index >= 0; index -= 1) {
+    const first = segments[index]?.firstSeq ?? 1
+    const end = segments[index + 1]?.firstSeq ?? Number.MAX_SAFE_INTEGER
+    for (const row of readAuditRows(folder, first, end).reverse()) {
+      if (await hasAuditRow(db, row, state)) return { common: row, lost: lost.reverse() }
+      lost.push(row)
+    }
+  }
+  return { common: beforeAudit, lost: lost.reverse() }
+}
+
+/** Of the records from `firstSeq` to before `endSeq`. */
+function readAuditRows(folder: string, firstSeq: number, endSeq: number): MarkedAuditRecord[] {
+  const reader = new JournalReader(folder, firstSeq)
+  const rows: MarkedAuditRecord[] = []
+  try {
+    for (let records = reader.read(endSeq - 1); records.length > 0; ) {
+      for (const { kind, body } of records) {
+        if (kind === 'audit') rows.push(JSON.parse(body.toString()))
+      }
+      records = reader.read(endSeq - 1)
+    }
+    return rows
+  } finally {
+    reader.close()
+  }
+}

@@ -1,0 +1,138 @@
+/** What a journal says about itself before it is opened: nothing is written. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DataFileError } from '../../../errors.js'
+import { isFolder } from '../../../runtime/folders.js'
+import type { AuditPosition } from '../../../storage/audit/audit-log.js'
+import type { KnownPosition } from '../../../storage/audit/installation.js'
+import { parseCheckpoint } from '../../../transparency/checkpoint.js'
+import { parseNote } from '../../../transparency/signed-note.js'
+import { DecisionIndex } from '../decision-index.js'
+import { readBeginning, readFormerOrigins } from '../journal-beginning.js'
+import { hashOriginName, originPath, readOriginName } from '../journal-origin.js'
+import { JournalReader, listSegments } from '../journal-reader.js'
+import { checkpointPath, TreeReader, toPosition, treeFolder } from '../tree/tree-files.js'
+
+export interface JournalState {
+  /** SHA-256 of its names in hex, the present one first; empty if there is no journal. */
+  readonly origins: readonly string[]
+  /** 0 without records. */
+  readonly lastSeq: number
+  /** Of its last start; `undefined` if it does not say. */
+  readonly installation: string | undefined
+  /** The last row of the audit table in it; `undefined` if there is none. */
+  readonly audited: AuditPosition | undefined
+  /** Why the index beside it is not its own, for people. */
+  readonly indexProblem: string | undefined
+}
+
+/** Throws {@link DataFileError} with the place if the journal cannot be read. */
+export function readJournalState(dataDir: string): JournalState {
+  const folder = join(dataDir, 'journal')
+  const index = readIndex(join(dataDir, 'index.sqlite'), folder)
+  const origins = readOrigins(folder)
+  const isOwnIndex = index !== undefined && index.origin === origins[0]
+  const own = isOwnIndex ? index : undefined
+  const state = readRecords(folder, own)
+  return { ...state, origins, indexProblem: index && describeIndex(index, state, isOwnIndex) }
+}
+
+interface IndexState extends Pick<JournalState, 'audited' | 'installation'> {
+  readonly origin: string
+  readonly nextSeq: number
+}
+
+function readIndex(path: string, folder: string): IndexState | undefined {
+  if (!existsSync(path)) return undefined
+  const index = new DecisionIndex(path, folder)
+  try {
+    const { owner, nextSeq } = index
+    if (owner === undefined) return undefined
+    const { audited_seq: seq, audited_mark: mark, installation } = owner
+    return {
+      origin: owner.origin.toString('hex'),
+      nextSeq,
+      audited: seq === 0 ? undefined : { seq, mark },
+      installation: installation ?? undefined,
+    }
+  } finally {
+    index.close()
+  }
+}
+
+function readOrigins(folder: string): readonly string[] {
+  if (!existsSync(originPath(folder))) return []
+  const former = readFormerOrigins(folder).map(({ origin }) => origin)
+  const names = [readOriginName(folder), ...former.reverse()]
+  return names.map((name) => hashOriginName(name).toString('hex'))
+}
+
+/** The index has what is before its end. */
+function readRecords(
+  folder: string,
+  index: IndexState | undefined,
+): Pick<JournalState, 'lastSeq' | 'audited' | 'installation'> {
+  // A link to a disk that is missing is refused.
+  const last = isFolder(folder) ? listSegments(folder).at(-1) : undefined
+  let { audited, installation } = index ?? {}
+  if (last === undefined) return { lastSeq: 0, audited, installation }
+  const { firstSeq } = readBeginning(folder)
+  const from = Math.max(firstSeq, Math.min(index?.nextSeq ?? 1, last.firstSeq))
+  const reader = new JournalReader(folder, from)
+  try {
+    for (let records = reader.read(); records.length > 0; records = reader.read()) {
+      for (const { kind, body } of records) {
+        if (kind === 'audit') {
+          const { seq, mark }: AuditPosition = JSON.parse(body.toString())
+          audited = { seq, mark }
+        }
+        if (kind === 'opened') installation = JSON.parse(body.toString()).installation
+      }
+    }
+    return { lastSeq: reader.nextSeq - 1, audited, installation }
+  } finally {
+    reader.close()
+  }
+}
+
+function describeIndex(
+  { nextSeq }: IndexState,
+  { lastSeq }: Pick<JournalState, 'lastSeq'>,
+  isOwn: boolean,
+): string | undefined {
+  if (!isOwn) return 'index.sqlite belongs to another journal than the one beside it'
+  if (nextSeq - 1 <= lastSeq) return undefined
+  return `the journal ends with record ${lastSeq}, but index.sqlite has record ${nextSeq - 1}`
+}
+
+/** The leaf of a record in the tree, in hex; `undefined` if nothing of it is left. */
+export function readLeaf(folder: string, seq: number): string | undefined {
+  return readSignedLeaf(treeFolder(folder), seq) ?? readPosition(folder, seq)?.leaf
+}
+
+/** Also of a record that was erased or removed; `undefined` if it is not signed, or its tile is missing. */
+function readSignedLeaf(tree: string, seq: number): string | undefined {
+  const path = checkpointPath(tree)
+  if (!existsSync(path)) return undefined
+  const { size } = parseCheckpoint(parseNote(readFileSync(path, 'utf8')).text)
+  if (seq > size) return undefined
+  try {
+    return new TreeReader(tree, size).node(0, seq - 1).toString('hex')
+  } catch (cause) {
+    if (cause instanceof DataFileError) return undefined
+    throw cause
+  }
+}
+
+/** Of a record that is in a segment. */
+export function readPosition(folder: string, seq: number): KnownPosition | undefined {
+  const [oldest] = listSegments(folder)
+  if (oldest === undefined || seq < oldest.firstSeq) return undefined
+  const reader = new JournalReader(folder, seq)
+  try {
+    const [record] = reader.read(seq)
+    return record && toPosition(record)
+  } finally {
+    reader.close()
+  }
+}

@@ -1,0 +1,58 @@
+/** The tiles of a tree, made again from the records of its journal. */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { JournalReader } from '../../../src/gate/journal/journal-reader.js'
+import { restoreTiles } from '../../../src/gate/journal/tree/restore-tiles.js'
+import { checkpointPath, treeFolder } from '../../../src/gate/journal/tree/tree-files.js'
+import { openSigningKey, readHead } from '../../../src/gate/journal/tree/tree-head.js'
+import { TreeWriter } from '../../../src/gate/journal/tree/tree-writer.js'
+import type { SigningKey } from '../../../src/transparency/signed-note.js'
+import { listFiles, writeJournal } from '../../support/journal.js'
+
+const bodies = Array.from({ length: 600 }, (_, index) => JSON.stringify({ version: String(index) }))
+let dataDir: string
+let folder: string
+let keyPath: string
+let key: SigningKey
+
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'callgate-tiles-'))
+  folder = join(dataDir, 'journal')
+  keyPath = join(dataDir, 'journal.key')
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'origin'), 'callgate/journal/2026-11-26-0a1b2c3d\n')
+  writeJournal(dataDir, bodies)
+  key = openSigningKey(folder, keyPath)
+  const writer = new TreeWriter(folder, key)
+  const reader = new JournalReader(folder, 1)
+  for (let records = reader.read(); records.length > 0; records = reader.read()) writer.add(records)
+  reader.close()
+  writer.sign()
+})
+
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }))
+
+const readTree = () =>
+  new Map(listFiles(folder).map((path) => [path, readFileSync(join(folder, path)).toString('hex')]))
+const removeTiles = () => rmSync(join(treeFolder(folder), 'tile'), { recursive: true })
+
+it('are the same, with the same head', () => {
+  const before = readTree()
+  removeTiles()
+  expect(() => readHead(treeFolder(folder), key)).toThrow('is missing')
+  restoreTiles(folder, keyPath)
+  expect(readTree()).toEqual(before)
+  expect(readHead(treeFolder(folder), key).size).toBe(bodies.length)
+})
+
+it('stay missing when a record is not the one that was signed', () => {
+  const head = readFileSync(checkpointPath(treeFolder(folder)), 'utf8')
+  removeTiles()
+  writeJournal(dataDir, bodies)
+  restoreTiles(folder, keyPath)
+  expect(() => readHead(treeFolder(folder), key)).toThrow('is missing')
+  expect(readFileSync(checkpointPath(treeFolder(folder)), 'utf8')).toBe(head)
+  expect(listFiles(folder).filter((path) => path.includes('made'))).toEqual([])
+})
