@@ -433,7 +433,7 @@ export interface ConsoleSessionRow {
   /** SHA-256 of its secret, in hex. */
   hash: string
   account_id: string
-  /** The key that it began with, or `person:<subject>`. */
+  /** The key that it began with, or `person:<issuer> <subject>`. */
   key_id: string
   /** The name of somebody who has signed in without a key, and as what. */
   person: string | null
@@ -441,4 +441,16 @@ export interface ConsoleSessionRow {
   created_at: number
   /** To a minute. */
   used_at: number
+}
+
+/** Somebody who has signed in without a key. */
+export interface PersonRow {
+  /** `person:<issuer> <subject>`. */
+  id: string
+  account_id: string
+  role: string
+  /** In lower case; null unless the issuer says that it is verified. */
+  email: string | null
+  /** When they first signed in with this role; a higher role begins anew. */
+  able_since: number
 }

@@ -142,7 +142,12 @@ describe('signing in at a provider', () => {
   })
 
   it('is written to the audit, as the person, and so is the end', async () => {
-    provider.claims = { groups: 'comply', email: 'audited@example.com', email_verified: true, sub: 'sub-of-audited' }
+    provider.claims = {
+      groups: 'comply',
+      email: 'audited@example.com',
+      email_verified: true,
+      sub: 'sub-of-audited',
+    }
     const cookie = await signIn()
     const { text } = await getPage('/search', cookie)
     const formToken = /name="formToken" value="([^"]+)"/.exec(text)?.[1] ?? ''
@@ -158,7 +163,7 @@ describe('signing in at a provider', () => {
       const own = records.find(({ who }) => who === 'person:audited@example.com')
       expect(own).toMatchObject({
         door: 'console',
-        subject: { kind: 'session', id: 'person:sub-of-audited' },
+        subject: { kind: 'session', id: `person:${provider.issuer} sub-of-audited` },
         after: { role: 'officer' },
       })
     }
@@ -385,8 +390,16 @@ describe('a role', () => {
   it.each([
     ['no name', { email: undefined }, 'sub-1'],
     ['an empty name', { email: '  ' }, 'sub-1'],
-    ['an address that is not verified', { email: 'boss@example.com', email_verified: false }, 'sub-1'],
-    ['an address verified by a text', { email: 'boss@example.com', email_verified: 'false' }, 'sub-1'],
+    [
+      'an address that is not verified',
+      { email: 'boss@example.com', email_verified: false },
+      'sub-1',
+    ],
+    [
+      'an address verified by a text',
+      { email: 'boss@example.com', email_verified: 'false' },
+      'sub-1',
+    ],
     ['an address of which it says nothing', { email: 'boss@example.com' }, 'sub-1'],
     ['control characters', { email: 'a\nb@example.com' }, 'sub-1'],
     [

@@ -33,6 +33,7 @@ import { findExposedFiles } from '../serve/exposed-files.js'
 import { findListAgeProblem } from '../serve/list-age-monitor.js'
 import { findBudgetFindings } from './budget-findings.js'
 import { diskFix, type HealthFinding } from './finding.js'
+import { findPeopleFindings } from './people-findings.js'
 import { findPlatformFindings } from './platform-findings.js'
 import { findEarlyDisconnects } from './ring-time.js'
 import { findWitnessFindings } from './witness-findings.js'
@@ -194,6 +195,9 @@ async function findStoredFindings(
       ...(await findBudgetFindings(settings, db, clock)),
       ...(await findShadowFindings(db)),
       ...(await findUnapprovedFindings(settings, db).catch(() => [])),
+      ...(storage.isCopy
+        ? []
+        : await findPeopleFindings(settings, db, clock.now()).catch(() => [])),
       ...(await findRightFindings(settings, db).catch(() => [])),
       ...(storage.isCopy ? [] : await findOptOutFindings(db).catch(() => [])),
       ...(storage.isCopy ? [] : await findPlatformFindings(db, clock.now()).catch(() => [])),
