@@ -168,6 +168,11 @@ export interface PermitRow {
   project_id: string | null
   campaign_id: string | null
   postal_code: string | null
+  /** Null for the purpose that `gate.purposes` gives the call. */
+  purpose: CallPurpose | null
+  /** What the call is about, and the caller's name for the person called. */
+  subject: string | null
+  person: string | null
   /** The kinds of call that its key, or the token of it, could ask for, with commas; null for all. */
   asked_kinds: string | null
   /** `expired` is not stored: it is `issued` at or after `expires_at`. */

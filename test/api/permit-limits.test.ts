@@ -10,7 +10,8 @@ const callerId = '2125550199'
 const environment = {
   CALLGATE_SANDBOX_AT: '2026-11-23T17:00:00Z',
   CALLGATE_PERMITS_ISSUER: 'https://gate.example',
-  CALLGATE_PERMITS_EDGES: '{ asking: { asks: true }, apart: {} }',
+  CALLGATE_PERMITS_EDGES:
+    '{ asking: { asks: true, accounts: [sandbox] }, apart: { accounts: [sandbox] } }',
 }
 
 interface Body {

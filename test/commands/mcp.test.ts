@@ -428,7 +428,7 @@ describe('a real gate that gives permits', () => {
     gate = await openTestCallgate({
       environment: {
         CALLGATE_PERMITS_ISSUER: 'https://gate.example',
-        CALLGATE_PERMITS_EDGES: '{ edge-a: {} }',
+        CALLGATE_PERMITS_EDGES: '{ edge-a: { accounts: [sandbox] } }',
       },
     })
     url = await serveMcp(gate.url)

@@ -21,6 +21,7 @@ import { createStatusRoute } from '../../app/status/status-route.js'
 import { findOidc, findProxyUrl } from '../../config/console.js'
 import { readFirstLine } from '../../config/secret-file.js'
 import { version } from '../../config/version.js'
+import { undecidedReasons } from '../../domain/decision.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { parseInstant } from '../../domain/time/dates.js'
 import { Center } from '../../edge/center.js'
@@ -262,8 +263,9 @@ function createConsoleHandler(
 }
 
 function createRepeatedRequests(callgate: Callgate): DecisionRoutesOptions['repeats'] {
-  const { storage, runtime, journal, sharedDecisions } = callgate
+  const { storage, runtime, journal, sharedDecisions, recheckGate } = callgate
   const requests = new RepeatedRequests(storage, runtime)
+  const toAnswer = (document: DecisionDocument) => ({ ...document, json: JSON.stringify(document) })
   return {
     begin: async (caller, request) => {
       const id = await requests.begin(caller, request)
@@ -276,7 +278,17 @@ function createRepeatedRequests(callgate: Callgate): DecisionRoutesOptions['repe
       if (isOver(found, runtime.clock.now())) {
         throw new AppError('conflict', `${name} no longer allows the call; use a new key`)
       }
-      return { ...answered, json: JSON.stringify(answered) }
+      if (found.decision === 'block') return toAnswer(answered)
+      // What it was judged by may have changed since.
+      const now = (await recheckGate.judge(request.asked))()
+      if (now.decision === 'allow') return toAnswer(answered)
+      const isDecided = !undecidedReasons.has(now.reason)
+      const block = isDecided ? { ...now, withdraws: id, encoded: undefined } : now
+      journal.append(block)
+      if (isDecided) await requests.replace(caller, request, { earlier: id, decisionId: block.id })
+      const { reason } = block
+      runtime.log.warn('a repeated request is no longer allowed', { id, by: block.id, reason })
+      return toAnswer(JSON.parse(encodeDecision(block)))
     },
     finish: requests.finish.bind(requests),
     forget: requests.forget.bind(requests),

@@ -108,15 +108,33 @@ export class ChangeRequests {
       throw new AppError('conflict', `change ${caller.change.id} is another one than was approved`)
     }
     if (!this.isNeededFor(change.kind)) return
-    const found = await runTransaction(this.#storage, (db) =>
-      this.#useOrAsk(db, caller, { ...change, text: request, requestHash }),
-    )
+    const found = await this.#store(caller, change)
     if (found === 'approved') return
     const { id, expires_at } = found
     throw new AppError(
       'approval-needed',
       `approval-needed: ${change.what} is stored as change ${id} and waits for a second person until ` +
         `${formatInstant(expires_at)}; nothing was changed`,
+    )
+  }
+
+  /** Stores a change of an endpoint, for a second person to approve. Throws `conflict` if too many of the caller wait. */
+  async ask(
+    caller: Requester,
+    change: ChangeToMake & { readonly endpoint: string },
+  ): Promise<Pick<ChangeRequest, 'id'>> {
+    const found = await this.#store(caller, change)
+    // One with an endpoint is carried out when it is approved.
+    if (found === 'approved')
+      throw new Error(`change ${change.what} was approved and not carried out`)
+    return found
+  }
+
+  #store(caller: Requester, change: ChangeToMake) {
+    const text = JSON.stringify(change.request)
+    const requestHash = hashOf(change.endpoint, text, change.reason)
+    return runTransaction(this.#storage, (db) =>
+      this.#useOrAsk(db, caller, { ...change, text, requestHash }),
     )
   }
 

@@ -15,7 +15,9 @@ interface Removal {
 }
 
 /** Nothing if there is no number. */
-export function toRemovalChange(removal: Removal): ChangeToMake | undefined {
+export function toRemovalChange(
+  removal: Removal,
+): (ChangeToMake & { readonly endpoint: string }) | undefined {
   const { numbers, projectId, campaignId, reason } = removal
   if (numbers.length === 0) return undefined
   const of = projectId ?? (campaignId === undefined ? undefined : `campaign ${campaignId}`)

@@ -33,7 +33,7 @@ beforeAll(async () => {
     // Not the time of this machine, so that the account's is what counts.
     CALLGATE_SANDBOX_AT: '2026-11-23T17:00:00Z',
     CALLGATE_PERMITS_ISSUER: 'https://gate.example',
-    CALLGATE_PERMITS_EDGES: '{ edge-a: {} }',
+    CALLGATE_PERMITS_EDGES: '{ edge-a: { accounts: [sandbox] } }',
   })
 })
 afterAll(async () => {
