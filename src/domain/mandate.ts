@@ -86,7 +86,7 @@ interface RemainingAttempts {
 }
 
 /** The call of an attempt. */
-export interface AttemptedCall {
+interface AttemptedCall {
   /** Ten digits. */
   readonly number: string
   readonly callKind: CallKind

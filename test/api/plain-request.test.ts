@@ -458,7 +458,7 @@ const lines = fc.constantFrom(
   'Content-Length:\t2',
   'Content-Length: 2 \t',
   'Host: gate\t',
-  'a:\r\n'.repeat(1_999) + 'a:',
+  `${'a:\r\n'.repeat(1_999)}a:`,
   'Content-Length: +2',
   'Content-Length: 2, 2',
   'Content-Length : 2',

@@ -24,7 +24,9 @@ beforeEach(async () => {
 })
 afterAll(() => running.end())
 
-async function signIn(more: Partial<NewApiKey> & { readonly madeAt?: number } = {}): Promise<ConsoleClient> {
+async function signIn(
+  more: Partial<NewApiKey> & { readonly madeAt?: number } = {},
+): Promise<ConsoleClient> {
   const label = `made-${count++}`
   return await openConsoleClient(running, (await createPersonKey(running, label, more)).key)
 }

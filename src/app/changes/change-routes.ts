@@ -121,7 +121,12 @@ function mayMake(caller: Caller, change: ChangeRequest, parts: Pick<ChangeDeps, 
   }
 }
 
-function toBody({ request: _, endpoint: __, askedSeq: ___, ...change }: ChangeRequest): ChangeSummaryBody {
+function toBody({
+  request: _,
+  endpoint: __,
+  askedSeq: ___,
+  ...change
+}: ChangeRequest): ChangeSummaryBody {
   const { askedAt, expiresAt, decidedAt } = change
   return {
     ...change,
