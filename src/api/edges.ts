@@ -362,7 +362,10 @@ export const edgeDecisionsEndpoint = defineEndpoint<EdgeDecisionsRequest, EdgeDe
   rights: ['edge'],
   scopes: 'none',
   errors: 'problem',
-  otherStatuses: { 404: noEdges },
+  otherStatuses: {
+    404: noEdges,
+    409: 'No request without records came before, or the first record is not the next one',
+  },
   usesServiceThread: 'when-long',
   request: fields({
     origin: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower case hexadecimal digits'),

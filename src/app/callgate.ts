@@ -91,6 +91,8 @@ export interface Callgate extends AppContext {
    * provider, which answers the questions of decisions first.
    */
   readonly dryRunGate: Gate
+  /** Judges again what was counted and recorded before. */
+  readonly recheckGate: Gate
   readonly permits: Permits
   /**
    * Judges by another configuration from the next question on; what needs a restart must be the same in
@@ -180,6 +182,7 @@ async function buildCallgate(
     acknowledgedOptOuts,
     gate: tracing ? new TracedGate(gateDeps, tracing) : new Gate(gateDeps),
     dryRunGate: createDryRunGate(gateDeps),
+    recheckGate,
     close: () =>
       closeInOrder([
         () => foundation.storage.abandonUnanswered(),
@@ -197,7 +200,7 @@ async function buildCallgate(
     reconfigure: (next) => {
       replaceRules(next, runtime, { data, views })
       Object.assign(callgate, { settings: next.settings })
-      replaceGateRules(next.settings, { ...callgate, recheckGate })
+      replaceGateRules(next.settings, callgate)
       factSources.factsChanged()
       // Answers by the old rules, also those that are still being computed, are not cached.
       changes.everythingChanged()
@@ -377,7 +380,7 @@ function replaceGateRules(
     dryRunGate,
     recheckGate,
     data,
-  }: Pick<Callgate, 'gate' | 'dryRunGate' | 'data'> & { readonly recheckGate: Gate },
+  }: Pick<Callgate, 'gate' | 'dryRunGate' | 'recheckGate' | 'data'>,
 ): void {
   const rules = createGateRules(settings, data.rules)
   gate.replaceRules(rules)
@@ -422,7 +425,7 @@ const unrecorded = {
   log: silentLogger,
 }
 
-/** The attempt was counted when the permit was given. */
+/** The attempt was counted when the call was allowed. */
 function createRecheckGate(deps: GateDeps): Gate {
   return new Gate({ ...deps, ...toRecheckRules(deps), attempts: undefined, ...unrecorded })
 }

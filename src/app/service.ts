@@ -193,7 +193,7 @@ export function createDecisionServices(
   const internalDnc = new InternalDnc({
     ...{ ...shared, accounts, changeRequests, onOptOutEnforced, onOptOutStored },
   })
-  const ebrRecords = new EbrRecords({ ...shared, internalDnc })
+  const ebrRecords = new EbrRecords({ ...shared, internalDnc, changeRequests })
   const scrubDeps = { projects, internalDnc, ebrRecords, viewOf }
   const postalCodes = createPostalCodes()
   const recordRead = createReadLog(storage, runtime.clock)

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { type AppContext, openAppContext } from '../app/app-context.js'
 import type { Author } from '../domain/caller.js'
 import { nodeRuntime } from '../runtime/runtime.js'
-import { CommandFailure, loadCommandSettings } from './command.js'
+import { CommandFailure, findPersonOption, loadCommandSettings } from './command.js'
 import { findUser } from './option-values.js'
 
 /** Opens the context for one command and closes it afterwards. */
@@ -24,7 +24,9 @@ export async function withAppContext<Result>(
 export function describeAuthor(command: Command): Author {
   const words: string[] = []
   for (let one: Command | null = command; one; one = one.parent) words.unshift(one.name())
-  return { who: `user:${findUser()}`, door: `command ${words.slice(1).join(' ')}` }
+  const person = findPersonOption(command)
+  const who = person === undefined ? `user:${findUser()}` : `user:${findUser()}/${person}`
+  return { who, door: `command ${words.slice(1).join(' ')}` }
 }
 
 /** Throws on an edge, whose accounts and keys are replaced by those of its center. */

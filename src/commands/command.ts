@@ -35,6 +35,16 @@ export function findConfigOption(command: Command): string | undefined {
   return command.optsWithGlobals<{ config?: string }>().config
 }
 
+/** The name of the `--person` option of the program, in lower case. Throws {@link CommandFailure} unless it is one name. */
+export function findPersonOption(command: Command): string | undefined {
+  const { person } = command.optsWithGlobals<{ person?: string }>()
+  if (person === undefined) return undefined
+  const name = person.normalize('NFC').trim().toLowerCase()
+  if (/^[\p{L}\p{N}][\p{L}\p{N}.@_-]{0,59}$/u.test(name)) return name
+  const rule = 'must be one name of at most 60 letters, digits and the characters . @ _ -'
+  throw new CommandFailure(`--person '${person}': ${rule}`, 2)
+}
+
 /** Loads the settings from the `--config` option of the program and the environment. */
 export function loadCommandSettings(command: Command): Settings {
   const settings = loadSettings({ file: findConfigOption(command) })
@@ -72,4 +82,9 @@ export function formatTable(head: readonly string[], rows: readonly (readonly st
       .join('  ')
       .trimEnd()
   return `${[head, ...rows].map(line).join('\n')}\n`
+}
+
+/** Texts of whoever has asked for something, on one line and without control characters. */
+export function toPlainText(text: string | undefined): string {
+  return text?.replaceAll(/\p{C}/gu, ' ') ?? ''
 }

@@ -5,6 +5,7 @@ import { addProblem, httpUrl, wholeNumber } from './values.js'
 const edge = z.strictObject({
   freshness: wholeNumber(10, 300).default(60),
   asks: z.boolean().default(false),
+  accounts: z.array(z.string().min(1)).default([]),
 })
 
 export const permitsSchema = z
@@ -23,7 +24,8 @@ export const permitsSchema = z
       .default({})
       .describe(
         'SIP edges that permits are given for, by name, each with freshness: the seconds after which ' +
-          'the edge refuses a permit, 10 to 300 (60), and asks: true if it uses each permit at callgate',
+          'the edge refuses a permit, 10 to 300 (60), asks: true if it uses each permit at callgate, and accounts: those whose ' +
+          'calls it carries, [main]; nobody else gets or uses a permit of the edge, and nobody by default',
       ),
   })
   .superRefine(({ issuer, edges }, context) => {

@@ -155,7 +155,8 @@ export const twoPeopleSchema = z.strictObject({
     .describe(
       'Changes that one person asks for and another one must approve, in all accounts: remove-opt-outs (several numbers at ' +
         'once), lift-opt-out (one or several), widen-hours (of a project), erase, export (of opt-outs or consents) and ' +
-        'allow-unknown (policy.*.onUnknown). Nothing by default, since who is alone could not do them any more',
+        'allow-unknown (policy.*.onUnknown). Empty by default, since a sole operator would be locked out. If all keys of an account ' +
+        'have one root, nobody with a key can approve; callgate doctor says what to do',
     ),
   endsAfterHours: wholeNumber(1, 720)
     .default(24)

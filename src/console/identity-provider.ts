@@ -18,7 +18,7 @@ import {
   randomState,
 } from 'openid-client'
 import type { OidcSettings } from '../config/console.js'
-import { type Person, type PersonRole, personRoles } from '../domain/caller.js'
+import { identifyPerson, type Person, type PersonRole, personRoles } from '../domain/caller.js'
 import type { Clock, Timers } from '../domain/time/clock.js'
 import { AppError, getErrorMessage, truncate } from '../errors.js'
 import { createSampledLine, type Logger } from '../observability/log.js'
@@ -150,12 +150,15 @@ export class IdentityProvider {
   #toPerson(claims: IDToken): Person {
     const { settings, logger } = this.#options
     const { roleClaim, nameClaim, account } = settings
-    if (claims.sub.trim() === '') throw this.#refuse('it did not say who you are: `sub` is empty')
+    if (claims.sub.trim() === '') throw this.#explain(new Error('the claim "sub" is empty'))
     const name = findName(claims, nameClaim)
     const given = listTexts(claims[roleClaim])
     const held = given.map((value) => this.#roles.get(value))
     const role = personRoles.findLast((one) => held.includes(one))
-    if (role !== undefined) return { accountId: account, subject: claims.sub, name, role }
+    if (role !== undefined) {
+      const id = identifyPerson(settings.issuer, claims.sub)
+      return { accountId: account, id, name, role, email: findVerifiedEmail(claims) }
+    }
     logger.warn('somebody without a role could not sign in', { subject: claims.sub })
     const wanted = [...this.#roles.keys()].map((value) => `'${value}'`).join(', ')
     const has = given.length > 0 ? `has ${truncate(given.join(', '))}` : 'is missing or empty'
@@ -210,6 +213,12 @@ function isAway(error: unknown): boolean {
 function listTexts(claim: unknown): readonly string[] {
   const values: readonly unknown[] = Array.isArray(claim) ? claim : [claim]
   return values.filter((value) => typeof value === 'string')
+}
+
+/** Only the value `true` verifies an address. */
+function findVerifiedEmail({ email, email_verified }: IDToken): string | undefined {
+  if (email_verified !== true || typeof email !== 'string') return undefined
+  return email.trim().toLowerCase() || undefined
 }
 
 /** Without a usable name, the subject. An address that the provider does not say to be verified could be somebody else's. */

@@ -54,7 +54,10 @@ export interface ScrubLimits {
 
 /** Who does something, for the audit table, and where it came in. */
 export interface Author {
-  /** `key:<id>`, `person:<name>` of a session without a key, `user:<name at the command line>` or `system`. */
+  /**
+   * `key:<id>`, `person:<name>` of a session without a key, `user:<user of the system>` at the command line, with
+   * `/<name>` if one was given with `--person`, or `system`.
+   */
   readonly who: string
   /** `api <path>`, `console <path of the API>`, `command <words>` or `server`. */
   readonly door: string
@@ -77,8 +80,8 @@ export interface Caller {
   readonly accountId: string
   readonly role: Role
   /**
-   * Identifies the key without revealing it; `person:<subject>` of somebody who has signed in without one. Empty only for the
-   * operator at the command line and for requests that need no key.
+   * Identifies the key without revealing it; `person:<issuer> <subject>` of somebody who has signed in without one. Empty only for
+   * the operator at the command line and for requests that need no key.
    */
   readonly keyId: string
   readonly limits: KeyLimits
@@ -97,6 +100,8 @@ interface ApprovedChange {
   readonly id: string
   /** As in the audit table. */
   readonly askedBy: string
+  /** Number of the newest change of an opt-out or consent at that time. */
+  readonly askedSeq: number
   /** SHA-256 of exactly what was approved, in hex. */
   readonly requestHash: string
 }
@@ -105,6 +110,8 @@ interface ConsoleSession {
   /** Who has signed in at an identity provider, and as what; absent with a key. */
   readonly person?: string | undefined
   readonly personRole?: PersonRole | undefined
+  /** In lower case; absent unless the issuer says that it is verified. */
+  readonly email?: string | undefined
 }
 
 /** What people who sign in at an identity provider may be, the one who may do the least first. */
@@ -145,21 +152,28 @@ export const rightsOfPeople: Readonly<Record<PersonRole, PersonRights>> = {
 
 export interface Person {
   readonly accountId: string
-  /** As the identity provider knows them, for good. */
-  readonly subject: string
+  /** See {@link identifyPerson}. */
+  readonly id: string
   /** For people, in the audit table too. */
   readonly name: string
   readonly role: PersonRole
+  /** In lower case; absent unless the issuer says that it is verified. */
+  readonly email?: string | undefined
+}
+
+/** A subject is unique at its issuer alone (OpenID Connect Core 1.0, section 2). An issuer has no space. */
+export function identifyPerson(issuer: string, subject: string): string {
+  return `person:${issuer} ${subject}`
 }
 
 /** Of a session of somebody who has no key. */
-export function createPersonCaller({ accountId, subject, name, role }: Person): Caller {
+export function createPersonCaller({ accountId, id, name, role, email }: Person): Caller {
   const { role: keyRole, rights: whole, only } = rightsOfPeople[role]
   const held = rights.filter((one) => whole.includes(one) || only[one] !== undefined)
   return {
-    ...{ accountId, role: keyRole, keyId: `person:${subject}` },
+    ...{ accountId, role: keyRole, keyId: id },
     limits: { ...noLimits, rights: new Set(held) },
-    session: { person: name, personRole: role },
+    session: { person: name, personRole: role, ...(email !== undefined && { email }) },
   }
 }
 

@@ -85,8 +85,8 @@ interface RemainingAttempts {
   readonly day?: number | undefined
 }
 
-/** Exactly what a person approves. */
-export interface ApprovalSubject {
+/** The call of an attempt. */
+interface AttemptedCall {
   /** Ten digits. */
   readonly number: string
   readonly callKind: CallKind
@@ -94,6 +94,11 @@ export interface ApprovalSubject {
   readonly campaignId?: string | undefined
   readonly callerId?: string | undefined
 }
+
+/** Exactly what a person approves. */
+export interface ApprovalSubject
+  extends AttemptedCall,
+    Pick<Attempt, 'purpose' | 'subject' | 'personId'> {}
 
 export const approvalStates = ['waiting', 'approved', 'refused', 'used', 'expired'] as const
 export type ApprovalState = (typeof approvalStates)[number]
@@ -212,7 +217,7 @@ export interface Attempt {
   /** Empty for calls without a key. */
   readonly keyId: string
   readonly accountId: string
-  readonly call: ApprovalSubject
+  readonly call: AttemptedCall
   /** What the call is about, in a word of the account. */
   readonly subject?: string | undefined
   /** The caller's name for the person called. */

@@ -134,6 +134,8 @@ export interface DecisionDocument {
   readonly subject?: string | undefined
   readonly personId?: string | undefined
   readonly reference?: string | undefined
+  /** Id of an earlier allow of the same request that must not be acted on any more. */
+  readonly withdraws?: string | undefined
   /** See {@link recordVersion}; absent in records from before the findings had facts. */
   readonly recordVersion?: number | undefined
   /** The number and what else was said about the person were erased. Only in a stored record. */
@@ -210,6 +212,7 @@ function formatDecision(decision: Decision): string {
     formatMember('subject', request.subject) +
     formatMember('personId', request.personId) +
     formatMember('reference', request.reference) +
+    formatMember('withdraws', decision.withdraws) +
     `,"recordVersion":${recordVersion}}`
   )
 }

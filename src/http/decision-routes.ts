@@ -93,11 +93,16 @@ interface IdempotentRequest {
   readonly idempotencyKey: string
   /** All that it asks. */
   readonly content: string
+  /** What is judged. */
+  readonly asked: CallRequest
 }
 
 /** Requests that are sent again have the decision of the first one. */
 interface RepeatedRequests {
-  /** The decision of an earlier request; without one, the decision of this one is to be {@link finish}ed. */
+  /**
+   * The decision of an earlier request, or the block that withdraws it; without one, the decision of this one is to be
+   * {@link finish}ed.
+   */
   begin(caller: Caller, request: IdempotentRequest): Promise<EarlierDecision | undefined>
   finish(caller: Caller, request: IdempotentRequest, decisionId: string): Promise<void>
   /** The request is decided anew when it is sent again. */
@@ -277,7 +282,7 @@ async function answerAnyRequest(received: AnyRequest): Promise<void> {
   const idempotencyKey = readIdempotencyKey(request, call)
   if (idempotencyKey !== undefined) {
     const content = JSON.stringify([endpoint.name, Object.entries(fields).sort()])
-    const repeat = { idempotencyKey, content }
+    const repeat = { idempotencyKey, content, asked: toCallRequest(caller, sent) }
     return await answerOnce(received, caller, { sent, repeat })
   }
   const permit = fields.permit && (await options.permits.prepare(caller, fields, fields.permit))
@@ -314,7 +319,7 @@ async function answerOnce(
     return sendReply(response, { text: earlier.json, contentType: jsonType })
   }
   let isRemembered = false
-  const judged = await gate.judge(toCallRequest(caller, sent), arrivedAtMs, async ({ id }) => {
+  const judged = await gate.judge(repeat.asked, arrivedAtMs, async ({ id }) => {
     await repeats.finish(caller, repeat, id)
     isRemembered = true
     return undefined

@@ -87,8 +87,9 @@ export async function openServer(options: ServerOptions): Promise<RunningServer>
     keepAliveTimeout: keepAliveMs,
   }
   const server = createServer(bounds, connections.track(answer))
-  // Otherwise `http` drops the answer to a client that ends its side after the request.
-  Object.assign(server, { httpAllowHalfOpen: true })
+  // Otherwise `http` drops the answer to a client that ends its side after the request, and headers after the 2,000th; `maxHeaderSize`
+  // bounds them.
+  Object.assign(server, { httpAllowHalfOpen: true, maxHeadersCount: 0 })
   installThrottledSockets(server, connections)
   await listen(server, options)
   const { port } = server.address() as AddressInfo

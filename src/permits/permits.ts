@@ -42,7 +42,14 @@ interface PermitSettings {
   /** Base URL of this callgate; absent without edges. */
   readonly issuer?: string | undefined
   /** By name; the freshness is in seconds. An edge that asks uses each permit here, and takes no released one. */
-  readonly edges: Readonly<Record<string, { readonly freshness: number; readonly asks: boolean }>>
+  readonly edges: Readonly<Record<string, PermitEdge>>
+}
+
+interface PermitEdge {
+  readonly freshness: number
+  readonly asks: boolean
+  /** Ids of the accounts whose calls it carries. */
+  readonly accounts: readonly string[]
 }
 
 export interface PermitsDeps {
@@ -97,14 +104,14 @@ export class Permits {
     return this.#deps.keys
   }
 
-  /** Throws `not-found` without edges, and `invalid-request` for an edge that is not one. */
+  /** Throws `not-found` without edges for the account, and `invalid-request` for one that is not its. */
   async prepare(
     caller: Caller,
     call: DecisionRequest,
     choice: PermitChoice,
   ): Promise<PendingPermit> {
     const { settings, keys } = this.#deps
-    const { edge, freshness } = this.#findEdge(choice.edge)
+    const { edge, freshness } = this.#findEdge(caller, choice.edge)
     const { kid, privateKey } = await keys.getSigning(edge)
     const { issuer = '' } = settings
     const { callerId, format } = choice
@@ -113,14 +120,18 @@ export class Permits {
     return this.#createPending(caller, call, target)
   }
 
-  #findEdge(name?: string): { readonly edge: string; readonly freshness: number } {
+  #findEdge(
+    { accountId }: Caller,
+    name?: string,
+  ): { readonly edge: string; readonly freshness: number } {
     const { edges } = this.#deps.settings
-    const names = this.edges
+    const names = this.edges.filter((edge) => edges[edge]?.accounts.includes(accountId))
     if (names.length === 0) {
-      throw new AppError('not-found', 'This callgate gives no permits: permits.edges is empty')
+      const rule = `permits.edges has no edge with account ${accountId} in its accounts`
+      throw new AppError('not-found', `This callgate gives the account no permits: ${rule}`)
     }
     const edge = name ?? (names.length === 1 ? names[0] : undefined)
-    const found = edge !== undefined && Object.hasOwn(edges, edge) ? edges[edge] : undefined
+    const found = edge !== undefined && names.includes(edge) ? edges[edge] : undefined
     if (edge !== undefined && found !== undefined) return { edge, ...found }
     const rule = `must be one of ${names.join(', ')}`
     throw invalidRequest([{ field: 'edge', ...(name && { value: name }), rule }])
@@ -190,7 +201,7 @@ export class Permits {
     const issuedAtSeconds = Math.min(Math.floor(now / 1_000), latest)
     const expiresAt = (issuedAtSeconds + freshnessSeconds) * 1_000
     if (expiresAt - now < minPermitMs) return 'permit-too-short'
-    const { callKind, projectId, campaignId, postalCode } = call
+    const { callKind, projectId, campaignId, postalCode, purpose, subject, personId } = call
     const id = createTimedUuid(now, this.#deps.randomBytes(16))
     const claims = { id, edge, number, callerId, callKind, decisionId: allow.id }
     const value = formatPermit(
@@ -212,6 +223,9 @@ export class Permits {
       project_id: projectId ?? null,
       campaign_id: campaignId ?? null,
       postal_code: postalCode ?? null,
+      purpose: purpose ?? null,
+      subject: subject ?? null,
+      person: personId ?? null,
       asked_kinds: callKinds === 'any' ? null : [...callKinds].join(','),
       state: 'issued',
       issued_at: now,
@@ -250,7 +264,14 @@ export class Permits {
     if (edge !== undefined && edge !== row.edge) {
       throw this.#refuse(row, 'conflict', `was given for edge '${row.edge}'`)
     }
-    const { findKey, recheck } = this.#deps
+    const { findKey, recheck, settings } = this.#deps
+    if (!settings.edges[row.edge]?.accounts.includes(row.account_id)) {
+      throw this.#refuse(
+        row,
+        'conflict',
+        `is of edge '${row.edge}', which is no longer the account's`,
+      )
+    }
     const asker = await findKey(row.key_id, parseKinds(row))
     if (!asker) throw await this.#refuseUnused(row)
     const finalize = await recheck.judge({
@@ -263,6 +284,9 @@ export class Permits {
       projectId: row.project_id ?? undefined,
       campaignId: row.campaign_id ?? undefined,
       postalCode: row.postal_code ?? undefined,
+      purpose: row.purpose ?? undefined,
+      subject: row.subject ?? undefined,
+      personId: row.person ?? undefined,
       via: 'http',
     })
     await this.#requireAllowed(row, finalize())

@@ -19,6 +19,8 @@ export interface ChangeRequestRow {
   asked_by: string
   asked_id: string
   asked_at: number
+  /** Number of the newest change of an opt-out or consent at that time. */
+  asked_seq: number
   expires_at: number
   state: Exclude<ChangeState, 'expired'>
   decided_by: string | null

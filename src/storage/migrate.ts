@@ -42,6 +42,7 @@ import * as people from './migrations/0048-people-expand.js'
 import * as changeRequests from './migrations/0050-change-requests-expand.js'
 import * as keyUses from './migrations/0052-key-uses-expand.js'
 import * as platformEvents from './migrations/0053-platform-events-expand.js'
+import * as twoPeople from './migrations/0054-two-people-expand.js'
 import type { EngineTraits, OpenDatabase } from './open-database.js'
 import { limitLockWaits, lockMigration, readConnectedSchemas } from './postgres/schema-locks.js'
 import type { Db } from './tables.js'
@@ -86,6 +87,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0050-change-requests-expand': changeRequests,
   '0052-key-uses-expand': keyUses,
   '0053-platform-events-expand': platformEvents,
+  '0054-two-people-expand': twoPeople,
 }
 
 /** In order. */

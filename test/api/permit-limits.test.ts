@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { CallLimits, PauseSubject } from '../../src/domain/mandate.js'
 import type { NewApiKey } from '../../src/service/accounts/api-keys.js'
+import { makePersonal } from '../support/person-keys.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 const number = '2125550106'
@@ -9,7 +10,8 @@ const callerId = '2125550199'
 const environment = {
   CALLGATE_SANDBOX_AT: '2026-11-23T17:00:00Z',
   CALLGATE_PERMITS_ISSUER: 'https://gate.example',
-  CALLGATE_PERMITS_EDGES: '{ asking: { asks: true }, apart: {} }',
+  CALLGATE_PERMITS_EDGES:
+    '{ asking: { asks: true, accounts: [sandbox] }, apart: { accounts: [sandbox] } }',
 }
 
 interface Body {
@@ -148,6 +150,7 @@ describe('an attempt', () => {
 
 describe('an approval', () => {
   const approve = async (id: string) => {
+    await makePersonal(app, app.keys.sandbox, 'ann')
     const person = await app.callgate.authenticate(app.keys.sandbox, 'login-id')
     if (!person) throw new Error('the key is unknown')
     const waiting = await app.callgate.approvals.list(person, 'waiting')

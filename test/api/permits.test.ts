@@ -20,7 +20,8 @@ const noon = '2026-11-23T17:00:00Z'
 const environment = {
   CALLGATE_SANDBOX_AT: noon,
   CALLGATE_PERMITS_ISSUER: 'https://gate.example',
-  CALLGATE_PERMITS_EDGES: '{ edge-a: {}, edge-b: { freshness: 10 } }',
+  CALLGATE_PERMITS_EDGES:
+    '{ edge-a: { accounts: [sandbox] }, edge-b: { freshness: 10, accounts: [sandbox] } }',
 }
 const [callable, litigator, callerId] = ['2125550106', '2125550105', '2125550199']
 
@@ -100,7 +101,63 @@ async function whileOptedOut(work: () => Promise<void>) {
   }
 }
 
+describe('an edge', () => {
+  it('is that of the accounts it names, and of nobody by default', async () => {
+    const { key } = await newKey('main')
+    for (const edge of ['edge-a', undefined]) {
+      const { status, body } = await send('/v1/permits', { ...call, edge }, key)
+      expect([status, JSON.stringify(body)]).toEqual([
+        404,
+        expect.stringContaining('no edge with account main in its accounts'),
+      ])
+    }
+    const own = await openTestCallgate({
+      environment: { ...environment, CALLGATE_PERMITS_EDGES: '{ edge-a: {} }' },
+    })
+    const refused = await own.postJson('/v1/permits', call, own.keys.sandbox)
+    expect(refused.status).toBe(404)
+    await own.end()
+  })
+})
+
 describe('a permit', () => {
+  it('is used with all that it was judged by', async () => {
+    const about = { personId: 'p-1' }
+    const { id } = await getPermit(about)
+    const { db } = app.callgate.storage
+    const row = await db
+      .selectFrom('permits')
+      .selectAll()
+      .where('id', '=', id)
+      .executeTakeFirstOrThrow()
+    expect(row).toMatchObject({ person: 'p-1', purpose: null, subject: null })
+  })
+
+  it('is used with the purpose it was given for, which allows what a sale would not', async () => {
+    const purposes = await openTestCallgate({
+      environment: {
+        ...environment,
+        CALLGATE_GATE_PURPOSES: JSON.stringify([
+          {
+            ...{ account: 'sandbox', purpose: 'telemarketing', setBy: 'Ada' },
+            requestsMay: ['informational'],
+          },
+        ]),
+      },
+    })
+    const post = async (path: string, body: object) => {
+      const answer = await purposes.postJson(path, body, purposes.keys.sandbox)
+      return (await answer.json()) as Body
+    }
+    // A landline on the national list.
+    const listed = { ...call, number: '2125550103' }
+    expect(await post('/v1/permits', listed)).toMatchObject({ decision: 'block' })
+    const { permit } = await post('/v1/permits', { ...listed, purpose: 'informational' })
+    const used = { value: permit.value, number: listed.number, callerId }
+    expect(await post('/v1/permits/use', used)).toMatchObject({ state: 'used' })
+    await purposes.end()
+  })
+
   it('is a PASSporT of five claims in their order, signed for its edge', async () => {
     const { body } = await ask({ number: '+1 (212) 555-0106', callerId: '1-212-555-0199' })
     const { permit } = body

@@ -305,6 +305,32 @@ it('a request that ends the head of another is not taken for one', async () => {
   expect(parsedCount()).toBe(2)
 })
 
+it('a key after 2,000 headers is read, with and without the parser', async () => {
+  const { app, parsedCount } = await open()
+  const client = new Client(app.url)
+  const many = decide().replace('loginId:', `${'a:\r\n'.repeat(2_000)}loginId:`)
+  expect(Buffer.byteLength(many)).toBeLessThan(8_192 + 64)
+  for (const text of [many, many.replaceAll('a:\r\n', '')]) {
+    expect(await client.ask(text)).toContain('HTTP/1.1 200')
+    expect(await client.ask(text)).toContain('HTTP/1.1 200')
+  }
+  expect(parsedCount()).toBeGreaterThan(0)
+})
+
+it('a length with a tab behind it is refused, with and without the parser', async () => {
+  const { app } = await open()
+  const withTab = decide().replace(/Content-Length: (\d+)/, 'Content-Length: $1\t')
+  const askWith = async (client: Client) => {
+    client.send(withTab)
+    const [answer] = await once(client.socket, 'data')
+    return String(answer)
+  }
+  expect(await askWith(new Client(app.url))).toContain('HTTP/1.1 400')
+  const used = new Client(app.url)
+  await used.ask(decide())
+  expect(await askWith(used)).toContain('HTTP/1.1 400')
+})
+
 it('a request inside the body of another is not taken for one', async () => {
   const { app, measured } = await open()
   const client = new Client(app.url)
@@ -392,6 +418,8 @@ async function parse(bytes: Buffer): Promise<readonly string[]> {
       response.end()
     })
   })
+  // As the server has it.
+  server.maxHeadersCount = 0
   server.on('checkContinue', () => found.push('continue'))
   const wire = new Wire()
   server.emit('connection', wire)
@@ -426,6 +454,12 @@ const lines = fc.constantFrom(
   'Connection: upgrade',
   'Content-Length: 2',
   'Content-Length: 02',
+  'Content-Length: 2\t',
+  'Content-Length: 2 ',
+  'Content-Length:\t2',
+  'Content-Length: 2 \t',
+  'Host: gate\t',
+  `${'a:\r\n'.repeat(1_999)}a:`,
   'Content-Length: +2',
   'Content-Length: 2, 2',
   'Content-Length : 2',

@@ -168,3 +168,50 @@ it('is refused for permits, of which each is made once', async () => {
   expect(status).toBe(400)
   expect(text).toContain('is not for permits; leave it out')
 })
+
+it.each([
+  [
+    'an acknowledged opt-out',
+    async () => {
+      const optOut = { number: florida, channel: 'call-voice', source: 'agent', said: 'stop' }
+      expect((await app.postJson('/v1/opt-outs', optOut, app.keys.sandbox)).status).toBe(200)
+    },
+    'internal-dnc',
+  ],
+  [
+    'a pause of the key',
+    async (id: string) => {
+      await app.callgate.pauses.pause({ subject: `key:${id}`, because: 'lost', pausedBy: 'Ann' })
+    },
+    'key-paused',
+  ],
+  [
+    'narrower limits of the key',
+    async (id: string) => {
+      await app.callgate.keys.change(id, { callKinds: ['manual'], by: 'Ann' })
+    },
+    'key-kind',
+  ],
+])(
+  'is judged again after %s: the earlier allow is withdrawn, for good and on record',
+  async (_, change, reason) => {
+    const { id, key } = await app.callgate.keys.create({
+      ...{ accountId: 'sandbox', label: 'dialer', role: 'Administrator' },
+    })
+    const first = JSON.parse((await send('order-7', { key })).text)
+    expect(first.decision).toBe('allow')
+    await change(id)
+    await laterBy(1_001)
+    const second = await send('order-7', { key })
+    const answer = JSON.parse(second.text)
+    expect(answer, second.text).toMatchObject({ decision: 'block', withdraws: first.id })
+    expect(answer.reason).toBe(reason)
+    expect(answer.id).not.toBe(first.id)
+    expect(answer).not.toHaveProperty('dial')
+    const read = async () => await app.get(`/v1/decisions/${answer.id}`, app.keys.sandbox)
+    await expect.poll(async () => (await read()).status).toBe(200)
+    expect(await (await read()).json()).toMatchObject({ withdraws: first.id, reason })
+    expect((await send('order-7', { key })).text).toBe(second.text)
+    expect(await countAttempts()).toBe(1)
+  },
+)

@@ -63,7 +63,7 @@ beforeAll(async () => {
     at: today,
     environment: {
       CALLGATE_PERMITS_ISSUER: 'https://gate.example',
-      CALLGATE_PERMITS_EDGES: '{ edge-a: {} }',
+      CALLGATE_PERMITS_EDGES: '{ edge-a: { accounts: [sandbox] } }',
     },
   })
   document = (await (await fetch(`${running.url}/openapi.json`)).json()) as OpenApiDocument

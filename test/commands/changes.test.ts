@@ -5,6 +5,7 @@ import os from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
 import { registerChanges } from '../../src/commands/accounts/changes.js'
+import { registerKeys } from '../../src/commands/accounts/keys.js'
 import { registerProjects } from '../../src/commands/accounts/projects.js'
 import type { RegisterCommand } from '../../src/commands/command.js'
 import { registerErase } from '../../src/commands/erase.js'
@@ -88,6 +89,40 @@ it('carries out what a key has asked for, in the name of the user', async () => 
     .executeTakeFirstOrThrow()
   expect(audit).toMatchObject({ who: 'user:ann', subject: number, reason: 'a letter' })
   expect(audit.after).toContain(id)
+})
+
+it('tells people who share a user of the system apart by --person, and a key by who made it', async () => {
+  const hours = ['projects', 'hours', 'main', 'NY']
+  const set = ['--mon-fri', '09:00-17:00', '--sat', 'none', '--sun', 'none']
+  expect((await run(registerProjects, ...hours, ...set)).code).toBe(0)
+  const id = findId((await run(registerProjects, '--person', 'Ann', ...hours, '--remove')).err)
+  const hash = await findHash(id)
+  const verdict = ['approve', id, '--hash', hash]
+  for (const same of [['--person', 'ann'], []]) {
+    const own = await run(registerChanges, ...same, 'changes', ...verdict)
+    expect([own.code, own.err]).toEqual([1, expect.stringContaining('somebody else must decide')])
+  }
+  const odd = await run(registerChanges, '--person', 'a/b', 'changes', ...verdict)
+  expect([odd.code, odd.err]).toEqual([2, expect.stringContaining("--person 'a/b': must be one")])
+  const made = await run(registerKeys, '--person', 'ann', 'keys', 'create', '--label', 'of ann')
+  const program = ['keys', 'create', '--for', 'service', '--label', 'service']
+  expect((await run(registerKeys, '--person', 'ann', ...program)).code).toBe(0)
+  const { db } = running.callgate.storage
+  const keys = await db.selectFrom('api_keys').select(['label', 'root', 'is_personal']).execute()
+  for (const [label, is_personal] of [
+    ['of ann', 1],
+    ['service', 0],
+  ] as const) {
+    expect(keys).toContainEqual({ label, root: 'user:ann/ann', is_personal })
+  }
+  const byKey = await running.postJson(
+    `/v1/changes/${id}/approve`,
+    { requestHash: hash },
+    made.out.trim(),
+  )
+  expect([byKey.status, await byKey.text()]).toEqual([403, expect.stringContaining('user:ann/ann')])
+  const other = await run(registerChanges, '--person', 'ben', 'changes', ...verdict)
+  expect([other.code, other.err]).toEqual([0, expect.stringContaining('is done')])
 })
 
 it('refuses one', async () => {

@@ -14,6 +14,7 @@ import { refreshData, watchData } from '../../src/commands/serve/data-watch.js'
 import { loadSettings } from '../../src/config/load.js'
 import { importList } from '../../src/data/number-list/import/list-import.js'
 import { ListRights } from '../../src/service/lists/list-rights.js'
+import { createPersonKey } from '../support/person-keys.js'
 import { spoken } from '../support/platform-door.js'
 import { runCommand } from '../support/run-command.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
@@ -145,6 +146,24 @@ it('warns of a key in its last seven days, until it is revoked', async () => {
   expect((await findAll())[0]).toMatch(/^now keys main: .* expired at /)
   await keys.revoke(made.id)
   expect(await findAll()).toEqual([])
+})
+
+it('warns while nobody with a key could approve what needs a second person', async () => {
+  const { settings, keys } = running.callgate
+  const twoPeople = { ...settings.twoPeople, for: ['lift-opt-out'] as const }
+  const found = async (of: object = { twoPeople }) => {
+    const all = await findAll({ ...settings, ...of } as typeof settings)
+    return all.filter((one) => one.startsWith('soon keys'))
+  }
+  expect(await found({})).toEqual([])
+  expect(await found()).toEqual([expect.stringContaining('all its keys have one root, system')])
+  // Another root, but that of a program.
+  const { id } = await keys.create({ accountId: 'main', role: 'Supervisor', label: 'b' })
+  const { db } = running.callgate.storage
+  await db.updateTable('api_keys').set({ root: 'user:b' }).where('id', '=', id).execute()
+  expect(await found()).toEqual([expect.stringContaining('all its keys are those of programs')])
+  await createPersonKey(running, 'ben')
+  expect(await found()).toEqual([])
 })
 
 it('recommends a witness, and one on another volume', () => {

@@ -22,6 +22,7 @@ import {
   type McpResult,
   textOf,
 } from '../support/mcp-clients.js'
+import { makePersonal } from '../support/person-keys.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 let running: TestCallgate
@@ -427,7 +428,7 @@ describe('a real gate that gives permits', () => {
     gate = await openTestCallgate({
       environment: {
         CALLGATE_PERMITS_ISSUER: 'https://gate.example',
-        CALLGATE_PERMITS_EDGES: '{ edge-a: {} }',
+        CALLGATE_PERMITS_EDGES: '{ edge-a: { accounts: [sandbox] } }',
       },
     })
     url = await serveMcp(gate.url)
@@ -482,6 +483,7 @@ describe('a real gate that gives permits', () => {
 
   /** By a person, with another key. */
   const approve = async (id: unknown) => {
+    await makePersonal(gate, gate.keys.sandbox, 'ann')
     const listed = await fetch(`${gate.url}/v1/approvals?state=waiting`, {
       headers: { loginId: gate.keys.sandbox },
     })

@@ -18,7 +18,7 @@ afterAll(() => rmSync(dataDir, { recursive: true, force: true }))
 const rotate = (...args: string[]) =>
   runCommand(registerPermits, ['permits', 'rotate', ...args], {
     dataDir,
-    more: 'permits: { issuer: https://gate.example, edges: { edge-a: {} } }\n',
+    more: 'permits: { issuer: https://gate.example, edges: { edge-a: { accounts: [sandbox] } } }\n',
   })
 
 it('prints the public key alone, and when it signs', async () => {

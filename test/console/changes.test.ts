@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { NewApiKey } from '../../src/service/accounts/api-keys.js'
 import { type ConsoleClient, openConsoleClient } from '../support/console-client.js'
+import { createPersonKey } from '../support/person-keys.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 const hostile = '"><img src=x onerror=alert(1)><script>alert(2)</script>'
@@ -23,10 +24,11 @@ beforeEach(async () => {
 })
 afterAll(() => running.end())
 
-async function signIn(more: Partial<NewApiKey> = {}): Promise<ConsoleClient> {
+async function signIn(
+  more: Partial<NewApiKey> & { readonly madeAt?: number } = {},
+): Promise<ConsoleClient> {
   const label = `made-${count++}`
-  const of = { accountId: 'main', role: 'Supervisor', label, ...more } as const
-  return await openConsoleClient(running, (await running.callgate.keys.create(of)).key)
+  return await openConsoleClient(running, (await createPersonKey(running, label, more)).key)
 }
 
 /** The page of the change that ending an opt-out becomes. */
@@ -110,7 +112,7 @@ it('takes no verdict on another one than was shown, or too late', async () => {
   expect((await ben.post(path, { ...verdict, requestHash: '0'.repeat(64) })).status).toBe(409)
   running.clock.at += 24 * 3_600_000
   // The session has ended.
-  const later = await signIn()
+  const later = await signIn({ madeAt: mondayNoon - 86_400_000 })
   const late = await later.post(path, { ...verdict, requestHash })
   expect(late.status).toBe(409)
   expect((await later.get('/console/changes')).text).toContain('✕ Expired')

@@ -163,7 +163,7 @@ describe('signing in at a provider', () => {
       const own = records.find(({ who }) => who === 'person:audited@example.com')
       expect(own).toMatchObject({
         door: 'console',
-        subject: { kind: 'session', id: 'person:sub-of-audited' },
+        subject: { kind: 'session', id: `person:${provider.issuer} sub-of-audited` },
         after: { role: 'officer' },
       })
     }

@@ -12,7 +12,7 @@ const api = new OwnApi(
   {} as ConstructorParameters<typeof OwnApi>[1],
 )
 const become = (role: PersonRole) =>
-  createPersonCaller({ accountId: 'main', subject: 's', name: 'Jane', role })
+  createPersonCaller({ accountId: 'main', id: 'person:https://id.test s', name: 'Jane', role })
 const listPermitted = (role: PersonRole) =>
   [...endpoints.keys()].filter((name) => api.permits(become(role), { name })).toSorted()
 
@@ -150,7 +150,7 @@ it('refuses the others in words for people, before anything is read', async () =
 
 it('never takes somebody without a key for the operator at the command line', () => {
   const person = become('viewer')
-  expect(person.keyId).toBe('person:s')
+  expect(person.keyId).toBe('person:https://id.test s')
   expect(nameCaller(person)).toBe('person Jane')
   expect(nameCaller({ keyId: 'key-1' })).toBe('key key-1')
 })

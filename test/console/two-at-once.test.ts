@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { getListsFolder } from '../../src/app/data-folders.js'
 import { importList } from '../../src/data/number-list/import/list-import.js'
 import { type ConsoleClient, openConsoleClient } from '../support/console-client.js'
+import { makePersonal } from '../support/person-keys.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 let running: TestCallgate
@@ -46,6 +47,7 @@ describe('of two at once', () => {
     const asked = await (await running.postJson('/v1/decisions', call, asker.key)).json()
     const { id } = (asked as { mandate: { approval: { id: string } } }).mandate.approval
     const path = `/console/approvals/${id}`
+    await makePersonal(running, running.keys.sandbox, 'ann')
     const officers = [
       await openConsoleClient(running, running.keys.sandbox),
       await openConsoleClient(running, running.keys.sandbox),

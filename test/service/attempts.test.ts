@@ -27,16 +27,13 @@ beforeEach(async () => {
     .insertInto('accounts')
     .values({ id: 'main', ...account })
     .execute()
+  const key = { account_id: 'main', label: '', created_at: 0, is_personal: 0 }
   await db
     .insertInto('api_keys')
-    .values({
-      id: 'key-1',
-      account_id: 'main',
-      key_hash: '',
-      label: '',
-      role: 'Agent',
-      created_at: 0,
-    })
+    .values([
+      { ...key, id: 'key-1', key_hash: '1', role: 'Agent', root: 'user:ann' },
+      { ...key, id: 'key-2', key_hash: '2', role: 'Supervisor', root: 'user:ben', is_personal: 1 },
+    ])
     .execute()
 })
 

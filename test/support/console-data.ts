@@ -1,6 +1,7 @@
 /** What an account has for the pages of the console to show: something of everything, with texts that the test chooses. */
 import { expect, vi } from 'vitest'
 import type { CreatedApiKey } from '../../src/service/accounts/api-keys.js'
+import { makePersonal } from './person-keys.js'
 import type { TestCallgate } from './test-callgate.js'
 
 export interface ConsoleDataOptions {
@@ -33,6 +34,7 @@ export async function fillConsole(
   const { accountId, prefix, text } = options
   const { keys, projects, journal } = running.callgate
   const ask = createAsk(running, options)
+  await makePersonal(running, options.key, 'ann')
   await projects.create({ accountId, code: `${accountId}-2`, name: text('project', 100) })
   const hours = { monFri: '09:00-19:00', sat: '10:00-14:00', sun: 'none' }
   await projects.setHours({ accountId, code: accountId }, 'FL', hours)

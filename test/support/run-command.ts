@@ -29,6 +29,7 @@ export async function runCommand(
   }
   const program = new Command('callgate')
     .option('--config <file>')
+    .option('--person <name>')
     .exitOverride()
     .configureOutput(heard)
   add(program, { out: heard.writeOut, note: heard.writeErr, interactive: false })

@@ -134,6 +134,7 @@ export async function buildSubjects(
     ebrRecords: new EbrRecords({
       ...shared,
       internalDnc,
+      changeRequests: { isNeededFor: () => false, ask: () => Promise.reject(new Error('nobody')) },
       viewOf: (id) => ({ ...viewOf(id), law: testLaw, numberingPlan: testPlan }),
     }),
     ebrRecordList: new EbrRecordList(shared),

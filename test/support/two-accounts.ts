@@ -42,7 +42,7 @@ export async function openTwoAccounts(): Promise<TwoAccounts> {
     environment: {
       CALLGATE_WEBHOOKS_ALLOW: '127.0.0.0/8',
       CALLGATE_PERMITS_ISSUER: 'https://gate.example',
-      CALLGATE_PERMITS_EDGES: '{ edge-a: {} }',
+      CALLGATE_PERMITS_EDGES: '{ edge-a: { accounts: [main, other] } }',
       CALLGATE_LIMITS_SCRUB_PER_MINUTE: '0',
       CALLGATE_LIMITS_REPUTATION_PER_MINUTE: '0',
     },

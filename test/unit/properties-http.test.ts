@@ -22,7 +22,7 @@ beforeAll(async () => {
       CALLGATE_LIMITS_SCRUB_PER_MINUTE: '0',
       CALLGATE_LIMITS_REPUTATION_PER_MINUTE: '0',
       CALLGATE_PERMITS_ISSUER: 'https://gate.example',
-      CALLGATE_PERMITS_EDGES: '{ edge-a: {} }',
+      CALLGATE_PERMITS_EDGES: '{ edge-a: { accounts: [sandbox] } }',
     },
   })
   const project = { accountId: 'sandbox', code: 'MINE', name: 'Mine' }

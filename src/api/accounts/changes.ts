@@ -40,7 +40,7 @@ const change = z
     self: z
       .string()
       .optional()
-      .describe('Why the caller may not decide, being the one who asked; absent for others'),
+      .describe('Why the caller may not decide, not being a second person; absent if they may'),
   })
   .meta({ id: 'Change' })
 export type ChangeBody = z.output<typeof change>
@@ -97,8 +97,8 @@ export const approveChangeEndpoint = defineEndpoint({
   ...verdict,
   name: 'change-approve',
   summary:
-    'Approves a change of another person, and does exactly that, once. The caller needs the right to do it themselves, and must ' +
-    'neither be who asked nor have made their key, or the other way round.',
+    'Approves a change of another person, and does exactly that, once. The caller needs the right to do it themselves, and must be ' +
+    'a second person: not behind the key that asked, nor a program, and able to approve since a day before it was asked for.',
   paths: ['/v1/changes/:id/approve'],
   otherStatuses: {
     400: 'Also if the change cannot be made any more; it is over then',

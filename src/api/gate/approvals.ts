@@ -1,7 +1,7 @@
 /** The endpoints by which a person approves the calls of a key that needs it. */
 import { z } from 'zod'
 import { callKinds } from '../../domain/decision.js'
-import { approvalStates, maxNoteLength } from '../../domain/mandate.js'
+import { approvalStates, callPurposes, maxNoteLength } from '../../domain/mandate.js'
 import { defineEndpoint, maxSmallBodyBytes } from '../endpoint.js'
 import { fields, optionalText } from '../fields.js'
 import { callKindMeta, instant } from './decision-body.js'
@@ -21,6 +21,9 @@ export const approvalRequest = {
       projectId: z.string().optional(),
       campaignId: z.string().optional(),
       callerId: z.string().optional(),
+      purpose: z.enum(callPurposes).optional().describe('Telemarketing if absent'),
+      subject: z.string().optional(),
+      personId: z.string().optional(),
     })
     .meta({ id: 'ApprovalSubject', description: 'Exactly the call that is approved' }),
   subjectHash: z.string().describe('Of the subject; to be sent with the verdict'),
@@ -65,7 +68,8 @@ export const decideApprovalEndpoint = defineEndpoint({
   ...common,
   name: 'approval-verdict',
   summary:
-    'Approves or refuses one call. The key needs role Supervisor or Administrator and must not be the one that asked. The ' +
+    'Approves or refuses one call. The caller needs role Supervisor or Administrator, and must be a second person: not behind the ' +
+    'key that asked, nor a program, and able to approve since a day before it was asked for (docs/two-people.md). The ' +
     'call can be asked for within ten minutes then, once; everything else is judged at that time.',
   method: 'POST',
   paths: ['/v1/approvals/:id'],

@@ -244,6 +244,12 @@ export const decisionSchema = z.object({
   subject: z.string().optional(),
   personId: z.string().optional(),
   reference: z.string().optional(),
+  withdraws: z
+    .string()
+    .optional()
+    .describe(
+      'Of a block that answers a repeated Idempotency-Key: the id of the earlier allow, which must not be acted on any more',
+    ),
   recordVersion: z
     .number()
     .optional()

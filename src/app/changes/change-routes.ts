@@ -44,7 +44,7 @@ export function createChangeRoutes(parts: ChangeDeps): readonly Route[] {
       const subject = { kind: 'change', id }
       await recordRead(caller, { what: 'change.read', subject, rows: 1 })
       const request = change.request === undefined ? undefined : JSON.parse(change.request)
-      return { ...toBody(change), request, self: await changeRequests.findSelf(caller, id) }
+      return { ...toBody(change), request, self: await changeRequests.findWhyNot(caller, id) }
     }),
     createRoute(approveChangeEndpoint, async (caller, { reason: note, ...verdict }) => {
       await find(caller, verdict.id)
@@ -72,11 +72,11 @@ export async function approveChange(
   { changeRequests, routes, deps }: Pick<ChangeDeps, 'changeRequests' | 'routes' | 'deps'>,
 ): Promise<ChangeRequest> {
   const change = await changeRequests.approve(caller, verdict)
-  const { id, endpoint, request, requestHash, askedBy } = change
+  const { id, endpoint, request, requestHash, askedBy, askedSeq } = change
   if (endpoint === undefined || request === undefined) return change
   const finish = changeRequests.finish.bind(changeRequests, caller, change)
   try {
-    const approved = { ...caller, change: { id, askedBy, requestHash } }
+    const approved = { ...caller, change: { id, askedBy, askedSeq, requestHash } }
     const asked = { caller: approved, body: JSON.parse(request) }
     await answerOwnRequest(findRoute(routes, endpoint), asked, deps)
   } catch (cause) {
@@ -121,7 +121,12 @@ function mayMake(caller: Caller, change: ChangeRequest, parts: Pick<ChangeDeps, 
   }
 }
 
-function toBody({ request: _, endpoint: __, ...change }: ChangeRequest): ChangeSummaryBody {
+function toBody({
+  request: _,
+  endpoint: __,
+  askedSeq: ___,
+  ...change
+}: ChangeRequest): ChangeSummaryBody {
   const { askedAt, expiresAt, decidedAt } = change
   return {
     ...change,

@@ -5,8 +5,7 @@ import { type ApprovalState, approvalStates } from '../../domain/mandate.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { Approval } from '../../service/accounts/approvals.js'
 import { requireOwnAccounts, withAppContext } from '../account-command.js'
-import { formatTable, type RegisterCommand } from '../command.js'
-import { findUser } from '../option-values.js'
+import { formatTable, type RegisterCommand, toPlainText } from '../command.js'
 
 interface AccountOption {
   readonly account: string
@@ -39,11 +38,11 @@ export const registerApprovals: RegisterCommand = (program, terminal) => {
       .action((id: string, options: AccountOption & { note?: string }, command: Command) =>
         withAppContext(command, async (context) => {
           requireOwnAccounts(context)
-          const { approvals } = context
+          const { approvals, storage } = context
           const caller = createOperatorCaller(options.account)
           const { subjectHash } = await approvals.find(caller, id)
-          const by = `${findUser()} at the command line`
           const { note } = options
+          const by = storage.author.who
           const decided = await approvals.decide(caller, { id, verdict, subjectHash, note }, by)
           terminal.note(`${id} is ${decided.state}: ${describeSubject(decided)}\n`)
         }),
@@ -52,12 +51,15 @@ export const registerApprovals: RegisterCommand = (program, terminal) => {
 }
 
 function describeSubject({ subject }: Approval): string {
-  const { number, callKind, projectId, campaignId, callerId } = subject
+  const { number, callKind, projectId, campaignId, callerId, purpose, personId } = subject
   const parts = [
     `${callKind} call to ${number}`,
     callerId !== undefined && `from ${callerId}`,
     projectId !== undefined && `project ${projectId}`,
     campaignId !== undefined && `campaign ${campaignId}`,
+    purpose !== undefined && `purpose ${purpose}`,
+    subject.subject !== undefined && `about ${toPlainText(subject.subject)}`,
+    personId !== undefined && `person ${toPlainText(personId)}`,
   ]
   return parts.filter(Boolean).join(', ')
 }

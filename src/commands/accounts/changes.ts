@@ -13,6 +13,7 @@ import {
   loadCommandSettings,
   type RegisterCommand,
   type Terminal,
+  toPlainText,
 } from '../command.js'
 
 interface AccountOption {
@@ -156,9 +157,4 @@ function describe(change: ChangeRequest): string {
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `${name}: ${toPlainText(value)}\n`)
     .join('')
-}
-
-/** The words are those of whoever has asked. */
-function toPlainText(text: string | undefined): string {
-  return text?.replaceAll(/\p{C}/gu, ' ') ?? ''
 }

@@ -8,7 +8,13 @@ import type { ApiKeyInfo, KeyVersionInfo } from '../../service/accounts/api-keys
 import type { KeyGrant } from '../../service/accounts/key-rows.js'
 import { readKeyUses } from '../../service/keys/key-uses.js'
 import { requireOwnAccounts, withAppContext } from '../account-command.js'
-import { CommandFailure, formatTable, type RegisterCommand, type Terminal } from '../command.js'
+import {
+  CommandFailure,
+  findPersonOption,
+  formatTable,
+  type RegisterCommand,
+  type Terminal,
+} from '../command.js'
 import { findUser } from '../option-values.js'
 import {
   addKeyOptions,
@@ -75,7 +81,10 @@ interface CreateOptions extends KeyOptions {
 function registerCreate(group: Command, terminal: Terminal): void {
   const command = group
     .command('create')
-    .description('create a key; standard output has only the key')
+    .description(
+      'create a key; standard output has only the key. With --person, and without --for, it is that person’s: keys of programs ' +
+        'approve nothing',
+    )
     .option('--account <id>', 'account of the key', 'main')
     .addOption(
       new Option('--role <role>', 'an Agent may not remove numbers from the internal list').choices(
@@ -100,7 +109,8 @@ function registerCreate(group: Command, terminal: Terminal): void {
         ...asked,
         ...(asked.calls && { calls: { ...preset?.calls, ...asked.calls } }),
       }
-      const owner = { accountId, role, label }
+      const isPersonal = findPersonOption(self) !== undefined && preset === undefined
+      const owner = { accountId, role, label, isPersonal }
       const { id, key, grant } = await keys.create({ ...owner, ...requested })
       terminal.out(`${key}\n`)
       const limits = describeLimits(grant).map((limit) => `; ${limit}`)

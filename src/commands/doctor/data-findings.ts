@@ -1,6 +1,7 @@
 /** What the data folder, the database, the lists and the prefixes show, whether or not a server runs. Changes nothing. */
 import { constants, existsSync } from 'node:fs'
 import { access, readdir, statfs } from 'node:fs/promises'
+import { sql } from 'kysely'
 import {
   describeUnapproved,
   findUnapproved,
@@ -33,6 +34,7 @@ import { findExposedFiles } from '../serve/exposed-files.js'
 import { findListAgeProblem } from '../serve/list-age-monitor.js'
 import { findBudgetFindings } from './budget-findings.js'
 import { diskFix, type HealthFinding } from './finding.js'
+import { findPeopleFindings } from './people-findings.js'
 import { findPlatformFindings } from './platform-findings.js'
 import { findEarlyDisconnects } from './ring-time.js'
 import { findWitnessFindings } from './witness-findings.js'
@@ -194,15 +196,33 @@ async function findStoredFindings(
       ...(await findBudgetFindings(settings, db, clock)),
       ...(await findShadowFindings(db)),
       ...(await findUnapprovedFindings(settings, db).catch(() => [])),
+      ...(storage.isCopy
+        ? []
+        : await findPeopleFindings(settings, db, clock.now()).catch(() => [])),
       ...(await findRightFindings(settings, db).catch(() => [])),
       ...(storage.isCopy ? [] : await findOptOutFindings(db).catch(() => [])),
       ...(storage.isCopy ? [] : await findPlatformFindings(db, clock.now()).catch(() => [])),
       ...(await findEarlyDisconnects(db, clock.now()).catch(() => [])),
       ...(await findClockFindings(database, clock)),
+      ...(storage.postgres ? await findConnectFindings(db) : []),
     ]
   } finally {
     await database.close()
   }
+}
+
+/** Any role of PostgreSQL that can connect can hold advisory locks, which servers take to write and to start. */
+async function findConnectFindings(db: Db): Promise<readonly HealthFinding[]> {
+  const { rows } = await sql<{ readonly name: string }>`
+    select datname as name from pg_database where datname = current_database() and exists (
+      select from aclexplode(coalesce(datacl, acldefault('d', datdba)))
+      where grantee = 0 and privilege_type = 'CONNECT')`.execute(db)
+  return rows.map(({ name }) => ({
+    level: 'soon',
+    subject: 'database',
+    problem: `every role of PostgreSQL can connect to database ${name}, and hold the locks that servers wait for`,
+    fix: `revoke connect on database "${name.replaceAll('"', '""')}" from public;`,
+  }))
 }
 
 async function findUnapprovedFindings(

@@ -23,6 +23,7 @@ import { findOidc, findProxyUrl } from '../../config/console.js'
 import { readFirstLine } from '../../config/secret-file.js'
 import { version } from '../../config/version.js'
 import type { ConsoleOptions } from '../../console/console.js'
+import { undecidedReasons } from '../../domain/decision.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { parseInstant } from '../../domain/time/dates.js'
 import { Center } from '../../edge/center.js'
@@ -68,18 +69,15 @@ export async function openHttpServer(
 ): Promise<RunningServer> {
   const { settings, runtime, gate, metrics } = callgate
   metrics.setServerReader(createServerReader(callgate))
-  const serviceCodes: ReadonlySet<string> = new Set(settings.gate.serviceCodes)
+  const serviceCodes = new Set(settings.gate.serviceCodes)
   const shared = {
     authenticate: callgate.authenticate,
     keysInAddress: settings.http.keysInAddress,
     maxBodyBytes: settings.http.maxBodyBytes,
     logger: runtime.log,
   }
-  const checks = [
-    ...listDataReadinessChecks(callgate),
-    ...listSourceReadinessChecks(callgate),
-    ...alsoReady,
-  ].map((check) => new WatchedCheck(check, runtime.clock))
+  const found = [...listDataReadinessChecks(callgate), ...listSourceReadinessChecks(callgate)]
+  const checks = [...found, ...alsoReady].map((check) => new WatchedCheck(check, runtime.clock))
   const figures = new LiveFigures({ ...runtime, metrics })
   const inbox = openInbox(callgate)
   callgate.backgroundJobs.tasks.set('events of platforms', inbox.task)
@@ -103,15 +101,14 @@ export async function openHttpServer(
     createStatusRoute({ callgate, checks }),
     createLiveRoute(figures),
   ]
-  const { changeRequests, service } = callgate
-  const { recordRead } = service
-  const routes = [...own, ...createChangeRoutes({ changeRequests, routes: own, deps, recordRead })]
+  const { recordRead } = callgate.service
+  const routes = [...own, ...createChangeRoutes({ ...callgate, routes: own, deps, recordRead })]
   const endpoints = [...decisionEndpoints, ...routes.map(({ endpoint }) => endpoint)]
   const strangers = new StrangersAllowance()
-  const consoleHandler = createConsoleHandler(callgate, { routes, deps, strangers })
+  const console = createConsoleHandler(callgate, { routes, deps, strangers })
   const server = await openServer({
     ...deps,
-    console: consoleHandler,
+    console,
     strangers,
     host: settings.http.host,
     port: settings.http.port,
@@ -121,7 +118,7 @@ export async function openHttpServer(
     routes,
     onIgnoredFields: reportIgnoredFields(callgate),
     pages: new Map<string, Page>([
-      ...createApiDocsPages({ version, endpoints, home: consoleHandler ? '/console' : '/docs' }),
+      ...createApiDocsPages({ version, endpoints, home: console ? '/console' : '/docs' }),
       ...createPermitKeyPages(callgate.permits),
     ]),
     ops: {
@@ -268,8 +265,9 @@ function createConsoleHandler(
 }
 
 function createRepeatedRequests(callgate: Callgate): DecisionRoutesOptions['repeats'] {
-  const { storage, runtime, journal, sharedDecisions } = callgate
+  const { storage, runtime, journal, sharedDecisions, recheckGate } = callgate
   const requests = new RepeatedRequests(storage, runtime)
+  const toAnswer = (document: DecisionDocument) => ({ ...document, json: JSON.stringify(document) })
   return {
     begin: async (caller, request) => {
       const id = await requests.begin(caller, request)
@@ -282,7 +280,17 @@ function createRepeatedRequests(callgate: Callgate): DecisionRoutesOptions['repe
       if (isOver(found, runtime.clock.now())) {
         throw new AppError('conflict', `${name} no longer allows the call; use a new key`)
       }
-      return { ...answered, json: JSON.stringify(answered) }
+      if (found.decision === 'block') return toAnswer(answered)
+      // What it was judged by may have changed since.
+      const now = (await recheckGate.judge(request.asked))()
+      if (now.decision === 'allow') return toAnswer(answered)
+      const isDecided = !undecidedReasons.has(now.reason)
+      const block = isDecided ? { ...now, withdraws: id, encoded: undefined } : now
+      journal.append(block)
+      if (isDecided) await requests.replace(caller, request, { earlier: id, decisionId: block.id })
+      const { reason } = block
+      runtime.log.warn('a repeated request is no longer allowed', { id, by: block.id, reason })
+      return toAnswer(JSON.parse(encodeAnswer(block, journal.durableSeq)))
     },
     finish: requests.finish.bind(requests),
     forget: requests.forget.bind(requests),

@@ -88,7 +88,7 @@ export const registerServe: RegisterCommand = (program) => {
             onReconfigured: (configuration) => {
               log.setLevel(configuration.settings.logLevel)
               serviceThreads?.reconfigure(configuration)
-              logUnknownAccounts(callgate, configuration.settings)
+              logAccountFindings(callgate, configuration.settings)
             },
           })
           setReloader(reloader)
@@ -176,7 +176,6 @@ async function startServer(
   const served = await openServedJournal(callgate, { isAccepted })
   opened.push(() => served.close())
   logWarnings(callgate)
-  logUnknownAccounts(callgate, callgate.settings)
   opened.push(watchData(callgate))
   const asterisk = await attachAsterisk(callgate)
   opened.push(() => asterisk.close())
@@ -184,6 +183,7 @@ async function startServer(
   opened.push(() => serviceThreads?.close())
   // Before the first request is answered, so that a client that waits for an answer finds the keys.
   const sandboxKey = shut.problem === undefined ? await showFirstKeys(callgate, output) : undefined
+  logAccountFindings(callgate, callgate.settings)
   const readiness = [...asterisk.readiness, ...(witnesses ? [witnesses.readiness] : [])]
   const server = await listen(callgate, readiness, serviceThreads)
   opened.push(() => server.close())
@@ -226,15 +226,25 @@ function logWarnings({ settings, runtime: { log, clock } }: Callgate): void {
   for (const { problem, subject, fix } of findings) log.warn(problem, { subject, fix })
 }
 
-/** Logs in the background which budgets and logins in the settings are of accounts that do not exist. */
-function logUnknownAccounts({ storage, runtime: { log } }: Callgate, settings: Settings): void {
-  const isUnnamed = listProviders(settings).every(
-    ({ budget, accounts }) => isEmpty(budget.accounts) && isEmpty(accounts),
+/**
+ * Logs in the background which budgets and logins in the settings are of accounts that do not exist, and in which accounts nobody could
+ * approve what needs a second person.
+ */
+function logAccountFindings({ storage, runtime }: Callgate, settings: Settings): void {
+  const { log, clock } = runtime
+  const isNamed = listProviders(settings).some(
+    ({ budget, accounts }) => !isEmpty(budget.accounts) || !isEmpty(accounts),
   )
-  if (isUnnamed) return
+  const { db, traits } = storage
   const check = async () => {
-    const { findUnknownAccounts } = await import('../doctor/budget-findings.js')
-    const findings = await findUnknownAccounts(settings, storage.db)
+    const [{ findUnknownAccounts }, { findPeopleFindings }] = await Promise.all([
+      import('../doctor/budget-findings.js'),
+      import('../doctor/people-findings.js'),
+    ])
+    const findings = [
+      ...(isNamed ? await findUnknownAccounts(settings, db) : []),
+      ...(traits.isCopy ? [] : await findPeopleFindings(settings, db, clock.now())),
+    ]
     for (const { problem, subject, fix } of findings) log.warn(problem, { subject, fix })
   }
   check().catch((err: unknown) =>

@@ -85,7 +85,7 @@ async function findApproval({ api, caller, parameters }: PageRequest): Promise<A
 async function showApproval(request: PageRequest): Promise<PageAnswer> {
   const approval = await findApproval(request)
   const { subject, keyId, state, decisionId } = approval
-  const { number, callKind, projectId, campaignId, callerId } = subject
+  const { number, callKind, projectId, campaignId, callerId, purpose, personId } = subject
   const body = html`<dl>${renderTerms([
     ['State', stateNames[state]],
     ['Number', html`<a href="${numberPath(request, number)}">${formatNumber(number)}</a>`],
@@ -93,6 +93,9 @@ async function showApproval(request: PageRequest): Promise<PageAnswer> {
     ['Project', projectId ?? 'Master Project'],
     ['Campaign', campaignId ?? 'none'],
     ['Caller ID', callerId === undefined ? 'none' : formatNumber(callerId)],
+    ['Purpose', purpose ?? 'telemarketing'],
+    ['About', subject.subject],
+    ['Person', personId],
     ['Asked by', html`<a href="/console/keys/${keyId}">${keyId}</a>`],
     ['Asked', renderInstant(approval.requestedAt)],
     [state === 'approved' ? 'To be used before' : 'Expires', renderInstant(approval.expiresAt)],
@@ -113,12 +116,9 @@ ${state === 'waiting' ? renderVerdictForm(request, approval) : nothing}`
 }
 
 function renderVerdictForm(
-  { caller, form, formToken, refusal }: PageRequest,
-  { id, keyId, subjectHash }: ApprovalBody,
+  { form, formToken, refusal }: PageRequest,
+  { id, subjectHash }: ApprovalBody,
 ): Html {
-  if (keyId === caller.keyId) {
-    return html`<p>The key you are signed in with has asked for this call, so another one must decide.</p>`
-  }
   return html`<p>Approved is exactly this call, once, within ten minutes. Everything else is judged when it is placed: opt-outs, hours and limits.</p>
 <form method="post" action="/console/approvals/${id}">${renderFormToken(formToken)}
 <input type="hidden" name="subjectHash" value="${subjectHash}">

@@ -27,9 +27,12 @@ const maxPlainBytes = 8_192
 const endOfHead = '\r\n\r\n'
 
 const requestLine = /^((?:GET|POST) \/[!-~]*) HTTP\/1\.1(?=\r\n)/
-/** Blanks before a value are part of it being there, so that a long row of them is passed over only once. */
+/**
+ * Blanks before a value are part of it being there, so that a long row of them is passed over only once. `node:http` refuses a tab after
+ * `Content-Length`, so a line that ends with one is not plain.
+ */
 const headerLine =
-  /\r\n([!#$%&'*+.^_`|~0-9A-Za-z-]+):(?:[ \t]*([!-~]+(?:[ \t]+[!-~]+)*))?[ \t]*(?=\r\n|$)/y
+  /\r\n([!#$%&'*+.^_`|~0-9A-Za-z-]+):(?:[ \t]*([!-~]+(?:[ \t]+[!-~]+)*))? *(?=\r\n|$)/y
 
 /** Headers that change how the bytes are read, or what `node:http` answers to. */
 const unusualHeaders: ReadonlySet<string> = new Set([

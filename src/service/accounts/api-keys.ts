@@ -14,6 +14,7 @@ import { type AuditEntry, findAuthor, recordAudit } from '../../storage/audit/au
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { ApiKeyRow, Db } from '../../storage/tables.js'
 import type { KeyUses } from '../keys/key-uses.js'
+import { findRoot } from '../people/second-person.js'
 import { runTransaction } from '../sql/account-transaction.js'
 import { readCacheLimits } from '../sql/read-cache-limits.js'
 import { narrow, toCallLimits, validateGrant } from './call-limits.js'
@@ -37,6 +38,8 @@ export interface NewApiKey extends KeyGrant {
   readonly role: Role
   /** What the key is for, such as `dialer-1`. */
   readonly label: string
+  /** It is that of the person who makes it; absent for the key of a program, which approves nothing. */
+  readonly isPersonal?: boolean | undefined
 }
 
 export interface KeyChanges extends KeyGrant {
@@ -64,6 +67,8 @@ export interface ApiKeyInfo extends Omit<NewApiKey, keyof StoredGrant>, StoredGr
   readonly createdAt: Instant
   readonly revokedAt: Instant | undefined
   readonly version: number
+  /** Who is behind it: the person who made it, or made the key that did. */
+  readonly root: string
 }
 
 interface KeyFilter {
@@ -132,15 +137,17 @@ export class ApiKeys {
     }
     const key = this.#randomBytes(keyBytes).toString('base64url')
     const id = `key-${this.#randomBytes(5).toString('hex')}`
-    const { accountId, label, role } = request
+    const { accountId, label, role, isPersonal } = request
     const at = this.#clock.now()
-    const row = {
-      ...{ id, account_id: accountId, key_hash: hash('sha256', key), label, role },
-      ...{ created_at: at, revoked_at: null, ...toGrantColumns(grant) },
-    }
     await this.#write(async (db) => {
+      const root = await findRoot(db, { author: this.#author }, order.caller)
+      const row = {
+        ...{ id, account_id: accountId, key_hash: hash('sha256', key), label, role },
+        ...{ created_at: at, revoked_at: null, ...toGrantColumns(grant) },
+        ...{ root, is_personal: isPersonal ? 1 : 0 },
+      }
       await db.insertInto('api_keys').values(row).execute()
-      const after = { label, role, ...toGrantColumns(grant) }
+      const after = { label, role, root, personal: isPersonal, ...toGrantColumns(grant) }
       await this.#record(db, { action: 'key.created', id, accountId, after, at }, order)
       if (order.caller) await refuseSameLabel(db, row)
     })
@@ -176,7 +183,13 @@ export class ApiKeys {
   }
 
   /** Returns the grant with project codes in their stored form. */
-  async #validate({ accountId, label, role: _, ...grant }: NewApiKey): Promise<KeyGrant> {
+  async #validate({
+    accountId,
+    label,
+    role: _,
+    isPersonal: __,
+    ...grant
+  }: NewApiKey): Promise<KeyGrant> {
     if (label.length > maxLabelLength) {
       const rule = `must not be longer than ${maxLabelLength} characters`
       throw invalidRequest([{ field: 'label', value: label, rule }])
@@ -225,6 +238,8 @@ export class ApiKeys {
       createdAt: row.created_at,
       revokedAt: row.revoked_at ?? undefined,
       version: row.version,
+      root: row.root,
+      isPersonal: row.is_personal === 1,
       ...readStoredGrant(row),
     }))
   }

@@ -1,6 +1,5 @@
 /**
- * Calls of a key that a person must approve: exactly one call, by another key or at the command line, for a few minutes, and
- * once. An approval lifts nothing but the need for it: everything else is judged when it is used.
+ * Calls of a key that a second person must approve: exactly one call, for a few minutes, and once. An approval lifts nothing but the need for it: everything else is judged when it is used.
  */
 import { hash, randomBytes } from 'node:crypto'
 import {
@@ -24,6 +23,7 @@ import { AppError, invalidRequest, truncate } from '../../errors.js'
 import { findAuthor, recordAudit } from '../../storage/audit/audit-log.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { ApprovalRow, Db } from '../../storage/tables.js'
+import { findWhyNotSecond } from '../people/second-person.js'
 import { runTransaction } from '../sql/account-transaction.js'
 import type { WebhookQueue } from '../webhooks/webhook-queue.js'
 
@@ -57,7 +57,8 @@ export interface ApprovalVerdict {
 }
 
 /** What is stored, shown and hashed: the same text for the same call, however a request writes it. */
-function normalizeSubject({ accountId, call }: Attempt): ApprovalSubject {
+function normalizeSubject({ accountId, call, ...about }: Attempt): ApprovalSubject {
+  const { purpose, subject, personId } = about
   const { number, callKind, projectId = '', campaignId = '', callerId = '' } = call
   const campaign = parseCampaignId(campaignId) ?? campaignId.trim()
   return {
@@ -66,6 +67,7 @@ function normalizeSubject({ accountId, call }: Attempt): ApprovalSubject {
     projectId: parseProjectCode(accountId, projectId),
     campaignId: campaign === '' ? undefined : String(campaign),
     callerId: normalizeCallerId(callerId),
+    ...{ purpose, subject, personId },
   }
 }
 
@@ -280,8 +282,8 @@ export class Approvals {
 
   /**
    * Approves or refuses a call that is waiting. `by` is who does, for people. Throws `not-found` when the account has no such
-   * approval, `forbidden` when the caller is the key that asked for it, and `conflict` when it is not waiting any more or its
-   * subject is another than the one that was shown.
+   * approval, `forbidden` when the caller is no second person, and `conflict` when it is not waiting any more or its subject is
+   * another than the one that was shown.
    */
   async decide(
     caller: Caller,
@@ -295,12 +297,9 @@ export class Approvals {
     }
     const now = this.#clock.now()
     const row = await this.#findRow(caller, id)
-    if (row.key_id === caller.keyId) {
-      throw new AppError(
-        'forbidden',
-        `${nameCaller(caller)} asked for this call, so somebody else must approve it`,
-      )
-    }
+    const asked = { by: row.key_id, at: row.requested_at }
+    const why = await findWhyNotSecond(this.#storage, caller, asked)
+    if (why !== undefined) throw new AppError('forbidden', why)
     if (row.subject_hash !== subjectHash) {
       throw new AppError(
         'conflict',

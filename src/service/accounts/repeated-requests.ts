@@ -92,6 +92,24 @@ export class RepeatedRequests {
     if (numUpdatedRows === 0n) throw new Error('another request has the key by now')
   }
 
+  /** Another decision takes the place of an earlier one, which is withdrawn. */
+  async replace(
+    { keyId }: Caller,
+    { idempotencyKey }: Pick<RepeatableRequest, 'idempotencyKey'>,
+    { earlier, decisionId }: { readonly earlier: string; readonly decisionId: string },
+  ): Promise<void> {
+    const { db, retryWhileLocked } = this.#storage
+    await retryWhileLocked(() =>
+      db
+        .updateTable('repeated_requests')
+        .set({ decision_id: decisionId })
+        .where('key_id', '=', keyId)
+        .where('key', '=', idempotencyKey)
+        .where('decision_id', '=', earlier)
+        .execute(),
+    )
+  }
+
   /** The request is decided anew when it is sent again. */
   async forget(
     { keyId }: Caller,

@@ -12,6 +12,7 @@ import { findAuthor, recordAudit } from '../../storage/audit/audit-log.js'
 import type { ChangeRequestRow } from '../../storage/change-request-row.js'
 import type { ThreadDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
+import { findWhyNotSecond, identifyActor } from '../people/second-person.js'
 import { runTransaction } from '../sql/account-transaction.js'
 
 /** More would hide the urgent ones. */
@@ -46,6 +47,8 @@ export interface ChangeRequest {
   readonly state: ChangeState
   readonly askedBy: string
   readonly askedAt: Instant
+  /** Of the newest change of an opt-out or consent at that time. */
+  readonly askedSeq: number
   readonly expiresAt: Instant
   readonly decidedBy: string | undefined
   readonly decidedAt: Instant | undefined
@@ -99,21 +102,39 @@ export class ChangeRequests {
    */
   async require(caller: Requester, change: ChangeToMake): Promise<void> {
     const request = JSON.stringify(change.request)
-    const requestHash = hashOf(change.endpoint, request)
+    const requestHash = hashOf(change.endpoint, request, change.reason)
     if (caller.change) {
       if (caller.change.requestHash === requestHash) return
       throw new AppError('conflict', `change ${caller.change.id} is another one than was approved`)
     }
     if (!this.isNeededFor(change.kind)) return
-    const found = await runTransaction(this.#storage, (db) =>
-      this.#useOrAsk(db, caller, { ...change, text: request, requestHash }),
-    )
+    const found = await this.#store(caller, change)
     if (found === 'approved') return
     const { id, expires_at } = found
     throw new AppError(
       'approval-needed',
       `approval-needed: ${change.what} is stored as change ${id} and waits for a second person until ` +
         `${formatInstant(expires_at)}; nothing was changed`,
+    )
+  }
+
+  /** Stores a change of an endpoint, for a second person to approve. Throws `conflict` if too many of the caller wait. */
+  async ask(
+    caller: Requester,
+    change: ChangeToMake & { readonly endpoint: string },
+  ): Promise<Pick<ChangeRequest, 'id'>> {
+    const found = await this.#store(caller, change)
+    // One with an endpoint is carried out when it is approved.
+    if (found === 'approved')
+      throw new Error(`change ${change.what} was approved and not carried out`)
+    return found
+  }
+
+  #store(caller: Requester, change: ChangeToMake) {
+    const text = JSON.stringify(change.request)
+    const requestHash = hashOf(change.endpoint, text, change.reason)
+    return runTransaction(this.#storage, (db) =>
+      this.#useOrAsk(db, caller, { ...change, text, requestHash }),
     )
   }
 
@@ -127,7 +148,7 @@ export class ChangeRequests {
     const { kind, what, endpoint = null, text, requestHash, reason } = change
     const now = this.#clock.now()
     const by = findAuthor(this.#storage, caller)
-    const askedId = idOf(caller, by.who)
+    const askedId = identifyActor(this.#storage, caller)
     const open = await db
       .selectFrom('change_requests')
       .select(['id', 'expires_at', 'state', 'request_hash', 'decided_by'])
@@ -156,6 +177,11 @@ export class ChangeRequests {
       const message = `${open.length} changes that you have asked for are waiting; nothing was changed`
       throw new AppError('conflict', message)
     }
+    const { seq: askedSeq } = await db
+      .selectFrom('change_head')
+      .select('seq')
+      .where('id', '=', 1)
+      .executeTakeFirstOrThrow()
     const row = {
       ...{
         id: `ch-${randomBytes(10).toString('hex')}`,
@@ -165,7 +191,7 @@ export class ChangeRequests {
         endpoint,
       },
       ...{ request: text, request_hash: requestHash, reason: reason ?? null },
-      ...{ asked_by: by.who, asked_id: askedId, asked_at: now },
+      ...{ asked_by: by.who, asked_id: askedId, asked_at: now, asked_seq: askedSeq },
       expires_at: now + this.#settings.endsAfterHours * msPerHour,
       state: 'waiting' as const,
     }
@@ -203,21 +229,13 @@ export class ChangeRequests {
     return toChange(await this.#findRow(caller, id), this.#clock.now())
   }
 
-  /** Why the caller may not decide about it, because who has asked is the same person; `undefined` if they may. */
-  async findSelf(caller: Caller, id: string): Promise<string | undefined> {
-    return await this.#describeSelf(caller, await this.#findRow(caller, id))
+  /** Why the caller may not decide about it, not being a second person; `undefined` if they may. */
+  async findWhyNot(caller: Caller, id: string): Promise<string | undefined> {
+    return await this.#findWhyNot(caller, await this.#findRow(caller, id))
   }
 
-  async #describeSelf(caller: Caller, row: ChangeRequestRow): Promise<string | undefined> {
-    const { who } = findAuthor(this.#storage, caller)
-    if (row.asked_id === idOf(caller, who) || row.asked_by === who) {
-      return `${who} asked for this change, so somebody else must decide`
-    }
-    const { db } = this.#storage
-    if ((await isMadeBy(db, who, row.asked_by)) || (await isMadeBy(db, row.asked_by, who))) {
-      return `one of ${who} and ${row.asked_by}, who asked, has made the other, so a third one must decide`
-    }
-    return undefined
+  #findWhyNot(caller: Caller, { asked_id: by, asked_at: at }: ChangeRequestRow) {
+    return findWhyNotSecond(this.#storage, caller, { by, at })
   }
 
   async #findRow({ accountId }: Caller, id: string): Promise<ChangeRequestRow> {
@@ -238,7 +256,7 @@ export class ChangeRequests {
    */
   async approve(caller: Caller, verdict: ChangeVerdict): Promise<ChangeRequest> {
     const row = await this.#requireOpen(caller, verdict)
-    if (hashOf(row.endpoint ?? undefined, row.request ?? '') !== row.request_hash) {
+    if (hashOf(row.endpoint, row.request ?? '', row.reason) !== row.request_hash) {
       throw new AppError(
         'conflict',
         `change ${row.id} is not what was asked for; nothing was changed`,
@@ -264,8 +282,8 @@ export class ChangeRequests {
       throw invalidRequest([{ field: 'reason', value: note, rule }])
     }
     const row = await this.#findRow(caller, id)
-    const self = await this.#describeSelf(caller, row)
-    if (self !== undefined) throw new AppError('forbidden', self)
+    const why = await this.#findWhyNot(caller, row)
+    if (why !== undefined) throw new AppError('forbidden', why)
     if (row.request_hash !== requestHash) {
       throw new AppError('conflict', 'requestHash is not that of this change; nothing was changed')
     }
@@ -358,7 +376,7 @@ export class ChangeRequests {
 export async function isChangeMade(
   db: Db,
   accountId: string,
-  { kind, endpoint, request }: ChangeToMake,
+  { kind, endpoint, request, reason }: ChangeToMake,
 ): Promise<boolean> {
   const row = await db
     .selectFrom('change_requests')
@@ -366,18 +384,18 @@ export async function isChangeMade(
     .where('account_id', '=', accountId)
     .where('kind', '=', kind)
     .where('state', '=', 'done')
-    .where('request_hash', '=', hashOf(endpoint, JSON.stringify(request)))
+    .where('request_hash', '=', hashOf(endpoint, JSON.stringify(request), reason))
     .executeTakeFirst()
   return row !== undefined
 }
 
-function hashOf(endpoint: string | undefined, request: string): string {
-  return hash('sha256', `${endpoint ?? ''}\n${request}`)
-}
-
-/** All who run commands have no key. */
-function idOf({ keyId }: Pick<Requester, 'keyId'>, who: string): string {
-  return keyId === '' ? who : keyId
+/** Of all that is shown to who approves it, so that another reason is another change. */
+function hashOf(
+  endpoint: string | null | undefined,
+  request: string,
+  reason: string | null | undefined,
+): string {
+  return hash('sha256', JSON.stringify([endpoint ?? null, request, reason ?? null]))
 }
 
 /** In one statement, so that of two only one does. With `now` not after its end. */
@@ -396,27 +414,6 @@ async function updateIf(
     .where('expires_at', '>', now)
     .executeTakeFirstOrThrow()
   return numUpdatedRows > 0n
-}
-
-/** Keys make keys that make keys; who has the command line may do everything anyway. */
-const maxGenerations = 20
-
-async function isMadeBy(db: Db, who: string, maker: string): Promise<boolean> {
-  let current = who
-  for (let generation = 0; generation < maxGenerations; generation += 1) {
-    const [, keyId] = /^key:(.+)$/.exec(current) ?? []
-    if (keyId === undefined) return false
-    const row = await db
-      .selectFrom('audit')
-      .select('who')
-      .where('subject', '=', keyId)
-      .where('action', '=', 'key.created')
-      .executeTakeFirst()
-    if (!row || row.who.startsWith('user:')) return false
-    if (row.who === maker) return true
-    current = row.who
-  }
-  return true
 }
 
 function requireDecider(caller: Caller): void {
@@ -438,6 +435,7 @@ function toChange(row: ChangeRequestRow, now: Instant): ChangeRequest {
     state: isOpen && now >= row.expires_at ? 'expired' : row.state,
     askedBy: row.asked_by,
     askedAt: row.asked_at,
+    askedSeq: row.asked_seq,
     expiresAt: row.expires_at,
     decidedBy: row.decided_by ?? undefined,
     decidedAt: row.decided_at ?? undefined,

@@ -4,6 +4,7 @@ import type { CandidatePlace } from '../../domain/place.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { parseDay, toUtcDay } from '../../domain/time/dates.js'
 import { toLocalTime } from '../../domain/time/time-zones.js'
+import type { ChangeRequests } from '../changes/change-requests.js'
 import type { EbrTerms } from './ebr-expiry.js'
 import type { StoredEbr } from './ebr-rows.js'
 
@@ -19,7 +20,7 @@ export interface EbrRecord extends EbrTerms {
   readonly imported?: boolean | undefined
   /** Of a permission. */
   readonly consent?: ConsentTerms | undefined
-  /** Whether it may override an opt-out; determined once, when it is stored. */
+  /** Whether it may override an opt-out: its key could end one when it was stored, and nobody else is needed for that. */
   readonly liftsOptOut: boolean
   /**
    * A fixed fact of the sandbox: in force for every project, with the same age at every instant and the
@@ -33,9 +34,13 @@ export const withoutEvidence: ConsentTerms = { evidence: 'none' }
 
 /**
  * Limits the contact to the time of its report. East of UTC a consent may be dated a day ahead of its
- * report, but an opt-out received after the report must still be the newer of the two.
+ * report, but an opt-out received after the report must still be the newer of the two. Where only a second person can end an opt-out
+ * (`twoPeople.for` with `lift-opt-out`), no record does: this is the one place where that is decided.
  */
-export function toEbrRecord(row: Omit<StoredEbr, 'id' | 'number'>): EbrRecord {
+export function toEbrRecord(
+  row: Omit<StoredEbr, 'id' | 'number'>,
+  changeRequests: Pick<ChangeRequests, 'isNeededFor'>,
+): EbrRecord {
   const contactOn = parseStoredDay(row.contact_on)
   return {
     type: row.type,
@@ -47,7 +52,7 @@ export function toEbrRecord(row: Omit<StoredEbr, 'id' | 'number'>): EbrRecord {
     storedSeq: row.stored_seq,
     ...(row.imported === 1 && { imported: true }),
     ...(row.type === 'P' && { consent: row.consent ? JSON.parse(row.consent) : withoutEvidence }),
-    liftsOptOut: row.lifts_opt_out === 1,
+    liftsOptOut: row.lifts_opt_out === 1 && !changeRequests.isNeededFor('lift-opt-out'),
   }
 }
 

@@ -11,6 +11,7 @@ import type { NewConsent } from '../../domain/consent/consent-records.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { CandidatePlace, NumberingPlan } from '../../domain/place.js'
 import type { Instant } from '../../domain/time/clock.js'
+import { AppError } from '../../errors.js'
 import {
   forEachInSlices,
   mapInSlices,
@@ -22,8 +23,10 @@ import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
 import type { AccountView, FixedFacts } from '../account-view.js'
 import { findAccount } from '../accounts/accounts.js'
+import type { ChangeRequests } from '../changes/change-requests.js'
 import type { InternalDncEntrySource } from '../internal-dnc/internal-dnc-entry.js'
 import { beforeFirstWrite, selectEntries } from '../internal-dnc/internal-dnc-rows.js'
+import { toRemovalChange } from '../internal-dnc/removal-change.js'
 import { notifyNumbersChanged } from '../notify-numbers-changed.js'
 import {
   type ProjectLists,
@@ -33,7 +36,7 @@ import {
   requireScope,
   type ScopeResolver,
 } from '../projects/project-scope.js'
-import { recordNames } from '../scrub/result-letter.js'
+import { findOptOutEffect, recordNames } from '../scrub/result-letter.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
 import { NumberRowReader, type RowOwner, type RowStorage } from '../sql/rows-by-number.js'
 import { findEvidence, hashWording, insertConsent, isGivenLater } from './consent-rows.js'
@@ -60,6 +63,7 @@ export interface EbrRecordsOptions {
   readonly changeHead: Pick<ChangeHead, 'takeNext'>
   /** The internal lists, for warnings about records that do not override an opt-out. */
   readonly internalDnc: Pick<InternalDncEntrySource, 'findEntries'>
+  readonly changeRequests: Pick<ChangeRequests, 'isNeededFor' | 'ask'>
 }
 
 export interface EbrBatch {
@@ -146,11 +150,47 @@ export class EbrRecords implements EbrRecordSource {
         },
         at: change.storedAt,
       })
-      return { lists, outcome, consentId: terms?.id }
+      return { lists, outcome, consentId: terms?.id, liftsOptOut }
     })
     await notifyNumbersChanged(this.#options.changes, accountId, numbers)
     const warnings = await this.#warnings(accountId, { ...written, numbers, at })
-    return { stored: facts.length, warnings, consentId: written.consentId }
+    const asked = written.liftsOptOut && (await this.#askSecondPerson(caller, request, written))
+    return {
+      stored: facts.length,
+      warnings: asked ? [...warnings, asked] : warnings,
+      consentId: written.consentId,
+    }
+  }
+
+  /** Asks for the end of the opt-outs that the permissions would have ended alone; in words, or `undefined` if there are none. */
+  async #askSecondPerson(
+    caller: Caller,
+    { projectId, campaignId }: EbrBatch,
+    { lists, outcome }: Pick<WriteResult, 'lists' | 'outcome'>,
+  ): Promise<string | undefined> {
+    const { internalDnc, changeRequests, viewOf } = this.#options
+    const { accountId } = caller
+    if (!changeRequests.isNeededFor('lift-opt-out')) return undefined
+    const given = outcome.winners.filter(({ type }) => type === 'P').map(({ number }) => number)
+    const entries = await internalDnc.findEntries(accountId, lists.internalDncList, given)
+    const records = await this.findRecords(accountId, lists.ebrProject, given)
+    const numbers: PhoneNumber[] = []
+    await forEachInSlices(given, (number) => {
+      const [record, entry] = [records.get(number), entries.get(number)]
+      if (!record || !entry) return
+      const places = findPlaces(viewOf(accountId).numberingPlan, number)
+      if (findOptOutEffect(record, entry, places)?.effect === 'not-lifted') numbers.push(number)
+    })
+    const reason = 'a consent that was stored is newer than the opt-out'
+    const change = toRemovalChange({ numbers, projectId, campaignId, reason })
+    if (!change) return undefined
+    try {
+      const { id } = await changeRequests.ask(caller, change)
+      return `${change.what} waits for a second person as change ${id}; until then the consent ends no opt-out`
+    } catch (refusal) {
+      if (!(refusal instanceof AppError)) throw refusal
+      return `${change.what} needs a second person, who could not be asked: ${refusal.message}`
+    }
   }
 
   findRecord(
@@ -161,7 +201,7 @@ export class EbrRecords implements EbrRecordSource {
   ): MaybePromise<EbrRecord | undefined> {
     const row = this.#rows.find({ accountId, projectCode: ebrProject }, number)
     const toRecord = (stored: StoredEbr | undefined) =>
-      stored ? this.#toLocal(accountId, number, toEbrRecord(stored)) : fixedFacts?.ebrRecord(number)
+      stored ? this.#toRecord(accountId, number, stored) : fixedFacts?.ebrRecord(number)
     return row instanceof Promise ? row.then(toRecord) : toRecord(row)
   }
 
@@ -176,12 +216,14 @@ export class EbrRecords implements EbrRecordSource {
     const records = new Map<string, EbrRecord>()
     await forEachInSlices(numbers, (number) => {
       const row = stored.get(number)
-      const record = row
-        ? this.#toLocal(accountId, number, toEbrRecord(row))
-        : fixedFacts?.ebrRecord(number)
+      const record = row ? this.#toRecord(accountId, number, row) : fixedFacts?.ebrRecord(number)
       if (record) records.set(number, record)
     })
     return records
+  }
+
+  #toRecord(accountId: string, number: PhoneNumber, row: StoredEbr): EbrRecord {
+    return this.#toLocal(accountId, number, toEbrRecord(row, this.#options.changeRequests))
   }
 
   #toLocal<Contact extends Pick<EbrRecord, 'contactOn' | 'contactAt'>>(
@@ -244,7 +286,7 @@ export class EbrRecords implements EbrRecordSource {
     await forEachInSlices(facts, (fact) => {
       const rival = winners.get(fact.number)
       const row = stored.get(fact.number)
-      const known = row && this.#toLocal(accountId, fact.number, toEbrRecord(row))
+      const known = row && this.#toRecord(accountId, fact.number, row)
       const kept = rival ?? known ?? fixedFacts?.ebrRecord(fact.number)
       if (kept && isKept(kept, fact)) return void losers.push(fact)
       if (rival) losers.push(rival)

@@ -165,7 +165,12 @@ const deleteReputation: EraseKind = async (db, { number, accountId }) => {
 const deletePermits: EraseKind = async (db, { number, accountId }) => {
   const { numDeletedRows } = await db
     .deleteFrom('permits')
-    .where(({ eb, or }) => or([eb('number', '=', number), eb('caller_id', '=', number)]))
+    .where(({ eb, or }) =>
+      or([
+        ...[eb('number', '=', number), eb('caller_id', '=', number)],
+        ...[eb('subject', 'like', `%${number}%`), eb('person', 'like', `%${number}%`)],
+      ]),
+    )
     .$if(accountId !== undefined, (query) => query.where('account_id', '=', accountId ?? ''))
     .executeTakeFirstOrThrow()
   return [{ what: 'permits', count: Number(numDeletedRows), result: 'deleted' }]

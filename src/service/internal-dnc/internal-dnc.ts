@@ -54,7 +54,7 @@ import {
   updateOptOut,
 } from './internal-dnc-rows.js'
 import { insertStatement } from './opt-out-statements.js'
-import { toRemovalChange } from './removal-change.js'
+import { refuseOptedOutSince, toRemovalChange } from './removal-change.js'
 
 export interface InternalDncOptions {
   readonly storage: RowStorage & Pick<OpenDatabase, 'author' | 'retryWhileLocked'>
@@ -215,6 +215,7 @@ export class InternalDnc implements InternalDncEntrySource {
     const run = runAccountTransaction
     await this.#write(caller, { scope, numbers, run }, async (transaction, write) => {
       requireListAccess(caller, write.owner.projectCode)
+      if (caller.change) await refuseOptedOutSince(transaction, write, numbers, caller.change)
       const changed = await markRemoved(transaction, write, { numbers, fixed })
       if (changed === 0) return undefined
       return { changed, action: 'opt-out.removed', after: { removed: changed }, reason }

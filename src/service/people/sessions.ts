@@ -4,7 +4,12 @@
  * let in. Its secret is 32 random bytes with a MAC, so that a made-up one costs no look into the database, which has the SHA-256 alone.
  */
 import { createHmac, hash, hkdfSync, timingSafeEqual } from 'node:crypto'
-import { type Caller, createPersonCaller, personRoles } from '../../domain/caller.js'
+import {
+  type Caller,
+  createPersonCaller,
+  type PersonRole,
+  personRoles,
+} from '../../domain/caller.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
 import { type AuditEntry, findAuthor, recordAudit } from '../../storage/audit/audit-log.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
@@ -67,9 +72,32 @@ export class Sessions {
         .insertInto('console_sessions')
         .values({ ...row, created_at: now, used_at: now })
         .execute()
+      await this.#notePerson(db, caller, now)
       await this.#record(db, caller, 'session.began', now)
     })
     return secret
+  }
+
+  /** A person who may do more than when they signed in last is able to since now. */
+  async #notePerson(db: Db, { accountId, keyId: id, session }: Caller, now: Instant) {
+    const role = session?.personRole
+    if (role === undefined) return
+    const known = await db
+      .selectFrom('people')
+      .select(['account_id', 'role', 'able_since'])
+      .where('id', '=', id)
+      .executeTakeFirst()
+    const rank = (one: string) => personRoles.indexOf(one as PersonRole)
+    const isAble = known?.account_id === accountId && rank(known.role) >= rank(role)
+    const row = {
+      ...{ account_id: accountId, role, email: session?.email ?? null },
+      able_since: isAble ? known.able_since : now,
+    }
+    await db
+      .insertInto('people')
+      .values({ id, ...row })
+      .onConflict((conflict) => conflict.column('id').doUpdateSet(row))
+      .execute()
   }
 
   /**
@@ -128,8 +156,7 @@ export class Sessions {
       .where('id', '=', accountId)
       .executeTakeFirst()
     if (!account) return undefined
-    const subject = keyId.slice('person:'.length)
-    const caller = createPersonCaller({ accountId, subject, name, role })
+    const caller = createPersonCaller({ accountId, id: keyId, name, role })
     return { ...caller, scrub: readScrubTerms(account) }
   }
 

@@ -11,6 +11,7 @@ import { formatDay, formatInstant } from '../../domain/time/dates.js'
 import { formatCsvCell } from '../../runtime/csv-cell.js'
 import { waitForNextTurn } from '../../runtime/yield-to-event-loop.js'
 import type { Db, EbrRecordRow, InternalDncRow } from '../../storage/tables.js'
+import type { ChangeRequests } from '../changes/change-requests.js'
 import { type EbrRecord, toEbrRecord } from '../consent/ebr-record.js'
 import { decodeDateOnly } from '../internal-dnc/date-only-opt-out.js'
 import { type ProjectLists, readCurrentLists, requireScope } from '../projects/project-scope.js'
@@ -39,6 +40,7 @@ type RecordsExportDeps = Pick<RecordsImportDeps, 'storage' | 'projects'>
 interface EbrExportDeps extends RecordsExportDeps {
   /** Finds a number's time zones, which determine the local day of an opt-out or record. */
   readonly numberingPlan: Pick<NumberingPlan, 'lookup'>
+  readonly changeRequests: Pick<ChangeRequests, 'isNeededFor'>
 }
 
 const pageRows = 5_000
@@ -62,14 +64,14 @@ export function exportOptOuts(
  * records would revive the record.
  */
 export function exportEbrRecords(
-  { numberingPlan, ...deps }: EbrExportDeps,
+  deps: EbrExportDeps,
   options: RecordsExportOptions,
 ): Promise<RecordsExportSummary> {
   return exportRows<EbrRow>(deps, options, {
     header: 'number,type,date,obligationEnds,reference,brand,email,source\r\n',
     selectProject: ({ ebrProject }) => ebrProject,
     readPage: readEbrPage,
-    format: (row) => (isEffective(row, numberingPlan) ? formatEbrRecord(row) : undefined),
+    format: (row) => (isEffective(row, deps) ? formatEbrRecord(row, deps) : undefined),
   })
 }
 
@@ -175,7 +177,7 @@ function readEbrPage(
     .execute()
 }
 
-function isEffective(row: EbrRow, plan: EbrExportDeps['numberingPlan']): boolean {
+function isEffective(row: EbrRow, { numberingPlan, changeRequests }: EbrExportDeps): boolean {
   // The table cannot express that a permission overrides no opt-out, so an imported one would.
   if (row.type === 'P' && !row.lifts_opt_out) return false
   // Nor can it express that a consent ends, or is for some calls only.
@@ -186,16 +188,16 @@ function isEffective(row: EbrRow, plan: EbrExportDeps['numberingPlan']): boolean
   const optedOutByDate = row.opted_out_by_date === 1
   const entry = { addedAt, removedAt: row.removed_at, optedOutAt, optedOutSeq, optedOutByDate }
   const number = parsePhoneNumber(row.number)
-  const facts = number && plan.lookup(number)
+  const facts = number && numberingPlan.lookup(number)
   const places = facts?.status === 'ok' ? facts.place.candidates : []
-  return findOptOutEffect(toEbrRecord(row), entry, places) === undefined
+  return findOptOutEffect(toEbrRecord(row, changeRequests), entry, places) === undefined
 }
 
-function formatEbrRecord(row: EbrRow): string {
+function formatEbrRecord(row: EbrRow, { changeRequests }: EbrExportDeps): string {
   return formatCsvLine([
     row.number,
     row.type,
-    formatContact(toEbrRecord(row)),
+    formatContact(toEbrRecord(row, changeRequests)),
     row.obligation_ends_on,
     row.reference_num,
     row.brand,

@@ -61,7 +61,7 @@ export interface RelationshipFinding
 export interface OptOutEffect {
   /**
    * `ended`: the opt-out ended the record. `not-lifted`: the record is newer, but was stored with a key
-   * that may not lift opt-outs.
+   * that may not lift opt-outs, or only a second person may.
    */
   readonly effect: 'ended' | 'not-lifted'
   readonly optedOutAt: Instant
@@ -80,7 +80,7 @@ export function formatOptOutEffect(type: EbrType, { effect, optedOutAt }: OptOut
   const optOut = `the opt-out of ${day === undefined ? formatInstant(optedOutAt) : formatDay(day)}`
   const record = `the ${recordNames[type]} record on file`
   if (effect === 'ended') return `${optOut} ended ${record}`
-  return `${record} was stored with a key that may not lift opt-outs, so it does not lift ${optOut}`
+  return `${record} was stored with a key that may not lift opt-outs, or only a second person may, so it does not lift ${optOut}`
 }
 
 export function evaluateRelationship(question: RelationshipInput): RelationshipFinding {

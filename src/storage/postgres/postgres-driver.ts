@@ -263,6 +263,7 @@ const otherTables: ReadonlySet<string> = new Set([
   'monitored_numbers',
   'opt_out_statements',
   'consents',
+  'people',
   'permit_keys',
   'permits',
   'recorded_decisions',

@@ -49,7 +49,7 @@ beforeAll(async () => {
       CALLGATE_GATE_DEADLINE_MS: '5000',
       CALLGATE_ASTERISK_ENFORCE: 'true',
       CALLGATE_PERMITS_ISSUER: 'https://gate.example',
-      CALLGATE_PERMITS_EDGES: '{ pbx: {} }',
+      CALLGATE_PERMITS_EDGES: '{ pbx: { accounts: [sandbox] } }',
     },
   })
   Object.assign(callgate, { keys: { ...callgate.keys, sandbox: key } })

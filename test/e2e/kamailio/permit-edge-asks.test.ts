@@ -19,7 +19,7 @@ beforeAll(async () => {
     environment: {
       CALLGATE_GATE_DEADLINE_MS: '5000',
       CALLGATE_PERMITS_ISSUER: 'https://gate.example',
-      CALLGATE_PERMITS_EDGES: '{ edge-a: {} }',
+      CALLGATE_PERMITS_EDGES: '{ edge-a: { accounts: [sandbox] } }',
     },
   })
   const pem = await (await fetch(`${callgate.url}/permits/edge-a.pem`)).text()

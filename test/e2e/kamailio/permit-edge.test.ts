@@ -72,7 +72,7 @@ beforeAll(async () => {
     environment: {
       CALLGATE_GATE_DEADLINE_MS: '5000',
       CALLGATE_PERMITS_ISSUER: issuer,
-      CALLGATE_PERMITS_EDGES: '{ edge-a: {} }',
+      CALLGATE_PERMITS_EDGES: '{ edge-a: { accounts: [sandbox] } }',
     },
   })
   try {

@@ -33,7 +33,7 @@ beforeAll(async () => {
     // Not the time of this machine, so that the account's is what counts.
     CALLGATE_SANDBOX_AT: '2026-11-23T17:00:00Z',
     CALLGATE_PERMITS_ISSUER: 'https://gate.example',
-    CALLGATE_PERMITS_EDGES: '{ edge-a: {} }',
+    CALLGATE_PERMITS_EDGES: '{ edge-a: { accounts: [sandbox] } }',
   })
 })
 afterAll(async () => {
@@ -69,10 +69,10 @@ describe.each(clientKinds)('client %s', (kind) => {
   it('is asked to have a call approved elsewhere, if it is of the revision that can wait for it', async () => {
     const data = { CALLGATE_DATA_DIR: join(folder, 'data') }
     const approved = ['--account', 'sandbox', '--approval', 'always']
-    const { out: key } = await callgate(['keys', 'create', ...approved], data)
+    const { out: key } = await callgate(['--person', 'ann', 'keys', 'create', ...approved], data)
     const client = await connect(key.trim(), async (message) => {
       const [, command = ''] = /`callgate (approvals approve .*?)`/.exec(message) ?? []
-      const { code, err } = await callgate(command.split(' '), data)
+      const { code, err } = await callgate(['--person', 'ben', ...command.split(' ')], data)
       return code === 0 ? 'accept' : Promise.reject(new Error(err))
     })
     const call = { number: '2125550106', callerId: '2125550199' }

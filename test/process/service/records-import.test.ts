@@ -28,9 +28,10 @@ type More = Partial<RecordsImportOptions> & {
 }
 
 function parts() {
-  const { storage, projects, changes, changeHead, runtime, data } = running.callgate
+  const { storage, projects, changes, changeHead, changeRequests, runtime, data } = running.callgate
   const { plan: numberingPlan } = data
-  return { storage, projects, changes, changeHead, clock: runtime.clock, numberingPlan }
+  const deps = { storage, projects, changes, changeHead, changeRequests, numberingPlan }
+  return { ...deps, clock: runtime.clock }
 }
 
 function file(text: string): string {

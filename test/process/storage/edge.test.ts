@@ -410,6 +410,19 @@ it('stores no decision of another account, and nothing in the journal of a serve
       text: expect.stringContaining('records[0].body'),
     })
   }
+  // Of a journal that nobody has asked about, or not the next one.
+  const whole = { id, accountId, number: '2125550100', dialed: '2125550100', findings: [] }
+  const next = { ...record, body: JSON.stringify(whole) }
+  const unclaimed = { origin: '0'.repeat(64), firstSeq: 1, records: [next] }
+  const refused = await send(first.serving, '/v1/edge/decisions', unclaimed, stranger)
+  expect([refused.status, await refused.text()]).toEqual([
+    409,
+    expect.stringContaining('is not claimed'),
+  ])
+  expect(await post([{ ...next, seq: 7 }])).toMatchObject({
+    status: 409,
+    text: expect.stringContaining('is the next one, not 7'),
+  })
   const empty = await send(first.serving, '/v1/edge/decisions', null, stranger)
   expect(empty.status).toBe(400)
   // It may have gone on, but not back to the records that were sent.

@@ -9,7 +9,7 @@ import { callgate, type Serving, serve } from '../../support/program.js'
 const settings = {
   CALLGATE_GATE_DEADLINE_MS: '5000',
   CALLGATE_PERMITS_ISSUER: 'https://gate.example',
-  CALLGATE_PERMITS_EDGES: '{ edge-a: { asks: true } }',
+  CALLGATE_PERMITS_EDGES: '{ edge-a: { asks: true, accounts: [sandbox] } }',
 }
 const [number, callerId] = ['2125550100', '2125550199']
 

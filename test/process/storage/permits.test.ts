@@ -14,7 +14,7 @@ beforeAll(async () => {
     settings: {
       CALLGATE_GATE_DEADLINE_MS: '5000',
       CALLGATE_PERMITS_ISSUER: 'https://gate.example',
-      CALLGATE_PERMITS_EDGES: '{ edge-a: {} }',
+      CALLGATE_PERMITS_EDGES: '{ edge-a: { accounts: [sandbox] } }',
     },
   })
   nodes = cluster.nodes

@@ -6,6 +6,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { CallOutcome } from '../../../domain/call-outcome.js'
 import type { Instant } from '../../../domain/time/clock.js'
+import { AppError } from '../../../errors.js'
 import { edgeOriginMark } from '../../../storage/cluster/edge-origins.js'
 import type { Db, JournalRow, RecordedDecisionRow, Tables } from '../../../storage/tables.js'
 import { type DecisionDocument, withOutcome } from '../../decision-document.js'
@@ -130,9 +131,8 @@ export class DecisionStore {
           return { nextSeq: position.next_seq, decisions: 0, outcomes: 0 }
         }
         if (first.seq !== position.next_seq) {
-          throw new Error(
-            `record ${position.next_seq} of journal ${origin} is the next one, not ${first.seq}`,
-          )
+          const rule = `record ${position.next_seq} of journal ${origin} is the next one, not ${first.seq}`
+          throw new AppError('conflict', `${rule}; nothing was stored`)
         }
         const removedBefore = Math.max(position.removed_before, await readRemovedBefore(db))
         const erased = await eraseArriving(db, origin, fresh)
@@ -285,7 +285,11 @@ async function lockPosition(db: Kysely<Tables>, origin: string): Promise<Positio
     ) as "hasOlderServers"
     from journals where origin = ${origin} for update`.execute(db)
   const [position] = rows
-  if (position === undefined) throw new Error(`journal ${origin} is not claimed`)
+  if (position === undefined) {
+    const rule =
+      'is not claimed: ask which record is the next one, with no records, before sending any'
+    throw new AppError('conflict', `journal ${origin} ${rule}`)
+  }
   return position
 }
 
