@@ -375,12 +375,7 @@ function createGateRules(settings: Settings, callingRules: CallingRules): GateRu
 
 function replaceGateRules(
   settings: Settings,
-  {
-    gate,
-    dryRunGate,
-    recheckGate,
-    data,
-  }: Pick<Callgate, 'gate' | 'dryRunGate' | 'recheckGate' | 'data'>,
+  { gate, dryRunGate, recheckGate, data }: Callgate,
 ): void {
   const rules = createGateRules(settings, data.rules)
   gate.replaceRules(rules)

@@ -99,10 +99,7 @@ interface IdempotentRequest {
 
 /** Requests that are sent again have the decision of the first one. */
 interface RepeatedRequests {
-  /**
-   * The decision of an earlier request, or the block that withdraws it; without one, the decision of this one is to be
-   * {@link finish}ed.
-   */
+  /** The decision of an earlier request, or the block that withdraws it; without one, this one's is to be {@link finish}ed. */
   begin(caller: Caller, request: IdempotentRequest): Promise<EarlierDecision | undefined>
   finish(caller: Caller, request: IdempotentRequest, decisionId: string): Promise<void>
   /** The request is decided anew when it is sent again. */

@@ -1,4 +1,4 @@
-/** The row type of table `change_requests`; `tables.ts` says how values are stored. */
+/** The row types of tables `change_requests` and `people`; `tables.ts` says how values are stored. */
 import type { ChangeKind, ChangeState } from '../domain/mandate.js'
 
 /** A change that one person has asked for and another one must approve. */
@@ -27,4 +27,16 @@ export interface ChangeRequestRow {
   decided_at: number | null
   note: string | null
   problem: string | null
+}
+
+/** Somebody who has signed in without a key. */
+export interface PersonRow {
+  /** `person:<issuer> <subject>`. */
+  id: string
+  account_id: string
+  role: string
+  /** In lower case; null unless the issuer says that it is verified. */
+  email: string | null
+  /** When they first signed in with this role; a higher role begins anew. */
+  able_since: number
 }

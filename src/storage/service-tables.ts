@@ -457,15 +457,3 @@ export interface ConsoleSessionRow {
   /** To a minute. */
   used_at: number
 }
-
-/** Somebody who has signed in without a key. */
-export interface PersonRow {
-  /** `person:<issuer> <subject>`. */
-  id: string
-  account_id: string
-  role: string
-  /** In lower case; null unless the issuer says that it is verified. */
-  email: string | null
-  /** When they first signed in with this role; a higher role begins anew. */
-  able_since: number
-}

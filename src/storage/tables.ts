@@ -3,7 +3,7 @@
  * numbers are ten digits, truth values are 0 and 1.
  */
 import type { Generated, Kysely } from 'kysely'
-import type { ChangeRequestRow } from './change-request-row.js'
+import type { ChangeRequestRow, PersonRow } from './change-request-row.js'
 import type { PlatformTables } from './platform-events/platform-tables.js'
 import type {
   AbandonmentCountRow,
@@ -27,7 +27,6 @@ import type {
   OptOutStatementRow,
   PermitKeyRow,
   PermitRow,
-  PersonRow,
   RecordedOutcomeRow,
   RepeatedRequestRow,
   ScanJobRow,
@@ -133,16 +132,14 @@ export interface ApiKeyRow {
   projects: string | null
   /** Words separated by commas; null is any kind of call. */
   call_kinds: string | null
-  /** The key is refused before. */
   not_before: number | null
   expires_at: number | null
   /** What else limits its calls, as JSON; null is no limit. */
   call_limits: string | null
   /** Of its limits; see {@link KeyVersionRow}. */
   version: Generated<number>
-  /** Who is behind it: the root of the key that made it, or the person who did. Empty for a copy at an edge. */
+  /** Who is behind it; empty at an edge. `is_personal` is 1 for their own key, and 0 for that of a program. */
   root: Generated<string>
-  /** 1: made at the command line for the person who is its root; 0: of a program. */
   is_personal: Generated<number>
 }
 

@@ -176,7 +176,7 @@ it.each([
       const optOut = { number: florida, channel: 'call-voice', source: 'agent', said: 'stop' }
       expect((await app.postJson('/v1/opt-outs', optOut, app.keys.sandbox)).status).toBe(200)
     },
-    'internal-dnc',
+    'consent-revoked',
   ],
   [
     'a pause of the key',

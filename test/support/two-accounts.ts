@@ -9,6 +9,7 @@ import { allLists } from '../../src/data/number-list/list-names.js'
 import { systemClock } from '../../src/runtime/runtime.js'
 import { tokenPrefix } from '../../src/service/accounts/api-keys.js'
 import { ListRights } from '../../src/service/lists/list-rights.js'
+import { makePersonal } from './person-keys.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from './test-callgate.js'
 import type { Refusal } from './walk-endpoints.js'
 
@@ -48,6 +49,7 @@ export async function openTwoAccounts(): Promise<TwoAccounts> {
     },
   })
   const { accounts, keys } = running.callgate
+  await makePersonal(running, running.keys.main, 'owner')
   await accounts.ensure({ id: 'other', kind: 'real', name: 'Other' })
   await shareLists(running.callgate, 'other')
   const keyOf = (accountId: string) =>

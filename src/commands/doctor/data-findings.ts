@@ -1,7 +1,6 @@
 /** What the data folder, the database, the lists and the prefixes show, whether or not a server runs. Changes nothing. */
 import { constants, existsSync } from 'node:fs'
 import { access, readdir, statfs } from 'node:fs/promises'
-import { sql } from 'kysely'
 import {
   describeUnapproved,
   findUnapproved,
@@ -25,6 +24,7 @@ import { ChangeHead } from '../../storage/change-head.js'
 import { resolveDatabasePath } from '../../storage/database-files.js'
 import { openDatabase } from '../../storage/engine.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
+import { findPublicDatabase } from '../../storage/postgres/connect-right.js'
 import { openReadOnlyDatabase } from '../../storage/read-only-database.js'
 import type { Db } from '../../storage/tables.js'
 import { listBlockedCountries, readAccountCallStatuses } from '../serve/call-readiness.js'
@@ -211,18 +211,12 @@ async function findStoredFindings(
   }
 }
 
-/** Any role of PostgreSQL that can connect can hold advisory locks, which servers take to write and to start. */
 async function findConnectFindings(db: Db): Promise<readonly HealthFinding[]> {
-  const { rows } = await sql<{ readonly name: string }>`
-    select datname as name from pg_database where datname = current_database() and exists (
-      select from aclexplode(coalesce(datacl, acldefault('d', datdba)))
-      where grantee = 0 and privilege_type = 'CONNECT')`.execute(db)
-  return rows.map(({ name }) => ({
-    level: 'soon',
-    subject: 'database',
-    problem: `every role of PostgreSQL can connect to database ${name}, and hold the locks that servers wait for`,
-    fix: `revoke connect on database "${name.replaceAll('"', '""')}" from public;`,
-  }))
+  const name = await findPublicDatabase(db)
+  if (name === undefined) return []
+  const problem = `every role of PostgreSQL can connect to database ${name}, and hold the locks that servers wait for`
+  const fix = `revoke connect on database "${name.replaceAll('"', '""')}" from public;`
+  return [{ level: 'soon', subject: 'database', problem, fix }]
 }
 
 async function findUnapprovedFindings(

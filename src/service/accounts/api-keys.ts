@@ -24,6 +24,7 @@ import {
   readCaller,
   readGrant,
   readStoredGrant,
+  refuseSameLabel,
   type StoredGrant,
   toGrantColumns,
 } from './key-rows.js'
@@ -368,25 +369,6 @@ export class ApiKeys {
 
 interface KeyAudit extends Omit<AuditEntry, 'by' | 'subject'> {
   readonly id: string
-}
-
-/** To be called when the row of the audit is stored: from then on no other key is made until the commit. */
-async function refuseSameLabel(
-  db: Db,
-  { id, account_id, label }: Pick<ApiKeyRow, 'id' | 'account_id' | 'label'>,
-): Promise<void> {
-  const same = await db
-    .selectFrom('api_keys')
-    .select('id')
-    .where('account_id', '=', account_id)
-    .where('label', '=', label)
-    .where('revoked_at', 'is', null)
-    .where('id', '!=', id)
-    .executeTakeFirst()
-  if (!same) return
-  const rule = `is that of ${same.id}, which is not revoked; choose another`
-  const problems = [{ field: 'label', value: label, rule }]
-  throw new AppError('conflict', `label '${label}': ${rule}`, { problems })
 }
 
 interface KeyChange extends KeyChanges {
