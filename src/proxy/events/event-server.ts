@@ -166,7 +166,8 @@ const signedHead = ({ headers, url }: IncomingMessage, { publicOrigin }: EventSe
 async function readBody(request: IncomingMessage, charge: BodyCharge): Promise<Buffer | undefined> {
   const parts: Buffer[] = []
   let size = 0
-  for await (const part of request as AsyncIterable<Buffer>) {
+  // A refusal would otherwise destroy the connection before the answer.
+  for await (const part of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += part.length
     if (size <= maxReadBytes) parts.push(part)
     else parts.length = 0
