@@ -1,5 +1,6 @@
 /** What dialplans need of the pre-dial line beside its words: where the key stands, and which number. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { recordsIn } from '../support/journal.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 let running: TestCallgate
@@ -172,3 +173,39 @@ describe('format=sent', () => {
     expect(JSON.stringify(record)).not.toContain('asSent')
   })
 })
+
+it('every answer says how far the journal has got, and which record is that of the decision', async () => {
+  let last = 0
+  for (const number of ['2125550106', '2125550100']) {
+    const headers = { loginId: running.keys.sandbox, 'content-type': 'application/json' }
+    const body = JSON.stringify({ number, callKind: 'ai' })
+    const response = await fetch(`${running.url}/v1/decisions`, { method: 'POST', headers, body })
+    const answer = (await response.json()) as {
+      id: string
+      decision: string
+      journal: JournalPosition
+    }
+    const { record = 0, size } = answer.journal
+    expect(record).toBeGreaterThan(last)
+    last = record
+    // An allow leaves once its record is on disk, and a block does not wait for that.
+    if (answer.decision === 'allow') expect(size).toBeGreaterThanOrEqual(record)
+    await running.callgate.journal.drain()
+    const records = recordsIn(running.dataDir)
+    expect(JSON.parse(records.find(({ seq }) => seq === record)?.body ?? '')).toMatchObject({
+      id: answer.id,
+    })
+    const stored = (await (
+      await running.get(`/v1/decisions/${answer.id}`, running.keys.sandbox)
+    ).json()) as object
+    expect(stored).not.toHaveProperty('journal')
+  }
+  const init = { headers: { loginId: running.keys.sandbox } }
+  const { headers } = await fetch(`${running.url}/v1/predial?${allowed}`, init)
+  expect(Number(headers.get('X-Callgate-Journal-Size'))).toBeGreaterThan(last)
+})
+
+interface JournalPosition {
+  readonly record?: number
+  readonly size: number
+}
