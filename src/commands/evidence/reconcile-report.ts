@@ -1,6 +1,7 @@
 /** What a comparison with the bill of a carrier found, as text, CSV and JSON. */
-import type { BadLine } from '../../data/feeds/bad-lines.js'
+
 import { formatCsvCell } from '../../data/csv-cell.js'
+import type { BadLine } from '../../data/feeds/bad-lines.js'
 import type { BilledLeg } from '../../data/feeds/call-records.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { EvidenceResult } from '../../evidence/result.js'

@@ -3,12 +3,13 @@
  * shares, so that nothing is copied; it lies outside the heap, so that a waiting record is no work for the
  * garbage collector. {@link RecentCalls} has the records of calls that may be under way, as texts.
  */
-import { recordKinds } from '../../transparency/log-entry.js'
+
 import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { Decision } from '../../domain/decision.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { systemTimers } from '../../runtime/runtime.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
+import { recordKinds } from '../../transparency/log-entry.js'
 import type { IndexedDecision } from './decision-index.js'
 import { mergeOutcome } from './merge-outcome.js'
 import {
