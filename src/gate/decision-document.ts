@@ -159,13 +159,6 @@ export function encodeDecision(decision: Decision): string {
   return json
 }
 
-/** What the HTTP caller reads: the record, its number, and how many records the journal has on disk. */
-export function encodeAnswer(decision: Decision, journalSize: number): string {
-  const { seq } = decision
-  const record = seq === undefined ? '' : `"record":${seq},`
-  return `${encodeDecision(decision).slice(0, -1)},"journal":{${record}"size":${journalSize}}}`
-}
-
 export function toDecisionDocument(decision: Decision): DecisionDocument {
   return JSON.parse(encodeDecision(decision))
 }

@@ -11,7 +11,6 @@ import {
   formatPredialLine,
   idempotencyKeyPattern,
   idempotencyKeyRule,
-  journalSizeHeader,
   type PermitChoice,
   predialGet,
   predialPost,
@@ -37,6 +36,7 @@ import { createSampledLine } from '../observability/log.js'
 import { withTimeout } from '../runtime/runtime.js'
 import { findKey, identify, identifyBeforeBody, type Sender } from './authenticate.js'
 import { createErrorReply } from './error-reply.js'
+import { journalHeaders } from './journal-headers.js'
 import { type AnswerPlain, type ThrottledSocket, throttledSocketOf } from './limits/connections.js'
 import {
   findServiceCode,
@@ -356,15 +356,15 @@ function createReply(
   { keepSentNumber }: DecisionRequest,
   permit = '',
 ): TextReply {
+  const headers = journalHeaders(options.journal, decision.seq)
   if (via === 'http') {
     const text = options.encode(decision)
     const withPermit = permit === '' ? text : `${text.slice(0, -1)},"permit":${permit}}`
-    return { text: withPermit, contentType: jsonType }
+    return { text: withPermit, contentType: jsonType, headers }
   }
   const judged = { dialed: decision.request.dialed, degraded: listDegradedChecks(decision) }
   const reply = createLineReply(decision, judged, keepSentNumber)
-  const size = String(options.journal.durableSeq)
-  return { ...reply, headers: { ...reply.headers, [journalSizeHeader]: size } }
+  return { ...reply, headers: { ...reply.headers, ...headers } }
 }
 
 function createLineReply(

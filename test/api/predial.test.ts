@@ -1,5 +1,6 @@
 /** What dialplans need of the pre-dial line beside its words: where the key stands, and which number. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { recordsIn } from '../support/journal.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 let running: TestCallgate
@@ -171,4 +172,30 @@ describe('format=sent', () => {
     expect(record).toMatchObject({ number: '2125550100', dialed: '+12125550100' })
     expect(JSON.stringify(record)).not.toContain('asSent')
   })
+})
+
+const positionOf = ({ headers }: Response) =>
+  ['X-Callgate-Journal-Record', 'X-Callgate-Journal-Size'].map((name) => Number(headers.get(name)))
+
+it('every answer says which record is that of the decision, and how far the journal has got', async () => {
+  const loginId = running.keys.sandbox
+  let last = 0
+  for (const number of ['2125550106', '2125550100']) {
+    const headers = { loginId, 'content-type': 'application/json' }
+    const body = JSON.stringify({ number, callKind: 'ai' })
+    const response = await fetch(`${running.url}/v1/decisions`, { method: 'POST', headers, body })
+    const answer = (await response.json()) as { readonly id: string; readonly decision: string }
+    const [record = 0, size = 0] = positionOf(response)
+    expect(record).toBeGreaterThan(last)
+    last = record
+    // An allow leaves once its record is on disk, and a block does not wait for that.
+    if (answer.decision === 'allow') expect(size).toBeGreaterThanOrEqual(record)
+    await running.callgate.journal.drain()
+    const found = recordsIn(running.dataDir).find(({ seq }) => seq === record)
+    expect(JSON.parse(found?.body ?? '')).toMatchObject({ id: answer.id })
+  }
+  const line = await fetch(`${running.url}/v1/predial?${allowed}`, { headers: { loginId } })
+  const [record = 0, size = 0] = positionOf(line)
+  expect(record).toBeGreaterThan(last)
+  expect(size).toBeGreaterThanOrEqual(record)
 })

@@ -265,23 +265,7 @@ export const decisionSchema = z.object({
 export const decisionRecordSchema = decisionSchema.meta({ id: 'DecisionRecord' })
 export type DecisionRecordBody = z.output<typeof decisionRecordSchema>
 
-const { dial, ...recorded } = decisionSchema.omit({ outcome: true, erased: true }).shape
-const common = {
-  ...recorded,
-  journal: z
-    .object({
-      record: z
-        .number()
-        .optional()
-        .describe('Number of the record of this decision; of an allow it is on disk'),
-      size: z.number().describe('How many records of this server are on disk'),
-    })
-    .optional()
-    .describe(
-      'Keep it with the call: if a journal is shown later that has fewer records, its end was cut off',
-    )
-    .meta({ id: 'JournalPosition' }),
-}
+const { dial, ...common } = decisionSchema.omit({ outcome: true, erased: true }).shape
 
 /** The answer to a request for a decision: a program can tell by `decision` which members there are. */
 export const decisionAnswerSchema: z.ZodType<z.output<typeof decisionSchema>> = z

@@ -367,8 +367,6 @@ export interface PredialReply {
   readonly degraded: readonly string[]
 }
 
-/** How many records the journal has, to be remembered with the call (docs/evidence.md). */
-export const journalSizeHeader = 'X-Callgate-Journal-Size'
 /** Lists the checks in `degraded`, separated by commas, since the reply line has no field for them. */
 const degradedHeader = 'X-Callgate-Degraded'
 

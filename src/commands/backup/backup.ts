@@ -57,7 +57,6 @@ export const registerBackup: RegisterCommand = (program, terminal) => {
     .action(async (path: string, { key }: { readonly key?: string }) => {
       const manifest = await verifyBackup(resolve(path), readKey(key))
       terminal.out(`${path}: ${describe(manifest)}  every file is as it was written\n`)
-      if (key === undefined) terminal.note(noKeyNote)
     })
 }
 

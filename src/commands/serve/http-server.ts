@@ -30,7 +30,7 @@ import { Center } from '../../edge/center.js'
 import { createEdgeDecisionsRoute } from '../../edge/edge-decisions-route.js'
 import { edgeRoutes } from '../../edge/edge-routes.js'
 import { AppError } from '../../errors.js'
-import { type DecisionDocument, encodeAnswer } from '../../gate/decision-document.js'
+import { type DecisionDocument, encodeDecision } from '../../gate/decision-document.js'
 import { findDecision, journalRoutes } from '../../gate/journal/journal-routes.js'
 import { createPreviewRoute } from '../../gate/preview.js'
 import { computeAgeMs } from '../../gate/staleness.js'
@@ -133,7 +133,7 @@ export async function openHttpServer(
       gate,
       permits: callgate.permits,
       repeats: createRepeatedRequests(callgate),
-      encode: (decision) => encodeAnswer(decision, callgate.journal.durableSeq),
+      encode: encodeDecision,
       journal: callgate.journal,
       serviceCodes,
       clock: runtime.clock,
