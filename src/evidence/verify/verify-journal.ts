@@ -5,9 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import type { Instant } from '../../domain/time/clock.js'
 import { DataFileError, getErrorMessage } from '../../errors.js'
-import { type JournalBeginning, readBeginning } from '../../gate/journal/journal-beginning.js'
 import { readOriginName } from '../../gate/journal/journal-origin.js'
-import { listChangedRecords } from '../../gate/journal/removal/changed-records.js'
 import { compareIndex, maxDifferent } from '../../gate/journal/search/compare-index.js'
 import { TreeReader, treeFolder, verifierKeyPath } from '../../gate/journal/tree/tree-files.js'
 import { readHead } from '../../gate/journal/tree/tree-head.js'
@@ -21,10 +19,11 @@ import {
 } from '../../transparency/signed-note.js'
 import type { KeptHeads } from '../kept-heads.js'
 import type { EvidenceResult } from '../result.js'
-import { checkRecords, type RecordCounts } from './check-records.js'
+import { type CheckedRecords, checkRecords, type RecordCounts } from './check-records.js'
 import { checkTiles } from './check-tiles.js'
 import { type ComparedJournal, compareHeads, listCosigned, listOwnHeads } from './compare-heads.js'
 import { Findings, type VerificationFinding } from './findings.js'
+import { listHeadTimes } from './head-times.js'
 
 export interface JournalToVerify {
   /** Of the journal. */
@@ -80,8 +79,9 @@ export function verifyJournal(journal: JournalToVerify): Verification {
   const head = key && openOwnHead(folder, key, findings)
   const reader = new TreeReader(tree, head?.size ?? 0)
   if (head) checkTiles(reader, findings)
-  const beginning = openBeginning(folder, findings)
-  const { counts, formerOrigins } = checkRecords({ folder, reader, beginning, now }, findings)
+  const headTimes = key ? listHeadTimes(tree, key, witnesses) : []
+  const checked = checkRecords({ folder, reader, headTimes, now }, findings)
+  const { counts, formerOrigins } = checked
   const compared = key && { folder, key, reader, formerOrigins }
   if (compared) for (const own of ownHeads) compareHeads(own, compared, findings)
   const outside = compared && findOutside({ heads, witnesses }, compared, findings)
@@ -92,7 +92,8 @@ export function verifyJournal(journal: JournalToVerify): Verification {
       `no head from elsewhere leads to this journal (--head, --witness): ${rule}`,
     )
   }
-  if (indexPath !== undefined) checkIndex(indexPath, folder, reader.size, findings)
+  if (indexPath !== undefined)
+    checkIndex(indexPath, { folder, size: reader.size, ...checked }, findings)
   const { list, hasMore, result } = findings
   return { result, findings: list, hasMore, head, outside, counts }
 }
@@ -145,12 +146,20 @@ function readEntryTime(size: number, reader: TreeReader): Instant | undefined {
   }
 }
 
-/** What is searched and shown by its id comes from the index. */
-function checkIndex(path: string, folder: string, size: number, findings: Findings): void {
+interface IndexedJournal extends Pick<CheckedRecords, 'isErasing'> {
+  readonly folder: string
+  /** How many records were signed. */
+  readonly size: number
+}
+
+/** What is searched and shown by its id comes from the index. An erasure changes first the index, and then the journal. */
+function checkIndex(
+  path: string,
+  { folder, size, isErasing }: IndexedJournal,
+  findings: Findings,
+): void {
   try {
     const { different, carriedOver, lastSeq } = compareIndex(path, folder)
-    // An erasure changes first the index, and then the journal.
-    const isErasing = listChangedRecords(folder).length > 0
     for (const id of confirmDifferent(different, path, folder)) {
       const rule = `decision ${id} is not in the index as it is in the journal`
       if (isErasing) {
@@ -212,14 +221,5 @@ function openOwnHead(
   } catch (cause) {
     findings.add('false', getErrorMessage(cause))
     return undefined
-  }
-}
-
-function openBeginning(folder: string, findings: Findings): JournalBeginning {
-  try {
-    return readBeginning(folder)
-  } catch (cause) {
-    findings.add('false', getErrorMessage(cause))
-    return { firstSeq: 1, removedBefore: 0 }
   }
 }

@@ -1,8 +1,8 @@
 /** Copies of a journal that a server may be writing to. */
-import { constants, copyFileSync, existsSync, readdirSync } from 'node:fs'
+import { constants, copyFileSync, existsSync, readdirSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { getErrorCode } from '../../../errors.js'
-import { beginningPath, formerOriginsPath } from '../journal-beginning.js'
+import { beginningPath, formerOriginsPath, readBeginning } from '../journal-beginning.js'
 import { readOrigin } from '../journal-origin.js'
 import { JournalReader, listSegments } from '../journal-reader.js'
 import { copyTree, treeFolder } from '../tree/tree-files.js'
@@ -24,24 +24,30 @@ const noRecords: JournalExtent = { firstSeq: 1, lastSeq: 0 }
  */
 export function copyJournal(folder: string, target: string): JournalExtent {
   if (!existsSync(folder)) return noRecords
-  const origin = join(folder, 'origin')
-  if (existsSync(origin)) copyFileSync(origin, join(target, 'origin'))
-  // Before the segments, which then have every record that was signed.
-  copyTree(treeFolder(folder), treeFolder(target))
-  for (const { path } of listSegments(folder)) copySegment(path, target)
-  // After the segments: the first ones may be removed meanwhile, and the copy may have more of them.
-  const beginning = beginningPath(folder)
-  if (existsSync(beginning)) copyFileSync(beginning, beginningPath(target))
-  const former = formerOriginsPath(folder)
-  if (existsSync(former)) copyFileSync(former, formerOriginsPath(target))
-  // What they say was changed may not be changed in the copy, but nothing else is.
-  for (const name of readdirSync(folder).filter((one) => one.endsWith('.changed'))) {
-    copyFileSync(join(folder, name), join(target, name))
-  }
+  let begins: number
+  do {
+    for (const name of readdirSync(target)) rmSync(join(target, name), { recursive: true })
+    begins = readBeginning(folder).firstSeq
+    copyFiles(folder, target)
+    // Segments that were removed meanwhile may be missing, with the notice of that.
+  } while (begins !== readBeginning(folder).firstSeq)
   const [first] = listSegments(target)
   if (first === undefined) return noRecords
   const { nextSeq } = recoverJournal(target, readOrigin(target, 0), first.firstSeq)
   return { firstSeq: first.firstSeq, lastSeq: nextSeq - 1 }
+}
+
+function copyFiles(folder: string, target: string): void {
+  const origin = join(folder, 'origin')
+  if (existsSync(origin)) copyFileSync(origin, join(target, 'origin'))
+  // Before the tree, which then has the notice that it names.
+  const beginning = beginningPath(folder)
+  if (existsSync(beginning)) copyFileSync(beginning, beginningPath(target))
+  // Before the segments, which then have every record that was signed.
+  copyTree(treeFolder(folder), treeFolder(target))
+  for (const { path } of listSegments(folder)) copySegment(path, target)
+  const former = formerOriginsPath(folder)
+  if (existsSync(former)) copyFileSync(former, formerOriginsPath(target))
 }
 
 function copySegment(path: string, target: string): void {

@@ -1,7 +1,7 @@
 /** Checks a journal at the start. */
 import { closeSync, fsyncSync, ftruncateSync, openSync } from 'node:fs'
 import { DataFileError } from '../../../errors.js'
-import { beginningPath, readBeginning, readFormerOrigins } from '../journal-beginning.js'
+import { readBeginning, readFormerOrigins } from '../journal-beginning.js'
 import { hashOriginName } from '../journal-origin.js'
 import {
   JournalReader,
@@ -62,11 +62,7 @@ function requireFirstSegment(folder: string, segments: readonly Segment[], begin
   if (oldest === undefined ? begins === 1 : oldest.firstSeq <= begins) return
   const found = oldest === undefined ? 'there is none' : `the oldest is ${oldest.path}`
   const rule = `the segment with record ${begins}, with which the journal begins, is missing: ${found}`
-  const advice =
-    oldest === undefined
-      ? ''
-      : `. If the segments before were removed on purpose, set firstSeq to ${oldest.firstSeq} in ${beginningPath(folder)}`
-  throw new DataFileError(segmentPath(folder, begins), `${rule}. Restore it from a backup${advice}`)
+  throw new DataFileError(segmentPath(folder, begins), `${rule}. Restore it from a backup`)
 }
 
 /** The header of the newest segment may be unfinished. */

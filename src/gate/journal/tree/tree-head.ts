@@ -1,6 +1,7 @@
 /** The newest signed checkpoint of a journal, and the key that signs it. */
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { DataFileError, getErrorMessage } from '../../../errors.js'
 import { ensureFolder, moveIntoPlace } from '../../../runtime/folders.js'
 import {
@@ -17,7 +18,13 @@ import {
   type VerifierKey,
 } from '../../../transparency/signed-note.js'
 import { readOriginName } from '../journal-origin.js'
+import { SignedTree } from './signed-tree.js'
 import { checkpointPath, TreeReader, treeFolder, verifierKeyPath } from './tree-files.js'
+
+/** Where the key of the journal of a data folder is, unless settings name another file. */
+export function findSigningKey(dataDir: string, named: string | undefined): string {
+  return named ?? join(dataDir, 'journal.key')
+}
 
 const restoreAdvice = 'Restore it from a backup'
 
@@ -32,6 +39,12 @@ export function openTree(journalFolder: string, keyPath: string, nextSeq: number
   if (size < nextSeq) return key
   const rule = `the journal ends with record ${nextSeq - 1}, but record ${size} was signed`
   throw new DataFileError(journalFolder, `${rule}. Restore a later backup of the folder`)
+}
+
+/** The newest checkpoint's tree; that of an empty one is made if there is none. Throws as {@link openTree} does. */
+export function openSignedTree(journalFolder: string, keyPath: string): SignedTree {
+  const folder = treeFolder(journalFolder)
+  return new SignedTree(folder, readHead(folder, openSigningKey(journalFolder, keyPath)))
 }
 
 /**
