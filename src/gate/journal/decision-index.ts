@@ -48,8 +48,6 @@ export interface IndexedDecision {
   readonly outcome: Partial<CallOutcome>
 }
 
-type Beginning = Pick<JournalBeginning, 'firstSeq' | 'removedBefore'>
-
 export class DecisionIndex {
   readonly #path: string
   readonly #journalFolder: string
@@ -88,24 +86,21 @@ export class DecisionIndex {
   }
 
   /** Makes a new index that of a journal. Throws {@link DataFileError} if it is that of another one. */
-  claim(origin: Uint8Array, begins: Beginning): void {
+  claim(origin: Uint8Array): void {
     const claim = 'insert or ignore into journal_position values (1, ?, 1, 0, 0, null, null, 0)'
     this.#connection.prepare(claim).run(Buffer.from(origin))
     const claimed = this.#connection
       .prepare<[], Buffer>('select origin from journal_position')
       .pluck()
-    if (claimed.get()?.equals(origin)) {
-      this.setBeginning(begins)
-      return
-    }
+    if (claimed.get()?.equals(origin)) return
     const rule = 'the index belongs to another journal than the one beside it'
     const advice =
       'Restore the folder journal from a backup. To go on without its records, delete this file'
     throw new DataFileError(this.#path, `${rule}. ${advice}`)
   }
 
-  /** Says with which record the journal begins. */
-  setBeginning({ firstSeq, removedBefore }: Beginning): void {
+  /** Says with which record the journal begins, as was signed. */
+  setBeginning({ firstSeq, removedBefore }: Omit<JournalBeginning, 'notice'>): void {
     const set = 'update journal_position set next_seq = max(next_seq, ?), removed_before = ?'
     this.#connection.prepare(set).run(firstSeq, removedBefore)
     this.#connection.prepare('delete from erased_records where seq < ?').run(firstSeq)

@@ -194,9 +194,10 @@ class IndexWriter {
   }
 
   /** What is changed or removed without being signed before, or without a notice, could not be told from a forgery. */
-  #mayChangeSegments({ signedSeq }: TreeWriter): boolean {
+  #mayChangeSegments({ signedSeq, nextSeq }: TreeWriter): boolean {
     const newest = listSegments(this.#options.folder).at(-1)?.firstSeq ?? 1
-    return signedSeq >= Math.max(newest - 1, this.#erasures.awaitedSeq, this.#retention.awaitedSeq)
+    const awaited = Math.max(newest, this.#erasures.awaitedSeq, this.#retention.awaitedSeq)
+    return signedSeq >= Math.min(awaited, nextSeq - 1)
   }
 
   #signNow(): undefined {

@@ -147,10 +147,11 @@ export class Journal implements OutcomeRecorder {
     const folder = this.#folder
     const origin = readOrigin(folder, clock.now())
     const index = this.#openIndex()
-    const tree = openSignedTree(folder, keyPath)
-    index.claim(origin, readSignedBeginning(folder, tree))
+    index.claim(origin)
     const { nextSeq, removedBytes } = recoverJournal(folder, origin, index.nextSeq)
     this.#key = openTree(folder, keyPath, nextSeq)
+    const tree = openSignedTree(folder, keyPath)
+    index.setBeginning(readSignedBeginning(folder, tree))
     requireErasedRecords(folder, tree, index)
     this.#origin = origin.toString('hex')
     this.#nextSeq = nextSeq

@@ -156,6 +156,7 @@ export class Retention {
     this.#begins = { firstSeq, removedBefore: before, notice: lastSeq }
     writeBeginning(this.#options.folder, this.#begins)
     this.#removal = undefined
+    this.#removed ??= { segments: 0, decisions: 0, before }
     return undefined
   }
 
