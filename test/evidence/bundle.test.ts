@@ -6,16 +6,20 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type ByteSource, bufferSource, digest, fileSource } from '../../src/evidence/bundle/byte-source.js'
-import type { Question } from '../../src/evidence/bundle/question.js'
+import { registerEvidence } from '../../src/commands/evidence/evidence.js'
+import {
+  type ByteSource,
+  bufferSource,
+  digest,
+  fileSource,
+} from '../../src/evidence/bundle/byte-source.js'
 import { packBundle } from '../../src/evidence/bundle/pack-bundle.js'
+import type { Question } from '../../src/evidence/bundle/question.js'
 import type { StateSources } from '../../src/evidence/bundle/state-files.js'
 import { formatManifestHash, verifyBundle } from '../../src/evidence/bundle/verify-bundle.js'
 import { openZip, ZipWriter } from '../../src/evidence/bundle/zip.js'
 import { encodeQuery } from '../../src/evidence/witness/timestamps.js'
-import { registerEvidence } from '../../src/commands/evidence/evidence.js'
 import { readSigningKey } from '../../src/gate/journal/tree/tree-head.js'
-import { runCommand } from '../support/run-command.js'
 import { parseCheckpoint, signCheckpoint } from '../../src/transparency/checkpoint.js'
 import {
   formatNote,
@@ -26,6 +30,7 @@ import {
 } from '../../src/transparency/signed-note.js'
 import { noon } from '../support/fake-compliance.js'
 import { shortOrLong } from '../support/long.js'
+import { runCommand } from '../support/run-command.js'
 import { makeDecision, testJournal } from '../support/test-journal.js'
 import { witnessKey } from '../support/test-witness.js'
 import { createAuthority } from '../support/time-stamp-authority.js'
@@ -125,9 +130,13 @@ afterAll(() => rmSync(parent, { recursive: true, force: true }))
 it('proves its records where nothing else is, also after the number was erased', () => {
   const result = runVerifier(before, ...trusted)
   expect(result).toMatchObject({ status: 0, stdout: expect.stringContaining('7 records') })
-  expect(result.stdout).toMatch(/\nPROVEN: the 7 records of records.txt are in .* from .*kept\. .*\n$/)
+  expect(result.stdout).toMatch(
+    /\nPROVEN: the 7 records of records.txt are in .* from .*kept\. .*\n$/,
+  )
   expect(result.stdout).toContain('records shown: decision: 6, outcome: 1\n')
-  expect(result.stdout).toContain('all entries of the span: opened: 1, decision: 60, outcome: 1; nobody can')
+  expect(result.stdout).toContain(
+    'all entries of the span: opened: 1, decision: 60, outcome: 1; nobody can',
+  )
   expect(runVerifier(before).status).toBe(2)
   const byKey = runVerifier(before, '--key', keyText)
   expect([byKey.status, byKey.stdout]).toEqual([
@@ -334,7 +343,8 @@ describe('that shows less than it has packed', () => {
       files.set('records.txt', Buffer.from(kept.map((line) => `${line}\n`).join('')))
       for (const name of files.keys()) {
         const seq = /^proofs\/(\d+)\./.exec(name)?.[1]
-        if (seq !== undefined && !kept.some((line) => line.startsWith(`${seq} `))) files.delete(name)
+        if (seq !== undefined && !kept.some((line) => line.startsWith(`${seq} `)))
+          files.delete(name)
       }
       if (counts) Object.assign(manifest, { counts })
     })
@@ -344,7 +354,9 @@ describe('that shows less than it has packed', () => {
     const { status, stdout } = verifyZip(await without(() => false), ...trusted)
     expect([status, stdout]).toEqual([
       10,
-      expect.stringContaining('FALSE: records.txt: 6 of kind decision were packed, and 0 are there'),
+      expect.stringContaining(
+        'FALSE: records.txt: 6 of kind decision were packed, and 0 are there',
+      ),
     ])
   })
 

@@ -35,8 +35,8 @@ import {
   type SigningKey,
   signNote,
 } from '../../src/transparency/signed-note.js'
-import { answered, fakeCompliance, noon } from '../support/fake-compliance.js'
 import { bytesOf, firstSeqOf, readSegment, writeSegmentOf } from '../support/edit-segments.js'
+import { answered, fakeCompliance, noon } from '../support/fake-compliance.js'
 import { listFiles } from '../support/journal.js'
 import { shortOrLong } from '../support/long.js'
 import { seededKey } from '../support/seeded-key.js'
@@ -365,7 +365,11 @@ describe('a journal that somebody has changed', () => {
     takeCopy()
     const [, second = ''] = segments()
     rmSync(join(folder(), segments()[0] ?? ''))
-    const begins = { firstSeq: firstSeqOf(second), removedBefore: '2021-11-01T00:00:00Z', notice: 600 }
+    const begins = {
+      firstSeq: firstSeqOf(second),
+      removedBefore: '2021-11-01T00:00:00Z',
+      notice: 600,
+    }
     writeFileSync(join(folder(), 'begins.json'), JSON.stringify(begins))
     expectFalse(verify(), 'are missing, and no record says that they were removed')
     expectFalse(verify(), /begins\.json says that the journal begins with record \d+, but/)
@@ -448,7 +452,8 @@ describe('a journal that somebody has changed', () => {
 
     it('by a signed notice about a record that follows its request', () => {
       append(request)
-      const seq = firstSeqOf(segments().at(-1) ?? '') + readSegmentOf(segments().at(-1) ?? '').records.length
+      const seq =
+        firstSeqOf(segments().at(-1) ?? '') + readSegmentOf(segments().at(-1) ?? '').records.length
       append({ kind: 'receipt', body: { said: 1 } }, noticeOf(1))
       append(noticeOf(seq, otherCommitment))
       buildTree(key)

@@ -42,7 +42,10 @@ export function readSegment(path: string): SegmentContent {
 }
 
 /** With right checksums. */
-export function writeSegmentOf({ path, header }: SegmentContent, records: readonly StoredRecord[]): void {
+export function writeSegmentOf(
+  { path, header }: SegmentContent,
+  records: readonly StoredRecord[],
+): void {
   rmSync(path)
   const frames = records.map((record) => encodeFrame(record, firstSeqOf(path)))
   writeFileSync(path.replace(/\.gz$/, ''), Buffer.concat([header, ...frames]))
@@ -63,4 +66,3 @@ function encodeFrame({ kind, seq, at, salt, body }: StoredRecord, firstSeq: numb
   frame.writeUInt32BE(crc32(payload, crc32(frame.subarray(0, 4), crc32(first))), 4)
   return frame
 }
-

@@ -16,7 +16,10 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { CallRequest } from '../../../src/domain/decision.js'
 import { toDecisionDocument } from '../../../src/gate/decision-document.js'
 import { listSegments } from '../../../src/gate/journal/journal-reader.js'
-import { NumberEraser, type NumberErasure } from '../../../src/gate/journal/removal/erase-records.js'
+import {
+  NumberEraser,
+  type NumberErasure,
+} from '../../../src/gate/journal/removal/erase-records.js'
 import { eraseFromSegment } from '../../../src/gate/journal/removal/erase-segment.js'
 import { answered, fakeCompliance, noon } from '../../support/fake-compliance.js'
 import { listFiles, recordsIn } from '../../support/journal.js'

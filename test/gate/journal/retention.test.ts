@@ -145,4 +145,3 @@ it('starts, also without its index, once the first segments are removed', async 
     /the segment with record \d+, with which the journal begins, is missing/,
   )
 })
-

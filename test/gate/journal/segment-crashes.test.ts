@@ -118,7 +118,7 @@ function runServer(keepYears: number, erasures: readonly string[] = []): void {
     const { event } = index.handle({ lastSeq, erasures: requested, mustSign: true })
     if (event?.kind === 'failed') throw new Error(event.reason)
   } finally {
-    index.close()
+    void index.close()
     writer.close()
   }
 }
