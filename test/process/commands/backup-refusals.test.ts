@@ -201,28 +201,6 @@ describe('a backup', () => {
   })
 })
 
-it('says with which record the journal begins if the first ones were removed, so that a server can start', async () => {
-  const folder = join(work, 'var')
-  cpSync(dataDir, folder, { recursive: true })
-  const startAndStop = async (dir: string) => {
-    const serving = await serve(environmentFor(dir))
-    expect(await serving.end('SIGTERM')).toBe(0)
-  }
-  await startAndStop(folder)
-  const [oldest, ...others] = readdirSync(join(folder, 'journal')).filter((name) =>
-    name.includes('.seg'),
-  )
-  expect(others.length).toBeGreaterThan(0)
-  rmSync(join(folder, 'journal', oldest ?? ''))
-  const firstSeq = Number(others[0]?.slice(0, 20))
-  const begins = { firstSeq, removedBefore: '2021-11-01T00:00:00Z' }
-  writeFileSync(join(folder, 'journal', 'begins.json'), JSON.stringify(begins))
-  expect(await run(['backup', join(work, 'b')], folder)).toMatchObject({ code: 0 })
-  expect(await run(['backup', 'verify', join(work, 'b')])).toMatchObject({ code: 0 })
-  expect(await run(['restore', join(work, 'b')], join(work, 'restored'))).toMatchObject({ code: 0 })
-  await startAndStop(join(work, 'restored'))
-})
-
 describe('a restore', () => {
   it('that was killed leaves a folder that says so, and into which it can be restored again', async () => {
     const target = join(work, 'killed')
