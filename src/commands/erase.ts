@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { AppContext } from '../app/app-context.js'
+import { eraseInJournal } from '../app/journal/erase-in-journal.js'
 import { openErasures } from '../app/journal/erasures.js'
-import { eraseInFolder, shipJournal } from '../app/journal/ship-journal.js'
+import { shipJournal } from '../app/journal/ship-journal.js'
 import { createOperatorCaller, mainAccountId } from '../domain/caller.js'
 import { parseDialString } from '../domain/phone-number.js'
 import { formatInstant } from '../domain/time/dates.js'
@@ -197,10 +198,10 @@ async function eraseUnfinished(context: AppContext, erasures: Erasures): Promise
     return
   }
   const unfinished = await erasures.findUnfinished('')
-  const finish = (id: string, counts: { readonly erased: number; readonly kept: number }) =>
-    erasures.finishJournal(id, '', counts)
-  if (hasJournal) await eraseInFolder(folder, unfinished, finish)
-  else for (const { id } of unfinished) await finish(id, { erased: 0, kept: 0 })
+  const finished = hasJournal
+    ? await eraseInJournal(folder, unfinished, context)
+    : unfinished.map(({ id }) => ({ id, erased: 0, kept: 0 }))
+  for (const { id, ...counts } of finished) await erasures.finishJournal(id, '', counts)
 }
 
 const notReached = [

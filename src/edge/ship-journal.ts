@@ -15,7 +15,8 @@ import { CenterClient, type CenterClientOptions } from './center-client.js'
 export interface ShippingOptions extends CenterClientOptions {
   /** Of the journal. */
   readonly folder: string
-  readonly keepYears: number
+  /** Of the key that signs its tree. */
+  readonly keyPath: string
 }
 
 class CenterStore implements RecordStore {
@@ -63,8 +64,8 @@ class CenterStore implements RecordStore {
 
 export const journalShipping: ThreadWork<ShippingOptions, ProjectionRequest, ProjectionProgress> = {
   module: import.meta.url,
-  create: ({ folder, keepYears, ...center }) =>
-    new JournalProjection({ folder, keepYears }, async () => new CenterStore(center)),
+  create: ({ folder, keyPath, ...center }) =>
+    new JournalProjection({ folder, keyPath }, async () => new CenterStore(center)),
 }
 
 runInThread(journalShipping)

@@ -33,8 +33,6 @@ export const recordKinds = {
 
 export const entryBytes = 50
 export const saltBytes = 16
-/** Of a record that was removed before the tree was made. Its commitment is 32 zeros. */
-export const unknownKind = 0
 
 /** Where the parts are put together; it grows for a longer record. */
 let joined = Buffer.alloc(8_192)

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DecisionStore } from '../../src/gate/journal/projection/decision-store.js'
 import { JournalProjection } from '../../src/gate/journal/projection/journal-projection.js'
+import { findSigningKey } from '../../src/gate/journal/tree/tree-head.js'
 import { ChangeRequests } from '../../src/service/changes/change-requests.js'
 import { mondayNoon, type TestCallgate } from '../support/test-callgate.js'
 import { isPostgres } from '../support/test-engine.js'
@@ -86,7 +87,7 @@ async function copyDecisions(): Promise<void> {
   const { journal, settings, storage } = running.callgate
   const journalSettings = {
     folder: join(running.dataDir, 'journal'),
-    keepYears: settings.journal.keepYears,
+    keyPath: findSigningKey(running.dataDir, settings.journal.signingKeyFile),
   }
   const store = new DecisionStore(storage.db)
   const projection = new JournalProjection(journalSettings, async () => store)

@@ -21,18 +21,12 @@ import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { bufferSource } from '../../src/evidence/byte-source.js'
 import { type Verification, verifyJournal } from '../../src/evidence/verify/verify-journal.js'
-import { SegmentFile } from '../../src/gate/journal/segment-file.js'
-import {
-  checksumSeedOf,
-  findFrame,
-  headerBytes,
-  type StoredRecord,
-} from '../../src/gate/journal/segment-format.js'
+import type { StoredRecord } from '../../src/gate/journal/segment-format.js'
 import { checkpointPath, treeFolder } from '../../src/gate/journal/tree/tree-files.js'
 import { openSigningKey, writeCheckpoint } from '../../src/gate/journal/tree/tree-head.js'
 import { TreeWriter } from '../../src/gate/journal/tree/tree-writer.js'
 import { openCheckpoint, signCheckpoint } from '../../src/transparency/checkpoint.js'
-import { recordKinds } from '../../src/transparency/log-entry.js'
+import { commitTo } from '../../src/transparency/log-entry.js'
 import { computeRoot } from '../../src/transparency/merkle-tree.js'
 import {
   formatNote,
@@ -41,6 +35,7 @@ import {
   type SigningKey,
   signNote,
 } from '../../src/transparency/signed-note.js'
+import { bytesOf, firstSeqOf, readSegment, writeSegmentOf } from '../support/edit-segments.js'
 import { answered, fakeCompliance, noon } from '../support/fake-compliance.js'
 import { listFiles } from '../support/journal.js'
 import { shortOrLong } from '../support/long.js'
@@ -139,61 +134,7 @@ const expectFalse = (verification: Verification, message: string | RegExp) =>
       .join('\n'),
   ).toMatch(message)
 
-interface SegmentContent {
-  readonly path: string
-  readonly header: Buffer
-  readonly records: readonly StoredRecord[]
-}
-
-function bytesOf(path: string): Buffer {
-  if (!path.endsWith('.gz')) return readFileSync(path)
-  const file = new SegmentFile(path)
-  try {
-    return file.read(0, 1_000_000)
-  } finally {
-    file.close()
-  }
-}
-
-const firstSeqOf = (path: string) => Number(basename(path).slice(0, 20))
-
-function readSegmentOf(name: string): SegmentContent {
-  const path = join(folder(), name)
-  const bytes = bytesOf(path)
-  const records: StoredRecord[] = []
-  for (let offset = headerBytes; ; ) {
-    const firstSeq = firstSeqOf(path)
-    const seq = firstSeq + records.length
-    const frame = findFrame(bytes, offset, checksumSeedOf(firstSeq), seq)
-    if (frame === undefined) break
-    records.push(frame.record)
-    offset = frame.end
-  }
-  return { path, header: bytes.subarray(0, headerBytes), records }
-}
-
-/** With right checksums. */
-function writeSegmentOf({ path, header }: SegmentContent, records: readonly StoredRecord[]): void {
-  rmSync(path)
-  const frames = records.map((record) => encodeFrame(record, firstSeqOf(path)))
-  writeFileSync(path.replace(/\.gz$/, ''), Buffer.concat([header, ...frames]))
-}
-
-function encodeFrame({ kind, seq, at, salt, body }: StoredRecord, firstSeq: number): Buffer {
-  const head = Buffer.alloc(18)
-  head[0] = 1
-  head[1] = recordKinds[kind]
-  head.writeBigUInt64BE(BigInt(seq), 2)
-  head.writeBigUInt64BE(BigInt(at), 10)
-  const payload = Buffer.concat([head, salt, body])
-  const frame = Buffer.alloc(Math.ceil((8 + payload.length) / 8) * 8)
-  frame.writeUInt32BE(payload.length, 0)
-  payload.copy(frame, 8)
-  const first = Buffer.alloc(8)
-  first.writeBigUInt64BE(BigInt(firstSeq))
-  frame.writeUInt32BE(crc32(payload, crc32(frame.subarray(0, 4), crc32(first))), 4)
-  return frame
-}
+const readSegmentOf = (name: string) => readSegment(join(folder(), name))
 
 const numbered = (records: readonly StoredRecord[], firstSeq: number) =>
   records.map((record, index) => ({ ...record, seq: firstSeq + index }))
@@ -338,7 +279,7 @@ describe('the index of a journal', () => {
       .exec("update decisions set number = null where id = 'd31'")
       .close()
     expect(verifyIndex().findings.map(({ level }) => level)).toEqual(['false'])
-    writeFileSync(join(folder(), 'e9.changed'), '33\n')
+    append({ kind: 'erasure', body: { id: 'e9' } })
     expect(verifyIndex().findings.map(({ level }) => level)).toEqual(['unchecked'])
   })
 
@@ -424,9 +365,14 @@ describe('a journal that somebody has changed', () => {
     takeCopy()
     const [, second = ''] = segments()
     rmSync(join(folder(), segments()[0] ?? ''))
-    const begins = { firstSeq: firstSeqOf(second), removedBefore: '2021-11-01T00:00:00Z' }
+    const begins = {
+      firstSeq: firstSeqOf(second),
+      removedBefore: '2021-11-01T00:00:00Z',
+      notice: 600,
+    }
     writeFileSync(join(folder(), 'begins.json'), JSON.stringify(begins))
     expectFalse(verify(), 'are missing, and no record says that they were removed')
+    expectFalse(verify(), /begins\.json says that the journal begins with record \d+, but/)
   })
 
   it('is found: a record without its number that no notice speaks of', () => {
@@ -449,37 +395,82 @@ describe('a journal that somebody has changed', () => {
     }
     const levels = () => verify([earlierHead]).findings.map(({ level, seqs }) => [level, seqs])
 
+    const commitmentOf = (seq: number) => {
+      const name = segments().findLast((one) => firstSeqOf(one) <= seq) ?? ''
+      const record = readSegmentOf(name).records.find((one) => one.seq === seq)
+      if (record === undefined) throw new Error(`no record ${seq}`)
+      return commitTo(record.salt, record.body).toString('base64')
+    }
+    const request = { kind: 'erasure', body: { id: 'e9' } } as const
+    const noticeOf = (seq: number, commitment = commitmentOf(seq)) =>
+      ({ kind: 'notice', body: { erasure: 'e9', changed: [[seq, commitment]] } }) as const
+
     it('by a file that says an erasure is going on', () => {
       const seq = forge()
+      append(request)
       writeFileSync(join(folder(), 'e9.changed'), `${seq}\n`)
-      expect(levels()).toEqual([['unchecked', [seq, seq]]])
+      expect(levels()).toEqual([['false', [seq, seq]]])
     })
 
     it('by a notice that is not signed', () => {
       const seq = forge()
-      const notice = { erasure: 'e9', changed: [[seq, seq]] }
-      changeSegment(-1, (all) => {
-        const last = all.at(-1)
-        if (last === undefined) throw new Error('no record')
-        return [...all, { ...last, kind: 'notice', body: Buffer.from(JSON.stringify(notice)) }]
-      })
+      append(request, noticeOf(seq))
       expect(levels()).toEqual([['unchecked', [seq, seq]]])
+    })
+
+    const otherCommitment = Buffer.alloc(32).toString('base64')
+    it.each<readonly [string, (seq: number) => readonly AppendedRecord[]]>([
+      ['without a request', (seq) => [noticeOf(seq)]],
+      ['before its request', (seq) => [noticeOf(seq), request]],
+      ['that is about another body', (seq) => [request, noticeOf(seq, otherCommitment)]],
+      [
+        'after its request was finished',
+        (seq) => [
+          request,
+          { kind: 'notice', body: { erasure: 'e9', finished: true } },
+          noticeOf(seq),
+        ],
+      ],
+      [
+        'after another start',
+        (seq) => [request, { kind: 'opened', body: { keepYears: 5 } }, noticeOf(seq)],
+      ],
+    ])('by a signed notice %s', (_, listRecords) => {
+      const seq = forge()
+      const added = listRecords(seq)
+      takeCopy()
+      append(...added)
+      buildTree(key)
+      forge()
+      expect(falseOf(verify()).map(({ seqs }) => seqs)).toEqual([[seq, seq]])
+      // With the key, a request and a notice can be made up: only a head from elsewhere shows it.
+      takeCopy()
+      append(request, added.find(({ kind }) => kind === 'notice') ?? request)
+      buildTree(key)
+      expectFalse(verify([readHeadOfOriginal()]), 'two views of the journal')
+    })
+
+    it('by a signed notice about a record that follows its request', () => {
+      append(request)
+      const seq =
+        firstSeqOf(segments().at(-1) ?? '') + readSegmentOf(segments().at(-1) ?? '').records.length
+      append({ kind: 'receipt', body: { said: 1 } }, noticeOf(1))
+      append(noticeOf(seq, otherCommitment))
+      buildTree(key)
+      changeSegment(-1, (all) =>
+        all.map((one) => (one.seq === seq ? { ...one, body: Buffer.from('{"said":2}') } : one)),
+      )
+      expect(falseOf(verify()).map(({ seqs }) => seqs)).toEqual([[seq, seq]])
     })
 
     it('by a removal that is not signed', () => {
       const [first = '', second = ''] = segments()
       const firstSeq = firstSeqOf(second)
       rmSync(join(folder(), first))
-      const begins = { firstSeq, removedBefore: '2021-11-01T00:00:00Z' }
+      const removal = { firstSeq, removedBefore: noon, keepYears: 5, longestKeepYears: 5 }
+      append({ kind: 'notice', body: removal })
+      const begins = { firstSeq, removedBefore: '2026-11-01T00:00:00Z', notice: 673 }
       writeFileSync(join(folder(), 'begins.json'), JSON.stringify(begins))
-      changeSegment(-1, (all) => {
-        const last = all.at(-1)
-        if (last === undefined) throw new Error('no record')
-        return [
-          ...all,
-          { ...last, kind: 'notice', body: Buffer.from(JSON.stringify({ firstSeq })) },
-        ]
-      })
       expect(levels()).toEqual([['unchecked', [1, firstSeq - 1]]])
     })
   })
@@ -641,7 +632,8 @@ describe('a journal that somebody has changed', () => {
         () => {
           const [first = '', second = ''] = segments()
           rmSync(join(folder(), first))
-          const begins = { firstSeq: firstSeqOf(second), removedBefore: '2021-11-01T00:00:00Z' }
+          const removedBefore = '2021-11-01T00:00:00Z'
+          const begins = { firstSeq: firstSeqOf(second), removedBefore, notice: 600 }
           writeFileSync(join(folder(), 'begins.json'), JSON.stringify(begins))
           rmSync(join(tree(), 'tile/entries/000'))
         },
@@ -675,7 +667,7 @@ describe('a journal that somebody has changed', () => {
     expectFalse(verify(), 'was cut off or replaced by an older copy')
   })
 
-  it.each(['null', '7', '{"changed":[7]}', '{"changed":[[1,"2"]]}', '{"firstSeq":"1"}', '{'])(
+  it.each(['null', '7', '{"changed":[7]}', '{"changed":[["1",2]]}', '{"firstSeq":"1"}', '{'])(
     'is found: a notice that says %s',
     (body) => {
       changeSegment(3, (all) => all.map((one, i) => (i === 4 ? forged(one) : one)))
@@ -751,6 +743,24 @@ function changeSegment(
 ): void {
   const content = readSegmentOf(segments().at(index) ?? '')
   writeSegmentOf(content, numbered(change(content.records), firstSeqOf(content.path)))
+}
+
+interface AppendedRecord {
+  readonly kind: StoredRecord['kind']
+  readonly body: object
+}
+
+/** Records behind the last one, which nobody has signed. */
+function append(...added: readonly AppendedRecord[]): void {
+  changeSegment(-1, (all) => {
+    const last = all.at(-1)
+    if (last === undefined) throw new Error('no record')
+    const bodies = added.map(({ kind, body }) => ({
+      ...{ ...last, kind },
+      body: Buffer.from(JSON.stringify(body)),
+    }))
+    return [...all, ...bodies]
+  })
 }
 
 function swap(all: readonly StoredRecord[], one: number, other: number) {

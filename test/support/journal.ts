@@ -23,7 +23,7 @@ import {
 import { treeFolder } from '../../src/gate/journal/tree/tree-files.js'
 import {
   openSigningKey,
-  type SignedTree,
+  type TreeHead,
   writeCheckpoint,
 } from '../../src/gate/journal/tree/tree-head.js'
 import { openCheckpoint, signCheckpoint } from '../../src/transparency/checkpoint.js'
@@ -67,7 +67,7 @@ export function frameRunOf(records: readonly JournalRecord[]): FrameRun {
 export const sealKey = seededKey('callgate/journal/test', 'signer', 1)
 
 /** Of such a journal: a tree that has signed the first records, and no others. */
-export function signedTree(size: number): SignedTree {
+export function signedTree(size: number): TreeHead {
   const head = { origin: sealKey.name, size, root: computeRoot(0, () => Buffer.alloc(0)) }
   return { key: sealKey, head: openCheckpoint(signCheckpoint(head, sealKey), sealKey) }
 }

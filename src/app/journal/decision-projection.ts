@@ -8,6 +8,7 @@ import type {
   ProjectionProgress,
   ProjectionRequest,
 } from '../../gate/journal/projection/journal-projection.js'
+import { findSigningKey } from '../../gate/journal/tree/tree-head.js'
 import type { Metrics } from '../../observability/metrics.js'
 import { startThread, type Thread } from '../../runtime/thread.js'
 import { BackgroundTask } from '../../service/background/background-task.js'
@@ -42,7 +43,7 @@ function chooseThread(
   const storage = readStorageSettings(settings)
   const journal = {
     folder: join(settings.dataDir, 'journal'),
-    keepYears: settings.journal.keepYears,
+    keyPath: findSigningKey(settings.dataDir, settings.journal.signingKeyFile),
   }
   const { centers, loginIdFile } = settings.edge
   if (storage.isCopy && loginIdFile !== undefined) {

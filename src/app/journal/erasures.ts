@@ -25,7 +25,13 @@ export function createSegmentObserver(
   return (event) => {
     switch (event.kind) {
       case 'failed':
-        log.warn(`${failures[event.work]}; trying again in a minute`, { detail: event.reason })
+        if (event.isForgery) {
+          log.error(`${failures[event.work]}: it is not as it was signed`, { detail: event.reason })
+        } else {
+          log.warn(`${failures[event.work]}; trying again in a minute`, { detail: event.reason })
+        }
+        break
+      case 'announced':
         break
       case 'removed': {
         const { segments, decisions, before } = event

@@ -1,9 +1,6 @@
 /** Copies a whole journal to PostgreSQL whose server does not run, and erases in it what is to be erased. */
 
-import { existsSync } from 'node:fs'
-import { dirname, join } from 'node:path'
 import { mainAccountId } from '../../domain/caller.js'
-import { DecisionIndex } from '../../gate/journal/decision-index.js'
 import { readBeginning } from '../../gate/journal/journal-beginning.js'
 import { readOrigin } from '../../gate/journal/journal-origin.js'
 import { JournalReader } from '../../gate/journal/journal-reader.js'
@@ -11,15 +8,11 @@ import { DecisionStore, type StoredRecords } from '../../gate/journal/projection
 import { eraseStoredRows } from '../../gate/journal/projection/erase-rows.js'
 import { claimJournal } from '../../gate/journal/projection/journal-projection.js'
 import { recoverJournal } from '../../gate/journal/recovery/recover-journal.js'
-import {
-  PendingErasures,
-  type RequestedErasure,
-} from '../../gate/journal/removal/pending-erasures.js'
 import { readTree } from '../../gate/journal/tree/tree-head.js'
-import type { Erasures } from '../../service/erasure/erasure.js'
 import { runTransaction } from '../../service/sql/account-transaction.js'
 import { recordAudit } from '../../storage/audit/audit-log.js'
 import type { AppContext } from '../app-context.js'
+import { eraseInJournal } from './erase-in-journal.js'
 import { openErasures } from './erasures.js'
 
 /**
@@ -28,7 +21,7 @@ import { openErasures } from './erasures.js'
  */
 export async function shipJournal(
   folder: string,
-  context: Pick<AppContext, 'storage' | 'runtime'>,
+  context: Pick<AppContext, 'settings' | 'storage' | 'runtime'>,
 ): Promise<StoredRecords & { readonly origin: string }> {
   const { db } = context.storage
   const name = readOrigin(folder, context.runtime.clock.now())
@@ -53,9 +46,9 @@ export async function shipJournal(
   const erasures = openErasures(context)
   const unfinished = await erasures.findUnfinished(origin)
   for (const { id } of unfinished) await eraseStoredRows(db, origin, id)
-  await eraseInFolder(folder, unfinished, (id, counts) =>
-    erasures.finishJournal(id, origin, counts),
-  )
+  for (const { id, ...counts } of await eraseInJournal(folder, unfinished, context)) {
+    await erasures.finishJournal(id, origin, counts)
+  }
   return { ...sum, origin }
 }
 
@@ -89,27 +82,4 @@ export async function giveUpJournal(
   for (const { id } of unfinished) await eraseStoredRows(db, origin, id)
   for (const { id } of unfinished) await erasures.finishShared(id)
   return unfinished.length
-}
-
-/** No server may write to the journal. */
-export async function eraseInFolder(
-  folder: string,
-  erasures: readonly RequestedErasure[],
-  onFinished: (
-    id: string,
-    counts: { readonly erased: number; readonly kept: number },
-  ) => ReturnType<Erasures['finishJournal']>,
-): Promise<void> {
-  const indexPath = join(dirname(folder), 'index.sqlite')
-  const index = existsSync(indexPath) ? new DecisionIndex(indexPath, folder) : undefined
-  try {
-    const pending = new PendingErasures(folder, index)
-    for (const erasure of erasures) pending.add({ ...erasure, beforeSeq: Number.POSITIVE_INFINITY })
-    while (pending.count > 0) {
-      const finished = pending.continue()
-      if (finished) await onFinished(finished.id, finished)
-    }
-  } finally {
-    index?.close()
-  }
 }

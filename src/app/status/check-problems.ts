@@ -7,7 +7,8 @@ export const fixes: Readonly<Record<string, string>> = {
   asterisk: 'check its address, user and password, and its ari.conf (docs/asterisk.md)',
   source: 'check the provider’s status and its key; callgate asks it again by itself',
   database: 'check the disk; restore the database if its files are gone (docs/operations.md)',
-  records: 'check the disk of the data folder: df -h, dmesg',
+  records:
+    'check the disk of the data folder: df -h, dmesg; if a record was changed, run callgate evidence verify (docs/evidence.md)',
   witnesses:
     'stop the server; restore a later copy, or callgate evidence new-origin (docs/witnesses.md)',
   clock: 'check the time with timedatectl',

@@ -290,7 +290,7 @@ function createRepeatedRequests(callgate: Callgate): DecisionRoutesOptions['repe
       if (isDecided) await requests.replace(caller, request, { earlier: id, decisionId: block.id })
       const { reason } = block
       runtime.log.warn('a repeated request is no longer allowed', { id, by: block.id, reason })
-      return toAnswer(JSON.parse(encodeAnswer(block, journal.durableSeq)))
+      return toAnswer(JSON.parse(encodeDecision(block)))
     },
     finish: requests.finish.bind(requests),
     forget: requests.forget.bind(requests),

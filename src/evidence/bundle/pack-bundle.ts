@@ -7,10 +7,10 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DataFileError } from '../../errors.js'
-import { readBeginning } from '../../gate/journal/journal-beginning.js'
 import { JournalReader } from '../../gate/journal/journal-reader.js'
-import type { SeqRange } from '../../gate/journal/removal/changed-records.js'
+import { readSignedBeginning } from '../../gate/journal/recovery/signed-beginning.js'
 import type { StoredRecord } from '../../gate/journal/segment-format.js'
+import { SignedTree } from '../../gate/journal/tree/signed-tree.js'
 import {
   checkpointPath,
   cosignedPath,
@@ -19,16 +19,18 @@ import {
   treeFolder,
   verifierKeyPath,
 } from '../../gate/journal/tree/tree-files.js'
+import { readHead } from '../../gate/journal/tree/tree-head.js'
 import { openCheckpoint, parseCheckpoint } from '../../transparency/checkpoint.js'
 import { commitTo, decodeEntry } from '../../transparency/log-entry.js'
 import { proveConsistency, proveInclusion } from '../../transparency/merkle-tree.js'
+import { hashSubtree, proveRanges, type SeqRange } from '../../transparency/range-proof.js'
 import { formatRecordProof } from '../../transparency/record-proof.js'
+import { ErasureNotices } from '../../transparency/removal-notices.js'
 import { parseNote, parseVerifierKey } from '../../transparency/signed-note.js'
 import { type KeptHeads, listHeads } from '../kept-heads.js'
 import { formatCertificate, formatReadme } from './documents.js'
 import type { PackedState, StateLine } from './facts.js'
 import type { Question } from './question.js'
-import { hashSubtree, proveRanges } from './range-proof.js'
 import { RecordSearch, type Selection } from './record-search.js'
 import { formatReport } from './report.js'
 import { formatSafeHarbor } from './safe-harbor.js'
@@ -146,9 +148,14 @@ async function writeBundle(
   const keyText = readFileSync(verifierKeyPath(folder), 'utf8')
   const cosigned = cosignedPath(folder)
   const checkpoint = readFileSync(existsSync(cosigned) ? cosigned : checkpointPath(folder), 'utf8')
-  const { size, origin } = openCheckpoint(checkpoint, parseVerifierKey(keyText.trimEnd()))
+  const key = parseVerifierKey(keyText.trimEnd())
+  const { size, origin } = openCheckpoint(checkpoint, key)
   const reader = new TreeReader(folder, size)
-  const { search, subjects } = searchRecords(bundle, size)
+  const { firstSeq } = readSignedBeginning(
+    journalFolder,
+    new SignedTree(folder, readHead(folder, key)),
+  )
+  const { search, subjects } = searchRecords(bundle, [firstSeq, size])
   const state = await writeState(bundle, { search, subjects }, writer)
   const selection = search.finish()
   const ranges = toRanges(selection)
@@ -188,8 +195,10 @@ const ofRecords =
   'a statement of the packer.'
 
 /** Twice over the whole journal, since what was changed about the numbers of calls is mostly older than the calls. */
-function searchRecords({ journalFolder, question, onSearched }: BundleToPack, size: number) {
-  const { firstSeq } = readBeginning(journalFolder)
+function searchRecords(
+  { journalFolder, question, onSearched }: BundleToPack,
+  [firstSeq, size]: SeqRange,
+) {
   let searched = 0
   function* scanAll() {
     for (const record of scan(journalFolder, firstSeq, size)) {
@@ -341,25 +350,25 @@ function* readRecords(folder: string, seqs: readonly number[]): Generator<Stored
   }
 }
 
-/** A record that is not as it was signed must have a notice; one of an erasure that goes on has none yet. */
+/** A record that is not as it was signed must have a notice; the one of an erasure that goes on may not be signed yet. */
 function* listRecords(
   journalFolder: string,
   { seqs }: Selection,
   reader: TreeReader,
 ): Generator<Buffer> {
-  const changed: number[] = []
-  const noted: SeqRange[] = []
+  const changed: { readonly seq: number; readonly commitment: Buffer }[] = []
+  const notices = new ErasureNotices()
   for (const { seq, kind, salt, body } of readRecords(journalFolder, seqs)) {
-    const isAsSigned = decodeEntry(reader.readEntry(seq - 1))?.commitment.equals(
-      commitTo(salt, body),
-    )
-    if (isAsSigned !== true) changed.push(seq)
-    if (kind === 'notice') noted.push(...(JSON.parse(body.toString()).changed ?? []))
+    const commitment = commitTo(salt, body)
+    const isAsSigned = decodeEntry(reader.readEntry(seq - 1))?.commitment.equals(commitment)
+    if (isAsSigned !== true) changed.push({ seq, commitment })
+    else if (kind === 'notice') notices.addNotice(seq, JSON.parse(body.toString()))
+    else if (kind === 'erasure') notices.addRequest(seq, JSON.parse(body.toString()))
     yield Buffer.concat([Buffer.from(`${seq} ${salt.toString('hex')} `), body, Buffer.from('\n')])
   }
-  const wrong = changed.find((seq) => !noted.some(([first, last]) => first <= seq && seq <= last))
+  const wrong = changed.find(({ seq, commitment }) => notices.find(seq, commitment) === undefined)
   if (wrong === undefined) return
-  const rule = `record ${wrong} is not as it was signed, and no signed notice says that a number was erased from it`
+  const rule = `record ${wrong.seq} is not as it was signed, and no signed notice says that a number was erased from it`
   throw new DataFileError(
     journalFolder,
     `${rule}. If an erasure is going on, try again in a minute; else see callgate evidence verify`,

@@ -1,13 +1,14 @@
 /** Finds the records of a journal that answer a question, and what they rest on, in one reading from its first record. */
 import { AppError } from '../../errors.js'
 import type { DecisionDocument } from '../../gate/decision-document.js'
-import type { SeqRange } from '../../gate/journal/removal/changed-records.js'
 import {
   isOfDecision,
   type JournalRecord,
   type RecordKind,
   type StoredRecord,
 } from '../../gate/journal/segment-format.js'
+import type { SeqRange } from '../../transparency/range-proof.js'
+import type { AnyErasureNotice } from '../../transparency/removal-notices.js'
 import { Basis } from './basis.js'
 import { isAsked, type Question } from './question.js'
 
@@ -22,6 +23,12 @@ export interface Selection {
   readonly reported: readonly DecisionDocument[]
 }
 
+interface NoticedErasure {
+  readonly seq: number
+  readonly erasure: string
+  readonly changed: readonly number[]
+}
+
 /** Is given all records in their order. */
 export class RecordSearch {
   readonly basis: Basis
@@ -29,7 +36,9 @@ export class RecordSearch {
   readonly #ids = new Set<string>()
   readonly #seqs: number[] = []
   readonly #named = new Set<number>()
-  readonly #notices: { readonly seq: number; readonly changed: readonly SeqRange[] }[] = []
+  /** About erasures: numbers of requests by their id, and the notices. */
+  readonly #requests = new Map<string, number[]>()
+  readonly #notices: NoticedErasure[] = []
   readonly #reported = new Map<string, DecisionDocument>()
   readonly #counts: Record<string, number> = {}
   /** The first and the last record of the time that was asked for. */
@@ -45,11 +54,35 @@ export class RecordSearch {
     const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = this.#question
     const isInTime = at >= from && at < to
     if (isInTime) this.#inTime = [this.#inTime?.[0] ?? seq, seq]
-    if (kind === 'notice') {
-      const { changed = [] }: { changed?: readonly SeqRange[] } = JSON.parse(body.toString())
-      this.#notices.push({ seq, changed })
-    } else if (kind === 'audit') this.basis.addAudit(seq, body)
+    if (kind === 'notice') this.#addNotice(seq, JSON.parse(body.toString()))
+    else if (kind === 'erasure') this.#addRequest(seq, JSON.parse(body.toString()))
+    else if (kind === 'audit') this.basis.addAudit(seq, body)
     else if (isOfDecision(kind)) this.#addOfDecision({ seq, kind, body }, isInTime)
+  }
+
+  #addNotice(seq: number, { erasure, changed = [] }: AnyErasureNotice): void {
+    if (erasure !== undefined && changed.length > 0) {
+      this.#notices.push({ seq, erasure, changed: changed.map(([of]) => of) })
+    }
+  }
+
+  #addRequest(seq: number, { id }: { readonly id: string }): void {
+    const known = this.#requests.get(id)
+    if (known) known.push(seq)
+    else this.#requests.set(id, [seq])
+  }
+
+  /** What was erased from records is shown by the notices of that, with the requests. */
+  #takeErasures(taken: readonly number[]): void {
+    const requested = new Set<string>()
+    for (const { seq, erasure, changed } of this.#notices) {
+      if (!changed.some((of) => findFrom(taken, of) === of)) continue
+      this.take(seq, 'notice')
+      requested.add(erasure)
+    }
+    for (const id of requested) {
+      for (const seq of this.#requests.get(id) ?? []) this.take(seq, 'erasure')
+    }
   }
 
   /** Outcomes follow their decision, whenever they were recorded. */
@@ -93,12 +126,7 @@ export class RecordSearch {
     const taken = this.listSeqs()
     const others = [...this.#named].filter((seq) => findFrom(taken, seq) !== seq)
     for (const seq of others) this.take(seq, 'audit')
-    const all = this.listSeqs()
-    // What was erased from a record is shown by its notice.
-    const isTaken = ([first, last]: SeqRange) =>
-      (findFrom(all, first) ?? Number.POSITIVE_INFINITY) <= last
-    const notices = this.#notices.filter(({ changed }) => changed.some(isTaken))
-    for (const { seq } of notices) this.take(seq, 'notice')
+    this.#takeErasures([...this.listSeqs()])
     const reported = [...this.#reported.values()]
     const isWhole = this.#question.without !== 'others'
     const shown = isWhole ? span : undefined

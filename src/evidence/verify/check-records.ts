@@ -1,17 +1,8 @@
 /** Compares the records of a journal with the entries of its tree. */
 import type { Instant } from '../../domain/time/clock.js'
 import { DataFileError, getErrorCode, getErrorMessage } from '../../errors.js'
-import {
-  type FormerOrigin,
-  type JournalBeginning,
-  readBeginning,
-} from '../../gate/journal/journal-beginning.js'
+import { readBeginning } from '../../gate/journal/journal-beginning.js'
 import { chunkBytes, listSegments, type Segment } from '../../gate/journal/journal-reader.js'
-import {
-  type ErasureNotice,
-  listChangedRecords,
-  type SeqRange,
-} from '../../gate/journal/removal/changed-records.js'
 import { SegmentFile } from '../../gate/journal/segment-file.js'
 import {
   checksumSeedOf,
@@ -22,16 +13,14 @@ import {
   type StoredRecord,
 } from '../../gate/journal/segment-format.js'
 import type { TreeReader } from '../../gate/journal/tree/tree-files.js'
-import {
-  commitTo,
-  decodeEntry,
-  type LogEntry,
-  recordKinds,
-  unknownKind,
-} from '../../transparency/log-entry.js'
-import type { TimeCheck } from './check-times.js'
+import { commitTo, decodeEntry, type LogEntry, recordKinds } from '../../transparency/log-entry.js'
+import type { SeqRange } from '../../transparency/range-proof.js'
+import { ErasureNotices } from '../../transparency/removal-notices.js'
+import { later, RemovalCheck } from './check-removals.js'
+import type { SeenHead, TimeCheck } from './check-times.js'
 import type { Findings } from './findings.js'
 import type { FormerNames } from './former-names.js'
+import { parseNote } from './parse-note.js'
 
 export interface RecordCounts {
   /** Records that are as they were signed. */
@@ -48,184 +37,162 @@ export interface CheckedRecords {
   readonly counts: RecordCounts
   /** The names that the journal had before. */
   readonly names: FormerNames
+  /** Whether an erasure may be going on. */
+  readonly isErasing: boolean
 }
 
 interface JournalToCheck {
   readonly folder: string
   /** Of the newest checkpoint. */
   readonly reader: TreeReader
-  readonly beginning: JournalBeginning
+  readonly seen: readonly SeenHead[]
   readonly times: TimeCheck
   /** When the checkpoint was read. */
   readonly now: Instant
 }
 
-/** What a signed notice, and the record of a start, says about other records. */
-type Note = Partial<ErasureNotice & JournalBeginning> & {
-  readonly formerOrigins?: readonly FormerOrigin[]
-}
-
 /** A checkpoint follows within ten seconds. */
 const longestUnsignedMs = 60_000
 
-/** What is known of a notice: which records it is about, and its own number. Only a signed one proves anything. */
-interface NotedRange {
+interface ChangedRecord {
   readonly seq: number
-  readonly range: SeqRange
-  readonly isSigned: boolean
+  readonly commitment: Buffer
+  readonly place: string
 }
 
 class RecordCheck {
-  readonly #reader: TreeReader
-  readonly #times: TimeCheck
-  readonly #now: Instant
+  readonly #journal: JournalToCheck
   readonly #findings: Findings
-  readonly #notes: NotedRange[] = []
-  /** What erasures were changing while the records were read. */
-  readonly #pending: SeqRange[] = []
-  /** Records up to these, excluded, were removed, as the journal says in a record that is signed, or in any. */
-  #signedBeginning = 1
-  #notedBeginning = 1
-  /** Not as they were signed, until a notice says why. */
-  readonly #changed: { readonly seq: number; readonly place: string; readonly why: string }[] = []
+  readonly #removals: RemovalCheck
+  /** What signed records say, and what all say. */
+  readonly #signedNotices = new ErasureNotices()
+  readonly #allNotices = new ErasureNotices()
+  /** Not as they were signed, unless a notice says so. */
+  readonly #changed: ChangedRecord[] = []
   #names: FormerNames = { signed: [], recorded: [] }
   #proven = 0
   #unsigned = 0
   /** The first and the last one that should have been signed. */
   #late: SeqRange | undefined
-  #nextSeq: number
+  /** Number of the first record that is there; `undefined` before it was read. */
+  #firstSeq: number | undefined
+  #nextSeq = 1
 
-  constructor({ reader, beginning, times, now }: JournalToCheck, findings: Findings) {
-    this.#reader = reader
-    this.#times = times
-    this.#now = now
+  constructor(journal: JournalToCheck, findings: Findings) {
+    this.#journal = journal
     this.#findings = findings
-    this.#nextSeq = beginning.firstSeq
+    this.#removals = new RemovalCheck(journal.reader)
   }
 
   get nextSeq(): number {
     return this.#nextSeq
   }
 
-  /** What the journal does not have is one finding; goes on after it. */
+  /** What the journal does not have is one finding; goes on after it. What is missing at the beginning may have been removed. */
   skipTo(seq: number, why: string): void {
+    if (this.#firstSeq === undefined) this.passRemoved(seq)
     if (seq <= this.#nextSeq) return
     this.#findings.add('false', why, [this.#nextSeq, seq - 1])
     this.#nextSeq = seq
   }
 
+  /** Retention has removed the records up to this one. */
   passRemoved(seq: number): void {
+    this.#firstSeq = Math.max(this.#firstSeq ?? 1, seq)
     this.#nextSeq = Math.max(this.#nextSeq, seq)
   }
 
   add(record: StoredRecord, place: string): void {
-    this.#nextSeq = record.seq + 1
-    if (record.seq > this.#reader.size) {
+    const { seq, at } = record
+    this.#nextSeq = seq + 1
+    if (seq > this.#journal.reader.size) {
       this.#addUnsigned(record)
       return
     }
-    const wrong = this.#compareEntry(record)
+    const entry = this.#readEntry(seq)
+    // It is a finding of the tiles.
+    if (entry === 'unreadable') return
+    const wrong = compareEntry(record, entry)
     if (wrong !== undefined) {
-      this.#findings.add('false', `record ${record.seq}, ${place}: ${wrong}`, [
-        record.seq,
-        record.seq,
-      ])
+      this.#findings.add('false', `record ${seq}, ${place}: ${wrong}`, [seq, seq])
       return
     }
-    this.#times.add(record)
-    const why = this.#compareBody(record)
-    if (why !== undefined) {
-      this.#changed.push({ seq: record.seq, place, why })
+    this.#journal.times.add(record)
+    const commitment = commitTo(record.salt, record.body)
+    if (entry?.commitment.equals(commitment) !== true) {
+      this.#changed.push({ seq, place, commitment })
       return
     }
     this.#proven += 1
+    this.#removals.addTime(seq, at)
     this.#readNote(record, true)
   }
 
   /** Whether a record that was there before is there once more, byte for byte. */
   isCopy(record: StoredRecord): boolean {
-    if (record.seq >= this.#nextSeq || record.seq > this.#reader.size) return false
-    return this.#compareEntry(record) === undefined && this.#compareBody(record) === undefined
+    const { seq, salt, body } = record
+    if (seq >= this.#nextSeq || seq > this.#journal.reader.size) return false
+    const entry = this.#readEntry(seq)
+    if (entry === undefined || entry === 'unreadable') return false
+    if (compareEntry(record, entry) !== undefined) return false
+    return commitTo(salt, body).equals(entry.commitment)
   }
 
   #addUnsigned(record: StoredRecord): void {
     const { seq, at } = record
     this.#unsigned += 1
-    this.#times.add(record)
-    if (at < this.#now - longestUnsignedMs) this.#late = [this.#late?.[0] ?? seq, seq]
+    this.#journal.times.add(record)
+    if (at < this.#journal.now - longestUnsignedMs) this.#late = [this.#late?.[0] ?? seq, seq]
     this.#readNote(record, false)
   }
 
   #readEntry(seq: number): LogEntry | 'unreadable' | undefined {
     try {
-      return decodeEntry(this.#reader.readEntry(seq - 1))
+      return decodeEntry(this.#journal.reader.readEntry(seq - 1))
     } catch {
-      // It is a finding of the tiles.
       return 'unreadable'
     }
   }
 
-  /** What no erasure changes. */
-  #compareEntry({ seq, kind, at }: StoredRecord): string | undefined {
-    const entry = this.#readEntry(seq)
-    if (entry === 'unreadable') return undefined
-    if (entry === undefined || entry.kind === unknownKind)
-      return 'its entry in the tree says nothing'
-    if (entry.seq !== seq) return `its entry in the tree is that of record ${entry.seq}`
-    if (entry.kind !== recordKinds[kind]) return `it was signed as another kind than ${kind}`
-    return entry.at === at ? undefined : 'it was signed with another time'
-  }
-
-  #compareBody({ seq, salt, body }: StoredRecord): string | undefined {
-    const entry = this.#readEntry(seq)
-    if (entry === undefined || entry === 'unreadable') return undefined
-    return commitTo(salt, body).equals(entry.commitment)
-      ? undefined
-      : 'its body is not the one that was signed'
-  }
-
-  #readNote({ seq, kind, body }: StoredRecord, isSigned: boolean): void {
-    if (kind !== 'notice' && kind !== 'opened') return
+  #readNote({ seq, kind, at, body }: StoredRecord, isSigned: boolean): void {
+    if (kind !== 'notice' && kind !== 'opened' && kind !== 'erasure') return
     const note = parseNote(body)
     if (note === undefined) {
       this.#findings.add('false', `record ${seq} is no ${kind}`, [seq, seq])
       return
     }
-    const { changed = [], firstSeq = 1, formerOrigins = [] } = note
-    for (const range of changed) this.#notes.push({ seq, range, isSigned })
-    if (isSigned) {
-      this.#signedBeginning = Math.max(this.#signedBeginning, firstSeq)
+    const lists = isSigned ? [this.#signedNotices, this.#allNotices] : [this.#allNotices]
+    if (kind === 'erasure') for (const list of lists) list.addRequest(seq, note)
+    else if (kind === 'notice') {
+      for (const list of lists) list.addNotice(seq, note)
+      if (note.removal && isSigned) this.#removals.addSigned(seq, at, note.removal)
+      else if (note.removal) this.#removals.addUnsigned(note.removal)
+    } else {
+      for (const list of lists) list.addStart()
+      const { formerOrigins, keepYears } = note
+      const signed = isSigned ? formerOrigins : this.#names.signed
+      this.#names = { signed, recorded: formerOrigins }
+      if (isSigned) this.#removals.addStart(keepYears)
     }
-    if (kind === 'opened') {
-      this.#names = {
-        signed: isSigned ? formerOrigins : this.#names.signed,
-        recorded: formerOrigins,
-      }
-    }
-    this.#notedBeginning = Math.max(this.#notedBeginning, firstSeq)
   }
 
-  /** A record may only be found changed while this has it, or its notice is in the journal. */
-  addPending(notices: readonly ErasureNotice[]): void {
-    for (const { changed } of notices) this.#pending.push(...changed)
-  }
-
-  finish(beginning: JournalBeginning): CheckedRecords {
-    this.#times.finish()
-    if (this.#nextSeq <= this.#reader.size) {
-      const rule = `the journal ends with record ${this.#nextSeq - 1}, but ${this.#reader.size} were signed`
-      this.#findings.add('false', rule, [this.#nextSeq, this.#reader.size])
+  finish(copiedBeginning: number): CheckedRecords {
+    const { reader, times, seen, now } = this.#journal
+    times.finish()
+    if (this.#nextSeq <= reader.size) {
+      const rule = `the journal ends with record ${this.#nextSeq - 1}, but ${reader.size} were signed`
+      this.#findings.add('false', rule, [this.#nextSeq, reader.size])
     }
-    const removed = beginning.firstSeq - 1
-    this.#checkBeginning(beginning)
+    const firstSeq = this.#firstSeq ?? 1
+    this.#removals.finish({ firstSeq, copied: copiedBeginning, seen, now }, this.#findings)
     let erased = 0
-    for (const { seq, place, why } of this.#changed) {
-      const notes = this.#notes.filter((note) => note.seq > seq && includes(note.range, seq))
-      if (notes.some(({ isSigned }) => isSigned)) erased += 1
-      else if (notes.length > 0 || this.#pending.some((range) => includes(range, seq))) {
-        const rule = `an erasure may have changed it, but no notice of that is signed. ${later}`
-        this.#findings.add('unchecked', `record ${seq}, ${place}: ${why}; ${rule}`, [seq, seq])
-      } else this.#findings.add('false', `record ${seq}, ${place}: ${why}`, [seq, seq])
+    for (const { seq, place, commitment } of this.#changed) {
+      const why = `record ${seq}, ${place}: its body is not the one that was signed`
+      if (this.#signedNotices.find(seq, commitment) !== undefined) erased += 1
+      else if (this.#allNotices.find(seq, commitment) !== undefined) {
+        const rule = `an erasure has changed it, but no notice of that is signed. ${later}`
+        this.#findings.add('unchecked', `${why}; ${rule}`, [seq, seq])
+      } else this.#findings.add('false', why, [seq, seq])
     }
     if (this.#late) {
       const rule = 'are not signed, though a checkpoint is signed every ten seconds'
@@ -236,48 +203,26 @@ class RecordCheck {
         this.#late,
       )
     }
+    const removed = firstSeq - 1
     const counts = { proven: this.#proven, erased, removed, unsigned: this.#unsigned }
-    return { counts, names: this.#names }
-  }
-
-  #checkBeginning({ firstSeq }: JournalBeginning): void {
-    if (this.#signedBeginning >= firstSeq) return
-    const missing = `records 1 to ${firstSeq - 1} are missing, and no`
-    if (this.#notedBeginning < firstSeq) {
-      this.#findings.add('false', `${missing} record says that they were removed`, [
-        1,
-        firstSeq - 1,
-      ])
-      return
-    }
-    const rule = `notice of their removal is signed. ${later}`
-    this.#findings.add('unchecked', `${missing} ${rule}`, [1, firstSeq - 1])
+    const { isErasing } = this.#allNotices
+    return { counts, names: this.#names, isErasing }
   }
 }
 
-/** A checkpoint follows within ten seconds while a server runs. */
-const later = 'Verify again in a minute'
-
-const includes = ([first, last]: SeqRange, seq: number): boolean => first <= seq && seq <= last
-
-/** `undefined` if it is none. */
-function parseNote(body: Buffer): Note | undefined {
-  try {
-    const note: Note | number | null = JSON.parse(body.toString())
-    if (typeof note !== 'object' || note === null) return undefined
-    const { changed = [], firstSeq = 1, formerOrigins = [] } = note
-    const isRange = (range: unknown) =>
-      Array.isArray(range) && range.length === 2 && range.every(Number.isSafeInteger)
-    const isValid =
-      changed.every(isRange) && Number.isSafeInteger(firstSeq) && Array.isArray(formerOrigins)
-    return isValid ? note : undefined
-  } catch {
-    return undefined
-  }
+/** What no erasure changes. */
+function compareEntry(
+  { seq, kind, at }: StoredRecord,
+  entry: LogEntry | undefined,
+): string | undefined {
+  if (entry === undefined) return 'its entry in the tree says nothing'
+  if (entry.seq !== seq) return `its entry in the tree is that of record ${entry.seq}`
+  if (entry.kind !== recordKinds[kind]) return `it was signed as another kind than ${kind}`
+  return entry.at === at ? undefined : 'it was signed with another time'
 }
 
 export function checkRecords(journal: JournalToCheck, findings: Findings): CheckedRecords {
-  const { folder, beginning } = journal
+  const { folder } = journal
   const check = new RecordCheck(journal, findings)
   for (let done: Segment | undefined; ; ) {
     // Another one may have been begun, and the oldest ones removed.
@@ -288,16 +233,16 @@ export function checkRecords(journal: JournalToCheck, findings: Findings): Check
     checkSegment({ folder, segment, next: segments[index + 1] }, check, findings)
     done = segment
   }
-  return check.finish(readLatestBeginning(folder, beginning))
+  // Retention writes it before it removes anything.
+  return check.finish(readCopiedBeginning(folder, findings))
 }
 
-/** Retention may have moved it on; what it removed meanwhile was checked. */
-function readLatestBeginning(folder: string, before: JournalBeginning): JournalBeginning {
+function readCopiedBeginning(folder: string, findings: Findings): number {
   try {
-    const latest = readBeginning(folder)
-    return latest.firstSeq > before.firstSeq ? before : latest
-  } catch {
-    return before
+    return readBeginning(folder).firstSeq
+  } catch (cause) {
+    findings.add('false', getErrorMessage(cause))
+    return 1
   }
 }
 
@@ -318,8 +263,6 @@ function checkSegment(
   let file: SegmentFile | undefined
   try {
     file = openSegment(folder, segment)
-    // What is read is what was there now: until its notice is on disk, each of its changes is in this list.
-    check.addPending(listChangedRecords(folder))
     if (file) readSegment({ segment, file, next }, check)
     else check.passRemoved(next?.firstSeq ?? firstSeq)
   } catch (cause) {

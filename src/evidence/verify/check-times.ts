@@ -18,9 +18,11 @@ import { hasRoot } from './compare-heads.js'
 import type { FindingLevel, Findings } from './findings.js'
 
 /** When somebody else had seen so many records. */
-interface SeenHead {
+export interface SeenHead {
   readonly size: number
   readonly at: Instant
+  /** The witness, or the authority of a time stamp. */
+  readonly by: string
 }
 
 interface HeadsToRead {
@@ -54,7 +56,9 @@ function readCosignatures(
   const head = openCheckpoint(signed, key, witnesses)
   const { size, signatures } = head
   if (!hasRoot(head, reader)) return []
-  return signatures.flatMap(({ at }) => (at === undefined ? [] : [{ size, at: at * 1_000 }]))
+  return signatures.flatMap(({ key, at }) =>
+    at === undefined ? [] : [{ size, at: at * 1_000, by: key.name }],
+  )
 }
 
 /** Whether the authority is one to trust is not checked; a stamp of another one only makes a time wrong, never right. */
@@ -68,8 +72,11 @@ function readStamps(reader: TreeReader): readonly SeenHead[] {
         const path = join(folder, name)
         const stamped = readFileSync(path.replace(/\.tsr$/, '.checkpoint'))
         const head = parseCheckpoint(stamped.toString())
-        const at = parseInstant(checkStamp(readFileSync(path), stamped).at)
-        return at === undefined || !hasRoot(head, reader) ? [] : [{ size: head.size, at }]
+        const stamp = checkStamp(readFileSync(path), stamped)
+        const at = parseInstant(stamp.at)
+        return at === undefined || !hasRoot(head, reader)
+          ? []
+          : [{ size: head.size, at, by: stamp.by }]
       }),
     )
 }

@@ -26,12 +26,17 @@ export interface ComparedJournal {
 
 /** Heads beside the tree: to go back to an older checkpoint, somebody has to remove them too. */
 export function listOwnHeads(tree: string): readonly KeptHeads[] {
+  return [cosignedPath(tree), ...listStamps(tree)]
+    .filter((path) => existsSync(path))
+    .map((path) => ({ name: path, source: fileSource(path) }))
+}
+
+/** Files with a head that was stamped. */
+export function listStamps(tree: string): readonly string[] {
   const stamps = timestampsPath(tree)
   const stamped = existsSync(stamps) ? readdirSync(stamps) : []
   const names = stamped.filter((name) => name.endsWith('.checkpoint')).sort()
-  return [cosignedPath(tree), ...names.map((name) => join(stamps, name))]
-    .filter((path) => existsSync(path))
-    .map((path) => ({ name: path, source: fileSource(path) }))
+  return names.map((name) => join(stamps, name))
 }
 
 /** The newest head that a witness has signed, with its signatures; none or one. */

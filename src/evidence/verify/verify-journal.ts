@@ -5,9 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import type { Instant } from '../../domain/time/clock.js'
 import { DataFileError, getErrorMessage } from '../../errors.js'
-import { type JournalBeginning, readBeginning } from '../../gate/journal/journal-beginning.js'
 import { readOriginName } from '../../gate/journal/journal-origin.js'
-import { listChangedRecords } from '../../gate/journal/removal/changed-records.js'
 import { compareIndex, maxDifferent } from '../../gate/journal/search/compare-index.js'
 import { TreeReader, treeFolder, verifierKeyPath } from '../../gate/journal/tree/tree-files.js'
 import { readHead } from '../../gate/journal/tree/tree-head.js'
@@ -21,7 +19,7 @@ import {
 } from '../../transparency/signed-note.js'
 import type { KeptHeads } from '../kept-heads.js'
 import type { EvidenceResult } from '../result.js'
-import { checkRecords, type RecordCounts } from './check-records.js'
+import { type CheckedRecords, checkRecords, type RecordCounts } from './check-records.js'
 import { checkTiles } from './check-tiles.js'
 import { readSeenHeads, TimeCheck } from './check-times.js'
 import { type ComparedJournal, compareHeads, listCosigned, listOwnHeads } from './compare-heads.js'
@@ -95,14 +93,14 @@ export function verifyJournal(journal: JournalToVerify): Verification {
   const head = key && openOwnHead({ folder, headFolder }, key, findings)
   const reader = new TreeReader(tree, head?.size ?? 0)
   if (head) checkTiles(reader, findings)
-  const beginning = openBeginning(folder, findings)
   const keys = key ? [key, ...formerKeys] : []
-  const times = new TimeCheck(readSeenHeads({ reader, heads, keys, witnesses }), findings)
-  const { counts, names } = checkRecords({ folder, reader, beginning, times, now }, findings)
+  const seen = readSeenHeads({ reader, heads, keys, witnesses })
+  const times = new TimeCheck(seen, findings)
+  const checked = checkRecords({ folder, reader, seen, times, now }, findings)
+  const { counts, names } = checked
   checkNamesFile({ folder, isRenaming: headFolder !== tree }, names, findings)
   if (given !== undefined) {
-    const { firstSeq } = beginning
-    const former = { folder, reader, firstSeq, keys: formerKeys }
+    const former = { folder, reader, firstSeq: counts.removed + 1, keys: formerKeys }
     checkFormerRecords(former, names.signed, findings)
   }
   const compared = key && { folder, key, reader, formerOrigins: names.signed }
@@ -115,7 +113,8 @@ export function verifyJournal(journal: JournalToVerify): Verification {
       `no head from elsewhere leads to this journal (--head, --witness): ${rule}`,
     )
   }
-  if (indexPath !== undefined) checkIndex(indexPath, folder, reader.size, findings)
+  if (indexPath !== undefined)
+    checkIndex(indexPath, { folder, size: reader.size, ...checked }, findings)
   const { list, hasMore, result } = findings
   return { result, findings: list, hasMore, head, outside, counts }
 }
@@ -168,12 +167,20 @@ function readEntryTime(size: number, reader: TreeReader): Instant | undefined {
   }
 }
 
-/** What is searched and shown by its id comes from the index. */
-function checkIndex(path: string, folder: string, size: number, findings: Findings): void {
+interface IndexedJournal extends Pick<CheckedRecords, 'isErasing'> {
+  readonly folder: string
+  /** How many records were signed. */
+  readonly size: number
+}
+
+/** What is searched and shown by its id comes from the index. An erasure changes first the index, and then the journal. */
+function checkIndex(
+  path: string,
+  { folder, size, isErasing }: IndexedJournal,
+  findings: Findings,
+): void {
   try {
     const { different, carriedOver, lastSeq } = compareIndex(path, folder)
-    // An erasure changes first the index, and then the journal.
-    const isErasing = listChangedRecords(folder).length > 0
     for (const id of confirmDifferent(different, path, folder)) {
       const rule = `decision ${id} is not in the index as it is in the journal`
       if (isErasing) {
@@ -235,14 +242,5 @@ function openOwnHead(
   } catch (cause) {
     findings.add('false', getErrorMessage(cause))
     return undefined
-  }
-}
-
-function openBeginning(folder: string, findings: Findings): JournalBeginning {
-  try {
-    return readBeginning(folder)
-  } catch (cause) {
-    findings.add('false', getErrorMessage(cause))
-    return { firstSeq: 1, removedBefore: 0 }
   }
 }

@@ -9,9 +9,10 @@ import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { DataFileError } from '../../errors.js'
 import type { AuditPosition } from '../../storage/audit/audit-log.js'
+import type { AnyErasureNotice } from '../../transparency/removal-notices.js'
 import type { DecisionDocument } from '../decision-document.js'
 import type { JournalBeginning } from './journal-beginning.js'
-import { type PlacedRecord, RecordReader } from './journal-reader.js'
+import { type PlacedRecord, type RecordPlace, RecordReader } from './journal-reader.js'
 import { mergeOutcome } from './merge-outcome.js'
 import { toIdPrefix } from './projection/decision-months.js'
 import {
@@ -45,6 +46,11 @@ export interface IndexOwner {
   readonly audited_mark: string
   /** Of the last start. */
   readonly installation: string | null
+}
+
+export interface NoticePlace extends RecordPlace {
+  /** Number of the notice. */
+  readonly notice: number
 }
 
 /** A decision as it was recorded, and what is known of its call. */
@@ -91,27 +97,25 @@ export class DecisionIndex {
   }
 
   /** Makes a new index that of a journal. Throws {@link DataFileError} if it is that of another one. */
-  claim(origin: Uint8Array, begins: JournalBeginning): void {
+  claim(origin: Uint8Array): void {
     const claim =
       'insert or ignore into journal_position (id, origin, next_seq, removed_before, last_at) values (1, ?, 1, 0, 0)'
     this.#connection.prepare(claim).run(Buffer.from(origin))
     const claimed = this.#connection
       .prepare<[], Buffer>('select origin from journal_position')
       .pluck()
-    if (claimed.get()?.equals(origin)) {
-      this.setBeginning(begins)
-      return
-    }
+    if (claimed.get()?.equals(origin)) return
     const rule = 'the index belongs to another journal than the one beside it'
     const advice =
       'Restore the folder journal from a backup. To go on without its records, delete this file'
     throw new DataFileError(this.#path, `${rule}. ${advice}`)
   }
 
-  /** Says with which record the journal begins. */
-  setBeginning({ firstSeq, removedBefore }: JournalBeginning): void {
+  /** Says with which record the journal begins, as was signed. */
+  setBeginning({ firstSeq, removedBefore }: Omit<JournalBeginning, 'notice'>): void {
     const set = 'update journal_position set next_seq = max(next_seq, ?), removed_before = ?'
     this.#connection.prepare(set).run(firstSeq, removedBefore)
+    this.#connection.prepare('delete from erased_records where seq < ?').run(firstSeq)
   }
 
   /** Decisions before this instant were removed; 0 if none were. */
@@ -178,16 +182,11 @@ export class DecisionIndex {
     }
   }
 
-  /** Makes rows those of records that are about to replace others at the same place, without a number. */
-  erase(records: readonly PlacedRecord[]): void {
-    const eraseAll = this.#connection.transaction(() => {
-      for (const { kind, body, segment, offset } of records) {
-        if (kind !== 'decision' && kind !== 'amendment') continue
-        const head = readHead(body)
-        this.#updateFields.run(...this.#toColumns(head), head.id, segment, offset)
-      }
-    })
-    eraseAll.immediate()
+  /** Makes a row that of a record which is about to replace another at the same place, without a number. */
+  erase({ kind, body, segment, offset }: PlacedRecord): void {
+    if (kind !== 'decision' && kind !== 'amendment') return
+    const head = readHead(body)
+    this.#updateFields.run(...this.#toColumns(head), head.id, segment, offset)
   }
 
   /** Of what was erased, the file has nothing anymore; pages of it are in the log until then. */
@@ -222,6 +221,39 @@ export class DecisionIndex {
     else if (kind === 'outcome') this.#addOutcome(JSON.parse(record.body.toString()) as OutcomeNote)
     else if (kind === 'audit') this.#noteAudited(JSON.parse(record.body.toString()))
     else if (kind === 'opened') this.#noteInstallation(JSON.parse(record.body.toString()))
+    else if (kind === 'notice') this.#addNotice(record, JSON.parse(record.body.toString()))
+  }
+
+  #addNotice(
+    { seq, segment, offset }: PlacedRecord,
+    { erasure, changed = [], finished }: AnyErasureNotice,
+  ): void {
+    const insert = this.#connection.prepare(
+      'insert or ignore into erased_records values (?, ?, ?, ?, ?, 0)',
+    )
+    for (const [of] of changed) insert.run(of, seq, segment, offset, erasure)
+    if (!finished) return
+    const finish = 'update erased_records set is_finished = 1 where erasure = ? and is_finished = 0'
+    this.#connection.prepare(finish).run(erasure)
+  }
+
+  /** Where the notices about a record are, the newest first. What they say is to be compared with the tree. */
+  listNotices(seq: number): readonly NoticePlace[] {
+    return this.#connection
+      .prepare<[number], NoticePlace>(
+        'select notice, segment, byte_offset as offset from erased_records where seq = ? order by notice desc',
+      )
+      .all(seq)
+  }
+
+  /** Numbers of the records that an erasure in progress, or all of them, may have changed, in their order. */
+  listErasing(erasure?: string): readonly number[] {
+    return this.#connection
+      .prepare<[string | null], number>(
+        'select distinct seq from erased_records where is_finished = 0 and erasure = coalesce(?, erasure) order by seq',
+      )
+      .pluck()
+      .all(erasure ?? null)
   }
 
   #noteAudited({ seq, mark }: AuditPosition): void {

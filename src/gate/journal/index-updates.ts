@@ -6,6 +6,7 @@ import { computeBackoffMs } from '../../runtime/backoff.js'
 import { monotonicSeconds, sleep } from '../../runtime/runtime.js'
 import { startThread, type Thread } from '../../runtime/thread.js'
 import type { KnownPosition } from '../../storage/audit/installation.js'
+import type { FinishedErasureNotice } from '../../transparency/removal-notices.js'
 import type { FrameBlocks } from './frame-blocks.js'
 import {
   checkpointSeconds,
@@ -14,6 +15,7 @@ import {
   type IndexWriterOptions,
   indexWriting,
   type SegmentEvent,
+  type SegmentWork,
 } from './index-writer.js'
 import type { JournalObserver } from './journal-options.js'
 import type { RequestedErasure } from './removal/pending-erasures.js'
@@ -25,8 +27,8 @@ export interface IndexUpdatesOptions {
   readonly blocks: FrameBlocks
   /** Number of the last record on disk. */
   readonly getDurableSeq: () => number
-  /** Adds a notice to the journal. */
-  readonly addNotice: (content: object) => void
+  /** Adds notices to the journal. */
+  readonly addNotices: (contents: readonly object[]) => void
 }
 
 const retryDelays = { firstMs: 10, maxMs: 2_000 }
@@ -46,6 +48,8 @@ export class IndexUpdates {
   #failures = 0
   #progress: IndexProgress | undefined
   #isClosing = false
+  /** Why records that were to be erased or removed are not those that were signed. */
+  readonly #forgeries = new Map<SegmentWork, string>()
   /** Of the oldest record that may not be signed, and since when it is on disk. */
   #unsignedSeq = 0
   #unsignedSinceSeconds = 0
@@ -82,6 +86,11 @@ export class IndexUpdates {
   get position(): KnownPosition | undefined {
     if (this.nextSeq <= this.#options.getDurableSeq()) return undefined
     return this.#progress?.position
+  }
+
+  /** Which record is not the one that was signed, for people; `undefined` if none was found. */
+  get forgery(): string | undefined {
+    return [...this.#forgeries.values()][0]
   }
 
   addErasure(erasure: RequestedErasure): void {
@@ -151,13 +160,18 @@ export class IndexUpdates {
   }
 
   #tell(event: SegmentEvent): void {
-    const { addNotice, observer } = this.#options
-    if (event.kind === 'erased') {
+    const { addNotices, observer } = this.#options
+    if (event.kind === 'failed') {
+      if (event.isForgery) this.#forgeries.set(event.work, event.reason)
+    } else if (event.kind === 'announced') {
+      this.#forgeries.delete(event.work)
+      addNotices(event.notices)
+    } else if (event.kind === 'erased') {
       this.#erasures.delete(event.id)
-      if (event.notice) addNotice(event.notice)
+      this.#forgeries.delete('erase')
+      const notice: FinishedErasureNotice = { erasure: event.id, finished: true }
+      addNotices([notice])
     }
-    if (event.kind === 'removed')
-      addNotice({ removedBefore: event.before, firstSeq: event.firstSeq })
     observer.onSegmentEvent(event)
   }
 

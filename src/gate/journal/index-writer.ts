@@ -16,13 +16,13 @@ import {
   type PlacedRecord,
 } from './journal-reader.js'
 import { removeCutBytes } from './recovery/recover-journal.js'
-import { type ErasureNotice, forgetChangedRecords } from './removal/changed-records.js'
 import {
   type FinishedErasure,
   PendingErasures,
   type RequestedErasure,
 } from './removal/pending-erasures.js'
 import { type RemovedSegments, Retention } from './removal/retention.js'
+import { ChangedRecordError } from './tree/signed-tree.js'
 import { toPosition } from './tree/tree-files.js'
 import { openSigningKey } from './tree/tree-head.js'
 import { TreeWriter } from './tree/tree-writer.js'
@@ -44,7 +44,15 @@ export const checkpointSeconds = 10
 
 /** Something that happened to complete segments. A failure does not hold up the index; it is tried again. */
 export type SegmentEvent =
-  | { readonly kind: 'failed'; readonly work: SegmentWork; readonly reason: string }
+  | {
+      readonly kind: 'failed'
+      readonly work: SegmentWork
+      readonly reason: string
+      /** Whether a record is not as it was signed. */
+      readonly isForgery: boolean
+    }
+  /** What is to be written to the journal and signed before segments are changed. */
+  | { readonly kind: 'announced'; readonly work: SegmentWork; readonly notices: readonly object[] }
   | ({ readonly kind: 'removed' } & RemovedSegments)
   | ({ readonly kind: 'erased' } & FinishedErasure)
 
@@ -123,7 +131,7 @@ class IndexWriter {
       const hasMore =
         this.#hasOldDecisions ||
         (this.#isTreeBehind(nextSeq) && this.#mayTry('sign')) ||
-        (this.#tree !== undefined && this.#hasWork())
+        (this.#tree !== undefined && this.#mayTry('sign') && this.#hasWork())
       const { signedSeq = 0 } = this.#tree ?? {}
       const last = records.at(-1)
       if (last) this.#position = toPosition(last)
@@ -140,15 +148,19 @@ class IndexWriter {
 
   #hasWork(): boolean {
     return (
-      (this.#erasures.count > 0 && this.#mayTry('erase')) ||
+      (this.#erasures.hasWork && this.#mayTry('erase')) ||
       (this.#retention.isRemoving && this.#mayTry('remove'))
     )
   }
 
   /** One that this process has not requested is done, or will be requested again. */
   #addErasures(records: readonly PlacedRecord[], requested: readonly RequestedErasure[]): void {
-    for (const { kind, body, segment } of records) {
-      if (kind === 'notice') this.#forgetNoted(body)
+    for (const record of records) {
+      const { kind, body, segment } = record
+      if (kind === 'notice') {
+        this.#erasures.addNotice(record)
+        this.#retention.addNotice(record)
+      }
       if (kind !== 'erasure') continue
       const note: ErasureNote = JSON.parse(body.toString())
       const erasure = requested.find(({ id }) => id === note.id)
@@ -158,11 +170,6 @@ class IndexWriter {
         this.#erasures.add({ ...erasure, beforeSeq: segment })
       }
     }
-  }
-
-  #forgetNoted(body: Buffer): void {
-    const { erasure }: Partial<ErasureNotice> = JSON.parse(body.toString())
-    if (erasure !== undefined) forgetChangedRecords(this.#options.folder, erasure)
   }
 
   /** The tree may be behind the index: after a crash it goes on from its last checkpoint. */
@@ -184,9 +191,7 @@ class IndexWriter {
 
   #openTree(): TreeWriter {
     const { folder, keyPath } = this.#options
-    const tree = new TreeWriter(folder, openSigningKey(folder, keyPath))
-    tree.addUnknown(readBeginning(folder).firstSeq)
-    return tree
+    return new TreeWriter(folder, openSigningKey(folder, keyPath))
   }
 
   #readForTree(tree: TreeWriter, nextSeq: number): readonly PlacedRecord[] {
@@ -198,10 +203,11 @@ class IndexWriter {
     return (this.#tree?.nextSeq ?? 0) < nextSeq
   }
 
-  /** What is changed or removed without being signed before could not be told from a forgery. */
-  #mayChangeSegments(): boolean {
+  /** What is changed or removed without being signed before, or without a notice, could not be told from a forgery. */
+  #mayChangeSegments({ signedSeq, nextSeq }: TreeWriter): boolean {
     const newest = listSegments(this.#options.folder).at(-1)?.firstSeq ?? 1
-    return this.#tree !== undefined && this.#tree.signedSeq >= newest - 1
+    const awaited = Math.max(newest, this.#erasures.awaitedSeq, this.#retention.awaitedSeq)
+    return signedSeq >= Math.min(awaited, nextSeq - 1)
   }
 
   #signNow(): undefined {
@@ -219,22 +225,19 @@ class IndexWriter {
   }
 
   #workOnSegment(nextSeq: number): SegmentEvent | undefined {
-    const erase = (): SegmentEvent | undefined => {
-      const finished = this.#erasures.continue()
-      return finished && { kind: 'erased', ...finished }
-    }
-    const remove = (): SegmentEvent | undefined => {
-      const removed = this.#retention.removeNext()
-      return removed && { kind: 'removed', ...removed }
-    }
     const compress = () => {
       compressOldestSegment(this.#options.folder, nextSeq)
       return undefined
     }
-    const changed = this.#mayChangeSegments()
-      ? (this.#attempt('erase', erase) ?? this.#attempt('remove', remove))
-      : this.#attempt('sign', () => this.#signNow())
+    const changed = this.#tree && this.#changeSegment(this.#tree)
     return changed ?? this.#attempt('compress', compress)
+  }
+
+  #changeSegment(tree: TreeWriter): SegmentEvent | undefined {
+    if (!this.#mayChangeSegments(tree)) return this.#attempt('sign', () => this.#signNow())
+    const erase = () => toEvent('erase', this.#erasures.continue(tree.openSigned()))
+    const remove = () => toEvent('remove', this.#retention.removeNext(tree.openSigned()))
+    return this.#attempt('erase', erase) ?? this.#attempt('remove', remove)
   }
 
   #attempt(work: SegmentWork, run: () => SegmentEvent | undefined): SegmentEvent | undefined {
@@ -243,7 +246,8 @@ class IndexWriter {
       return run()
     } catch (cause) {
       this.#nextAttemptSeconds.set(work, monotonicSeconds() + retrySeconds)
-      return { kind: 'failed', work, reason: getErrorMessage(cause) }
+      const isForgery = cause instanceof ChangedRecordError
+      return { kind: 'failed', work, reason: getErrorMessage(cause), isForgery }
     }
   }
 
@@ -252,6 +256,16 @@ class IndexWriter {
     this.#reader?.close()
     this.#index.close()
   }
+}
+
+function toEvent(
+  work: SegmentWork,
+  done: readonly object[] | FinishedErasure | RemovedSegments | undefined,
+): SegmentEvent | undefined {
+  if (done === undefined) return undefined
+  if ('id' in done) return { kind: 'erased', ...done }
+  if ('segments' in done) return { kind: 'removed', ...done }
+  return done.length === 0 ? undefined : { kind: 'announced', work, notices: done }
 }
 
 export const indexWriting: ThreadWork<IndexWriterOptions, IndexRequest, IndexProgress> = {

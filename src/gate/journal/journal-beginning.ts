@@ -1,7 +1,7 @@
 /**
- * With which record a journal begins: the first one, or, once the oldest segments were removed on purpose,
- * the one that the file `begins.json` names. A segment that is missing for another reason is thereby noticed. And the
- * names that it had before, in the file `former-origins.json`.
+ * With which record a journal begins: the first one, or, once the oldest segments were removed on purpose, the one that the
+ * last notice of that names. The file `begins.json` has a copy of it (`recovery/signed-beginning.ts` compares them), so that a segment
+ * that is missing for another reason is noticed. And the names that it had before, in the file `former-origins.json`.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,26 +15,30 @@ export interface JournalBeginning {
   readonly firstSeq: number
   /** Decisions before this instant were removed; 0 if none were. */
   readonly removedBefore: Instant
+  /** Number of the notice that says so; `undefined` while the journal begins with its first record. */
+  readonly notice: number | undefined
 }
 
 export function beginningPath(folder: string): string {
   return join(folder, 'begins.json')
 }
 
-/** Throws {@link DataFileError} if the file is damaged. */
+/** As the file says. Throws {@link DataFileError} if it is damaged. */
 export function readBeginning(folder: string): JournalBeginning {
   const path = beginningPath(folder)
-  if (!existsSync(path)) return { firstSeq: 1, removedBefore: 0 }
-  const { firstSeq, removedBefore } = parseContent(readFileSync(path, 'utf8'))
+  if (!existsSync(path)) return { firstSeq: 1, removedBefore: 0, notice: undefined }
+  const { firstSeq, removedBefore, notice } = parseContent(readFileSync(path, 'utf8'))
   const before = typeof removedBefore === 'string' ? parseInstant(removedBefore) : undefined
-  if (Number.isSafeInteger(firstSeq) && Number(firstSeq) > 0 && before !== undefined) {
-    return { firstSeq: Number(firstSeq), removedBefore: before }
+  if (isSeq(firstSeq) && isSeq(notice) && before !== undefined) {
+    return { firstSeq, removedBefore: before, notice }
   }
   const rule =
-    'the file must have the number firstSeq of the first record in the journal, and the time ' +
-    'removedBefore, such as {"firstSeq":1201,"removedBefore":"2021-11-01T00:00:00Z"}'
+    'the file must have the number firstSeq of the first record in the journal, the time removedBefore, and the number notice ' +
+    'of the record that says so, such as {"firstSeq":1201,"removedBefore":"2021-11-01T00:00:00Z","notice":98011}'
   throw new DataFileError(path, `${rule}. Restore it from a backup`)
 }
+
+const isSeq = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0
 
 /** Empty if it is no JSON object. */
 function parseContent(
@@ -47,11 +51,10 @@ function parseContent(
   }
 }
 
-/** It is on disk when this returns. */
-export function writeBeginning(folder: string, begins: JournalBeginning, because: string): void {
+/** It is on disk when this returns. The notice must be signed. */
+export function writeBeginning(folder: string, begins: JournalBeginning): void {
   const path = beginningPath(folder)
-  const { firstSeq, removedBefore } = begins
-  const content = { firstSeq, removedBefore: formatInstant(removedBefore), because }
+  const content = { ...begins, removedBefore: formatInstant(begins.removedBefore) }
   const aside = `${path}.tmp`
   writeFileSync(aside, `${JSON.stringify(content)}\n`, { mode: 0o600, flush: true })
   moveIntoPlace(aside, path)

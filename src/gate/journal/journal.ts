@@ -27,18 +27,20 @@ import {
   type WaitingRecord,
 } from './frame-blocks.js'
 import { IndexUpdates } from './index-updates.js'
-import { readBeginning } from './journal-beginning.js'
 import type { JournalOptions } from './journal-options.js'
 import { readOrigin } from './journal-origin.js'
 import { mergeOutcome } from './merge-outcome.js'
 import { requireFormerNames } from './recovery/former-names.js'
 import { recoverJournal } from './recovery/recover-journal.js'
-import { listChangedRecords } from './removal/changed-records.js'
+import { readSignedBeginning } from './recovery/signed-beginning.js'
 import type { RequestedErasure } from './removal/pending-erasures.js'
+import { requireErasedRecords } from './removal/signed-records.js'
 import { type FrameRun, maxBodyLength, type RecordKind } from './segment-format.js'
 import { segmentWriting } from './segment-writer.js'
 import { restoreTiles } from './tree/restore-tiles.js'
-import { openTree } from './tree/tree-head.js'
+import { SignedTree } from './tree/signed-tree.js'
+import { treeFolder } from './tree/tree-files.js'
+import { findSigningKey, openTree } from './tree/tree-head.js'
 
 /** An account without a decision among so many records is not in use. */
 const activeRecords = 1_000
@@ -143,17 +145,20 @@ export class Journal implements OutcomeRecorder {
     if (this.#writer !== undefined) return
     const { clock, version, dataDir, databasePath, databaseFiles, keepYears } = this.#options
     const { observer, installation, maxSegmentBytes = defaultMaxSegmentBytes } = this.#options
-    const keyPath = this.#options.signingKeyFile ?? join(dataDir, 'journal.key')
+    const keyPath = findSigningKey(dataDir, this.#options.signingKeyFile)
     const folder = this.#folder
     const origin = readOrigin(folder, clock.now())
     const index = this.#openIndex()
-    index.claim(origin, readBeginning(folder))
+    index.claim(origin)
     restoreTiles(folder, keyPath)
     const tree = openTree(folder, keyPath)
     const known = { tree, fromSeq: index.nextSeq }
     const { nextSeq, notTakenOver } = recoverJournal(folder, origin, known)
     const formerOrigins = requireFormerNames(folder, tree, nextSeq)
     this.#key = tree.key
+    const signed = new SignedTree(treeFolder(folder), tree.head)
+    index.setBeginning(readSignedBeginning(folder, signed))
+    requireErasedRecords(folder, signed, index)
     this.#origin = origin.toString('hex')
     this.#nextSeq = nextSeq
     this.#openedSeq = nextSeq
@@ -168,20 +173,20 @@ export class Journal implements OutcomeRecorder {
       observer,
       blocks: this.#blocks,
       getDurableSeq: () => this.#durableSeq,
-      addNotice: (content) => {
+      addNotices: (contents) => {
         // What is not noted now is noted after the next start.
-        if (!this.#isClosing) this.note('notice', content)
+        if (this.#isClosing) return
+        for (const content of contents) this.#enqueueNote('notice', content)
+        this.#flush()
       },
     })
     this.#enqueueNote('opened', {
       version,
       installation,
       notTakenOver,
-      ...readBeginning(folder),
+      keepYears,
       formerOrigins,
     })
-    // A crash may have kept them from being noted.
-    for (const notice of listChangedRecords(folder)) this.#enqueueNote('notice', notice)
     this.#flush()
     await this.#writing
   }
@@ -227,7 +232,7 @@ export class Journal implements OutcomeRecorder {
   }
 
   /** Adds a record that is about no single decision; on disk as soon as possible if somebody waits. Returns its number if it was added. */
-  note(kind: 'audit' | 'notice', content: object, onWritten?: OnWritten): number | undefined {
+  note(kind: 'audit', content: object, onWritten?: OnWritten): number | undefined {
     const seq = this.#nextSeq
     const isAdded = this.#enqueueNote(kind, content, onWritten)
     if (onWritten) this.#flush()
@@ -256,16 +261,13 @@ export class Journal implements OutcomeRecorder {
       if (kind !== 'outcome') document = content as DecisionDocument
       else outcome = mergeOutcome(outcome, (content as OutcomeNote).outcome)
     }
-    if (document === undefined && this.#isIndexIncomplete()) {
+    // The decision may be neither in the index nor in memory.
+    const firstSeq = this.#blocks.firstSeq ?? this.#nextSeq
+    if (document === undefined && this.#updates?.isIncomplete(firstSeq)) {
       const problem = 'The index of decisions is being brought up to date; ask again in a moment'
       throw new AppError('not-available', problem)
     }
     return document && { document, outcome }
-  }
-
-  /** Whether a decision may be neither in the index nor in memory. */
-  #isIndexIncomplete(): boolean {
-    return this.#updates?.isIncomplete(this.#blocks.firstSeq ?? this.#nextSeq) ?? false
   }
 
   /**
@@ -289,10 +291,10 @@ export class Journal implements OutcomeRecorder {
     return this.#index ?? (existsSync(this.#indexPath) ? this.#openIndex() : undefined)
   }
 
-  /** Why records that should be on disk are not, for people; `undefined` while all is well. */
+  /** Why records that should be on disk are not, or which one is not as it was signed, for people; `undefined` while all is well. */
   findProblem(): string | undefined {
     const count = this.#waiting.length
-    if (count === 0) return undefined
+    if (count === 0) return this.#updates?.forgery
     const records = count === 1 ? '1 record' : `${count} records`
     if (this.#failedAttempts > 0) {
       const why = getErrorMessage(this.#lastError)
@@ -305,12 +307,15 @@ export class Journal implements OutcomeRecorder {
 
   /** Waits until everything appended so far is on disk, failed records included, and in the index. */
   async drain(): Promise<void> {
-    while (this.#waiting.length > 0 || this.#writing) {
-      this.#flush()
-      await this.#writing
-      if (this.#failedAttempts > 0) await sleep(retryDelays.firstMs)
-    }
-    await this.#updates?.drain()
+    do {
+      while (this.#waiting.length > 0 || this.#writing) {
+        this.#flush()
+        await this.#writing
+        if (this.#failedAttempts > 0) await sleep(retryDelays.firstMs)
+      }
+      // May add notices of what is erased and removed.
+      await this.#updates?.drain()
+    } while (this.#waiting.length > 0)
   }
 
   /** Tries once more what has failed; what cannot be written then is lost and reported. */

@@ -21,7 +21,7 @@
 import { createHash, type KeyObject, randomFillSync, sign, verify } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Instant } from '../../domain/time/clock.js'
-import { recordKinds, saltBytes } from '../../transparency/log-entry.js'
+import { recordKinds, saltBytes, sha256 } from '../../transparency/log-entry.js'
 
 export type RecordKind = keyof typeof recordKinds
 
@@ -103,23 +103,32 @@ export interface FrameRun {
 export function finishFrames(frames: Buffer, checksumSeed: number): number {
   let count = 0
   for (let offset = 0; offset < frames.length; count += 1) {
-    const { payload, end, next } = frameAt(frames, offset)
-    writeSalt(frames, payload + saltOffset)
-    frames.writeUInt32BE(
-      computeChecksum(frames, { offset, payload, end }, checksumSeed),
-      offset + 4,
-    )
-    offset = next
+    const place = frameAt(frames, offset)
+    writeSalt(frames, place.payload + saltOffset)
+    writeChecksum(frames, place, checksumSeed)
+    offset = place.next
   }
   return count
 }
 
-/** The frame with another body of the same length, another salt and their checksum. */
+/**
+ * The frame with another body of the same length. Its salt follows from the one before, so that whoever does it again gets the
+ * same commitment; the one before does not follow from it.
+ */
 export function withBody(frame: Buffer, body: Buffer, checksumSeed: number): Buffer {
   const copy = Buffer.from(frame)
-  body.copy(copy, frameHeadBytes + payloadHeadBytes)
-  finishFrames(copy, checksumSeed)
+  const place = frameAt(copy, 0)
+  const salt = copy.subarray(place.payload + saltOffset, place.payload + payloadHeadBytes)
+  sha256(erasedSaltLabel, salt).copy(salt, 0, 0, saltBytes)
+  body.copy(copy, place.payload + payloadHeadBytes)
+  writeChecksum(copy, place, checksumSeed)
   return copy
+}
+
+const erasedSaltLabel = Buffer.from('callgate/erased-salt/v1\n')
+
+function writeChecksum(frames: Buffer, place: FramePlace, checksumSeed: number): void {
+  frames.writeUInt32BE(computeChecksum(frames, place, checksumSeed), place.offset + 4)
 }
 
 export function readFirstRecord(frames: Buffer): StoredRecord {

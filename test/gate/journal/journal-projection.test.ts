@@ -8,7 +8,7 @@ it('says that the server is there when there is nothing to copy', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'callgate-projection-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const claimed: number[] = []
-  const projection = new JournalProjection({ folder, keepYears: 5 }, async () => ({
+  const projection = new JournalProjection({ folder, keyPath: join(folder, 'key') }, async () => ({
     claim: async (_origin, firstSeq) => {
       claimed.push(firstSeq)
       return firstSeq

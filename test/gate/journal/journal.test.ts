@@ -436,7 +436,9 @@ describe('a segment that is complete', () => {
     mkdirSync(`${segment()}.gz.tmp`)
     await writeMany(journal, 200)
     const reason = expect.stringContaining('EISDIR')
-    expect(seen.segmentEvents).toEqual([{ kind: 'failed', work: 'compress', reason }])
+    expect(seen.segmentEvents).toEqual([
+      { kind: 'failed', work: 'compress', reason, isForgery: false },
+    ])
     expect([seen.indexFailures, seen.lag.at(-1)]).toEqual([0, 0])
     expect(segments().every((name) => name.endsWith('.seg'))).toBe(true)
     await journal.close()
@@ -527,9 +529,11 @@ describe('a decision whose record is not where the index says', () => {
     )
     const firstSeq = Number(names[2]?.slice(0, 20))
     renameSync(`${middle}-away`, middle)
-    const beginning = { firstSeq, removedBefore: '2026-11-01T00:00:00Z' }
+    const beginning = { firstSeq, removedBefore: '2026-11-01T00:00:00Z', notice: firstSeq }
     writeFileSync(join(folder(), 'begins.json'), JSON.stringify(beginning))
-    expect((await open(options)).find('main', 'd4')?.id).toBe('d4')
+    await expect(create(options).open()).rejects.toThrow(
+      /begins\.json: record \d+, which the file names as the notice of the removal, is none/,
+    )
   })
 })
 

@@ -1,16 +1,14 @@
 /** Old decisions are removed by month, whatever ends the program in between. */
-import { cpSync, existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type Caller, noLimits } from '../../../src/domain/caller.js'
-import { DecisionIndex } from '../../../src/gate/journal/decision-index.js'
 import { readBeginning } from '../../../src/gate/journal/journal-beginning.js'
 import type { JournalOptions } from '../../../src/gate/journal/journal-options.js'
 import { listSegments } from '../../../src/gate/journal/journal-reader.js'
 import { journalRoutes } from '../../../src/gate/journal/journal-routes.js'
-import { Retention } from '../../../src/gate/journal/removal/retention.js'
 import { recordsIn } from '../../support/journal.js'
 import { withoutRules } from '../../support/test-gate.js'
 import { makeDecision, testJournal } from '../../support/test-journal.js'
@@ -65,10 +63,13 @@ const november = day('2021-11-01')
 it('removes the months that are older than keepYears, with their rows in the index', async () => {
   const { journal, events } = await writeDays([...october, november, ...lastDays('2026-11-01')])
   const before = Date.UTC(2021, 10, 1)
-  expect(events).toEqual([{ kind: 'removed', segments: 2, decisions: 2, before, firstSeq: 6 }])
-  await journal.drain()
-  const notice = recordsIn(dataDir).find(({ kind }) => kind === 'notice')
-  expect(JSON.parse(notice?.body ?? '')).toEqual({ removedBefore: before, firstSeq: 6 })
+  const notice = { firstSeq: 6, removedBefore: before, keepYears: 5, longestKeepYears: 5 }
+  expect(events).toEqual([
+    { kind: 'announced', work: 'remove', notices: [notice] },
+    { kind: 'removed', segments: 2, decisions: 2, before },
+  ])
+  const noted = recordsIn(dataDir).find(({ kind }) => kind === 'notice')
+  expect(JSON.parse(noted?.body ?? '')).toEqual(notice)
   for (const at of october) expect(journal.find('main', idAt(at))).toBeUndefined()
   expect(journal.find('main', idAt(november))?.outcome?.state).toBe('dialled')
   const index = new Sqlite(indexPath())
@@ -77,7 +78,8 @@ it('removes the months that are older than keepYears, with their rows in the ind
   }
   index.close()
   const [oldest] = listSegments(folder())
-  expect(readBeginning(folder())).toEqual({ firstSeq: oldest?.firstSeq, removedBefore: before })
+  const begins = { firstSeq: oldest?.firstSeq, removedBefore: before, notice: noted?.seq }
+  expect(readBeginning(folder())).toEqual(begins)
   await journal.close()
 })
 
@@ -142,44 +144,4 @@ it('starts, also without its index, once the first segments are removed', async 
   await expect(last.open()).rejects.toThrow(
     /the segment with record \d+, with which the journal begins, is missing/,
   )
-})
-
-it('goes on after a crash between any two steps', async () => {
-  const days = [...october, november, ...lastDays('2026-11-01')]
-  // With a hundred years nothing is removed yet.
-  const { journal } = await writeDays(days, { keepYears: 100 })
-  await journal.close()
-  const before = join(dataDir, 'before')
-  cpSync(folder(), join(before, 'journal'), { recursive: true })
-  cpSync(indexPath(), join(before, 'index.sqlite'))
-
-  const removeAll = (index: DecisionIndex) => {
-    const retention = new Retention({ folder: folder(), keepYears: 5 }, index)
-    for (let step = 0; step < days.length; step += 1) retention.removeNext()
-  }
-  const ended = new DecisionIndex(indexPath(), folder())
-  removeAll(ended)
-  ended.close()
-  const after = readdirSync(folder())
-  const beginning = readBeginning(folder())
-  expect(after).not.toEqual(readdirSync(join(before, 'journal')))
-
-  /** What is already as it is afterwards when the program ends: the beginning, the index, the first file. */
-  for (const done of [['begins'], ['begins', 'index'], ['begins', 'index', 'file']]) {
-    const crashed = join(dataDir, 'crashed')
-    rmSync(crashed, { recursive: true, force: true })
-    cpSync(join(before, 'journal'), crashed, { recursive: true })
-    cpSync(join(folder(), 'begins.json'), join(crashed, 'begins.json'))
-    const [oldest] = listSegments(crashed)
-    if (done.includes('file')) rmSync(oldest?.path ?? '')
-    const path = done.includes('index') ? indexPath() : join(before, 'index.sqlite')
-    const index = new DecisionIndex(path, crashed)
-    const retention = new Retention({ folder: crashed, keepYears: 5 }, index)
-    for (let step = 0; step < days.length; step += 1) retention.removeNext()
-    expect([done, readdirSync(crashed)]).toEqual([done, after])
-    expect(readBeginning(crashed)).toEqual(beginning)
-    for (const at of october) expect(index.find(idAt(at))).toBeUndefined()
-    expect(index.find(idAt(november))?.document.id).toBe(idAt(november))
-    index.close()
-  }
 })

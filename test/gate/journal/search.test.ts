@@ -12,7 +12,8 @@ import {
   listSegments,
   type PlacedRecord,
 } from '../../../src/gate/journal/journal-reader.js'
-import { PendingErasures } from '../../../src/gate/journal/removal/pending-erasures.js'
+import { NumberEraser } from '../../../src/gate/journal/removal/erase-records.js'
+import { eraseFromSegment } from '../../../src/gate/journal/removal/erase-segment.js'
 import { compareIndex } from '../../../src/gate/journal/search/compare-index.js'
 import type {
   DecisionFilter,
@@ -45,7 +46,7 @@ beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'callgate-search-'))
   mkdirSync(folder())
   index = new DecisionIndex(indexPath(), folder())
-  index.claim(origin, { firstSeq: 1, removedBefore: 0 })
+  index.claim(origin)
   writer = segmentWriting.create({
     folder: folder(),
     origin,
@@ -350,7 +351,7 @@ describe('an index', () => {
     await expect(find()).rejects.toThrow(/index\.sqlite is of another version/)
     index = new DecisionIndex(indexPath(), folder())
     await expect(find()).rejects.toMatchObject({ kind: 'not-available' })
-    index.claim(origin, { firstSeq: 1, removedBefore: 0 })
+    index.claim(origin)
     expect(await find()).toMatchObject({ decisions: [], completeUntil: 0 })
     bringUpToDate()
     expect(await find()).toMatchObject({ decisions: [{}, {}, {}], completeUntil: now })
@@ -377,7 +378,10 @@ describe('an index', () => {
     const select = `select id from decisions where ${texts} is not null`
     expect(connection.prepare(select).pluck().all()).toEqual([aDecision(1).id])
     const indexes = "select name from sqlite_schema where type = 'index' and sql is not null"
-    expect(connection.prepare(indexes).pluck().all()).toEqual(['decisions_by_id'])
+    expect(connection.prepare(indexes).pluck().all()).toEqual([
+      'decisions_by_id',
+      'erasures_in_progress',
+    ])
     connection.exec(`update decisions set byte_offset = 0 where id = '${aDecision(2).id}'`)
     connection.close()
     expect(compareIndex(indexPath(), folder()).different).toEqual([aDecision(2).id])
@@ -390,7 +394,7 @@ describe('an index', () => {
     await record(aDecision(1), aDecision(2))
     index.close()
     index = new DecisionIndex(indexPath(), folder(), 'searched')
-    index.claim(origin, { firstSeq: 1, removedBefore: 0 })
+    index.claim(origin)
     expect(await find()).toMatchObject({ decisions: [], completeUntil: 0 })
     bringUpToDate()
     expect(numbersOf(await find({ number: '2125550100' }))).toEqual([2, 1])
@@ -403,7 +407,7 @@ describe('an index', () => {
     for (const end of ['', '-wal', '-shm']) rmSync(indexPath() + end, { force: true })
     await expect(find()).rejects.toMatchObject({ kind: 'not-available' })
     index = new DecisionIndex(indexPath(), folder())
-    index.claim(origin, { firstSeq: 1, removedBefore: 0 })
+    index.claim(origin)
     expect(numbersOf(await find())).toEqual([])
     bringUpToDate()
     expect(numbersOf(await find())).toEqual([1])
@@ -446,12 +450,11 @@ describe('an index', () => {
 describe('an erased number', () => {
   const number = '3035550123'
   const erase = () => {
-    const erasures = new PendingErasures(folder(), index)
-    const request = { number, accountId: undefined, includesAllowed: true }
-    erasures.add({ id: 'e1', ...request, beforeSeq: seq })
-    while (erasures.continue() === undefined) {
-      // A segment at a time.
+    const eraser = new NumberEraser({ number, accountId: undefined, includesAllowed: true })
+    for (const segment of listSegments(folder())) {
+      eraseFromSegment({ ...segment, endSeq: seq }, eraser, (_, left) => left && index.erase(left))
     }
+    index.flush()
   }
 
   it('is not found, and its decision is, as it is without it', async () => {

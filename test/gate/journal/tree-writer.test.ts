@@ -172,16 +172,6 @@ describe('the tree of a journal', () => {
     }
   })
 
-  it('says nothing of records that were removed before there was a tree', () => {
-    const writer = new TreeWriter(folder, key)
-    writer.addUnknown(301)
-    writer.add(recordsTo(301, 311))
-    writer.sign()
-    const reader = new TreeReader(treeFolder(folder), 310)
-    expect(decodeEntry(reader.readEntry(299))).toMatchObject({ kind: 0, seq: 300, at: 0 })
-    expect(decodeEntry(reader.readEntry(300))).toMatchObject({ kind: 1, seq: 301 })
-  })
-
   it('adds no record twice, and none before its turn', () => {
     const writer = new TreeWriter(folder, key)
     writer.add(recordsTo(1, 6))

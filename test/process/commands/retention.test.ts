@@ -117,6 +117,18 @@ it('removes what is older than five years, and says so', async () => {
   await expectRemoved(again)
   expect(await again.end('SIGTERM')).toBe(0)
 
+  const backup = join(dataDir, 'a-backup')
+  const restored = { CALLGATE_DATA_DIR: join(dataDir, 'restored') }
+  for (const [args, env] of [
+    [['backup', backup], environment()],
+    [['backup', 'verify', backup], environment()],
+    [['restore', backup], restored],
+  ] as const) {
+    const { code, err } = await callgate(args, env)
+    expect(code, err).toBe(0)
+  }
+  expect(await (await serve(restored)).end('SIGTERM')).toBe(0)
+
   const begins: { readonly firstSeq: number } = JSON.parse(readFileSync(beginsFile(), 'utf8'))
   const [oldest = ''] = segments().sort()
   expect(Number(oldest.slice(0, 20))).toBe(begins.firstSeq)

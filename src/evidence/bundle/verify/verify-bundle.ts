@@ -12,11 +12,14 @@ import {
   commitTo,
   decodeEntry,
   entryBytes,
+  type LogEntry,
   recordKinds,
   saltBytes,
 } from '../../../transparency/log-entry.js'
 import { hashBytes, hashLeaf, verifyConsistency } from '../../../transparency/merkle-tree.js'
+import { findRange, type LeafRange, rootOfRanges } from '../../../transparency/range-proof.js'
 import { verifyRecordProof } from '../../../transparency/record-proof.js'
+import { ErasureNotices } from '../../../transparency/removal-notices.js'
 import {
   formatVerifierKey,
   parseVerifierKey,
@@ -26,7 +29,6 @@ import { type ByteSource, chunksOf, digest, linesOf, windowOf } from '../../byte
 import { type KeptHeads, listHeads } from '../../kept-heads.js'
 import type { EvidenceResult } from '../../result.js'
 import type { Question } from '../question.js'
-import { findRange, type LeafRange, rootOfRanges } from '../range-proof.js'
 import { type CheckedStamp, checkStamp, UncheckedStampError } from '../timestamp.js'
 import { type KindCounts, ShownRecords } from './shown-records.js'
 import { StateCheck } from './state-check.js'
@@ -240,8 +242,8 @@ class BundleCheck {
   }
 
   checkRecords(entryOf: (seq: number) => Buffer | undefined): ReadonlySet<number> {
-    const notes: { seq: number; range: LeafRange }[] = []
-    const changed: number[] = []
+    const notices = new ErasureNotices()
+    const changed: { seq: number; commitment: Buffer }[] = []
     const proven = new Set<number>()
     let before = 0
     for (const { seq, salt, body } of readRecords(this.file('records.txt'))) {
@@ -251,19 +253,26 @@ class BundleCheck {
       const entry = decodeEntry(entryOf(seq) ?? Buffer.alloc(0))
       if (entry === undefined) throw new Error(`record ${seq} has no entry`)
       this.shown?.addRecord(seq, entry.kind, body)
-      if (!entry.commitment.equals(commitTo(salt, body))) changed.push(seq)
-      else {
+      const commitment = commitTo(salt, body)
+      if (entry.commitment.equals(commitment)) {
         proven.add(seq)
-        if (entry.kind === recordKinds.audit) {
-          this.state.addChange(seq, JSON.parse(body.toString()))
-        } else if (entry.kind === recordKinds.notice) {
-          const notice: { changed?: LeafRange[] } = JSON.parse(body.toString())
-          for (const range of notice.changed ?? []) notes.push({ seq, range })
-        }
-      }
+        this.#readProven(entry, body, notices)
+      } else changed.push({ seq, commitment })
     }
-    this.checkChanged(changed, notes)
+    for (const { seq, commitment } of changed) {
+      const notice = notices.find(seq, commitment)
+      if (notice === undefined)
+        this.failures.push(`record ${seq}: it is not the one that was signed`)
+      else this.erased.push({ seq, notice })
+    }
     return proven
+  }
+
+  #readProven({ seq, kind }: LogEntry, body: Buffer, notices: ErasureNotices): void {
+    const read = () => JSON.parse(body.toString())
+    if (kind === recordKinds.audit) this.state.addChange(seq, read())
+    else if (kind === recordKinds.erasure) notices.addRequest(seq, read())
+    else if (kind === recordKinds.notice) notices.addNotice(seq, read())
   }
 
   /** The manifest says how many records of each kind were packed. */
@@ -278,16 +287,6 @@ class BundleCheck {
       )
     }
     this.unchecked.push(...shown.findMissing())
-  }
-
-  checkChanged(changed: readonly number[], notes: readonly { seq: number; range: LeafRange }[]) {
-    for (const seq of changed) {
-      const note = notes.find(
-        ({ seq: at, range }) => at > seq && range[0] <= seq && seq <= range[1],
-      )
-      if (note === undefined) this.failures.push(`record ${seq}: it is not the one that was signed`)
-      else this.erased.push({ seq, notice: note.seq })
-    }
   }
 
   checkState(proven: ReadonlySet<number>): void {

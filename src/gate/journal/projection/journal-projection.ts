@@ -9,15 +9,16 @@ import { openDatabaseInThread } from '../../../storage/engine.js'
 import type { ThreadStorageSettings } from '../../../storage/open-database.js'
 import { readBeginning, readFormerOrigins } from '../journal-beginning.js'
 import { hashOriginName, readOrigin } from '../journal-origin.js'
-import { JournalReader, listSegments } from '../journal-reader.js'
-import { findCutoff } from '../removal/retention.js'
+import { JournalReader } from '../journal-reader.js'
+import { readSignedBeginning } from '../recovery/signed-beginning.js'
+import { openSignedTree } from '../tree/tree-head.js'
 import { DecisionStore } from './decision-store.js'
 
 export interface ProjectionOptions {
   /** Of the journal. */
   readonly folder: string
-  /** How long decisions are kept. */
-  readonly keepYears: number
+  /** Of the key that signs its tree. */
+  readonly keyPath: string
   readonly storage: Omit<ThreadStorageSettings, 'port'>
 }
 
@@ -61,8 +62,8 @@ export class JournalProjection {
   readonly #origin: string
   #store: RecordStore | undefined
   #reader: JournalReader | undefined
-  /** The newest segment when the expired months were removed. */
-  #checkedSegment: number | undefined
+  /** Months before this instant were removed by this process. */
+  #removedBefore = 0
   #removeAgainAtSeconds = 0
 
   constructor(options: Omit<ProjectionOptions, 'storage'>, openStore: () => Promise<RecordStore>) {
@@ -104,16 +105,14 @@ export class JournalProjection {
     return stored
   }
 
+  /** What the journal says to have removed. */
   async #removeExpired(store: RecordStore): Promise<void> {
-    const { folder, keepYears } = this.#options
-    const segments = listSegments(folder)
-    const newest = segments.at(-1)?.firstSeq
-    if (newest === this.#checkedSegment) return
+    const { folder, keyPath } = this.#options
+    if (readBeginning(folder).removedBefore <= this.#removedBefore) return
     if (monotonicSeconds() < this.#removeAgainAtSeconds) return
-    const cutoff = findCutoff(segments, keepYears)
-    if (cutoff === undefined || (await store.removeBefore(this.#origin, cutoff))) {
-      this.#checkedSegment = newest
-    } else this.#removeAgainAtSeconds = monotonicSeconds() + retryRemovalSeconds
+    const { removedBefore } = readSignedBeginning(folder, openSignedTree(folder, keyPath))
+    if (await store.removeBefore(this.#origin, removedBefore)) this.#removedBefore = removedBefore
+    else this.#removeAgainAtSeconds = monotonicSeconds() + retryRemovalSeconds
   }
 
   #closeReader(): void {

@@ -25,8 +25,28 @@ const noRecords: JournalExtent = { firstSeq: 1, lastSeq: 0 }
  */
 export function copyJournal(folder: string, target: string): JournalExtent {
   if (!existsSync(folder)) return noRecords
+  let signedSeq: number
+  do {
+    for (const name of readdirSync(target)) rmSync(join(target, name), { recursive: true })
+    signedSeq = readTree(folder)?.head.size ?? 0
+    copyFiles(folder, target)
+    // What it says was erased or removed may still be in the copy, or already be gone.
+  } while (hasNotice(target, signedSeq + 1))
+  const [first] = listSegments(target)
+  if (first === undefined) return noRecords
+  const known = { tree: readTree(target), fromSeq: first.firstSeq }
+  const { nextSeq, notTakenOver } = recoverJournal(target, readOrigin(target, 0), known)
+  // It is still in the folder, or was being written.
+  if (notTakenOver) rmSync(join(target, notTakenOver.file))
+  return { firstSeq: first.firstSeq, lastSeq: nextSeq - 1 }
+}
+
+function copyFiles(folder: string, target: string): void {
   const origin = join(folder, 'origin')
   if (existsSync(origin)) copyFileSync(origin, join(target, 'origin'))
+  // Before the tree, which then has the notice that it names.
+  const beginning = beginningPath(folder)
+  if (existsSync(beginning)) copyFileSync(beginning, beginningPath(target))
   // What is copied after the tree has every record that was signed, and no erasure has the time to change one that was not.
   const complete = listSegments(folder).slice(0, -1)
   for (const { path } of complete) copySegment(path, target)
@@ -35,22 +55,23 @@ export function copyJournal(folder: string, target: string): JournalExtent {
   for (const { path, firstSeq } of listSegments(folder)) {
     if (firstSeq > copiedSeq) copySegment(path, target)
   }
-  // After the segments: the first ones may be removed meanwhile, and the copy may have more of them.
-  const beginning = beginningPath(folder)
-  if (existsSync(beginning)) copyFileSync(beginning, beginningPath(target))
   const former = formerOriginsPath(folder)
   if (existsSync(former)) copyFileSync(former, formerOriginsPath(target))
-  // What they say was changed may not be changed in the copy, but nothing else is.
-  for (const name of readdirSync(folder).filter((one) => one.endsWith('.changed'))) {
-    copyFileSync(join(folder, name), join(target, name))
+}
+
+/** Whether one was written from a record on. Nothing is erased or removed before its notice is signed. */
+function hasNotice(folder: string, fromSeq: number): boolean {
+  const [first] = listSegments(folder)
+  if (first === undefined) return false
+  const reader = new JournalReader(folder, Math.max(first.firstSeq, fromSeq))
+  try {
+    for (let records = reader.read(); records.length > 0; records = reader.read()) {
+      if (records.some(({ kind }) => kind === 'notice')) return true
+    }
+    return false
+  } finally {
+    reader.close()
   }
-  const [first] = listSegments(target)
-  if (first === undefined) return noRecords
-  const known = { tree: readTree(target), fromSeq: first.firstSeq }
-  const { nextSeq, notTakenOver } = recoverJournal(target, readOrigin(target, 0), known)
-  // It is still in the folder, or was being written.
-  if (notTakenOver) rmSync(join(target, notTakenOver.file))
-  return { firstSeq: first.firstSeq, lastSeq: nextSeq - 1 }
 }
 
 function copySegment(path: string, target: string): void {

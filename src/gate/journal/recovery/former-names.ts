@@ -7,7 +7,7 @@ import { hashOriginName, readOriginName } from '../journal-origin.js'
 import { listSegments, RecordReader, readSegmentHeader } from '../journal-reader.js'
 import { headerBytes, type StoredRecord } from '../segment-format.js'
 import { TreeReader, treeFolder } from '../tree/tree-files.js'
-import type { SignedTree } from '../tree/tree-head.js'
+import type { TreeHead } from '../tree/tree-head.js'
 
 /**
  * At the start, which records the names of the file; `undefined` if there are none. Throws {@link DataFileError} if they are not those that the record of the
@@ -15,7 +15,7 @@ import type { SignedTree } from '../tree/tree-head.js'
  */
 export function requireFormerNames(
   folder: string,
-  { head }: SignedTree,
+  { head }: TreeHead,
   nextSeq: number,
 ): readonly FormerOrigin[] | undefined {
   const names = readFormerOrigins(folder)
@@ -48,7 +48,7 @@ function findLastOpened(folder: string, nextSeq: number): StoredRecord | undefin
 
 function requireSigned(
   folder: string,
-  { size, root }: SignedTree['head'],
+  { size, root }: TreeHead['head'],
   { seq, kind, salt, body }: StoredRecord,
 ): void {
   const reader = new TreeReader(treeFolder(folder), size)

@@ -24,7 +24,7 @@ import {
   treeFolder,
   verifierKeyPath,
 } from '../tree/tree-files.js'
-import { createKey, readSigningKey, readTree, type SignedTree } from '../tree/tree-head.js'
+import { createKey, readSigningKey, readTree, type TreeHead } from '../tree/tree-head.js'
 import { TreeWriter } from '../tree/tree-writer.js'
 import { recoverJournal } from './recover-journal.js'
 
@@ -110,7 +110,7 @@ function finish(
   }: {
     readonly entry: FormerOrigin
     readonly keyPath: string
-    readonly tree: SignedTree
+    readonly tree: TreeHead
     readonly nextSeq: number
   },
 ): void {

@@ -13,13 +13,13 @@ import { basename, join } from 'node:path'
 import { DataFileError } from '../../../errors.js'
 import { moveIntoPlace } from '../../../runtime/folders.js'
 import { toPublicKey } from '../../../transparency/signed-note.js'
-import { beginningPath, readBeginning, readFormerOrigins } from '../journal-beginning.js'
+import { readBeginning, readFormerOrigins } from '../journal-beginning.js'
 import { hashOriginName } from '../journal-origin.js'
 import { listSegments, readSegmentHeader, type Segment, segmentPath } from '../journal-reader.js'
 import { isCompressed, SegmentFile } from '../segment-file.js'
 import { decodeHeader, headerBytes } from '../segment-format.js'
 import { treeFolder } from '../tree/tree-files.js'
-import type { SignedTree } from '../tree/tree-head.js'
+import type { TreeHead } from '../tree/tree-head.js'
 import {
   countRecords,
   followGroups,
@@ -48,7 +48,7 @@ export interface RecoveredJournal {
 
 export interface KnownRecords {
   /** What was signed, and the key that seals; `undefined` if there is no tree, and so no record. */
-  readonly tree: SignedTree | undefined
+  readonly tree: TreeHead | undefined
   /** Of the first record that is not in the index. */
   readonly fromSeq: number
 }
@@ -154,11 +154,7 @@ function requireFirstSegment(folder: string, segments: readonly Segment[], begin
   if (oldest === undefined ? begins === 1 : oldest.firstSeq <= begins) return
   const found = oldest === undefined ? 'there is none' : `the oldest is ${oldest.path}`
   const rule = `the segment with record ${begins}, with which the journal begins, is missing: ${found}`
-  const advice =
-    oldest === undefined
-      ? ''
-      : `. If the segments before were removed on purpose, set firstSeq to ${oldest.firstSeq} in ${beginningPath(folder)}`
-  throw new DataFileError(segmentPath(folder, begins), `${rule}. Restore it from a backup${advice}`)
+  throw new DataFileError(segmentPath(folder, begins), `${rule}. Restore it from a backup`)
 }
 
 /** The header of the newest segment may be unfinished. */

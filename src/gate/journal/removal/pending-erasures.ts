@@ -1,10 +1,19 @@
-/** Carries out erasures on the segments of a journal, one segment at a time. */
+/**
+ * Carries out erasures on the segments of a journal, one segment at a time: first finds the records that have the number, and
+ * compares each with what was signed, then has notices of what they become written and signed, then replaces the segments.
+ */
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { commitTo } from '../../../transparency/log-entry.js'
+import type { ErasureNotice } from '../../../transparency/removal-notices.js'
 import type { DecisionIndex } from '../decision-index.js'
-import { listSegments } from '../journal-reader.js'
-import { addChangedRecords, type ErasureNotice, readChangedRecords } from './changed-records.js'
-import { eraseFromSegment, NumberEraser, type NumberErasure } from './erase-records.js'
+import { listSegments, type Segment } from '../journal-reader.js'
+import type { JournalRecord } from '../segment-format.js'
+import { changedRecord, type SignedTree } from '../tree/signed-tree.js'
+import { AwaitedNotices } from './awaited-notices.js'
+import { NumberEraser, type NumberErasure } from './erase-records.js'
+import { eraseFromSegment, type SegmentToErase, searchSegment } from './erase-segment.js'
+import { SignedRecords } from './signed-records.js'
 
 export interface FinishedErasure {
   readonly id: string
@@ -12,8 +21,6 @@ export interface FinishedErasure {
   readonly erased: number
   /** Decisions that still have it, since they allowed a call. */
   readonly kept: number
-  /** `undefined` if no record had to be changed. */
-  readonly notice: ErasureNotice | undefined
 }
 
 /** As `callgate erase` stored it in the database, where the number is until it is done. */
@@ -28,25 +35,42 @@ interface PendingErasure extends RequestedErasure {
 interface StartedErasure {
   readonly id: string
   readonly eraser: NumberEraser
-  /** First sequence numbers of the segments to do. */
-  readonly segments: number[]
+  /** First sequence numbers of the segments to search, and of those that have the number. */
+  readonly toSearch: number[]
+  readonly toReplace: number[]
+  /** What each record commits to once the number is erased, in base64. */
+  readonly changes: Map<number, string>
+  /** Records that an attempt which a crash has ended may have changed. */
+  readonly begun: ReadonlySet<number>
+  notices: AwaitedNotices | undefined
 }
+
+/** In one notice, whose body must not be too long for a record. */
+const maxChanges = 4_000
 
 export class PendingErasures {
   readonly #folder: string
-  readonly #index: DecisionIndex | undefined
+  readonly #index: DecisionIndex
   readonly #pending: PendingErasure[] = []
   /** The first of the pending ones, once it has begun. */
   #started: StartedErasure | undefined
 
-  /** The index is that of the journal, if it has one. */
-  constructor(folder: string, index: DecisionIndex | undefined) {
+  /** The index is that of the journal. */
+  constructor(folder: string, index: DecisionIndex) {
     this.#folder = folder
     this.#index = index
   }
 
-  get count(): number {
-    return this.#pending.length
+  /** Whether {@link PendingErasures.continue} has something to do. */
+  get hasWork(): boolean {
+    if (this.#pending.length === 0) return false
+    const notices = this.#started?.notices
+    return notices === undefined || notices.isDue || notices.lastSeq !== undefined
+  }
+
+  /** Number of the last record that must be signed before the next step; 0 if there is none. */
+  get awaitedSeq(): number {
+    return this.#started?.notices?.lastSeq ?? 0
   }
 
   /** Adds one, for the segments before a record. Does nothing if it is pending already. */
@@ -54,21 +78,34 @@ export class PendingErasures {
     if (!this.#pending.some(({ id }) => id === erasure.id)) this.#pending.push(erasure)
   }
 
+  /** Is given each notice that is in the journal. */
+  addNotice(record: JournalRecord): void {
+    this.#started?.notices?.add(record)
+  }
+
   /**
-   * Does the next segment. Returns an erasure that is done. When it throws, the same segment is tried again
-   * by the next call.
+   * Does the next segment. Returns notices to be added to the journal, or an erasure that is done. Throws
+   * {@link ChangedRecordError} if a record is not as it was signed. When it throws, the same segment is tried again by the
+   * next call.
    */
-  continue(): FinishedErasure | undefined {
+  continue(tree: SignedTree): readonly object[] | FinishedErasure | undefined {
     const [pending] = this.#pending
     if (pending === undefined) return undefined
     this.#started ??= this.#start(pending)
-    const [firstSeq] = this.#started.segments
-    if (firstSeq !== undefined) {
-      this.#eraseFrom(firstSeq, this.#started)
-      this.#started.segments.shift()
+    const started = this.#started
+    const [toSearch] = started.toSearch
+    if (toSearch !== undefined) {
+      this.#search(toSearch, started, tree)
+      started.toSearch.shift()
       return undefined
     }
-    return this.#finish()
+    started.notices ??= new AwaitedNotices(listNotices(started))
+    if (started.notices.lastSeq === undefined) return started.notices.take()
+    const [toReplace] = started.toReplace
+    if (toReplace === undefined) return this.#finish(started)
+    this.#replace(toReplace, started)
+    started.toReplace.shift()
+    return undefined
   }
 
   #start({ id, beforeSeq, ...erasure }: PendingErasure): StartedErasure {
@@ -77,35 +114,65 @@ export class PendingErasures {
       if (/\.(?:erased|tmp)$/.test(name)) rmSync(join(this.#folder, name), { force: true })
     }
     const segments = listSegments(this.#folder).map(({ firstSeq }) => firstSeq)
-    const eraser = new NumberEraser(erasure)
-    return { id, eraser, segments: segments.filter((firstSeq) => firstSeq < beforeSeq) }
+    return {
+      id,
+      eraser: new NumberEraser(erasure),
+      toSearch: segments.filter((firstSeq) => firstSeq < beforeSeq),
+      toReplace: [],
+      changes: new Map(),
+      begun: new Set(this.#index.listErasing(id)),
+      notices: undefined,
+    }
   }
 
   /** Retention may have removed the segment since, and it may have been compressed. */
-  #eraseFrom(firstSeq: number, { id, eraser }: StartedErasure): void {
-    const found = listSegments(this.#folder).find((segment) => segment.firstSeq === firstSeq)
-    if (found === undefined) return
-    eraseFromSegment(found.path, firstSeq, eraser, (records) => {
-      addChangedRecords(
-        this.#folder,
-        id,
-        records.map(({ seq }) => seq),
-      )
-      this.#index?.erase(records)
+  #findSegment(firstSeq: number): SegmentToErase | undefined {
+    const segments = listSegments(this.#folder)
+    const at = segments.findIndex((segment) => segment.firstSeq === firstSeq)
+    const [found, next]: readonly (Segment | undefined)[] = [segments[at], segments[at + 1]]
+    return found && next && { ...found, endSeq: next.firstSeq }
+  }
+
+  #search(firstSeq: number, started: StartedErasure, tree: SignedTree): void {
+    const segment = this.#findSegment(firstSeq)
+    if (segment === undefined) return
+    const { eraser, changes, begun, toReplace } = started
+    const signed = new SignedRecords(this.#folder, tree, this.#index)
+    let entryOf: ReturnType<SignedTree['readEntries']> | undefined
+    const isFound = searchSegment(segment, eraser, (record, left) => {
+      if (left === undefined && !begun.has(record.seq)) return
+      entryOf ??= tree.readEntries([firstSeq, segment.endSeq - 1])
+      signed.require(record, entryOf(record.seq), segment.path)
+      if (left) changes.set(left.seq, commitTo(left.salt, left.body).toString('base64'))
+    })
+    if (isFound) toReplace.push(firstSeq)
+  }
+
+  #replace(firstSeq: number, { eraser, changes }: StartedErasure): void {
+    const segment = this.#findSegment(firstSeq)
+    if (segment === undefined) return
+    eraseFromSegment(segment, eraser, ({ seq }, left) => {
+      if (left === undefined) return
+      const isNoticed = changes.get(seq) === commitTo(left.salt, left.body).toString('base64')
+      if (!isNoticed) throw changedRecord(segment.path, seq)
+      this.#index.erase(left)
     })
   }
 
-  #finish(): FinishedErasure | undefined {
-    const started = this.#started
-    if (started) {
-      const { eraser } = started
-      this.#index?.eraseCarriedOver(eraser.number, (body) => eraser.eraseDecision(body))
-      this.#index?.flush()
-    }
+  #finish({ id, eraser }: StartedErasure): FinishedErasure {
+    this.#index.eraseCarriedOver(eraser.number, (body) => eraser.eraseDecision(body))
+    this.#index.flush()
     this.#started = undefined
     this.#pending.shift()
-    if (started === undefined) return undefined
-    const { id, eraser } = started
-    return { id, ...eraser.counts, notice: readChangedRecords(this.#folder, id) }
+    return { id, ...eraser.counts }
   }
+}
+
+function listNotices({ id, changes }: StartedErasure): readonly ErasureNotice[] {
+  const all = [...changes]
+  const notices: ErasureNotice[] = []
+  for (let start = 0; start < all.length; start += maxChanges) {
+    notices.push({ erasure: id, changed: all.slice(start, start + maxChanges) })
+  }
+  return notices
 }

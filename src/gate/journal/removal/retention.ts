@@ -1,35 +1,34 @@
 /**
- * Removes the oldest segments once all of their records are older than they must be kept: first the
- * journal is said to begin after them, then the index forgets them, then the files go. What a crash leaves
- * undone is done later, as long as the file exists.
+ * Removes the oldest segments once all of their records are older than they must be kept: each is compared with the tree, a
+ * notice of the removal is written and signed, the journal is said to begin after them, then the index forgets them, then the
+ * files go. What a crash leaves undone is done later, as long as the file exists. Times are those of signed entries, since
+ * whoever can write the files can date a header as he likes.
  */
 import { rmSync } from 'node:fs'
 import type { Instant } from '../../../domain/time/clock.js'
 import { addMonths, msPerDay, toCalendarDate, toUtcDay } from '../../../domain/time/dates.js'
 import { syncFolder } from '../../../runtime/folders.js'
+import type { RemovalNotice } from '../../../transparency/removal-notices.js'
 import type { DecisionIndex } from '../decision-index.js'
-import { type JournalBeginning, readBeginning, writeBeginning } from '../journal-beginning.js'
-import {
-  JournalReader,
-  listSegments,
-  readSegmentHeader,
-  type Segment,
-  segmentPath,
-} from '../journal-reader.js'
-import { isOfDecision } from '../segment-format.js'
+import { type JournalBeginning, writeBeginning } from '../journal-beginning.js'
+import { JournalReader, listSegments, type Segment, segmentPath } from '../journal-reader.js'
+import { readSignedBeginning } from '../recovery/signed-beginning.js'
+import { isOfDecision, type JournalRecord } from '../segment-format.js'
+import type { SignedTree } from '../tree/signed-tree.js'
+import { AwaitedNotices } from './awaited-notices.js'
+import { SignedRecords } from './signed-records.js'
 
 /** A clock that is wrong for less than this removes nothing. */
 const daysOfClock = 8
 
 /**
- * Decisions before this instant are removed: the beginning of a month in UTC. The time is taken from the
- * journal, as the earliest of its last eight days. `undefined` while it has fewer.
+ * Records before this instant are removed: the beginning of a month in UTC. What day it is follows from the journal, as the
+ * earliest of its last eight days. `undefined` while it has fewer.
  */
-export function findCutoff(segments: readonly Segment[], keepYears: number): Instant | undefined {
+function findCutoff(daysFromNewest: Iterable<number>, keepYears: number): Instant | undefined {
   const days = new Set<number>()
-  for (const { path } of segments.toReversed()) {
-    const header = readSegmentHeader(path)
-    if (header) days.add(toUtcDay(header.createdAt))
+  for (const day of daysFromNewest) {
+    days.add(day)
     if (days.size < daysOfClock) continue
     const today = Math.min(...days)
     const firstOfMonth = today - toCalendarDate(today).day + 1
@@ -43,8 +42,6 @@ export interface RemovedSegments {
   readonly decisions: number
   /** Every decision before this instant is gone. */
   readonly before: Instant
-  /** Number of the first record that is left. */
-  readonly firstSeq: number
 }
 
 interface RetentionOptions {
@@ -53,11 +50,24 @@ interface RetentionOptions {
   readonly keepYears: number
 }
 
+/** What is to be removed. */
+interface Removal {
+  readonly before: Instant
+  /** Number of the first record that stays, as far as the segments were compared. */
+  firstSeq: number
+  longestKeepYears: number
+  notices: AwaitedNotices | undefined
+}
+
 export class Retention {
   readonly #options: RetentionOptions
   readonly #index: DecisionIndex
+  /** The day of each segment, by its first record. */
+  readonly #days = new Map<number, number>()
+  #begins: JournalBeginning | undefined
   /** The newest segment when nothing more was to be removed. */
   #checkedSegment: number | undefined
+  #removal: Removal | undefined
   #removed: RemovedSegments | undefined
 
   constructor(options: RetentionOptions, index: DecisionIndex) {
@@ -65,45 +75,100 @@ export class Retention {
     this.#index = index
   }
 
-  /** Whether {@link Retention.removeNext} has removed something, and may find more. */
+  /** Whether {@link Retention.removeNext} has begun to remove something, and may find more. */
   get isRemoving(): boolean {
-    return this.#removed !== undefined
+    const removal = this.#removal
+    if (removal === undefined) return this.#removed !== undefined
+    const { notices } = removal
+    return notices === undefined || notices.isDue || notices.lastSeq !== undefined
+  }
+
+  /** Number of the last record that must be signed before the next step; 0 if there is none. */
+  get awaitedSeq(): number {
+    return this.#removal?.notices?.lastSeq ?? 0
+  }
+
+  /** Is given each notice that is in the journal. */
+  addNotice(record: JournalRecord): void {
+    this.#removal?.notices?.add(record)
   }
 
   /**
-   * Removes the oldest segment if it has expired, and only then; every record up to the newest segment
-   * must be in the index. Returns what was removed in all once there is nothing more to remove.
+   * Does the next step with a segment; every record up to the newest segment must be in the index, and signed. Returns a
+   * notice to be added to the journal, or what was removed in all once there is nothing more to remove. Throws
+   * {@link ChangedRecordError} if a record that has expired is not as it was signed.
    */
-  removeNext(): RemovedSegments | undefined {
-    const { folder, keepYears } = this.#options
+  removeNext(tree: SignedTree): readonly object[] | RemovedSegments | undefined {
+    const { folder } = this.#options
     const segments = listSegments(folder)
     const [oldest, next] = segments
-    const newest = segments.at(-1)
     if (oldest === undefined || next === undefined) return undefined
-    if (newest?.firstSeq === this.#checkedSegment) return undefined
-    const begins = readBeginning(folder)
-    const cutoff = findCutoff(segments, keepYears)
-    const isLeftOver = oldest.firstSeq < begins.firstSeq
-    if (!isLeftOver && (cutoff === undefined || !isExpired(folder, oldest, next, cutoff))) {
-      this.#checkedSegment = newest?.firstSeq
-      const removed = this.#removed
-      this.#removed = undefined
-      return removed
+    this.#begins ??= readSignedBeginning(folder, tree)
+    const begins = this.#begins
+    if (next.firstSeq <= begins.firstSeq) {
+      this.#removeOldest(oldest, next, begins)
+      return undefined
     }
-    const firstSeq = Math.max(begins.firstSeq, next.firstSeq)
-    const before = Math.max(begins.removedBefore, cutoff ?? 0)
-    const beginsNow = { firstSeq, removedBefore: before }
-    if (!isLeftOver) writeBeginning(folder, beginsNow, `journal.keepYears: ${keepYears}`)
-    const decisions = this.#removeFromIndex(oldest, next, beginsNow)
-    removeFiles(folder, oldest)
+    if (this.#removal?.notices) return this.#continue(this.#removal, this.#removal.notices)
+    const newest = segments.at(-1)?.firstSeq
+    if (newest === this.#checkedSegment) return undefined
+    if (this.#compareNext(segments, tree)) return undefined
+    if (this.#removal) {
+      this.#removal.notices = new AwaitedNotices([toNotice(this.#removal, this.#options)])
+      return this.#removal.notices.take()
+    }
+    this.#checkedSegment = newest
+    const removed = this.#removed
+    this.#removed = undefined
+    return removed
+  }
+
+  /** Whether the next segment is to be removed, too. */
+  #compareNext(segments: readonly Segment[], tree: SignedTree): boolean {
+    const { folder, keepYears } = this.#options
+    const at = segments.findIndex(({ firstSeq }) => firstSeq >= (this.#removal?.firstSeq ?? 0))
+    const [segment, next] = [segments[at], segments[at + 1]]
+    const before = this.#removal?.before ?? findCutoff(this.#listDays(segments, tree), keepYears)
+    if (segment === undefined || next === undefined || before === undefined) return false
+    if (!isExpired(segment, next, { before, tree })) return false
+    const longest = requireSigned(folder, { segment, next, tree, index: this.#index })
+    const { longestKeepYears = keepYears } = this.#removal ?? {}
+    this.#removal ??= { before, firstSeq: 0, longestKeepYears, notices: undefined }
+    this.#removal.firstSeq = next.firstSeq
+    this.#removal.longestKeepYears = Math.max(longest, longestKeepYears)
+    return true
+  }
+
+  /** From the newest segment on. */
+  *#listDays(segments: readonly Segment[], tree: SignedTree): Generator<number> {
+    for (const { firstSeq } of segments.toReversed()) {
+      if (firstSeq > tree.size) continue
+      const day = this.#days.get(firstSeq) ?? toUtcDay(tree.readTime(firstSeq))
+      this.#days.set(firstSeq, day)
+      yield day
+    }
+  }
+
+  #continue(removal: Removal, notices: AwaitedNotices): readonly object[] | undefined {
+    const { lastSeq } = notices
+    if (lastSeq === undefined) return notices.take()
+    const { firstSeq, before } = removal
+    this.#begins = { firstSeq, removedBefore: before, notice: lastSeq }
+    writeBeginning(this.#options.folder, this.#begins)
+    this.#removal = undefined
+    this.#removed ??= { segments: 0, decisions: 0, before }
+    return undefined
+  }
+
+  #removeOldest(oldest: Segment, next: Segment, begins: JournalBeginning): void {
+    const decisions = this.#removeFromIndex(oldest, next, begins)
+    removeFiles(this.#options.folder, oldest)
     const { segments: earlier = 0, decisions: earlierDecisions = 0 } = this.#removed ?? {}
     this.#removed = {
       segments: earlier + 1,
       decisions: earlierDecisions + decisions,
-      before,
-      firstSeq,
+      before: begins.removedBefore,
     }
-    return undefined
   }
 
   /** Returns how many decisions there were. While the file exists, this is done again after a crash. */
@@ -120,16 +185,51 @@ export class Retention {
   }
 }
 
+function toNotice(
+  { firstSeq, before, longestKeepYears }: Removal,
+  { keepYears }: RetentionOptions,
+) {
+  const notice: RemovalNotice = { firstSeq, removedBefore: before, keepYears, longestKeepYears }
+  return notice
+}
+
 /** By a clock that was behind, records of today may look old, but not those after it was set. */
 const longestPauseMs = 31 * msPerDay
 
-/** Whether its newest record is older, and the next segment does not begin long after. */
-function isExpired(folder: string, segment: Segment, next: Segment, cutoff: Instant): boolean {
-  const [header, nextHeader] = [readSegmentHeader(segment.path), readSegmentHeader(next.path)]
-  if (header === undefined || header.createdAt >= cutoff) return false
-  if (nextHeader === undefined || nextHeader.createdAt >= cutoff + longestPauseMs) return false
-  for (const { at } of readSegment(folder, segment, next)) if (at >= cutoff) return false
+/** Whether all of its records are older, and the next segment does not begin long after. */
+function isExpired(
+  { firstSeq }: Segment,
+  next: Segment,
+  { before, tree }: { readonly before: Instant; readonly tree: SignedTree },
+): boolean {
+  if (tree.readTime(firstSeq) >= before) return false
+  if (tree.readTime(next.firstSeq) >= before + longestPauseMs) return false
+  const entryOf = tree.readEntries([firstSeq, next.firstSeq - 1])
+  for (let seq = firstSeq; seq < next.firstSeq; seq += 1) {
+    if (entryOf(seq).at >= before) return false
+  }
   return true
+}
+
+interface SegmentToRemove {
+  readonly segment: Segment
+  readonly next: Segment
+  readonly tree: SignedTree
+  readonly index: DecisionIndex
+}
+
+/** Compares each record with the tree. Returns the longest `keepYears` that the starts in the segment had. */
+function requireSigned(folder: string, { segment, next, tree, index }: SegmentToRemove): number {
+  const signed = new SignedRecords(folder, tree, index)
+  const entryOf = tree.readEntries([segment.firstSeq, next.firstSeq - 1])
+  let longest = 0
+  for (const record of readSegment(folder, segment, next)) {
+    signed.require(record, entryOf(record.seq), segment.path)
+    if (record.kind !== 'opened' && record.kind !== 'notice') continue
+    const note: Partial<RemovalNotice> = JSON.parse(record.body.toString())
+    longest = Math.max(longest, note.keepYears ?? 0, note.longestKeepYears ?? 0)
+  }
+  return longest
 }
 
 function* readSegment(folder: string, segment: Segment, next: Segment) {

@@ -7,7 +7,7 @@ import type { Instant } from '../../../domain/time/clock.js'
 import { DecisionIndex } from '../decision-index.js'
 import { readBeginning } from '../journal-beginning.js'
 import { hashOriginName, readOriginName } from '../journal-origin.js'
-import { JournalReader } from '../journal-reader.js'
+import { JournalReader, listSegments } from '../journal-reader.js'
 import { readForm } from './index-file.js'
 
 export interface IndexComparison {
@@ -35,9 +35,11 @@ export function compareIndex(indexPath: string, journalFolder: string): IndexCom
     try {
       const position = connection.prepare<[], number>('select next_seq from journal_position')
       const lastSeq = (position.pluck().get() ?? 1) - 1
+      // Retention first takes what it removes out of the index, segment by segment.
+      const leaving = `segment >= ${listSegments(journalFolder)[0]?.firstSeq ?? 1} and segment < ${readBeginning(journalFolder).firstSeq}`
       const beganAt = makeIndex(path, journalFolder, lastSeq)
       connection.prepare('attach ? as made').run(path)
-      return { ...compare(connection, beganAt), lastSeq }
+      return { ...compare(connection, beganAt, leaving), lastSeq }
     } finally {
       connection.close()
     }
@@ -53,7 +55,8 @@ function makeIndex(path: string, journalFolder: string, lastSeq: number): Instan
   const reader = new JournalReader(journalFolder, beginning.firstSeq)
   let beganAt = 0
   try {
-    index.claim(hashOriginName(readOriginName(journalFolder)), beginning)
+    index.claim(hashOriginName(readOriginName(journalFolder)))
+    index.setBeginning(beginning)
     for (let records = reader.read(lastSeq); records.length > 0; records = reader.read(lastSeq)) {
       const [first] = records
       if (first?.seq === 1) beganAt = first.at
@@ -70,17 +73,19 @@ function makeIndex(path: string, journalFolder: string, lastSeq: number): Instan
 function compare(
   connection: Sqlite.Database,
   beganAt: Instant,
+  leaving: string,
 ): Pick<IndexComparison, 'different' | 'carriedOver'> {
   const columns =
     readForm(connection) === 'places'
       ? 'id, account_id, decided_at, what_if, segment, byte_offset'
       : '*'
+  const compared = `segment is not null and not (${leaving})`
   const decisions = (schema: string) =>
-    `select ${columns} from ${schema}.decisions where segment is not null`
+    `select ${columns} from ${schema}.decisions where ${compared}`
   // An outcome may be left of a decision that was removed after its time.
   const outcomes = (schema: string) =>
     `select decision_id as id, outcome from ${schema}.call_outcomes ` +
-    `where decision_id in (select id from ${schema}.decisions where segment is not null)`
+    `where decision_id in (select id from ${schema}.decisions where ${compared})`
   const differences = [decisions, outcomes].flatMap((rows) => [
     `select id from (${rows('main')} except ${rows('made')})`,
     `select id from (${rows('made')} except ${rows('main')})`,

@@ -13,7 +13,7 @@ const schemaVersions: Readonly<Record<IndexForm, number>> = { searched: 5, place
 /**
  * Rows are never flushed one by one: what a crash takes from the index is read from the journal again.
  * Instants are milliseconds since the epoch. A decision of a version before the journal has its body
- * here, and no segment. Decisions are in the order of their ids, which is that of time, and each index ends with it. Most
+ * here, and no segment. Of an erased record, the notices about it are found. Decisions are in the order of their ids, which is that of time, and each index ends with it. Most
  * are allowed, so that reason has no index.
  */
 const schema = `
@@ -21,6 +21,7 @@ const schema = `
   drop table if exists decisions;
   drop table if exists call_outcomes;
   drop table if exists carried_over;
+  drop table if exists erased_records;
   create table journal_position (
     id integer primary key check (id = 1), origin blob not null, next_seq integer not null,
     removed_before integer not null, last_at integer not null, last_segment integer, last_offset integer,
@@ -35,6 +36,10 @@ const schema = `
   create table call_outcomes (
     decision_id text primary key, outcome text not null) without rowid;
   create table carried_over (id text primary key) without rowid;
+  create table erased_records (
+    seq integer not null, notice integer not null, segment integer not null, byte_offset integer not null,
+    erasure text not null, is_finished integer not null default 0, primary key (seq, notice)) without rowid;
+  create index erasures_in_progress on erased_records (erasure) where is_finished = 0;
 `
 
 const searchIndexes = `

@@ -18,6 +18,7 @@ export function restoreTiles(journalFolder: string, keyPath: string): void {
   const folder = treeFolder(journalFolder)
   const tiles = join(folder, 'tile')
   if (existsSync(tiles) || !existsSync(checkpointPath(folder)) || !existsSync(keyPath)) return
+  if (readBeginning(journalFolder).firstSeq > 1) return
   const { size, root } = parseCheckpoint(
     parseNote(readFileSync(checkpointPath(folder), 'utf8')).text,
   )
@@ -42,9 +43,7 @@ function makeTree(
   ensureFolder(treeFolder(made))
   writeCheckpoint(treeFolder(made), emptyHead(key.name), key)
   const writer = new TreeWriter(made, key)
-  const { firstSeq } = readBeginning(journalFolder)
-  writer.addUnknown(Math.min(firstSeq, size + 1))
-  const reader = new JournalReader(journalFolder, firstSeq)
+  const reader = new JournalReader(journalFolder, 1)
   try {
     for (let records = reader.read(size); records.length > 0; records = reader.read(size)) {
       writer.add(records)

@@ -1,6 +1,7 @@
 /** The newest signed checkpoint of a journal, and the key that signs it. */
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { DataFileError, getErrorMessage } from '../../../errors.js'
 import { ensureFolder, moveIntoPlace } from '../../../runtime/folders.js'
 import {
@@ -19,21 +20,33 @@ import {
 } from '../../../transparency/signed-note.js'
 import { readOriginName } from '../journal-origin.js'
 import { listSegments } from '../journal-reader.js'
+import { SignedTree } from './signed-tree.js'
 import { checkpointPath, TreeReader, treeFolder, verifierKeyPath } from './tree-files.js'
+
+/** Where the key of the journal of a data folder is, unless settings name another file. */
+export function findSigningKey(dataDir: string, named: string | undefined): string {
+  return named ?? join(dataDir, 'journal.key')
+}
 
 const restoreAdvice = 'Restore it from a backup'
 
 /** What a journal has signed so far, and with which key. */
-export interface SignedTree<Key extends VerifierKey = VerifierKey> {
+export interface TreeHead<Key extends VerifierKey = VerifierKey> {
   readonly key: Key
   readonly head: SignedCheckpoint
+}
+
+/** The newest checkpoint's tree; that of an empty one is made if there is none. Throws as {@link openTree} does. */
+export function openSignedTree(journalFolder: string, keyPath: string): SignedTree {
+  const folder = treeFolder(journalFolder)
+  return new SignedTree(folder, readHead(folder, openSigningKey(journalFolder, keyPath)))
 }
 
 /**
  * Checks that the tree of a journal is whole. Makes it and its key if there are no records either. Throws
  * {@link DataFileError}.
  */
-export function openTree(journalFolder: string, keyPath: string): SignedTree<SigningKey> {
+export function openTree(journalFolder: string, keyPath: string): TreeHead<SigningKey> {
   const key = openSigningKey(journalFolder, keyPath)
   return { key, head: readHead(treeFolder(journalFolder), key) }
 }
@@ -45,7 +58,7 @@ export function openTree(journalFolder: string, keyPath: string): SignedTree<Sig
 export function readTree(
   journalFolder: string,
   headFolder = treeFolder(journalFolder),
-): SignedTree | undefined {
+): TreeHead | undefined {
   if (!existsSync(checkpointPath(headFolder))) return undefined
   const path = verifierKeyPath(headFolder)
   try {

@@ -7,7 +7,7 @@ import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } fro
 import { dirname } from 'node:path'
 import { DataFileError } from '../../../errors.js'
 import { ensureFolder, syncFolder } from '../../../runtime/folders.js'
-import { encodeEntry, unknownKind } from '../../../transparency/log-entry.js'
+import type { Checkpoint } from '../../../transparency/checkpoint.js'
 import {
   computeRoot,
   hashBytes,
@@ -16,6 +16,7 @@ import {
 } from '../../../transparency/merkle-tree.js'
 import type { SigningKey } from '../../../transparency/signed-note.js'
 import type { StoredRecord } from '../segment-format.js'
+import { SignedTree } from './signed-tree.js'
 import {
   bundledEntryBytes,
   countOf,
@@ -44,7 +45,8 @@ export class TreeWriter {
   /** By level. */
   readonly #tiles: GrowingTile[] = []
   #size: number
-  #signedSize: number
+  /** The newest checkpoint. */
+  #head: Checkpoint
   /** Written since the last checkpoint, and perhaps not on disk. */
   readonly #unsynced = new Set<string>()
 
@@ -52,10 +54,10 @@ export class TreeWriter {
   constructor(journalFolder: string, key: SigningKey) {
     this.#folder = treeFolder(journalFolder)
     this.#key = key
-    const { size } = readHead(this.#folder, key)
+    this.#head = readHead(this.#folder, key)
+    const { size } = this.#head
     const reader = new TreeReader(this.#folder, size)
     this.#size = size
-    this.#signedSize = size
     this.#entries = openTile(reader, 'entries')
     for (let level = 0; countOf(level, size) > 0; level += 1) {
       this.#tiles.push(openTile(reader, level))
@@ -69,21 +71,18 @@ export class TreeWriter {
 
   /** Number of the last record that is in the newest checkpoint. */
   get signedSeq(): number {
-    return this.#signedSize
+    return this.#head.size
+  }
+
+  /** The tree of the newest checkpoint; to be asked for again after the next one. */
+  openSigned(): SignedTree {
+    return new SignedTree(this.#folder, this.#head)
   }
 
   /** Adds those of some consecutive records that are the next ones. */
   add(records: readonly StoredRecord[]): void {
     for (const record of records) {
       if (record.seq === this.nextSeq) this.#addEntry(toEntry(record))
-    }
-  }
-
-  /** Adds entries up to a record, excluded, for records that were removed before there was a tree. */
-  addUnknown(untilSeq: number): void {
-    const commitment = Buffer.alloc(hashBytes)
-    while (this.nextSeq < untilSeq) {
-      this.#addEntry(encodeEntry({ kind: unknownKind, seq: this.nextSeq, at: 0, commitment }))
     }
   }
 
@@ -127,7 +126,8 @@ export class TreeWriter {
   /** Signs what was added. Nothing is done if that is nothing. */
   sign(): void {
     const size = this.#size
-    if (size === this.#signedSize) return
+    const signed = this.#head.size
+    if (size === signed) return
     const growing: (readonly [TileKind, GrowingTile])[] = [
       ['entries', this.#entries],
       ...this.#tiles.entries(),
@@ -135,9 +135,9 @@ export class TreeWriter {
     for (const [kind, tile] of growing) if (tile.width > 0) this.#write(kind, tile)
     this.#sync()
     const root = computeRoot(size, this.#node)
-    writeCheckpoint(this.#folder, { origin: this.#key.name, size, root }, this.#key)
-    const signed = this.#signedSize
-    this.#signedSize = size
+    const head = { origin: this.#key.name, size, root }
+    writeCheckpoint(this.#folder, head, this.#key)
+    this.#head = head
     for (const [kind] of growing) this.#removePartial(kind, signed)
   }
 

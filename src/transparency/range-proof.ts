@@ -1,8 +1,11 @@
 /** One proof for many entries of a tree: the hashes of the largest subtrees without any of them, from left to right. */
-import { hashNode, type ReadNode } from '../../transparency/merkle-tree.js'
+import { hashNode, type ReadNode } from './merkle-tree.js'
 
 /** First and last index of consecutive leaves. */
 export type LeafRange = readonly [first: number, last: number]
+
+/** First and last number of consecutive records: one more than those of their leaves. */
+export type SeqRange = LeafRange
 
 /** The first range that ends at a leaf or after it. Ranges are in order and do not overlap. */
 export function findRange(ranges: readonly LeafRange[], leaf: number): number {
