@@ -51,7 +51,9 @@ it('adds none twice, also after a restart', async () => {
 it('does not acknowledge a change that is not in the journal, which is in force all the same', async () => {
   const { callgate, keys } = running
   const ask = async () =>
-    await (await running.postJson('/v1/decisions', { number: '2125550100', callKind: 'manual' })).json()
+    await (
+      await running.postJson('/v1/decisions', { number: '2125550100', callKind: 'manual' })
+    ).json()
   expect(await ask()).toMatchObject({ decision: 'allow' })
   const fullDisk = {
     durableSeq: 0,
