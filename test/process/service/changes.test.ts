@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { stringify } from 'yaml'
 import { callgate, type Serving, serve } from '../../support/program.js'
@@ -17,10 +18,16 @@ beforeAll(async () => {
   writeFileSync(settingsFile, stringify({ twoPeople }))
   server = await serve(environment)
   const made = await callgate(
-    ['keys', 'create', '--label', 'second', '--role', 'Supervisor'],
+    ['--person', 'ben', 'keys', 'create', '--label', 'second', '--role', 'Supervisor'],
     environment,
   )
   second = made.out.trim()
+  // It approves what is asked for a day later.
+  const database = new Sqlite(join(folder, 'var', 'callgate.sqlite'))
+  database
+    .prepare('update api_keys set created_at = created_at - 86400000 where is_personal = 1')
+    .run()
+  database.close()
 })
 afterAll(async () => {
   await server.end('SIGTERM')
