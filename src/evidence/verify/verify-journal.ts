@@ -58,7 +58,7 @@ export interface Verification {
   readonly counts: RecordCounts
 }
 
-export interface OutsideHead {
+interface OutsideHead {
   /** Of the file, or of the witness that has signed it. */
   readonly name: string
   /** How many records it has. */
