@@ -194,7 +194,7 @@ function requireSameBytes(source: number, copyPath: string): void {
 }
 
 /** Fewer bytes than asked for at the end of the file. */
-export function readAt(file: number, offset: number, atMost: number): Buffer {
+function readAt(file: number, offset: number, atMost: number): Buffer {
   const length = Math.max(0, Math.min(atMost, fstatSync(file).size - offset))
   const bytes = Buffer.allocUnsafe(length)
   let read = 0

@@ -29,7 +29,7 @@ import {
 } from './sealed-groups.js'
 
 /** What follows the end that the journal has sealed: a write that a crash ended, or what somebody else has put there. */
-export interface NotTakenOver {
+interface NotTakenOver {
   /** In the folder of the journal, with these bytes; nothing reads it. */
   readonly file: string
   readonly bytes: number
