@@ -174,7 +174,6 @@ export class Journal implements OutcomeRecorder {
       blocks: this.#blocks,
       getDurableSeq: () => this.#durableSeq,
       addNotices: (contents) => {
-        // What is not noted now is noted after the next start.
         if (this.#isClosing) return
         for (const content of contents) this.#enqueueNote('notice', content)
         this.#flush()
@@ -261,7 +260,6 @@ export class Journal implements OutcomeRecorder {
       if (kind !== 'outcome') document = content as DecisionDocument
       else outcome = mergeOutcome(outcome, (content as OutcomeNote).outcome)
     }
-    // The decision may be neither in the index nor in memory.
     const firstSeq = this.#blocks.firstSeq ?? this.#nextSeq
     if (document === undefined && this.#updates?.isIncomplete(firstSeq)) {
       const problem = 'The index of decisions is being brought up to date; ask again in a moment'

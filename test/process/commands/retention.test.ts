@@ -2,7 +2,7 @@
 import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { callgate, type Serving, serve } from '../../support/program.js'
 import { makeDecision, testJournal } from '../../support/test-journal.js'
 
@@ -117,8 +117,10 @@ it('removes what is older than five years, and says so', async () => {
   await expectRemoved(again)
   expect(await again.end('SIGTERM')).toBe(0)
 
-  const backup = join(dataDir, 'a-backup')
-  const restored = { CALLGATE_DATA_DIR: join(dataDir, 'restored') }
+  const elsewhere = mkdtempSync(join(tmpdir(), 'callgate-retention-'))
+  onTestFinished(() => rmSync(elsewhere, { recursive: true }))
+  const backup = join(elsewhere, 'backup')
+  const restored = { CALLGATE_DATA_DIR: join(elsewhere, 'restored') }
   for (const [args, env] of [
     [['backup', backup], environment()],
     [['backup', 'verify', backup], environment()],

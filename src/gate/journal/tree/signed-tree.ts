@@ -65,7 +65,7 @@ export class SignedTree {
 }
 
 /** For whoever reads of a record that was changed. */
-export const checkAdvice =
+const checkAdvice =
   'Find out who has changed it: callgate evidence verify. Restore the file from a backup'
 
 /**
