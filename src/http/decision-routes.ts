@@ -287,14 +287,12 @@ async function answerAnyRequest(received: AnyRequest): Promise<void> {
   answer(response, judged, { call, fields, permit })
 }
 
-const idempotencyHeader = 'idempotency-key'
-
 /** Throws a refusal for one that is malformed, or where there is none. */
 function readIdempotencyKey(
   { headers }: IncomingMessage,
   { endpoint }: DecisionCall,
 ): string | undefined {
-  const key = headers[idempotencyHeader]
+  const key = headers['idempotency-key']
   if (key === undefined) return undefined
   const rule = endpoint === permitEndpoint ? 'is not for permits; leave it out' : idempotencyKeyRule
   if (endpoint !== permitEndpoint && idempotencyKeyPattern.test(String(key))) return String(key)
@@ -310,11 +308,9 @@ async function answerOnce(
   const { gate, repeats } = call.options
   const { fields } = sent
   const earlier = await repeats.begin(caller, repeat)
-  if (earlier) {
-    if (call.via === 'predial')
-      return sendReply(response, createLineReply(earlier, earlier, fields.keepSentNumber))
-    return sendReply(response, { text: earlier.json, contentType: jsonType })
-  }
+  if (earlier && call.via === 'predial')
+    return sendReply(response, createLineReply(earlier, earlier, fields.keepSentNumber))
+  if (earlier) return sendReply(response, { text: earlier.json, contentType: jsonType })
   let isRemembered = false
   const judged = await gate.judge(repeat.asked, arrivedAtMs, async ({ id }) => {
     await repeats.finish(caller, repeat, id)

@@ -4,6 +4,7 @@
  */
 import type { Generated, Kysely } from 'kysely'
 import type { ChangeRequestRow, PersonRow } from './change-request-row.js'
+import type { InternalDncListRow, ListVersionRow } from './list-tables.js'
 import type { PlatformTables } from './platform-events/platform-tables.js'
 import type {
   AbandonmentCountRow,
@@ -351,29 +352,6 @@ interface EdgeOptOutRow {
   list: string
   number: string
   added_at: number
-}
-
-/** A version of a number list that was published; see `list-versions.ts`. */
-interface ListVersionRow {
-  name: string
-  /** The first 16 digits of `sha256`. */
-  version: string
-  /** Checksum at the end of the file, in hex. */
-  sha256: string
-  bytes: number
-  entries: number
-  as_of: number
-  /** 1 for one version of each list. */
-  in_force: number
-  /** By the clock of the host that published it, as `published_by`. */
-  published_at: number
-  published_by: string
-}
-
-interface InternalDncListRow {
-  account_id: string
-  list: string
-  modified_at: number
 }
 
 export interface EbrRecordRow {

@@ -279,10 +279,16 @@ it('has who changed the number and what its person was told, and nothing of the 
   for (const one of [number, stranger]) {
     await append(await makeDecision({ id: `d${one}` }, { dialed: one }))
     const subject = { kind: 'number', id: one }
-    journal.note('audit', { seq: 1, accountId: 'main', action: 'opt-out.added', subject })
+    journal.note('audit', {
+      seq: 1,
+      mark: 'a',
+      accountId: 'main',
+      action: 'opt-out.added',
+      subject,
+    })
     await journal.addReceipt({ what: 'opt-out', accountId: 'main', number: one })
   }
-  journal.note('audit', { seq: 2, accountId: 'x', subject: { kind: 'key', id: number } })
+  journal.note('audit', { seq: 2, mark: 'b', accountId: 'x', subject: { kind: 'key', id: number } })
   await journal.drain()
   await journal.close()
   const key = readFileSync(join(dataDir, 'journal/tree/key'), 'utf8').trimEnd()

@@ -36,7 +36,8 @@ async function serve(...steps: readonly Step[]): Promise<void> {
   const { journal: opened, append } = testJournal(folder.path, () => now)
   await opened.open()
   for (const [index, step] of steps.entries()) {
-    if (step === 'clock.accepted') opened.note('audit', { seq: 1, at: now, action: step })
+    if (step === 'clock.accepted')
+      opened.note('audit', { seq: 1, mark: 'a', at: now, action: step })
     else {
       now = step
       await append(await makeDecision({ id: `d${now}-${index}`, decidedAt: now }))

@@ -23,11 +23,9 @@ import { bufferSource } from '../../src/evidence/byte-source.js'
 import { type Verification, verifyJournal } from '../../src/evidence/verify/verify-journal.js'
 import type { StoredRecord } from '../../src/gate/journal/segment-format.js'
 import { checkpointPath, treeFolder } from '../../src/gate/journal/tree/tree-files.js'
-import { openSigningKey, writeCheckpoint } from '../../src/gate/journal/tree/tree-head.js'
-import { TreeWriter } from '../../src/gate/journal/tree/tree-writer.js'
+import { openSigningKey } from '../../src/gate/journal/tree/tree-head.js'
 import { openCheckpoint, signCheckpoint } from '../../src/transparency/checkpoint.js'
 import { commitTo } from '../../src/transparency/log-entry.js'
-import { computeRoot } from '../../src/transparency/merkle-tree.js'
 import {
   formatNote,
   formatVerifierKey,
@@ -35,8 +33,17 @@ import {
   type SigningKey,
   signNote,
 } from '../../src/transparency/signed-note.js'
-import { bytesOf, firstSeqOf, readSegment, writeSegmentOf } from '../support/edit-segments.js'
 import { answered, fakeCompliance, noon } from '../support/fake-compliance.js'
+import {
+  appendRecords,
+  firstSeqOf,
+  forgeRecord,
+  forgeTree,
+  randomFrom,
+  readSegment,
+  segmentBytes,
+  writeSegment,
+} from '../support/forge-journal.js'
 import { listFiles } from '../support/journal.js'
 import { shortOrLong } from '../support/long.js'
 import { seededKey } from '../support/seeded-key.js'
@@ -139,36 +146,7 @@ const readSegmentOf = (name: string) => readSegment(join(folder(), name))
 const numbered = (records: readonly StoredRecord[], firstSeq: number) =>
   records.map((record, index) => ({ ...record, seq: firstSeq + index }))
 
-/** An answer that is as long, and says the opposite. */
-const forged = (record: StoredRecord): StoredRecord => ({
-  ...record,
-  body: Buffer.from(record.body.toString().replace('"decision":"block"', '"decision":"allow"')),
-})
-
-/** The tree of the records as they are now; with the checkpoint from before if nobody has the key. */
-function buildTree(signer?: SigningKey): void {
-  const target = join(parent, 'tree')
-  rmSync(target, { recursive: true, force: true })
-  mkdirSync(treeFolder(target), { recursive: true })
-  const empty = { origin: key.name, size: 0, root: computeRoot(0, () => Buffer.alloc(0)) }
-  const used = signer ?? seededKey(key.name, 'signer', 7)
-  writeCheckpoint(treeFolder(target), empty, used)
-  const writer = new TreeWriter(target, used)
-  for (const name of segments()) writer.add(readSegmentOf(name).records)
-  writer.sign()
-  for (const name of ['tile', ...(signer ? ['checkpoint'] : [])]) {
-    rmSync(join(tree(), name), { recursive: true })
-    cpSync(join(treeFolder(target), name), join(tree(), name), { recursive: true })
-  }
-}
-
-function randomFrom(start: number): (below: number) => number {
-  let state = start >>> 0
-  return (below) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * below)
-  }
-}
+const buildTree = (signer?: SigningKey) => forgeTree(folder(), key.name, signer)
 
 describe('a journal that nobody has changed', () => {
   it('is proven, with what was erased', () => {
@@ -178,7 +156,9 @@ describe('a journal that nobody has changed', () => {
     expect(head?.size).toBe(all.length)
     expect(counts).toEqual({ proven: all.length - 8, erased: 8, removed: 0, unsigned: 0 })
     expect(segments().filter((name) => name.endsWith('.gz')).length).toBeGreaterThan(3)
-    const texts = listFiles(dataDir).map((name) => bytesOf(join(dataDir, name)).toString('latin1'))
+    const texts = listFiles(dataDir).map((name) =>
+      segmentBytes(join(dataDir, name)).toString('latin1'),
+    )
     expect(texts.filter((text) => text.includes(erasedNumber))).toEqual([])
   })
 
@@ -304,7 +284,7 @@ describe('a journal that somebody has changed', () => {
   const changes: readonly (readonly [string, () => void])[] = [
     [
       'an edited record',
-      () => changeSegment(3, (all) => all.map((one, i) => (i === 4 ? forged(one) : one))),
+      () => changeSegment(3, (all) => all.map((one, i) => (i === 4 ? forgeRecord(one) : one))),
     ],
     ['two records that changed places', () => changeSegment(3, (all) => swap(all, 4, 5))],
     [
@@ -334,7 +314,7 @@ describe('a journal that somebody has changed', () => {
   }
 
   it('is found: a history that was signed anew, with its head appended to those that were kept', () => {
-    changeSegment(3, (all) => all.map((one, i) => (i === 4 ? forged(one) : one)))
+    changeSegment(3, (all) => all.map((one, i) => (i === 4 ? forgeRecord(one) : one)))
     buildTree(key)
     const forgedHead = readFileSync(checkpointPath(tree()), 'utf8')
     expect(verify([forgedHead]).result).toBe('PROVEN')
@@ -389,7 +369,7 @@ describe('a journal that somebody has changed', () => {
   describe('does not pass for an erasure', () => {
     /** Number of the edited record. */
     const forge = (): number => {
-      changeSegment(3, (all) => all.map((one, i) => (i === 4 ? forged(one) : one)))
+      changeSegment(3, (all) => all.map((one, i) => (i === 4 ? forgeRecord(one) : one)))
       const [, , , name = ''] = segments()
       return firstSeqOf(join(folder(), name)) + 4
     }
@@ -507,8 +487,10 @@ describe('a journal that somebody has changed', () => {
     }
     const compressed = () => join(folder(), segments().find((name) => name.endsWith('.gz')) ?? '')
     const forgeFirst = (path: string) =>
-      writeSegmentOf(readSegmentOf(basename(path)), [
-        ...readSegmentOf(basename(path)).records.map((one, i) => (i === 4 ? forged(one) : one)),
+      writeSegment(readSegmentOf(basename(path)), [
+        ...readSegmentOf(basename(path)).records.map((one, i) =>
+          i === 4 ? forgeRecord(one) : one,
+        ),
       ])
     const stranger = () => seededKey(key.name, 'signer', 9)
     const resign = (signer: SigningKey, origin = signer.name) => {
@@ -545,7 +527,7 @@ describe('a journal that somebody has changed', () => {
           const path = compressed()
           const before = readFileSync(path)
           const { header, records } = readSegmentOf(basename(path))
-          writeSegmentOf({ path, header, records }, records)
+          writeSegment({ path, header, records }, records)
           writeFileSync(path, before.fill(7, 100, 200))
         },
       ],
@@ -623,7 +605,7 @@ describe('a journal that somebody has changed', () => {
           own.writeUInt32BE(crc32(own.subarray(0, 60)), 60)
           const inner = join(folder(), `${String(seq).padStart(20, '0')}.seg`)
           writeFileSync(inner, '')
-          writeSegmentOf({ path: inner, header: own, records }, records.slice(4).map(forged))
+          writeSegment({ path: inner, header: own, records }, records.slice(4).map(forgeRecord))
         },
         'its body is not the one that was signed',
       ],
@@ -647,7 +629,7 @@ describe('a journal that somebody has changed', () => {
 
   it('is not proven with an older checkpoint in the place of the newest', () => {
     writeFileSync(checkpointPath(tree()), earlierHead)
-    changeSegment(-1, (all) => all.map((one, i) => (i === 4 ? forged(one) : one)))
+    changeSegment(-1, (all) => all.map((one, i) => (i === 4 ? forgeRecord(one) : one)))
     const lateOf = ({ findings }: Verification) =>
       findings.filter(({ message }) => message.includes('not signed, though a checkpoint is'))
     expect(lateOf(verify([], noon + 61_000)).map(({ level }) => level)).toEqual(['unchecked'])
@@ -670,7 +652,7 @@ describe('a journal that somebody has changed', () => {
   it.each(['null', '7', '{"changed":[7]}', '{"changed":[["1",2]]}', '{"firstSeq":"1"}', '{'])(
     'is found: a notice that says %s',
     (body) => {
-      changeSegment(3, (all) => all.map((one, i) => (i === 4 ? forged(one) : one)))
+      changeSegment(3, (all) => all.map((one, i) => (i === 4 ? forgeRecord(one) : one)))
       changeSegment(-1, (all) => {
         const last = all.at(-1)
         if (last === undefined) throw new Error('no record')
@@ -742,7 +724,7 @@ function changeSegment(
   change: (records: readonly StoredRecord[]) => readonly StoredRecord[],
 ): void {
   const content = readSegmentOf(segments().at(index) ?? '')
-  writeSegmentOf(content, numbered(change(content.records), firstSeqOf(content.path)))
+  writeSegment(content, numbered(change(content.records), firstSeqOf(content.path)))
 }
 
 interface AppendedRecord {
@@ -752,15 +734,14 @@ interface AppendedRecord {
 
 /** Records behind the last one, which nobody has signed. */
 function append(...added: readonly AppendedRecord[]): void {
-  changeSegment(-1, (all) => {
-    const last = all.at(-1)
-    if (last === undefined) throw new Error('no record')
-    const bodies = added.map(({ kind, body }) => ({
-      ...{ ...last, kind },
-      body: Buffer.from(JSON.stringify(body)),
-    }))
-    return [...all, ...bodies]
-  })
+  const { path, records } = readSegmentOf(segments().at(-1) ?? '')
+  const last = records.at(-1)
+  if (last === undefined) throw new Error('no record')
+  const forged = added.map(({ kind, body }, index) => ({
+    ...{ ...last, kind, seq: last.seq + 1 + index },
+    body: Buffer.from(JSON.stringify(body)),
+  }))
+  appendRecords(path, forged)
 }
 
 function swap(all: readonly StoredRecord[], one: number, other: number) {
@@ -775,7 +756,7 @@ function twice(all: readonly StoredRecord[], index: number) {
   return all.toSpliced(index, 0, record)
 }
 const insert = (all: readonly StoredRecord[], index: number) =>
-  twice(all, index).map((one, i) => (i === index ? forged(one) : one))
+  twice(all, index).map((one, i) => (i === index ? forgeRecord(one) : one))
 
 /** What a reader gets from each file: of a segment, its records. */
 function contentOf(names: readonly string[]): string {

@@ -1,5 +1,13 @@
 /** What somebody can do to the files of a journal who knows their formats; with its key, also sign what comes of it. */
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { crc32 } from 'node:zlib'
@@ -70,6 +78,11 @@ export function writeSegment(
   const frames = records.map((record) => encodeFrame(record, firstSeqOf(path)))
   writeFileSync(plain, Buffer.concat([header, ...frames]))
   return plain
+}
+
+/** Behind what the segment has, which stays as it is. */
+export function appendRecords(path: string, records: readonly StoredRecord[]): void {
+  appendFileSync(path, Buffer.concat(records.map((one) => encodeFrame(one, firstSeqOf(path)))))
 }
 
 function encodeFrame({ kind, seq, at, salt, body }: StoredRecord, firstSeq: number): Buffer {

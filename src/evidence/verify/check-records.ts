@@ -20,7 +20,7 @@ import { later, RemovalCheck } from './check-removals.js'
 import type { SeenHead, TimeCheck } from './check-times.js'
 import type { Findings } from './findings.js'
 import type { FormerNames } from './former-names.js'
-import { parseNote } from './parse-note.js'
+import { type Note, parseNote } from './parse-note.js'
 
 export interface RecordCounts {
   /** Records that are as they were signed. */
@@ -162,18 +162,22 @@ class RecordCheck {
       return
     }
     const lists = isSigned ? [this.#signedNotices, this.#allNotices] : [this.#allNotices]
-    if (kind === 'erasure') for (const list of lists) list.addRequest(seq, note)
-    else if (kind === 'notice') {
-      for (const list of lists) list.addNotice(seq, note)
-      if (note.removal && isSigned) this.#removals.addSigned(seq, at, note.removal)
-      else if (note.removal) this.#removals.addUnsigned(note.removal)
-    } else {
-      for (const list of lists) list.addStart()
-      const { formerOrigins, keepYears } = note
-      const signed = isSigned ? formerOrigins : this.#names.signed
-      this.#names = { signed, recorded: formerOrigins }
-      if (isSigned) this.#removals.addStart(keepYears)
+    for (const list of lists) {
+      if (kind === 'erasure') list.addRequest(seq, note)
+      else if (kind === 'notice') list.addNotice(seq, note)
+      else list.addStart()
     }
+    if (kind === 'opened') this.#addStart(note, isSigned)
+    else if (kind === 'notice' && note.removal) {
+      if (isSigned) this.#removals.addSigned(seq, at, note.removal)
+      else this.#removals.addUnsigned(note.removal)
+    }
+  }
+
+  #addStart({ formerOrigins, keepYears }: Note, isSigned: boolean): void {
+    const signed = isSigned ? formerOrigins : this.#names.signed
+    this.#names = { signed, recorded: formerOrigins }
+    if (isSigned) this.#removals.addStart(keepYears)
   }
 
   finish(copiedBeginning: number): CheckedRecords {

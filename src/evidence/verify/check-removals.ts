@@ -5,8 +5,8 @@ import type { TreeReader } from '../../gate/journal/tree/tree-files.js'
 import { decodeEntry } from '../../transparency/log-entry.js'
 import type { SeqRange } from '../../transparency/range-proof.js'
 import type { RemovalNotice } from '../../transparency/removal-notices.js'
-import type { Findings } from './findings.js'
 import type { SeenHead } from './check-times.js'
+import type { Findings } from './findings.js'
 
 /** A checkpoint follows within ten seconds while a server runs. */
 export const later = 'Verify again in a minute'

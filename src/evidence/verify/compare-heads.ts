@@ -32,7 +32,7 @@ export function listOwnHeads(tree: string): readonly KeptHeads[] {
 }
 
 /** Files with a head that was stamped. */
-export function listStamps(tree: string): readonly string[] {
+function listStamps(tree: string): readonly string[] {
   const stamps = timestampsPath(tree)
   const stamped = existsSync(stamps) ? readdirSync(stamps) : []
   const names = stamped.filter((name) => name.endsWith('.checkpoint')).sort()

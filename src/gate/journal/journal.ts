@@ -28,19 +28,12 @@ import {
 } from './frame-blocks.js'
 import { IndexUpdates } from './index-updates.js'
 import type { JournalOptions } from './journal-options.js'
-import { readOrigin } from './journal-origin.js'
 import { mergeOutcome } from './merge-outcome.js'
-import { requireFormerNames } from './recovery/former-names.js'
-import { recoverJournal } from './recovery/recover-journal.js'
-import { readSignedBeginning } from './recovery/signed-beginning.js'
+import { checkFolder } from './recovery/check-folder.js'
 import type { RequestedErasure } from './removal/pending-erasures.js'
-import { requireErasedRecords } from './removal/signed-records.js'
 import { type FrameRun, maxBodyLength, type RecordKind } from './segment-format.js'
 import { segmentWriting } from './segment-writer.js'
-import { restoreTiles } from './tree/restore-tiles.js'
-import { SignedTree } from './tree/signed-tree.js'
-import { treeFolder } from './tree/tree-files.js'
-import { findSigningKey, openTree } from './tree/tree-head.js'
+import { findSigningKey } from './tree/tree-head.js'
 
 /** An account without a decision among so many records is not in use. */
 const activeRecords = 1_000
@@ -147,18 +140,10 @@ export class Journal implements OutcomeRecorder {
     const { observer, installation, maxSegmentBytes = defaultMaxSegmentBytes } = this.#options
     const keyPath = findSigningKey(dataDir, this.#options.signingKeyFile)
     const folder = this.#folder
-    const origin = readOrigin(folder, clock.now())
     const index = this.#openIndex()
-    index.claim(origin)
-    restoreTiles(folder, keyPath)
-    const tree = openTree(folder, keyPath)
-    const known = { tree, fromSeq: index.nextSeq }
-    const { nextSeq, notTakenOver } = recoverJournal(folder, origin, known)
-    const formerOrigins = requireFormerNames(folder, tree, nextSeq)
-    this.#key = tree.key
-    const signed = new SignedTree(treeFolder(folder), tree.head)
-    index.setBeginning(readSignedBeginning(folder, signed))
-    requireErasedRecords(folder, signed, index)
+    const checked = checkFolder({ folder, keyPath, index, now: clock.now() })
+    const { origin, key, nextSeq, notTakenOver, formerOrigins } = checked
+    this.#key = key
     this.#origin = origin.toString('hex')
     this.#nextSeq = nextSeq
     this.#openedSeq = nextSeq
@@ -166,7 +151,7 @@ export class Journal implements OutcomeRecorder {
     for (const id of index.findAccountsOfLatest(activeRecords)) {
       this.#lastSeqByAccount.set(id, nextSeq)
     }
-    const writing = { folder, origin, key: tree.key, maxSegmentBytes, databaseFiles }
+    const writing = { folder, origin, key, maxSegmentBytes, databaseFiles }
     this.#writer = startThread(segmentWriting, writing)
     this.#updates = new IndexUpdates({
       thread: { folder, indexPath: this.#indexPath, databasePath, keepYears, keyPath },

@@ -14,8 +14,8 @@ import { compressSegment } from '../../../src/gate/journal/segment-file.js'
 import type { StoredRecord } from '../../../src/gate/journal/segment-format.js'
 import { treeFolder } from '../../../src/gate/journal/tree/tree-files.js'
 import { commitTo } from '../../../src/transparency/log-entry.js'
-import { bytesOf, readSegment, writeSegmentOf } from '../../support/edit-segments.js'
 import { answered, fakeCompliance, noon } from '../../support/fake-compliance.js'
+import { readSegment, segmentBytes, writeSegment } from '../../support/forge-journal.js'
 import { recordsIn } from '../../support/journal.js'
 import { makeDecision, testJournal } from '../../support/test-journal.js'
 
@@ -76,7 +76,7 @@ function forge(at: number): number {
     const text = record.body.toString().replace('"decision":"block"', '"decision":"allow"')
     return { ...record, body: Buffer.from(text) }
   }
-  writeSegmentOf(content, content.records.map(change))
+  writeSegment(content, content.records.map(change))
   if (path.endsWith('.gz')) compressSegment(path.replace(/\.gz$/, ''))
   expect(seq).toBeGreaterThan(0)
   return seq
@@ -183,10 +183,10 @@ it('headers of segments that were dated ahead, and one start with a wrong clock,
   await writeDays(days('2026-11-01', 10))
   for (const { path, firstSeq } of listSegments(folder()).slice(1)) {
     const { records } = readSegment(path)
-    const header = Buffer.from(bytesOf(path).subarray(0, 64))
+    const header = Buffer.from(segmentBytes(path).subarray(0, 64))
     header.writeBigUInt64BE(BigInt(Date.UTC(2040, 0, firstSeq)), 16)
     header.writeUInt32BE(crc32(header.subarray(0, 60)), 60)
-    writeSegmentOf({ path, header, records }, records)
+    writeSegment({ path, header, records }, records)
   }
   now = Date.UTC(2040, 0, 20)
   const { journal, events, append } = open()

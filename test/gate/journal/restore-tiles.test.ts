@@ -23,8 +23,9 @@ beforeEach(() => {
   keyPath = join(dataDir, 'journal.key')
   mkdirSync(folder)
   writeFileSync(join(folder, 'origin'), 'callgate/journal/2026-11-26-0a1b2c3d\n')
-  writeJournal(dataDir, bodies)
+  // Without records, or it refuses to make a tree.
   key = openSigningKey(folder, keyPath)
+  writeJournal(dataDir, bodies)
   const writer = new TreeWriter(folder, key)
   const reader = new JournalReader(folder, 1)
   for (let records = reader.read(); records.length > 0; records = reader.read()) writer.add(records)

@@ -7,16 +7,10 @@ import { afterAll, afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { verifyJournal } from '../../../src/evidence/verify/verify-journal.js'
 import { DecisionIndex } from '../../../src/gate/journal/decision-index.js'
 import { type IndexProgress, indexWriting } from '../../../src/gate/journal/index-writer.js'
-import { readOrigin } from '../../../src/gate/journal/journal-origin.js'
 import { listSegments } from '../../../src/gate/journal/journal-reader.js'
-import { recoverJournal } from '../../../src/gate/journal/recovery/recover-journal.js'
-import { readSignedBeginning } from '../../../src/gate/journal/recovery/signed-beginning.js'
-import { requireErasedRecords } from '../../../src/gate/journal/removal/signed-records.js'
+import { checkFolder } from '../../../src/gate/journal/recovery/check-folder.js'
 import type { JournalRecord } from '../../../src/gate/journal/segment-format.js'
 import { SegmentWriter } from '../../../src/gate/journal/segment-writer.js'
-import { SignedTree } from '../../../src/gate/journal/tree/signed-tree.js'
-import { treeFolder } from '../../../src/gate/journal/tree/tree-files.js'
-import { openSigningKey, openTree } from '../../../src/gate/journal/tree/tree-head.js'
 import { fileFault } from '../../support/failing-files.js'
 import { frameRunOf, listFiles, recordsIn } from '../../support/journal.js'
 import { makeDecision, testJournal } from '../../support/test-journal.js'
@@ -78,22 +72,13 @@ function restore(): void {
 
 /** What a server does at its start, and then until nothing is left to do, in one thread. */
 function runServer(keepYears: number, erasures: readonly string[] = []): void {
-  const origin = readOrigin(folder(), now)
   const claimed = new DecisionIndex(indexPath(), folder())
-  let lastSeq = 0
-  try {
-    claimed.claim(origin)
-    const head = openTree(folder(), keyPath())
-    const known = { tree: head, fromSeq: claimed.nextSeq }
-    lastSeq = recoverJournal(folder(), origin, known).nextSeq - 1
-    const tree = new SignedTree(treeFolder(folder()), head.head)
-    claimed.setBeginning(readSignedBeginning(folder(), tree))
-    requireErasedRecords(folder(), tree, claimed)
-  } finally {
-    claimed.close()
-  }
+  const about = { folder: folder(), keyPath: keyPath(), index: claimed, now }
+  const { origin, key, nextSeq } = checkFolder(about)
+  claimed.close()
+  let lastSeq = nextSeq - 1
   const writer = new SegmentWriter({
-    ...{ folder: folder(), origin, key: openSigningKey(folder(), keyPath()) },
+    ...{ folder: folder(), origin, key },
     ...{ maxSegmentBytes: 10_000_000, databaseFiles: [] },
   })
   const index = indexWriting.create({
