@@ -103,6 +103,7 @@ let program: Command
 beforeAll(async () => {
   program = new Command('callgate')
     .option('--config <file>', 'settings file')
+    .option('--person <name>', 'who it is')
     .version('0')
     .exitOverride()
   const terminal = { out: () => undefined, note: () => undefined, interactive: false }

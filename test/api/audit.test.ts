@@ -5,6 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { AuditRow } from '../../src/storage/tables.js'
+import { createPersonKey } from '../support/person-keys.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 import { isPostgres } from '../support/test-engine.js'
 import { endpoints } from '../support/walk-endpoints.js'
@@ -155,6 +156,7 @@ const ofTables: Readonly<Record<string, string>> = {
   journals: 'audited: journal.given-up; how far they are copied',
   recorded_decisions: 'not: copied from the journal',
   access_tokens: 'not: of a key, for an hour',
+  people: 'not: who has signed in; what they do has rows',
   state_registrations: 'audited: registration.recorded',
   legal_entities: 'audited: legal-entity.created legal-entity.changed',
   monitored_numbers: 'audited: monitored-number.added monitored-number.removed',
@@ -477,12 +479,13 @@ describe('over the API', () => {
     const asked = { accountId: 'sandbox', role: 'Agent', label: '', ...grant } as const
     const { key } = await running.callgate.keys.create(asked)
     await running.postJson('/v1/decisions', { number: '2125550100', callKind: 'manual' }, key)
+    const person = await createPersonKey(running, 'ann', { accountId: 'sandbox' })
     const before = await readLatestSeq()
     const shown: unknown = await (await running.get('/v1/approvals')).json()
     const [{ id, subjectHash }] = (shown as { approvals: [{ id: string; subjectHash: string }] })
       .approvals
     const verdict = { verdict: 'approve', subjectHash, note: 'fine' }
-    expect((await running.postJson(`/v1/approvals/${id}`, verdict)).status).toBe(200)
+    expect((await running.postJson(`/v1/approvals/${id}`, verdict, person.key)).status).toBe(200)
     expect(await readRows(before)).toMatchObject([
       { action: 'approvals.read', after: '{"rows":1}', account_id: 'sandbox' },
       { action: 'approval.approved', subject: id, reason: 'fine' },

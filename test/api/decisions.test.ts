@@ -591,7 +591,7 @@ describe('operations', () => {
     expect(ready.status).toBe(200)
     expect(
       ((await ready.json()) as { checks: { name: string }[] }).checks.map(({ name }) => name),
-    ).toEqual(['records', 'database', 'calls', 'clock', 'lists', 'facts', 'numbering'])
+    ).toEqual(['parts', 'records', 'database', 'calls', 'clock', 'lists', 'facts', 'numbering'])
     const metrics = await (await fetch(`${running.url}/metrics`)).text()
     for (const name of [
       'callgate_decisions_total{decision="block",reason="no-consent",kind="ai",via="predial"}',

@@ -10,6 +10,7 @@ import {
   openHostileGate,
   soundBody,
 } from '../support/hostile-gate.js'
+import { createPersonKey } from '../support/person-keys.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 let running: TestCallgate
@@ -159,7 +160,8 @@ describe('a key with limits', () => {
     const listed = await running.get('/v1/approvals', running.keys.sandbox)
     const { approvals } = (await listed.json()) as { approvals: { subjectHash: string }[] }
     const verdict = { verdict: 'approve', subjectHash: approvals[0]?.subjectHash }
-    const given = await running.postJson(`/v1/approvals/${id}`, verdict, running.keys.sandbox)
+    const person = await createPersonKey(running, 'ann', { accountId: 'sandbox' })
+    const given = await running.postJson(`/v1/approvals/${id}`, verdict, person.key)
     expect(given.status).toBe(200)
     const allowed = await agent.decide({ ...call, approvalId: id })
     if (!allowed.mayDial) throw new Error(JSON.stringify(allowed))

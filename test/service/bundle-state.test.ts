@@ -111,6 +111,7 @@ beforeAll(async () => {
   inUse.start()
   entries.start()
   await awaitAudit('rules.in-use')
+  await awaitAudit('settings.in-use')
   for (const one of [number, erased, stranger]) {
     await ask(owner, { path: '/v1/consents', json: toConsent(one, `yes of ${one}`) })
   }

@@ -80,12 +80,12 @@ const kept: Readonly<Record<string, string>> = {
   access_tokens: 'token_hash key_id call_limits',
   accounts: 'id kind name country webhook_secret',
   answered_calls: 'decision_id answered_by counted rang',
-  api_keys: 'id key_hash label role rights projects call_kinds call_limits',
+  api_keys: 'id key_hash label role root rights projects call_kinds call_limits',
   attempts: 'decision_id key_id purpose subject',
   caller_ids: 'number project owner proof carrier attestation added_by ended_by presence',
   // Of those who do not call, and not of those who are called.
   do_not_originate: 'prefix source imported_by',
-  audit: 'who door action subject_kind',
+  audit: 'who door action subject_kind mark',
   call_outcomes: 'decision_id state not_carried_out leg dial_status',
   campaigns: 'project_code name status',
   // What was shown to the person, and where.
@@ -102,7 +102,10 @@ const kept: Readonly<Record<string, string>> = {
   edge_opt_outs: 'project list number',
   internal_dnc: 'list key_id number',
   internal_dnc_lists: 'list',
+  journal_positions: 'origin leaf',
   key_uses: 'key_id',
+  // Of those who sign in.
+  people: 'id email role',
   key_versions: 'key_id limits changed_by',
   legal_entities:
     'legal_name ein street_address city state zip country_code primary_phone_number more',
