@@ -98,7 +98,8 @@ beforeAll(async () => {
   away = mkdtempSync(join(tmpdir(), 'callgate-state-'))
   execFileSync(process.execPath, ['scripts/bundle-verifier.mjs', join(away, 'verify.mjs')])
   verifier = readFileSync(join(away, 'verify.mjs'))
-  two = await openTwoAccounts()
+  // Settings that name another account are not shown to this one.
+  two = await openTwoAccounts({ CALLGATE_PERMITS_EDGES: '{ edge-a: { accounts: [main] } }' })
   const { owner, stranger: other, running } = two
   const { callgate, dataDir } = running
   const environment = { CALLGATE_DATA_DIR: dataDir, ...engineVariablesOf(dataDir) }

@@ -38,7 +38,9 @@ export interface TwoAccounts {
 }
 
 /** With empty lists, so that numbers of real accounts may be called at all, and without limits. */
-export async function openTwoAccounts(): Promise<TwoAccounts> {
+export async function openTwoAccounts(
+  environment: Readonly<Record<string, string>> = {},
+): Promise<TwoAccounts> {
   const running = await openTestCallgate({
     environment: {
       CALLGATE_WEBHOOKS_ALLOW: '127.0.0.0/8',
@@ -46,6 +48,7 @@ export async function openTwoAccounts(): Promise<TwoAccounts> {
       CALLGATE_PERMITS_EDGES: '{ edge-a: { accounts: [main, other] } }',
       CALLGATE_LIMITS_SCRUB_PER_MINUTE: '0',
       CALLGATE_LIMITS_REPUTATION_PER_MINUTE: '0',
+      ...environment,
     },
   })
   const { accounts, keys } = running.callgate
