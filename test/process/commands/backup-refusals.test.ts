@@ -201,7 +201,7 @@ describe('a backup', () => {
   })
 })
 
-it('of a journal whose first records were removed by hand is not restored, since no record says so', async () => {
+it('is not made of a journal whose first records were removed by hand, since no record says so', async () => {
   const folder = join(work, 'var')
   cpSync(dataDir, folder, { recursive: true })
   const startAndStop = async (dir: string) => {
@@ -217,13 +217,7 @@ it('of a journal whose first records were removed by hand is not restored, since
   const firstSeq = Number(others[0]?.slice(0, 20))
   const begins = { firstSeq, removedBefore: '2021-11-01T00:00:00Z' }
   writeFileSync(join(folder, 'journal', 'begins.json'), JSON.stringify(begins))
-  expect(await run(['backup', join(work, 'b')], folder)).toMatchObject({ code: 0 })
-  expect(await run(['backup', 'verify', join(work, 'b')])).toMatchObject({ code: 0 })
-  expectRefusal(
-    await run(['restore', join(work, 'b')], join(work, 'restored')),
-    1,
-    'a new name would sign what is not as it was signed: records 1 to',
-  )
+  expectRefusal(await run(['backup', join(work, 'b')], folder), 1, 'begins.json')
 })
 
 describe('a restore', () => {

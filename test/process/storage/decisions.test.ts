@@ -237,6 +237,17 @@ it('a journal that goes on from an older copy is copied from there', async () =>
     if (name.startsWith('index.sqlite')) rmSync(join(folderOf(first), name))
   }
   await first.restart()
+  const blocked = await decide(first)
+  expect([blocked.decision, blocked.reason]).toEqual(['block', 'not-recorded'])
+  const because = ['--because', 'its disk was replaced']
+  expect(await callgate(['storage', 'accept', ...because], cluster.environment)).toMatchObject({
+    code: 0,
+  })
+  await until('the first server is open', async () =>
+    (await (await fetch(`${first.serving.url}/readyz`)).text()).includes(
+      '"name":"parts","ready":true',
+    ),
+  )
   const { id } = await decide(first)
   expect((await readProjected(second, id)).id).toBe(id)
 })
