@@ -26,6 +26,7 @@ import { checkpointPath, treeFolder } from '../../src/gate/journal/tree/tree-fil
 import { openSigningKey } from '../../src/gate/journal/tree/tree-head.js'
 import { openCheckpoint, signCheckpoint } from '../../src/transparency/checkpoint.js'
 import { commitTo } from '../../src/transparency/log-entry.js'
+import { computeRoot } from '../../src/transparency/merkle-tree.js'
 import {
   formatNote,
   formatVerifierKey,
@@ -177,6 +178,10 @@ describe('a journal that nobody has changed', () => {
     const foreignOnly = verify([foreign])
     expect(foreignOnly.result).toBe('NOT PROVEN')
     expect(foreignOnly.findings[0]?.message).toContain('it has no signed head of')
+    // The empty head is that of every journal of this key.
+    const root = computeRoot(0, () => Buffer.alloc(0))
+    const empty = signCheckpoint({ origin: key.name, size: 0, root }, key)
+    expect(verify([empty])).toMatchObject({ result: 'NOT PROVEN', outside: undefined })
   })
 
   it('is proven by a witness that has signed its head', () => {

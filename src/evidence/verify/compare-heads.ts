@@ -64,7 +64,8 @@ export function compareHeads(
     isAny = true
     const found = former ? compareFormer(signed, former, journal) : compareOwn(signed, journal)
     if (!('level' in found)) {
-      if (found.size >= (largest?.size ?? 0)) largest = found
+      // The empty head is one of every journal of the key.
+      if (found.size >= (largest?.size ?? 1)) largest = found
       continue
     }
     const { level, message, seqs } = found

@@ -137,7 +137,7 @@ function findOutside(
     // It was compared with the others beside the tree.
     for (const witness of witnesses) {
       const size = findCosignedSize(signed, key, witness)
-      if (size !== undefined) found.push({ name: witness.name, size })
+      if (size !== undefined && size > 0) found.push({ name: witness.name, size })
     }
   }
   const [largest] = found.sort((a, b) => b.size - a.size)

@@ -206,8 +206,8 @@ class IndexWriter {
   /** What is changed or removed without being signed before, or without a notice, could not be told from a forgery. */
   #mayChangeSegments({ signedSeq, nextSeq }: TreeWriter): boolean {
     const newest = listSegments(this.#options.folder).at(-1)?.firstSeq ?? 1
-    const awaited = Math.max(newest, this.#erasures.awaitedSeq, this.#retention.awaitedSeq)
-    return signedSeq >= Math.min(awaited, nextSeq - 1)
+    const noticed = Math.max(this.#erasures.awaitedSeq, this.#retention.awaitedSeq)
+    return signedSeq >= noticed && signedSeq >= Math.min(newest, nextSeq - 1)
   }
 
   #signNow(): undefined {

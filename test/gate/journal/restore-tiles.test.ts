@@ -43,16 +43,25 @@ it('are the same, with the same head', () => {
   const before = readTree()
   removeTiles()
   expect(() => readHead(treeFolder(folder), key)).toThrow('is missing')
-  restoreTiles(folder, keyPath)
+  restoreTiles(folder)
   expect(readTree()).toEqual(before)
   expect(readHead(treeFolder(folder), key).size).toBe(bodies.length)
+})
+
+it('are made again after a start that was killed while it made them', () => {
+  const before = readTree()
+  removeTiles()
+  mkdirSync(join(treeFolder(folder), 'made', 'tree'), { recursive: true })
+  writeFileSync(join(treeFolder(folder), 'made', 'tree', 'checkpoint'), 'half')
+  restoreTiles(folder)
+  expect(readTree()).toEqual(before)
 })
 
 it('stay missing when a record is not the one that was signed', () => {
   const head = readFileSync(checkpointPath(treeFolder(folder)), 'utf8')
   removeTiles()
   writeJournal(dataDir, bodies)
-  restoreTiles(folder, keyPath)
+  restoreTiles(folder)
   expect(() => readHead(treeFolder(folder), key)).toThrow('is missing')
   expect(readFileSync(checkpointPath(treeFolder(folder)), 'utf8')).toBe(head)
   expect(listFiles(folder).filter((path) => path.includes('made'))).toEqual([])

@@ -70,12 +70,18 @@ function restore(): void {
   }
 }
 
+function checkAtStart() {
+  const index = new DecisionIndex(indexPath(), folder())
+  try {
+    return checkFolder({ folder: folder(), keyPath: keyPath(), index, now })
+  } finally {
+    index.close()
+  }
+}
+
 /** What a server does at its start, and then until nothing is left to do, in one thread. */
 function runServer(keepYears: number, erasures: readonly string[] = []): void {
-  const claimed = new DecisionIndex(indexPath(), folder())
-  const about = { folder: folder(), keyPath: keyPath(), index: claimed, now }
-  const { origin, key, nextSeq } = checkFolder(about)
-  claimed.close()
+  const { origin, key, nextSeq } = checkAtStart()
   let lastSeq = nextSeq - 1
   const writer = new SegmentWriter({
     ...{ folder: folder(), origin, key },

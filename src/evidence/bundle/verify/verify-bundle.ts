@@ -174,7 +174,7 @@ class BundleCheck {
   }
 
   #addOutside(name: string, { size }: Checkpoint): void {
-    if (size >= (this.outside?.size ?? 0)) this.outside = { name, size }
+    if (size >= (this.outside?.size ?? 1)) this.outside = { name, size }
   }
 
   /** All heads of a file; of those that cannot be compared, the first one is told. */

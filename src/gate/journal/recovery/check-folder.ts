@@ -30,7 +30,7 @@ export interface CheckedFolder extends RecoveredJournal {
 export function checkFolder({ folder, keyPath, index, now }: FolderToCheck): CheckedFolder {
   const origin = readOrigin(folder, now)
   index.claim(origin)
-  restoreTiles(folder, keyPath)
+  restoreTiles(folder)
   const tree = openTree(folder, keyPath)
   const recovered = recoverJournal(folder, origin, { tree, fromSeq: index.nextSeq })
   const formerOrigins = requireFormerNames(folder, tree, recovered.nextSeq)

@@ -77,6 +77,10 @@ export function isCopyOf(
   const writtenBy = newest && readSegmentHeader(newest.path)?.origin
   const [first] = added
   const isNext = first !== undefined && writtenBy?.equals(hashOriginName(first.origin)) === true
-  const following = [...added.slice(1).map(({ origin }) => origin), readOriginName(folder)]
+  const present = readOriginName(folder)
+  const all = new Set([...names.map(({ origin }) => origin), present])
+  // No name is given twice.
+  if (all.size <= names.length) return false
+  const following = [...added.slice(1).map(({ origin }) => origin), present]
   return isNext && added.every(({ next }, index) => next === following[index])
 }
