@@ -82,8 +82,9 @@ it('each thread of a server loads what it uses', async () => {
     // 4 for readers of decisions as they are recorded, and the figures that are sampled all the time.
     // 3 for changes that need two people, since every door asks whether they do; 5 for bundles, whose packing is loaded with the
     // first one, and for uses of keys. 37 for what voice platforms say: a reader for each, its words and outcomes, and where it is
-    // stored and joined to its call.
-    'main.js': 526,
+    // stored and joined to its call. 25 for the seals of the journal, what is compared with its tree at the start, whether the parts
+    // of the data belong together, and what strangers may use.
+    'main.js': 551,
     'storage/sqlite-store.js': 9,
     'gate/journal/segment-writer.js': 12,
     'gate/journal/index-writer.js': 29,
