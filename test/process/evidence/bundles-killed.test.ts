@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import type { BundleBody } from '../../../src/api/gate/evidence-bundles.js'
+import { openZip } from '../../../src/evidence/bundle/zip.js'
+import { fileSource } from '../../../src/evidence/byte-source.js'
 import { type Serving, serve } from '../../support/program.js'
 
 const number = '2125550106'
@@ -77,9 +79,10 @@ it('says after a kill what was interrupted, goes on with what waited, and proves
   writeFileSync(zip, Buffer.from(await response.arrayBuffer()))
   const { verifierKey } = await send<{ verifierKey: string }>(second, '/v1/journal')
   const verifier = join(import.meta.dirname, '../../../dist/evidence/verify.mjs')
-  const verified = spawnSync(process.execPath, [verifier, '--key', verifierKey, zip], {
-    encoding: 'utf8',
-  })
+  const kept = join(dataDir, 'kept')
+  writeFileSync(kept, openZip(fileSource(zip)).get('checkpoint')?.read(0, 10_000) ?? '')
+  const args = [verifier, '--key', verifierKey, '--head', kept, zip]
+  const verified = spawnSync(process.execPath, args, { encoding: 'utf8' })
   expect([verified.status, verified.stdout]).toEqual([0, expect.stringContaining('PROVEN')])
 
   // One that is being packed is canceled at once, and the next one is packed.
