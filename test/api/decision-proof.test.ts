@@ -205,7 +205,6 @@ describe('the journal', () => {
       origin: 'callgate/journal/old',
       key: 'callgate/journal/old+1a2b3c4d+AY',
       size: 3,
-      root: '',
       because: 'x',
       at: '2026-11-25T00:00:00Z',
       next: origin,
@@ -229,7 +228,7 @@ describe('the journal', () => {
       cosignatures: [{ witness: witnessKey.name, at: '2026-11-26T12:00:00Z' }],
     })
     expect(known.ageSeconds).toBeGreaterThanOrEqual(5)
-    const { key: oldKey, root, because, ...shown } = former
+    const { key: oldKey, because, ...shown } = former
     expect(known.formerOrigins).toEqual([shown])
     // One that is not in the settings proves nothing.
     expect(describeJournal({ ...deps, witnesses: [] }).cosigned?.cosignatures).toEqual([])

@@ -264,10 +264,10 @@ describe('a backup that was edited where it is kept, with right hashes,', () => 
     await server.stop()
     const alone = await verify(keyOf(restored))
     expect(alone.code).toBe(2)
-    expect(alone.out).toContain('were signed under the former name')
+    expect(alone.out).toContain('were written under the former name')
     const both = await verify(keyOf(restored), keyOf(backup))
     expect(both.code).toBe(10)
-    expect(both.out).toContain('the journal says that another key has signed them')
+    expect(both.out).toContain('are those of another key, as the journal says')
   })
 
   it('is restored with the key that was noted, if nobody has edited it', async () => {

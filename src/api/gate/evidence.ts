@@ -58,7 +58,7 @@ const journalHead = z
       .array(z.object({ origin, size, at, next: z.string() }))
       .readonly()
       .describe(
-        'Names that the journal had, how many records it had signed then, and the name that came next',
+        'Names that the journal had, how many records it had then, and the name that came next',
       ),
   })
   .meta({ id: 'JournalHead' })

@@ -29,7 +29,7 @@ export const registerNewOrigin: RegisterCommand = (group, terminal) => {
       try {
         const keyPath = journal.signingKeyFile ?? join(dataDir, 'journal.key')
         const { origin, next, size } = renameJournal(folder, keyPath, because)
-        terminal.out(`${origin} had signed ${size} records and ends; it goes on as ${next}\n`)
+        terminal.out(`${origin} ends with record ${size}; it goes on as ${next}\n`)
         terminal.note(describeNewOrigin(folder))
       } finally {
         lock.close()

@@ -70,6 +70,8 @@ class RecordCheck {
   /** Not as they were signed, unless a notice says so. */
   readonly #changed: ChangedRecord[] = []
   #names: FormerNames = { signed: [], recorded: [] }
+  /** Whether a signed record of a start was read. */
+  #isStarted = false
   #proven = 0
   #unsigned = 0
   /** The first and the last one that should have been signed. */
@@ -167,17 +169,35 @@ class RecordCheck {
       else if (kind === 'notice') list.addNotice(seq, note)
       else list.addStart()
     }
-    if (kind === 'opened') this.#addStart(note, isSigned)
+    if (kind === 'opened') this.#addStart(seq, note, isSigned)
     else if (kind === 'notice' && note.removal) {
       if (isSigned) this.#removals.addSigned(seq, at, note.removal)
       else this.#removals.addUnsigned(note.removal)
     }
   }
 
-  #addStart({ formerOrigins, keepYears }: Note, isSigned: boolean): void {
-    const signed = isSigned ? formerOrigins : this.#names.signed
-    this.#names = { signed, recorded: formerOrigins }
-    if (isSigned) this.#removals.addStart(keepYears)
+  #addStart(seq: number, { formerOrigins, keepYears }: Note, isSigned: boolean): void {
+    if (!isSigned) {
+      this.#names = { ...this.#names, recorded: formerOrigins }
+      return
+    }
+    const { signed } = this.#names
+    const added = formerOrigins.slice(signed.length)
+    // Without a record of the start before, that of the first start under the name may have been removed.
+    const removed = this.#isStarted ? 0 : (this.#firstSeq ?? 1) - 1
+    const isNext =
+      JSON.stringify(formerOrigins.slice(0, signed.length)) === JSON.stringify(signed) &&
+      added.every(({ size }) => size === seq - 1 || (size > 0 && size <= removed))
+    if (!isNext) {
+      const rule = 'do not go on from those that the start before it names'
+      this.#findings.add('false', `record ${seq}: the former names of the journal ${rule}`, [
+        seq,
+        seq,
+      ])
+    }
+    this.#isStarted = true
+    this.#names = { signed: formerOrigins, recorded: formerOrigins }
+    this.#removals.addStart(keepYears)
   }
 
   finish(copiedBeginning: number): CheckedRecords {

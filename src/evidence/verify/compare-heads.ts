@@ -59,8 +59,10 @@ export function compareHeads(
   const unchecked = new Set<string>()
   let isAny = false
   for (const { origin, signed } of listHeads(source)) {
-    const former = findFormer(origin, journal)
-    if (origin !== journal.key.name && former === undefined) continue
+    // The present name is never a former one, whatever the file says.
+    const isOwn = origin === journal.key.name
+    const former = isOwn ? undefined : findFormer(origin, journal)
+    if (!isOwn && former === undefined) continue
     isAny = true
     const found = former ? compareFormer(signed, former, journal) : compareOwn(signed, journal)
     if (!('level' in found)) {

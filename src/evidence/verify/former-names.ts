@@ -1,6 +1,4 @@
 /** The records that a journal has under names that it had before: only the keys of these prove them. */
-import { existsSync, readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
 import { getErrorMessage } from '../../errors.js'
 import {
   type FormerOrigin,
@@ -8,15 +6,7 @@ import {
   readFormerOrigins,
 } from '../../gate/journal/journal-beginning.js'
 import { readOriginName } from '../../gate/journal/journal-origin.js'
-import { isCopyOf } from '../../gate/journal/recovery/former-names.js'
-import {
-  checkpointPath,
-  formerPath,
-  type TreeReader,
-  treeFolder,
-} from '../../gate/journal/tree/tree-files.js'
-import { openCheckpoint } from '../../transparency/checkpoint.js'
-import { computeRoot } from '../../transparency/merkle-tree.js'
+import { isCopyOf, openFormerHead } from '../../gate/journal/recovery/former-names.js'
 import { formatVerifierKey, type VerifierKey } from '../../transparency/signed-note.js'
 import type { Findings } from './findings.js'
 
@@ -26,21 +16,29 @@ export interface FormerNames {
   readonly recorded: readonly FormerOrigin[]
 }
 
+interface NamedJournal {
+  readonly folder: string
+  /** How many records are signed. */
+  readonly size: number
+  readonly isRenaming: boolean
+}
+
 /**
  * Compares `former-origins.json` with what the records say; it is what the next start records. While a journal is being
- * renamed, its present name is in the file already.
+ * renamed, its present name is in the file already. Gives the names of the file if they go on from the signed ones, which
+ * they are otherwise.
  */
 export function checkNamesFile(
-  { folder, isRenaming }: { readonly folder: string; readonly isRenaming: boolean },
+  { folder, size, isRenaming }: NamedJournal,
   { signed, recorded }: FormerNames,
   findings: Findings,
-): void {
+): readonly FormerOrigin[] {
   const path = formerOriginsPath(folder)
   try {
     const present = isRenaming ? readOriginName(folder) : undefined
     const names = readFormerOrigins(folder).filter(({ origin }) => origin !== present)
-    if (isCopyOf(folder, names, signed)) return
-    if (isCopyOf(folder, names, recorded)) {
+    if (isCopyOf({ folder, size }, names, signed)) return names
+    if (isCopyOf({ folder, size }, names, recorded)) {
       const rule = 'says what the record of the last start says, which is not signed yet'
       findings.add('unchecked', `${path}: the file ${rule}. Verify again in a minute`)
     } else
@@ -48,72 +46,54 @@ export function checkNamesFile(
   } catch (cause) {
     findings.add('false', getErrorMessage(cause))
   }
+  return signed
 }
 
 interface JournalWithNames {
   readonly folder: string
-  readonly reader: TreeReader
-  /** Of the first record. */
-  readonly firstSeq: number
+  /** How many records were removed after their time. */
+  readonly removed: number
   /** Of the names that it had. */
   readonly keys: readonly VerifierKey[]
 }
 
 /** Whether what was recorded under each name is what the key of that name has signed. */
 export function checkFormerRecords(
-  { folder, reader, firstSeq, keys }: JournalWithNames,
+  { folder, removed, keys }: JournalWithNames,
   names: readonly FormerOrigin[],
   findings: Findings,
 ): void {
-  let before = firstSeq - 1
+  for (const key of keys.filter(({ name }) => !names.some(({ origin }) => origin === name))) {
+    findings.add('unchecked', `the journal does not say that it was ever named ${key.name} (--key)`)
+  }
+  let before = removed
   for (const entry of names) {
     const { origin, size } = entry
-    const seqs = [before + 1, size] as const
+    const first = before + 1
     before = Math.max(before, size)
-    // They were removed, or there were none.
-    if (seqs[0] > seqs[1]) continue
     const key = keys.find(({ name }) => name === origin)
+    const about = `records that were written under the former name ${origin}`
+    // The others were removed, or there were none.
+    const add = (level: 'false' | 'unchecked', rule: string, from = first) => {
+      if (level === 'false' || from <= size) {
+        findings.add(level, `${about} ${rule}`, from <= size ? [from, size] : undefined)
+      }
+    }
     if (key === undefined) {
-      const rule = `were signed under the former name ${origin}, whose key was not given (--key)`
-      findings.add(
+      add(
         'unchecked',
-        `records ${rule}: whoever gave the journal its new name can have made them anew`,
-        seqs,
+        'are not proven without its key (--key): whoever gave the journal its new name can have made them anew',
       )
-      continue
+    } else if (formatVerifierKey(key) !== entry.key) {
+      add('false', 'are those of another key, as the journal says')
+    } else {
+      try {
+        const signed = openFormerHead(folder, entry).size
+        const rule = `are in no head that it has signed: the last one has ${signed}`
+        add('unchecked', rule, Math.max(first, signed + 1))
+      } catch (cause) {
+        add('false', `are not what it has signed last: ${getErrorMessage(cause)}`)
+      }
     }
-    const wrong = findFault({ folder, reader, entry }, key)
-    if (wrong !== undefined) {
-      findings.add(
-        'false',
-        `records that were signed under the former name ${origin}: ${wrong}`,
-        seqs,
-      )
-    }
-  }
-}
-
-function findFault(
-  {
-    folder,
-    reader,
-    entry,
-  }: Pick<JournalWithNames, 'folder' | 'reader'> & { readonly entry: FormerOrigin },
-  key: VerifierKey,
-): string | undefined {
-  const { origin, size, root } = entry
-  if (formatVerifierKey(key) !== entry.key)
-    return 'the journal says that another key has signed them'
-  const path = checkpointPath(join(formerPath(treeFolder(folder)), basename(origin)))
-  if (!existsSync(path)) return `the head that was signed last is missing: ${path}`
-  try {
-    const head = openCheckpoint(readFileSync(path, 'utf8'), key)
-    const isSame = head.size === size && head.root.toString('base64') === root
-    if (!isSame) return 'the journal does not go on from the head that was signed last'
-    return computeRoot(size, reader.node).equals(head.root)
-      ? undefined
-      : 'they are not those of the head that was signed last'
-  } catch (cause) {
-    return getErrorMessage(cause)
   }
 }

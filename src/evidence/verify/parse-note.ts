@@ -1,4 +1,4 @@
-import type { FormerOrigin } from '../../gate/journal/journal-beginning.js'
+import { type FormerOrigin, isFormerOrigin } from '../../gate/journal/journal-beginning.js'
 import type { RemovalNotice } from '../../transparency/removal-notices.js'
 
 /** What a record says about others: a notice, a request to erase or a start. What it does not say is empty, 0 or absent. */
@@ -30,6 +30,7 @@ export function parseNote(body: Buffer): Note | undefined {
     changed.every(isChange) &&
     (finished === undefined || finished === true) &&
     Array.isArray(formerOrigins) &&
+    formerOrigins.every(isFormerOrigin) &&
     Number.isSafeInteger(keepYears) &&
     removal !== null
   if (!isValid) return undefined

@@ -98,10 +98,10 @@ export function verifyJournal(journal: JournalToVerify): Verification {
   const times = new TimeCheck(seen, findings)
   const checked = checkRecords({ folder, reader, seen, times, now }, findings)
   const { counts, names } = checked
-  checkNamesFile({ folder, isRenaming: headFolder !== tree }, names, findings)
+  const isRenaming = headFolder !== tree
+  const former = checkNamesFile({ folder, size: reader.size, isRenaming }, names, findings)
   if (given !== undefined) {
-    const former = { folder, reader, firstSeq: counts.removed + 1, keys: formerKeys }
-    checkFormerRecords(former, names.signed, findings)
+    checkFormerRecords({ folder, removed: counts.removed, keys: formerKeys }, former, findings)
   }
   const compared = key && { folder, key, reader, formerOrigins: names.signed }
   if (compared) for (const own of ownHeads) compareHeads(own, compared, findings)

@@ -65,10 +65,8 @@ export interface FormerOrigin {
   readonly origin: string
   /** That checks its signatures: `name+id+key`. */
   readonly key: string
-  /** How many records it had signed, as far as this journal knows. What follows them was signed under the next name alone. */
+  /** Number of the last record that it had signed or sealed. The one after it is that of the first start under the next name. */
   readonly size: number
-  /** Of the tree that it had signed, in base64. */
-  readonly root: string
   readonly because: string
   /** An ISO 8601 instant. */
   readonly at: string
@@ -89,9 +87,10 @@ export function readFormerOrigins(folder: string): readonly FormerOrigin[] {
   throw new DataFileError(path, 'the file must list formerOrigins. Restore it from a backup')
 }
 
-function isFormerOrigin(value: Partial<Record<keyof FormerOrigin, unknown>>): boolean {
-  const { origin, key, root, next, size } = Object(value)
-  return [origin, key, root, next].every((text) => typeof text === 'string') && size >= 0
+export function isFormerOrigin(value: Partial<Record<keyof FormerOrigin, unknown>>): boolean {
+  const { origin, key, next, size } = Object(value)
+  const isText = [origin, key, next].every((text) => typeof text === 'string')
+  return isText && Number.isSafeInteger(size) && size >= 0
 }
 
 /** It is on disk when this returns. */

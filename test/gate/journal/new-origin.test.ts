@@ -24,17 +24,22 @@ import {
   readOrigin,
   readOriginName,
 } from '../../../src/gate/journal/journal-origin.js'
-import { JournalReader, listSegments } from '../../../src/gate/journal/journal-reader.js'
+import {
+  JournalReader,
+  listSegments,
+  segmentPath,
+} from '../../../src/gate/journal/journal-reader.js'
 import { copyJournal } from '../../../src/gate/journal/recovery/copy-journal.js'
 import { beginNewOrigin } from '../../../src/gate/journal/recovery/new-origin.js'
 import {
   checksumSeedOf,
+  createSeal,
   encodeHeader,
   headerBytes,
   type JournalRecord,
 } from '../../../src/gate/journal/segment-format.js'
 import { TreeReader } from '../../../src/gate/journal/tree/tree-files.js'
-import { createKey } from '../../../src/gate/journal/tree/tree-head.js'
+import { createKey, readSigningKey } from '../../../src/gate/journal/tree/tree-head.js'
 import { TreeWriter } from '../../../src/gate/journal/tree/tree-writer.js'
 import { openCheckpoint, signCheckpoint } from '../../../src/transparency/checkpoint.js'
 import {
@@ -48,6 +53,7 @@ import {
   type VerifierKey,
 } from '../../../src/transparency/signed-note.js'
 import { useTempFolder } from '../../data/temp-folder.js'
+import { forgeTree, readSegment, writeSegment } from '../../support/forge-journal.js'
 import { forgeFrames, forgetHeads, listFiles, recordsIn } from '../../support/journal.js'
 import { seededKey } from '../../support/seeded-key.js'
 import { makeDecision, testJournal } from '../../support/test-journal.js'
@@ -330,14 +336,23 @@ describe('a new origin', () => {
     const sealed = recordsIn(folder.path).length
     appendFileSync(segment.path, forgeFrames(sealed + 1, segment.firstSeq))
     const entry = begin()
-    expect(entry.size).toBe(0)
+    expect(entry.size).toBe(sealed)
     expect(readHead().size).toBe(sealed)
     await serve(1, 'c')
     const records = recordsIn(folder.path)
     expect(records).toHaveLength(sealed + 2)
     expect(records.some(({ body }) => body.includes('forged'))).toBe(false)
-    const { result } = verifyJournal({ folder: journal, key: readHead().signatures[0]?.key, now })
-    expect(result).toBe('NOT PROVEN')
+    const heads = kept(readText())
+    const key = readHead().signatures[0]?.key
+    const { findings } = verifyJournal({
+      folder: journal,
+      key,
+      formerKeys: formerKeys(),
+      heads,
+      now,
+    })
+    expect(findings).toMatchObject([{ level: 'unchecked', seqs: [1, sealed] }])
+    expect(findings[0]?.message).toContain('are in no head that it has signed')
   })
 })
 
@@ -401,6 +416,91 @@ describe('the records of a former name', () => {
     expect(verify([], { heads: kept(genuine) }).result).toBe('FALSE')
   })
 
+  describe('after whoever can write the files began them anew with a key of his own and an empty head', () => {
+    let old: VerifierKey
+    let genuine: string
+    let lastSeq: number
+
+    beforeEach(async () => {
+      await serve(2, 'a')
+      genuine = readText()
+      await serve(3, 'b')
+      old = keyOf()
+      const records = recordsOf()
+      lastSeq = records.length
+      for (const { path } of listSegments(journal)) rmSync(path)
+      for (const path of [join(journal, 'tree'), keyPath]) rmSync(path, { recursive: true })
+      const empty = { origin: old.name, size: 0, root: emptyRoot }
+      const throwaway = createKey(journal, keyPath, empty)
+      const origin = hashOriginName(old.name)
+      const frames = forgeFrames(1, 1, records)
+      const seal = createSeal(
+        frames,
+        { origin, firstSeq: 1, lastSeq },
+        { checksumSeed: checksumSeedOf(1), key: throwaway.privateKey },
+      )
+      const header = encodeHeader({ firstSeq: 1, createdAt: now, origin })
+      writeFileSync(segmentPath(journal, 1), Buffer.concat([header, frames, seal]))
+      rmSync(folder.file('index.sqlite'))
+      known.splice(0)
+      begin()
+    })
+
+    const expectUnproven = () => {
+      expect(verify([]).result).toBe('NOT PROVEN')
+      expect(verify([]).findings).toMatchObject([{ level: 'unchecked', seqs: [1, lastSeq] }])
+      expect(verify([old]).result).toBe('FALSE')
+    }
+
+    it('are not proven, neither before nor after the next start', async () => {
+      expectUnproven()
+      await serve(1, 'c')
+      expectUnproven()
+    })
+
+    /** What `former-origins.json` is made to say, beside a head of the old name that is its own. */
+    it.each<readonly [string, (entry: FormerOrigin) => FormerOrigin]>([
+      ['key', (entry) => ({ ...entry, key: formatVerifierKey(old) })],
+      ['size', (entry) => ({ ...entry, size: 0 })],
+      ['origin', (entry) => ({ ...entry, origin: 'callgate/journal/2026-01-01-00000000' })],
+    ])('nor if its %s is edited before the next start, which is refused', async (_, edit) => {
+      writeFormerOrigins(
+        journal,
+        readFormerOrigins(journal).map((entry) => edit(entry)),
+      )
+      expect(verify([old]).result).not.toBe('PROVEN')
+      expect(verify([]).result).not.toBe('PROVEN')
+      await expect(serve(1, 'c')).rejects.toThrow(
+        /no head of at most|does not say|belongs to another/,
+      )
+    })
+
+    it('nor if a genuine head of the old name is put there too, which does not have them', async () => {
+      const former = join(journal, 'tree/former', basename(old.name))
+      writeFileSync(join(former, 'key'), `${formatVerifierKey(old)}\n`)
+      writeFileSync(join(former, 'checkpoint'), genuine)
+      const [entry = expect.fail()] = readFormerOrigins(journal)
+      writeFormerOrigins(journal, [{ ...entry, key: formatVerifierKey(old) }])
+      expect(verify([old]).result).toBe('FALSE')
+      await expect(serve(1, 'c')).rejects.toThrow('do not have the root that was signed')
+    })
+
+    it('nor if nothing says that it had the old name', async () => {
+      rmSync(join(journal, 'former-origins.json'))
+      const segment = segmentPath(journal, 1)
+      const origin = hashOriginName(readOriginName(journal))
+      const header = encodeHeader({ firstSeq: 1, createdAt: now, origin })
+      writeFileSync(segment, Buffer.concat([header, readFileSync(segment).subarray(headerBytes)]))
+      await serve(1, 'c')
+      expect(verify([old])).toMatchObject({
+        result: 'NOT PROVEN',
+        findings: [
+          { message: `the journal does not say that it was ever named ${old.name} (--key)` },
+        ],
+      })
+    })
+  })
+
   const recordsOf = (): readonly JournalRecord[] =>
     recordsIn(folder.path).map(({ body, ...record }) => ({
       ...record,
@@ -438,7 +538,6 @@ describe('the records of a former name', () => {
       origin: key.name,
       key: formatVerifierKey(key),
       size: head.size,
-      root: head.root.toString('base64'),
       because: 'x',
       at: '2026-11-26T12:00:00Z',
       next: 'callgate/journal/2026-11-26-00000000',
@@ -492,6 +591,77 @@ describe('former-origins.json', () => {
     expect(verifyFile()).toEqual([])
   })
 
+  it('cannot name the present name to have a head of that believed less', async () => {
+    await serve(2, 'a')
+    cpSync(journal, folder.file('copy'), { recursive: true })
+    await serve(5, 'b')
+    const [signed, key] = [readText(), readHead().signatures[0]?.key ?? expect.fail()]
+    rmSync(journal, { recursive: true })
+    cpSync(folder.file('copy'), journal, { recursive: true })
+    const entry = { because: 'x', at: '2026-11-26T12:00:00Z', next: 'callgate/journal/other' }
+    const { origin, size } = readHead()
+    writeFormerOrigins(journal, [{ origin, key: formatVerifierKey(key), size, ...entry }])
+    const { findings } = verifyJournal({ folder: journal, key, heads: kept(signed), now })
+    const ofHead = findings.filter(({ message }) => message.startsWith('kept: '))
+    expect(ofHead).toMatchObject([{ level: 'false', message: expect.stringContaining('cut off') }])
+  })
+
+  it('that is missing is not what an older start says, while the last one is there as another kind', async () => {
+    await serve(2, 'a')
+    begin()
+    await serve(2, 'b')
+    const origin = hashOriginName(readOriginName(journal))
+    for (const { path: segment, firstSeq } of listSegments(journal)) {
+      const content = readSegment(segment)
+      const [opened, ...rest] = content.records
+      if (opened === undefined) throw new Error('the segment is empty')
+      const kind = firstSeq === 1 ? 'opened' : 'audit'
+      const header = encodeHeader({ firstSeq, createdAt: now, origin })
+      writeSegment({ ...content, header }, [{ ...opened, kind }, ...rest])
+    }
+    rmSync(path())
+    known.splice(0)
+    await expect(serve(1, 'x')).rejects.toThrow('is not the one that was signed')
+  })
+
+  it('must go on from one start to the next', async () => {
+    await serve(2, 'a')
+    begin()
+    await serve(2, 'b')
+    begin()
+    await serve(2, 'c')
+    const records = recordsIn(folder.path)
+    const key = readHead().signatures[0]?.key
+    const verifyFalse = () =>
+      verifyJournal({ folder: journal, key, now }).findings.filter(({ message }) =>
+        message.includes('the former names of the journal do not go on'),
+      )
+    expect(verifyFalse()).toEqual([])
+    // Whoever has the key signs records of starts that say something else.
+    const [last = 0] = records
+      .flatMap(({ kind }, at) => (kind === 'opened' ? [at + 1] : []))
+      .slice(-1)
+    const names = readFormerOrigins(journal)
+    const edits: readonly (readonly FormerOrigin[])[] = [
+      [],
+      names.slice(1),
+      names.map((one) => ({ ...one, because: 'another reason' })),
+      names.map((one, at) => (at === 1 ? { ...one, size: one.size - 1 } : one)),
+    ]
+    for (const formerOrigins of edits) {
+      const { path: segment } = listSegments(journal).at(-1) ?? expect.fail()
+      const content = readSegment(segment)
+      const [opened, ...rest] = content.records
+      if (opened === undefined) throw new Error('the segment is empty')
+      const said = { ...JSON.parse(opened.body.toString()), formerOrigins }
+      writeSegment(content, [{ ...opened, body: Buffer.from(JSON.stringify(said)) }, ...rest])
+      forgeTree(journal, key?.name ?? '', readSigningKey(key?.name ?? '', keyPath))
+      expect(verifyFalse(), JSON.stringify(formerOrigins)).toMatchObject([
+        { level: 'false', seqs: [last, last] },
+      ])
+    }
+  })
+
   it('and the record of the last start, edited together, stop it too', async () => {
     await serve(2, 'a')
     begin()
@@ -511,8 +681,6 @@ describe('former-origins.json', () => {
     )
     bytes.writeUInt32BE(checksum, headerBytes + 4)
     writeFileSync(segment, bytes)
-    await expect(serve(1, 'x')).rejects.toThrow(
-      /record \d+, of kind opened, is not as it was signed/,
-    )
+    await expect(serve(1, 'x')).rejects.toThrow(/record \d+ is not the one that was signed/)
   })
 })

@@ -9,7 +9,7 @@ import { crc32 } from 'node:zlib'
 import Sqlite from 'better-sqlite3'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { verifyJournal } from '../../../src/evidence/verify/verify-journal.js'
-import { listSegments } from '../../../src/gate/journal/journal-reader.js'
+import { JournalReader, listSegments } from '../../../src/gate/journal/journal-reader.js'
 import { compressSegment } from '../../../src/gate/journal/segment-file.js'
 import type { StoredRecord } from '../../../src/gate/journal/segment-format.js'
 import { treeFolder } from '../../../src/gate/journal/tree/tree-files.js'
@@ -156,6 +156,38 @@ it('a record that is neither as before nor as its notice says keeps the server f
   await expect(open().journal.open()).rejects.toThrow(
     `record ${seq} is not the one that was signed`,
   )
+})
+
+it('a signed record of another kind that has what a notice says is none', async () => {
+  await writeDays(days('2026-11-01', 4))
+  const seq = forge(1)
+  const [forged = expect.fail()] = readSegment(
+    listSegments(folder())[1]?.path ?? '',
+  ).records.filter((one) => one.seq === seq)
+  // What a person writes is in such a record.
+  const content = { changed: [[seq, commitTo(forged.salt, forged.body).toString('base64')]] }
+  const { journal } = open()
+  await journal.open()
+  await journal.addReceipt(content)
+  await journal.drain()
+  await journal.close()
+  const last = listSegments(folder()).at(-1) ?? expect.fail()
+  const receipt = recordsIn(dataDir).findIndex(({ kind }) => kind === 'receipt') + 1
+  const reader = new JournalReader(folder(), receipt)
+  const [{ offset } = expect.fail()] = reader.read(receipt)
+  reader.close()
+  const index = new Sqlite(join(dataDir, 'index.sqlite'))
+  index
+    .prepare('insert into erased_records values (?, ?, ?, ?, ?, 1)')
+    .run(seq, receipt, last.firstSeq, offset, 'e0')
+  index.close()
+  const { journal: again } = open()
+  await again.open()
+  again.erase(request)
+  await again.drain()
+  expect(again.findProblem()).toMatch(`record ${receipt} is not the one that was signed`)
+  await again.close()
+  expect(notices()).toEqual([])
 })
 
 const october = days('2021-10-30', 2)

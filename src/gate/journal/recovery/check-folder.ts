@@ -33,8 +33,8 @@ export function checkFolder({ folder, keyPath, index, now }: FolderToCheck): Che
   restoreTiles(folder)
   const tree = openTree(folder, keyPath)
   const recovered = recoverJournal(folder, origin, { tree, fromSeq: index.nextSeq })
-  const formerOrigins = requireFormerNames(folder, tree, recovered.nextSeq)
   const signed = new SignedTree(treeFolder(folder), tree.head)
+  const formerOrigins = requireFormerNames(folder, signed, recovered.nextSeq)
   index.setBeginning(readSignedBeginning(folder, signed))
   requireErasedRecords(folder, signed, index)
   return { ...recovered, origin, key: tree.key, formerOrigins }

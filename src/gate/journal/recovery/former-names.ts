@@ -1,44 +1,57 @@
 /** The names that a journal had, in a file and in its records: the file is a copy of what the record of each start says. */
 import { DataFileError } from '../../../errors.js'
-import { commitTo, decodeEntry } from '../../../transparency/log-entry.js'
-import { hashLeaf, proveInclusion, verifyInclusion } from '../../../transparency/merkle-tree.js'
+import type { Checkpoint } from '../../../transparency/checkpoint.js'
+import { recordKinds } from '../../../transparency/log-entry.js'
+import { formatVerifierKey } from '../../../transparency/signed-note.js'
 import { type FormerOrigin, formerOriginsPath, readFormerOrigins } from '../journal-beginning.js'
 import { hashOriginName, readOriginName } from '../journal-origin.js'
 import { listSegments, RecordReader, readSegmentHeader } from '../journal-reader.js'
+import { requireAsSigned } from '../removal/signed-records.js'
 import { headerBytes, type StoredRecord } from '../segment-format.js'
-import { TreeReader, treeFolder } from '../tree/tree-files.js'
-import type { TreeHead } from '../tree/tree-head.js'
+import { changedRecord, type SignedTree } from '../tree/signed-tree.js'
+import { checkpointPath, formerPath, treeFolder } from '../tree/tree-files.js'
+import { readTree } from '../tree/tree-head.js'
 
 /**
- * At the start, which records the names of the file; `undefined` if there are none. Throws {@link DataFileError} if they are not those that the record of the
- * last start says, or that is not as it was signed. What follows the signed head must have been found to be sealed.
+ * At the start, which records the names of the file; `undefined` if there are none. Throws {@link DataFileError} if they are
+ * not those that the record of the last start says, that is not as it was signed, or a name that was given since does not
+ * end where its head and the tree say. What follows the signed head must have been found to be sealed.
  */
 export function requireFormerNames(
   folder: string,
-  { head }: TreeHead,
+  tree: SignedTree,
   nextSeq: number,
 ): readonly FormerOrigin[] | undefined {
   const names = readFormerOrigins(folder)
-  const opened = findLastOpened(folder, nextSeq)
-  const known = names.length === 0 ? undefined : names
-  if (opened === undefined) return known
-  if (opened.seq <= head.size) requireSigned(folder, head, opened)
-  const { formerOrigins = [] }: { readonly formerOrigins?: readonly FormerOrigin[] } = JSON.parse(
-    opened.body.toString(),
-  )
-  if (isCopyOf(folder, names, formerOrigins)) return known
-  const rule = `does not say what record ${opened.seq} says, that of the last start`
-  throw new DataFileError(formerOriginsPath(folder), `the file ${rule}. Restore it from a backup`)
+  const opened = findLastOpened(folder, tree, nextSeq)
+  const { formerOrigins = [] }: { readonly formerOrigins?: readonly FormerOrigin[] } = opened
+    ? JSON.parse(opened.body.toString())
+    : {}
+  if (!isCopyOf({ folder, size: tree.size }, names, formerOrigins)) {
+    const said = opened ? `record ${opened.seq} says, that of the last start` : 'the tree says'
+    const rule = `the file does not say what ${said}. Restore it from a backup`
+    throw new DataFileError(formerOriginsPath(folder), rule)
+  }
+  for (const added of names.slice(formerOrigins.length)) openFormerHead(folder, added)
+  return names.length === 0 ? undefined : names
 }
 
-/** Each start begins a segment. `undefined` if the record of the last one was removed after its time. */
-function findLastOpened(folder: string, nextSeq: number): StoredRecord | undefined {
+/** Each start begins a segment. `undefined` if no record of one is left. */
+function findLastOpened(
+  folder: string,
+  tree: SignedTree,
+  nextSeq: number,
+): StoredRecord | undefined {
   const reader = new RecordReader(folder)
   try {
-    for (const { firstSeq } of listSegments(folder).toReversed()) {
-      if (firstSeq >= nextSeq) continue
-      const record = reader.read({ segment: firstSeq, offset: headerBytes })
-      if (record?.kind === 'opened') return record
+    for (const { path, firstSeq: seq } of listSegments(folder).toReversed()) {
+      if (seq >= nextSeq) continue
+      const entry = seq <= tree.size ? tree.readEntries([seq, seq])(seq) : undefined
+      if (entry && entry.kind !== recordKinds.opened) continue
+      const record = reader.read({ segment: seq, offset: headerBytes })
+      if (record?.seq !== seq) throw changedRecord(path, seq)
+      if (entry) requireAsSigned(record, entry, path)
+      if (record.kind === 'opened') return record
     }
     return undefined
   } finally {
@@ -46,19 +59,23 @@ function findLastOpened(folder: string, nextSeq: number): StoredRecord | undefin
   }
 }
 
-function requireSigned(
-  folder: string,
-  { size, root }: TreeHead['head'],
-  { seq, kind, salt, body }: StoredRecord,
-): void {
-  const reader = new TreeReader(treeFolder(folder), size)
-  const entry = reader.readEntry(seq - 1)
-  const signed = decodeEntry(entry)
-  const path = proveInclusion(seq - 1, size, reader.node)
-  const isSigned = verifyInclusion(hashLeaf(entry), { index: seq - 1, size, root, path })
-  if (isSigned && signed?.seq === seq && signed.commitment.equals(commitTo(salt, body))) return
-  const rule = `record ${seq}, of kind ${kind}, is not as it was signed`
-  throw new DataFileError(folder, `${rule}. Restore the folder from a backup`)
+/**
+ * The head that a former name has signed last. Throws {@link DataFileError} unless it is one of its key and of the tree, and
+ * has no more records than the name.
+ */
+export function openFormerHead(folder: string, { origin, key, size }: FormerOrigin): Checkpoint {
+  const kept = formerPath(treeFolder(folder), origin)
+  const signed = readTree(folder, kept)
+  const isOwn = signed?.key.name === origin && formatVerifierKey(signed.key) === key
+  if (signed && isOwn && signed.head.size <= size) return signed.head
+  const rule = `there is no head of at most ${size} records that ${key} has signed for ${origin}`
+  throw new DataFileError(checkpointPath(kept), `${rule}. Restore the folder from a backup`)
+}
+
+interface NamedJournal {
+  readonly folder: string
+  /** How many records it has signed. */
+  readonly size: number
 }
 
 /**
@@ -66,7 +83,7 @@ function requireSigned(
  * started, go on from them to its present name.
  */
 export function isCopyOf(
-  folder: string,
+  { folder, size }: NamedJournal,
   names: readonly FormerOrigin[],
   recorded: readonly FormerOrigin[],
 ): boolean {
@@ -82,5 +99,7 @@ export function isCopyOf(
   // No name is given twice.
   if (all.size <= names.length) return false
   const following = [...added.slice(1).map(({ origin }) => origin), present]
-  return isNext && added.every(({ next }, index) => next === following[index])
+  const isInOrder = added.every(({ next }, index) => next === following[index])
+  // Before the first start under a new name, nothing is recorded.
+  return isNext && isInOrder && added.every((one) => one.size === size)
 }

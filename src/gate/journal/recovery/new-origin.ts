@@ -39,11 +39,9 @@ interface NewOriginOptions {
 export function findOldHead(folder: string): string {
   const name = readOriginName(folder)
   const isBegun = readFormerOrigins(folder).at(-1)?.origin === name
-  return isBegun ? formerHeadPath(folder, name) : treeFolder(folder)
+  const tree = treeFolder(folder)
+  return isBegun ? formerPath(tree, name) : tree
 }
-
-const formerHeadPath = (folder: string, name: string): string =>
-  join(formerPath(treeFolder(folder)), basename(name))
 
 /**
  * No server may have the journal open, and its records must have been compared with its old head ({@link findOldHead}). Finishes
@@ -61,20 +59,18 @@ export function beginNewOrigin(
     requireOwnKey(folder, name, keyPath)
     keepOldHead(folder, name)
   }
-  const tree = readTree(folder, formerHeadPath(folder, name))
+  const tree = readTree(folder, formerPath(treeFolder(folder), name))
   if (tree === undefined) {
     const rule = 'the signed head of the journal is missing, which its new name would go on from'
     throw new DataFileError(checkpointPath(treeFolder(folder)), `${rule}. ${restoreAdvice}`)
   }
-  const { head, key } = tree
-  const old = {
-    origin: name,
-    key: formatVerifierKey(key),
-    size: head.size,
-    root: head.root.toString('base64'),
+  const fromSeq = tree.head.size + 1
+  const { nextSeq } = recoverJournal(folder, hashOriginName(name), { tree, fromSeq })
+  const old = { origin: name, key: formatVerifierKey(tree.key), size: nextSeq - 1 }
+  if (begun && (begun.key !== old.key || begun.size !== old.size)) {
+    const rule = `does not say what ${name} has signed and sealed last`
+    throw new DataFileError(formerOriginsPath(folder), `the file ${rule}. ${restoreAdvice}`)
   }
-  requireSame(folder, begun, old)
-  const { nextSeq } = recoverJournal(folder, hashOriginName(name), { tree, fromSeq: head.size + 1 })
   const entry = begun ?? {
     ...old,
     because,
@@ -82,40 +78,27 @@ export function beginNewOrigin(
     next: chooseOriginName(now),
   }
   if (!begun) writeFormerOrigins(folder, [...known, entry])
-  finish(folder, { entry, keyPath, tree, nextSeq })
+  finish(folder, { entry, keyPath, tree })
   return entry
 }
 
 const restoreAdvice = 'Restore it from a backup'
 
-function requireSame(
-  folder: string,
-  begun: FormerOrigin | undefined,
-  old: Pick<FormerOrigin, 'origin' | 'key' | 'size' | 'root'>,
-): void {
-  if (!begun || (begun.key === old.key && begun.size === old.size && begun.root === old.root))
-    return
-  const rule = `does not say what ${old.origin} has signed last`
-  throw new DataFileError(formerOriginsPath(folder), `the file ${rule}. ${restoreAdvice}`)
-}
-
 /** Each step may be done twice. The name comes last: before that, the journal cannot be opened. */
 function finish(
   folder: string,
   {
-    entry: { next },
+    entry: { next, size: lastSeq },
     keyPath,
     tree: { head },
-    nextSeq,
   }: {
     readonly entry: FormerOrigin
     readonly keyPath: string
     readonly tree: TreeHead
-    readonly nextSeq: number
   },
 ): void {
   const { size, root } = head
-  signRest(folder, nextSeq, createKey(folder, keyPath, { origin: next, size, root }))
+  signRest(folder, lastSeq, createKey(folder, keyPath, { origin: next, size, root }))
   rmSync(cosignedPath(treeFolder(folder)), { force: true })
   // It belongs to the old name, and may know records that the journal no longer has. It is made again.
   for (const suffix of ['', '-wal', '-shm']) {
@@ -127,12 +110,12 @@ function finish(
 }
 
 /** What the old name had sealed and not signed: the new key cannot check its seals. */
-function signRest(folder: string, nextSeq: number, key: ReturnType<typeof createKey>): void {
+function signRest(folder: string, lastSeq: number, key: ReturnType<typeof createKey>): void {
   const writer = new TreeWriter(folder, key)
-  if (writer.nextSeq === nextSeq) return
+  if (writer.nextSeq > lastSeq) return
   const reader = new JournalReader(folder, writer.nextSeq)
   try {
-    while (writer.nextSeq < nextSeq) writer.add(reader.read(nextSeq - 1))
+    while (writer.nextSeq <= lastSeq) writer.add(reader.read(lastSeq))
   } finally {
     reader.close()
   }
@@ -151,7 +134,7 @@ function requireOwnKey(folder: string, name: string, keyPath: string): void {
 /** For those who have proofs that lead to a head of the old name. */
 function keepOldHead(folder: string, name: string): void {
   const tree = treeFolder(folder)
-  const target = formerHeadPath(folder, name)
+  const target = formerPath(tree, name)
   for (const path of [checkpointPath(tree), verifierKeyPath(tree), cosignedPath(tree)]) {
     if (!existsSync(path)) continue
     ensureFolder(target)

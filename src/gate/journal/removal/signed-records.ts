@@ -40,7 +40,7 @@ export class SignedRecords {
     try {
       const path = segmentPath(this.#folder, place.segment)
       const record = reader.read(place)
-      if (record === undefined) throw changedRecord(path, seq)
+      if (record?.kind !== 'notice') throw changedRecord(path, seq)
       requireAsSigned(record, this.#tree.readEntries([seq, seq])(seq), path)
       const notice: ErasureNotice = JSON.parse(record.body.toString())
       this.#latest = { seq, notice }

@@ -5,7 +5,7 @@
  * full tile of level L.
  */
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { DataFileError, getErrorCode } from '../../../errors.js'
 import { ensureFolder } from '../../../runtime/folders.js'
 import type { KnownPosition } from '../../../storage/audit/installation.js'
@@ -31,8 +31,9 @@ export const verifierKeyPath = (folder: string): string => join(folder, 'key')
 export const cosignedPath = (folder: string): string => join(folder, 'cosigned')
 /** Of time stamps of heads. */
 export const timestampsPath = (folder: string): string => join(folder, 'timestamps')
-/** The last heads and the keys of the names that the journal had before, in a folder for each. */
-export const formerPath = (folder: string): string => join(folder, 'former')
+/** Of the last head and the key of a name that the journal had before. */
+export const formerPath = (folder: string, origin: string): string =>
+  join(folder, 'former', basename(origin))
 const evidenceNames = ['cosigned', 'timestamps', 'former']
 
 /** Groups of three digits, all but the last after an `x`; `width` is that of a partial tile. */
