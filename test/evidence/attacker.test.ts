@@ -22,18 +22,24 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { describeFiles, writeManifest } from '../../src/commands/backup/manifest.js'
+import { restoreBackup } from '../../src/commands/backup/restore-backup.js'
+import { renameJournal } from '../../src/commands/evidence/new-origin.js'
 import { bufferSource } from '../../src/evidence/byte-source.js'
 import { type Verification, verifyJournal } from '../../src/evidence/verify/verify-journal.js'
-import { beginNewOrigin } from '../../src/gate/journal/recovery/new-origin.js'
+import { writeBeginning, writeFormerOrigins } from '../../src/gate/journal/journal-beginning.js'
+import { readOriginName } from '../../src/gate/journal/journal-origin.js'
 import { compressSegment } from '../../src/gate/journal/segment-file.js'
 import type { StoredRecord } from '../../src/gate/journal/segment-format.js'
 import {
   checkpointPath,
   cosignedPath,
+  formerPath,
   treeFolder,
   verifierKeyPath,
 } from '../../src/gate/journal/tree/tree-files.js'
 import { openSigningKey } from '../../src/gate/journal/tree/tree-head.js'
+import { inspectDatabase } from '../../src/storage/database-copy.js'
 import { openCheckpoint } from '../../src/transparency/checkpoint.js'
 import {
   formatNote,
@@ -42,6 +48,7 @@ import {
   parseVerifierKey,
   type SigningKey,
   signNote,
+  type VerifierKey,
 } from '../../src/transparency/signed-note.js'
 import { answered, fakeCompliance, noon } from '../support/fake-compliance.js'
 import {
@@ -52,7 +59,9 @@ import {
   forgeTree,
   randomFrom,
   readSegment,
+  sealSegments,
   segmentNames,
+  signTree,
   writeSegment,
 } from '../support/forge-journal.js'
 import { listFiles } from '../support/journal.js'
@@ -92,7 +101,8 @@ interface Head {
 }
 
 let parent: string
-let original: Original
+/** One that was begun five years ago, with an erasure and a removal, and a young one. */
+let originals: readonly Original[]
 
 const masked = (body: string) => body.replaceAll(/2125550106|,?"erased":true|x{10}/g, '')
 
@@ -107,16 +117,21 @@ function readBodies(folder: string): Map<number, StoredRecord> {
   return records
 }
 
-function readHead(dataDir: string, key: SigningKey): Head {
+function readHead(dataDir: string, key: VerifierKey): Head {
   const signed = readFileSync(checkpointPath(treeFolder(join(dataDir, 'journal'))), 'utf8')
   return { signed, size: openCheckpoint(signed, key).size }
 }
 
-async function writeOriginal(): Promise<Original> {
-  const dataDir = join(parent, 'original')
+async function writeOriginal(
+  name: string,
+  all: readonly number[],
+  { isErased } = { isErased: true },
+): Promise<Original> {
+  const dataDir = join(parent, name)
+  const earlier = join(parent, `${name} earlier`)
   const folder = join(dataDir, 'journal')
   mkdirSync(dataDir)
-  let now = days[0] ?? 0
+  let now = all[0] ?? 0
   const compliance = fakeCompliance({
     internalDnc: () => answered({ onList: true, addedAt: noon, facts: `{"addedAt":${noon}}` }),
   })
@@ -124,7 +139,7 @@ async function writeOriginal(): Promise<Original> {
   await journal.open()
   const key = openSigningKey(folder, join(dataDir, 'journal.key'))
   let early: Head | undefined
-  for (const [dayIndex, at] of days.entries()) {
+  for (const [dayIndex, at] of all.entries()) {
     now = at
     for (let index = 0; index < 25; index += 1) {
       const dialed = index === 7 ? erasedNumber : `212555${1_000 + dayIndex * 25 + index}`
@@ -132,15 +147,16 @@ async function writeOriginal(): Promise<Original> {
       await append(await makeDecision({ id, decidedAt: at }, { dialed }, compliance))
     }
     await journal.drain()
-    if (dayIndex === 8) {
-      journal.erase({ id: 'e1', number: erasedNumber, accountId: undefined, includesAllowed: true })
+    if (dayIndex === all.length - 4) {
+      const erasure = { number: erasedNumber, accountId: undefined, includesAllowed: true }
+      if (isErased) journal.erase({ id: 'e1', ...erasure })
       await journal.drain()
       await journal.drain()
       early = readHead(dataDir, key)
-      cpSync(dataDir, join(parent, 'earlier'), { recursive: true })
+      cpSync(dataDir, earlier, { recursive: true })
     }
   }
-  for (let update = 0; update < days.length; update += 1) await journal.drain()
+  for (let update = 0; update < all.length; update += 1) await journal.drain()
   await journal.close()
   if (early === undefined) throw new Error('there is no earlier head')
   const late = readHead(dataDir, key)
@@ -150,7 +166,6 @@ async function writeOriginal(): Promise<Original> {
     signatures: [...signatures, signNote(text, witnessKey, lastDay / 1_000)],
   }
   writeFileSync(cosignedPath(treeFolder(folder)), formatNote(cosigned))
-  const earlier = join(parent, 'earlier')
   const bodiesOf = (of: string) =>
     [...readBodies(join(of, 'journal'))].map(
       ([seq, { body }]) => [seq, masked(body.toString())] as const,
@@ -162,14 +177,23 @@ async function writeOriginal(): Promise<Original> {
 
 beforeAll(async () => {
   parent = mkdtempSync(join(tmpdir(), 'callgate-attacker-'))
-  original = await writeOriginal()
+  originals = [
+    await writeOriginal('old', days),
+    await writeOriginal('young', days.slice(-5), { isErased: false }),
+  ]
 })
 
 afterAll(() => rmSync(parent, { recursive: true, force: true }))
 
+/** A key that somebody else has made, of the same name. */
+const strangerOf = ({ name }: VerifierKey) => seededKey(name, 'signer', 9)
+
 /** One folder under attack. */
 class Trial {
   readonly dataDir: string
+  readonly original: Original
+  /** What the attacker has. */
+  readonly level: Level
   readonly random: (below: number) => number
   readonly edits: string[] = []
   /** Numbers for which somebody has put a request to erase into the database. */
@@ -178,8 +202,10 @@ class Trial {
   constructor(seed: number) {
     this.random = randomFrom(seed)
     this.dataDir = join(parent, 'trial')
+    this.original = this.pick(originals)
+    this.level = this.pick(['files', 'files', 'formats', 'formats', 'formats', 'key'])
     rmSync(this.dataDir, { recursive: true, force: true })
-    cpSync(original.dataDir, this.dataDir, { recursive: true })
+    cpSync(this.original.dataDir, this.dataDir, { recursive: true })
   }
 
   get folder(): string {
@@ -224,7 +250,19 @@ class Trial {
   }
 
   forgeTree(key?: SigningKey): void {
-    forgeTree(this.folder, original.key.name, key)
+    forgeTree(this.folder, this.original.key.name, key)
+  }
+
+  /** Signed and sealed by a key that he has made, of the name that the journal has; perhaps with a head that is short. */
+  beginAnew(): void {
+    const { key, early, late } = this.original
+    const other = strangerOf(key)
+    sealSegments(this.folder, other)
+    forgeTree(this.folder, key.name, other, this.pick([0, early.size, late.size]))
+    writeFileSync(verifierKeyPath(this.tree), `${formatVerifierKey(other)}\n`)
+    for (const name of ['journal.key', 'index.sqlite', 'journal/tree/cosigned']) {
+      rmSync(join(this.dataDir, name), { force: true })
+    }
   }
 
   addAtEnd(...records: readonly Partial<StoredRecord>[]): void {
@@ -263,21 +301,21 @@ const fileEdits: Readonly<Record<string, Edit>> = {
     renameSync(`${one}.aside`, other)
   },
   'an older copy of one file': (trial) => {
-    const name = trial.pick(listFiles(original.earlier))
-    cpSync(join(original.earlier, name), join(trial.dataDir, name), { recursive: true })
+    const name = trial.pick(listFiles(trial.original.earlier))
+    cpSync(join(trial.original.earlier, name), join(trial.dataDir, name), { recursive: true })
   },
   'an older copy of everything': (trial) => {
     rmSync(trial.dataDir, { recursive: true })
-    cpSync(original.earlier, trial.dataDir, { recursive: true })
+    cpSync(trial.original.earlier, trial.dataDir, { recursive: true })
   },
   'an older checkpoint': (trial) => {
-    writeFileSync(checkpointPath(trial.tree), original.early.signed)
+    writeFileSync(checkpointPath(trial.tree), trial.original.early.signed)
     rmSync(cosignedPath(trial.tree), { force: true })
   },
   'times of a file': (trial) => utimesSync(trial.pickFile(), new Date(), new Date('2001-01-01')),
   'a file that says that records were changed': (trial) => {
     const name = trial.pick(['e1.changed', 'e9.changed', 'er-1.changed'])
-    writeFileSync(join(trial.folder, name), `${1 + trial.random(original.late.size)}\n`)
+    writeFileSync(join(trial.folder, name), `${1 + trial.random(trial.original.late.size)}\n`)
   },
   'an edited row of the index': (trial) => {
     if (!existsSync(join(trial.dataDir, 'index.sqlite'))) throw new NothingToDo()
@@ -306,7 +344,7 @@ const fileEdits: Readonly<Record<string, Edit>> = {
     rmSync(join(trial.dataDir, 'journal.key'))
     writeFileSync(
       verifierKeyPath(trial.tree),
-      `${formatVerifierKey(seededKey(original.key.name, 'signer', 9))}\n`,
+      `${formatVerifierKey(strangerOf(trial.original.key))}\n`,
     )
   },
   'the oldest segments removed, and a beginning that says so': (trial) => {
@@ -320,6 +358,35 @@ const fileEdits: Readonly<Record<string, Edit>> = {
     writeFileSync(join(trial.folder, 'begins.json'), JSON.stringify(begins))
   },
   'no beginning': (trial) => rmSync(join(trial.folder, 'begins.json'), { force: true }),
+  'a start that was killed while it made the tiles again': (trial) => {
+    rmSync(join(trial.tree, 'tile'), { recursive: true, force: true })
+    const made = join(trial.tree, 'made')
+    signTree(trial.folder, made, seededKey(trial.original.key.name, 'signer', 5), 2 ** 31)
+    const files = listFiles(made)
+    const written = trial.random(files.length * 2)
+    for (const name of files.slice(written)) rmSync(join(made, name))
+    if (written > files.length) renameSync(join(treeFolder(made), 'tile'), join(trial.tree, 'tile'))
+  },
+  'former names in their form': (trial) => {
+    const { key, late } = trial.original
+    const others = ['callgate/journal/2026-01-01-0a1b2c3d', key.name]
+    const origin = trial.pick([key, ...others.map((name) => seededKey(name, 'signer', 9))])
+    const entry = { origin: origin.name, key: formatVerifierKey(origin), because: 'x' }
+    const [size, next] = [trial.random(late.size + 1), trial.pick([...others, key.name])]
+    writeFormerOrigins(trial.folder, [{ ...entry, size, at: '2026-11-01T00:00:00Z', next }])
+  },
+  'the oldest segments removed, and a beginning with the number of a notice': (trial) => {
+    const notices = [...readBodies(trial.folder).values()].filter(({ kind }) => kind === 'notice')
+    if (notices.length === 0) throw new NothingToDo()
+    const notice = trial.pick(notices)
+    const names = segmentNames(trial.folder)
+    const gone = trial.random(names.length)
+    for (const name of names.slice(0, gone)) rmSync(join(trial.folder, name))
+    const said: { readonly removedBefore?: number } = JSON.parse(notice.body.toString())
+    const removedBefore = said.removedBefore ?? day('2026-11-05')
+    const firstSeq = firstSeqOf(names[gone] ?? '')
+    writeBeginning(trial.folder, { firstSeq, removedBefore, notice: notice.seq })
+  },
   'a former name': (trial) => {
     const former = { origin: 'callgate/journal/x', size: 3, root: null, because: 'x', next: 'y' }
     writeFileSync(
@@ -401,6 +468,18 @@ const formatEdits: Readonly<Record<string, Edit>> = {
       if (name.endsWith('.gz')) compressSegment(plain)
     }
   },
+  'all begun anew with another key, and a new name for it': (trial) => {
+    trial.forge()
+    trial.beginAnew()
+    const { key, early } = trial.original
+    const renamed = renameJournal(trial.folder, join(trial.dataDir, 'journal.key'), 'x')
+    if (trial.random(2) === 0) return
+    const size = trial.pick([0, early.size, renamed.size])
+    writeFormerOrigins(trial.folder, [{ ...renamed, key: formatVerifierKey(key), size }])
+    const former = formerPath(trial.tree, key.name)
+    writeFileSync(verifierKeyPath(former), `${formatVerifierKey(key)}\n`)
+    writeFileSync(checkpointPath(former), early.signed)
+  },
   'records with another time': (trial) =>
     trial.changeSegment((all) => all.map((one) => ({ ...one, at: one.at + msPerDay * 40 }))),
 }
@@ -408,22 +487,22 @@ const formatEdits: Readonly<Record<string, Edit>> = {
 const keyEdits: Readonly<Record<string, Edit>> = {
   'a block that is now an allow, signed': (trial) => {
     trial.forge()
-    trial.forgeTree(original.key)
+    trial.forgeTree(trial.original.key)
   },
   'a notice of an erasure, signed': (trial) => {
     const { seq } = trial.forge()
     const notice = { erasure: 'e1', changed: [[seq, seq]] }
     trial.addAtEnd({ kind: 'notice', body: Buffer.from(JSON.stringify(notice)) })
-    trial.forgeTree(original.key)
+    trial.forgeTree(trial.original.key)
   },
   'the end cut off, signed': (trial) => {
     formatEdits['the last records cut off']?.(trial)
     rmSync(cosignedPath(trial.tree), { force: true })
-    trial.forgeTree(original.key)
+    trial.forgeTree(trial.original.key)
   },
   'records of long ago, signed': (trial) => {
     formatEdits['a record of long ago behind the end']?.(trial)
-    trial.forgeTree(original.key)
+    trial.forgeTree(trial.original.key)
   },
   'a removal, signed': (trial) => {
     formatEdits['a notice of a removal behind the end, and the removal']?.(trial)
@@ -447,7 +526,8 @@ const renumber = (all: readonly StoredRecord[], changed: readonly StoredRecord[]
 
 type Level = 'files' | 'formats' | 'key'
 
-function attack(trial: Trial, level: Level): void {
+function attack(trial: Trial): void {
+  const { level } = trial
   const levels = { files: fileEdits, formats: formatEdits, key: keyEdits }
   const known: Readonly<Record<string, Edit>> =
     level === 'files'
@@ -479,16 +559,12 @@ const isOfEdit = (cause: unknown) =>
 /** The server's own next start, which may refuse; with a clock that may be wrong. */
 async function restart(trial: Trial): Promise<string> {
   const now = lastDay + trial.pick([1, 1, 1, 20 * 365, -5 * 365]) * msPerDay
-  if (trial.random(6) === 0) {
-    try {
-      beginNewOrigin(trial.folder, {
-        keyPath: join(trial.dataDir, 'journal.key'),
-        because: 'the attacker says so',
-        now,
-      })
-    } catch (cause) {
-      return `refused a new name: ${String(cause)}`
-    }
+  const way = trial.random(12)
+  try {
+    if (way < 2) renameJournal(trial.folder, join(trial.dataDir, 'journal.key'), 'he says so')
+    if (way === 2) await restore(trial)
+  } catch (cause) {
+    return `refused a new name: ${String(cause)}`
   }
   const { journal } = testJournal(trial.dataDir, () => now)
   try {
@@ -506,10 +582,46 @@ async function restart(trial: Trial): Promise<string> {
   return 'started'
 }
 
-const verify = (trial: Trial, heads: readonly string[], witnesses = false): Verification =>
-  verifyJournal({
+/** The folder is a backup that was edited where it is kept, and is restored by somebody who suspects nothing. */
+async function restore(trial: Trial): Promise<void> {
+  const { key } = trial.original
+  if (trial.level === 'formats' && trial.random(2) === 0) trial.beginAnew()
+  const backup = join(parent, 'backup')
+  rmSync(backup, { recursive: true, force: true })
+  mkdirSync(backup)
+  renameSync(trial.folder, join(backup, 'journal'))
+  const database = join(backup, 'callgate.sqlite')
+  new Sqlite(database).exec('create table kysely_migration (name text)').close()
+  const folder = join(backup, 'journal')
+  const seqs = [...readBodies(folder).keys()].sort((a, b) => a - b)
+  const manifest = {
+    format: 1,
+    version: 'test',
+    at: '2026-11-10T12:00:00Z',
+    database: inspectDatabase(database),
+    journal: { firstSeq: seqs[0] ?? 1, lastSeq: seqs.at(-1) ?? 0 },
+    hasSecrets: false,
+    files: await describeFiles(backup),
+  } as const
+  writeManifest(backup, manifest, trial.level === 'key' ? key : strangerOf(key))
+  rmSync(trial.dataDir, { recursive: true })
+  await restoreBackup(backup, { dataDir: trial.dataDir, key: undefined, hasDatabase: true })
+  rmSync(join(trial.dataDir, 'callgate.sqlite'))
+}
+
+/** By the key of the present name, if an honest program gave it that, and that of the former one. */
+function keysOf(trial: Trial): readonly [present: VerifierKey, former?: VerifierKey] {
+  const own = parseVerifierKey(formatVerifierKey(trial.original.key))
+  if (readOriginName(trial.folder) === own.name) return [own]
+  return [parseVerifierKey(readFileSync(verifierKeyPath(trial.tree), 'utf8').trim()), own]
+}
+
+function verify(trial: Trial, heads: readonly string[], witnesses = false): Verification {
+  const [key, former] = keysOf(trial)
+  return verifyJournal({
     folder: trial.folder,
-    key: parseVerifierKey(formatVerifierKey(original.key)),
+    key,
+    formerKeys: former ? [former] : [],
     now: lastDay + 2 * msPerDay,
     heads: heads.map((signed, index) => ({
       name: `head ${index}`,
@@ -517,6 +629,7 @@ const verify = (trial: Trial, heads: readonly string[], witnesses = false): Veri
     })),
     witnesses: witnesses ? [witnessKey] : [],
   })
+}
 
 interface Held {
   /** Records below this are covered. */
@@ -526,15 +639,15 @@ interface Held {
 }
 
 const nothing: Held = { size: 0, heads: [] }
-const heldByVerifier: Readonly<Record<string, () => Held>> = {
+const heldByVerifier: Readonly<Record<string, (original: Original) => Held>> = {
   key: () => nothing,
-  'key and earlier head': () => ({ size: original.early.size, heads: [original.early.signed] }),
-  'key and head': () => ({ size: original.late.size, heads: [original.late.signed] }),
-  'key and a file of heads': () => ({
-    size: original.late.size,
-    heads: [original.early.signed + original.late.signed],
+  'key and earlier head': ({ early }) => ({ size: early.size, heads: [early.signed] }),
+  'key and head': ({ late }) => ({ size: late.size, heads: [late.signed] }),
+  'key and a file of heads': ({ early, late }) => ({
+    size: late.size,
+    heads: [early.signed + late.signed],
   }),
-  'head and witness': () => ({ size: original.late.size, heads: [], witness: true }),
+  'head and witness': ({ late }) => ({ size: late.size, heads: [], witness: true }),
 }
 
 function resultOf(check: () => Verification): string {
@@ -550,7 +663,7 @@ function changedBelow(trial: Trial, size: number): readonly string[] {
   const now = readBodies(trial.folder)
   const erased = new Set(trial.erasures)
   const wrong: string[] = []
-  for (const [seq, before] of original.bodies) {
+  for (const [seq, before] of trial.original.bodies) {
     if (seq > size) continue
     const after = now.get(seq)?.body.toString()
     if (after === undefined) wrong.push(`record ${seq} is gone`)
@@ -571,7 +684,7 @@ function isErased(before: string, after: string, erased: ReadonlySet<string>): b
 
 /** Decisions that no server made, below a head that the attacker could not sign. */
 function forgedBelow(trial: Trial, size: number): readonly string[] {
-  const known = original.written
+  const known = trial.original.written
   return [...readBodies(trial.folder).values()]
     .filter(({ seq, kind }) => seq <= size && kind === 'decision')
     .map(({ seq, body }) => ({ seq, body: masked(body.toString()) }))
@@ -582,13 +695,13 @@ function forgedBelow(trial: Trial, size: number): readonly string[] {
 
 it('proves a folder that nobody has changed, also after a start', async () => {
   const trial = new Trial(1)
-  expect(resultOf(() => verify(trial, [original.late.signed]))).toBe('PROVEN')
+  expect(resultOf(() => verify(trial, [trial.original.late.signed]))).toBe('PROVEN')
   expect(resultOf(() => verify(trial, [], true))).toBe('PROVEN')
-  expect(changedBelow(trial, original.late.size)).toEqual([])
+  expect(changedBelow(trial, trial.original.late.size)).toEqual([])
   const { journal } = testJournal(trial.dataDir, () => lastDay + msPerDay)
   await journal.open()
   await journal.close()
-  expect(resultOf(() => verify(trial, [original.late.signed]))).toBe('PROVEN')
+  expect(resultOf(() => verify(trial, [trial.original.late.signed]))).toBe('PROVEN')
 })
 
 it(`proves nothing that was changed, whoever changed it, in ${attempts} attacks from seed ${firstSeed}`, {
@@ -598,12 +711,12 @@ it(`proves nothing that was changed, whoever changed it, in ${attempts} attacks 
   const counts: Record<string, number> = {}
   for (let index = 0; index < attempts; index += 1) {
     const trial = new Trial(firstSeed + index)
-    const level = trial.pick<Level>(['files', 'files', 'formats', 'formats', 'formats', 'key'])
-    attack(trial, level)
+    const { level } = trial
+    attack(trial)
     const starts = trial.random(3) > 0 ? await restart(trial) : 'not started'
     const about = `seed ${firstSeed + index} (${level}): ${trial.edits.join(', ')}; ${starts}`
     const held = trial.pick(Object.keys(heldByVerifier))
-    const { size, heads, witness } = heldByVerifier[held]?.() ?? nothing
+    const { size, heads, witness } = heldByVerifier[held]?.(trial.original) ?? nothing
     const result = resultOf(() => verify(trial, heads, witness))
     counts[`${held}: ${result}`] = (counts[`${held}: ${result}`] ?? 0) + 1
     if (result === 'PROVEN') {
@@ -625,7 +738,7 @@ it(`proves nothing that was changed, whoever changed it, in ${attempts} attacks 
 function findForged(trial: Trial): readonly string[] {
   let head: Head
   try {
-    head = readHead(trial.dataDir, original.key)
+    head = readHead(trial.dataDir, keysOf(trial)[0])
   } catch {
     return []
   }

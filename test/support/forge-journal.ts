@@ -11,15 +11,17 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { crc32 } from 'node:zlib'
+import { hashOriginName } from '../../src/gate/journal/journal-origin.js'
 import { SegmentFile } from '../../src/gate/journal/segment-file.js'
 import {
   checksumSeedOf,
+  createSeal,
   decodeFrame,
   decodeSeal,
   headerBytes,
   type StoredRecord,
 } from '../../src/gate/journal/segment-format.js'
-import { treeFolder } from '../../src/gate/journal/tree/tree-files.js'
+import { TreeReader, treeFolder } from '../../src/gate/journal/tree/tree-files.js'
 import { writeCheckpoint } from '../../src/gate/journal/tree/tree-head.js'
 import { TreeWriter } from '../../src/gate/journal/tree/tree-writer.js'
 import { recordKinds } from '../../src/transparency/log-entry.js'
@@ -116,20 +118,55 @@ export const forgeRecord = (record: StoredRecord): StoredRecord => ({
 })
 
 /** The tree of the records as they are now; with the checkpoint from before if nobody has the key. */
-export function forgeTree(folder: string, origin: string, signer?: SigningKey): void {
+export function forgeTree(
+  folder: string,
+  origin: string,
+  signer?: SigningKey,
+  size = Number.MAX_SAFE_INTEGER,
+): void {
   const target = mkdtempSync(join(tmpdir(), 'callgate-tree-'))
-  mkdirSync(treeFolder(target), { recursive: true })
-  const empty = { origin, size: 0, root: computeRoot(0, () => Buffer.alloc(0)) }
-  const used = signer ?? seededKey(origin, 'signer', 7)
-  writeCheckpoint(treeFolder(target), empty, used)
-  const writer = new TreeWriter(target, used)
-  for (const name of segmentNames(folder)) writer.add(readSegment(join(folder, name)).records)
-  writer.sign()
-  for (const name of ['tile', ...(signer ? ['checkpoint'] : [])]) {
-    rmSync(join(treeFolder(folder), name), { recursive: true })
-    cpSync(join(treeFolder(target), name), join(treeFolder(folder), name), { recursive: true })
+  try {
+    signTree(folder, target, signer ?? seededKey(origin, 'signer', 7), size)
+    for (const name of ['tile', ...(signer ? ['checkpoint'] : [])]) {
+      const path = join(treeFolder(folder), name)
+      rmSync(path, { recursive: true, force: true })
+      cpSync(join(treeFolder(target), name), path, { recursive: true })
+    }
+  } finally {
+    rmSync(target, { recursive: true, force: true })
   }
-  rmSync(target, { recursive: true, force: true })
+}
+
+/** Of the records up to a number, in another folder; the leaves of those that were removed are the ones of the tree before. */
+export function signTree(folder: string, target: string, key: SigningKey, size: number): void {
+  const tree = treeFolder(target)
+  const names = segmentNames(folder)
+  const removed = firstSeqOf(names[0] ?? '') - 1
+  mkdirSync(join(tree, 'tile'), { recursive: true })
+  if (removed > 0) cpSync(join(treeFolder(folder), 'tile'), join(tree, 'tile'), { recursive: true })
+  const root = computeRoot(removed, new TreeReader(tree, removed).node)
+  writeCheckpoint(tree, { origin: key.name, size: removed, root }, key)
+  const writer = new TreeWriter(target, key)
+  for (const name of names) {
+    writer.add(readSegment(join(folder, name)).records.filter(({ seq }) => seq <= size))
+  }
+  writer.sign()
+}
+
+/** Each segment as one group, in the plain form. */
+export function sealSegments(folder: string, key: SigningKey): void {
+  const origin = hashOriginName(key.name)
+  for (const name of segmentNames(folder)) {
+    const content = readSegment(join(folder, name))
+    const lastSeq = content.records.at(-1)?.seq
+    if (lastSeq === undefined) continue
+    const plain = writeSegment(content, content.records)
+    const firstSeq = firstSeqOf(name)
+    const frames = readFileSync(plain).subarray(headerBytes)
+    const checksumSeed = checksumSeedOf(firstSeq)
+    const group = { origin, firstSeq, lastSeq }
+    appendFileSync(plain, createSeal(frames, group, { checksumSeed, key: key.privateKey }))
+  }
 }
 
 /** Numbers below a limit, the same for the same seed. */
