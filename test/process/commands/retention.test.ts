@@ -39,12 +39,6 @@ const idAt = (at: number) => `${at.toString(36).padStart(9, '0')}${'0'.repeat(20
 
 /** What a server that has run for six years has, when nothing was removed yet: a decision in each week. */
 async function writeYears(folder: string): Promise<Years> {
-  const first = await serve({ CALLGATE_DATA_DIR: folder })
-  key = first.keys.sandbox
-  expect(await first.end('SIGTERM')).toBe(0)
-  rmSync(join(folder, 'journal'), { recursive: true })
-  rmSync(join(folder, 'journal.key'))
-  rmSync(join(folder, 'index.sqlite'))
   const today = Math.floor(Date.now() / msPerDay) * msPerDay
   const weeks = Array.from(
     { length: 6 * 52 },
@@ -59,11 +53,10 @@ async function writeYears(folder: string): Promise<Years> {
   }
   await journal.drain()
   await journal.close()
-  // The database knows the journal of the first server.
-  const accepted = await callgate(['storage', 'accept', '--because', 'six years'], {
-    CALLGATE_DATA_DIR: folder,
-  })
-  expect(accepted.code, accepted.err).toBe(0)
+  const keeping = { CALLGATE_DATA_DIR: folder, CALLGATE_JOURNAL_KEEP_YEARS: '100' }
+  const first = await serve(keeping, ['--init'])
+  key = first.keys.sandbox
+  expect(await first.end('SIGTERM')).toBe(0)
   // The newest eight weeks say what day it is, so that up to three months more are kept.
   const day = (years: number, days: number) => today - (years * 365 + days) * msPerDay
   return {
