@@ -119,7 +119,10 @@ export class Retention {
     if (newest === this.#checkedSegment) return undefined
     if (this.#compareNext(segments, tree)) return undefined
     if (this.#removal) {
-      this.#removal.notices = new AwaitedNotices([toNotice(this.#removal, this.#options)])
+      const { firstSeq, before: removedBefore, longestKeepYears } = this.#removal
+      const { keepYears } = this.#options
+      const notice: RemovalNotice = { firstSeq, removedBefore, keepYears, longestKeepYears }
+      this.#removal.notices = new AwaitedNotices([notice])
       return this.#removal.notices.take()
     }
     this.#checkedSegment = newest
@@ -200,14 +203,6 @@ export class Retention {
     }
     return this.#index.remove(ids, next.firstSeq)
   }
-}
-
-function toNotice(
-  { firstSeq, before, longestKeepYears }: Removal,
-  { keepYears }: RetentionOptions,
-) {
-  const notice: RemovalNotice = { firstSeq, removedBefore: before, keepYears, longestKeepYears }
-  return notice
 }
 
 /** By a clock that was behind, records of today may look old, but not those after it was set. */
