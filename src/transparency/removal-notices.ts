@@ -9,12 +9,6 @@ export interface ErasureNotice {
   readonly changed: readonly (readonly [seq: number, commitment: string])[]
 }
 
-/** The body of the notice that follows once the records are changed. */
-export interface FinishedErasureNotice {
-  readonly erasure: string
-  readonly finished: true
-}
-
 /** The body of a notice about the end of retention. */
 export interface RemovalNotice {
   /** Number of the first record that stays. */
@@ -26,10 +20,8 @@ export interface RemovalNotice {
   readonly longestKeepYears: number
 }
 
-/** One of the two, or a notice about something else. */
-export interface AnyErasureNotice {
-  readonly erasure?: string
-  readonly changed?: ErasureNotice['changed']
+/** That, the one that follows once the records are changed, or a notice about something else. */
+export interface AnyErasureNotice extends Partial<ErasureNotice> {
   readonly finished?: true | undefined
 }
 

@@ -1,22 +1,14 @@
 /** The times in records, which the clock of the server gives, against the heads that others have seen and their order. */
-
-import { createHash, randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { bufferSource } from '../../src/evidence/byte-source.js'
 import { verifyJournal } from '../../src/evidence/verify/verify-journal.js'
-import { encodeQuery } from '../../src/evidence/witness/timestamps.js'
-import {
-  formatNote,
-  parseNote,
-  parseVerifierKey,
-  signNote,
-} from '../../src/transparency/signed-note.js'
+import { parseVerifierKey } from '../../src/transparency/signed-note.js'
 import { useTempFolder } from '../data/temp-folder.js'
 import { makeDecision, testJournal } from '../support/test-journal.js'
-import { witnessKey } from '../support/test-witness.js'
-import { createAuthority } from '../support/time-stamp-authority.js'
+import { cosignHead, witnessKey } from '../support/test-witness.js'
+import { stampHead } from '../support/time-stamp-authority.js'
 
 const folder = useTempFolder()
 const noon = Date.parse('2026-11-28T12:00:00Z')
@@ -49,12 +41,7 @@ async function serve(...steps: readonly Step[]): Promise<void> {
 
 const readCheckpoint = () => readFileSync(join(journal, 'tree/checkpoint'), 'utf8')
 
-/** The newest head, as a witness has seen it then. */
-function cosignAt(at: number): string {
-  const { text, signatures } = parseNote(readCheckpoint())
-  const cosignature = signNote(text, witnessKey, at / 1_000)
-  return formatNote({ text, signatures: [...signatures, cosignature] })
-}
+const cosignAt = (at: number) => cosignHead(journal, at)
 
 const verify = (...heads: readonly string[]) =>
   verifyJournal({
@@ -112,14 +99,7 @@ describe('the time of a record', () => {
   it('is not after a time stamp of a head that has it', async () => {
     now = Date.now() + 60 * minute
     await serve(now)
-    const stamps = join(journal, 'tree/timestamps')
-    mkdirSync(stamps)
-    const { stamp } = createAuthority(folder.file('authority'))
-    const hash = createHash('sha256').update(readCheckpoint()).digest()
-    const nonce = randomBytes(8)
-    nonce[0] = 0x40
-    writeFileSync(join(stamps, '2-now-tsa.tsr'), stamp(encodeQuery(hash, nonce)))
-    writeFileSync(join(stamps, '2-now-tsa.checkpoint'), readCheckpoint())
+    stampHead(journal, folder.file('authority'))
     expect(verify(readCheckpoint()).findings).toMatchObject([{ level: 'false', seqs: [1, 2] }])
   })
 })

@@ -1,4 +1,6 @@
 /** A witness of the tests, over HTTP. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { HeadStore } from '../../src/evidence/witness/head-store.js'
 import { TrustedLogs } from '../../src/evidence/witness/trusted-logs.js'
 import { Witness } from '../../src/evidence/witness/witness.js'
@@ -6,11 +8,23 @@ import { openWitnessServer } from '../../src/evidence/witness/witness-server.js'
 import type { Logger } from '../../src/observability/log.js'
 import type { Listener } from '../../src/runtime/listen.js'
 import { silentLogger } from '../../src/runtime/runtime.js'
-import { parseVerifierKey } from '../../src/transparency/signed-note.js'
+import {
+  formatNote,
+  parseNote,
+  parseVerifierKey,
+  signNote,
+} from '../../src/transparency/signed-note.js'
 import { seededKey } from './seeded-key.js'
 import { testClock } from './test-clock.js'
 
 export const witnessKey = seededKey('witness.example.com/w1', 'cosigner', 2)
+
+/** The newest head of a journal, as the witness has seen it then. */
+export function cosignHead(journal: string, at: number): string {
+  const { text, signatures } = parseNote(readFileSync(join(journal, 'tree/checkpoint'), 'utf8'))
+  const cosignature = signNote(text, witnessKey, Math.floor(at / 1_000))
+  return formatNote({ text, signatures: [...signatures, cosignature] })
+}
 
 interface TestWitnessOptions {
   readonly folder: string

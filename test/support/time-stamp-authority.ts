@@ -1,7 +1,9 @@
 /** An authority of `openssl ts`, made for a test. */
 import { execFileSync } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { encodeQuery } from '../../src/evidence/witness/timestamps.js'
 
 /** In a new folder. */
 export function createAuthority(at: string, key: readonly string[] = ['-newkey', 'rsa:2048']) {
@@ -27,4 +29,16 @@ export function createAuthority(at: string, key: readonly string[] = ['-newkey',
       return readFileSync(join(at, 'r.tsr'))
     },
   }
+}
+
+/** Puts a stamp of now beside the newest head of a journal, by an authority in a new folder. */
+export function stampHead(journal: string, authority: string): void {
+  const head = readFileSync(join(journal, 'tree/checkpoint'))
+  const stamps = join(journal, 'tree/timestamps')
+  mkdirSync(stamps)
+  const nonce = randomBytes(8)
+  nonce[0] = 0x40
+  const query = encodeQuery(createHash('sha256').update(head).digest(), nonce)
+  writeFileSync(join(stamps, 'now.tsr'), createAuthority(authority).stamp(query))
+  writeFileSync(join(stamps, 'now.checkpoint'), head)
 }

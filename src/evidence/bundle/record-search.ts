@@ -73,10 +73,11 @@ export class RecordSearch {
   }
 
   /** What was erased from records is shown by the notices of that, with the requests. */
-  #takeErasures(taken: readonly number[]): void {
+  #takeErasures(): void {
+    const taken = new Set(this.#seqs)
     const requested = new Set<string>()
     for (const { seq, erasure, changed } of this.#notices) {
-      if (!changed.some((of) => findFrom(taken, of) === of)) continue
+      if (!changed.some((of) => taken.has(of))) continue
       this.take(seq, 'notice')
       requested.add(erasure)
     }
@@ -123,25 +124,12 @@ export class RecordSearch {
     if (span === undefined || this.#seqs.length === 0) {
       throw new AppError('not-found', 'no signed record answers the question')
     }
-    const taken = this.listSeqs()
-    const others = [...this.#named].filter((seq) => findFrom(taken, seq) !== seq)
-    for (const seq of others) this.take(seq, 'audit')
-    this.#takeErasures([...this.listSeqs()])
+    const taken = new Set(this.#seqs)
+    for (const seq of this.#named) if (!taken.has(seq)) this.take(seq, 'audit')
+    this.#takeErasures()
     const reported = [...this.#reported.values()]
     const isWhole = this.#question.without !== 'others'
     const shown = isWhole ? span : undefined
     return { seqs: this.listSeqs(), span: shown, counts: this.#counts, reported }
   }
-}
-
-/** The first number that is not smaller. They are in order. */
-function findFrom(numbers: readonly number[], least: number): number | undefined {
-  let low = 0
-  let high = numbers.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((numbers[middle] ?? 0) < least) low = middle + 1
-    else high = middle
-  }
-  return numbers[low]
 }

@@ -60,11 +60,12 @@ export class RemovalCheck {
     const first = this.#signed.at(-1)?.firstSeq ?? 1
     if (notice.firstSeq <= first) return
     const range = [first, notice.firstSeq - 1] as const
-    const longestKeepYears = Math.max(notice.longestKeepYears, this.#longestKeepYears)
+    // The start that the next notice would have found may be among what this one has removed.
+    this.addStart(notice.longestKeepYears)
+    const longestKeepYears = this.#longestKeepYears
     const earliest = { at, by: `the notice, record ${seq},` }
     const newest = this.#findNewest(range)
     this.#signed.push({ ...notice, longestKeepYears, seq, range, newest, earliest })
-    this.addStart(notice.keepYears)
   }
 
   /** Of every signed record. One that is older than what was removed says that a clock was behind, and no more. */

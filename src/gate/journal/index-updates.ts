@@ -6,7 +6,7 @@ import { computeBackoffMs } from '../../runtime/backoff.js'
 import { monotonicSeconds, sleep } from '../../runtime/runtime.js'
 import { startThread, type Thread } from '../../runtime/thread.js'
 import type { KnownPosition } from '../../storage/audit/installation.js'
-import type { FinishedErasureNotice } from '../../transparency/removal-notices.js'
+import type { AnyErasureNotice } from '../../transparency/removal-notices.js'
 import type { FrameBlocks } from './frame-blocks.js'
 import {
   checkpointSeconds,
@@ -169,7 +169,7 @@ export class IndexUpdates {
     } else if (event.kind === 'erased') {
       this.#erasures.delete(event.id)
       this.#forgeries.delete('erase')
-      const notice: FinishedErasureNotice = { erasure: event.id, finished: true }
+      const notice: AnyErasureNotice = { erasure: event.id, finished: true }
       addNotices([notice])
     }
     observer.onSegmentEvent(event)

@@ -15,7 +15,6 @@ import {
   listSegments,
   type PlacedRecord,
 } from './journal-reader.js'
-import { removeCutBytes } from './recovery/recover-journal.js'
 import {
   type FinishedErasure,
   PendingErasures,
@@ -164,11 +163,7 @@ class IndexWriter {
       if (kind !== 'erasure') continue
       const note: ErasureNote = JSON.parse(body.toString())
       const erasure = requested.find(({ id }) => id === note.id)
-      if (erasure) {
-        // They may have its number, and nothing is known of their records.
-        removeCutBytes(this.#options.folder)
-        this.#erasures.add({ ...erasure, beforeSeq: segment })
-      }
+      if (erasure) this.#erasures.add({ ...erasure, beforeSeq: segment })
     }
   }
 

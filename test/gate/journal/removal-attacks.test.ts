@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import Sqlite from 'better-sqlite3'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { bufferSource } from '../../../src/evidence/byte-source.js'
 import { verifyJournal } from '../../../src/evidence/verify/verify-journal.js'
 import { JournalReader, listSegments } from '../../../src/gate/journal/journal-reader.js'
 import { compressSegment } from '../../../src/gate/journal/segment-file.js'
@@ -18,6 +19,8 @@ import { answered, fakeCompliance, noon } from '../../support/fake-compliance.js
 import { readSegment, segmentBytes, writeSegment } from '../../support/forge-journal.js'
 import { recordsIn } from '../../support/journal.js'
 import { makeDecision, testJournal } from '../../support/test-journal.js'
+import { cosignHead, witnessKey } from '../../support/test-witness.js'
+import { stampHead } from '../../support/time-stamp-authority.js'
 
 const number = '2125550106'
 const msPerDay = 86_400_000
@@ -249,8 +252,32 @@ it('what a clock has removed that was ahead for days is found by the next record
   ])
 })
 
+it('what a wrong clock has removed is found by a cosigned or stamped head with the notice', async () => {
+  await writeDays(days('2026-11-01', 3))
+  const early = cosignHead(folder(), Date.parse('2026-11-03T12:00:00Z'))
+  await writeDays(days('2040-01-01', 9))
+  expect(notices()).toHaveLength(1)
+  now = Date.parse('2040-02-01T00:00:00Z')
+  const tooEarly = (...heads: readonly string[]) => {
+    const source = bufferSource(Buffer.from(heads.join('\n')))
+    const given = { heads: [{ name: 'kept', source }], witnesses: [witnessKey] }
+    const { result, findings } = verifyJournal({ folder: folder(), now, ...given })
+    const messages = findings.map(({ message }) => message)
+    return [result, messages.find((message) => message.includes('too early: journal.keepYears'))]
+  }
+  // Neither a head from before the removal, nor one that was seen when the records had expired.
+  expect(tooEarly(early, cosignHead(folder(), now))).toEqual(['NOT PROVEN', undefined])
+  const cosigned = cosignHead(folder(), Date.parse('2026-11-05T12:00:00Z'))
+  expect(tooEarly(early, cosigned)).toEqual([
+    'FALSE',
+    expect.stringContaining(`and ${witnessKey.name} of 2026-11-05T12:00:00Z`),
+  ])
+  stampHead(folder(), join(dataDir, 'authority'))
+  expect(tooEarly(early)).toEqual(['FALSE', expect.stringMatching(/and .*Test TSA.* of 20/)])
+})
+
 it('what was removed after keepYears was shortened is not proven, with both', async () => {
-  await writeDays([...days('2023-10-30', 3), ...days('2026-10-30', 1)])
+  await writeDays([...days('2023-10-11', 20), ...days('2026-10-30', 1)])
   for (const at of days('2026-11-01', 8)) {
     now = at
     const { journal, append } = testJournal(dataDir, () => now, { keepYears: 3 })
@@ -259,13 +286,13 @@ it('what was removed after keepYears was shortened is not proven, with both', as
     await journal.drain()
     await journal.close()
   }
-  expect(notices()).toEqual([expect.objectContaining({ keepYears: 3, longestKeepYears: 5 })])
+  // The start with 5 years is among what the first notice has removed.
+  expect(notices()).toMatchObject([{ longestKeepYears: 5 }, { keepYears: 3, longestKeepYears: 3 }])
   const { result, findings } = verify()
   expect(falseMessages()).toEqual([])
   expect(result).toBe('NOT PROVEN')
-  expect(findings.map(({ message }) => message)).toContainEqual(
-    expect.stringContaining('after journal.keepYears was shortened from 5 to 3'),
-  )
+  const shortened = /after journal\.keepYears was shortened from 5 to 3/
+  expect(findings.filter(({ message }) => shortened.test(message))).toHaveLength(2)
 })
 
 it.each<readonly [string, (firstSeq: number, notice: number) => object | undefined]>([

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type Caller, noLimits } from '../../../src/domain/caller.js'
+import { verifyJournal } from '../../../src/evidence/verify/verify-journal.js'
 import { readBeginning } from '../../../src/gate/journal/journal-beginning.js'
 import type { JournalOptions } from '../../../src/gate/journal/journal-options.js'
 import { listSegments } from '../../../src/gate/journal/journal-reader.js'
@@ -81,6 +82,25 @@ it('removes the months that are older than keepYears, with their rows in the ind
   const begins = { firstSeq: oldest?.firstSeq, removedBefore: before, notice: noted?.seq }
   expect(readBeginning(folder())).toEqual(begins)
   await journal.close()
+})
+
+it('removes no more segments by one notice than a server that is often killed gets done', async () => {
+  const old = Array.from({ length: 20 }, (_, index) => day('2021-10-01') + index * msPerDay)
+  const { journal, events } = await writeDays([...old, november, ...lastDays('2026-11-01')])
+  await journal.close()
+  const notices = recordsIn(dataDir).filter(({ kind }) => kind === 'notice')
+  const before = Date.UTC(2021, 10, 1)
+  const announced = { kind: 'announced', work: 'remove', notices: [expect.anything()] }
+  expect(events).toEqual([
+    announced,
+    announced,
+    { kind: 'removed', segments: 20, decisions: 20, before },
+  ])
+  expect(notices.map(({ body }) => JSON.parse(body).firstSeq)).toEqual([2 * 16 + 2, 2 * 20 + 2])
+  const begins = { firstSeq: 2 * 20 + 2, removedBefore: before, notice: notices[1]?.seq }
+  expect(readBeginning(folder())).toEqual(begins)
+  const { findings } = verifyJournal({ folder: folder(), now })
+  expect(findings.filter(({ level }) => level === 'false')).toEqual([])
 })
 
 it('says of a removed decision that it was removed', async () => {

@@ -8,19 +8,16 @@ const kindNames = new Map<number, string>(
   Object.entries(recordKinds).map(([name, code]) => [code, name]),
 )
 
-class Counter {
-  readonly counts: Record<string, number> = {}
-
-  add(kind: number): void {
-    const name = kindNames.get(kind) ?? `kind ${kind}`
-    this.counts[name] = (this.counts[name] ?? 0) + 1
-  }
+function count(counts: Record<string, number>, kind: number): void {
+  const name = kindNames.get(kind) ?? `kind ${kind}`
+  counts[name] = (counts[name] ?? 0) + 1
 }
 
 export class ShownRecords {
   readonly #question: Question
-  readonly #entries = new Counter()
-  readonly #shown = new Counter()
+  /** All entries of the span, and the records that are shown. */
+  readonly entries: Record<string, number> = {}
+  readonly shown: Record<string, number> = {}
   #hasAnswer = false
   /** Entries outside of the span, whose records must be shown. */
   #single = 0
@@ -32,22 +29,13 @@ export class ShownRecords {
     this.#span = span
   }
 
-  /** In the entries of a span. */
-  get entries(): KindCounts {
-    return this.#entries.counts
-  }
-
-  get shown(): KindCounts {
-    return this.#shown.counts
-  }
-
   addEntry(seq: number, kind: number): void {
-    if (this.#isInSpan(seq)) this.#entries.add(kind)
+    if (this.#isInSpan(seq)) count(this.entries, kind)
     else this.#single += 1
   }
 
   addRecord(seq: number, kind: number, body: Buffer): void {
-    this.#shown.add(kind)
+    count(this.shown, kind)
     if (!this.#isInSpan(seq)) this.#singleShown += 1
     if (this.#hasAnswer || (kind !== recordKinds.decision && kind !== recordKinds.amendment)) return
     this.#hasAnswer = isAsked(JSON.parse(body.toString()), this.#question)

@@ -1,15 +1,7 @@
 /** Checks a journal at the start. */
 import { createHash } from 'node:crypto'
-import {
-  closeSync,
-  fsyncSync,
-  ftruncateSync,
-  openSync,
-  readdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { basename, join } from 'node:path'
+import { closeSync, fsyncSync, ftruncateSync, openSync, writeFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { DataFileError } from '../../../errors.js'
 import { moveIntoPlace } from '../../../runtime/folders.js'
 import { toPublicKey } from '../../../transparency/signed-note.js'
@@ -168,13 +160,6 @@ function requireOrigin(segment: Segment, origins: readonly Buffer[], isLast: boo
       path,
       'the segment belongs to another journal; move it out of the folder',
     )
-  }
-}
-
-/** What starts have set aside. */
-export function removeCutBytes(folder: string): void {
-  for (const name of readdirSync(folder)) {
-    if (name.endsWith('.cut')) rmSync(join(folder, name), { force: true })
   }
 }
 

@@ -109,9 +109,9 @@ export class PendingErasures {
   }
 
   #start({ id, beforeSeq, ...erasure }: PendingErasure): StartedErasure {
-    // What a crash left of a segment that was compressed or replaced may have the number.
+    // What a crash left of a segment that was compressed or replaced, and what starts have set aside, may have the number.
     for (const name of readdirSync(this.#folder)) {
-      if (/\.(?:erased|tmp)$/.test(name)) rmSync(join(this.#folder, name), { force: true })
+      if (/\.(?:cut|erased|tmp)$/.test(name)) rmSync(join(this.#folder, name), { force: true })
     }
     const segments = listSegments(this.#folder).map(({ firstSeq }) => firstSeq)
     return {

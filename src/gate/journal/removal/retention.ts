@@ -1,8 +1,8 @@
 /**
- * Removes the oldest segments once all of their records are older than they must be kept: each is compared with the tree, a
- * notice of the removal is written and signed, the journal is said to begin after them, then the index forgets them, then the
- * files go. What a crash leaves undone is done later, as long as the file exists. Times are those of signed entries, since
- * whoever can write the files can date a header as he likes.
+ * Removes the oldest segments once all of their records are older than they must be kept, a few at a time: each is compared
+ * with the tree, a notice of their removal is written and signed, the journal is said to begin after them, then the index
+ * forgets them, then the files go. What a crash leaves undone is done later, as long as the file exists. Times are those of
+ * signed entries, since whoever can write the files can date a header as he likes.
  */
 import { rmSync } from 'node:fs'
 import type { Instant } from '../../../domain/time/clock.js'
@@ -17,6 +17,9 @@ import { isOfDecision, type JournalRecord } from '../segment-format.js'
 import type { SignedTree } from '../tree/signed-tree.js'
 import { AwaitedNotices } from './awaited-notices.js'
 import { SignedRecords } from './signed-records.js'
+
+/** Removed by one notice, so that a server that is often killed gets on. */
+const maxSegments = 16
 
 /** A clock that is wrong for less than this removes nothing. */
 const daysOfClock = 8
@@ -53,9 +56,11 @@ interface RetentionOptions {
 /** What is to be removed. */
 interface Removal {
   readonly before: Instant
-  /** Number of the first record that stays, as far as the segments were compared. */
-  firstSeq: number
-  longestKeepYears: number
+  /** How many were compared. */
+  readonly segments: number
+  /** Number of the first record that stays. */
+  readonly firstSeq: number
+  readonly longestKeepYears: number
   notices: AwaitedNotices | undefined
 }
 
@@ -114,7 +119,10 @@ export class Retention {
     if (newest === this.#checkedSegment) return undefined
     if (this.#compareNext(segments, tree)) return undefined
     if (this.#removal) {
-      this.#removal.notices = new AwaitedNotices([toNotice(this.#removal, this.#options)])
+      const { firstSeq, before: removedBefore, longestKeepYears } = this.#removal
+      const { keepYears } = this.#options
+      const notice: RemovalNotice = { firstSeq, removedBefore, keepYears, longestKeepYears }
+      this.#removal.notices = new AwaitedNotices([notice])
       return this.#removal.notices.take()
     }
     this.#checkedSegment = newest
@@ -126,16 +134,28 @@ export class Retention {
   /** Whether the next segment is to be removed, too. */
   #compareNext(segments: readonly Segment[], tree: SignedTree): boolean {
     const { folder, keepYears } = this.#options
-    const at = segments.findIndex(({ firstSeq }) => firstSeq >= (this.#removal?.firstSeq ?? 0))
+    const { segments: compared = 0, firstSeq = 0 } = this.#removal ?? {}
+    let { longestKeepYears = keepYears } = this.#removal ?? {}
+    const at = segments.findIndex((one) => one.firstSeq >= firstSeq)
     const [segment, next] = [segments[at], segments[at + 1]]
     const before = this.#removal?.before ?? findCutoff(this.#listDays(segments, tree), keepYears)
     if (segment === undefined || next === undefined || before === undefined) return false
-    if (!isExpired(segment, next, { before, tree })) return false
-    const longest = requireSigned(folder, { segment, next, tree, index: this.#index })
-    const { longestKeepYears = keepYears } = this.#removal ?? {}
-    this.#removal ??= { before, firstSeq: 0, longestKeepYears, notices: undefined }
-    this.#removal.firstSeq = next.firstSeq
-    this.#removal.longestKeepYears = Math.max(longest, longestKeepYears)
+    const entryOf = compared < maxSegments && readExpired(segment, next, { before, tree })
+    if (!entryOf) return false
+    const signed = new SignedRecords(folder, tree, this.#index)
+    for (const record of readSegment(folder, segment, next)) {
+      signed.require(record, entryOf(record.seq), segment.path)
+      if (record.kind !== 'opened' && record.kind !== 'notice') continue
+      const note: Partial<RemovalNotice> = JSON.parse(record.body.toString())
+      longestKeepYears = Math.max(longestKeepYears, note.keepYears ?? 0, note.longestKeepYears ?? 0)
+    }
+    this.#removal = {
+      before,
+      segments: compared + 1,
+      firstSeq: next.firstSeq,
+      longestKeepYears,
+      notices: undefined,
+    }
     return true
   }
 
@@ -185,51 +205,22 @@ export class Retention {
   }
 }
 
-function toNotice(
-  { firstSeq, before, longestKeepYears }: Removal,
-  { keepYears }: RetentionOptions,
-) {
-  const notice: RemovalNotice = { firstSeq, removedBefore: before, keepYears, longestKeepYears }
-  return notice
-}
-
 /** By a clock that was behind, records of today may look old, but not those after it was set. */
 const longestPauseMs = 31 * msPerDay
 
-/** Whether all of its records are older, and the next segment does not begin long after. */
-function isExpired(
+/** The entries of a segment, if all of its records are older and the next one does not begin long after. */
+function readExpired(
   { firstSeq }: Segment,
   next: Segment,
   { before, tree }: { readonly before: Instant; readonly tree: SignedTree },
-): boolean {
-  if (tree.readTime(firstSeq) >= before) return false
-  if (tree.readTime(next.firstSeq) >= before + longestPauseMs) return false
-  const entryOf = tree.readEntries([firstSeq, next.firstSeq - 1])
+): ReturnType<SignedTree['readEntries']> | undefined {
+  if (tree.readTime(firstSeq) >= before) return undefined
+  const entryOf = tree.readEntries([firstSeq, next.firstSeq])
+  if (entryOf(next.firstSeq).at >= before + longestPauseMs) return undefined
   for (let seq = firstSeq; seq < next.firstSeq; seq += 1) {
-    if (entryOf(seq).at >= before) return false
+    if (entryOf(seq).at >= before) return undefined
   }
-  return true
-}
-
-interface SegmentToRemove {
-  readonly segment: Segment
-  readonly next: Segment
-  readonly tree: SignedTree
-  readonly index: DecisionIndex
-}
-
-/** Compares each record with the tree. Returns the longest `keepYears` that the starts in the segment had. */
-function requireSigned(folder: string, { segment, next, tree, index }: SegmentToRemove): number {
-  const signed = new SignedRecords(folder, tree, index)
-  const entryOf = tree.readEntries([segment.firstSeq, next.firstSeq - 1])
-  let longest = 0
-  for (const record of readSegment(folder, segment, next)) {
-    signed.require(record, entryOf(record.seq), segment.path)
-    if (record.kind !== 'opened' && record.kind !== 'notice') continue
-    const note: Partial<RemovalNotice> = JSON.parse(record.body.toString())
-    longest = Math.max(longest, note.keepYears ?? 0, note.longestKeepYears ?? 0)
-  }
-  return longest
+  return entryOf
 }
 
 function* readSegment(folder: string, segment: Segment, next: Segment) {
