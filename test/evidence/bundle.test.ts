@@ -417,7 +417,7 @@ describe('that shows less than it has packed', () => {
     const { status, stdout } = verifyZip(single, ...trusted)
     expect([status, stdout]).toEqual([
       2,
-      expect.stringMatching(/NOT CHECKED: \d+ of \d+ single records are not shown/),
+      expect.stringMatching(/NOT PROVEN: \d+ of \d+ single records are not shown/),
     ])
   })
 })

@@ -67,7 +67,7 @@ export class AuditEntries {
       // The change is in force, but whoever made it cannot announce it.
       this.#context.changes.everythingChanged()
       const why = getErrorMessage(cause)
-      const problem = `It is stored, but not in the journal yet, which would name it after a loss: ${why}`
+      const problem = `The change is stored and in force, but its record in the journal is not on disk: ${why}`
       throw new AppError('not-available', `${problem}; send it again`, { cause })
     }
   }

@@ -41,10 +41,10 @@ export function checkNamesFile(
     const names = readFormerOrigins(folder).filter(({ origin }) => origin !== present)
     if (isCopyOf(folder, names, signed)) return
     if (isCopyOf(folder, names, recorded)) {
-      const rule = 'says what the record of the last start says, which is not signed yet'
+      const rule = 'agrees with the record of the last start, which is not signed yet'
       findings.add('unchecked', `${path}: the file ${rule}. Verify again in a minute`)
     } else
-      findings.add('false', `${path}: the file does not say what the record of the last start says`)
+      findings.add('false', `${path}: the file does not agree with the record of the last start`)
   } catch (cause) {
     findings.add('false', getErrorMessage(cause))
   }
@@ -77,7 +77,7 @@ export function checkFormerRecords(
       const rule = `were signed under the former name ${origin}, whose key was not given (--key)`
       findings.add(
         'unchecked',
-        `records ${rule}: whoever gave the journal its new name can have made them anew`,
+        `records ${rule}: whoever gave the journal its new name could have rewritten them`,
         seqs,
       )
       continue

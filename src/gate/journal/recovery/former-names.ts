@@ -27,7 +27,7 @@ export function requireFormerNames(
     opened.body.toString(),
   )
   if (isCopyOf(folder, names, formerOrigins)) return known
-  const rule = `does not say what record ${opened.seq} says, that of the last start`
+  const rule = `does not have the former names that the record of the last start has, record ${opened.seq}`
   throw new DataFileError(formerOriginsPath(folder), `the file ${rule}. Restore it from a backup`)
 }
 

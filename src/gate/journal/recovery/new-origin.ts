@@ -63,7 +63,8 @@ export function beginNewOrigin(
   }
   const tree = readTree(folder, formerHeadPath(folder, name))
   if (tree === undefined) {
-    const rule = 'the signed head of the journal is missing, which its new name would go on from'
+    const rule =
+      'the signed head of the journal is missing, so its records cannot be compared with it'
     throw new DataFileError(checkpointPath(treeFolder(folder)), `${rule}. ${restoreAdvice}`)
   }
   const { head, key } = tree
@@ -95,7 +96,7 @@ function requireSame(
 ): void {
   if (!begun || (begun.key === old.key && begun.size === old.size && begun.root === old.root))
     return
-  const rule = `does not say what ${old.origin} has signed last`
+  const rule = `does not have the last signed head of ${old.origin}`
   throw new DataFileError(formerOriginsPath(folder), `the file ${rule}. ${restoreAdvice}`)
 }
 
