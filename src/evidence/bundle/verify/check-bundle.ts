@@ -45,7 +45,7 @@ export function describeBundle(found: BundleVerification): readonly string[] {
     ...found.unchecked.map((one) => `NOT PROVEN: ${one}`),
     ...found.timestamps.map(describeStamp),
     ...found.erased.map(({ seq, notice }) => {
-      const rest = 'what else it says now is not proven'
+      const rest = 'that the rest of it said the same before is not proven'
       return `record ${seq}: a number was erased from it, as record ${notice} says; ${rest}`
     }),
     `${found.origin ?? 'unknown log'}: ${found.records} records, ${found.cosigners} cosigners`,
