@@ -42,7 +42,7 @@ interface NotTakenOver {
 export interface RecoveredJournal {
   /** Of the next record to be written. */
   readonly nextSeq: number
-  /** Nobody was told of what it holds. */
+  /** None of it was acknowledged. */
   readonly notTakenOver: NotTakenOver | undefined
 }
 
