@@ -27,7 +27,7 @@ const program = new Command('callgate')
   .description('May this number be called now? A call gate and telephone-compliance service.')
   .version(version)
   .option('--config <file>', 'settings file (default: config/callgate.yaml)')
-  .option('--person <name>', 'who you are, where several people share a user of the system')
+  .option('--person <name>', 'who you are, if several people share a user of the operating system')
   .showHelpAfterError('(see callgate --help)')
   .exitOverride()
   .addHelpText(

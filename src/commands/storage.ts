@@ -1,4 +1,4 @@
-/** `callgate storage move`: from the SQLite database of the data folder to PostgreSQL. */
+/** `callgate storage accept`: goes on with parts that do not belong together. `move`: from SQLite to PostgreSQL. */
 import type { Command } from 'commander'
 import { readStorageSettings } from '../app/storage-settings.js'
 import { mainAccountId } from '../domain/caller.js'
@@ -12,12 +12,14 @@ import { withAppContext } from './account-command.js'
 import { CommandFailure, loadCommandSettings, type RegisterCommand } from './command.js'
 
 export const registerStorage: RegisterCommand = (program, terminal) => {
-  const storage = program.command('storage').description('where the database is')
+  const storage = program
+    .command('storage')
+    .description('move the database, or accept one that does not match the journal')
   storage
     .command('accept')
     .description(
-      'go on with the database and the journal that are there, although they do not belong together: servers that ' +
-        'are shut put opt-outs in force again that only their journals have, and allow calls within seconds',
+      'go on with the data folder, database and journal that are there, although they do not belong together. Servers that ' +
+        'are shut first put opt-outs in force again that only their journals have, and then decide calls',
     )
     .requiredOption('--because <text>', 'what happened; it is recorded')
     .action(async ({ because }: { readonly because: string }, command: Command) => {

@@ -24,8 +24,8 @@ export const permitsSchema = z
       .default({})
       .describe(
         'SIP edges that permits are given for, by name, each with freshness: the seconds after which ' +
-          'the edge refuses a permit, 10 to 300 (60), asks: true if it uses each permit at callgate, and accounts: those whose ' +
-          'calls it carries, [main]; nobody else gets or uses a permit of the edge, and nobody by default',
+          'the edge refuses a permit, 10 to 300 (60), asks: true if it uses each permit at callgate, and accounts: a list of the ' +
+          'accounts that get and use its permits, such as [main]; empty by default, so that none does',
       ),
   })
   .superRefine(({ issuer, edges }, context) => {

@@ -51,7 +51,7 @@ it('proves a journal to whoever has its key and a head from elsewhere', async ()
     const { code, out } = await verify(...options)
     expect([code, out]).toEqual([
       2,
-      expect.stringMatching(/^NOT CHECKED: [\s\S]*\nNOT PROVEN: .*\n$/),
+      expect.stringMatching(/^NOT PROVEN: [\s\S]*\nNOT PROVEN: .*\n$/),
     ])
   }
 })

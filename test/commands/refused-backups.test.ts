@@ -295,7 +295,7 @@ it('a backup with a changed record that its own tree does not have is refused, w
   expectRefusal(
     await run(['restore', copy], join(work, 'restored')),
     1,
-    'a new name would sign what is not as it was signed',
+    'the new key would sign records that are not as they were signed',
   )
   expect(readdirSync(join(work, 'restored'))).toEqual([])
 })

@@ -143,7 +143,7 @@ it('proves its records where nothing else is, also after the number was erased',
   )
   expect(result.stdout).toContain('records shown: decision: 6, outcome: 1\n')
   expect(result.stdout).toContain(
-    'all entries of the span: opened: 1, decision: 60, outcome: 1; nobody can',
+    'all entries of the span: opened: 1, decision: 60, outcome: 1; the signed head fixes',
   )
   expect(runVerifier(before).status).toBe(2)
   const byKey = runVerifier(before, '--key', keyText)
@@ -417,7 +417,7 @@ describe('that shows less than it has packed', () => {
     const { status, stdout } = verifyZip(single, ...trusted)
     expect([status, stdout]).toEqual([
       2,
-      expect.stringMatching(/NOT CHECKED: \d+ of \d+ single records are not shown/),
+      expect.stringMatching(/NOT PROVEN: \d+ of \d+ single records are not shown/),
     ])
   })
 })

@@ -40,7 +40,7 @@ const change = z
     self: z
       .string()
       .optional()
-      .describe('Why the caller may not decide, not being a second person; absent if they may'),
+      .describe('Why the caller may not decide: they are not a second person. Absent if they may'),
   })
   .meta({ id: 'Change' })
 export type ChangeBody = z.output<typeof change>
@@ -98,7 +98,7 @@ export const approveChangeEndpoint = defineEndpoint({
   name: 'change-approve',
   summary:
     'Approves a change of another person, and does exactly that, once. The caller needs the right to do it themselves, and must be ' +
-    'a second person: not behind the key that asked, nor a program, and able to approve since a day before it was asked for.',
+    'a second person: not the one behind the key that asked, not a program, and able to approve for a day before it was asked for.',
   paths: ['/v1/changes/:id/approve'],
   otherStatuses: {
     400: 'Also if the change cannot be made any more; it is over then',

@@ -68,8 +68,8 @@ export const decideApprovalEndpoint = defineEndpoint({
   ...common,
   name: 'approval-verdict',
   summary:
-    'Approves or refuses one call. The caller needs role Supervisor or Administrator, and must be a second person: not behind the ' +
-    'key that asked, nor a program, and able to approve since a day before it was asked for (docs/two-people.md). The ' +
+    'Approves or refuses one call. The caller needs role Supervisor or Administrator, and must be a second person: not the one behind ' +
+    'the key that asked, not a program, and able to approve for a day before it was asked for (docs/two-people.md). The ' +
     'call can be asked for within ten minutes then, once; everything else is judged at that time.',
   method: 'POST',
   paths: ['/v1/approvals/:id'],

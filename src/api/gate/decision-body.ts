@@ -248,7 +248,7 @@ export const decisionSchema = z.object({
     .string()
     .optional()
     .describe(
-      'Of a block that answers a repeated Idempotency-Key: the id of the earlier allow, which must not be acted on any more',
+      'Of a block that answers a repeated Idempotency-Key: the id of the earlier allow, which must not be acted on',
     ),
   recordVersion: z
     .number()

@@ -59,15 +59,15 @@ export class AuditEntries {
     await this.#adding
   }
 
-  /** For whoever is about to acknowledge a change. Rejects with `not-available` if it is in the database alone. */
+  /** Must be awaited before a change is acknowledged. Rejects with `not-available` if it is in the database alone. */
   readonly confirm = async (): Promise<void> => {
     try {
       await this.flush()
     } catch (cause) {
-      // The change is in force, but whoever made it cannot announce it.
+      // The change is in force, but its maker gets an error and does not announce it.
       this.#context.changes.everythingChanged()
       const why = getErrorMessage(cause)
-      const problem = `It is stored, but not in the journal yet, which would name it after a loss: ${why}`
+      const problem = `The change is stored and in force, but its record in the journal is not on disk: ${why}`
       throw new AppError('not-available', `${problem}; send it again`, { cause })
     }
   }
@@ -108,7 +108,7 @@ export class AuditEntries {
       this.#recordSeq = seq
       this.#position = row
     })
-    // Whoever awaits it later learns it.
+    // Rejects where it is awaited later.
     written.catch(() => undefined)
     return written
   }

@@ -64,7 +64,7 @@ export async function eraseInJournal(
 
 function requireKey(folder: string, keyPath: string): void {
   if (basename(folder) === 'journal' && existsSync(keyPath)) return
-  const rule = 'a number can only be erased from a journal beside the key that signs it'
+  const rule = 'erasing a number needs the signing key of the journal, in its data folder'
   const advice = `Move the folder to one that is named journal, with the key as ${keyPath}`
   throw new DataFileError(folder, `${rule}. ${advice}`)
 }

@@ -9,6 +9,8 @@ export const fixes: Readonly<Record<string, string>> = {
   database: 'check the disk; restore the database if its files are gone (docs/operations.md)',
   records:
     'check the disk of the data folder: df -h, dmesg; if a record was changed, run callgate evidence verify (docs/evidence.md)',
+  parts:
+    'put back the part that is missing or older, or run callgate storage accept --because <what happened> (docs/operations.md)',
   witnesses:
     'stop the server; restore a later copy, or callgate evidence new-origin (docs/witnesses.md)',
   clock: 'check the time with timedatectl',

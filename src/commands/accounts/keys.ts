@@ -82,8 +82,8 @@ function registerCreate(group: Command, terminal: Terminal): void {
   const command = group
     .command('create')
     .description(
-      'create a key; standard output has only the key. With --person, and without --for, it is that person’s: keys of programs ' +
-        'approve nothing',
+      'create a key; standard output has only the key. With --person and without --for, it is the key of that person and can ' +
+        'approve; other keys are those of programs, which approve nothing',
     )
     .option('--account <id>', 'account of the key', 'main')
     .addOption(

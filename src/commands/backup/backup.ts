@@ -61,11 +61,11 @@ export const registerBackup: RegisterCommand = (program, terminal) => {
 }
 
 const keyHelp =
-  'the verifier key of the journal, as you noted it before: who has edited the backup does not have it'
+  'the verifier key of the journal, as you noted it before (default: that in the backup, which whoever edits it can replace)'
 const readKey = (key: string | undefined) =>
   key === undefined ? undefined : parseKey('--key', key)
 const noKeyNote =
-  'No key was given (--key): the backup was compared with the key in it, so whoever can write to it can have made it anew.\n'
+  'No key was given (--key): the key in the backup was used, which anyone who can write to the backup could have replaced.\n'
 
 export const registerRestore: RegisterCommand = (program, terminal) => {
   program

@@ -11,8 +11,8 @@ export const exitCodesHelp = (meanings: {
   readonly false: string
   readonly notProven: string
 }): string =>
-  `\nExits with 0 if ${meanings.proven}, 10 if ${meanings.false}, 2 if ${meanings.notProven}, 3 if it could not be ` +
-  'checked, and 64 for wrong usage. 1 is a failure of the program.'
+  `\nExits with 0 (PROVEN) if ${meanings.proven}, 10 (FALSE) if ${meanings.false}, 2 (NOT PROVEN) if ${meanings.notProven}, ` +
+  '3 (NOT CHECKED) if nothing could be read, and 64 for wrong usage. 1 means that the program failed.'
 
 /**
  * Has a command exit by the result that `check` resolves to, after it has printed it. What cannot be read is NOT CHECKED;

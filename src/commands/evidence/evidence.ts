@@ -1,4 +1,4 @@
-/** `callgate evidence ...`: what shows that the records are right and complete. */
+/** `callgate evidence ...`: checks of the records, and proofs for others. */
 import type { RegisterCommand } from '../command.js'
 import { registerNewOrigin } from './new-origin.js'
 import { registerPack } from './pack.js'
@@ -10,7 +10,7 @@ import { registerVerify } from './verify.js'
 export const registerEvidence: RegisterCommand = (program, terminal) => {
   const group = program
     .command('evidence')
-    .description('show that the records are right and complete')
+    .description('check the records, and prove them to others')
   registerReplay(group, terminal)
   registerReconcile(group, terminal)
   registerVerify(group, terminal)

@@ -15,7 +15,8 @@ export const registerNewOrigin: RegisterCommand = (group, terminal) => {
   group
     .command('new-origin')
     .description(
-      'go on with another name and key, after the journal was rolled back or its key was lost; the server must not run',
+      'give the journal a new name and key, after it was rolled back or its key was lost. All its records are compared with what ' +
+        'was signed before. The server must not be running',
     )
     .requiredOption('--because <text>', 'what happened; it is recorded')
     .action(({ because }: { readonly because: string }, command: Command) => {
@@ -48,7 +49,7 @@ export function renameJournal(folder: string, keyPath: string, because: string):
   const [first] = wrong
   if (first) {
     const more = wrong.length === 1 ? '' : ` (and ${wrong.length - 1} more)`
-    const rule = `a new name would sign what is not as it was signed: ${first.message}${more}`
+    const rule = `the new key would sign records that are not as they were signed: ${first.message}${more}`
     const advice = 'Put back a copy that `callgate evidence verify` does not find FALSE'
     throw new DataFileError(folder, `${rule}. ${advice}`)
   }
@@ -57,5 +58,5 @@ export function renameJournal(folder: string, keyPath: string, because: string):
 
 /** What to do about the new name of a journal. */
 export const describeNewOrigin = (journalFolder: string): string =>
-  'The journal goes on with a new name and key. Keep the key of the old name too: its records are proven by that alone ' +
+  'The journal has a new name and key. Keep the old verifier key too: only it proves the records of the old name ' +
   `(evidence verify --key NEW --key OLD). If witnesses keep its heads, have them trust the key in ${join(journalFolder, 'tree/key')}.\n`

@@ -36,7 +36,7 @@ export const registerPack: RegisterCommand = (group, terminal) => {
     .option('--id <decision...>', 'only these decisions')
     .option(
       '--head <file>',
-      'signed checkpoints that the recipient has kept; what connects them with the bundle is packed. May be given again',
+      'signed heads that the recipient has kept; what connects them with the bundle is packed. May be given again',
       addTo,
       [],
     )

@@ -24,10 +24,14 @@ import { addTo, openHeads, parseKey, readTextFile } from './verify.js'
 export const registerProof: RegisterCommand = (group, terminal) => {
   const make = group
     .command('prove')
-    .description('print the proof that a record is in the signed journal; it has the record in it')
+    .description(
+      'print the proof that a record is in the signed journal; the proof contains the record',
+    )
     .addOption(new Option('--id <decision>', 'the record of a decision'))
     .addOption(
-      new Option('--record <n>', 'a record by its number, as a receipt has it').conflicts('id'),
+      new Option('--record <n>', 'a record by its number, such as that in a receipt').conflicts(
+        'id',
+      ),
     )
   make.action(
     async (options: { readonly id?: string; readonly record?: string }, invoked: Command) => {
@@ -41,22 +45,25 @@ export const registerProof: RegisterCommand = (group, terminal) => {
   const check = group
     .command('check')
     .description(
-      'whether a bundle or a proof shows that its records are in the journal, or a receipt is signed',
+      'whether a bundle or a proof shows that its records are in the journal, or whether a receipt is signed',
     )
     .argument(
       '<file>',
       'a bundle of `callgate evidence pack`, a proof of `callgate evidence prove`, or a receipt',
     )
-    .option('--key <key>', 'the verifier key of the journal, from somebody you trust')
+    .option(
+      '--key <key>',
+      'the verifier key of the journal, as you noted it or from somebody you trust',
+    )
     .option(
       '--head <file>',
-      'signed checkpoints of the journal that you or others have kept; all in the file are compared. May be given again',
+      'signed heads of the journal that you or others have kept; all in the file are compared. May be given again',
       addTo,
       [],
     )
     .option(
       '--witness <key>',
-      'the verifier key of a witness that has signed the checkpoint. May be given again',
+      'the verifier key of a witness that has cosigned the head. May be given again',
       addTo,
       [],
     )
@@ -64,12 +71,12 @@ export const registerProof: RegisterCommand = (group, terminal) => {
     .option('--json', 'as JSON')
     .addHelpText(
       'after',
-      '\nWhoever has the private key can sign another history, so without a head from elsewhere the result is NOT PROVEN. So is a ' +
-        'receipt, which says nothing of the journal.\n' +
+      '\nAnyone with the private key can sign another history, so without a head from elsewhere the result is NOT PROVEN. A receipt ' +
+        'is always NOT PROVEN: it does not show that the journal has its record.\n' +
         exitCodesHelp({
-          proven: 'it is proven',
-          false: 'it is not as it was signed',
-          notProven: 'nothing is false, but not all is proven',
+          proven: 'the records are in the journal',
+          false: 'something is not as it was signed',
+          notProven: 'nothing is false, but something could not be proven, which is named',
         }),
     )
   endByResult(check, terminal, async (path: string, options: CheckOptions) => {
@@ -112,7 +119,8 @@ function checkFile(path: string, options: CheckOptions): Checked {
     const receipt = options.receipt === undefined ? undefined : readNote(options.receipt)
     if (text.startsWith('c2sp.org/')) return checkProof(text, { ...trusted, key }, receipt)
     const { seq, body } = openReceipt(text, key)
-    const rule = 'its signature is right, and nothing shows that the journal has the record'
+    const rule =
+      'its signature is right, but a receipt does not show that the journal has the record'
     const line = `NOT PROVEN: a receipt of record ${seq}: ${rule}: ${body}`
     return { result: 'NOT PROVEN', lines: [line], facts: { receipt: { seq, body } } }
   } catch (cause) {
@@ -182,7 +190,7 @@ function checkProof(
     const line = `PROVEN: ${about}, ${where}, with the head from ${outside.join(', ')}: ${body}`
     return { result: 'PROVEN', lines: [line], facts }
   }
-  const rule = 'but no head from elsewhere is that of the proof (--head, --witness)'
+  const rule = 'but the head of the proof was not kept elsewhere (--head, --witness)'
   const line = `NOT PROVEN: ${about}, ${where}, ${rule}: ${body}`
   return { result: 'NOT PROVEN', lines: [line], facts }
 }

@@ -80,9 +80,9 @@ export const registerReconcile: RegisterCommand = (group, terminal) => {
     .addHelpText(
       'after',
       exitCodesHelp({
-        proven: 'all match',
-        false: 'something does not',
-        notProven: 'all that could be read matches',
+        proven: 'all legs and allows match',
+        false: 'some do not',
+        notProven: 'those that could be read match',
       }),
     )
   endByResult(

@@ -82,9 +82,9 @@ export const registerReplay: RegisterCommand = (group, terminal) => {
     .addHelpText(
       'after',
       exitCodesHelp({
-        proven: 'all records are the same',
+        proven: 'every record comes out the same',
         false: 'one differs',
-        notProven: 'none differs but not all of it could be judged again',
+        notProven: 'none differs, but something could not be judged again',
       }),
     )
   endByResult(
@@ -198,9 +198,9 @@ function findResult({
 
 const resultTexts: Readonly<Record<EvidenceResult, string>> = {
   PROVEN: 'judged again, every record comes out the same.',
-  'NOT PROVEN': 'nothing differs, but not all of it could be judged again.',
+  'NOT PROVEN': 'nothing differs, but something could not be judged again.',
   'NOT CHECKED': '',
-  FALSE: 'judged again, something comes out differently.',
+  FALSE: 'judged again, some records come out differently.',
 }
 
 function formatReport(report: ReplayReport): string {

@@ -37,8 +37,8 @@ export const registerVerify: RegisterCommand = (group, terminal) => {
   const command = group
     .command('verify')
     .description(
-      'find a record that was changed, left out, added, moved or cut off since it was signed, and an index beside the ' +
-        'journal that disagrees. Changes nothing; the server may be running',
+      'compare the journal with its signed heads, and with heads that were kept elsewhere: finds records that were changed, added, ' +
+        'moved or left out, and an index that disagrees. Changes nothing; the server may be running',
     )
     .option('--journal <folder>', 'a journal, also a copy (default: that of the data folder)')
     .option(
@@ -49,13 +49,13 @@ export const registerVerify: RegisterCommand = (group, terminal) => {
     )
     .option(
       '--head <file>',
-      'signed checkpoints of the journal that were kept elsewhere, as by a witness; all in the file are compared. May be given again',
+      'signed heads of the journal that were kept elsewhere, as by a witness; all in the file are compared. May be given again',
       addTo,
       [],
     )
     .option(
       '--witness <key>',
-      'the verifier key of a witness; the head that it has signed counts as kept elsewhere. May be given again',
+      'the verifier key of a witness; the head that it has cosigned is treated as kept elsewhere. May be given again',
       addTo,
       [],
     )
@@ -63,12 +63,12 @@ export const registerVerify: RegisterCommand = (group, terminal) => {
     .addHelpText(
       'after',
       '\nWithout --key, the key beside the journal is used, which only shows that the journal agrees with itself. Without a head ' +
-        'from elsewhere, an older copy of the whole journal in its place is not found, nor one written anew by someone ' +
-        'who has its private key: the result is NOT PROVEN.\n' +
+        'from elsewhere, neither an older copy of the whole journal is found, nor a journal that somebody with the ' +
+        'private key has rewritten. In both cases the result is NOT PROVEN.\n' +
         exitCodesHelp({
-          proven: 'all of it is proven',
+          proven: 'every record is as it was signed',
           false: 'something is not as it was signed',
-          notProven: 'nothing is false, but not all is proven',
+          notProven: 'nothing is false, but something could not be proven, which is named',
         }),
     )
   endByResult(command, terminal, async (options: VerifyOptions, invoked: Command) => {
@@ -150,7 +150,7 @@ function describeResult(verification: Verification, key: VerifierKey | undefined
   const { result, outside } = verification
   if (result === 'FALSE') return 'FALSE: something is not as it was signed.'
   if (outside === undefined || result !== 'PROVEN') {
-    return `${result}: what was checked is as it was signed, but not everything could be checked.`
+    return `${result}: nothing is false, but something could not be proven.`
   }
   const { name, size, at } = outside
   const written = at === undefined ? '' : `, the last written ${formatTime(at)}`
@@ -166,7 +166,7 @@ function format(verification: Verification, key: VerifierKey | undefined): strin
       seqs === undefined
         ? ''
         : ` (${seqs[0] === seqs[1] ? `record ${seqs[0]}` : `records ${seqs[0]} to ${seqs[1]}`})`
-    return `${level === 'false' ? 'FALSE' : 'NOT CHECKED'}: ${message}${range}`
+    return `${level === 'false' ? 'FALSE' : 'NOT PROVEN'}: ${message}${range}`
   })
   if (hasMore) lines.push('There are more findings than are listed.')
   if (head) lines.push(`${head.origin}: ${formatCount(head.size, 'record')} signed`)

@@ -45,7 +45,10 @@ export const registerServe: RegisterCommand = (program) => {
   program
     .command('serve')
     .description('run the gate and the compliance service')
-    .option('--init', 'create a new, empty database in a data folder that has lost its own')
+    .option(
+      '--init',
+      'create a new, empty database in a data folder that has lost its own; the journal there is accepted',
+    )
     .action(async ({ init }: OpenAppOptions, command: Command) => {
       const settings = loadCommandSettings(command)
       requireEnoughFiles(settings)

@@ -118,16 +118,16 @@ ${renderDeleteForm(request, bundle)}`
 const leftOutTexts: Readonly<Record<NonNullable<BundleBody['leftOut']>, string>> = {
   settings: 'The settings of the server, which only an Administrator of account main may see.',
   others:
-    'The settings of the server, and when records of other accounts were written. The records of this account are proven all the same.',
+    'The settings of the server, and when records of other accounts were written. The records of this account can still be checked.',
 }
 
 async function renderFile({ api, caller }: PageRequest, { id }: BundleBody): Promise<Html> {
   const { verifierKey } = await api.call(caller, journalEndpoint)
   return html`<section aria-labelledby="file"><h2 id="file">The file</h2>
 <p><a class="button" href="/console/evidence/${id}/file" download>Download evidence-${id}.zip</a></p>
-<p>How to check it: unpack it, and run this in its folder. That needs Node 18 or newer and no network.</p>
-<pre>node verify.mjs --key ${verifierKey}</pre>
-<p class="note">Send the key (the text after <code>--key</code>) separately from the bundle, and best before there is a dispute: it shows that the journal is yours. README.txt in the bundle explains the rest.</p></section>`
+<p>How to check it: unpack it, and run this in its folder. That needs Node 18 or newer and no network. Without a signed head that was kept elsewhere, such as by a witness, the result is NOT PROVEN.</p>
+<pre>node verify.mjs --key ${verifierKey} --head FILE</pre>
+<p class="note">Send the key (the text after <code>--key</code>) and signed heads separately from the bundle, preferably before there is a dispute. README.txt in the bundle explains the rest.</p></section>`
 }
 
 function renderDeleteForm({ form, formToken, refusal }: PageRequest, bundle: BundleBody): Html {

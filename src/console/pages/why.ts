@@ -103,8 +103,8 @@ function renderPlace(request: PageRequest, { id, erased, number }: DecisionRecor
   const { api, caller } = request
   if (erased || !api.permits(caller, decisionProofEndpoint)) return nothing
   return html`<section aria-labelledby="place"><h2 id="place">Proof</h2>
-<p><a href="/console/decisions/${id}/proof">Download the proof of this record</a>. With it and the public key of the journal, anybody can check that the record is in the journal and was not changed: run
-<code>callgate evidence check FILE --key KEY</code>. <code>GET /v1/journal</code> tells the key.</p>${renderEvidenceLink(request, number)}</section>`
+<p><a href="/console/decisions/${id}/proof">Download the proof of this record</a>. Anybody who has it, the public key of the journal and the key of a witness can check that the record is in the journal: run
+<code>callgate evidence check FILE --key KEY --witness KEY</code>. The public key is at <code>GET /v1/journal</code>.</p>${renderEvidenceLink(request, number)}</section>`
 }
 
 async function sendProof({ api, caller, parameters }: PageRequest): Promise<PageAnswer> {

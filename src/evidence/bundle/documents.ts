@@ -23,7 +23,7 @@ Packed by callgate ${program}
 records.txt has each record: its number, its salt, and its exact bytes (JSON).
 entries.bin has 50 bytes for ${span ? `every record from ${span[0]} to ${span[1]}, whether it is about the question or not, and for ` : ''}each
 record of records.txt. They say when a record was written, and commit to it without showing it.
-checkpoint is the signed root of the tree with all of them.
+checkpoint is the signed head of the log: it commits to all of them.
 state/ has what the decisions rest on, one JSON object a line: "row" is as the database had it when this was packed; "storedBy"
 is the record of records.txt that says who stored it and when, and "records" are all records that say who changed it. null: no
 signed record says so, and the row is only what the database says today.
@@ -31,8 +31,9 @@ signed record says so, and the row is only what the database says today.
 HOW TO VERIFY
 1. Get the key of the log from somebody you trust, not from this bundle. With Node 18 or newer:
      node verify.mjs --key '<key>' --head <a signed head that you have kept> --witness '<key of a witness>'
-   It needs no network. Exit code 0: proven. 2: not proven, for example without a head or a witness. 3: not checked. 10: false. This
-   program came with the bundle: every copy of callgate checks bundles too (callgate evidence check).
+   It needs no network. Exit code 0: PROVEN. 2: NOT PROVEN, for example without a head or a witness. 3: NOT CHECKED, since nothing
+   could be read. 10: FALSE. This program comes from whoever packed the bundle; your own copy of callgate checks it too
+   (callgate evidence check).
 2. Without this program: each file of proofs/ is a C2SP tlog-proof (c2sp.org/tlog-proof) that other programs read. Its
    extra data is the entry (50 bytes), the salt (16 bytes) and the record. Bundles of more than 1,000 records have none.
 3. By hand: sha256sum -c manifest.sha256 and the SHA-256 of each file in manifest.json; SHA-256 of "callgate/record/v1", a
@@ -44,7 +45,7 @@ does not say who did it. Ask for the bundle again.
 
 WHAT IT DOES NOT SHOW
 That a call was placed or not placed, that no call was placed without asking, and that the other records of the log are
-not about the question. Of a record from which a number was erased, the rest may differ too. A change of several numbers at once is recorded without the numbers: a row that was stored by one
+not about the question. What is left of a record from which a number was erased is as the program wrote it then. A change of several numbers at once is recorded without the numbers: a row that was stored by one
 names it. A record about a row says who changed what and when, and has not every word of the row: of the wording of a consent
 it has the SHA-256, which verify.mjs checks, and what a person said is as the database says today. Who changed settings and
 rules is not recorded, only when they were in use. manifest.json, the files of state/ and the pages for people are not

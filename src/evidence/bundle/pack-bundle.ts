@@ -188,11 +188,11 @@ async function writeBundle(
 }
 
 const ofSpan =
-  'entries.bin has every entry of the span, so nobody can add a record to it or take one away later. It does not ' +
-  'show by itself that none of the other records of the span is about the question: that is a statement of the packer.'
+  'entries.bin has every entry of the span, and the signed head fixes how many there are. It does not show that none of the ' +
+  'other records of the span is about the question: only the packer says so.'
 const ofRecords =
-  'entries.bin has the entries of these records alone. It does not show that no other record is about the question: that is ' +
-  'a statement of the packer.'
+  'entries.bin has only the entries of these records. It does not show that no other record is about the question: only the ' +
+  'packer says so.'
 
 /** Twice over the whole journal, since what was changed about the numbers of calls is mostly older than the calls. */
 function searchRecords(

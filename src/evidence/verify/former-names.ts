@@ -39,10 +39,10 @@ export function checkNamesFile(
     const names = readFormerOrigins(folder).filter(({ origin }) => origin !== present)
     if (isCopyOf({ folder, size }, names, signed)) return names
     if (isCopyOf({ folder, size }, names, recorded)) {
-      const rule = 'says what the record of the last start says, which is not signed yet'
+      const rule = 'agrees with the record of the last start, which is not signed yet'
       findings.add('unchecked', `${path}: the file ${rule}. Verify again in a minute`)
     } else
-      findings.add('false', `${path}: the file does not say what the record of the last start says`)
+      findings.add('false', `${path}: the file does not agree with the record of the last start`)
   } catch (cause) {
     findings.add('false', getErrorMessage(cause))
   }
@@ -82,7 +82,7 @@ export function checkFormerRecords(
     if (key === undefined) {
       add(
         'unchecked',
-        'are not proven without its key (--key): whoever gave the journal its new name can have made them anew',
+        'are not proven without its key (--key): whoever gave the journal its new name could have rewritten them',
       )
     } else if (formatVerifierKey(key) !== entry.key) {
       add('false', 'are those of another key, as the journal says')

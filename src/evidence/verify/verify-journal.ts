@@ -1,6 +1,6 @@
 /**
  * Checks a journal against its signed tree, and against heads that others have kept: finds a record that was changed,
- * left out, added, moved or cut off, and says which. Only reads, also beside the server that writes.
+ * left out, added or moved, or an end that is missing below such a head, and says which. Only reads, also beside the server that writes.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import type { Instant } from '../../domain/time/clock.js'
@@ -84,7 +84,10 @@ export function verifyJournal(journal: JournalToVerify): Verification {
   const key = given ?? own
   if (given === undefined) {
     const rule = 'only shows that the journal agrees with itself'
-    findings.add('unchecked', `no key was given; the one in ${verifierKeyPath(tree)} ${rule}`)
+    findings.add(
+      'unchecked',
+      `no key was given (--key); the one in ${verifierKeyPath(tree)} ${rule}`,
+    )
   } else if (own && formatVerifierKey(own) !== formatVerifierKey(given)) {
     findings.add('false', `${verifierKeyPath(tree)} has another key than ${given.name}`)
   }
@@ -107,7 +110,7 @@ export function verifyJournal(journal: JournalToVerify): Verification {
   if (compared) for (const own of ownHeads) compareHeads(own, compared, findings)
   const outside = compared && findOutside({ heads, witnesses }, compared, findings)
   if (outside === undefined && given !== undefined) {
-    const rule = 'whoever has the private key can have written and signed all of it anew'
+    const rule = 'anyone with the private key could have rewritten and signed all of it'
     findings.add(
       'unchecked',
       `no head from elsewhere leads to this journal (--head, --witness): ${rule}`,

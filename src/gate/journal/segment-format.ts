@@ -112,8 +112,8 @@ export function finishFrames(frames: Buffer, checksumSeed: number): number {
 }
 
 /**
- * The frame with another body of the same length. Its salt follows from the one before, so that whoever does it again gets the
- * same commitment; the one before does not follow from it.
+ * The frame with another body of the same length. Its salt is computed from the old one, so that doing it again after a crash
+ * gives the same commitment; the old one cannot be computed from it.
  */
 export function withBody(frame: Buffer, body: Buffer, checksumSeed: number): Buffer {
   const copy = Buffer.from(frame)

@@ -66,7 +66,7 @@ export async function findWhyNotSecond(
   if (isSamePerson(first, second)) {
     const whose = first.root === '' ? 'unknown' : (first.email ?? first.root)
     const names = second.root.startsWith('user:')
-      ? '; people who share a user of the system give their names: callgate --person <name> ...'
+      ? '; people who share a user of the operating system must give their names: callgate --person <name> ...'
       : ''
     return `${first.name} asked for this, and the person behind it, ${whose}, is behind ${who} too, so somebody else must decide${names}`
   }
@@ -78,8 +78,8 @@ export async function findWhyNotSecond(
   }
   if (second.ableSince <= asked.at - ableBeforeMs) return undefined
   return (
-    `${who} is able to approve since ${formatInstant(second.ableSince)}, and this was asked for at ${formatInstant(asked.at)}: that ` +
-    'must be at least a day later, so somebody else must decide'
+    `${who} could approve only since ${formatInstant(second.ableSince)}, less than a day before this was asked for at ` +
+    `${formatInstant(asked.at)}, so somebody else must decide`
   )
 }
 

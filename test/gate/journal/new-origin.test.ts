@@ -546,7 +546,7 @@ describe('the records of a former name', () => {
     expect(() => begin()).toThrow(/would sign what is not as it was signed: record 2, /)
     writeFileSync(segment.path, whole)
     writeFormerOrigins(journal, [{ ...entry, size: head.size - 1 }])
-    expect(() => begin()).toThrow('does not say what')
+    expect(() => begin()).toThrow('does not agree with what')
     writeFormerOrigins(journal, [entry])
     expect(begin()).toEqual(entry)
     await serve(1, 'b')

@@ -42,10 +42,10 @@ export function describeBundle(found: BundleVerification): readonly string[] {
   const { shown, entries, state } = found
   const lines = [
     ...found.failures.map((failure) => `FALSE: ${failure}`),
-    ...found.unchecked.map((one) => `NOT CHECKED: ${one}`),
+    ...found.unchecked.map((one) => `NOT PROVEN: ${one}`),
     ...found.timestamps.map(describeStamp),
     ...found.erased.map(({ seq, notice }) => {
-      const rest = 'what else it says now is not proven'
+      const rest = 'that the rest of it said the same before is not proven'
       return `record ${seq}: a number was erased from it, as record ${notice} says; ${rest}`
     }),
     `${found.origin ?? 'unknown log'}: ${found.records} records, ${found.cosigners} cosigners`,
@@ -53,7 +53,7 @@ export function describeBundle(found: BundleVerification): readonly string[] {
   ]
   if (Object.keys(entries).length > 0) {
     lines.push(
-      `all entries of the span: ${formatCounts(entries)}; nobody can add one or take one away`,
+      `all entries of the span: ${formatCounts(entries)}; the signed head fixes how many there are`,
     )
   }
   if (state.rows > 0) {
@@ -75,7 +75,7 @@ function describeStamp({ name, size, at, by }: BundleVerification['timestamps'][
 function describeResult({ result, outside, size, records, origin }: BundleVerification): string {
   if (result === 'FALSE') return 'FALSE: something in this bundle is not as it was signed.'
   if (result !== 'PROVEN' || outside === undefined) {
-    return `${result}: nothing is false, but not everything could be checked.`
+    return `${result}: nothing is false, but something could not be proven.`
   }
   const later = size - outside.size
   const after = later > 0 ? `; ${later} later ones by the key alone` : ''

@@ -407,7 +407,7 @@ export function verifyBundle(
   if (given === undefined) {
     check.unchecked.push('NO KEY WAS GIVEN: THE BUNDLE ONLY AGREES WITH ITSELF')
   } else if (check.outside === undefined) {
-    const rule = 'WHOEVER HAS THE PRIVATE KEY CAN HAVE SIGNED ANOTHER HISTORY'
+    const rule = 'ANYONE WITH THE PRIVATE KEY COULD HAVE SIGNED ANOTHER HISTORY'
     check.unchecked.push(`NO HEAD FROM ELSEWHERE (--head, --witness): ${rule}`)
   }
   const { failures, unchecked, timestamps, origin, records, erased } = check

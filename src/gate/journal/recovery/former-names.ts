@@ -28,8 +28,8 @@ export function requireFormerNames(
     ? JSON.parse(opened.body.toString())
     : {}
   if (!isCopyOf({ folder, size: tree.size }, names, formerOrigins)) {
-    const said = opened ? `record ${opened.seq} says, that of the last start` : 'the tree says'
-    const rule = `the file does not say what ${said}. Restore it from a backup`
+    const said = opened ? `record ${opened.seq}, that of the last start` : 'the tree'
+    const rule = `the file does not agree with ${said}. Restore it from a backup`
     throw new DataFileError(formerOriginsPath(folder), rule)
   }
   for (const added of names.slice(formerOrigins.length)) openFormerHead(folder, added)

@@ -61,14 +61,15 @@ export function beginNewOrigin(
   }
   const tree = readTree(folder, formerPath(treeFolder(folder), name))
   if (tree === undefined) {
-    const rule = 'the signed head of the journal is missing, which its new name would go on from'
+    const rule =
+      'the signed head of the journal is missing, so its records cannot be compared with it'
     throw new DataFileError(checkpointPath(treeFolder(folder)), `${rule}. ${restoreAdvice}`)
   }
   const fromSeq = tree.head.size + 1
   const { nextSeq } = recoverJournal(folder, hashOriginName(name), { tree, fromSeq })
   const old = { origin: name, key: formatVerifierKey(tree.key), size: nextSeq - 1 }
   if (begun && (begun.key !== old.key || begun.size !== old.size)) {
-    const rule = `does not say what ${name} has signed and sealed last`
+    const rule = `does not agree with what ${name} has signed and sealed last`
     throw new DataFileError(formerOriginsPath(folder), `the file ${rule}. ${restoreAdvice}`)
   }
   const entry = begun ?? {

@@ -34,7 +34,7 @@ interface NotTakenOver {
 export interface RecoveredJournal {
   /** Of the next record to be written. */
   readonly nextSeq: number
-  /** Nobody was told of what it holds. */
+  /** None of it was acknowledged. */
   readonly notTakenOver: NotTakenOver | undefined
 }
 
@@ -108,7 +108,7 @@ function followSegment(
 
 function damageAt({ path }: Segment, { nextSeq, offset }: SealedEnd): DataFileError {
   const place = `record ${nextSeq} cannot be read, at byte ${offset}, or the journal has not sealed it`
-  const rule = `the journal is damaged: ${place}, though it has written more since`
+  const rule = `the journal is damaged: ${place}, although later records were written`
   return new DataFileError(path, `${rule}. Restore the file from a backup`)
 }
 

@@ -2,7 +2,7 @@
  * Removes the oldest segments once all of their records are older than they must be kept, a few at a time: each is compared
  * with the tree, a notice of their removal is written and signed, the journal is said to begin after them, then the index
  * forgets them, then the files go. What a crash leaves undone is done later, as long as the file exists. Times are those of
- * signed entries, since whoever can write the files can date a header as he likes.
+ * signed entries, since anyone who can write the files can change the dates in headers.
  */
 import { rmSync } from 'node:fs'
 import type { Instant } from '../../../domain/time/clock.js'

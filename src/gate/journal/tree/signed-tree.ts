@@ -64,7 +64,7 @@ export class SignedTree {
   }
 }
 
-/** For whoever reads of a record that was changed. */
+/** What to do about a record that was changed. */
 const checkAdvice =
   'Find out who has changed it: callgate evidence verify. Restore the file from a backup'
 
