@@ -175,7 +175,7 @@ describe('keys', () => {
         await send(call.path, call.body, key),
       ]) {
         expect(answer.status, answer.text).toBe(403)
-        expect(answer.text).toContain('at least a day later')
+        expect(answer.text).toContain('which is not a day before')
       }
     }
     // What is asked for a day later, they may approve.
@@ -283,7 +283,7 @@ describe('people who sign in', () => {
     const key = await makeAs(early, `of-jane-${count}`)
     const soon = await approveAs(early, await askChange(ann.key))
     expect(soon.status, soon.text).toBe(403)
-    expect(soon.text).toContain('at least a day later')
+    expect(soon.text).toContain('which is not a day before')
     running.clock.at += dayMs + 60_000
     const cookie = await signIn(claims)
     const own = await approveAs(cookie, await askChange(key))

@@ -66,7 +66,7 @@ it('does not acknowledge a change that is not in the journal, which is in force 
   callgate.storage.onAudited(refusing.confirm)
   const response = await running.postJson('/v1/opt-outs', { number: '2125550100' }, keys.sandbox)
   expect(response.status).toBe(503)
-  expect(await response.text()).toContain('not in the journal yet')
+  expect(await response.text()).toContain('its record in the journal is not on disk')
   expect(await ask()).toMatchObject({ decision: 'block', reason: 'internal-dnc' })
 })
 

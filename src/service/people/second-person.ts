@@ -78,7 +78,7 @@ export async function findWhyNotSecond(
   }
   if (second.ableSince <= asked.at - ableBeforeMs) return undefined
   return (
-    `${who} could approve only since ${formatInstant(second.ableSince)}, less than a day before this was asked for at ` +
+    `${who} could approve only since ${formatInstant(second.ableSince)}, which is not a day before this was asked for at ` +
     `${formatInstant(asked.at)}, so somebody else must decide`
   )
 }
