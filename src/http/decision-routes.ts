@@ -309,12 +309,13 @@ async function answerOnce(
   const { fields } = sent
   const earlier = await repeats.begin(caller, repeat)
   const headers = journalHeaders(call.options.journal)
-  if (earlier && call.via === 'predial')
-    return sendReply(response, {
-      ...createLineReply(earlier, earlier, fields.keepSentNumber),
-      headers,
-    })
-  if (earlier) return sendReply(response, { text: earlier.json, contentType: jsonType, headers })
+  if (earlier) {
+    const reply =
+      call.via === 'predial'
+        ? createLineReply(earlier, earlier, fields.keepSentNumber)
+        : { text: earlier.json, contentType: jsonType }
+    return sendReply(response, { ...reply, headers })
+  }
   let isRemembered = false
   const judged = await gate.judge(repeat.asked, arrivedAtMs, async ({ id }) => {
     await repeats.finish(caller, repeat, id)

@@ -260,6 +260,19 @@ describe('the call detail records of a day', () => {
     expect(code).toBe(0)
   })
 
+  it('without calls, of a time without allows, is NOT PROVEN', async () => {
+    const period = ['--from', '2020-11-24T00:00:00Z', '--to', '2020-11-25T00:00:00Z']
+    const { code, out } = await reconcile(
+      'none.csv',
+      carrierFile([], true),
+      '--zone',
+      zone,
+      ...period,
+    )
+    expect(out).toContain('NOT PROVEN: there is no leg and no allow to compare.')
+    expect(code).toBe(2)
+  })
+
   it('as text and as CSV: each line that does not match, with its decision', async () => {
     const rows = [...legs.slice(2, 5), plantedLeg('blocked'), plantedLeg('no-decision')]
     const text = carrierFile(rows, true)

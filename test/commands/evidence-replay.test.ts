@@ -284,6 +284,12 @@ describe('callgate evidence replay', () => {
     else expect([code, out]).toEqual([3, expect.stringContaining(`NOT CHECKED: ${message}`)])
   })
 
+  it('of a time without decisions is NOT PROVEN', async () => {
+    const { code, out } = await replay('--from', '2020-11-24', '--to', '2020-11-25')
+    expect(code).toBe(2)
+    expect(out).toContain('NOT PROVEN: there is no record to judge again.')
+  })
+
   it('finds that a counted call is missing in a block by a limit', async () => {
     const { configuration } = readConfiguration({ environment })
     const replayer = configuration && new Replayer(configuration)

@@ -45,13 +45,15 @@ const faultTexts: Readonly<Record<Fault, string>> = {
   'no-leg': 'allows without a leg, and without an outcome that says the call was not placed',
 }
 
-export function findResult({
-  mismatches,
-  unreadable,
-}: Pick<ReconcileReport, 'mismatches' | 'unreadable'>): EvidenceResult {
-  if (mismatches.length > 0) return 'FALSE'
-  return unreadable.length > 0 ? 'NOT PROVEN' : 'PROVEN'
+export function findResult(
+  report: Pick<ReconcileReport, 'mismatches' | 'unreadable' | 'legs' | 'allows'>,
+): EvidenceResult {
+  if (report.mismatches.length > 0) return 'FALSE'
+  return report.unreadable.length > 0 || isEmpty(report) ? 'NOT PROVEN' : 'PROVEN'
 }
+
+const isEmpty = ({ legs, allows }: Pick<ReconcileReport, 'legs' | 'allows'>) =>
+  legs === 0 && allows === 0
 
 const resultTexts: Readonly<Record<EvidenceResult, string>> = {
   PROVEN: 'every leg has its allow, and every allow its leg or a reason for none.',
@@ -77,7 +79,7 @@ export function toText(report: ReconcileReport, maxListed: number): string {
       maxListed,
     ),
     ...formatList('rows that cannot be read', unreadable.map(toBadCells), maxListed),
-    `${findResult(report)}: ${resultTexts[findResult(report)]}`,
+    `${findResult(report)}: ${isEmpty(report) ? 'there is no leg and no allow to compare.' : resultTexts[findResult(report)]}`,
   ])
 }
 

@@ -82,7 +82,7 @@ export const registerReconcile: RegisterCommand = (group, terminal) => {
       exitCodesHelp({
         proven: 'all legs and allows match',
         false: 'some do not',
-        notProven: 'those that could be read match',
+        notProven: 'those that could be read match, or there are none',
       }),
     )
   endByResult(

@@ -84,7 +84,7 @@ export const registerReplay: RegisterCommand = (group, terminal) => {
       exitCodesHelp({
         proven: 'every record comes out the same',
         false: 'one differs',
-        notProven: 'none differs, but something could not be judged again',
+        notProven: 'none differs, but something could not be judged again, or there is none',
       }),
     )
   endByResult(
@@ -188,12 +188,14 @@ class ReplayCounter {
 }
 
 function findResult({
+  records,
   different,
   withGiven,
   notReplayed,
-}: Pick<ReplayReport, 'different' | 'withGiven' | 'notReplayed'>): EvidenceResult {
+}: Pick<ReplayReport, 'records' | 'different' | 'withGiven' | 'notReplayed'>): EvidenceResult {
   if (different > 0) return 'FALSE'
-  return withGiven > 0 || Object.keys(notReplayed).length > 0 ? 'NOT PROVEN' : 'PROVEN'
+  const isPartial = withGiven > 0 || Object.keys(notReplayed).length > 0
+  return records === 0 || isPartial ? 'NOT PROVEN' : 'PROVEN'
 }
 
 const resultTexts: Readonly<Record<EvidenceResult, string>> = {
@@ -220,7 +222,8 @@ function formatReport(report: ReplayReport): string {
     }),
     ...formatGiven(report.given, withGiven),
   ]
-  const last = `${report.result}: ${resultTexts[report.result]}`
+  const text = records === 0 ? 'there is no record to judge again.' : resultTexts[report.result]
+  const last = `${report.result}: ${text}`
   if (different === 0) return joinLines([...lines, last])
   const { differences } = report
   const shown =
