@@ -313,7 +313,8 @@ it('a backup without the journal that its database knows is refused, although it
   const path = join(copy, 'manifest.json')
   const manifest = JSON.parse(readFileSync(path, 'utf8'))
   manifest.journal = { firstSeq: 1, lastSeq: 0 }
-  manifest.files = manifest.files.filter((file: { path: string }) => existsSync(join(copy, file.path)))
+  const isThere = ({ path: name }: { path: string }) => existsSync(join(copy, name))
+  manifest.files = manifest.files.filter(isThere)
   writeFileSync(path, JSON.stringify(manifest))
   writeManifestAnew(copy)
   const rule = 'has no records, but the database beside it knows some'

@@ -158,7 +158,8 @@ export function requireKnownJournal(
   { lastSeq }: JournalExtent,
 ): void {
   if (journals === 0 || lastSeq > 0) return
-  throw new DataFileError(folder, 'has no records, but the database beside it knows some: they were removed')
+  const rule = 'has no records, but the database beside it knows some: they were removed'
+  throw new DataFileError(folder, rule)
 }
 
 async function verifyFile(folder: string, { path, bytes, sha256 }: BackedUpFile): Promise<void> {

@@ -201,7 +201,8 @@ class BundleCheck {
     if (first !== undefined) {
       const others = unchecked.length > 1 ? ` and ${unchecked.length - 1} others` : ''
       const rule = `it has a head of ${first} records${others}, and the bundle of ${head.size}, without what connects them`
-      this.unchecked.push(`${name}: ${rule}. Ask for the bundle with this file: evidence pack --head`)
+      const advice = 'Ask for the bundle with this file: evidence pack --head'
+      this.unchecked.push(`${name}: ${rule}. ${advice}`)
     } else if (!holds) this.unchecked.push(`${name}: it has no signed head of ${key.name}`)
   }
 
