@@ -43,6 +43,8 @@ export interface DatabaseContent {
   readonly migrations: readonly string[]
   /** Number of the last change of opt-outs and consents; 0 in a schema that has no such numbers. */
   readonly changeSeq: number
+  /** How many journals it knows. */
+  readonly journals: number
   /** Rows of the tables that nothing else can bring back. */
   readonly rows: Readonly<Record<CountedTable, number>>
 }
@@ -86,6 +88,7 @@ function inspect(connection: Sqlite.Database): DatabaseContent {
   return {
     migrations,
     changeSeq: readNumber('change_head', 'seq'),
+    journals: readNumber('journal_positions', 'count(*)'),
     rows: Object.fromEntries(counts) as Record<CountedTable, number>,
   }
 }
@@ -97,6 +100,17 @@ export function storeJournalEnd(path: string, origin: string, { seq, leaf }: Kno
     connection
       .prepare('insert or replace into journal_positions values (?, ?, ?)')
       .run(origin, seq, leaf)
+  } finally {
+    connection.close()
+  }
+}
+
+/** For a copy without a journal beside it. */
+export function forgetJournals(path: string): void {
+  const connection = new Sqlite(path, { fileMustExist: true })
+  try {
+    const table = "select name from sqlite_master where name = 'journal_positions'"
+    if (connection.prepare(table).get()) connection.exec('delete from journal_positions')
   } finally {
     connection.close()
   }

@@ -17,6 +17,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { registerBackup, registerRestore } from '../../src/commands/backup/backup.js'
 import { registerEvidence } from '../../src/commands/evidence/evidence.js'
@@ -298,6 +299,47 @@ it('a backup with a changed record that its own tree does not have is refused, w
     'the new key would sign records that are not as they were signed',
   )
   expect(readdirSync(join(work, 'restored'))).toEqual([])
+})
+
+it('a backup without the journal that its database knows is refused, although it needs no signature', async () => {
+  const copy = join(work, 'copy')
+  cpSync(backup, copy, { recursive: true })
+  const database = new Sqlite(join(copy, 'callgate.sqlite'))
+  database.exec("insert into journal_positions values ('origin', 1, 'leaf')")
+  database.close()
+  rmSync(join(copy, 'manifest.json.signed'))
+  for (const name of readdirSync(join(copy, 'journal')))
+    rmSync(join(copy, 'journal', name), { recursive: true })
+  const path = join(copy, 'manifest.json')
+  const manifest = JSON.parse(readFileSync(path, 'utf8'))
+  manifest.journal = { firstSeq: 1, lastSeq: 0 }
+  const isThere = ({ path: name }: { path: string }) => existsSync(join(copy, name))
+  manifest.files = manifest.files.filter(isThere)
+  writeFileSync(path, JSON.stringify(manifest))
+  writeManifestAnew(copy)
+  const rule = 'has no records, but the database beside it knows some'
+  expectRefusal(await run(['backup', 'verify', copy]), 1, join(copy, 'journal'), rule)
+  expectRefusal(await run(['restore', copy], join(work, 'restored')), 1, rule)
+  expect(readdirSync(join(work, 'restored'))).toEqual([])
+})
+
+it('a backup of a journal that has no key yet is not signed, says so, and makes none', async () => {
+  const folder = join(work, 'var')
+  cpSync(dataDir, folder, { recursive: true })
+  const journal = join(folder, 'journal')
+  for (const name of readdirSync(journal).filter((one) => one !== 'origin'))
+    rmSync(join(journal, name), { recursive: true })
+  rmSync(join(folder, 'journal.key'))
+  openSigningKey(journal, join(folder, 'journal.key'))
+  rmSync(join(folder, 'journal.key'))
+  const target = join(work, 'unsigned')
+  const made = await run(['backup', target], folder)
+  expect(made).toMatchObject({ code: 0, out: expect.stringContaining('not signed') })
+  expect(existsSync(join(folder, 'journal.key'))).toBe(false)
+  expect(readdirSync(target)).not.toContain('manifest.json.signed')
+  expect(await run(['restore', target], join(work, 'restored'))).toMatchObject({ code: 0 })
+  const given = await run(['backup', 'verify', target, '--key', keyOf(backup)])
+  expectRefusal(given, 1, 'the signature of the manifest of the backup is missing or wrong')
 })
 
 describe('an archive', () => {

@@ -450,6 +450,22 @@ describe('and heads that were kept elsewhere', () => {
     expect(withHead(later, newer).status).toBe(0)
     expect(withHead(later, 'nothing\n').status).toBe(2)
   })
+
+  it('is not proven while a head that it should lead to is not connected with it, whatever the others show', async () => {
+    const { origin, size } = parseCheckpoint(parseNote(firstHead).text)
+    const key = readSigningKey(origin, at('data/journal.key'))
+    const forged = signCheckpoint({ origin, size: size - 1, root: Buffer.alloc(32, 7) }, key)
+    const files = readZip(before)
+    expect([...files.keys()]).not.toContain(`heads/${size - 1}.proof`)
+    for (const text of [`${forged}\n${firstHead}\n`, `${firstHead}\n${forged}\n`]) {
+      const { status, stdout } = withHead(before, text)
+      const why = `it has a head of ${size - 1} records, and the bundle of`
+      expect([status, stdout]).toEqual([2, expect.stringContaining(why)])
+    }
+    const { size: packed } = parseCheckpoint(parseNote(String(files.get('checkpoint'))).text)
+    const later = signCheckpoint({ origin, size: packed + 1, root: Buffer.alloc(32, 7) }, key)
+    expect(withHead(before, `${firstHead}\n${later}\n`).status).toBe(0)
+  })
 })
 
 it('is checked by callgate itself, with the same result', async () => {

@@ -1,6 +1,7 @@
 /** Rows of the audit table become records of the journal, each once. */
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { AuditEntries } from '../../src/app/journal/audit-entries.js'
+import { putInForceAgain } from '../../src/app/journal/put-in-force-again.js'
 import { readJournalState } from '../../src/gate/journal/recovery/journal-state.js'
 import { listAfter } from '../../src/service/audit/audit-trail.js'
 import { changeAudit } from '../../src/storage/audit/audit-log.js'
@@ -68,6 +69,27 @@ it('does not acknowledge a change that is not in the journal, which is in force 
   expect(response.status).toBe(503)
   expect(await response.text()).toContain('its record in the journal is not on disk')
   expect(await ask()).toMatchObject({ decision: 'block', reason: 'internal-dnc' })
+})
+
+it('leaves lost changes that it cannot put in force again, such as the opt-out of an account that is lost too', async () => {
+  const { callgate } = running
+  const optOut = {
+    ...{ at: 0, accountId: 'main', who: 'key:k', door: 'api', action: 'opt-out.added' },
+    ...{ subject: { kind: 'number', id: '2125550106' }, before: null, after: null, reason: null },
+  }
+  const lost = [
+    optOut,
+    { ...optOut, accountId: 'lost-account' },
+    { ...optOut, subject: { kind: 'number', id: 'xxxxxxxxxx' } },
+    { ...optOut, action: 'number.read' },
+    { ...optOut, action: 'pause.ordered', subject: { kind: 'pause', id: 'key:lost' } },
+    { ...optOut, action: 'consent.stored' },
+  ].map((row, index) => ({ ...row, seq: index + 1, mark: 'm' }))
+  const left = await putInForceAgain(callgate, lost)
+  expect(left.map(({ seq }) => seq)).toEqual([2, 3, 5, 6])
+  const { db } = callgate.storage
+  const rows = await db.selectFrom('internal_dnc').select(['account_id', 'number']).execute()
+  expect(rows).toEqual([{ account_id: 'main', number: '2125550106' }])
 })
 
 it('adds the rows that got the numbers of others, which a failover has lost', async () => {

@@ -324,6 +324,24 @@ it('takes the id of a debt from the attempts of its calls, and no other subject'
   expect(subjects.all()).toEqual([null, 'solar', 'debt-78'])
 })
 
+it('deletes permits that have the number only in what the call is about, or in the name of the person', async () => {
+  database.exec('delete from permits')
+  const columns = columnsOf('permits')
+  const add = (id: string, more: Readonly<Record<string, string>>) => {
+    const values = columns.map(({ name, type }) => {
+      const usual = type.toLowerCase() === 'text' ? id : 12_345
+      return more[name] ?? (name === 'account_id' ? 'main' : usual)
+    })
+    database.prepare(`insert into permits values (${columns.map(() => '?').join()})`).run(values)
+  }
+  add('by-subject', { subject: `debt-${number}` })
+  add('by-person', { person: `tel:${number}` })
+  add('of-another', { subject: 'debt-2125550107', person: 'tel:2125550107' })
+  await erasures().request(requestFor())
+  expect(findNumber().filter((column) => column.startsWith('permits.'))).toEqual([])
+  expect(database.prepare('select subject from permits').pluck().all()).toEqual(['debt-2125550107'])
+})
+
 it('keeps the number of a scan in progress, and says so', async () => {
   database.exec('delete from scan_jobs; delete from scan_numbers')
   database.pragma('foreign_keys = off')

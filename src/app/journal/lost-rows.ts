@@ -10,6 +10,8 @@ export const beforeAudit: AuditPosition = { seq: 0, mark: '' }
 export interface LostRows {
   /** The last row that both have. */
   readonly common: AuditPosition
+  /** Number of its record; 0 if there is none. */
+  readonly commonRecord: number
   /** In their order. */
   readonly lost: readonly MarkedAuditRecord[]
 }
@@ -25,22 +27,29 @@ export async function readLostRows(
   for (let index = segments.length - 1; index >= 0; index -= 1) {
     const first = segments[index]?.firstSeq ?? 1
     const end = segments[index + 1]?.firstSeq ?? Number.MAX_SAFE_INTEGER
-    for (const row of readAuditRows(folder, first, end).reverse()) {
-      if (await hasAuditRow(db, row, state)) return { common: row, lost: lost.reverse() }
+    for (const { row, seq } of readAuditRows(folder, first, end).reverse()) {
+      if (await hasAuditRow(db, row, state))
+        return { common: row, commonRecord: seq, lost: lost.reverse() }
       lost.push(row)
     }
   }
-  return { common: beforeAudit, lost: lost.reverse() }
+  return { common: beforeAudit, commonRecord: 0, lost: lost.reverse() }
+}
+
+interface RecordedRow {
+  readonly row: MarkedAuditRecord
+  /** Of its record. */
+  readonly seq: number
 }
 
 /** Of the records from `firstSeq` to before `endSeq`. */
-function readAuditRows(folder: string, firstSeq: number, endSeq: number): MarkedAuditRecord[] {
+function readAuditRows(folder: string, firstSeq: number, endSeq: number): RecordedRow[] {
   const reader = new JournalReader(folder, firstSeq)
-  const rows: MarkedAuditRecord[] = []
+  const rows: RecordedRow[] = []
   try {
     for (let records = reader.read(endSeq - 1); records.length > 0; ) {
-      for (const { kind, body } of records) {
-        if (kind === 'audit') rows.push(JSON.parse(body.toString()))
+      for (const { kind, seq, body } of records) {
+        if (kind === 'audit') rows.push({ row: JSON.parse(body.toString()), seq })
       }
       records = reader.read(endSeq - 1)
     }

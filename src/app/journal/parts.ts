@@ -6,13 +6,16 @@
  */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Settings } from '../../config/settings.js'
 import { mainAccountId } from '../../domain/caller.js'
 import {
   type JournalState,
   readJournalState,
   readLeaf,
+  readRecord,
 } from '../../gate/journal/recovery/journal-state.js'
 import { sleep } from '../../runtime/runtime.js'
+import type { MarkedAuditRecord } from '../../service/audit/audit-trail.js'
 import { runTransaction } from '../../service/sql/account-transaction.js'
 import { type AuditPosition, recordAudit } from '../../storage/audit/audit-log.js'
 import {
@@ -42,11 +45,19 @@ interface Comparison extends LostRows {
 
 type Parts = Pick<
   Callgate,
-  'settings' | 'storage' | 'runtime' | 'installation' | 'shut' | 'service' | 'pauses' | 'keys'
+  | 'settings'
+  | 'storage'
+  | 'runtime'
+  | 'installation'
+  | 'shut'
+  | 'accounts'
+  | 'service'
+  | 'pauses'
+  | 'keys'
 >
 
 export interface JoinOptions {
-  /** An operator has accepted what is there with this start. */
+  /** The database was made by this start, as an operator has asked for. */
   readonly isAccepted: boolean
   /** Called if an operator has to. */
   readonly onShut: () => void
@@ -66,18 +77,31 @@ export async function joinParts(
   const state = await readInstallation(storage.db)
   const journal = readJournalState(settings.dataDir)
   const found = await compareParts(parts, state, journal)
-  const { problems, isOnlyBehind, common } = found
+  const { isOnlyBehind, common, lost } = found
+  const problems = [...found.problems]
   if (problems.length === 0) return common
-  const isFailover = isOnlyBehind && storage.traits.isShared && isShort(found)
+  // Most starts do without it.
+  const { putInForceAgain, describeLostChanges, noteLostChanges } = await import(
+    './put-in-force-again.js'
+  )
+  let left: readonly MarkedAuditRecord[] | undefined
   // Over PostgreSQL another server may have been shut before for the same reason.
   const after = isOnlyBehind ? common.seq : state.auditSeq
-  if (!isAccepted && !isFailover && !(await findAcceptance(storage.db, after))) {
-    shut.problem = `${problems.join('; ')}. ${wayOut}`
-    runtime.log.error('this server is shut: no call is allowed', { detail: shut.problem })
-    onShut()
-    await waitForAcceptance(parts, after, signal)
+  if (!isAccepted && !(await findAcceptance(storage.db, after))) {
+    if (isOnlyBehind && storage.traits.isShared && isShort(settings, { state, journal, found })) {
+      left = await putInForceAgain(parts, lost)
+      if (left.length > 0) problems.push(describeLostChanges(left))
+    }
+    if (left?.length !== 0) {
+      shut.problem = `${problems.join('; ')}. ${wayOut}`
+      runtime.log.error('this server is shut: no call is allowed', { detail: shut.problem })
+      onShut()
+      await waitForAcceptance(parts, after, signal)
+    }
   }
-  await takeOver(parts, { state, journal, found })
+  left ??= await putInForceAgain(parts, lost)
+  noteLostChanges(parts, left)
+  await takeOver(parts, { state, journal, found, left })
   return common
 }
 
@@ -97,7 +121,8 @@ async function compareParts(
   ].filter((problem) => typeof problem === 'string')
   const { audited } = journal
   if (audited === undefined || (await hasAuditRow(db, audited, state))) {
-    return { problems: others, isOnlyBehind: false, common: audited ?? beforeAudit, lost: [] }
+    const common = audited ?? beforeAudit
+    return { problems: others, isOnlyBehind: false, common, commonRecord: 0, lost: [] }
   }
   const rows = await readLostRows(join(dataDir, 'journal'), db, state)
   const problem =
@@ -134,8 +159,17 @@ interface ReadJournal {
   readonly isShared: boolean
 }
 
-const isShort = ({ lost }: LostRows): boolean =>
-  (lost.at(-1)?.at ?? 0) - (lost[0]?.at ?? 0) <= maxFailoverMs
+interface Compared extends Omit<ReadJournal, 'isShared'> {
+  readonly found: Comparison
+}
+
+/** By the clock of the journal: an account may have one of its own. */
+function isShort({ dataDir }: Pick<Settings, 'dataDir'>, { state, journal, found }: Compared) {
+  const folder = join(dataDir, 'journal')
+  const known = state.journals.get(journal.origins[0] ?? '')?.seq ?? 0
+  const atOf = (seq: number) => readRecord(folder, seq)?.at ?? 0
+  return atOf(journal.lastSeq) - atOf(Math.max(known, found.commonRecord)) <= maxFailoverMs
+}
 
 const pollMs = 1_000
 
@@ -164,16 +198,10 @@ async function waitForAcceptance(
 /** Each step may be done twice: until the last one, the parts are still found not to belong together. */
 async function takeOver(
   parts: Parts,
-  {
-    state,
-    journal,
-    found,
-  }: Pick<ReadJournal, 'state' | 'journal'> & { readonly found: Comparison },
+  { state, journal, found, left }: Compared & { readonly left: readonly MarkedAuditRecord[] },
 ): Promise<void> {
   const { settings, storage, runtime, installation } = parts
   const { dataDir } = settings
-  const { putInForceAgain } = await import('./put-in-force-again.js')
-  const again = await putInForceAgain(parts, found.lost)
   const { isShared } = storage.traits
   await runTransaction(storage, async (db) => {
     await forgetPositions(db, isShared ? journal.origins : [...state.journals.keys()])
@@ -182,7 +210,7 @@ async function takeOver(
       accountId: mainAccountId,
       action: 'storage.joined',
       subject: { kind: 'storage', id: installation },
-      after: { problems: found.problems, lost: found.lost.length, again },
+      after: { problems: found.problems, lost: found.lost.length, left: left.length },
       at: runtime.clock.now(),
     })
   })

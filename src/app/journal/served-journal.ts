@@ -1,5 +1,4 @@
 /** The journal of a server: opened once it is known to belong to the database, and kept in step with it. */
-import { DataFileError } from '../../errors.js'
 import { BackgroundTask } from '../../service/background/background-task.js'
 import type { AuditPosition } from '../../storage/audit/audit-log.js'
 import { storePosition } from '../../storage/audit/installation.js'
@@ -23,11 +22,6 @@ export async function openServedJournal(
   const closing = new AbortController()
   let entries: AuditEntries | undefined
   const tasks: BackgroundTask[] = []
-  /** A damaged journal is described by its own checks. */
-  const describeFailure = async (cause: unknown): Promise<never> => {
-    if (cause instanceof DataFileError) await callgate.journal.open()
-    throw cause
-  }
   const open = async (position: AuditPosition) => {
     const { journal, storage, shut, backgroundJobs } = callgate
     await journal.open()
@@ -43,7 +37,7 @@ export async function openServedJournal(
   let opened: Promise<void> | undefined
   await new Promise<void>((resolve, reject) => {
     const options = { isAccepted, onShut: resolve, signal: closing.signal }
-    opened = joinParts(callgate, options).catch(describeFailure).then(open)
+    opened = joinParts(callgate, options).then(open)
     opened.then(resolve, reject)
   })
   return {

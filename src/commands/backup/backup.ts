@@ -131,7 +131,7 @@ function requirePostgres({ storage }: Settings, option: string): void {
 }
 
 function describe(manifest: BackupManifest): string {
-  const { at, version, database, journal, storedDecisions, hasSecrets, files } = manifest
+  const { at, version, database, journal, isSigned, storedDecisions, hasSecrets, files } = manifest
   const { rows } = database
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
   return (
@@ -140,6 +140,7 @@ function describe(manifest: BackupManifest): string {
     `  ${rows.internal_dnc} opt-outs, ${rows.ebr_records} consents and relationships, ` +
     `${rows.accounts} accounts, ${rows.projects} projects, ${rows.api_keys} keys\n` +
     `  ${journal.lastSeq - journal.firstSeq + 1} records of decisions and calls, up to number ${journal.lastSeq}\n` +
+    (isSigned ? '' : '  not signed, since the journal has no key yet\n') +
     (storedDecisions === undefined ? '' : `  ${storedDecisions} decisions of all servers\n`)
   )
 }

@@ -46,6 +46,8 @@ export interface BackupManifest {
   readonly at: string
   readonly database: DatabaseContent
   readonly journal: JournalExtent
+  /** By the key of the journal, if there is one. */
+  readonly isSigned: boolean
   /** How many decisions of all servers are in it; absent without those of PostgreSQL. */
   readonly storedDecisions?: number
   /** Whether secrets are in it, such as the key that signs permits. */
@@ -136,15 +138,28 @@ export async function verifyFolder(folder: string, key?: VerifierKey): Promise<B
       'is not in the manifest of the backup; move it away',
     )
   }
-  inspectDatabase(resolveDatabasePath(folder))
+  const database = inspectDatabase(resolveDatabasePath(folder))
   const journal = join(folder, 'journal')
-  const { firstSeq, lastSeq } = readJournalExtent(journal)
+  const extent = readJournalExtent(journal)
+  requireKnownJournal(journal, database, extent)
+  const { firstSeq, lastSeq } = extent
   if (firstSeq !== manifest.journal.firstSeq || lastSeq !== manifest.journal.lastSeq) {
     const said = `${manifest.journal.firstSeq} to ${manifest.journal.lastSeq}`
     const rule = `has records ${firstSeq} to ${lastSeq}, but the manifest says ${said}`
     throw new DataFileError(journal, rule)
   }
   return manifest
+}
+
+/** A backup without the journal that its database knows would need no signature. Throws {@link DataFileError}. */
+export function requireKnownJournal(
+  folder: string,
+  { journals }: DatabaseContent,
+  { lastSeq }: JournalExtent,
+): void {
+  if (journals === 0 || lastSeq > 0) return
+  const rule = 'has no records, but the database beside it knows some: they were removed'
+  throw new DataFileError(folder, rule)
 }
 
 async function verifyFile(folder: string, { path, bytes, sha256 }: BackedUpFile): Promise<void> {
@@ -176,7 +191,7 @@ function readManifest(folder: string, key: VerifierKey | undefined): BackupManif
   if (hashText(text) !== expected) {
     throw new DataFileError(path, `is damaged: its SHA-256 is not that of ${hashPath}`)
   }
-  requireSignature(folder, text, key)
+  requireSignature(folder, { text, journal: manifest.journal }, key)
   if (manifest.format !== format) {
     const rule = `the backup has format ${manifest.format}, but this program reads format ${format}`
     throw new DataFileError(path, `${rule}. Use callgate ${manifest.version} or newer`)
@@ -184,10 +199,15 @@ function readManifest(folder: string, key: VerifierKey | undefined): BackupManif
   return manifest
 }
 
-function requireSignature(folder: string, manifest: string, given: VerifierKey | undefined): void {
+/** Only a backup without records may have none: see {@link requireKnownJournal}. */
+function requireSignature(
+  folder: string,
+  { text, journal }: { readonly text: string; readonly journal: JournalExtent },
+  given: VerifierKey | undefined,
+): void {
   const path = join(folder, manifestNoteName)
   const ownPath = verifierKeyPath(treeFolder(join(folder, 'journal')))
-  if (given === undefined && !existsSync(ownPath) && !existsSync(path)) return
+  if (given === undefined && journal.lastSeq === 0 && !existsSync(path)) return
   try {
     const own = parseVerifierKey(readFileSync(ownPath, 'utf8').trimEnd())
     const key = given ?? own
@@ -195,7 +215,7 @@ function requireSignature(folder: string, manifest: string, given: VerifierKey |
       throw new NoteError(`the backup is of a journal with another key than ${key.name}`)
     }
     const note = parseNote(readFileSync(path, 'utf8'))
-    const isSigned = note.text === toNoteText(key, manifest)
+    const isSigned = note.text === toNoteText(key, text)
     if (isSigned && verifySignatures(note, [key]).length > 0) return
     throw new NoteError(`it is not what ${key.name} has signed`)
   } catch (cause) {

@@ -28,14 +28,14 @@ import { version } from '../../config/version.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { DataFileError, getErrorCode, getErrorMessage } from '../../errors.js'
 import { hashOriginName, readOriginName } from '../../gate/journal/journal-origin.js'
-import { copyJournal } from '../../gate/journal/recovery/copy-journal.js'
+import { copyJournal, type JournalExtent } from '../../gate/journal/recovery/copy-journal.js'
 import { readPosition } from '../../gate/journal/recovery/journal-state.js'
-import { checkpointPath, treeFolder } from '../../gate/journal/tree/tree-files.js'
-import { openSigningKey } from '../../gate/journal/tree/tree-head.js'
+import { findSigningKey, readSigningKey } from '../../gate/journal/tree/tree-head.js'
 import { ensureFolder, moveIntoPlace, syncFile, syncFolder } from '../../runtime/folders.js'
 import { systemClock } from '../../runtime/runtime.js'
 import {
   copySqliteFile,
+  forgetJournals,
   inspectDatabase,
   removeStoredSecrets,
   storeJournalEnd,
@@ -49,6 +49,7 @@ import {
   describeFiles,
   isArchive,
   listFiles,
+  requireKnownJournal,
   writeManifest,
 } from './manifest.js'
 import { backUpDatabase } from './stored-database.js'
@@ -173,7 +174,7 @@ async function writeContent(
   if (end) {
     const origin = hashOriginName(readOriginName(join(target, 'journal'))).toString('hex')
     storeJournalEnd(resolveDatabasePath(target), origin, end)
-  }
+  } else if (isShared) forgetJournals(resolveDatabasePath(target))
   if (!withSecrets) removeStoredSecrets(resolveDatabasePath(target))
   for (const [name, folder] of Object.entries(findPreparedFolders(settings))) {
     copyPreparedFiles(folder, join(target, name))
@@ -184,26 +185,29 @@ async function writeContent(
   copySettingsFiles(settings, settingsFolder, withSecrets)
   const permitKey = join(dataDir, 'permit-key')
   if (withSecrets && existsSync(permitKey)) copyFile(permitKey, join(target, 'permit-key'))
+  const database = inspectDatabase(resolveDatabasePath(target))
+  requireKnownJournal(join(target, 'journal'), database, journal)
+  const key = readJournalKey(settings, journal)
   const manifest: BackupManifest = {
-    format: 1,
-    version,
-    at,
-    database: inspectDatabase(resolveDatabasePath(target)),
-    journal,
+    ...{ format: 1, version, at, database, journal },
+    isSigned: key !== undefined,
     ...(storedDecisions !== undefined && { storedDecisions }),
     hasSecrets: withSecrets,
     files: await describeFiles(target),
   }
-  writeManifest(target, manifest, openJournalKey(settings))
+  writeManifest(target, manifest, key)
   syncTree(target)
   return manifest
 }
 
-/** `undefined` without a journal. */
-function openJournalKey({ dataDir, journal }: Settings): SigningKey | undefined {
-  const folder = join(dataDir, 'journal')
-  if (!existsSync(checkpointPath(treeFolder(folder)))) return undefined
-  return openSigningKey(folder, journal.signingKeyFile ?? join(dataDir, 'journal.key'))
+/** `undefined` if there is none yet, as before the first start. Throws {@link DataFileError} if there are records. */
+function readJournalKey(
+  { dataDir, journal }: Settings,
+  { lastSeq }: JournalExtent,
+): SigningKey | undefined {
+  const path = findSigningKey(dataDir, journal.signingKeyFile)
+  if (lastSeq === 0 && !existsSync(path)) return undefined
+  return readSigningKey(readOriginName(join(dataDir, 'journal')), path)
 }
 
 function requireDatabase(dataDir: string): void {

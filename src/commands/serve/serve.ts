@@ -97,7 +97,9 @@ export const registerServe: RegisterCommand = (program) => {
           setReloader(reloader)
           return reloader
         }
-        const options = { output, witnesses, createReloader, isAccepted: init === true }
+        // Only of SQLite: its database was made by this very start then.
+        const isAccepted = init === true && !callgate.storage.traits.isShared
+        const options = { output, witnesses, createReloader, isAccepted }
         const { failure } = await startServer(callgate, opened, options)
         hasStarted = true
         log.info('stopping', {

@@ -63,8 +63,6 @@ const getOrAdd = <Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value)
 }
 
 const keptKinds: ReadonlySet<string> = new Set([...['key', 'project', 'pause', 'caller-id']])
-/** Of several numbers at once, which have the list or project as their subject. */
-const batchKinds: ReadonlySet<string> = new Set(['internal-list', 'consent-records'])
 const importsOfRecords: ReadonlySet<string> = new Set([
   'opt-outs.imported',
   'consent-records.imported',
@@ -109,7 +107,7 @@ export class Basis {
         record,
         body: Buffer.from(body),
       })
-    } else if (batchKinds.has(subject.kind) || importsOfRecords.has(action)) {
+    } else if (subject.kind === 'consent-records' || importsOfRecords.has(action)) {
       getOrAdd(this.#batches, toKey(accountId, String(at)), () => []).push({ record, at, action })
     } else if (subject.kind === 'list' || subject.kind === 'import') {
       this.#listEntries.push({ record, entry })
@@ -187,7 +185,7 @@ export class Basis {
     return this.#changes.get(toKey(accountId, kind, id)) ?? []
   }
 
-  /** Of opt-outs (`opt-out`) or consents (`consent`) of several numbers. */
+  /** Of consents (`consent`) of several numbers, which have their project as the subject, or of imports (also `opt-out`). */
   findBatches(accountId: string, what: string, at: Instant): readonly Change[] {
     const found = this.#batches.get(toKey(accountId, String(at))) ?? []
     return found.filter(({ action }) => action.startsWith(what))

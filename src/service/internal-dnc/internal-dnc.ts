@@ -18,7 +18,7 @@ import { formatDay, toUtcDay } from '../../domain/time/dates.js'
 import { AppError, truncate } from '../../errors.js'
 import { monotonicSeconds } from '../../runtime/runtime.js'
 import { forEachInSlices, mapInSlices } from '../../runtime/yield-to-event-loop.js'
-import { findAuthor, nameNumbers, recordAudit } from '../../storage/audit/audit-log.js'
+import { findAuthor, recordAudits } from '../../storage/audit/audit-log.js'
 import type { ChangeHead, ChangeStamp } from '../../storage/change-head.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
@@ -350,16 +350,16 @@ export class InternalDnc implements InternalDncEntrySource {
       const done = await work(transaction, write)
       if (!done) return change
       if (done.changed > 0) await touchList(transaction, write)
-      const place = { kind: 'internal-list', id: internalDncList }
-      await recordAudit(transaction, {
+      const entry = {
         by: findAuthor(storage, caller),
         accountId,
         action: done.action,
-        subject: nameNumbers(numbers, place),
         after: { list: internalDncList, numbers: numbers.length, ...done.after },
         reason: done.reason,
         at: change.storedAt,
-      })
+      }
+      const subjects = numbers.map((id) => ({ kind: 'number', id }))
+      await recordAudits(transaction, entry, subjects)
       return change
     })
   }

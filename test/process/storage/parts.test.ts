@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { until } from '../../e2e/asterisk/lab/until.js'
-import { recordsIn } from '../../support/journal.js'
+import { damageByte, recordsIn } from '../../support/journal.js'
 import { callgate, type Serving, serve } from '../../support/program.js'
 
 const root = mkdtempSync(join(tmpdir(), 'callgate-parts-'))
@@ -78,7 +78,9 @@ beforeAll(async () => {
   await serving.end('SIGTERM')
   copyFolder(dataDir, early)
   serving = await serve(settingsOf(dataDir))
-  for (const number of numbers.slice(1)) await optOut(number)
+  for (const number of numbers.slice(1, -2)) await optOut(number)
+  const phoneList = numbers.slice(-2).join(',')
+  expect((await post('/app/main/rpc/pdnc', { phoneList, actionType: 'add' })).status).toBe(200)
   await serving.end('SIGKILL')
   copyFolder(dataDir, late)
   serving = undefined
@@ -342,6 +344,16 @@ it('is shut without journal and key', async () => {
   removeIndex(dataDir)
   await expectShut(dataDir, /the database knows record \d+ of journal \w+, but there is none/)
 }, 60_000)
+
+it('does not start with a damaged journal, and writes nothing then', async () => {
+  const dataDir = clone(late)
+  removeIndex(dataDir)
+  const [segment = ''] = segmentsOf(dataDir).slice(-1)
+  damageByte(segment, 150)
+  const before = readdirSync(dataDir, { recursive: true }).sort()
+  await expect(serve(settingsOf(dataDir))).rejects.toThrow(/the journal is damaged: record \d+/)
+  expect(readdirSync(dataDir, { recursive: true }).sort()).toEqual(before)
+})
 
 it('is shut with the database of another folder', async () => {
   const dataDir = clone(late)

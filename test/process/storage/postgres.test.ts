@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import pg from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { until } from '../../e2e/asterisk/lab/until.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
@@ -143,6 +144,28 @@ it('goes on with new connections when PostgreSQL has ended all of them', async (
   await until('the server is ready', async () => (await ready()) === 200)
   expect(await decide('2125550100')).toBe('block internal-dnc')
   expect(await serving.end('SIGTERM')).toBe(0)
+})
+
+it('has a doctor that says who could hold its locks, until the right to connect is revoked', async () => {
+  expect(await serving.end('SIGTERM')).toBe(0)
+  await query('create role stranger login')
+  const asStranger = (sql: string) => {
+    const client = new pg.Client(`${server.replace(/\/\/[^@/]*@?/, '//stranger@')}/${database}`)
+    return client
+      .connect()
+      .then(() => client.query(sql))
+      .finally(() => client.end())
+  }
+  const problem = `every role of PostgreSQL can connect to database ${database}, and hold the locks that servers wait for`
+  const revoke = `revoke connect on database "${database}" from public;`
+  const diagnose = async () => (await callgate(['doctor', '--json'], environment())).out
+  await asStranger('select pg_advisory_lock(1)')
+  const found = await diagnose()
+  expect(found).toContain(problem)
+  expect(found).toContain(JSON.stringify(revoke).slice(1, -1))
+  await query(revoke)
+  await expect(asStranger('select 1')).rejects.toThrow('permission denied for database')
+  expect(await diagnose()).not.toContain(problem)
 })
 
 const ready = () => fetch(`${serving.url}/readyz`).then(({ status }) => status)

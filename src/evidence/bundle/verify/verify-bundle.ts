@@ -177,17 +177,17 @@ class BundleCheck {
     if (size >= (this.outside?.size ?? 1)) this.outside = { name, size }
   }
 
-  /** All heads of a file; of those that cannot be compared, the first one is told. */
+  /** All heads of a file. One that the bundle should lead to is not checked without the proof of it, whatever the others show. */
   compareHeads({ name, source }: KeptHeads, head: SignedCheckpoint, key: VerifierKey): void {
     let holds = false
-    let why = `it has no signed head of ${key.name}`
+    const unconnected = new Set<number>()
     for (const { origin, signed } of listHeads(source)) {
       if (origin !== key.name) continue
       const kept = openCheckpoint(signed, key)
-      const proof = kept.size === head.size ? Buffer.alloc(0) : this.#findProof(kept.size)
+      const needsProof = kept.size > 0 && kept.size !== head.size
+      const proof = needsProof ? this.#findProof(kept.size) : Buffer.alloc(0)
       if (proof === undefined) {
-        const packed = `it has a head of ${kept.size} records, and the bundle of ${head.size}`
-        why = `${packed}, without what connects them. Ask for the bundle with this head: evidence pack --head`
+        unconnected.add(kept.size)
       } else if (verifyConsistency(kept, head, splitHashes(proof))) {
         this.#addOutside(name, kept)
         holds = true
@@ -196,7 +196,14 @@ class BundleCheck {
         throw new Error(`${rule}: two views of the log were signed`)
       }
     }
-    if (!holds) this.unchecked.push(`${name}: ${why}`)
+    const unchecked = [...unconnected].filter((size) => !holds || size <= head.size)
+    const [first] = unchecked
+    if (first !== undefined) {
+      const others = unchecked.length > 1 ? ` and ${unchecked.length - 1} others` : ''
+      const rule = `it has a head of ${first} records${others}, and the bundle of ${head.size}, without what connects them`
+      const advice = 'Ask for the bundle with this file: evidence pack --head'
+      this.unchecked.push(`${name}: ${rule}. ${advice}`)
+    } else if (!holds) this.unchecked.push(`${name}: it has no signed head of ${key.name}`)
   }
 
   /** That the log of so many records is the beginning of that of the checkpoint. */

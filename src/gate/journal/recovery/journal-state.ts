@@ -11,6 +11,7 @@ import { DecisionIndex } from '../decision-index.js'
 import { readBeginning, readFormerOrigins } from '../journal-beginning.js'
 import { hashOriginName, originPath, readOriginName } from '../journal-origin.js'
 import { JournalReader, listSegments } from '../journal-reader.js'
+import type { StoredRecord } from '../segment-format.js'
 import { checkpointPath, TreeReader, toPosition, treeFolder } from '../tree/tree-files.js'
 
 export interface JournalState {
@@ -124,14 +125,18 @@ function readSignedLeaf(tree: string, seq: number): string | undefined {
   }
 }
 
-/** Of a record that is in a segment. */
 export function readPosition(folder: string, seq: number): KnownPosition | undefined {
+  const record = readRecord(folder, seq)
+  return record && toPosition(record)
+}
+
+/** `undefined` unless it is in a segment. */
+export function readRecord(folder: string, seq: number): StoredRecord | undefined {
   const [oldest] = listSegments(folder)
   if (oldest === undefined || seq < oldest.firstSeq) return undefined
   const reader = new JournalReader(folder, seq)
   try {
-    const [record] = reader.read(seq)
-    return record && toPosition(record)
+    return reader.read(seq)[0]
   } finally {
     reader.close()
   }
