@@ -9,8 +9,6 @@ import {
   decideEndpoint,
   encodePredialReply,
   formatPredialLine,
-  idempotencyKeyPattern,
-  idempotencyKeyRule,
   type PermitChoice,
   predialGet,
   predialPost,
@@ -31,7 +29,7 @@ import {
 } from '../domain/decision.js'
 import type { Clock } from '../domain/time/clock.js'
 import { parseTraceparent } from '../domain/trace/trace-context.js'
-import { getErrorMessage, invalidRequest } from '../errors.js'
+import { getErrorMessage } from '../errors.js'
 import { createSampledLine } from '../observability/log.js'
 import { withTimeout } from '../runtime/runtime.js'
 import { findKey, identify, identifyBeforeBody, type Sender } from './authenticate.js'
@@ -44,6 +42,7 @@ import {
   type ReceivedBody,
   readFields,
   readFieldsOf,
+  readIdempotencyKey,
   receiveBody,
   withCallKind,
 } from './request/call-fields.js'
@@ -276,7 +275,7 @@ async function answerAnyRequest(received: AnyRequest): Promise<void> {
   const fields = await parseRequest(endpoint, given, caller)
   if (fields.at !== undefined) requireInstantInRange(fields.at, options.clock.now())
   const sent = { fields, via, traceparent }
-  const idempotencyKey = readIdempotencyKey(request, call)
+  const idempotencyKey = readIdempotencyKey(request, endpoint !== permitEndpoint)
   if (idempotencyKey !== undefined) {
     const content = JSON.stringify([endpoint.name, Object.entries(fields).sort()])
     const repeat = { idempotencyKey, content, asked: toCallRequest(caller, sent) }
@@ -285,18 +284,6 @@ async function answerAnyRequest(received: AnyRequest): Promise<void> {
   const permit = fields.permit && (await options.permits.prepare(caller, fields, fields.permit))
   const judged = await options.gate.judge(toCallRequest(caller, sent), arrivedAtMs, permit?.record)
   answer(response, judged, { call, fields, permit })
-}
-
-/** Throws a refusal for one that is malformed, or where there is none. */
-function readIdempotencyKey(
-  { headers }: IncomingMessage,
-  { endpoint }: DecisionCall,
-): string | undefined {
-  const key = headers['idempotency-key']
-  if (key === undefined) return undefined
-  const rule = endpoint === permitEndpoint ? 'is not for permits; leave it out' : idempotencyKeyRule
-  if (endpoint !== permitEndpoint && idempotencyKeyPattern.test(String(key))) return String(key)
-  throw invalidRequest([{ field: 'Idempotency-Key', value: String(key), rule }])
 }
 
 /** An allow is remembered before it leaves; a block that is not is decided again. */

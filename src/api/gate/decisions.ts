@@ -112,9 +112,6 @@ export type DecisionRequest = z.output<typeof decisionRequest> & {
   readonly permit?: PermitChoice
 }
 
-export const idempotencyKeyPattern = /^[!-~]{1,128}$/
-export const idempotencyKeyRule = 'must be 1 to 128 visible ASCII characters without spaces'
-
 /** A field as programs write it: an ASCII text without escapes, then a comma or the end. */
 const plainField = /[ \t\r\n]*"([a-zA-Z]+)"[ \t\r\n]*:[ \t\r\n]*"([ !#-[\]-~]+)"[ \t\r\n]*([,}])/y
 

@@ -4,6 +4,7 @@ import { type Endpoint, getMaxBodyBytes } from '../../api/endpoint.js'
 import type { DecisionRequest } from '../../api/gate/decisions.js'
 import type { Caller } from '../../domain/caller.js'
 import { parseDialString } from '../../domain/phone-number.js'
+import { invalidRequest } from '../../errors.js'
 import { extractKey } from '../authenticate.js'
 import { refuseQueryFields } from '../route-handler.js'
 import { type BodyFields, parseBodyFields, readBody } from './read-body.js'
@@ -70,6 +71,20 @@ export function findServiceCode(
     codes.add(dialed.kind === 'service-code' ? dialed.code : undefined)
   }
   return codes.size === 1 ? [...codes][0] : undefined
+}
+
+/** Throws a refusal for one that is malformed, or where there is none. */
+export function readIdempotencyKey(
+  { headers }: IncomingMessage,
+  isPossible: boolean,
+): string | undefined {
+  const key = headers['idempotency-key']
+  if (key === undefined) return undefined
+  if (isPossible && /^[!-~]{1,128}$/.test(String(key))) return String(key)
+  const rule = isPossible
+    ? 'must be 1 to 128 visible ASCII characters without spaces'
+    : 'is not for permits; leave it out'
+  throw invalidRequest([{ field: 'Idempotency-Key', value: String(key), rule }])
 }
 
 /** The fields of body and address without the key. Throws a refusal for one that is given twice. */
