@@ -293,6 +293,15 @@ describe('a new origin', () => {
     expect(readFormerOrigins(journal)).toHaveLength(steps)
   })
 
+  it('is started after its first start was killed before its record was on disk', async () => {
+    await serve(2, 'a')
+    const { next, size } = begin()
+    const header = { firstSeq: size + 1, createdAt: now, origin: hashOriginName(next) }
+    writeFileSync(segmentPath(journal, size + 1), encodeHeader(header))
+    await serve(1, 'b')
+    expect(verifyJournal({ folder: journal, now }).result).toBe('NOT PROVEN')
+  })
+
   it('is refused with the key of another journal', async () => {
     await serve(1, 'a')
     const other = folder.file('other')

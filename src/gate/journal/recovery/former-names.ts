@@ -90,7 +90,8 @@ export function isCopyOf(
   if (JSON.stringify(names.slice(0, recorded.length)) !== JSON.stringify(recorded)) return false
   const added = names.slice(recorded.length)
   if (added.length === 0) return true
-  const newest = listSegments(folder).at(-1)
+  // The first start under a new name may have been killed before its record was on disk.
+  const newest = listSegments(folder).findLast(({ firstSeq }) => firstSeq <= size)
   const writtenBy = newest && readSegmentHeader(newest.path)?.origin
   const [first] = added
   const isNext = first !== undefined && writtenBy?.equals(hashOriginName(first.origin)) === true
