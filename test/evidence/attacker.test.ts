@@ -601,6 +601,7 @@ async function restore(trial: Trial): Promise<void> {
     database: inspectDatabase(database),
     journal: { firstSeq: seqs[0] ?? 1, lastSeq: seqs.at(-1) ?? 0 },
     hasSecrets: false,
+    isSigned: true,
     files: await describeFiles(backup),
   } as const
   writeManifest(backup, manifest, trial.level === 'key' ? key : strangerOf(key))
