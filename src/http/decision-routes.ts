@@ -70,6 +70,8 @@ export interface DecisionRoutesOptions
     prepare(caller: Caller, call: DecisionRequest, choice: PermitChoice): Promise<PendingPermit>
   }
   readonly repeats: RepeatedRequests
+  /** With a problem, every call is blocked and nothing is stored. */
+  readonly shut: { readonly problem: string | undefined }
   /** The decision as the HTTP caller reads it, in JSON. */
   readonly encode: (decision: Decision) => string
   readonly journal: { readonly durableSeq: number }
@@ -277,7 +279,7 @@ async function answerAnyRequest(received: AnyRequest): Promise<void> {
   if (fields.at !== undefined) requireInstantInRange(fields.at, options.clock.now())
   const sent = { fields, via, traceparent }
   const idempotencyKey = readIdempotencyKey(request, call)
-  if (idempotencyKey !== undefined) {
+  if (idempotencyKey !== undefined && options.shut.problem === undefined) {
     const content = JSON.stringify([endpoint.name, Object.entries(fields).sort()])
     const repeat = { idempotencyKey, content, asked: toCallRequest(caller, sent) }
     return await answerOnce(received, caller, { sent, repeat })
