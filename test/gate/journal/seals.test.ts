@@ -261,7 +261,8 @@ describe('the last group', () => {
 })
 
 describe('a record that is on disk and not signed', () => {
-  const sizeSigned = () => parseCheckpoint(readFileSync(join(journal, 'tree/checkpoint'), 'utf8')).size
+  const sizeSigned = () =>
+    parseCheckpoint(readFileSync(join(journal, 'tree/checkpoint'), 'utf8')).size
 
   it.each([
     ['alone', []],

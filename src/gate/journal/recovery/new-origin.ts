@@ -8,7 +8,11 @@ import type { Instant } from '../../../domain/time/clock.js'
 import { formatInstant } from '../../../domain/time/dates.js'
 import { DataFileError } from '../../../errors.js'
 import { ensureFolder, moveIntoPlace } from '../../../runtime/folders.js'
-import { formatVerifierKey, type SigningKey, toPublicKey } from '../../../transparency/signed-note.js'
+import {
+  formatVerifierKey,
+  type SigningKey,
+  toPublicKey,
+} from '../../../transparency/signed-note.js'
 import {
   type FormerOrigin,
   formerOriginsPath,
