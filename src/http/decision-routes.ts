@@ -70,7 +70,6 @@ export interface DecisionRoutesOptions
     prepare(caller: Caller, call: DecisionRequest, choice: PermitChoice): Promise<PendingPermit>
   }
   readonly repeats: RepeatedRequests
-  /** With a problem, every call is blocked and nothing is stored. */
   readonly shut: { readonly problem: string | undefined }
   /** The decision as the HTTP caller reads it, in JSON. */
   readonly encode: (decision: Decision) => string
@@ -95,7 +94,6 @@ interface IdempotentRequest {
   readonly idempotencyKey: string
   /** All that it asks. */
   readonly content: string
-  /** What is judged. */
   readonly asked: CallRequest
 }
 
@@ -305,17 +303,15 @@ function readIdempotencyKey(
 async function answerOnce(
   { response, call, arrivedAtMs }: AnyRequest,
   caller: Caller,
-  { sent, repeat }: { readonly sent: SentCall; readonly repeat: IdempotentRequest },
+  { sent: { fields }, repeat }: { readonly sent: SentCall; readonly repeat: IdempotentRequest },
 ): Promise<void> {
   const { gate, repeats } = call.options
-  const { fields } = sent
   const earlier = await repeats.begin(caller, repeat)
   const headers = journalHeaders(call.options.journal)
-  if (earlier && call.via === 'predial')
-    return sendReply(response, {
-      ...createLineReply(earlier, earlier, fields.keepSentNumber),
-      headers,
-    })
+  if (earlier && call.via === 'predial') {
+    const reply = createLineReply(earlier, earlier, fields.keepSentNumber)
+    return sendReply(response, { ...reply, headers })
+  }
   if (earlier) return sendReply(response, { text: earlier.json, contentType: jsonType, headers })
   let isRemembered = false
   const judged = await gate.judge(repeat.asked, arrivedAtMs, async ({ id }) => {

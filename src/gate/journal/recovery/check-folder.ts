@@ -32,9 +32,7 @@ export function checkFolder({ folder, keyPath, index, now }: FolderToCheck): Che
   index.claim(origin)
   restoreTiles(folder)
   const tree = openTree(folder, keyPath)
-  // What is signed and not in the index is read for it by another thread.
-  const known = { tree, fromSeq: index.nextSeq, checkSeq: tree.head.size + 1 }
-  const recovered = recoverJournal(folder, origin, known)
+  const recovered = recoverJournal(folder, origin, { tree, fromSeq: index.nextSeq })
   const formerOrigins = requireFormerNames(folder, tree, recovered.nextSeq)
   const signed = new SignedTree(treeFolder(folder), tree.head)
   index.setBeginning(readSignedBeginning(folder, signed))

@@ -51,19 +51,17 @@ export interface KnownRecords {
   readonly tree: TreeHead | undefined
   /** Of the first record that is not in the index. */
   readonly fromSeq: number
-  /** Of the first record to be checked; `fromSeq` when absent. */
-  readonly checkSeq?: number
 }
 
 /**
- * Checks a journal at the start, from the newest segment, record `checkSeq` or the first one that is not signed on, whichever
+ * Checks a journal at the start, from the newest segment, record `fromSeq` or the first one that is not signed on, whichever
  * comes first. Takes over the groups that the journal has sealed, and sets aside what a crash left of the last one. Throws
  * {@link DataFileError} with the place if anything else does not add up, and has changed nothing then.
  */
 export function recoverJournal(
   folder: string,
   origin: Buffer,
-  { tree, fromSeq, checkSeq = fromSeq }: KnownRecords,
+  { tree, fromSeq }: KnownRecords,
 ): RecoveredJournal {
   const segments = listSegments(folder)
   const last = segments.at(-1)
@@ -82,7 +80,7 @@ export function recoverJournal(
   const origins = [origin, ...readFormerOrigins(folder).map((one) => hashOriginName(one.origin))]
   for (const segment of segments) requireOrigin(segment, origins, segment === last)
   const key = toPublicKey(tree.key)
-  const start = Math.max(firstSeq, Math.min(checkSeq, last.firstSeq, signedSeq + 1))
+  const start = Math.max(firstSeq, Math.min(fromSeq, last.firstSeq, signedSeq + 1))
   const first = segments.findLastIndex((segment) => segment.firstSeq <= start)
   let end: SealedEnd = { nextSeq: last.firstSeq, offset: 0 }
   for (let index = Math.max(0, first); index < segments.length; index += 1) {
