@@ -69,6 +69,7 @@ export interface DecisionRoutesOptions
     prepare(caller: Caller, call: DecisionRequest, choice: PermitChoice): Promise<PendingPermit>
   }
   readonly repeats: RepeatedRequests
+  readonly shut: { readonly problem: string | undefined }
   /** The decision as the HTTP caller reads it, in JSON. */
   readonly encode: (decision: Decision) => string
   readonly journal: { readonly durableSeq: number }
@@ -92,7 +93,6 @@ interface IdempotentRequest {
   readonly idempotencyKey: string
   /** All that it asks. */
   readonly content: string
-  /** What is judged. */
   readonly asked: CallRequest
 }
 
@@ -276,7 +276,7 @@ async function answerAnyRequest(received: AnyRequest): Promise<void> {
   if (fields.at !== undefined) requireInstantInRange(fields.at, options.clock.now())
   const sent = { fields, via, traceparent }
   const idempotencyKey = readIdempotencyKey(request, endpoint !== permitEndpoint)
-  if (idempotencyKey !== undefined) {
+  if (idempotencyKey !== undefined && options.shut.problem === undefined) {
     const content = JSON.stringify([endpoint.name, Object.entries(fields).sort()])
     const repeat = { idempotencyKey, content, asked: toCallRequest(caller, sent) }
     return await answerOnce(received, caller, { sent, repeat })
@@ -290,19 +290,16 @@ async function answerAnyRequest(received: AnyRequest): Promise<void> {
 async function answerOnce(
   { response, call, arrivedAtMs }: AnyRequest,
   caller: Caller,
-  { sent, repeat }: { readonly sent: SentCall; readonly repeat: IdempotentRequest },
+  { sent: { fields }, repeat }: { readonly sent: SentCall; readonly repeat: IdempotentRequest },
 ): Promise<void> {
   const { gate, repeats } = call.options
-  const { fields } = sent
   const earlier = await repeats.begin(caller, repeat)
   const headers = journalHeaders(call.options.journal)
-  if (earlier) {
-    const reply =
-      call.via === 'predial'
-        ? createLineReply(earlier, earlier, fields.keepSentNumber)
-        : { text: earlier.json, contentType: jsonType }
+  if (earlier && call.via === 'predial') {
+    const reply = createLineReply(earlier, earlier, fields.keepSentNumber)
     return sendReply(response, { ...reply, headers })
   }
+  if (earlier) return sendReply(response, { text: earlier.json, contentType: jsonType, headers })
   let isRemembered = false
   const judged = await gate.judge(repeat.asked, arrivedAtMs, async ({ id }) => {
     await repeats.finish(caller, repeat, id)

@@ -388,6 +388,7 @@ describe('a token that is no longer valid gets 401 in each error format', () => 
       permits: noPermits,
       journal: { durableSeq: 0 },
       repeats: noRepeats,
+      shut: { problem: undefined },
       authenticate: opened.authenticate,
       logger: silentLogger,
       maxBodyBytes: 1000,

@@ -126,6 +126,22 @@ test('work for strangers is done one after the other, and stops at what all of t
   expect(kinds).toContain('overloaded')
 })
 
+test('work for strangers that never ends is given up, and the next one is done', async () => {
+  vi.useFakeTimers()
+  try {
+    const strangers = new StrangersAllowance()
+    const stuck = strangers.run(() => new Promise(() => undefined)).catch(({ kind }) => kind)
+    const waiting = strangers.run(async () => 'done').catch(({ kind }) => kind)
+    await vi.advanceTimersByTimeAsync(5_000)
+    expect(await Promise.all([stuck, waiting])).toEqual(['overloaded', 'overloaded'])
+    // The time that it took is worked off.
+    await vi.advanceTimersByTimeAsync(25_000)
+    expect(await strangers.run(async () => 'done')).toBe('done')
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
 test('a made-up cookie of the console reads no session from the database', async () => {
   const running = await openTestCallgate()
   const { db } = running.callgate.storage

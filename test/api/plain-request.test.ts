@@ -67,6 +67,7 @@ async function open({
     permits: noPermits,
     journal: { durableSeq: 0 },
     repeats: noRepeats,
+    shut: { problem: undefined },
     authenticate,
     logger: silentLogger,
     maxBodyBytes: 10_000,

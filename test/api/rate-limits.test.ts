@@ -437,6 +437,7 @@ async function open(perMinute: Partial<Record<RateClass, number>>, time: Virtual
     permits: noPermits,
     journal: { durableSeq: 0 },
     repeats: noRepeats,
+    shut: { problem: undefined },
     ...tools,
     serviceCodes: new Set<string>(),
     clock: time,

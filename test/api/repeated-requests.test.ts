@@ -146,6 +146,30 @@ it('is decided anew a minute after a server that ended while it decided', async 
   expect((await send('order-7')).text).toBe(text)
 })
 
+it('is blocked by a shut server, which remembers nothing of it, and has its first decision afterwards', async () => {
+  const { storage, shut, journal } = app.callgate
+  const readRows = () => storage.db.selectFrom('repeated_requests').selectAll().execute()
+  const first = await send('order-7')
+  await journal.drain()
+  const [rows, records] = [await readRows(), journal.durableSeq]
+  shut.problem = 'the database is of another installation'
+  for (const key of ['order-7', 'order-8']) {
+    const { status, text } = await send(key)
+    expect(status).toBe(200)
+    expect(JSON.parse(text)).toMatchObject({ decision: 'block', reason: 'not-recorded' })
+  }
+  const path = '/v1/predial'
+  const line = await send('line', { path, body: { number: florida, kind: 'ai' } })
+  expect(line).toMatchObject({ status: 503 })
+  expect(line.text).toMatch(/^block:not-recorded:/)
+  await journal.drain()
+  expect(await readRows()).toEqual(rows)
+  expect(journal).toMatchObject({ durableSeq: records, lostCount: 0 })
+  shut.problem = undefined
+  expect((await send('order-7')).text).toBe(first.text)
+  expect(await countAttempts()).toBe(1)
+})
+
 it('never keeps an emergency call from being placed', async () => {
   for (let again = 0; again < 2; again += 1) {
     const { status, text } = await send('e', { body: { number: '911', callKind: 'ai' } })

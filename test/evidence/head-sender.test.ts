@@ -186,6 +186,34 @@ describe('a C2SP witness', () => {
     }
   })
 
+  it('has the last head, also when it was busy with the one before', async () => {
+    const witness = await openTestWitness({ folder: folder.path, logs: [log.verifierKey] })
+    opened.push(witness)
+    const bodies: string[] = []
+    let allow = () => {}
+    const isAllowed = new Promise<void>((resolve) => {
+      allow = resolve
+    })
+    const url = await openHttp(async (_, body, response) => {
+      bodies.push(body.toString())
+      await isAllowed
+      const answer = await fetch(`${witness.url}/add-checkpoint`, {
+        method: 'POST',
+        headers: { connection: 'close' },
+        body: body.toString(),
+      })
+      response.writeHead(answer.status).end(await answer.text())
+    })
+    const sender = openSender({ kind: 'witness', url, key: formatVerifierKey(witnessKey) })
+    await sender.handle({ waitMs: 0 })
+    await expect.poll(() => bodies.length).toBe(1)
+    log.grow(5).write(journal)
+    const last = send(sender)
+    allow()
+    expect(await last).toMatchObject({ size: 305, problem: undefined })
+    expect(bodies).toHaveLength(2)
+  })
+
   it('is not blamed for tiles that are damaged', async () => {
     const sender = openSender(await openWitness())
     await send(sender)

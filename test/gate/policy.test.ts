@@ -472,6 +472,7 @@ describe('doors', () => {
         permits: noPermits,
         journal: { durableSeq: 0 },
         repeats: noRepeats,
+        shut: { problem: undefined },
         authenticate: (key) => (key === adminKey ? admin : undefined),
         gate: {
           judge: (call) => gateOf(of).gate.judge(call),

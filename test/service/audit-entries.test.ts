@@ -4,7 +4,8 @@ import { AuditEntries } from '../../src/app/journal/audit-entries.js'
 import { putInForceAgain } from '../../src/app/journal/put-in-force-again.js'
 import { readJournalState } from '../../src/gate/journal/recovery/journal-state.js'
 import { listAfter } from '../../src/service/audit/audit-trail.js'
-import { changeAudit } from '../../src/storage/audit/audit-log.js'
+import { runTransaction } from '../../src/service/sql/account-transaction.js'
+import { changeAudit, recordAudit } from '../../src/storage/audit/audit-log.js'
 import { recordsIn } from '../support/journal.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
@@ -114,4 +115,37 @@ it('adds the rows that got the numbers of others, which a failover has lost', as
   const rows = await listAfter(db, 0, 1_000)
   const all = [...rows.slice(0, -1), ...lost, rows.at(-1)]
   expect(entries()).toEqual(all)
+})
+
+it('takes the longest row that is stored, and a longer one is refused with its change', async () => {
+  const { storage } = running.callgate
+  const record = (text: string) =>
+    runTransaction(storage, async (transaction) => {
+      await transaction
+        .updateTable('accounts')
+        .set({ name: text.slice(0, 9) })
+        .execute()
+      await recordAudit(transaction, {
+        ...{ by: storage.author, accountId: 'main', action: 'test.changed', at: 0 },
+        subject: { kind: 'test', id: '' },
+        after: { text },
+        reason: text.slice(0, 1_000),
+      })
+    })
+  // Each has six characters in JSON.
+  const longest = '\u0001'.repeat(48_900)
+  await record(longest)
+  await addEntries()
+  expect(entries().at(-1)).toMatchObject({ action: 'test.changed', after: { text: longest } })
+  const readNames = () => storage.db.selectFrom('accounts').select('name').execute()
+  const names = await readNames()
+  const rule = 'The audit row test.changed has 350'
+  await expect(record('x'.repeat(349_000))).rejects.toMatchObject({
+    kind: 'too-large',
+    message: expect.stringContaining(rule),
+  })
+  expect(await readNames()).toEqual(names)
+  await running.postJson('/v1/opt-outs', { number: '2125550106' }, running.keys.main)
+  await addEntries()
+  expect(entries()).toEqual(await listAfter(storage.db, 0, 1_000))
 })

@@ -98,6 +98,7 @@ describe('no digit that was handed in is lost', () => {
         permits: noPermits,
         journal: { durableSeq: 0 },
         repeats: noRepeats,
+        shut: { problem: undefined },
         authenticate: (key) => (key === adminKey ? admin : undefined),
         gate,
         encode: encodeDecision,

@@ -133,6 +133,7 @@ export async function openHttpServer(
       gate,
       permits: callgate.permits,
       repeats: createRepeatedRequests(callgate),
+      shut: callgate.shut,
       encode: encodeDecision,
       journal: callgate.journal,
       serviceCodes,

@@ -127,8 +127,14 @@ class HeadSender {
     const head = this.#heads.read()
     if (head) for (const lane of this.#lanes) lane.offer(head)
     if (waitMs > 0) {
-      const running = this.#lanes.map(({ keeper, running: sent }) => keeper.remembers && sent)
-      await withTimeout(Promise.all(running), waitMs, () => undefined)
+      const remembering = this.#lanes.filter(({ keeper }) => keeper.remembers)
+      const sent = remembering.map(async (lane) => {
+        await lane.running
+        // It may have been busy with the head before.
+        if (head) lane.offer(head)
+        await lane.running
+      })
+      await withTimeout(Promise.all(sent), waitMs, () => undefined)
     }
     return this.#lanes.map(({ status }) => status)
   }

@@ -7,14 +7,17 @@ import { DataFileError, getErrorMessage } from '../../errors.js'
 import { monotonicSeconds } from '../../runtime/runtime.js'
 import { runInThread, type ThreadWork } from '../../runtime/thread.js'
 import type { KnownPosition } from '../../storage/audit/installation.js'
+import { toPublicKey } from '../../transparency/signed-note.js'
 import { DecisionIndex, type ErasureNote } from './decision-index.js'
 import { readBeginning } from './journal-beginning.js'
+import { hashOriginName } from './journal-origin.js'
 import {
   compressOldestSegment,
   JournalReader,
   listSegments,
   type PlacedRecord,
 } from './journal-reader.js'
+import { SealedReader } from './recovery/sealed-groups.js'
 import {
   type FinishedErasure,
   PendingErasures,
@@ -90,9 +93,9 @@ class IndexWriter {
   readonly #retention: Retention
   readonly #erasures: PendingErasures
   #reader: JournalReader | undefined
-  /** Reads what the index has already. */
-  #treeReader: JournalReader | undefined
   #tree: TreeWriter | undefined
+  /** Of what is not in the tree. */
+  #sealed: SealedReader | undefined
   #position: KnownPosition | undefined
   #signedAtSeconds = Number.NEGATIVE_INFINITY
   #hasOldDecisions: boolean
@@ -125,11 +128,11 @@ class IndexWriter {
       this.#hasOldDecisions &&= this.#index.carryOver(this.#options.databasePath)
       const isCurrent = nextSeq > lastSeq && !this.#hasOldDecisions
       const event =
-        this.#attempt('sign', () => this.#addToTree(records, nextSeq, mustSign)) ??
+        this.#attempt('sign', () => this.#addToTree(lastSeq, mustSign)) ??
         (isCurrent ? this.#workOnSegment(nextSeq) : undefined)
       const hasMore =
         this.#hasOldDecisions ||
-        (this.#isTreeBehind(nextSeq) && this.#mayTry('sign')) ||
+        (this.#isTreeBehind(lastSeq) && this.#mayTry('sign')) ||
         (this.#tree !== undefined && this.#mayTry('sign') && this.#hasWork())
       const { signedSeq = 0 } = this.#tree ?? {}
       const last = records.at(-1)
@@ -167,35 +170,33 @@ class IndexWriter {
     }
   }
 
-  /** The tree may be behind the index: after a crash it goes on from its last checkpoint. */
-  #addToTree(records: readonly PlacedRecord[], nextSeq: number, mustSign: boolean): undefined {
+  /** After a crash it goes on from its last checkpoint. Nothing is signed while a record is not as it was sealed. */
+  #addToTree(lastSeq: number, mustSign: boolean): undefined {
     try {
       this.#tree ??= this.#openTree()
-      this.#tree.add(records)
-      if (this.#isTreeBehind(nextSeq)) this.#tree.add(this.#readForTree(this.#tree, nextSeq))
-      else this.#closeTreeReader()
+      if (this.#isTreeBehind(lastSeq)) this.#tree.add(this.#sealed?.read(lastSeq) ?? [])
       const isDue = monotonicSeconds() - this.#signedAtSeconds >= checkpointSeconds
       if (isDue || mustSign) this.#signNow()
     } catch (cause) {
       // It is opened again from its last checkpoint.
       this.#tree = undefined
-      this.#closeTreeReader()
+      this.#sealed?.close()
       throw cause
     }
   }
 
   #openTree(): TreeWriter {
     const { folder, keyPath } = this.#options
-    return new TreeWriter(folder, openSigningKey(folder, keyPath))
+    const key = openSigningKey(folder, keyPath)
+    const tree = new TreeWriter(folder, key)
+    const origin = hashOriginName(key.name)
+    const { signedSeq } = tree
+    this.#sealed = new SealedReader(folder, { origin, key: toPublicKey(key), signedSeq })
+    return tree
   }
 
-  #readForTree(tree: TreeWriter, nextSeq: number): readonly PlacedRecord[] {
-    this.#treeReader ??= new JournalReader(this.#options.folder, tree.nextSeq)
-    return this.#treeReader.read(nextSeq - 1)
-  }
-
-  #isTreeBehind(nextSeq: number): boolean {
-    return (this.#tree?.nextSeq ?? 0) < nextSeq
+  #isTreeBehind(lastSeq: number): boolean {
+    return (this.#tree?.nextSeq ?? 0) <= lastSeq
   }
 
   /** What is changed or removed without being signed before, or without a notice, could not be told from a forgery. */
@@ -208,11 +209,6 @@ class IndexWriter {
   #signNow(): undefined {
     this.#tree?.sign()
     this.#signedAtSeconds = monotonicSeconds()
-  }
-
-  #closeTreeReader(): void {
-    this.#treeReader?.close()
-    this.#treeReader = undefined
   }
 
   #mayTry(work: SegmentWork): boolean {
@@ -247,7 +243,7 @@ class IndexWriter {
   }
 
   close(): void {
-    this.#closeTreeReader()
+    this.#sealed?.close()
     this.#reader?.close()
     this.#index.close()
   }

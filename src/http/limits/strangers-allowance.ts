@@ -1,6 +1,6 @@
 /** What all senders without a key may take of the server together, so that decisions do not wait for them. */
 import { AppError } from '../../errors.js'
-import { systemTimers } from '../../runtime/runtime.js'
+import { systemTimers, withTimeout } from '../../runtime/runtime.js'
 import { Credit } from './credit.js'
 
 /** To send a shorter answer costs no more than to refuse it. */
@@ -10,6 +10,8 @@ const bytesPerSecond = 8_388_608
 const msPerSecond = 200
 /** So that a person who clicks through pages need not wait. */
 const savedSeconds = 5
+/** The others wait for it, and what it waits for may never come. */
+const maxWorkMs = 5_000
 const retryAfterSeconds = 1
 
 /** A request is admitted while something is left, and charged with what it took. */
@@ -25,13 +27,13 @@ export class StrangersAllowance {
     this.#bytes.take(count)
   }
 
-  /** One work after the other. Rejects with `overloaded`. */
+  /** One work after the other. Rejects with `overloaded`, also after five seconds: the next one begins then. */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
     const turn = this.#lastWork.then(async () => {
       requireLeft(this.#ms)
       const startedAtMs = systemTimers.monotonicMs()
       try {
-        return await work()
+        return await withTimeout(work(), maxWorkMs, refuse)
       } finally {
         this.#ms.take(systemTimers.monotonicMs() - startedAtMs)
       }
@@ -42,7 +44,10 @@ export class StrangersAllowance {
 }
 
 function requireLeft(credit: Credit): void {
-  if (credit.left > 0) return
+  if (credit.left <= 0) refuse()
+}
+
+function refuse(): never {
   const problem =
     'The senders without a key have taken all that the server has for them; ' +
     `send the request again in ${retryAfterSeconds} second`

@@ -7,6 +7,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Author, Requester } from '../../domain/caller.js'
 import type { Instant } from '../../domain/time/clock.js'
+import { AppError } from '../../errors.js'
 import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
 import type { ThreadDatabase } from '../open-database.js'
 import type { Db } from '../tables.js'
@@ -51,7 +52,13 @@ export function nameNumbers(numbers: readonly string[], place: AuditSubject): Au
   return others.length === 0 && number !== '' ? { kind: 'number', id: number } : place
 }
 
-/** Must be the last write of the transaction, which holds a lock for which all others wait. */
+/** Of a row in JSON, in characters. The journal, which has each row as one record, takes 349,514. */
+const maxRowLength = 300_000
+
+/**
+ * Must be the last write of the transaction, which holds a lock for which all others wait. Rejects with `too-large` if the row is
+ * longer than the journal can take: then the change does not happen.
+ */
 export async function recordAudit(
   transaction: Db,
   { subject, ...entry }: AuditEntry,
@@ -69,6 +76,7 @@ export async function recordAudits(
   const after = change
     ? { ...entry.after, change: change.id, askedBy: change.askedBy }
     : entry.after
+  requireShort(action, [who, door, subjects[0], before, after, reason])
   const { audit_seq: lastSeq } = await transaction
     .updateTable('change_head')
     .set({ audit_seq: sql`audit_seq + ${subjects.length}` })
@@ -95,6 +103,13 @@ export async function recordAudits(
 
 /** A statement with so many takes a millisecond or two. */
 const rowsAtOnce = 64
+
+function requireShort(action: string, texts: readonly unknown[]): void {
+  const length = texts.reduce((sum: number, text) => sum + (JSON.stringify(text)?.length ?? 0), 0)
+  if (length <= maxRowLength) return
+  const rule = `has ${length} characters with what it changes, and may have at most ${maxRowLength}`
+  throw new AppError('too-large', `The audit row ${action} ${rule}; change less at once`)
+}
 
 /** A row of the audit table. */
 export interface AuditPosition {

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { JournalReader } from '../../../src/gate/journal/journal-reader.js'
+import { JournalReader, listSegments } from '../../../src/gate/journal/journal-reader.js'
 import { restoreTiles } from '../../../src/gate/journal/tree/restore-tiles.js'
 import { checkpointPath, treeFolder } from '../../../src/gate/journal/tree/tree-files.js'
 import { openSigningKey, readHead } from '../../../src/gate/journal/tree/tree-head.js'
@@ -53,6 +53,46 @@ it('are made again after a start that was killed while it made them', () => {
   removeTiles()
   mkdirSync(join(treeFolder(folder), 'made', 'tree'), { recursive: true })
   writeFileSync(join(treeFolder(folder), 'made', 'tree', 'checkpoint'), 'half')
+  restoreTiles(folder)
+  expect(readTree()).toEqual(before)
+})
+
+const tile = (...names: readonly string[]) => join(treeFolder(folder), 'tile', ...names)
+const segments = () => listSegments(folder).map(({ path }) => path)
+
+it.each([
+  ['hashes of a full tile', ['0/001']],
+  ['hashes of the last tile', ['0/002.p/88']],
+  ['a whole level', ['1']],
+  ['entries', ['entries/000', 'entries/002.p/88']],
+  ['entries and hashes', ['entries/001', '0/000', '0/001']],
+])('are the same when only %s are missing', (_, missing) => {
+  const before = readTree()
+  for (const path of missing) rmSync(tile(path), { recursive: true })
+  restoreTiles(folder)
+  expect(readTree()).toEqual(before)
+})
+
+it('are made from the entries where records were erased or removed', () => {
+  const before = readTree()
+  writeJournal(dataDir, ['{"erased":true}'])
+  for (const path of ['0', '1']) rmSync(tile(path), { recursive: true })
+  restoreTiles(folder)
+  const names = [...before.keys()].filter((path) => !path.endsWith('.seg'))
+  const after = readTree()
+  expect(names.map((name) => after.get(name))).toEqual(names.map((name) => before.get(name)))
+  for (const path of segments()) rmSync(path)
+  rmSync(tile('entries/001'))
+  restoreTiles(folder)
+  expect(readTree().size).toBe(before.size - 2)
+})
+
+it('are left alone when an entry is not the one that was signed', () => {
+  const bytes = readFileSync(tile('entries/000'))
+  bytes[100] = (bytes[100] ?? 0) ^ 1
+  writeFileSync(tile('entries/000'), bytes)
+  rmSync(tile('0'), { recursive: true })
+  const before = readTree()
   restoreTiles(folder)
   expect(readTree()).toEqual(before)
 })

@@ -24,7 +24,9 @@ import {
   decodeSeal,
   encodeHeader,
   headerBytes,
+  withBody,
 } from '../../../src/gate/journal/segment-format.js'
+import { parseCheckpoint } from '../../../src/transparency/checkpoint.js'
 import { parseVerifierKey } from '../../../src/transparency/signed-note.js'
 import { useTempFolder } from '../../data/temp-folder.js'
 import { forgeFrames, forgetHeads, recordsIn, sealKey } from '../../support/journal.js'
@@ -255,6 +257,44 @@ describe('the last group', () => {
     await expect(serve('d4')).rejects.toThrow(/is damaged: record 2 cannot be read/)
     expect(readFileSync(path)).toEqual(bytes)
     expect(readdirSync(journal).filter((name) => name.endsWith('.cut'))).toEqual([])
+  })
+})
+
+describe('a record that is on disk and not signed', () => {
+  const sizeSigned = () =>
+    parseCheckpoint(readFileSync(join(journal, 'tree/checkpoint'), 'utf8')).size
+
+  it.each([
+    ['alone', []],
+    ['after another one', ['d3']],
+  ])('is never signed once it is changed, %s', async (_, before) => {
+    const { journal: opened, append, events } = testJournal(folder.path, () => now)
+    await opened.open()
+    for (const id of ['d1', 'd2']) await append(await makeDecision({ id, decidedAt: now }))
+    await opened.drain()
+    const { path, firstSeq } = newest()
+    for (const id of [...before, 'changed'])
+      await append(await makeDecision({ id, decidedAt: now }))
+    const bytes = readFileSync(path)
+    const end = groupEnds(path, firstSeq).at(-2) ?? 0
+    const frame = decodeFrame(bytes, end, checksumSeedOf(firstSeq)) ?? expect.fail()
+    const { seq } = frame.record
+    const body = Buffer.from(frame.record.body.toString().replace('"allow"', '"block"'))
+    expect(body).not.toEqual(frame.record.body)
+    withBody(bytes.subarray(end, frame.end), body, checksumSeedOf(firstSeq)).copy(bytes, end)
+    writeFileSync(path, bytes)
+    await opened.drain()
+    await append(await makeDecision({ id: 'after', decidedAt: now }))
+    await opened.drain()
+    const failed = events.find(({ kind }) => kind === 'failed')
+    const reason = `record ${seq} is not as the journal has written and sealed it`
+    expect(failed).toMatchObject({ work: 'sign', isForgery: true })
+    expect(failed).toHaveProperty('reason', expect.stringContaining(reason))
+    expect(opened.findProblem()).toContain(reason)
+    await opened.close()
+    expect(sizeSigned()).toBeLessThan(seq)
+    await expect(serve('d4')).rejects.toThrow(`is damaged: record ${seq} cannot be read`)
+    expect(sizeSigned()).toBeLessThan(seq)
   })
 })
 

@@ -68,20 +68,49 @@ function readOrigins(folder: string): readonly string[] {
   return names.map((name) => hashOriginName(name).toString('hex'))
 }
 
-/** The index has what is before its end. */
+type FoundRecords = Pick<JournalState, 'audited' | 'installation'>
+
+/** From the end on, until all is found: the index has what is before its end, and without one there may be years. */
 function readRecords(
   folder: string,
   index: IndexState | undefined,
-): Pick<JournalState, 'lastSeq' | 'audited' | 'installation'> {
+): Pick<JournalState, 'lastSeq'> & FoundRecords {
   // A link to a disk that is missing is refused.
-  const last = isFolder(folder) ? listSegments(folder).at(-1) : undefined
-  let { audited, installation } = index ?? {}
-  if (last === undefined) return { lastSeq: 0, audited, installation }
+  const segments = isFolder(folder) ? listSegments(folder) : []
   const { firstSeq } = readBeginning(folder)
-  const from = Math.max(firstSeq, Math.min(index?.nextSeq ?? 1, last.firstSeq))
-  const reader = new JournalReader(folder, from)
+  let { audited, installation }: FoundRecords = {
+    audited: undefined,
+    installation: undefined,
+  }
+  let lastSeq: number | undefined
+  let endSeq = Number.MAX_SAFE_INTEGER
+  for (const segment of segments.toReversed()) {
+    const found = readSegment(folder, Math.max(firstSeq, segment.firstSeq), endSeq)
+    lastSeq ??= found.lastSeq
+    audited ??= found.audited
+    installation ??= found.installation
+    endSeq = segment.firstSeq
+    const isKnown = endSeq <= Math.max(firstSeq, index?.nextSeq ?? 1)
+    if (isKnown || (audited && installation)) break
+  }
+  return {
+    lastSeq: lastSeq ?? 0,
+    audited: audited ?? index?.audited,
+    installation: installation ?? index?.installation,
+  }
+}
+
+/** Of the records from `firstSeq` to before `endSeq`. */
+function readSegment(
+  folder: string,
+  firstSeq: number,
+  endSeq: number,
+): Pick<JournalState, 'lastSeq'> & FoundRecords {
+  let { audited, installation }: FoundRecords = { audited: undefined, installation: undefined }
+  const reader = new JournalReader(folder, firstSeq)
+  const read = () => reader.read(endSeq - 1)
   try {
-    for (let records = reader.read(); records.length > 0; records = reader.read()) {
+    for (let records = read(); records.length > 0; records = read()) {
       for (const { kind, body } of records) {
         if (kind === 'audit') {
           const { seq, mark }: AuditPosition = JSON.parse(body.toString())

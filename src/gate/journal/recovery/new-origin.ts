@@ -8,7 +8,11 @@ import type { Instant } from '../../../domain/time/clock.js'
 import { formatInstant } from '../../../domain/time/dates.js'
 import { DataFileError } from '../../../errors.js'
 import { ensureFolder, moveIntoPlace } from '../../../runtime/folders.js'
-import { formatVerifierKey } from '../../../transparency/signed-note.js'
+import {
+  formatVerifierKey,
+  type SigningKey,
+  toPublicKey,
+} from '../../../transparency/signed-note.js'
 import {
   type FormerOrigin,
   formerOriginsPath,
@@ -16,7 +20,6 @@ import {
   writeFormerOrigins,
 } from '../journal-beginning.js'
 import { chooseOriginName, hashOriginName, originPath, readOriginName } from '../journal-origin.js'
-import { JournalReader } from '../journal-reader.js'
 import {
   checkpointPath,
   cosignedPath,
@@ -27,6 +30,7 @@ import {
 import { createKey, readSigningKey, readTree, type TreeHead } from '../tree/tree-head.js'
 import { TreeWriter } from '../tree/tree-writer.js'
 import { recoverJournal } from './recover-journal.js'
+import { SealedReader } from './sealed-groups.js'
 
 interface NewOriginOptions {
   /** Of the private key; it is replaced. */
@@ -91,15 +95,15 @@ function finish(
   {
     entry: { next, size: lastSeq },
     keyPath,
-    tree: { head },
+    tree,
   }: {
     readonly entry: FormerOrigin
     readonly keyPath: string
     readonly tree: TreeHead
   },
 ): void {
-  const { size, root } = head
-  signRest(folder, lastSeq, createKey(folder, keyPath, { origin: next, size, root }))
+  const { size, root } = tree.head
+  signRest(folder, lastSeq, { key: createKey(folder, keyPath, { origin: next, size, root }), tree })
   rmSync(cosignedPath(treeFolder(folder)), { force: true })
   // It belongs to the old name, and may know records that the journal no longer has. It is made again.
   for (const suffix of ['', '-wal', '-shm']) {
@@ -111,10 +115,16 @@ function finish(
 }
 
 /** What the old name had sealed and not signed: the new key cannot check its seals. */
-function signRest(folder: string, lastSeq: number, key: ReturnType<typeof createKey>): void {
+function signRest(
+  folder: string,
+  lastSeq: number,
+  { key, tree }: { readonly key: SigningKey; readonly tree: TreeHead },
+): void {
   const writer = new TreeWriter(folder, key)
   if (writer.nextSeq > lastSeq) return
-  const reader = new JournalReader(folder, writer.nextSeq)
+  const { signedSeq } = writer
+  const origin = hashOriginName(tree.key.name)
+  const reader = new SealedReader(folder, { origin, key: toPublicKey(tree.key), signedSeq })
   try {
     while (writer.nextSeq <= lastSeq) writer.add(reader.read(lastSeq))
   } finally {

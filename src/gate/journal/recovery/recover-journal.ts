@@ -14,7 +14,7 @@ import { treeFolder } from '../tree/tree-files.js'
 import type { TreeHead } from '../tree/tree-head.js'
 import {
   countRecords,
-  followGroups,
+  findSealedEnd,
   type GroupsToFollow,
   isUnfinishedGroup,
   type SealedEnd,
@@ -100,7 +100,7 @@ function followSegment(
     // Without a whole header there is nothing in the file.
     if (decodeHeader(file.read(0, headerBytes))?.firstSeq !== firstSeq)
       return { nextSeq: firstSeq, offset: 0 }
-    return followGroups({ file, firstSeq, ...more })
+    return findSealedEnd({ file, firstSeq, ...more })
   } finally {
     file.close()
   }

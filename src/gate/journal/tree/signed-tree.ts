@@ -89,3 +89,9 @@ export function changedRecord(path: string, seq: number): ChangedRecordError {
     `record ${seq} is not the one that was signed, and no signed notice says why. ${checkAdvice}`,
   )
 }
+
+/** Of one that was to be signed. */
+export function unsealedRecord(path: string, seq: number): ChangedRecordError {
+  const rule = `record ${seq} is not as the journal has written and sealed it, and is not signed`
+  return new ChangedRecordError(path, `${rule}. ${checkAdvice}`)
+}

@@ -82,11 +82,12 @@ export class TreeWriter {
   /** Adds those of some consecutive records that are the next ones. */
   add(records: readonly StoredRecord[]): void {
     for (const record of records) {
-      if (record.seq === this.nextSeq) this.#addEntry(toEntry(record))
+      if (record.seq === this.nextSeq) this.addEntry(toEntry(record))
     }
   }
 
-  #addEntry(entry: Buffer): void {
+  /** Of the next record. */
+  addEntry(entry: Buffer): void {
     const { bytes, width } = this.#entries
     const offset = bytes.writeUInt16BE(entry.length, width * bundledEntryBytes)
     entry.copy(bytes, offset)
