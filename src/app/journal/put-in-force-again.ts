@@ -12,31 +12,40 @@ import type { Callgate } from '../callgate.js'
  * revoked key, or were refused, such as an opt-out whose number was erased. May be called again with the same rows.
  */
 export async function putInForceAgain(
-  { accounts, service, pauses, keys }: Pick<Callgate, 'accounts' | 'service' | 'pauses' | 'keys'>,
+  { pauses, keys, ...more }: Pick<Callgate, 'accounts' | 'service' | 'pauses' | 'keys'>,
   lost: readonly MarkedAuditRecord[],
 ): Promise<readonly MarkedAuditRecord[]> {
-  const left: MarkedAuditRecord[] = []
-  const optOuts = new Map<string, MarkedAuditRecord[]>()
+  const optOuts = lost.filter(isOptOut)
+  const left = [...(await addOptOuts(more, optOuts))]
   for (const row of lost) {
-    const { action, subject, accountId, who, reason } = row
-    if (isOptOut(row)) optOuts.set(accountId, [...(optOuts.get(accountId) ?? []), row])
-    else if (action === 'pause.ordered') {
+    const { action, subject, who, reason } = row
+    if (action === 'pause.ordered') {
       const because = reason ?? 'it was lost'
       const request = { subject: subject.id as PauseSubject, pausedBy: who, because }
       if (await isRefused(() => pauses.pause(request))) left.push(row)
     } else if (action === 'key.revoked') {
       const revoke = () => keys.revoke(subject.id, { reason: reason ?? undefined })
       if (await isRefused(revoke)) left.push(row)
-    } else if (!changesNothing.test(action)) left.push(row)
+    } else if (!isOptOut(row) && !changesNothing.test(action)) left.push(row)
   }
-  for (const [accountId, rows] of optOuts) {
+  return left.sort((a, b) => a.seq - b.seq)
+}
+
+/** Gives those that were refused, or whose account is lost too. */
+async function addOptOuts(
+  { accounts, service }: Pick<Callgate, 'accounts' | 'service'>,
+  optOuts: readonly MarkedAuditRecord[],
+): Promise<readonly MarkedAuditRecord[]> {
+  const left: MarkedAuditRecord[] = []
+  for (const accountId of new Set(optOuts.map((row) => row.accountId))) {
+    const rows = optOuts.filter((row) => row.accountId === accountId)
     const numbers = rows.map(({ subject }) => subject.id)
     const request = { numbers, onAllLists: true, ignoreInvalid: false }
     const add = () => service.internalDnc.add({ accountId, keyId: '' }, request)
     const isKnown = (await accounts.find(accountId)) !== undefined
     if (!isKnown || (await isRefused(add))) left.push(...rows)
   }
-  return left.sort((a, b) => a.seq - b.seq)
+  return left
 }
 
 /** Of rows that say who read what, what a server uses since its start, and what it found then. */
@@ -71,11 +80,9 @@ export function noteLostChanges(
 
 const maxNamed = 10
 
-/** In a few words, for people. */
+/** For people. Strangers can read it too, so it names no number. */
 export function describeLostChanges(left: readonly MarkedAuditRecord[]): string {
-  const named = left
-    .slice(0, maxNamed)
-    .map(({ seq, action, subject: { kind, id } }) => `row ${seq} (${action} ${kind} ${id})`)
+  const named = left.slice(0, maxNamed).map(({ seq, action }) => `row ${seq} (${action})`)
   const others = left.length - named.length
   if (others > 0) named.push(`${others} others`)
   return `not put in force again: ${named.join(', ')}`
