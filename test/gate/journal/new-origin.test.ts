@@ -480,7 +480,7 @@ describe('the records of a former name', () => {
       expect(verify([old]).result).not.toBe('PROVEN')
       expect(verify([]).result).not.toBe('PROVEN')
       await expect(serve(1, 'c')).rejects.toThrow(
-        /no head of at most|does not say|belongs to another/,
+        /no head of at most|does not agree|belongs to another/,
       )
     })
 
@@ -535,7 +535,7 @@ describe('the records of a former name', () => {
     )
     writeFileSync(segment.path, changed)
     const before = listFiles(folder.path).map((name) => readFileSync(folder.file(name)))
-    expect(() => begin()).toThrow(/would sign what is not as it was signed: record 2, /)
+    expect(() => begin()).toThrow(/would sign records that are not as they were signed: record 2, /)
     expect(listFiles(folder.path).map((name) => readFileSync(folder.file(name)))).toEqual(before)
     // As if it had been checked and begun before.
     const [key, head] = [keyOf(), readHead()]
@@ -552,7 +552,7 @@ describe('the records of a former name', () => {
       next: 'callgate/journal/2026-11-26-00000000',
     }
     writeFormerOrigins(journal, [entry])
-    expect(() => begin()).toThrow(/would sign what is not as it was signed: record 2, /)
+    expect(() => begin()).toThrow(/would sign records that are not as they were signed: record 2, /)
     writeFileSync(segment.path, whole)
     writeFormerOrigins(journal, [{ ...entry, size: head.size - 1 }])
     expect(() => begin()).toThrow('does not agree with what')
@@ -589,7 +589,7 @@ describe('former-origins.json', () => {
       writeFormerOrigins(journal, edit)
       expect(verifyFile(), JSON.stringify(edit)).toMatchObject([{ level: 'false' }])
       await expect(serve(1, 'x'), JSON.stringify(edit)).rejects.toThrow(
-        /former-origins\.json: the file does not say|was being given a new name|belongs to another/,
+        /former-origins\.json: the file does not agree|was being given a new name|belongs to another/,
       )
     }
     rmSync(path())
