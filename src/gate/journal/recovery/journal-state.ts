@@ -13,6 +13,8 @@ import { hashOriginName, originPath, readOriginName } from '../journal-origin.js
 import { JournalReader, listSegments } from '../journal-reader.js'
 import type { StoredRecord } from '../segment-format.js'
 import { checkpointPath, TreeReader, toPosition, treeFolder } from '../tree/tree-files.js'
+import { requireNoDamage } from './recover-journal.js'
+import type { SealedEnd } from './sealed-groups.js'
 
 export interface JournalState {
   /** SHA-256 of its names in hex, the present one first; empty if there is no journal. */
@@ -86,7 +88,8 @@ function readRecords(
   let endSeq = Number.MAX_SAFE_INTEGER
   for (const segment of segments.toReversed()) {
     const found = readSegment(folder, Math.max(firstSeq, segment.firstSeq), endSeq)
-    lastSeq ??= found.lastSeq
+    if (lastSeq === undefined && found.offset > 0) requireNoDamage(segment, found)
+    lastSeq ??= found.nextSeq - 1
     audited ??= found.audited
     installation ??= found.installation
     endSeq = segment.firstSeq
@@ -101,11 +104,7 @@ function readRecords(
 }
 
 /** Of the records from `firstSeq` to before `endSeq`. */
-function readSegment(
-  folder: string,
-  firstSeq: number,
-  endSeq: number,
-): Pick<JournalState, 'lastSeq'> & FoundRecords {
+function readSegment(folder: string, firstSeq: number, endSeq: number): SealedEnd & FoundRecords {
   let { audited, installation }: FoundRecords = { audited: undefined, installation: undefined }
   const reader = new JournalReader(folder, firstSeq)
   const read = () => reader.read(endSeq - 1)
@@ -119,7 +118,7 @@ function readSegment(
         if (kind === 'opened') installation = JSON.parse(body.toString()).installation
       }
     }
-    return { lastSeq: reader.nextSeq - 1, audited, installation }
+    return { nextSeq: reader.nextSeq, offset: reader.offset, audited, installation }
   } finally {
     reader.close()
   }

@@ -112,6 +112,11 @@ function damageAt({ path }: Segment, { nextSeq, offset }: SealedEnd): DataFileEr
   return new DataFileError(path, `${rule}. Restore the file from a backup`)
 }
 
+/** Throws {@link DataFileError} with the place if what follows the last whole record of the newest segment cannot be the rest of a write. */
+export function requireNoDamage(segment: Segment, end: SealedEnd): void {
+  readTail(segment, end, { signedSeq: 0, fromSeq: 0 })
+}
+
 /** What follows the sealed end. Throws if it cannot be the rest of the last write. */
 function readTail(segment: Segment, end: SealedEnd, { signedSeq, fromSeq }: KnownEnd): Buffer {
   const { path, firstSeq } = segment
