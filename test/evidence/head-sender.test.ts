@@ -242,6 +242,19 @@ describe('a file on another volume', () => {
     expect(sizes).toEqual(['300', '309'])
   })
 
+  it('names its newest head where the journal was rolled back below several', async () => {
+    copyJournal()
+    const sender = openSender(file())
+    for (const count of [3, 5]) {
+      log.grow(count).write(journal)
+      await send(sender)
+    }
+    putBack()
+    const status = await send(openSender(file()))
+    expect(status).toMatchObject({ isConflict: true, size: 308 })
+    expect(status.problem).toContain('has a head of 308 records, but the journal has signed 300')
+  })
+
   it('goes on after an append that was cut off', async () => {
     await send(openSender(file()))
     const whole = readFileSync(path(), 'utf8')

@@ -124,15 +124,18 @@ export class FileKeeper implements HeadKeeper {
     return asked
   }
 
-  /** All heads of the journal must lie in its tree. Returns the last one. */
+  /** All heads of the journal must lie in its tree, else the one with most records is named. Returns the last one. */
   #requireSame(source: ByteSource, head: Head): Checkpoint | undefined {
     let last: Checkpoint | undefined
+    let conflicting = 0
     for (const { origin, signed } of listHeads(source)) {
       if (origin !== head.origin) continue
       const { size, root } = openCheckpoint(signed, head.key)
-      if (size > head.size || !head.rootAt(size).equals(root)) throw new HeadConflict(size, head)
+      const isSame = size <= head.size && head.rootAt(size).equals(root)
+      if (!isSame) conflicting = Math.max(conflicting, size)
       last = { origin, size, root }
     }
+    if (conflicting > 0) throw new HeadConflict(conflicting, head)
     return last
   }
 }
