@@ -76,7 +76,7 @@ describe.each(withAndWithoutHeader)('Master.csv of Asterisk %i, header "%s"', (v
       mismatches: [{ fault: 'no-decision', leg: { line: 4, number: bypassingNumber } }],
       serviceCodes: [{ number: '911' }],
     })
-    expect(code).toBe(1)
+    expect(code).toBe(10)
     const ungated = async () => (await callgate.metrics()).sum('callgate_ungated_calls_total')
     await until('the watch has seen it', async () => (await ungated()) > 0)
     expect(await ungated()).toBe(1)
