@@ -74,16 +74,18 @@ export class Retention {
   #checkedSegment: number | undefined
   #removal: Removal | undefined
   #removed: RemovedSegments | undefined
+  /** A start goes on with what a kill has left, also without a new record. */
+  #hasLooked = false
 
   constructor(options: RetentionOptions, index: DecisionIndex) {
     this.#options = options
     this.#index = index
   }
 
-  /** Whether {@link Retention.removeNext} has begun to remove something, and may find more. */
+  /** Whether {@link Retention.removeNext} was not called yet, or has begun to remove something and may find more. */
   get isRemoving(): boolean {
     const removal = this.#removal
-    if (removal === undefined) return this.#removed !== undefined
+    if (removal === undefined) return !this.#hasLooked || this.#removed !== undefined
     const { notices } = removal
     return notices === undefined || notices.isDue || notices.lastSeq !== undefined
   }
@@ -104,6 +106,7 @@ export class Retention {
    * {@link ChangedRecordError} if a record that has expired is not as it was signed.
    */
   removeNext(tree: SignedTree): readonly object[] | RemovedSegments | undefined {
+    this.#hasLooked = true
     const { folder } = this.#options
     const segments = listSegments(folder)
     const [oldest, next] = segments
