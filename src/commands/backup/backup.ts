@@ -61,7 +61,7 @@ export const registerBackup: RegisterCommand = (program, terminal) => {
 }
 
 const keyHelp =
-  'the verifier key of the journal, as you noted it before (default: that in the backup, which whoever edits it can replace)'
+  'the verifier key of the journal, as you noted it before (default: the key in the backup, which anyone who edits the backup can replace)'
 const readKey = (key: string | undefined) =>
   key === undefined ? undefined : parseKey('--key', key)
 const noKeyNote =

@@ -32,8 +32,8 @@ HOW TO VERIFY
 1. Get the key of the log from somebody you trust, not from this bundle. With Node 18 or newer:
      node verify.mjs --key '<key>' --head <a signed head that you have kept> --witness '<key of a witness>'
    It needs no network. Exit code 0: PROVEN. 2: NOT PROVEN, for example without a head or a witness. 3: NOT CHECKED, since nothing
-   could be read. 10: FALSE. This program comes from whoever packed the bundle; your own copy of callgate checks it too
-   (callgate evidence check).
+   could be read. 10: FALSE. This program comes from the party that packed the bundle; your own copy of callgate
+   checks it too (callgate evidence check).
 2. Without this program: each file of proofs/ is a C2SP tlog-proof (c2sp.org/tlog-proof) that other programs read. Its
    extra data is the entry (50 bytes), the salt (16 bytes) and the record. Bundles of more than 1,000 records have none.
 3. By hand: sha256sum -c manifest.sha256 and the SHA-256 of each file in manifest.json; SHA-256 of "callgate/record/v1", a

@@ -82,7 +82,7 @@ export function checkFormerRecords(
     if (key === undefined) {
       add(
         'unchecked',
-        'are not proven without its key (--key): whoever gave the journal its new name could have rewritten them',
+        'are not proven without its key (--key): the one who gave the journal its new name could have rewritten them',
       )
     } else if (formatVerifierKey(key) !== entry.key) {
       add('false', 'are those of another key, as the journal says')
