@@ -15,6 +15,12 @@ const maxTurnMs = 2
 /** Senders without a key also wait while connections are being accepted, but at most this long. */
 const maxDeferralMs = 5
 
+interface Turn {
+  readonly startedAtMs: number
+  readonly isDeferred: boolean
+  hadLarge: boolean
+}
+
 /**
  * The queue of senders without a key. Those with at most one piece of data go first, in order of arrival,
  * then those with more, at least one in each turn of the event loop. A client that waits for each response
@@ -24,9 +30,9 @@ export class AnonymousTurnQueue {
   readonly #monotonicMs: () => number
   readonly #small = new Set<WaitingSocket>()
   readonly #large = new Set<WaitingSocket>()
-  #isScheduled = false
+  #turn: Turn | undefined
   #hasAccepted = false
-  #lastTurnAtMs = 0
+  #lastPieceAtMs = 0
 
   constructor(monotonicMs: () => number) {
     this.#monotonicMs = monotonicMs
@@ -38,12 +44,14 @@ export class AnonymousTurnQueue {
   }
 
   enqueue(socket: WaitingSocket): void {
+    const isWaiting = this.#small.has(socket) || this.#large.has(socket)
     const isLarge = socket.bufferedBytes > maxPieceBytes
     if (isLarge) this.#small.delete(socket)
     // A socket that is already queued keeps its place.
     const queue = isLarge ? this.#large : this.#small
     queue.add(socket)
-    this.#schedule()
+    // One immediate for each piece: what a request awaits goes on between two of them, and counts as part of the turn.
+    if (!isWaiting) setImmediate(this.#releaseNext)
   }
 
   remove(socket: WaitingSocket): void {
@@ -51,28 +59,30 @@ export class AnonymousTurnQueue {
     this.#large.delete(socket)
   }
 
-  #schedule(): void {
-    if (this.#isScheduled || this.#small.size + this.#large.size === 0) return
-    this.#isScheduled = true
-    setImmediate(() => {
-      this.#isScheduled = false
-      this.#runTurn()
-      this.#schedule()
-    })
+  readonly #releaseNext = (): void => {
+    if (this.#small.size + this.#large.size === 0) return
+    this.#turn ??= this.#beginTurn()
+    const turn = this.#turn
+    const isOver = this.#monotonicMs() - turn.startedAtMs >= maxTurnMs
+    const isSmall = !isOver && this.#small.size > 0
+    const [socket] = isSmall ? this.#small : this.#large
+    if (turn.isDeferred || socket === undefined || (isOver && turn.hadLarge)) {
+      return void setImmediate(this.#releaseNext)
+    }
+    if (!isSmall) turn.hadLarge = true
+    this.remove(socket)
+    socket.releaseNextPiece()
+    this.#lastPieceAtMs = this.#monotonicMs()
   }
 
-  #runTurn(): void {
+  #beginTurn(): Turn {
+    // The first of the next turn, since all others are set later.
+    setImmediate(() => {
+      this.#turn = undefined
+    })
     const startedAtMs = this.#monotonicMs()
-    const isDeferred = this.#hasAccepted && startedAtMs - this.#lastTurnAtMs < maxDeferralMs
+    const isDeferred = this.#hasAccepted && startedAtMs - this.#lastPieceAtMs < maxDeferralMs
     this.#hasAccepted = false
-    if (isDeferred) return
-    for (const queue of [this.#small, this.#large]) {
-      for (const socket of queue) {
-        queue.delete(socket)
-        socket.releaseNextPiece()
-        this.#lastTurnAtMs = this.#monotonicMs()
-        if (this.#lastTurnAtMs - startedAtMs >= maxTurnMs) break
-      }
-    }
+    return { startedAtMs, isDeferred, hadLarge: false }
   }
 }
