@@ -1,6 +1,7 @@
 /** What voice platforms say of calls: stored first, joined to its call, in force for the person. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { formatInstant, msPerHour, msPerMinute } from '../../src/domain/time/dates.js'
+import { fetchMetrics } from '../support/fresh-metrics.js'
 import { createPlatformDoor, spoken } from '../support/platform-door.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
@@ -639,7 +640,7 @@ describe('a platform', () => {
   it('reports refused signatures, which are counted, and whether it can be asked', async () => {
     const report = (body: object) => running.postJson('/v1/platform-reports', body)
     expect((await report({ platform: 'bland', canFetch: false })).status).toBe(200)
-    const metrics = async () => (await running.get('/metrics')).text()
+    const metrics = () => fetchMetrics(running.url)
     const counter = 'callgate_platform_refused_signatures_total{platform="bland"}'
     expect(await metrics()).toContain(`${counter} 0`)
     expect((await report({ platform: 'bland', refusedSignatures: 3 })).status).toBe(200)

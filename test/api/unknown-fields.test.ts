@@ -1,5 +1,6 @@
 /** Fields that clients send and the published calls do not know, or know by another form. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { fetchMetrics } from '../support/fresh-metrics.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 let running: TestCallgate
@@ -21,7 +22,7 @@ async function answerOf(response: Response) {
 }
 
 async function metric(endpoint: string): Promise<number> {
-  const text = await (await fetch(`${running.url}/metrics`)).text()
+  const text = await fetchMetrics(running.url)
   const line = text
     .split('\n')
     .find((one) => one.startsWith(`callgate_api_ignored_fields_total{endpoint="${endpoint}"}`))

@@ -7,6 +7,7 @@ import {
   openFakeVendor,
 } from '../../src/fake-vendor/fake-vendor.js'
 import type { DecisionDocument, FindingDocument } from '../../src/gate/decision-document.js'
+import { fetchMetrics } from './fresh-metrics.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from './test-callgate.js'
 
 export type Environment = Readonly<Record<string, string>>
@@ -102,7 +103,7 @@ function around(running: TestCallgate, vendor: FakeVendor): RemoteCallgate {
       const path = `/app/main/rpc/pdnc?phoneList=${number}&actionType=${action}`
       expect((await running.get(path, main)).status).toBe(200)
     },
-    metrics: async () => (await running.get('/metrics')).text(),
+    metrics: () => fetchMetrics(running.url),
     async sourceReady() {
       const response = await running.get('/readyz')
       const { checks } = (await response.json()) as {

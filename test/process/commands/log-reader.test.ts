@@ -16,6 +16,7 @@ import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { startChild } from '../../../scripts/children.mjs'
+import { fetchMetrics } from '../../support/fresh-metrics.js'
 import { environmentOf, firstKeysIn, program } from '../../support/program.js'
 
 type Program = ChildProcessByStdio<null, Readable, Readable>
@@ -94,7 +95,7 @@ const linesOf = (text: string) =>
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 
 async function droppedBy(url: string): Promise<number> {
-  const text = await (await fetch(`${url}/metrics`)).text()
+  const text = await fetchMetrics(url)
   return Number(/^callgate_log_lines_dropped_total (\d+)$/m.exec(text)?.[1])
 }
 

@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { listSourceWarnings } from '../../../src/commands/serve/source-readiness.js'
 import { loadSettings } from '../../../src/config/load.js'
 import type { DecisionDocument } from '../../../src/gate/decision-document.js'
+import { fetchMetrics } from '../../support/fresh-metrics.js'
 import { callgate, type Serving, serve } from '../../support/program.js'
 import { findingOf } from '../../support/remote-callgate.js'
 import { type VendorProcess, vendorProcess } from '../../support/vendor-process.js'
@@ -127,7 +128,7 @@ describe('callgate serve with a provider', () => {
 })
 
 async function underWay({ url }: Serving): Promise<number> {
-  const metrics = await (await fetch(`${url}/metrics`, { headers: { connection: 'close' } })).text()
+  const metrics = await fetchMetrics(url, { headers: { connection: 'close' } })
   const misses =
     /callgate_cache_requests_total\{source="remote",question="scrub",result="miss"\} (\d+)/
   return Number(misses.exec(metrics)?.[1] ?? 0)

@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
 import { parseTraceparent, type TraceContext } from '../../../src/domain/trace/trace-context.js'
 import { findClosedAddress } from '../../support/free-port.js'
+import { fetchMetrics } from '../../support/fresh-metrics.js'
 import { callgate, type Serving, serve } from '../../support/program.js'
 import { providerVariables } from '../../support/remote-callgate.js'
 import { type VendorProcess, vendorProcess } from '../../support/vendor-process.js'
@@ -240,7 +241,7 @@ it.each([
   const url = answer ? await listen(answer as RequestListener) : await findClosedAddress()
   const serving = await open({ CALLGATE_TRACING_OTLP_URL: url })
   await decide(serving, { number: '2125550100' })
-  const metrics = async () => await (await fetch(`${serving.url}/metrics`)).text()
+  const metrics = () => fetchMetrics(serving.url)
   if (answer === undefined) {
     const dropped = /^callgate_trace_spans_dropped_total 5$/m
     await vi.waitFor(async () => expect(await metrics()).toMatch(dropped), { timeout: 8_000 })

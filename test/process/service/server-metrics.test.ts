@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { fetchMetrics } from '../../support/fresh-metrics.js'
 import { callgate, type Serving, serve } from '../../support/program.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'callgate-metrics-'))
@@ -30,7 +31,7 @@ afterAll(async () => {
 
 /** The value of a series, named with its labels as they are printed. */
 async function read(series: string): Promise<number | undefined> {
-  const text = await (await fetch(`${server.url}/metrics`)).text()
+  const text = await fetchMetrics(server.url)
   const line = text.split('\n').find((one) => one.startsWith(`${series} `))
   return line === undefined ? undefined : Number(line.slice(series.length))
 }

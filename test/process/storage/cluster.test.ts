@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { until } from '../../e2e/asterisk/lab/until.js'
 import { type Cluster, type ClusterNode, openCluster } from '../../support/cluster.js'
+import { fetchMetrics } from '../../support/fresh-metrics.js'
 import { callgate } from '../../support/program.js'
 
 let cluster: Cluster
@@ -49,7 +50,7 @@ const pdnc = (on: ClusterNode, phoneList: string, actionType = 'add') =>
   send(on, '/app/main/rpc/pdnc', { phoneList, actionType }).then(({ status }) => status)
 
 const readMetric = async ({ serving: { url } }: ClusterNode, name: string) => {
-  const text = await (await fetch(`${url}/metrics`)).text()
+  const text = await fetchMetrics(url)
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
 }
 

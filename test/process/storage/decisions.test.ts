@@ -8,6 +8,7 @@ import { readOrigin } from '../../../src/gate/journal/journal-origin.js'
 import { readForm } from '../../../src/gate/journal/search/index-file.js'
 import { until } from '../../e2e/asterisk/lab/until.js'
 import { type Cluster, type ClusterNode, openCluster } from '../../support/cluster.js'
+import { fetchMetrics } from '../../support/fresh-metrics.js'
 import { callgate } from '../../support/program.js'
 import { readStoredDecisions } from '../../support/stored-decisions.js'
 import { openStreamReader } from '../../support/stream-reader.js'
@@ -72,7 +73,7 @@ const readAll = async () => [
 ]
 
 const readMetric = async ({ serving: { url } }: ClusterNode, name: string) => {
-  const text = await (await fetch(`${url}/metrics`)).text()
+  const text = await fetchMetrics(url)
   return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
 }
 

@@ -6,6 +6,7 @@ import type { CallOutcome } from '../../../../src/domain/call-outcome.js'
 import { type DecisionDocument, withOutcome } from '../../../../src/gate/decision-document.js'
 import type { OutcomeNote } from '../../../../src/gate/journal/decision-index.js'
 import { mergeOutcome } from '../../../../src/gate/journal/merge-outcome.js'
+import { fetchMetrics } from '../../../support/fresh-metrics.js'
 import { recordsIn } from '../../../support/journal.js'
 import { type FirstKeys, firstKeysIn } from '../../../support/program.js'
 import type { AsteriskServer } from './asterisk-server.js'
@@ -160,7 +161,7 @@ function callgateProcess(started: LabProcess, { url, dataDir, close }: Running):
     readiness: () => readinessAt(url),
     decisions: () => decisionsIn(dataDir),
     log: () => started.output().split('\n').filter(isLogLine).map(fieldsOf),
-    metrics: async () => samplesIn(await (await fetch(`${url}/metrics`, briefly())).text()),
+    metrics: async () => samplesIn(await fetchMetrics(url, briefly())),
     freeze: started.freeze,
     thaw: started.thaw,
     killHard: () => started.end('SIGKILL'),
