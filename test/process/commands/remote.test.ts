@@ -74,9 +74,11 @@ describe('callgate serve with a provider', () => {
         source: expect.stringContaining('acme'),
       })
     }
-    const ready = await fetch(`${server.url}/readyz`, { headers: { connection: 'close' } })
-    expect(ready.status).toBe(200)
-    expect(await ready.text()).toContain('acme is in use')
+    const readiness = async () => {
+      const ready = await fetch(`${server.url}/readyz`, { headers: { connection: 'close' } })
+      return [ready.status, await ready.text()]
+    }
+    await expect.poll(readiness).toEqual([200, expect.stringContaining('acme is in use')])
     expect(await ended(server, 'SIGTERM')).toBe(0)
     expect(server.output()).not.toContain(vendor.loginId)
   })

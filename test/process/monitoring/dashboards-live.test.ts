@@ -19,6 +19,7 @@ import { parse, stringify } from 'yaml'
 import { runChild, startChild } from '../../../scripts/children.mjs'
 import { dashboards } from '../../../scripts/dashboards/dashboards.js'
 import { providePrometheus } from '../../e2e/asterisk/lab/provided-asterisk.js'
+import { until } from '../../e2e/asterisk/lab/until.js'
 import { findFreePorts } from '../../support/free-port.js'
 import { callgate, type Serving, serve } from '../../support/program.js'
 import { type VendorProcess, vendorProcess } from '../../support/vendor-process.js'
@@ -207,6 +208,8 @@ beforeAll(async () => {
   ;[own, remote] = await Promise.all([openOwn(), openRemote()])
   const targets = [own, remote].map(({ url }) => url.replace('http://', ''))
   await startPrometheus(provided.prometheus, targets)
+  const hasRead = async () => (await query('up == 1')).data?.result.length === targets.length
+  await until('Prometheus has read from both', hasRead, { withinMs: 180_000, everyMs: 500 })
   traffic = makeTraffic()
 })
 afterAll(async () => {
