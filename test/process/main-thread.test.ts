@@ -208,10 +208,17 @@ async function askShort(serving: Serving): Promise<void> {
   // The record of a call that may be under way is in memory; that of one that a person dials is not.
   firstId ??= await decideOne('manual')
   await ask(serving, `/v1/decisions/${await decideOne('ai')}`)
-  await ask(serving, `/v1/decisions/${firstId}`)
+  await askUntilIndexed(serving, `/v1/decisions/${firstId}`)
   await ask(serving, '/metrics')
   // Not ready while a long write takes longer than five seconds, as on a slow machine.
   await (await fetch(`${serving.url}/readyz`)).text()
+}
+
+/** While the index is behind, what is no longer in memory is not found yet, and the answer is 503. */
+async function askUntilIndexed({ url, keys }: Serving, path: string): Promise<void> {
+  await until('the record is in the index', async () => {
+    return (await fetch(`${url}${path}`, { headers: { loginId: keys.sandbox } })).status === 200
+  })
 }
 
 /** What other processes do to the files of a running server. */
