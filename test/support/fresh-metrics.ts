@@ -1,8 +1,8 @@
-/** The metrics of a server as they are now: asked more often than once a second for long, it repeats those of the last second. */
+/** The current metrics of a server, which repeats the last ones when it is asked more often than it makes them. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Credit } from '../../src/http/limits/credit.js'
 
-/** What the server has left for each address, counted with a reserve for its later clock. */
+/** By server, with a reserve: it counts a request a little later than we do. */
 const credits = new Map<string, Credit>()
 
 export async function fetchMetrics(url: string, options: RequestInit = {}): Promise<string> {

@@ -66,7 +66,7 @@ test('floods are read a piece at a time, in turns, behind those who send little'
   end()
   expect(pieces[0]).toMatchObject({ name: 'little', bytes: 300 })
   expect(Math.max(...pieces.map(({ bytes }) => bytes))).toBe(maxPieceBytes)
-  // The rest of a flood is little.
+  // The last piece of a flood is small, and goes first.
   const ofOne = pieces.filter(({ name }) => name === 'flood').slice(0, -1)
   expect(new Set(ofOne.map(({ turn }) => turn)).size).toBe(ofOne.length)
   const names = pieces.slice(1, 9).map(({ name }) => name)
@@ -76,7 +76,7 @@ test('floods are read a piece at a time, in turns, behind those who send little'
 test.each([
   ['at once', (work: () => void) => work()],
   ['when a promise is settled', (work: () => void) => void Promise.resolve().then(work)],
-])('of a turn all get no more than 2 ms and a piece, with work done %s', async (_, whenDone) => {
+])('in each turn, all together get at most 2 ms and a piece, with work done %s', async (_, whenDone) => {
   const { pieces, open, move, end } = played()
   const senders = Array.from({ length: 24 }, (_none, index) => open(`sender ${index}`))
   for (const [index, { wire, paced }] of senders.entries()) {

@@ -50,7 +50,7 @@ export class AnonymousTurnQueue {
     // A socket that is already queued keeps its place.
     const queue = isLarge ? this.#large : this.#small
     queue.add(socket)
-    // One immediate for each piece: what a request awaits goes on between two of them, and counts as part of the turn.
+    // One immediate for each piece: promises settle between two of them, so what a request awaits counts as part of the turn.
     if (!isWaiting) setImmediate(this.#releaseNext)
   }
 
@@ -76,7 +76,7 @@ export class AnonymousTurnQueue {
   }
 
   #beginTurn(): Turn {
-    // The first of the next turn, since all others are set later.
+    // The first immediate of the next turn, since all others are set later.
     setImmediate(() => {
       this.#turn = undefined
     })

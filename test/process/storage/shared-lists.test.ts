@@ -489,7 +489,7 @@ it('lists of another account: its own, by a right, and at its edge', async () =>
   for (const account of ['main', 'seller']) {
     const options = ['--as-of', day, '--account', account, '--allow-shrink', '--allow-older']
     await run(registerImport, 'import', 'litigators', listed, ...options)
-    // Until then the server may have the file of the version before in its place.
+    // Until then the server may still have the previous version in place.
     if (account === 'main') await untilItSays(first, '2125550104', /^deny/)
   }
   await says(second, '2125550104', /^deny/)
