@@ -76,19 +76,22 @@ test('floods are read a piece at a time, in turns, behind those who send little'
 test.each([
   ['at once', (work: () => void) => work()],
   ['when a promise is settled', (work: () => void) => void Promise.resolve().then(work)],
-])('in each turn, all together get at most 2 ms and a piece, with work done %s', async (_, whenDone) => {
-  const { pieces, open, move, end } = played()
-  const senders = Array.from({ length: 24 }, (_none, index) => open(`sender ${index}`))
-  for (const [index, { wire, paced }] of senders.entries()) {
-    paced.on('data', () => whenDone(() => move(1)))
-    wire.push(Buffer.alloc(index % 2 === 0 ? 8_000 : 300))
-  }
-  await until('all is read', () => pieces.reduce((all, { bytes }) => all + bytes, 0) === 99_600)
-  end()
-  const perTurn = new Map<number, number>()
-  for (const { turn } of pieces) perTurn.set(turn, (perTurn.get(turn) ?? 0) + 1)
-  expect(Math.max(...perTurn.values())).toBeLessThanOrEqual(3)
-})
+])(
+  'in each turn, all together get at most 2 ms and a piece, with work done %s',
+  async (_, whenDone) => {
+    const { pieces, open, move, end } = played()
+    const senders = Array.from({ length: 24 }, (_none, index) => open(`sender ${index}`))
+    for (const [index, { wire, paced }] of senders.entries()) {
+      paced.on('data', () => whenDone(() => move(1)))
+      wire.push(Buffer.alloc(index % 2 === 0 ? 8_000 : 300))
+    }
+    await until('all is read', () => pieces.reduce((all, { bytes }) => all + bytes, 0) === 99_600)
+    end()
+    const perTurn = new Map<number, number>()
+    for (const { turn } of pieces) perTurn.set(turn, (perTurn.get(turn) ?? 0) + 1)
+    expect(Math.max(...perTurn.values())).toBeLessThanOrEqual(3)
+  },
+)
 
 test('who has shown a key is read whole, also what waited', async () => {
   const { pieces, open, end } = played()
