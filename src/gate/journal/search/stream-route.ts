@@ -11,7 +11,7 @@ import { AppError } from '../../../errors.js'
 import { monotonicSeconds, sleep } from '../../../runtime/runtime.js'
 import type { DecisionDocument } from '../../decision-document.js'
 import { readIdInstant, toIdPrefix } from '../projection/decision-months.js'
-import type { DecisionSearch, SearchRequest } from './decision-search.js'
+import type { DecisionSearch, SearchPage, SearchRequest } from './decision-search.js'
 import type { RecordSearch } from './logged-search.js'
 
 export interface StreamRouteDeps {
@@ -87,15 +87,9 @@ class NewDecisions {
   }
 
   async take(): Promise<News> {
-    const { search, clock } = this.#deps
-    const now = clock.now()
-    const { caller, filter } = this.#request
+    const now = this.#deps.clock.now()
     // A clock may have gone back.
-    const from = Math.min(this.#from, now)
-    const { decisions, next, completeUntil } = await search.search({
-      ...{ caller, limit: maxFound },
-      filter: { ...filter, from },
-    })
+    const { decisions, next, completeUntil } = await this.#find(Math.min(this.#from, now))
     const oldest = decisions.at(-1)
     const hasMore = next !== undefined && !(oldest && this.#known.has(oldest.id))
     const isBeginning = this.#isFirst && this.#after === undefined
@@ -108,6 +102,22 @@ class NewDecisions {
     if (isBeginning) return { told: [], skipped: 0, hasMore: false }
     const told = fresh.slice(0, maxToldDecisions)
     return { told: told.reverse(), skipped: fresh.length - told.length, hasMore }
+  }
+
+  /** A page ends early on a busy machine; what it left out would be told later as new, or never. */
+  async #find(from: Instant): Promise<SearchPage> {
+    const { caller, filter } = this.#request
+    const findBefore = (before: string | undefined, limit: number) =>
+      this.#deps.search.search({ caller, limit, before, filter: { ...filter, from } })
+    const first = await findBefore(undefined, maxFound)
+    const decisions = [...first.decisions]
+    let { next } = first
+    while (next !== undefined && decisions.length < maxFound) {
+      const page = await findBefore(next, maxFound - decisions.length)
+      decisions.push(...page.decisions)
+      next = page.next
+    }
+    return { decisions, next, completeUntil: first.completeUntil }
   }
 
   #isFromBefore(id: string): boolean {
