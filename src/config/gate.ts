@@ -198,8 +198,8 @@ export const gateSchema = z.strictObject({
   cache: z
     .strictObject({
       maxEntries: wholeNumber(0, 10_000_000)
-        .default(100_000)
-        .describe('Maximum numbers in the answer cache; each takes 4 to 5 KB of memory'),
+        .default(50_000)
+        .describe('Maximum numbers in the answer cache; each takes 5 KB of memory'),
       allowMs: milliseconds(0, 3_600_000)
         .default(300_000)
         .describe('Maximum time an answer that permits is cached'),

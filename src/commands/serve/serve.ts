@@ -1,6 +1,7 @@
 /** `callgate serve`: runs the gate and the compliance service over HTTP until a signal stops them. */
 
 import { existsSync, readFileSync } from 'node:fs'
+import { getHeapStatistics } from 'node:v8'
 import type { Command } from 'commander'
 import type { OpenAppOptions } from '../../app/app-context.js'
 import { type Callgate, openCallgate } from '../../app/callgate.js'
@@ -52,6 +53,7 @@ export const registerServe: RegisterCommand = (program) => {
     .action(async ({ init }: OpenAppOptions, command: Command) => {
       const settings = loadCommandSettings(command)
       requireEnoughFiles(settings)
+      requireEnoughMemory(settings)
       const { log, output } = openLog(settings.logLevel)
       const ended = waitForSignal()
       let setReloader: (reloader: Reloader) => void = () => undefined
@@ -121,6 +123,9 @@ const startGraceMs = 2_000
 
 /** Files that a server opens besides its connections: database, journal, lists, provider. */
 const otherOpenFiles = 100
+/** Of a number in the answer cache, measured. */
+const cachedNumberBytes = 5_000
+const cacheShareOfMemory = 0.6
 
 /** Throws {@link CommandFailure} if the process cannot open enough files for `http.maxConnections`. */
 function requireEnoughFiles({ http: { maxConnections } }: Settings): void {
@@ -132,6 +137,19 @@ function requireEnoughFiles({ http: { maxConnections } }: Settings): void {
     `http.maxConnections ${maxConnections}: this process can open only ${limit} files, and needs ${otherOpenFiles} of them ` +
       `for other purposes. Set it to ${Math.max(0, Number(limit) - otherOpenFiles)} or less, or raise the limit ` +
       '(ulimit -n, LimitNOFILE= of systemd, --ulimit nofile= of Docker)',
+    2,
+  )
+}
+
+/** A process that reaches its limit of memory ends, and with it the calls. */
+function requireEnoughMemory({ gate: { cache } }: Settings): void {
+  const limit = getHeapStatistics().heap_size_limit
+  const possible = Math.floor((limit * cacheShareOfMemory) / cachedNumberBytes)
+  if (cache.maxEntries <= possible) return
+  const toMb = (bytes: number) => `${Math.round(bytes / 1e6)} MB`
+  throw new CommandFailure(
+    `gate.cache.maxEntries ${cache.maxEntries}: so many numbers take up to ${toMb(cache.maxEntries * cachedNumberBytes)} of memory, ` +
+      `and Node.js may use ${toMb(limit)}. Set it to ${possible} or less, or raise the limit (--max-old-space-size, in MiB)`,
     2,
   )
 }

@@ -153,7 +153,8 @@ export class CacheEntry<T> {
       return
     }
     const hasEnd = answer.holdsUntil < Number.POSITIVE_INFINITY
-    this.#denials = [...kept, { answer, scope, variant: hasEnd ? variant : undefined }]
+    // As for answers, no room for more.
+    this.#denials = kept.concat({ answer, scope, variant: hasEnd ? variant : undefined })
   }
 
   #findDenial(

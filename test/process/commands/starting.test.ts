@@ -145,6 +145,24 @@ describe('more connections than the system lets it open', () => {
   })
 })
 
+it('refuses a cache that would not fit into the memory of Node.js, with the number that does', async () => {
+  const { code, err } = await runChild(
+    process.execPath,
+    ['--max-old-space-size=512', program, 'serve'],
+    {
+      env: environmentOf({
+        CALLGATE_DATA_DIR: newFolder(),
+        CALLGATE_GATE_CACHE_MAX_ENTRIES: '200000',
+      }),
+      timeout: 60_000,
+    },
+  )
+  expect(err).toMatch(
+    /gate\.cache\.maxEntries 200000: .* 1000 MB of memory, and Node\.js may use \d+ MB\. Set it to \d+ or less/,
+  )
+  expect(code).toBe(2)
+})
+
 /** Only root can change the user, the root folder and what is mounted. */
 describe.runIf(process.getuid?.() === 0)('as root', () => {
   const listOfRoot = () => {
