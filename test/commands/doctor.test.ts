@@ -148,6 +148,51 @@ it('warns of a key in its last seven days, until it is revoked', async () => {
   expect(await findAll()).toEqual([])
 })
 
+it('warns of an account that asked for decisions and has no key left that may', async () => {
+  await importLists(['us-dnc', 'canada-dnc', 'litigators'], 0)
+  const { accounts, keys, keyUses } = running.callgate
+  const makeKey = async (label: string, rights: readonly ('decide' | 'look-up')[]) =>
+    await keys.create({ accountId: 'acme', role: 'Agent', label, rights })
+  const keysOfAcme = async () => (await findAll()).filter((one) => one.startsWith('now keys acme'))
+  await accounts.ensure({ id: 'acme', kind: 'real', name: 'Acme' })
+  const dialer = await makeKey('dialer', ['decide'])
+  await makeKey('crm', ['look-up'])
+  await keys.revoke(dialer.id)
+  // Never used: an account that somebody has tried out.
+  expect(await keysOfAcme()).toEqual([])
+  const other = await makeKey('dialer', ['decide'])
+  const call = { number: '2127360001', callKind: 'manual' }
+  expect((await running.postJson('/v1/decisions', call, other.key)).status).toBe(200)
+  await keyUses.store()
+  expect(await keysOfAcme()).toEqual([])
+  await keys.change(other.id, { rights: ['look-up'], by: 'ann' })
+  expect((await running.postJson('/v1/decisions', call, other.key)).status).toBe(403)
+  const keyless = expect.stringContaining('none of its keys in force has the right decide')
+  expect(await keysOfAcme()).toEqual([keyless])
+  await keys.revoke(other.id)
+  expect(await keysOfAcme()).toEqual([keyless])
+  running.clock.at += 31 * dayMs
+  expect(await keysOfAcme()).toEqual([])
+})
+
+it('notes what is paused, with who and since when', async () => {
+  await importLists(['us-dnc', 'canada-dnc', 'litigators'], 0)
+  const { keys, pauses } = running.callgate
+  const { id } = await keys.create({ accountId: 'main', role: 'Agent', label: 'dialer' })
+  const gone = await keys.create({ accountId: 'main', role: 'Agent', label: 'gone' })
+  const order = { because: 'complaints', pausedBy: 'ann' }
+  const subjects = [`key:${id}`, `key:${gone.id}`, 'agents:main', 'ai:main', 'ai'] as const
+  for (const subject of subjects) await pauses.pause({ subject, ...order })
+  await keys.revoke(gone.id)
+  const since = 'since 2026-11-23T17:00:00Z (ann: complaints)'
+  expect(await findAll()).toEqual([
+    `note policy main: account main: all keys for AI calls alone are paused ${since}`,
+    `note policy -: all AI calls are paused ${since}`,
+    `note policy main: account main: all AI calls are paused ${since}`,
+    `note policy main: account main: key ${id} is paused ${since}`,
+  ])
+})
+
 it('warns while nobody with a key could approve what needs a second person', async () => {
   const { settings, keys } = running.callgate
   const twoPeople = { ...settings.twoPeople, for: ['lift-opt-out'] as const }

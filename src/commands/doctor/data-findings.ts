@@ -17,7 +17,6 @@ import { readStorageSettings } from '../../app/storage-settings.js'
 import { listProviders, type Settings } from '../../config/settings.js'
 import { formatImportCommand } from '../../data/number-list/list-names.js'
 import type { Clock } from '../../domain/time/clock.js'
-import { formatInstant, msPerDay } from '../../domain/time/dates.js'
 import { getErrorCode, getErrorMessage } from '../../errors.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import { ChangeHead } from '../../storage/change-head.js'
@@ -34,6 +33,7 @@ import { findExposedFiles } from '../serve/exposed-files.js'
 import { findListAgeProblem } from '../serve/list-age-monitor.js'
 import { findBudgetFindings } from './budget-findings.js'
 import { diskFix, type HealthFinding } from './finding.js'
+import { findKeyFindings, findKeylessAccounts, findPauseFindings } from './key-findings.js'
 import { findPeopleFindings } from './people-findings.js'
 import { findPlatformFindings } from './platform-findings.js'
 import { findEarlyDisconnects } from './ring-time.js'
@@ -42,7 +42,6 @@ import { findWitnessFindings } from './witness-findings.js'
 // These agree with the alerts of config/prometheus/alerts.yml.
 const soonFreeBytes = 5e9
 const nowFreeBytes = 5e8
-const keyExpiryMs = 7 * msPerDay
 
 /** One look at a disk, which may never answer. */
 export interface DataProbe {
@@ -192,9 +191,10 @@ async function findStoredFindings(
         ? await findForceFindings(settings, { data, db })
         : []),
       ...(await findCalls(db)),
-      ...(await findKeyFindings(db, clock)),
+      ...(await findKeyFindings(db, clock.now())),
+      ...(await findKeylessAccounts(db, clock.now()).catch(() => [])),
       ...(await findBudgetFindings(settings, db, clock)),
-      ...(await findShadowFindings(db)),
+      ...(await findPauseFindings(db)),
       ...(await findUnapprovedFindings(settings, db).catch(() => [])),
       ...(storage.isCopy
         ? []
@@ -283,25 +283,6 @@ async function findCallFindings(
   })
 }
 
-/** An expired key is reported until it is revoked. */
-async function findKeyFindings(db: Db, clock: Clock): Promise<readonly HealthFinding[]> {
-  const keys = await db
-    .selectFrom('api_keys')
-    .select(['id', 'label', 'account_id', 'expires_at'])
-    .where('revoked_at', 'is', null)
-    .where('expires_at', '<', clock.now() + keyExpiryMs)
-    .orderBy('expires_at')
-    .execute()
-  return keys.map(({ id, label, account_id: account, expires_at: at }) => {
-    const isExpired = (at ?? 0) <= clock.now()
-    const verb = isExpired ? 'expired' : 'expires'
-    const problem = `key ${id} (${label}) of account ${account} ${verb} at ${formatInstant(at ?? 0)}`
-    const create = `callgate keys create --account ${account}`
-    const fix = `${create}, then: callgate keys revoke ${id}`
-    return { level: isExpired ? 'now' : 'soon', subject: 'keys', account, problem, fix }
-  })
-}
-
 /** Opt-outs that a person still has to read; they are in force anyway. Fails for a database of an earlier version. */
 async function findOptOutFindings(db: Db): Promise<readonly HealthFinding[]> {
   const rows = await db
@@ -316,22 +297,6 @@ async function findOptOutFindings(db: Db): Promise<readonly HealthFinding[]> {
     const problem = `account ${account}: opt-outs with words that were not understood wait for a person to read them: ${count}`
     const fix = `callgate opt-outs list --unclear --account ${account}, then: callgate opt-outs read <id>`
     return { level: 'soon', subject: 'opt-outs', account, problem, fix }
-  })
-}
-
-/** Checks that only report for an account, as those that are newer than it do after an upgrade. */
-async function findShadowFindings(db: Db): Promise<readonly HealthFinding[]> {
-  const rows = await db
-    .selectFrom('pauses')
-    .selectAll()
-    .where('subject', 'like', 'check:%')
-    .orderBy('subject')
-    .execute()
-  return rows.map(({ subject, account_id: account, paused_by: by, reason }) => {
-    const [, check = ''] = subject.split(':')
-    const problem = `account ${account}: the check ${check} is in shadow and blocks nothing (${by}: ${reason})`
-    const fix = `look at callgate report shadow, then: callgate accounts enforce ${account} --check ${check}`
-    return { level: 'note', subject: 'policy', account, problem, fix }
   })
 }
 
