@@ -29,14 +29,18 @@ beforeEach(async () => {
 
 afterEach(() => running.end())
 
-async function importLists(names: readonly string[], daysAgo: number): Promise<void> {
+async function importLists(
+  names: readonly string[],
+  daysAgo: number,
+  areaCodes: 'all' | readonly string[] = 'all',
+): Promise<void> {
   const file = join(running.dataDir, 'numbers.txt')
   writeFileSync(file, '2127360001\n')
   const { settings, runtime } = running.callgate
   const asOf = running.clock.at - daysAgo * dayMs
   const folder = getListsFolder(settings)
   for (const name of names) {
-    await importList({ name, files: [file], folder, asOf, areaCodes: 'all', clock: runtime.clock })
+    await importList({ name, files: [file], folder, asOf, areaCodes, clock: runtime.clock })
   }
   await refreshData(running.callgate)
 }
@@ -173,6 +177,35 @@ it('warns of an account that asked for decisions and has no key left that may', 
   expect(await keysOfAcme()).toEqual([keyless])
   running.clock.at += 31 * dayMs
   expect(await keysOfAcme()).toEqual([])
+})
+
+it('names the area codes that calls ask for and those that the list has', async () => {
+  await importLists(['canada-dnc', 'litigators'], 0)
+  await importLists(['us-dnc'], 0, ['201', '551'])
+  const call = async (number: string) => {
+    const made = await running.postJson(
+      '/v1/decisions',
+      { number, callKind: 'manual' },
+      running.keys.main,
+    )
+    expect(await made.json()).toMatchObject({ decision: expect.any(String) })
+  }
+  const ofLists = async () => {
+    return (await findAll()).filter((one) => one.includes('area codes'))
+  }
+  for (const number of ['2127360002', '2127360003', '7182340001']) await call(number)
+  const blocked =
+    'were blocked since us-dnc does not cover their area codes: 212, 718; it covers 201, 551'
+  // The index follows the journal a moment later.
+  await expect
+    .poll(ofLists, { timeout: 60_000 })
+    .toEqual([`now lists main: account main: of the latest 3 calls of the last day, 3 ${blocked}`])
+  for (const line of [1, 2, 3]) await call(`201734000${line}`)
+  await expect
+    .poll(ofLists, { timeout: 60_000 })
+    .toEqual([`note lists main: account main: of the latest 6 calls of the last day, 3 ${blocked}`])
+  await importLists(['us-dnc'], 0)
+  expect(await ofLists()).toEqual([])
 })
 
 it('notes what is paused, with who and since when', async () => {

@@ -32,6 +32,7 @@ import { checkNumberingReadiness } from '../serve/data-watch.js'
 import { findExposedFiles } from '../serve/exposed-files.js'
 import { findListAgeProblem } from '../serve/list-age-monitor.js'
 import { findBudgetFindings } from './budget-findings.js'
+import { findCoverageFindings } from './coverage-findings.js'
 import { diskFix, type HealthFinding } from './finding.js'
 import { findKeyFindings, findKeylessAccounts, findPauseFindings } from './key-findings.js'
 import { findPeopleFindings } from './people-findings.js'
@@ -191,6 +192,10 @@ async function findStoredFindings(
         ? await findForceFindings(settings, { data, db })
         : []),
       ...(await findCalls(db)),
+      // The index of decisions may be locked, or be made anew.
+      ...(data
+        ? await findCoverageFindings(settings, { data, storage: database, clock }).catch(() => [])
+        : []),
       ...(await findKeyFindings(db, clock.now())),
       ...(await findKeylessAccounts(db, clock.now()).catch(() => [])),
       ...(await findBudgetFindings(settings, db, clock)),
