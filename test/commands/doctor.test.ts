@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { getListsFolder } from '../../src/app/data-folders.js'
+import { registerAccounts } from '../../src/commands/accounts/accounts.js'
 import { findSpaceFindings, listDataProbes } from '../../src/commands/doctor/data-findings.js'
 import { registerDoctor } from '../../src/commands/doctor/doctor.js'
 import { findPolicyFindings } from '../../src/commands/doctor/policy-findings.js'
@@ -206,6 +207,52 @@ it('names the area codes that calls ask for and those that the list has', async 
     .toEqual([`note lists main: account main: of the latest 6 calls of the last day, 3 ${blocked}`])
   await importLists(['us-dnc'], 0)
   expect(await ofLists()).toEqual([])
+})
+
+it('asks for the lists of the countries that an account calls alone', async () => {
+  await importLists(['us-dnc', 'litigators'], 0)
+  const accounts = (...args: string[]) =>
+    runCommand(registerAccounts, ['accounts', ...args], { dataDir: running.dataDir })
+  const decide = async (number: string) => {
+    const call = { number, callKind: 'manual' }
+    return await (await running.postJson('/v1/decisions', call, running.keys.main)).json()
+  }
+  const readyz = async () => await (await running.get('/readyz')).text()
+  const missing =
+    'now calls main: every CA call of account main is blocked: canada-dnc is not imported'
+  expect(await findAll()).toEqual([missing])
+  expect(await readyz()).toContain('canada-dnc')
+  expect(await accounts('countries', 'main', 'FR')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("countries 'FR': must be US, CA, or both with a comma"),
+  })
+  expect((await accounts('countries', 'main', 'us')).code).toBe(0)
+  expect((await accounts('list')).out).toMatch(/^main .* US /m)
+  await expect.poll(readyz, { timeout: 60_000 }).not.toContain('canada-dnc')
+  expect(await findAll()).toEqual([])
+  const metrics = await (await running.get('/metrics')).text()
+  expect(metrics).not.toContain('list="canada-dnc"')
+  expect(await decide('4165550100')).toMatchObject({
+    decision: 'block',
+    reason: 'foreign-number',
+    findings: expect.arrayContaining([
+      expect.objectContaining({ detail: expect.stringContaining('the account does not call CA') }),
+    ]),
+  })
+  expect(await decide('2127360002')).toMatchObject({ decision: 'allow' })
+  const body = { numbers: ['4165550100', '2127360002'], callKind: 'manual' }
+  const preview = await running.postJson('/v1/decisions/preview', body, running.keys.main)
+  expect(await preview.json()).toMatchObject({ reasons: { 'foreign-number': 1 } })
+  // A list of that country may get old.
+  await importLists(['canada-dnc'], 100)
+  expect(await findAll()).toEqual([])
+  const subject = 'country:CA:main'
+  const end = await running.postJson('/v1/pauses/end', { subject }, running.keys.main)
+  expect(end.status).toBe(200)
+  expect((await findAll()).join()).toContain('canada-dnc has been too old')
+  const again = { subject, reason: 'we sell in the US alone' }
+  expect((await running.postJson('/v1/pauses', again, running.keys.main)).status).toBe(200)
+  expect(await findAll()).toEqual([])
 })
 
 it('notes what is paused, with who and since when', async () => {

@@ -26,11 +26,11 @@ import type { OpenDatabase } from '../../storage/open-database.js'
 import { findPublicDatabase } from '../../storage/postgres/connect-right.js'
 import { openReadOnlyDatabase } from '../../storage/read-only-database.js'
 import type { Db } from '../../storage/tables.js'
-import { listBlockedCountries, readAccountCallStatuses } from '../serve/call-readiness.js'
+import { readAccountCallStatuses, readUncalledCountries } from '../serve/call-readiness.js'
 import { checkClockReadiness } from '../serve/clock-monitor.js'
 import { checkNumberingReadiness } from '../serve/data-watch.js'
 import { findExposedFiles } from '../serve/exposed-files.js'
-import { findListAgeProblem } from '../serve/list-age-monitor.js'
+import { findListAgeProblem, isAskedFor } from '../serve/list-age-monitor.js'
 import { findBudgetFindings } from './budget-findings.js'
 import { findCoverageFindings } from './coverage-findings.js'
 import { diskFix, type HealthFinding } from './finding.js'
@@ -92,7 +92,7 @@ export function listDataProbes(settings: Settings, deps: DataProbeDeps): readonl
       run: () =>
         attempt('data', 'import the file that it names again', async () => {
           data = openReferenceData(settings, { ...nodeRuntime, clock })
-          return [...findFileFindings(data, clock), ...findReassignedFindings(settings, data)]
+          return [...findDamagedFiles(data), ...findReassignedFindings(settings, data)]
         }),
     },
     {
@@ -178,7 +178,12 @@ async function findStoredFindings(
 ): Promise<readonly HealthFinding[]> {
   const path = resolveDatabasePath(settings.dataDir)
   const findCalls = async (db?: Db) =>
-    data ? await findCallFindings(settings, { data, db, clock }) : []
+    data
+      ? [
+          ...(await findAgedLists(data, clock, db)),
+          ...(await findCallFindings(settings, { data, db, clock })),
+        ]
+      : []
   const storage = { ...readStorageSettings(settings), blockForLockMs: 0 }
   if (!storage.postgres && !existsSync(path)) return await findCalls()
   const database = storage.postgres
@@ -278,10 +283,9 @@ async function findCallFindings(
     journal: { listActiveAccounts: () => new Set<string>() },
   })
   return statuses.flatMap((status) => {
-    const isEvery = listBlockedCountries(status).length > 1
     return status.blockers.map(({ countries, problem, fix }): HealthFinding => {
-      const which =
-        isEvery && countries.length > 1 ? 'every call' : `every ${countries.join()} call`
+      const isEvery = countries.length === status.called.length
+      const which = isEvery ? 'every call' : `every ${countries.join()} call`
       const text = `${which} of account ${status.accountId} is blocked: ${problem}`
       return { level: 'now', subject: 'calls', account: status.accountId, problem: text, fix }
     })
@@ -361,8 +365,23 @@ function findReassignedFindings(
   return [{ level: 'note', subject: 'reassigned', problem, fix }]
 }
 
-/** Damaged files, and lists that are too old or soon will be. */
-function findFileFindings(data: ReferenceData, clock: Clock): readonly HealthFinding[] {
+/** Lists that are too old or soon will be, without those of countries that their accounts do not call. */
+async function findAgedLists(
+  data: ReferenceData,
+  clock: Clock,
+  db: Db | undefined,
+): Promise<readonly HealthFinding[]> {
+  const uncalled = await readUncalledCountries({ storage: db && { db } })
+  return data.lists.all().flatMap((list): readonly HealthFinding[] => {
+    const aged = findListAgeProblem(list, { data, runtime: { clock } })
+    if (!aged || !isAskedFor(list.name, uncalled)) return []
+    const level = aged.state === 'stale' ? 'now' : 'soon'
+    const fix = formatImportCommand(list.name)
+    return [{ level, subject: 'lists', problem: aged.text, fix }]
+  })
+}
+
+function findDamagedFiles(data: ReferenceData): readonly HealthFinding[] {
   const numbering = checkNumberingReadiness({ data })
   return [
     ...data.lists.problems().map(
@@ -373,13 +392,6 @@ function findFileFindings(data: ReferenceData, clock: Clock): readonly HealthFin
         fix: name === undefined ? 'check the folder' : formatImportCommand(name),
       }),
     ),
-    ...data.lists.all().flatMap((list): HealthFinding[] => {
-      const aged = findListAgeProblem(list, { data, runtime: { clock } })
-      if (!aged) return []
-      const level = aged.state === 'stale' ? 'now' : 'soon'
-      const fix = formatImportCommand(list.name)
-      return [{ level, subject: 'lists', problem: aged.text, fix }]
-    }),
     ...(numbering.ready
       ? []
       : [

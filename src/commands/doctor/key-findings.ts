@@ -65,6 +65,8 @@ export async function findPauseFindings(db: Db): Promise<readonly HealthFinding[
     )
     .select(['subject', 'pauses.account_id', 'paused_at', 'paused_by', 'reason'])
     .where('revoked_at', 'is', null)
+    // Which countries an account calls is what it is, and not to be ended.
+    .where('subject', 'not like', 'country:%')
     .orderBy('subject')
     .execute()
   return rows.map(({ subject, account_id: account, paused_at: at, paused_by: by, reason }) => {
