@@ -212,13 +212,13 @@ const notSubscribed: CallBlocker = {
 }
 
 /** Countries to which no call of the account can be allowed. */
-export function listBlockedCountries({ blockers }: AccountCallStatus): readonly Country[] {
+function listBlockedCountries({ blockers }: AccountCallStatus): readonly Country[] {
   return countries.filter((country) =>
     blockers.some((blocker) => blocker.countries.includes(country)),
   )
 }
 
-export function isFullyBlocked(calls: AccountCallStatus): boolean {
+function isFullyBlocked(calls: AccountCallStatus): boolean {
   const blocked = listBlockedCountries(calls)
   return blocked.length > 0 && blocked.length === calls.called.length
 }
