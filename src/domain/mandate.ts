@@ -3,7 +3,7 @@
  * operator may order.
  */
 import type { PhoneNumber } from './phone-number.js'
-import type { CandidatePlace } from './place.js'
+import type { CandidatePlace, Country } from './place.js'
 import type { Instant, LocalDay } from './time/clock.js'
 
 /** A person dials; a machine dials (ATDS, predictive, prerecorded); an AI agent speaks. */
@@ -307,8 +307,8 @@ export interface AttemptReports {
 }
 
 /**
- * What is paused: one key, all keys of an account that may ask for AI calls alone, all AI calls of an account, all AI calls, or one
- * check for the calls of an account, which is in shadow then.
+ * What is paused: one key, all keys of an account that may ask for AI calls alone, all AI calls of an account, all AI calls, one
+ * check for the calls of an account, which is in shadow then, or all calls of an account to a country, which it does not call.
  */
 export type PauseSubject =
   | `key:${string}`
@@ -316,6 +316,7 @@ export type PauseSubject =
   | `ai:${string}`
   | 'ai'
   | `check:${string}:${string}`
+  | `country:${Country}:${string}`
 
 export interface Pause {
   readonly pausedAt: Instant

@@ -3,7 +3,8 @@
 import type { PhoneNumber } from './phone-number.js'
 import type { Instant, LocalDay } from './time/clock.js'
 
-export type Country = 'US' | 'CA'
+export const countries = ['US', 'CA'] as const
+export type Country = (typeof countries)[number]
 
 /** One place a number may be in: two-letter state, territory or province, and IANA zone. */
 export interface CandidatePlace {

@@ -14,6 +14,7 @@ import type {
   Pauses,
   Relationship,
 } from '../domain/mandate.js'
+import type { Country } from '../domain/place.js'
 import type { Clock, ClockReading, Instant, Timers } from '../domain/time/clock.js'
 import type { Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
@@ -87,6 +88,8 @@ export interface GateRules {
   readonly policy: Policy
   readonly settings: GateSettings
   readonly callingRules: {
+    /** By the area code; `undefined` of one that is in neither country. */
+    findCountry(number: string): Country | undefined
     /** What must be said in a call allowed at `at`, in order; `findPlaces` gives all where the called person may be. */
     listDisclosures(
       call: { readonly callKind: CallKind; readonly purpose?: CallPurpose | undefined },

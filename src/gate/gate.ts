@@ -409,7 +409,11 @@ export class Gate {
     const ms = settings.deadlineMs * checkDeadlineShare
     const pauses = awaitStored(inForce.read(), { ms, timers })
     const conclude = (read: Pauses | undefined) => {
-      const paused = judgeMandate(call.request, [], { pauses: read, at: clock.now() })
+      const paused = judgeMandate(call.request, [], {
+        pauses: read,
+        country: undefined,
+        at: clock.now(),
+      })
       const { number } = judgment
       return paused
         ? this.#concludeAgainst(call, number, paused)

@@ -4,7 +4,7 @@ import type { MaybePromise } from '../domain/compliance.js'
 import type { CallRequest, Finding, ReasonCode, Verdict } from '../domain/decision.js'
 import type { Mandate, Pause, Pauses } from '../domain/mandate.js'
 import { readCallerId } from '../domain/phone-number.js'
-import type { CandidatePlace } from '../domain/place.js'
+import type { CandidatePlace, Country } from '../domain/place.js'
 import type { Instant, LocalDay, Timers } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'
 import { toLocalTime } from '../domain/time/time-zones.js'
@@ -37,14 +37,14 @@ export function awaitStored<Stored extends object>(
 /**
  * The `mandate` finding of a call that was not refused before; `undefined` if nothing limits the key and nothing of the call
  * is paused. `findings` are those of the checks, which say where the called person may be. `pauses` is `undefined` if they
- * could not be read.
+ * could not be read, and `country` for a number of neither country.
  */
 export function judgeMandate(
   request: CallRequest,
   findings: readonly Finding[],
-  { pauses, at }: { readonly pauses: Pauses | undefined; readonly at: Instant },
+  { pauses, country, at }: PausedCall & { readonly at: Instant },
 ): Finding | undefined {
-  const judgment = judgePauses(request, pauses) ?? judgeRest(request, findings)
+  const judgment = judgePauses(request, { pauses, country }) ?? judgeRest(request, findings)
   return judgment && createMandateFinding(judgment, at)
 }
 
@@ -53,7 +53,12 @@ export function createMandateFinding(judgment: Judgment, at: Instant): Finding {
   return { check: 'mandate', source: 'keys', asOf: at, holdsUntil, ...judgment }
 }
 
-function judgePauses(request: CallRequest, pauses: Pauses | undefined): Judgment | undefined {
+interface PausedCall {
+  readonly pauses: Pauses | undefined
+  readonly country: Country | undefined
+}
+
+function judgePauses(request: CallRequest, { pauses, country }: PausedCall): Judgment | undefined {
   if (pauses === undefined) {
     const detail = 'whether calls are paused could not be read'
     return { verdict: 'unknown', reason: 'check-unanswered', detail }
@@ -65,7 +70,12 @@ function judgePauses(request: CallRequest, pauses: Pauses | undefined): Judgment
   const key = keyId === undefined ? undefined : pauses.get(`key:${keyId}`)
   if (key) return deny('key-paused', describePause(key))
   const agents = mandate && isAgent(mandate) ? pauses.get(`agents:${accountId}`) : undefined
-  return agents && deny('key-paused', `all agents of the account are, ${describePause(agents)}`)
+  if (agents) return deny('key-paused', `all agents of the account are, ${describePause(agents)}`)
+  const uncalled = country && pauses.get(`country:${country}:${accountId}`)
+  return (
+    uncalled &&
+    deny('foreign-number', `the account does not call ${country}, ${describePause(uncalled)}`)
+  )
 }
 
 /** A key for AI calls alone. */

@@ -57,10 +57,13 @@ export function addStoredFindings(
   checked: readonly Finding[],
   facts: StoredFacts,
 ): readonly Finding[] {
-  const { purpose, stored, now, rules } = facts
+  const { number, purpose, stored, now, rules } = facts
   const { pauses, abandoned } = stored
   const isUnlimited = request.mandate === undefined && pauses?.size === 0
-  const mandate = isUnlimited ? undefined : judgeMandate(request, checked, { pauses, at: now })
+  const country = isUnlimited ? undefined : rules.callingRules.findCountry(number)
+  const mandate = isUnlimited
+    ? undefined
+    : judgeMandate(request, checked, { pauses, country, at: now })
   const hold = isUnlimited ? undefined : judgeHold(request, facts)
   const judged = hold ? checked.map((one) => (one.check === hold.check ? hold : one)) : checked
   let findings = mandate ? [mandate, ...judged] : judged

@@ -1,5 +1,6 @@
 /** The metrics of the imported number lists. Ages are computed when the metrics are read. */
 import { Gauge, type Registry } from 'prom-client'
+import type { MaybePromise } from '../domain/compliance.js'
 import { listStates } from '../domain/number-set.js'
 import type { Instant } from '../domain/time/clock.js'
 
@@ -30,7 +31,7 @@ export interface ListAgeMeasurement {
 export interface ListMetrics {
   setLists(lists: readonly ListMeasurement[]): void
   /** `read` is called whenever the metrics are read; a later call replaces it. */
-  setListAgesReader(read: () => readonly ListAgeMeasurement[]): void
+  setListAgesReader(read: () => MaybePromise<readonly ListAgeMeasurement[]>): void
 }
 
 export function createListMetrics(registry: Registry): ListMetrics {
@@ -64,7 +65,7 @@ function createContentMetrics(registry: Registry): Pick<ListMetrics, 'setLists'>
 }
 
 function createAgeMetrics(registry: Registry): Pick<ListMetrics, 'setListAgesReader'> {
-  let read: () => readonly ListAgeMeasurement[] = () => []
+  let read: () => MaybePromise<readonly ListAgeMeasurement[]> = () => []
   const gauge = (
     about: { readonly name: string; readonly help: string; readonly labelNames: string[] },
     set: (to: Gauge, list: ListAgeMeasurement) => void,
@@ -72,9 +73,10 @@ function createAgeMetrics(registry: Registry): Pick<ListMetrics, 'setListAgesRea
     new Gauge({
       ...about,
       registers: [registry],
-      collect() {
+      async collect() {
+        const lists = await read()
         this.reset()
-        for (const list of read()) set(this, list)
+        for (const list of lists) set(this, list)
       },
     })
   gauge(

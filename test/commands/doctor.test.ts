@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { getListsFolder } from '../../src/app/data-folders.js'
+import { registerAccounts } from '../../src/commands/accounts/accounts.js'
 import { findSpaceFindings, listDataProbes } from '../../src/commands/doctor/data-findings.js'
 import { registerDoctor } from '../../src/commands/doctor/doctor.js'
 import { findPolicyFindings } from '../../src/commands/doctor/policy-findings.js'
@@ -29,14 +30,18 @@ beforeEach(async () => {
 
 afterEach(() => running.end())
 
-async function importLists(names: readonly string[], daysAgo: number): Promise<void> {
+async function importLists(
+  names: readonly string[],
+  daysAgo: number,
+  areaCodes: 'all' | readonly string[] = 'all',
+): Promise<void> {
   const file = join(running.dataDir, 'numbers.txt')
   writeFileSync(file, '2127360001\n')
   const { settings, runtime } = running.callgate
   const asOf = running.clock.at - daysAgo * dayMs
   const folder = getListsFolder(settings)
   for (const name of names) {
-    await importList({ name, files: [file], folder, asOf, areaCodes: 'all', clock: runtime.clock })
+    await importList({ name, files: [file], folder, asOf, areaCodes, clock: runtime.clock })
   }
   await refreshData(running.callgate)
 }
@@ -146,6 +151,126 @@ it('warns of a key in its last seven days, until it is revoked', async () => {
   expect((await findAll())[0]).toMatch(/^now keys main: .* expired at /)
   await keys.revoke(made.id)
   expect(await findAll()).toEqual([])
+})
+
+it('warns of an account that asked for decisions and has no key left that may', async () => {
+  await importLists(['us-dnc', 'canada-dnc', 'litigators'], 0)
+  const { accounts, keys, keyUses } = running.callgate
+  const makeKey = async (label: string, rights: readonly ('decide' | 'look-up')[]) =>
+    await keys.create({ accountId: 'acme', role: 'Agent', label, rights })
+  const keysOfAcme = async () => (await findAll()).filter((one) => one.startsWith('now keys acme'))
+  await accounts.ensure({ id: 'acme', kind: 'real', name: 'Acme' })
+  const dialer = await makeKey('dialer', ['decide'])
+  await makeKey('crm', ['look-up'])
+  await keys.revoke(dialer.id)
+  // Never used: an account that somebody has tried out.
+  expect(await keysOfAcme()).toEqual([])
+  const other = await makeKey('dialer', ['decide'])
+  const call = { number: '2127360001', callKind: 'manual' }
+  expect((await running.postJson('/v1/decisions', call, other.key)).status).toBe(200)
+  await keyUses.store()
+  expect(await keysOfAcme()).toEqual([])
+  await keys.change(other.id, { rights: ['look-up'], by: 'ann' })
+  expect((await running.postJson('/v1/decisions', call, other.key)).status).toBe(403)
+  const keyless = expect.stringContaining('none of its keys in force has the right decide')
+  expect(await keysOfAcme()).toEqual([keyless])
+  await keys.revoke(other.id)
+  expect(await keysOfAcme()).toEqual([keyless])
+  running.clock.at += 31 * dayMs
+  expect(await keysOfAcme()).toEqual([])
+})
+
+it('names the area codes that calls ask for and those that the list has', async () => {
+  await importLists(['canada-dnc', 'litigators'], 0)
+  await importLists(['us-dnc'], 0, ['201', '551'])
+  const call = async (number: string) => {
+    const made = await running.postJson(
+      '/v1/decisions',
+      { number, callKind: 'manual' },
+      running.keys.main,
+    )
+    expect(await made.json()).toMatchObject({ decision: expect.any(String) })
+  }
+  const ofLists = async () => {
+    return (await findAll()).filter((one) => one.includes('area codes'))
+  }
+  for (const number of ['2127360002', '2127360003', '7182340001']) await call(number)
+  const blocked =
+    'were blocked since us-dnc does not cover their area codes: 212, 718; it covers 201, 551'
+  // The index follows the journal a moment later.
+  await expect
+    .poll(ofLists, { timeout: 60_000 })
+    .toEqual([`now lists main: account main: of the latest 3 calls of the last day, 3 ${blocked}`])
+  for (const line of [1, 2, 3]) await call(`201734000${line}`)
+  await expect
+    .poll(ofLists, { timeout: 60_000 })
+    .toEqual([`note lists main: account main: of the latest 6 calls of the last day, 3 ${blocked}`])
+  await importLists(['us-dnc'], 0)
+  expect(await ofLists()).toEqual([])
+})
+
+it('asks for the lists of the countries that an account calls alone', async () => {
+  await importLists(['us-dnc', 'litigators'], 0)
+  const accounts = (...args: string[]) =>
+    runCommand(registerAccounts, ['accounts', ...args], { dataDir: running.dataDir })
+  const decide = async (number: string) => {
+    const call = { number, callKind: 'manual' }
+    return await (await running.postJson('/v1/decisions', call, running.keys.main)).json()
+  }
+  const readyz = async () => await (await running.get('/readyz')).text()
+  const missing =
+    'now calls main: every CA call of account main is blocked: canada-dnc is not imported'
+  expect(await findAll()).toEqual([missing])
+  expect(await readyz()).toContain('canada-dnc')
+  expect(await accounts('countries', 'main', 'FR')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("countries 'FR': must be US, CA, or both with a comma"),
+  })
+  expect((await accounts('countries', 'main', 'us')).code).toBe(0)
+  expect((await accounts('list')).out).toMatch(/^main .* US /m)
+  await expect.poll(readyz, { timeout: 60_000 }).not.toContain('canada-dnc')
+  expect(await findAll()).toEqual([])
+  const metrics = await (await running.get('/metrics')).text()
+  expect(metrics).not.toContain('list="canada-dnc"')
+  expect(await decide('4165550100')).toMatchObject({
+    decision: 'block',
+    reason: 'foreign-number',
+    findings: expect.arrayContaining([
+      expect.objectContaining({ detail: expect.stringContaining('the account does not call CA') }),
+    ]),
+  })
+  expect(await decide('2127360002')).toMatchObject({ decision: 'allow' })
+  const body = { numbers: ['4165550100', '2127360002'], callKind: 'manual' }
+  const preview = await running.postJson('/v1/decisions/preview', body, running.keys.main)
+  expect(await preview.json()).toMatchObject({ reasons: { 'foreign-number': 1 } })
+  // A list of that country may get old.
+  await importLists(['canada-dnc'], 100)
+  expect(await findAll()).toEqual([])
+  const subject = 'country:CA:main'
+  const end = await running.postJson('/v1/pauses/end', { subject }, running.keys.main)
+  expect(end.status).toBe(200)
+  expect((await findAll()).join()).toContain('canada-dnc has been too old')
+  const again = { subject, reason: 'we sell in the US alone' }
+  expect((await running.postJson('/v1/pauses', again, running.keys.main)).status).toBe(200)
+  expect(await findAll()).toEqual([])
+})
+
+it('notes what is paused, with who and since when', async () => {
+  await importLists(['us-dnc', 'canada-dnc', 'litigators'], 0)
+  const { keys, pauses } = running.callgate
+  const { id } = await keys.create({ accountId: 'main', role: 'Agent', label: 'dialer' })
+  const gone = await keys.create({ accountId: 'main', role: 'Agent', label: 'gone' })
+  const order = { because: 'complaints', pausedBy: 'ann' }
+  const subjects = [`key:${id}`, `key:${gone.id}`, 'agents:main', 'ai:main', 'ai'] as const
+  for (const subject of subjects) await pauses.pause({ subject, ...order })
+  await keys.revoke(gone.id)
+  const since = 'since 2026-11-23T17:00:00Z (ann: complaints)'
+  expect(await findAll()).toEqual([
+    `note policy main: account main: all keys for AI calls alone are paused ${since}`,
+    `note policy -: all AI calls are paused ${since}`,
+    `note policy main: account main: all AI calls are paused ${since}`,
+    `note policy main: account main: key ${id} is paused ${since}`,
+  ])
 })
 
 it('warns while nobody with a key could approve what needs a second person', async () => {

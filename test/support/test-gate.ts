@@ -38,6 +38,7 @@ export const gateSettings: GateSettings = {
 /** No law on disclosures, on how often somebody is called, on abandoned calls or on caller IDs. */
 export const withoutRules: GateDeps['callingRules'] = {
   listDisclosures: () => [],
+  findCountry: () => 'US',
   purposes: { find: () => telemarketing },
   frequency: { find: () => [] },
   abandonment: { find: () => [] },

@@ -270,15 +270,17 @@ export const listPausesEndpoint = defineEndpoint({
   response: z.object({ pauses: z.array(pauseSchema).readonly() }),
 })
 
-const subjectRule = 'must be ai, ai:<account>, agents:<account> or key:<id>'
+const subjectRule =
+  'must be ai, ai:<account>, agents:<account>, key:<id>, country:US:<account> or country:CA:<account>'
 const subject = z
   .string(subjectRule)
   .max(120, subjectRule)
-  .regex(/^(?:ai|(?:ai|agents|key):.+)$/, subjectRule)
+  .regex(/^(?:ai|(?:ai|agents|key|country:(?:US|CA)):.+)$/, subjectRule)
   .transform((text) => text as PauseSubject)
   .describe(
     '`ai`: all AI calls of the installation, for account main alone; `ai:<account>`: all AI calls of the account; ' +
-      '`agents:<account>`: all calls of its keys for AI calls alone; `key:<id>`: all calls of a key',
+      '`agents:<account>`: all calls of its keys for AI calls alone; `key:<id>`: all calls of a key; `country:US:<account>` and ' +
+      '`country:CA:<account>`: all calls of the account to a country that it does not call',
   )
 
 export const pauseEndpoint = defineEndpoint({

@@ -8,10 +8,14 @@ import { createSearchRoute } from '../../gate/journal/search/search-route.js'
 import { createStreamRoute } from '../../gate/journal/search/stream-route.js'
 import type { ThreadDatabase } from '../../storage/open-database.js'
 
-interface SearchDeps {
+interface ReadDeps {
   readonly dataDir: string
-  readonly storage: Pick<ThreadDatabase, 'db' | 'author' | 'retryWhileLocked' | 'traits'>
+  readonly storage: Pick<ThreadDatabase, 'db' | 'traits'>
   readonly clock: Clock
+}
+
+interface SearchDeps extends ReadDeps {
+  readonly storage: Pick<ThreadDatabase, 'db' | 'author' | 'retryWhileLocked' | 'traits'>
   /** Where requests come in, if the log of reads cannot tell. */
   readonly path?: string | undefined
 }
@@ -35,8 +39,8 @@ export function openDecisionSearch(deps: SearchDeps): DecisionSearch {
   return openWithFirstSearch(() => openLogged(deps))
 }
 
-/** For a caller that logs the read of which the search is a part. */
-export function openUnloggedSearch(deps: Omit<SearchDeps, 'path'>): DecisionSearch {
+/** For a caller that logs the read of which the search is a part, or shows no person. */
+export function openUnloggedSearch(deps: ReadDeps): DecisionSearch {
   return openWithFirstSearch(() => open(deps))
 }
 
@@ -58,11 +62,7 @@ async function openLogged({ path, ...deps }: SearchDeps): Promise<DecisionSearch
 }
 
 /** Over PostgreSQL it finds the decisions of all servers. */
-async function open({
-  dataDir,
-  storage,
-  clock,
-}: Omit<SearchDeps, 'path'>): Promise<DecisionSearch> {
+async function open({ dataDir, storage, clock }: ReadDeps): Promise<DecisionSearch> {
   if (storage.traits.isShared) {
     const { SharedSearch } = await import('../../gate/journal/projection/shared-search.js')
     return new SharedSearch(storage.db)

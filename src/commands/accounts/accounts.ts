@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander'
 import { defaultMaxScrubNumbers, maxScrubNumbers } from '../../domain/caller.js'
 import { laterChecks } from '../../domain/decision.js'
 import type { Pauses } from '../../domain/mandate.js'
+import { type Country, countries } from '../../domain/place.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import {
   type Account,
@@ -42,6 +43,7 @@ export const registerAccounts: RegisterCommand = (program, terminal) => {
   registerCreate(group, terminal)
   registerSet(group, terminal)
   registerChecks(group, terminal)
+  registerCountries(group, terminal)
   registerWebhookSecret(group, terminal)
 }
 
@@ -161,6 +163,34 @@ function registerChecks(group: Command, terminal: Terminal): void {
     )
 }
 
+function registerCountries(group: Command, terminal: Terminal): void {
+  group
+    .command('countries')
+    .description('say which countries an account calls; its calls to others are blocked')
+    .argument('<id>', 'the id shown by accounts list')
+    .argument('<countries>', 'US, CA, or both with a comma', parseCountries)
+    .option('--because <text>', 'why, as the blocked calls show it', 'the account never did')
+    .action((id: string, called: readonly Country[], { because }: CheckOptions, command: Command) =>
+      withAppContext(command, async (context) => {
+        requireOwnAccounts(context)
+        await requireAccount(context, id)
+        for (const country of countries) {
+          const subject = `country:${country}:${id}` as const
+          if (called.includes(country)) await context.pauses.resume(subject)
+          else await context.pauses.pause({ subject, because, pausedBy: findUser() })
+        }
+        terminal.note(`${id} calls ${called.join(', ')}\n`)
+      }),
+    )
+}
+
+function parseCountries(text: string): readonly Country[] {
+  const named = text.toUpperCase().split(',')
+  const called = countries.filter((country) => named.includes(country))
+  if (called.length === named.length) return called
+  throw new CommandFailure(`countries '${text}': must be US, CA, or both with a comma`, 2)
+}
+
 function registerWebhookSecret(group: Command, terminal: Terminal): void {
   group
     .command('webhook-secret')
@@ -202,12 +232,17 @@ function formatValue(value: Account[keyof AccountSettings]): string {
 
 function describeAccounts(accounts: readonly Account[], pauses: Pauses): string {
   return formatTable(
-    ['id', 'kind', ...settingNames.map((name) => labels[name]), 'in shadow', 'created', 'name'],
+    [
+      ...['id', 'kind', ...settingNames.map((name) => labels[name])],
+      ...['in shadow', 'calls', 'created', 'name'],
+    ],
     accounts.map((account) => [
       account.id,
       account.kind,
       ...settingNames.map((name) => formatValue(account[name])),
       laterChecks.filter((check) => pauses.has(`check:${check}:${account.id}`)).join(',') || '-',
+      countries.filter((country) => !pauses.has(`country:${country}:${account.id}`)).join(',') ||
+        '-',
       formatInstant(account.createdAt),
       account.name,
     ]),

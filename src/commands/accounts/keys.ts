@@ -259,7 +259,7 @@ function describeKeys(keys: readonly ApiKeyInfo[], { pauses, uses, now }: KeySta
       key.label,
     ]),
   )
-  const wide = [...pauses].filter(([subject]) => !/^(?:key|check|held):/.test(subject))
+  const wide = [...pauses].filter(([subject]) => !/^(?:key|check|country|held):/.test(subject))
   const lines = wide.map(([subject, { pausedAt, pausedBy, because }]) => {
     const name = describeSubject(subject as PauseSubject)
     return `${name}: paused ${formatInstant(pausedAt)} by ${pausedBy}: ${because}\n`

@@ -17,7 +17,6 @@ import { readStorageSettings } from '../../app/storage-settings.js'
 import { listProviders, type Settings } from '../../config/settings.js'
 import { formatImportCommand } from '../../data/number-list/list-names.js'
 import type { Clock } from '../../domain/time/clock.js'
-import { formatInstant, msPerDay } from '../../domain/time/dates.js'
 import { getErrorCode, getErrorMessage } from '../../errors.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import { ChangeHead } from '../../storage/change-head.js'
@@ -27,13 +26,15 @@ import type { OpenDatabase } from '../../storage/open-database.js'
 import { findPublicDatabase } from '../../storage/postgres/connect-right.js'
 import { openReadOnlyDatabase } from '../../storage/read-only-database.js'
 import type { Db } from '../../storage/tables.js'
-import { listBlockedCountries, readAccountCallStatuses } from '../serve/call-readiness.js'
+import { readAccountCallStatuses, readUncalledCountries } from '../serve/call-readiness.js'
 import { checkClockReadiness } from '../serve/clock-monitor.js'
 import { checkNumberingReadiness } from '../serve/data-watch.js'
 import { findExposedFiles } from '../serve/exposed-files.js'
-import { findListAgeProblem } from '../serve/list-age-monitor.js'
+import { findListAgeProblem, isAskedFor } from '../serve/list-age-monitor.js'
 import { findBudgetFindings } from './budget-findings.js'
+import { findCoverageFindings } from './coverage-findings.js'
 import { diskFix, type HealthFinding } from './finding.js'
+import { findKeyFindings, findKeylessAccounts, findPauseFindings } from './key-findings.js'
 import { findPeopleFindings } from './people-findings.js'
 import { findPlatformFindings } from './platform-findings.js'
 import { findEarlyDisconnects } from './ring-time.js'
@@ -42,7 +43,6 @@ import { findWitnessFindings } from './witness-findings.js'
 // These agree with the alerts of config/prometheus/alerts.yml.
 const soonFreeBytes = 5e9
 const nowFreeBytes = 5e8
-const keyExpiryMs = 7 * msPerDay
 
 /** One look at a disk, which may never answer. */
 export interface DataProbe {
@@ -92,7 +92,7 @@ export function listDataProbes(settings: Settings, deps: DataProbeDeps): readonl
       run: () =>
         attempt('data', 'import the file that it names again', async () => {
           data = openReferenceData(settings, { ...nodeRuntime, clock })
-          return [...findFileFindings(data, clock), ...findReassignedFindings(settings, data)]
+          return [...findDamagedFiles(data), ...findReassignedFindings(settings, data)]
         }),
     },
     {
@@ -178,7 +178,12 @@ async function findStoredFindings(
 ): Promise<readonly HealthFinding[]> {
   const path = resolveDatabasePath(settings.dataDir)
   const findCalls = async (db?: Db) =>
-    data ? await findCallFindings(settings, { data, db, clock }) : []
+    data
+      ? [
+          ...(await findAgedLists(data, clock, db)),
+          ...(await findCallFindings(settings, { data, db, clock })),
+        ]
+      : []
   const storage = { ...readStorageSettings(settings), blockForLockMs: 0 }
   if (!storage.postgres && !existsSync(path)) return await findCalls()
   const database = storage.postgres
@@ -192,9 +197,14 @@ async function findStoredFindings(
         ? await findForceFindings(settings, { data, db })
         : []),
       ...(await findCalls(db)),
-      ...(await findKeyFindings(db, clock)),
+      // The index of decisions may be locked, or be made anew.
+      ...(data
+        ? await findCoverageFindings(settings, { data, storage: database, clock }).catch(() => [])
+        : []),
+      ...(await findKeyFindings(db, clock.now())),
+      ...(await findKeylessAccounts(db, clock.now()).catch(() => [])),
       ...(await findBudgetFindings(settings, db, clock)),
-      ...(await findShadowFindings(db)),
+      ...(await findPauseFindings(db)),
       ...(await findUnapprovedFindings(settings, db).catch(() => [])),
       ...(storage.isCopy
         ? []
@@ -273,32 +283,12 @@ async function findCallFindings(
     journal: { listActiveAccounts: () => new Set<string>() },
   })
   return statuses.flatMap((status) => {
-    const isEvery = listBlockedCountries(status).length > 1
     return status.blockers.map(({ countries, problem, fix }): HealthFinding => {
-      const which =
-        isEvery && countries.length > 1 ? 'every call' : `every ${countries.join()} call`
+      const isEvery = countries.length === status.called.length
+      const which = isEvery ? 'every call' : `every ${countries.join()} call`
       const text = `${which} of account ${status.accountId} is blocked: ${problem}`
       return { level: 'now', subject: 'calls', account: status.accountId, problem: text, fix }
     })
-  })
-}
-
-/** An expired key is reported until it is revoked. */
-async function findKeyFindings(db: Db, clock: Clock): Promise<readonly HealthFinding[]> {
-  const keys = await db
-    .selectFrom('api_keys')
-    .select(['id', 'label', 'account_id', 'expires_at'])
-    .where('revoked_at', 'is', null)
-    .where('expires_at', '<', clock.now() + keyExpiryMs)
-    .orderBy('expires_at')
-    .execute()
-  return keys.map(({ id, label, account_id: account, expires_at: at }) => {
-    const isExpired = (at ?? 0) <= clock.now()
-    const verb = isExpired ? 'expired' : 'expires'
-    const problem = `key ${id} (${label}) of account ${account} ${verb} at ${formatInstant(at ?? 0)}`
-    const create = `callgate keys create --account ${account}`
-    const fix = `${create}, then: callgate keys revoke ${id}`
-    return { level: isExpired ? 'now' : 'soon', subject: 'keys', account, problem, fix }
   })
 }
 
@@ -316,22 +306,6 @@ async function findOptOutFindings(db: Db): Promise<readonly HealthFinding[]> {
     const problem = `account ${account}: opt-outs with words that were not understood wait for a person to read them: ${count}`
     const fix = `callgate opt-outs list --unclear --account ${account}, then: callgate opt-outs read <id>`
     return { level: 'soon', subject: 'opt-outs', account, problem, fix }
-  })
-}
-
-/** Checks that only report for an account, as those that are newer than it do after an upgrade. */
-async function findShadowFindings(db: Db): Promise<readonly HealthFinding[]> {
-  const rows = await db
-    .selectFrom('pauses')
-    .selectAll()
-    .where('subject', 'like', 'check:%')
-    .orderBy('subject')
-    .execute()
-  return rows.map(({ subject, account_id: account, paused_by: by, reason }) => {
-    const [, check = ''] = subject.split(':')
-    const problem = `account ${account}: the check ${check} is in shadow and blocks nothing (${by}: ${reason})`
-    const fix = `look at callgate report shadow, then: callgate accounts enforce ${account} --check ${check}`
-    return { level: 'note', subject: 'policy', account, problem, fix }
   })
 }
 
@@ -391,8 +365,23 @@ function findReassignedFindings(
   return [{ level: 'note', subject: 'reassigned', problem, fix }]
 }
 
-/** Damaged files, and lists that are too old or soon will be. */
-function findFileFindings(data: ReferenceData, clock: Clock): readonly HealthFinding[] {
+/** Lists that are too old or soon will be, without those of countries that their accounts do not call. */
+async function findAgedLists(
+  data: ReferenceData,
+  clock: Clock,
+  db: Db | undefined,
+): Promise<readonly HealthFinding[]> {
+  const uncalled = await readUncalledCountries({ storage: db && { db } })
+  return data.lists.all().flatMap((list): readonly HealthFinding[] => {
+    const aged = findListAgeProblem(list, { data, runtime: { clock } })
+    if (!aged || !isAskedFor(list.name, uncalled)) return []
+    const level = aged.state === 'stale' ? 'now' : 'soon'
+    const fix = formatImportCommand(list.name)
+    return [{ level, subject: 'lists', problem: aged.text, fix }]
+  })
+}
+
+function findDamagedFiles(data: ReferenceData): readonly HealthFinding[] {
   const numbering = checkNumberingReadiness({ data })
   return [
     ...data.lists.problems().map(
@@ -403,13 +392,6 @@ function findFileFindings(data: ReferenceData, clock: Clock): readonly HealthFin
         fix: name === undefined ? 'check the folder' : formatImportCommand(name),
       }),
     ),
-    ...data.lists.all().flatMap((list): HealthFinding[] => {
-      const aged = findListAgeProblem(list, { data, runtime: { clock } })
-      if (!aged) return []
-      const level = aged.state === 'stale' ? 'now' : 'soon'
-      const fix = formatImportCommand(list.name)
-      return [{ level, subject: 'lists', problem: aged.text, fix }]
-    }),
     ...(numbering.ready
       ? []
       : [

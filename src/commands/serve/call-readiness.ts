@@ -18,7 +18,7 @@ import {
   toAccountListName,
 } from '../../data/number-list/list-names.js'
 import { mainAccountId } from '../../domain/caller.js'
-import type { Country } from '../../domain/place.js'
+import { type Country, countries } from '../../domain/place.js'
 import { getErrorMessage } from '../../errors.js'
 import { buildPolicy } from '../../gate/build-policy.js'
 import type { Readiness } from '../../http/health.js'
@@ -36,8 +36,6 @@ export interface CallReadinessDeps extends Pick<Callgate, 'data' | 'settings'> {
   readonly runtime: Pick<Callgate['runtime'], 'clock'>
 }
 
-const countries: readonly Country[] = ['US', 'CA']
-
 /** Why every call of an account to some countries is blocked. */
 interface CallBlocker {
   readonly countries: readonly Country[]
@@ -50,6 +48,8 @@ interface AccountCallStatus {
   readonly accountId: string
   /** Whether it has real calls: it is the `gate.account` of an Asterisk, or among the latest decisions. */
   readonly isInUse: boolean
+  /** Those that the account calls. */
+  readonly called: readonly Country[]
   readonly blockers: readonly CallBlocker[]
 }
 
@@ -64,18 +64,40 @@ export async function readAccountCallStatuses(
   const activeAccounts = new Set(deps.journal.listActiveAccounts())
   if (resolveAriServers(settings.asterisk).length > 0) activeAccounts.add(settings.gate.account)
   const subscribed = await findSubscribedAccounts(deps)
+  const uncalled = await readUncalledCountries(deps)
   const real = (await accounts.list()).filter(({ kind }) => kind === 'real')
-  return real.map(({ id }) => ({
-    accountId: id,
-    isInUse: activeAccounts.has(id),
-    blockers: settings.gate.shadow.accounts.includes(id)
+  return real.map(({ id }) => {
+    const called = countries.filter((country) => !uncalled.has(`country:${country}:${id}`))
+    const blockers = settings.gate.shadow.accounts.includes(id)
       ? []
       : [
           ...findListBlockers({ accountId: id, listOwners: owners.get(id) ?? noListOwners }, deps),
           ...numberingBlockers,
           ...(subscribed?.has(id) === false ? [notSubscribed] : []),
-        ],
-  }))
+        ]
+    return {
+      accountId: id,
+      isInUse: activeAccounts.has(id),
+      called,
+      blockers: blockers.flatMap((blocker) => {
+        const blocked = blocker.countries.filter((country) => called.includes(country))
+        return blocked.length === 0 ? [] : [{ ...blocker, countries: blocked }]
+      }),
+    }
+  })
+}
+
+/** As subjects of pauses. */
+export async function readUncalledCountries({
+  storage,
+}: Pick<CallReadinessDeps, 'storage'>): Promise<ReadonlySet<string>> {
+  if (!storage) return new Set()
+  const rows = await storage.db
+    .selectFrom('pauses')
+    .select('subject')
+    .where('subject', 'like', 'country:%')
+    .execute()
+  return new Set(rows.map(({ subject }) => subject))
 }
 
 /** There are no rights before the first start. */
@@ -190,10 +212,15 @@ const notSubscribed: CallBlocker = {
 }
 
 /** Countries to which no call of the account can be allowed. */
-export function listBlockedCountries({ blockers }: AccountCallStatus): readonly Country[] {
+function listBlockedCountries({ blockers }: AccountCallStatus): readonly Country[] {
   return countries.filter((country) =>
     blockers.some((blocker) => blocker.countries.includes(country)),
   )
+}
+
+function isFullyBlocked(calls: AccountCallStatus): boolean {
+  const blocked = listBlockedCountries(calls)
+  return blocked.length > 0 && blocked.length === calls.called.length
 }
 
 /**
@@ -202,8 +229,6 @@ export function listBlockedCountries({ blockers }: AccountCallStatus): readonly 
  */
 function isReady(all: readonly AccountCallStatus[]): boolean {
   const used = all.filter(({ isInUse }) => isInUse)
-  const isFullyBlocked = (calls: AccountCallStatus) =>
-    listBlockedCountries(calls).length === countries.length
   return used.length === 0 || !used.every(isFullyBlocked)
 }
 
@@ -226,7 +251,7 @@ function describeBlockers(all: readonly AccountCallStatus[]): string {
 function formatStatus(calls: AccountCallStatus): string {
   const blocked = listBlockedCountries(calls)
   if (blocked.length === 0) return 'no country is blocked'
-  const which = blocked.length === countries.length ? 'every call' : `every ${blocked[0]} call`
+  const which = isFullyBlocked(calls) ? 'every call' : `every ${blocked[0]} call`
   const reason = calls.blockers.map(({ problem, fix }) => `${problem} (${fix})`).join(', ')
   return calls.isInUse
     ? `${which} is blocked: ${reason}`

@@ -10,8 +10,10 @@ import { ClockMonitor, checkClockReadiness } from './clock-monitor.js'
 import {
   findListAgeProblem,
   findMissingLists,
+  isAskedFor,
   ListAgeMonitor,
   measureListAges,
+  readPauses,
 } from './list-age-monitor.js'
 import type { ListFetcher } from './list-fetcher.js'
 import { WriteProbe } from './write-probe.js'
@@ -154,15 +156,17 @@ function reportData({ data, metrics, runtime }: Callgate): void {
  * A list that is missing or too old blocks real accounts, but the server stays ready, since another server
  * would have the same lists.
  */
-function checkListReadiness(callgate: Callgate): Readiness {
+async function checkListReadiness(callgate: Callgate): Promise<Readiness> {
   const { lists } = callgate.data
   const damaged = lists.problems().map(({ detail }) => detail)
-  const aged = lists.all().flatMap((list) => findListAgeProblem(list, callgate)?.text ?? [])
+  const pauses = await readPauses(callgate)
+  const asked = lists.all().filter(({ name }) => isAskedFor(name, pauses))
+  const aged = asked.flatMap((list) => findListAgeProblem(list, callgate)?.text ?? [])
   if (damaged.length > 0) return { ready: false, detail: [...damaged, ...aged].join('; ') }
   const names = lists
     .all()
     .map(({ name, version, asOf }) => `${name} ${version} as of ${formatInstant(asOf)}`)
-  const missing = findMissingLists(callgate).flatMap(
+  const missing = findMissingLists(callgate, pauses).flatMap(
     (name) => describeMissingList(name, callgate) ?? [],
   )
   return { ready: true, detail: [names.join(', ') || 'none', ...aged, ...missing].join('; ') }

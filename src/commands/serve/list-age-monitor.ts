@@ -7,33 +7,61 @@ import {
   isUsedByChecks,
   litigatorListName,
   nationalListNames,
+  splitListName,
 } from '../../data/number-list/list-names.js'
+import type { Pauses } from '../../domain/mandate.js'
 import type { ListState, NumberSet } from '../../domain/number-set.js'
+import { countries } from '../../domain/place.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { ListAgeMeasurement } from '../../observability/list-metrics.js'
 
 type ListAgeDeps = Pick<Callgate, 'data' | 'runtime'>
-type MissingListsDeps = ListAgeDeps & Pick<Callgate, 'remote'>
+type MissingListsDeps = ListAgeDeps & Pick<Callgate, 'remote' | 'pauses'>
 
 const daySeconds = 86_400
 const expectedLists = [...Object.values(nationalListNames), litigatorListName]
 
+/** Whether the account whose list it is calls its country; of a list of no country, too. */
+export function isAskedFor(name: string, pauses: Pick<Pauses, 'has'>): boolean {
+  const { owner, list } = splitListName(name)
+  const country = countries.find((one) => nationalListNames[one] === list)
+  return country === undefined || !pauses.has(`country:${country}:${owner}`)
+}
+
 /** Missing lists without which account main, and those that use its lists, are blocked; none with a remote source. */
-export function findMissingLists({ data, remote }: MissingListsDeps): readonly string[] {
-  return remote ? [] : expectedLists.filter((name) => data.lists.get(name) === undefined)
+export function findMissingLists(
+  { data, remote }: Omit<MissingListsDeps, 'pauses'>,
+  pauses: Pauses,
+): readonly string[] {
+  if (remote) return []
+  return expectedLists.filter(
+    (name) => data.lists.get(name) === undefined && isAskedFor(name, pauses),
+  )
+}
+
+/** None if they cannot be read: then too much is said to be missing. */
+export async function readPauses({ pauses }: Pick<Callgate, 'pauses'>): Promise<Pauses> {
+  try {
+    return await pauses.read()
+  } catch {
+    return new Map()
+  }
 }
 
 /** Includes missing lists, so that an alert does not end because a file is gone. */
-export function measureListAges(deps: MissingListsDeps): readonly ListAgeMeasurement[] {
+export async function measureListAges(
+  deps: MissingListsDeps,
+): Promise<readonly ListAgeMeasurement[]> {
   const { data, runtime } = deps
+  const pauses = await readPauses(deps)
   const now = runtime.clock.now()
-  const lists = data.lists.all()
+  const lists = data.lists.all().filter(({ name }) => isAskedFor(name, pauses))
   const problems = data.lists.problems()
   const named = problems.flatMap(({ name }) => name ?? [])
   const folderIsUnusable = problems.some(({ name }) => name === undefined)
   const isUnusable = (name: string) => folderIsUnusable || named.includes(name)
   const inForce = data.lists.findInForce()
-  const withoutContent = [...named, ...findMissingLists(deps)].filter(
+  const withoutContent = [...named, ...findMissingLists(deps, pauses)].filter(
     (name) => !data.lists.get(name),
   )
   return [

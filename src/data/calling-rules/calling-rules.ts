@@ -21,6 +21,7 @@ import {
 } from '../../domain/time/week-windows.js'
 import { DataFileError, describeProblem } from '../../errors.js'
 import { readYamlFile } from '../files/yaml-file.js'
+import { findAreaCodePlace } from '../numbering/area-codes.js'
 import { AbandonmentRules } from './abandonment-rules.js'
 import { CallerIdRules } from './caller-id-rules.js'
 import {
@@ -217,6 +218,11 @@ export class CallingRules {
    * What must be said in a call of this kind and purpose at an instant, in the order in which it is said. `findPlaces` gives all
    * where the called person may be; if none is known, every rule applies.
    */
+  /** By the area code; `undefined` of one that is in neither country. */
+  findCountry(number: string): Country | undefined {
+    return findAreaCodePlace(number.slice(0, 3))?.country
+  }
+
   listDisclosures(
     {
       callKind,

@@ -2,7 +2,7 @@
  * Loads the prepared files of a numbering folder: the prefixes of each country joined with the company
  * classes, and the thousands blocks. `numbering-plan.ts` derives the facts of a number from them.
  */
-import type { Country } from '../../domain/place.js'
+import { type Country, countries } from '../../domain/place.js'
 import { DataFileError } from '../../errors.js'
 import { readFileStamp, readFileStampInBackground } from '../../runtime/folders.js'
 import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
@@ -49,8 +49,6 @@ export interface NumberingFiles {
   readonly digests: ReadonlyMap<string, string>
   readonly problems: readonly NumberingProblem[]
 }
-
-const countries: readonly Country[] = ['US', 'CA']
 
 /** Loads the files; damaged or unreadable ones are reported as problems. */
 export function loadNumbering(folder: string): NumberingFiles {

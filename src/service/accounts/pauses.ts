@@ -176,7 +176,7 @@ function toPause({ accountId, number, platform, heardAt }: HeldNumber) {
 
 /** All that follows is the id of the key or account: a subject of which a part was passed over would pause nothing. */
 function splitSubject(subject: PauseSubject): readonly [kind: string, id: string] {
-  const [, kind = '', id = ''] = /^(check:[^:]*|[^:]*):(.*)$/.exec(subject) ?? []
+  const [, kind = '', id = ''] = /^((?:check|country):[^:]*|[^:]*):(.*)$/.exec(subject) ?? []
   return [kind, id]
 }
 
