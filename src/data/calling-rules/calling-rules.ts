@@ -214,15 +214,15 @@ export class CallingRules {
     return findRow(this.#regions.get(code)?.emergencies, day)?.citation
   }
 
-  /**
-   * What must be said in a call of this kind and purpose at an instant, in the order in which it is said. `findPlaces` gives all
-   * where the called person may be; if none is known, every rule applies.
-   */
-  /** By the area code; `undefined` of one that is in neither country. */
+  /** By the area code; `undefined` for one of neither country. */
   findCountry(number: string): Country | undefined {
     return findAreaCodePlace(number.slice(0, 3))?.country
   }
 
+  /**
+   * What must be said in a call of this kind and purpose at an instant, in the order in which it is said. `findPlaces` gives all
+   * where the called person may be; if none is known, every rule applies.
+   */
   listDisclosures(
     {
       callKind,
