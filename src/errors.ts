@@ -101,3 +101,6 @@ export function getErrorCode(cause: unknown): string | undefined {
   const code: unknown = cause instanceof Error ? Reflect.get(cause, 'code') : undefined
   return typeof code === 'string' && code !== '' ? code : undefined
 }
+
+/** Follows each advice to restore a backup: what was stored since is lost, such as opt-outs. */
+export const countLossFirst = ' (count first what that would lose: callgate backup loss <backup>)'

@@ -4,10 +4,12 @@ import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { callKinds, reasonTexts } from '../src/domain/decision.js'
+import { countLossFirst } from '../src/errors.js'
 import { type TableRow, tableRows } from './support/markdown-table.js'
 import { openTestCallgate, type TestCallgate } from './support/test-callgate.js'
 
 const root = join(import.meta.dirname, '..')
+const countLossName = '$' + '{countLossFirst}'
 const gatePage = join(root, 'docs/gate.md')
 const sandboxPage = join(root, 'docs/sandbox.md')
 
@@ -19,6 +21,40 @@ const rowsWith = (page: string, column: string): TableRow[] =>
 describe('README', () => {
   it('is short enough to read at once', () => {
     expect(readFileSync(join(root, 'README.md'), 'utf8').split('\n').length).toBeLessThan(200)
+  })
+})
+
+describe('advice to restore a backup', () => {
+  const advice =
+    /\brestore (?:it|them|the|a)\b[^.|]{0,80}\b(?:backup|copy)\b|\brestored from a backup/i
+  const findAdvice = (texts: readonly string[]) => texts.filter((text) => advice.test(text))
+  const withoutCount = (texts: readonly string[]) =>
+    findAdvice(texts).filter((text) => !text.includes('backup loss'))
+  const read = (folder: string) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.(?:ts|md|yml|yaml)$/.test(name) && !name.startsWith('adr'))
+      .map((name) => readFileSync(join(root, folder, name), 'utf8'))
+
+  it('says in each document first how to count what that would lose', () => {
+    const blocks = ['docs', 'config']
+      .flatMap(read)
+      .flatMap((text) => text.split(/\n\n|\n(?=\s*- |\|)/))
+    expect(findAdvice(blocks).length).toBeGreaterThan(8)
+    expect(withoutCount(blocks)).toEqual([])
+  })
+
+  it('says so in each message', () => {
+    const messages = read('src').flatMap((text) =>
+      [...text.matchAll(/(['"`])(?:(?!\1|\n).)*\1/g)].map(([message]) =>
+        message.replaceAll(countLossName, countLossFirst),
+      ),
+    )
+    expect(findAdvice(messages).length).toBeGreaterThan(15)
+    // The command that does it says what it does.
+    expect(withoutCount(messages)).toEqual([
+      "'restore a backup into an empty or missing folder'",
+      "'restore a backup into the empty or missing folder that CALLGATE_DATA_DIR names, and into the empty '",
+    ])
   })
 })
 

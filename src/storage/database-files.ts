@@ -1,7 +1,7 @@
 /** Whether a data folder has held a SQLite database before, so that none is replaced by an empty one. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { DataFileError } from '../errors.js'
+import { countLossFirst, DataFileError } from '../errors.js'
 import { moveIntoPlace } from '../runtime/folders.js'
 
 export const resolveDatabasePath = (dataDir: string): string => join(dataDir, 'callgate.sqlite')
@@ -48,7 +48,7 @@ export function refuseUnwantedDatabase(
   if (hasContent || init) return
   requireRestored(dirname(path))
   const whatToDo =
-    'Restore a backup or mount the right volume. To start over with an empty database and new ' +
+    `Mount the right volume or restore a backup${countLossFirst}. To start over with an empty database and new ` +
     'keys, run: callgate serve --init'
   if (evidence !== undefined) {
     const why = `the database is missing or empty, but ${evidence} shows that this folder held one`

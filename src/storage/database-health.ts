@@ -1,7 +1,7 @@
 /** Whether an open database can be trusted: its files, and what was found in its pages. */
-import { AppError, getErrorCode } from '../errors.js'
+import { AppError, countLossFirst, getErrorCode, getErrorMessage } from '../errors.js'
 import { type OpenedFile, OpenFiles } from './open-files.js'
-import { type QuickCheck, startQuickCheck } from './quick-check.js'
+import { type PageCheck, type PageCheckKind, startPageCheck } from './page-check.js'
 
 interface HealthObserver {
   /** Why the database cannot be trusted from now on, or that it can again. */
@@ -12,11 +12,11 @@ export class DatabaseHealth {
   readonly #path: string
   readonly #files: OpenFiles
   readonly #observer: HealthObserver
-  #check: QuickCheck | undefined
+  #check: PageCheck | undefined
   /** By the last check of the pages. */
   #damage: string | undefined
-  /** Found by a query. The check of the pages does not look everywhere that queries do. */
-  #observedDamage: string | undefined
+  /** Of the first statement that failed as it does over a damaged page: SQLite says the same when the disk fails to read one. */
+  #readError: string | undefined
   #reported: string | undefined
   #isClosed = false
 
@@ -36,35 +36,44 @@ export class DatabaseHealth {
   }
 
   #findFault(): string | undefined {
-    if (this.#isClosed) return this.#observedDamage ?? this.#damage
+    if (this.#isClosed) return this.#damage ?? this.#readError
     const lost = this.#files.findLost()
     if (lost !== undefined) return describeLostFile(lost)
     if (this.#files.hasShrunk()) {
       this.#damage = `${this.#path}: the file became smaller; its pages are being checked`
-      this.#check?.stop()
-      this.#check = undefined
       void this.checkIntegrity().catch(() => undefined)
     }
-    return this.#observedDamage ?? this.#damage
+    return this.#damage ?? this.#readError
   }
 
-  /** Damage that a statement finds remains until the program ends, whatever is read after it. */
+  /** A read error remains until the program ends, whatever is read after it; a check tells whether it is damage. */
   observeFailure(cause: unknown): void {
-    this.#observedDamage ??= describeDamage(this.#path, cause)
+    const readError = describeReadError(this.#path, cause)
+    if (readError !== undefined && this.#readError === undefined) {
+      this.#readError = readError
+      void this.checkIntegrity('integrity_check').catch(() => undefined)
+    }
     this.check()
   }
 
-  /** Reads every page in another process. Rejects if that failed to run. */
-  async checkIntegrity(): Promise<void> {
+  /**
+   * Reads every page in another process; `integrity_check` also compares indexes with their tables. Rejects if that failed to
+   * run, as while the disk does not read.
+   */
+  async checkIntegrity(kind: PageCheckKind = 'quick_check'): Promise<void> {
     if (this.#isClosed) return
-    const check = startQuickCheck(this.#path)
+    this.#check?.stop()
+    const check = startPageCheck(this.#path, kind)
     this.#check = check
     try {
       const damage = await check.damage
       if (this.#check === check) this.#setDamage(damage)
     } catch (cause) {
       if (this.#isClosed || this.#check !== check) return
-      if (this.#damage !== undefined) this.#setDamage('its pages cannot be read')
+      if (this.#damage !== undefined) {
+        this.#damage = `${this.#path}: its pages cannot be checked: ${getErrorMessage(cause)}`
+        this.check()
+      }
       throw cause
     }
   }
@@ -83,23 +92,24 @@ export class DatabaseHealth {
   }
 }
 
-/** What an error of SQLite says about the database, for people; `undefined` if it is not damaged. */
-function describeDamage(path: string, cause: unknown): string | undefined {
-  const isDamage = /^SQLITE_(?:CORRUPT|NOTADB)/.test(getErrorCode(cause) ?? '')
-  return isDamage ? damageText(path, (cause as Error).message) : undefined
-}
-
-function damageText(path: string, damage: string): string {
+/** For people; `undefined` unless SQLite could not read or understand a page. */
+function describeReadError(path: string, cause: unknown): string | undefined {
+  if (!/^SQLITE_(?:CORRUPT|NOTADB)/.test(getErrorCode(cause) ?? '')) return undefined
   return (
-    `${path}: the database is damaged (${damage}), so nothing is allowed or stored. ` +
-    'Stop callgate and restore a backup'
+    `${path}: read errors (${(cause as Error).message}), so nothing is allowed or stored. ` +
+    'Restart callgate: the start checks the database'
   )
 }
+
+/** By a check of all pages. */
+const damageText = (path: string, damage: string): string =>
+  `${path}: the database is damaged (${damage}), so nothing is allowed or stored. ` +
+  `Stop callgate and restore a backup${countLossFirst}`
 
 function describeLostFile(path: string): string {
   return (
     `${path}: the file was removed, replaced or emptied while callgate runs, so nothing is allowed or ` +
-    'stored. Move the same file back, or restore a backup and restart callgate'
+    `stored. Move the same file back, or restore a backup${countLossFirst} and restart callgate`
   )
 }
 
@@ -107,8 +117,8 @@ function describeLostFile(path: string): string {
 export class Faults implements HealthObserver {
   readonly #path: string
   #ofStore: string | undefined
-  /** Found by a read of this thread; remains until the program ends. */
-  #damage: string | undefined
+  /** Met by this thread; remains until the program ends. */
+  #readError: string | undefined
   #onChange: (fault: string | undefined) => void = () => undefined
 
   constructor(path: string) {
@@ -116,7 +126,7 @@ export class Faults implements HealthObserver {
   }
 
   find(): string | undefined {
-    return this.#ofStore ?? this.#damage
+    return this.#ofStore ?? this.#readError
   }
 
   /** Throws `not-available` if there is one. */
@@ -135,7 +145,7 @@ export class Faults implements HealthObserver {
   }
 
   observeFailure(cause: unknown): void {
-    this.#damage ??= describeDamage(this.#path, cause)
+    this.#readError ??= describeReadError(this.#path, cause)
     this.#onChange(this.find())
   }
 }

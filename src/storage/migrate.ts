@@ -1,7 +1,7 @@
 /** Brings the schema up to this program's version, under Kysely's lock. */
 import { type Migration, type MigrationProvider, Migrator, sql } from 'kysely'
 import { formatInstant } from '../domain/time/dates.js'
-import { getErrorMessage, truncate } from '../errors.js'
+import { countLossFirst, getErrorMessage, truncate } from '../errors.js'
 import { systemClock } from '../runtime/runtime.js'
 import * as initial from './migrations/0001-initial.js'
 import * as callOutcomes from './migrations/0002-call-outcomes.js'
@@ -116,7 +116,7 @@ export function findNewerSchema(
   if (newer.length === 0) return undefined
   return (
     `the database has a newer schema than this program knows (${newer.join(', ')}). ` +
-    'Install the callgate version that wrote it, or a newer one, or restore a backup of this version'
+    `Install the callgate version that wrote it, or a newer one, or restore a backup of this version${countLossFirst}`
   )
 }
 
@@ -136,7 +136,7 @@ export async function migrateSchema({
     throw new Error(
       `the database contains tables (${truncate(tables.join(', '))}) but no record of its schema: ` +
         'table kysely_migration is missing or empty. It is not a complete callgate database. ' +
-        'Restore a backup, or move the file away and run: callgate serve --init',
+        `Restore a backup${countLossFirst}, or move the file away and run: callgate serve --init`,
     )
   }
   const pending = knownMigrations.filter((name) => !executed.includes(name))
@@ -155,7 +155,7 @@ export async function migrateSchema({
   const why = getErrorMessage(error)
   throw new Error(
     `the database schema could not be updated from ${executed.at(-1) ?? 'empty'} to ` +
-      `${last}: ${why}. Restore a backup, or run the callgate version that created the database`,
+      `${last}: ${why}. Restore a backup${countLossFirst}, or run the callgate version that created the database`,
     { cause: error },
   )
 }

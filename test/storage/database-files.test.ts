@@ -126,7 +126,7 @@ describe('a database whose files vanish while it is open', () => {
     const storage = await open()
     renameSync(dataDir(), temp.file('moved'))
     expect(await storage.checkFault()).toContain(
-      'Move the same file back, or restore a backup and restart callgate',
+      'Move the same file back, or restore a backup (count first what that would lose: callgate backup loss <backup>) and restart callgate',
     )
     renameSync(temp.file('moved'), dataDir())
     await addAccount(storage, 'after')
@@ -274,6 +274,8 @@ describe('damage', () => {
       damage += 1
     }
     expect(damage).toBe(1)
+    expect(await storage.checkFault()).toContain(`${file()}: read errors (`)
+    await storage.checkIntegrity()
     expect(await storage.checkFault()).toContain(`${file()}: the database is damaged (`)
   })
 
@@ -349,8 +351,8 @@ describe('damage', () => {
     await fillAndClose('accounts')
     damagePages()
     expect(await messageOf(open())).toBe(
-      `${file()}: the database is damaged (database disk image is malformed), so nothing is allowed ` +
-        'or stored. Stop callgate and restore a backup',
+      `${file()}: read errors (database disk image is malformed), so nothing is allowed or stored. ` +
+        'Restart callgate: the start checks the database',
     )
   })
 })

@@ -49,7 +49,7 @@ async function addOptOuts(
 }
 
 /** Of rows that say who read what, what a server uses since its start, and what it found then. */
-const changesNothing =
+export const changesNothing =
   /\.(?:read|searched|streamed|previewed|exported|downloaded|in-use|started|joined)$/
 
 const isOptOut = ({ action, subject: { kind, id } }: MarkedAuditRecord): boolean =>

@@ -1,7 +1,7 @@
 /** Has the heads of the journal kept outside its folder, and finds out that it was rolled back. */
 import { join } from 'node:path'
 import type { Settings } from '../../config/settings.js'
-import { DataFileError, getErrorMessage } from '../../errors.js'
+import { countLossFirst, DataFileError, getErrorMessage } from '../../errors.js'
 import type { HeadSenderRequest, KeeperStatus } from '../../evidence/witness/head-sender.js'
 import type { ReadinessCheck } from '../../http/health.js'
 import type { Metrics } from '../../observability/metrics.js'
@@ -24,7 +24,7 @@ const closeWaitMs = 2_000
 
 /** What to do about a journal that was rolled back. */
 const advice =
-  'Restore a later copy of the data folder, or go on as another journal that names this one: stop the server, then: ' +
+  `Restore a later copy of the data folder${countLossFirst}, or go on as another journal that names this one: stop the server, then: ` +
   'callgate evidence new-origin --because <what happened>'
 
 /** `undefined` if nobody keeps them. */

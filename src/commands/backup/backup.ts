@@ -12,6 +12,7 @@ import {
 } from '../command.js'
 import { describeNewOrigin } from '../evidence/new-origin.js'
 import { parseKey } from '../evidence/verify.js'
+import { countLoss, describeCounts } from './loss.js'
 import type { BackupManifest } from './manifest.js'
 import { restoreBackup, verifyBackup } from './restore-backup.js'
 import { restoreDatabase } from './stored-database.js'
@@ -57,6 +58,22 @@ export const registerBackup: RegisterCommand = (program, terminal) => {
     .action(async (path: string, { key }: { readonly key?: string }) => {
       const manifest = await verifyBackup(resolve(path), readKey(key))
       terminal.out(`${path}: ${describe(manifest)}  every file is as it was written\n`)
+    })
+  backup
+    .command('loss')
+    .description(
+      'count the opt-outs, consents and decisions of this server that are not in a backup, and that restoring it would lose',
+    )
+    .argument('<backup>', 'the folder, or the .tgz file')
+    .option('--key <key>', keyHelp)
+    .action(async (path: string, { key }: { readonly key?: string }, command: Command) => {
+      const settings = loadCommandSettings(command)
+      let counts = ''
+      const count = async (folder: string, manifest: BackupManifest) => {
+        counts = describeCounts(await countLoss(settings, folder, manifest))
+      }
+      const { at } = await verifyBackup(resolve(path), readKey(key), count)
+      terminal.out(`${path}: backup of ${at}; restoring it loses what was stored since:\n${counts}`)
     })
 }
 

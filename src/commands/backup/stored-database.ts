@@ -17,7 +17,7 @@ import {
 /** Of all servers; a restore over SQLite leaves it out. */
 export const decisionsName = 'decisions.sqlite'
 
-async function withDatabase<Result>(
+export async function withDatabase<Result>(
   settings: Settings,
   work: (database: OpenDatabase) => Promise<Result>,
 ): Promise<Result> {

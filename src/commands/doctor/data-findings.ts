@@ -104,7 +104,7 @@ export function listDataProbes(settings: Settings, deps: DataProbeDeps): readonl
           (cause) =>
             getErrorCode(cause) === 'ENOSPC'
               ? `free space in ${deps.temporaryFolder}, or set TMPDIR: the database is copied there`
-              : 'restore a backup of the database (docs/operations.md)',
+              : 'restart callgate serve, which checks its pages (docs/operations.md)',
           () => findStoredFindings(settings, data, deps),
         ),
     },

@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { Instant } from '../../domain/time/clock.js'
-import { DataFileError } from '../../errors.js'
+import { countLossFirst, DataFileError } from '../../errors.js'
 import type { AuditPosition } from '../../storage/audit/audit-log.js'
 import type { AnyErasureNotice } from '../../transparency/removal-notices.js'
 import type { DecisionDocument } from '../decision-document.js'
@@ -106,8 +106,7 @@ export class DecisionIndex {
       .pluck()
     if (claimed.get()?.equals(origin)) return
     const rule = 'the index belongs to another journal than the one beside it'
-    const advice =
-      'Restore the folder journal from a backup. To go on without its records, delete this file'
+    const advice = `Restore the folder journal from a backup${countLossFirst}. To go on without its records, delete this file`
     throw new DataFileError(this.#path, `${rule}. ${advice}`)
   }
 

@@ -7,7 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, parseInstant } from '../../domain/time/dates.js'
-import { DataFileError } from '../../errors.js'
+import { countLossFirst, DataFileError } from '../../errors.js'
 import { moveIntoPlace } from '../../runtime/folders.js'
 
 export interface JournalBeginning {
@@ -35,7 +35,7 @@ export function readBeginning(folder: string): JournalBeginning {
   const rule =
     'the file must have the number firstSeq of the first record in the journal, the time removedBefore, and the number notice ' +
     'of the record that says so, such as {"firstSeq":1201,"removedBefore":"2021-11-01T00:00:00Z","notice":98011}'
-  throw new DataFileError(path, `${rule}. Restore it from a backup`)
+  throw new DataFileError(path, `${rule}. Restore it from a backup${countLossFirst}`)
 }
 
 const isSeq = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0
@@ -84,7 +84,10 @@ export function readFormerOrigins(folder: string): readonly FormerOrigin[] {
   if (!existsSync(path)) return []
   const { formerOrigins } = parseContent(readFileSync(path, 'utf8'))
   if (Array.isArray(formerOrigins) && formerOrigins.every(isFormerOrigin)) return formerOrigins
-  throw new DataFileError(path, 'the file must list formerOrigins. Restore it from a backup')
+  throw new DataFileError(
+    path,
+    `the file must list formerOrigins. Restore it from a backup${countLossFirst}`,
+  )
 }
 
 export function isFormerOrigin(value: Partial<Record<keyof FormerOrigin, unknown>>): boolean {

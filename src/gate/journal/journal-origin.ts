@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatDay, toUtcDay } from '../../domain/time/dates.js'
-import { DataFileError } from '../../errors.js'
+import { countLossFirst, DataFileError } from '../../errors.js'
 import { ensureFolder, syncFolder } from '../../runtime/folders.js'
 import { readFormerOrigins } from './journal-beginning.js'
 import { listSegments } from './journal-reader.js'
@@ -44,7 +44,7 @@ function beginJournal(folder: string, now: Instant): void {
   ensureFolder(folder)
   const [segment] = listSegments(folder)
   if (segment) {
-    const rule = `the file is missing, but there is ${segment.path}. Restore it from a backup`
+    const rule = `the file is missing, but there is ${segment.path}. Restore it from a backup${countLossFirst}`
     throw new DataFileError(path, rule)
   }
   writeFileSync(path, `${chooseOriginName(now)}\n`, { flag: 'wx', mode: 0o600, flush: true })

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Instant } from '../../domain/time/clock.js'
-import { DataFileError, getErrorCode } from '../../errors.js'
+import { countLossFirst, DataFileError, getErrorCode } from '../../errors.js'
 import { monotonicSeconds } from '../../runtime/runtime.js'
 import { compressSegment, isCompressed, SegmentFile } from './segment-file.js'
 import {
@@ -299,7 +299,10 @@ export class RecordReader {
     }
     const [oldest] = listSegments(this.#folder)
     if (oldest !== undefined && oldest.firstSeq > firstSeq) return undefined
-    throw new DataFileError(plain, 'the segment is missing. Restore it from a backup')
+    throw new DataFileError(
+      plain,
+      `the segment is missing. Restore it from a backup${countLossFirst}`,
+    )
   }
 
   close(): void {

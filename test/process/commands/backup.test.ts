@@ -7,7 +7,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { killChildren } from '../../../scripts/children.mjs'
 import type { BackupManifest } from '../../../src/commands/backup/manifest.js'
 import type { DecisionDocument } from '../../../src/gate/decision-document.js'
-import { recordsIn } from '../../support/journal.js'
+import { damageByte, recordsIn } from '../../support/journal.js'
 import { shortOrLong } from '../../support/long.js'
 import { callgate, type FirstKeys, type Serving, serve } from '../../support/program.js'
 
@@ -127,6 +127,10 @@ it('loses what was stored after the backup began, exactly, and nothing else', as
   expect(await first.end('SIGKILL')).toBe('SIGKILL')
   await clientsDone
   const original = { optOuts: readOptOuts(dataDir), decisions: readDecisions(dataDir) }
+  const counted = await callgate(['backup', 'loss', backup], environmentFor(dataDir))
+  for (const ending of ['-wal', '-shm']) rmSync(join(dataDir, `callgate.sqlite${ending}`))
+  damageByte(join(dataDir, 'callgate.sqlite'), 0)
+  const countedByJournal = await callgate(['backup', 'loss', backup], environmentFor(dataDir))
   rmSync(dataDir, { recursive: true })
 
   expect(await callgate(['backup', 'verify', backup], {})).toMatchObject({ code: 0, err: '' })
@@ -156,6 +160,19 @@ it('loses what was stored after the backup began, exactly, and nothing else', as
   expect([...original.decisions.keys()].filter(isMissingIn(decisions))).toEqual(
     lostDecisions.map(([id]) => id),
   )
+  const counts =
+    `  ${lostOptOuts.length} opt-outs\n  0 consents and relationships\n  ${lostDecisions.length} decisions\n` +
+    '  0 other changes\n'
+  expect(counted).toMatchObject({ code: 0, out: expect.stringMatching(`since:\n${counts}$`) })
+  // Of what was not acknowledged, the journal may have less than the database.
+  const recordedOptOuts = Number(/(\d+) opt-outs/.exec(countedByJournal.out)?.[1])
+  expect(recordedOptOuts).toBeGreaterThanOrEqual(lostOptOuts.length - clients)
+  expect(countedByJournal).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(
+      /There may be more: the database cannot be read: file is not a database\n$/,
+    ),
+  })
   expect(lostOptOuts.length).toBeGreaterThan(enough)
   expect(lostDecisions.length).toBeGreaterThan(enough)
   // What was acknowledged once the backup had ended cannot be in it.

@@ -3,7 +3,7 @@ import { closeSync, openSync, renameSync, rmSync, statSync, writeSync } from 'no
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { CompiledQuery } from 'kysely'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { watchData } from '../../../src/commands/serve/data-watch.js'
 import type { DecisionDocument } from '../../../src/gate/decision-document.js'
 import { openTestCallgate, type TestCallgate } from '../../support/test-callgate.js'
@@ -106,7 +106,7 @@ describe('a server that meets a damaged page', () => {
     closeSync(file)
   }
 
-  it('says at once that its database is damaged, and acknowledges nothing any more', async () => {
+  it('is shut at once, and says that its database is damaged once a check has found that', async () => {
     const { db } = running.callgate.storage
     for (let index = 0; index < 100; index += 1) {
       const row = { account_id: 'main', list: `${index}${'x'.repeat(900)}`, modified_at: 0 }
@@ -118,14 +118,40 @@ describe('a server that meets a damaged page', () => {
     expect((await readiness()).database).toMatchObject({ ready: true })
 
     const rows = running.callgate.storage.db.selectFrom('internal_dnc_lists').selectAll()
-    await expect(rows.execute()).rejects.toThrow('is damaged (database disk image is malformed)')
-    const { status, database: state } = await readiness()
-    expect(status).toBe(503)
-    expect(state).toMatchObject({ ready: false })
-    expect(state?.detail).toContain(`${database()}: the database is damaged (`)
+    await expect(rows.execute()).rejects.toThrow('read errors (database disk image is malformed)')
+    expect((await readiness()).status).toBe(503)
+    await expect
+      .poll(async () => (await readiness()).database?.detail)
+      .toContain(`${database()}: the database is damaged (`)
+    expect((await readiness()).database?.detail).toContain('callgate backup loss <backup>')
     const refused = await optOut('2125550101')
     expect(refused.status).toBe(503)
     expect(await refused.text()).toContain('is damaged')
+  })
+})
+
+describe('a server whose disk fails to read for a moment', () => {
+  it('is shut until it is restarted, and says nothing of damage or a backup', async () => {
+    expect((await optOut('2125550101')).status).toBe(200)
+    const statement = Object.getPrototypeOf(new Sqlite(':memory:').prepare('select 1'))
+    const malformed = 'database disk image is malformed'
+    // As SQLite says of EIO.
+    vi.spyOn(statement, 'run').mockImplementationOnce(() => {
+      throw new Sqlite.SqliteError(malformed, 'SQLITE_CORRUPT')
+    })
+    expect((await optOut('2125550102')).status).toBe(503)
+    await running.callgate.storage.checkIntegrity()
+    const { status, database: state } = await readiness()
+    expect(status).toBe(503)
+    expect(state?.detail).toBe(
+      `${database()}: read errors (${malformed}), so nothing is allowed or stored. ` +
+        'Restart callgate: the start checks the database',
+    )
+    expect((await decide()).decision).toBe('block')
+    await running.stop()
+    running = await openTestCallgate({ dataDir: running.dataDir })
+    expect((await readiness()).status).toBe(200)
+    expect((await decide()).decision).toBe('allow')
   })
 })
 

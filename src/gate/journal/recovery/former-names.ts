@@ -1,5 +1,5 @@
 /** The names that a journal had, in a file and in its records: the file is a copy of what the record of each start says. */
-import { DataFileError } from '../../../errors.js'
+import { countLossFirst, DataFileError } from '../../../errors.js'
 import type { Checkpoint } from '../../../transparency/checkpoint.js'
 import { recordKinds } from '../../../transparency/log-entry.js'
 import { formatVerifierKey } from '../../../transparency/signed-note.js'
@@ -29,7 +29,7 @@ export function requireFormerNames(
     : {}
   if (!isCopyOf({ folder, size: tree.size }, names, formerOrigins)) {
     const said = opened ? `record ${opened.seq}, that of the last start` : 'the tree'
-    const rule = `the file does not agree with ${said}. Restore it from a backup`
+    const rule = `the file does not agree with ${said}. Restore it from a backup${countLossFirst}`
     throw new DataFileError(formerOriginsPath(folder), rule)
   }
   for (const added of names.slice(formerOrigins.length)) openFormerHead(folder, added)
@@ -69,7 +69,10 @@ export function openFormerHead(folder: string, { origin, key, size }: FormerOrig
   const isOwn = signed?.key.name === origin && formatVerifierKey(signed.key) === key
   if (signed && isOwn && signed.head.size <= size) return signed.head
   const rule = `there is no head of at most ${size} records that ${key} has signed for ${origin}`
-  throw new DataFileError(checkpointPath(kept), `${rule}. Restore the folder from a backup`)
+  throw new DataFileError(
+    checkpointPath(kept),
+    `${rule}. Restore the folder from a backup${countLossFirst}`,
+  )
 }
 
 interface NamedJournal {

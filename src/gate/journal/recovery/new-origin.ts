@@ -6,7 +6,7 @@ import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs
 import { basename, dirname, join } from 'node:path'
 import type { Instant } from '../../../domain/time/clock.js'
 import { formatInstant } from '../../../domain/time/dates.js'
-import { DataFileError } from '../../../errors.js'
+import { countLossFirst, DataFileError } from '../../../errors.js'
 import { ensureFolder, moveIntoPlace } from '../../../runtime/folders.js'
 import {
   formatVerifierKey,
@@ -87,7 +87,7 @@ export function beginNewOrigin(
   return entry
 }
 
-const restoreAdvice = 'Restore it from a backup'
+const restoreAdvice = `Restore it from a backup${countLossFirst}`
 
 /** Each step may be done twice. The name comes last: before that, the journal cannot be opened. */
 function finish(

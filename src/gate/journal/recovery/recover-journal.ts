@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync, fsyncSync, ftruncateSync, openSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
-import { DataFileError } from '../../../errors.js'
+import { countLossFirst, DataFileError } from '../../../errors.js'
 import { moveIntoPlace } from '../../../runtime/folders.js'
 import { toPublicKey } from '../../../transparency/signed-note.js'
 import { readBeginning, readFormerOrigins } from '../journal-beginning.js'
@@ -67,7 +67,10 @@ export function recoverJournal(
   }
   if (tree === undefined) {
     const rule = 'the signed tree of the journal is missing, although there are records'
-    throw new DataFileError(treeFolder(folder), `${rule}. Restore it from a backup`)
+    throw new DataFileError(
+      treeFolder(folder),
+      `${rule}. Restore it from a backup${countLossFirst}`,
+    )
   }
   const origins = [origin, ...readFormerOrigins(folder).map((one) => hashOriginName(one.origin))]
   for (const segment of segments) requireOrigin(segment, origins, segment === last)
@@ -109,7 +112,7 @@ function followSegment(
 function damageAt({ path }: Segment, { nextSeq, offset }: SealedEnd): DataFileError {
   const place = `record ${nextSeq} cannot be read, at byte ${offset}, or the journal has not sealed it`
   const rule = `the journal is damaged: ${place}, although later records were written`
-  return new DataFileError(path, `${rule}. Restore the file from a backup`)
+  return new DataFileError(path, `${rule}. Restore the file from a backup${countLossFirst}`)
 }
 
 /** Throws {@link DataFileError} with the place if what follows the last whole record of the newest segment cannot be the rest of a write. */
@@ -136,7 +139,7 @@ function readTail(segment: Segment, end: SealedEnd, { signedSeq, fromSeq }: Know
 
 function requireLength(folder: string, nextSeq: number, { signedSeq, fromSeq }: KnownEnd): void {
   const ends = `the journal ends with record ${nextSeq - 1}, but`
-  const advice = 'Restore a later backup of the folder'
+  const advice = `Restore a later backup of the folder${countLossFirst}`
   if (nextSeq < fromSeq) {
     throw new DataFileError(folder, `${ends} its index has record ${fromSeq - 1}. ${advice}`)
   }
@@ -151,7 +154,10 @@ function requireFirstSegment(folder: string, segments: readonly Segment[], begin
   if (oldest === undefined ? begins === 1 : oldest.firstSeq <= begins) return
   const found = oldest === undefined ? 'there is none' : `the oldest is ${oldest.path}`
   const rule = `the segment with record ${begins}, with which the journal begins, is missing: ${found}`
-  throw new DataFileError(segmentPath(folder, begins), `${rule}. Restore it from a backup`)
+  throw new DataFileError(
+    segmentPath(folder, begins),
+    `${rule}. Restore it from a backup${countLossFirst}`,
+  )
 }
 
 /** The header of the newest segment may be unfinished. */

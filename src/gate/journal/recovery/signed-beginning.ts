@@ -1,4 +1,4 @@
-import { DataFileError } from '../../../errors.js'
+import { countLossFirst, DataFileError } from '../../../errors.js'
 import type { RemovalNotice } from '../../../transparency/removal-notices.js'
 import { beginningPath, type JournalBeginning, readBeginning } from '../journal-beginning.js'
 import { JournalReader } from '../journal-reader.js'
@@ -15,7 +15,7 @@ export function readSignedBeginning(folder: string, tree: SignedTree): JournalBe
   if (notice === undefined) return begins
   const path = beginningPath(folder)
   const rule = `record ${notice}, which the file names as the notice of the removal,`
-  const advice = 'Restore the folder journal from a backup'
+  const advice = `Restore the folder journal from a backup${countLossFirst}`
   if (notice > tree.size) throw new DataFileError(path, `${rule} is not signed. ${advice}`)
   const reader = new JournalReader(folder, notice)
   try {

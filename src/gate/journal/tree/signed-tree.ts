@@ -1,5 +1,5 @@
 /** The entries of a tree, as far as they lead to the root that was signed: whoever can change a record can change its tile. */
-import { DataFileError } from '../../../errors.js'
+import { countLossFirst, DataFileError } from '../../../errors.js'
 import type { Checkpoint } from '../../../transparency/checkpoint.js'
 import {
   commitTo,
@@ -65,8 +65,7 @@ export class SignedTree {
 }
 
 /** What to do about a record that was changed. */
-const checkAdvice =
-  'Find out who has changed it: callgate evidence verify. Restore the file from a backup'
+const checkAdvice = `Find out who has changed it: callgate evidence verify. Restore the file from a backup${countLossFirst}`
 
 /**
  * What a record commits to. Throws {@link ChangedRecordError} if its number, kind or time is another one than in its entry,

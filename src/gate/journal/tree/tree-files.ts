@@ -6,7 +6,7 @@
  */
 import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { DataFileError, getErrorCode } from '../../../errors.js'
+import { countLossFirst, DataFileError, getErrorCode } from '../../../errors.js'
 import { ensureFolder } from '../../../runtime/folders.js'
 import type { KnownPosition } from '../../../storage/audit/installation.js'
 import { parseCheckpoint } from '../../../transparency/checkpoint.js'
@@ -106,7 +106,10 @@ export class TreeReader {
     if (bytes === undefined || bytes.length < width * itemBytes(kind)) {
       const rule = bytes === undefined ? 'is missing' : `has ${bytes.length} bytes`
       const wanted = `a tile of ${width} ${kind === 'entries' ? 'entries' : 'hashes'}`
-      throw new DataFileError(path, `${wanted} ${rule}. Restore the folder from a backup`)
+      throw new DataFileError(
+        path,
+        `${wanted} ${rule}. Restore the folder from a backup${countLossFirst}`,
+      )
     }
     if (this.#tiles.size >= maxTiles) this.#tiles.clear()
     const tile = bytes.subarray(0, width * itemBytes(kind))

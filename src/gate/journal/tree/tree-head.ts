@@ -2,7 +2,7 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DataFileError, getErrorMessage } from '../../../errors.js'
+import { countLossFirst, DataFileError, getErrorMessage } from '../../../errors.js'
 import { ensureFolder, moveIntoPlace } from '../../../runtime/folders.js'
 import {
   type Checkpoint,
@@ -28,7 +28,7 @@ export function findSigningKey(dataDir: string, named: string | undefined): stri
   return named ?? join(dataDir, 'journal.key')
 }
 
-const restoreAdvice = 'Restore it from a backup'
+const restoreAdvice = `Restore it from a backup${countLossFirst}`
 
 /** What a journal has signed so far, and with which key. */
 export interface TreeHead<Key extends VerifierKey = VerifierKey> {
