@@ -7,12 +7,23 @@ import {
   wordReadings,
 } from '../../domain/consent/opt-out-words.js'
 import { DataFileError, getErrorMessage } from '../../errors.js'
-import { readYamlFile } from './yaml-file.js'
+import { parseYaml, readTextFile } from './yaml-file.js'
+
+/** A server loads the same file at several places, and would spend a tenth of its start on it. */
+const loaded = new Map<string, { readonly content: string; readonly reader: OptOutReader }>()
 
 /** Throws a {@link DataFileError} for a file without patterns, or with one that cannot be read. */
 export function loadOptOutReader(path: string): OptOutReader {
-  const content: unknown = readYamlFile(path)
-  const { ignoredWords = [], wholeAnswers = [], languages } = toFields(content)
+  const content = readTextFile(path)
+  const known = loaded.get(path)
+  if (known?.content === content) return known.reader
+  const reader = parseOptOutReader(path, content)
+  loaded.set(path, { content, reader })
+  return reader
+}
+
+function parseOptOutReader(path: string, text: string): OptOutReader {
+  const { ignoredWords = [], wholeAnswers = [], languages } = toFields(parseYaml(path, text))
   if (!Array.isArray(languages) || languages.length === 0) {
     throw new DataFileError(path, "'languages' must be a list of at least one language")
   }
