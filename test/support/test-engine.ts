@@ -1,4 +1,5 @@
 /** The engine that the tests run over: SQLite, or PostgreSQL in the project of that name. */
+import { EventEmitter, once } from 'node:events'
 import { basename } from 'node:path'
 import pg from 'pg'
 import type { StorageSettings } from '../../src/storage/open-database.js'
@@ -44,9 +45,14 @@ export async function createPostgresDatabase(dataDir: string): Promise<void> {
 }
 
 let pending = 0
+const answers = new EventEmitter()
 
-/** Whether a query of this process is under way. */
-export const isPostgresBusy = (): boolean => pending > 0
+/** Resolves when the next query of this process ends, to `true`; to `false` at once if none is under way. */
+export async function untilPostgresAnswers(): Promise<boolean> {
+  if (pending === 0) return false
+  await once(answers, 'answer')
+  return true
+}
 
 function counted<Work extends (...values: never[]) => unknown>(work: Work): Work {
   return function (this: unknown, ...values: never[]) {
@@ -55,6 +61,7 @@ function counted<Work extends (...values: never[]) => unknown>(work: Work): Work
       pending += 1
       const end = () => {
         pending -= 1
+        answers.emit('answer')
       }
       result.then(end, end)
     }

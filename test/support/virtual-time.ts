@@ -1,7 +1,7 @@
 /** Time that passes only when a test lets it: clock and timers in one, hours in a moment. */
 import type { Clock, Instant, Timers } from '../../src/domain/time/clock.js'
 import { instant } from './test-clock.js'
-import { isPostgresBusy } from './test-engine.js'
+import { untilPostgresAnswers } from './test-engine.js'
 
 interface Waiting {
   readonly at: number
@@ -40,7 +40,7 @@ export function virtualTime(start = '2026-11-23T17:00:00Z'): VirtualTime {
       for (let turn = 0; turn < 8; turn += 1) {
         await new Promise<void>((resolve) => setImmediate(resolve))
       }
-    } while (isPostgresBusy())
+    } while (await untilPostgresAnswers())
   }
   return {
     now: () => startedAt + Math.floor(elapsed),
