@@ -338,18 +338,39 @@ export interface EdgeDecisionsRequest {
   readonly firstSeq: number
   /** From this number on, nothing has been sent; absent if it is not known. */
   readonly notStoredSeq?: number | undefined
-  /** Consecutive; empty to ask which is the next one. */
+  /** Consecutive, from the next one on; empty to ask which that is. */
   readonly records: readonly EdgeRecord[]
+  /** Host and folder, where there are no records. */
+  readonly sender?: string | undefined
+  /** The last of the records. */
+  readonly last?: CopiedRecord | undefined
+}
+
+interface CopiedRecord {
+  readonly seq: number
+  /** Of the tree of the journal, in hex. */
+  readonly leaf: string
+  /** Host and folder. */
+  readonly sender: string
 }
 
 export interface EdgeDecisionsResponse {
   /** Number of the first record that is not stored. */
   readonly nextSeq: number
+  /** The one before it, without records in the request; absent if it is not known. */
+  readonly last?: CopiedRecord | undefined
   readonly decisions: number
   readonly outcomes: number
 }
 
+const sender = z.string().max(1_000, 'must not be longer than 1000 characters')
 const recordNumber = z.int('must be a whole number').positive('must be above 0')
+
+const copiedRecord = z.strictObject({
+  seq: recordNumber,
+  leaf: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower case hexadecimal digits'),
+  sender,
+})
 
 export const edgeDecisionsEndpoint = defineEndpoint<EdgeDecisionsRequest, EdgeDecisionsResponse>({
   name: 'edge-decisions',
@@ -379,6 +400,13 @@ export const edgeDecisionsEndpoint = defineEndpoint<EdgeDecisionsRequest, EdgeDe
         body: z.string('must be text'),
       }),
     ),
+    sender: sender.optional(),
+    last: copiedRecord.optional(),
   }),
-  response: z.object({ nextSeq: z.int(), decisions: z.int(), outcomes: z.int() }),
+  response: z.object({
+    nextSeq: z.int(),
+    last: copiedRecord.optional(),
+    decisions: z.int(),
+    outcomes: z.int(),
+  }),
 })

@@ -24,9 +24,13 @@ export class EdgeDecisionStore {
     const records = request.records.map((record, index) =>
       readRecord(record, index, caller.accountId),
     )
-    if (records.length > 0) return await this.#store.store({ origin, records })
-    const nextSeq = await this.#store.claim(origin, request.firstSeq, request.notStoredSeq)
-    return { nextSeq, decisions: 0, outcomes: 0 }
+    const { firstSeq, notStoredSeq, sender, last } = request
+    if (records.length > 0) return await this.#store.store({ origin, records, last })
+    // What another sender has stored is no older copy of what this one has.
+    const other = await this.#store.findSender(origin)
+    const isSame = other === undefined || other === sender
+    const claimed = await this.#store.claim(origin, firstSeq, isSame ? notStoredSeq : undefined)
+    return { ...claimed, decisions: 0, outcomes: 0 }
   }
 }
 

@@ -1,8 +1,9 @@
 /** Sends the journal of an edge to its center. Runs in a thread of its own, as for PostgreSQL. */
 import type { EdgeRecord } from '../api/edges.js'
-import type { RecordBatch } from '../gate/journal/projection/decision-store.js'
+import type { ClaimedJournal, RecordBatch } from '../gate/journal/projection/decision-store.js'
 import {
   JournalProjection,
+  nameSender,
   type ProjectionProgress,
   type ProjectionRequest,
   type RecordStore,
@@ -21,28 +22,37 @@ export interface ShippingOptions extends CenterClientOptions {
 
 class CenterStore implements RecordStore {
   readonly #client: CenterClient
+  readonly #sender: string
   #accountId = ''
   #firstSeq = 1
 
-  constructor(options: CenterClientOptions) {
+  constructor({ folder, ...options }: CenterClientOptions & Pick<ShippingOptions, 'folder'>) {
     this.#client = new CenterClient(options)
+    this.#sender = nameSender(folder)
   }
 
-  async claim(origin: string, firstSeq: number, notStoredSeq?: number): Promise<number> {
+  async claim(origin: string, firstSeq: number, notStoredSeq?: number): Promise<ClaimedJournal> {
     this.#accountId = (await this.#client.account()).accountId
     this.#firstSeq = firstSeq
-    const claim = { origin, firstSeq, notStoredSeq, records: [] }
-    return (await this.#client.storeRecords(claim)).nextSeq
+    const sender = this.#sender
+    const claim = { origin, firstSeq, notStoredSeq, sender, records: [] }
+    const { nextSeq, last } = await this.#client.storeRecords(claim)
+    return { nextSeq, last }
   }
 
   /** No erasure waits for a journal of an edge. */
-  retire(origin: string, firstSeq: number, notStoredSeq?: number): Promise<number> {
+  retire(origin: string, firstSeq: number, notStoredSeq?: number): Promise<ClaimedJournal> {
     return this.claim(origin, firstSeq, notStoredSeq)
   }
 
-  async store({ origin, records }: RecordBatch) {
+  async store({ origin, records, last }: RecordBatch) {
     const sent = records.map((record) => this.#toSent(record))
-    return await this.#client.storeRecords({ origin, firstSeq: this.#firstSeq, records: sent })
+    return await this.#client.storeRecords({
+      origin,
+      firstSeq: this.#firstSeq,
+      records: sent,
+      last,
+    })
   }
 
   /** The servers of the center do that. */
@@ -65,7 +75,7 @@ class CenterStore implements RecordStore {
 export const journalShipping: ThreadWork<ShippingOptions, ProjectionRequest, ProjectionProgress> = {
   module: import.meta.url,
   create: ({ folder, keyPath, ...center }) =>
-    new JournalProjection({ folder, keyPath }, async () => new CenterStore(center)),
+    new JournalProjection({ folder, keyPath }, async () => new CenterStore({ folder, ...center })),
 }
 
 runInThread(journalShipping)

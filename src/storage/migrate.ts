@@ -43,6 +43,7 @@ import * as changeRequests from './migrations/0050-change-requests-expand.js'
 import * as keyUses from './migrations/0052-key-uses-expand.js'
 import * as platformEvents from './migrations/0053-platform-events-expand.js'
 import * as twoPeople from './migrations/0054-two-people-expand.js'
+import * as lastRecords from './migrations/0055-last-records-expand.js'
 import type { EngineTraits, OpenDatabase } from './open-database.js'
 import { limitLockWaits, lockMigration, readConnectedSchemas } from './postgres/schema-locks.js'
 import type { Db } from './tables.js'
@@ -88,6 +89,7 @@ const migrations: Readonly<Record<string, Migration>> = {
   '0052-key-uses-expand': keyUses,
   '0053-platform-events-expand': platformEvents,
   '0054-two-people-expand': twoPeople,
+  '0055-last-records-expand': lastRecords,
 }
 
 /** In order. */

@@ -425,6 +425,8 @@ export interface JournalRow {
   blocks_seen_at: number | null
   /** Of its decisions made before, none is missing. */
   copied_until: number | null
+  /** The newest record that is copied, as JSON of a `CopiedRecord`; null if its server does not say it. */
+  last_record: string | null
 }
 
 /** What a journal said about a decision while there were servers that read no blocks; in PostgreSQL only. */

@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { readKeyFile } from '../../config/secret-file.js'
 import type { Settings } from '../../config/settings.js'
+import { getErrorMessage } from '../../errors.js'
 import type { Journal } from '../../gate/journal/journal.js'
 import type { DecisionStore } from '../../gate/journal/projection/decision-store.js'
 import type {
@@ -20,6 +21,8 @@ const pauseMs = 1_000
 const presenceMs = 60_000
 
 export interface DecisionProjection {
+  /** Why decisions are not copied, for people; `undefined` while they are. */
+  readonly problem: string | undefined
   /** The journal must be open. */
   start(): void
   /** What is not copied then is copied after the next start. */
@@ -75,7 +78,7 @@ export function createDecisionProjection(
   /** 0 until the first records were copied. */
   let nextSeq = 0
   let seenAtMs = Number.NEGATIVE_INFINITY
-  let isFailing = false
+  let problem: string | undefined
   let isClosing = false
   metrics.observeProjectionLag(() => journal.durableSeq + 1 - (nextSeq || journal.openedSeq))
   const run = async () => {
@@ -87,17 +90,21 @@ export function createDecisionProjection(
     const progress = await thread.ask({ lastSeq: durableSeq, notStoredSeq })
     nextSeq = progress.nextSeq
     seenAtMs = now
-    if (isFailing) log.info('decisions are copied again')
-    isFailing = false
+    if (problem !== undefined) log.info('decisions are copied again')
+    problem = undefined
     return nextSeq > durableSeq ? pauseMs : 0
   }
   const onError = (err: unknown) => {
-    if (isClosing || isFailing) return
-    isFailing = true
-    log.warn('decisions could not be copied; trying again', { err })
+    if (isClosing) return
+    const before = problem
+    problem = getErrorMessage(err)
+    if (problem !== before) log.warn('decisions could not be copied; trying again', { err })
   }
   const task = new BackgroundTask({ run, timers, onError, retryMs: 1_000 })
   return {
+    get problem() {
+      return problem
+    },
     start: () => task.start(),
     async close() {
       isClosing = true

@@ -13,6 +13,8 @@ export const fixes: Readonly<Record<string, string>> = {
     'check the disk of the data folder: df -h, dmesg; if a record was changed, run callgate evidence verify (docs/evidence.md)',
   parts:
     'put back the part that is missing or older, or run callgate storage accept --because <what happened> (docs/operations.md)',
+  copies:
+    'decisions are in the journal of this server, and are sent once this is fixed (docs/edges.md#two-edges-with-copies-of-one-folder)',
   witnesses: `stop the server; restore a later copy${countLossFirst}, or callgate evidence new-origin (docs/witnesses.md)`,
   clock: 'check the time with timedatectl',
   calls: 'run callgate doctor, which has the command for each account',
@@ -26,8 +28,13 @@ export function findProblem({
 }: Readiness & { readonly name: string }):
   | { readonly problem: string; readonly fix: string }
   | undefined {
-  // The check of the providers is always ready, since their outage is no fault of this server.
-  const isWrong = name === 'source' ? isCircuitOpen(detail ?? '') : !ready
+  // These checks are always ready, since an outage of others is no fault of this server.
+  const isWrong =
+    name === 'copies'
+      ? detail !== undefined
+      : name === 'source'
+        ? isCircuitOpen(detail ?? '')
+        : !ready
   if (!isWrong) return undefined
   return {
     problem: detail || 'not ready',

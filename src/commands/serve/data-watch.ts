@@ -201,7 +201,7 @@ function checkFeedReadiness({
 
 /** The readiness checks of the data; unreadable lists and unwritable records are faults. */
 export function listDataReadinessChecks(callgate: Callgate): readonly ReadinessCheck[] {
-  const { data, journal, storage, shut } = callgate
+  const { data, journal, projection, storage, shut } = callgate
   const writes = new WriteProbe(storage)
   return [
     { name: 'parts', check: () => ({ ready: shut.problem === undefined, detail: shut.problem }) },
@@ -212,6 +212,10 @@ export function listDataReadinessChecks(callgate: Callgate): readonly ReadinessC
         return { ready: problem === undefined, detail: problem }
       },
     },
+    // Always ready: the journal has them, and goes on.
+    ...(projection
+      ? [{ name: 'copies', check: () => ({ ready: true, detail: projection.problem }) }]
+      : []),
     {
       name: 'database',
       check: () => writes.checkReadiness(),

@@ -126,7 +126,7 @@ it('what PostgreSQL loses in a crash is copied again, each record once', async (
   const later = decision(newId())
   await until('it is there again', async () => {
     try {
-      const nextSeq = await store.claim(origin, firstSeq)
+      const { nextSeq } = await store.claim(origin, firstSeq)
       const rest = [...records, later].filter((one) => one.seq >= nextSeq)
       const inBlocks = (await readBlocks()).flatMap((block) => block.ids)
       // The position and what is stored are of one moment.
@@ -171,7 +171,7 @@ it('records after a position that went back are refused until the journal is cla
   await expect(store.store({ origin: 'one', records: [three] })).rejects.toThrow(
     `record ${two.seq} of journal one is the next one`,
   )
-  expect(await store.claim('one', one.seq)).toBe(two.seq)
+  expect((await store.claim('one', one.seq)).nextSeq).toBe(two.seq)
   await store.store({ origin: 'one', records: [two, three] })
   expect((await readBlocks()).flatMap(({ ids }) => ids)).toHaveLength(3)
 })
@@ -181,7 +181,7 @@ it('a journal restored from an older copy keeps what was stored of it, and goes 
   await store.claim('one', old.seq)
   await store.store({ origin: 'one', records: [old, lost] })
   const other = { ...decision(newId()), seq: lost.seq }
-  expect(await store.claim('one', old.seq, lost.seq)).toBe(lost.seq)
+  expect((await store.claim('one', old.seq, lost.seq)).nextSeq).toBe(lost.seq)
   await store.store({ origin: 'one', records: [other] })
   for (const { body } of [old, lost, other]) {
     const { id } = JSON.parse(body.toString())

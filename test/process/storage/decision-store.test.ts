@@ -185,16 +185,16 @@ describe.each(parents)('in %s', (form) => {
     ])
   })
 
-  it('the same records again change nothing; what is after them is stored', async () => {
+  it('the same records again are refused and change nothing; those after them are stored', async () => {
     const id = newId('2026-11-10T12:00:00Z')
     const records = [decision(id), note(id, { state: 'dialled', dialledAt: 1 })]
     expect(await storeAll('one', records)).toMatchObject({ decisions: 1, outcomes: 1 })
     const before = await readStored()
     expect(before).toHaveLength(1)
-    expect(await storeAll('one', records)).toMatchObject({ decisions: 0, outcomes: 0 })
+    await expect(storeAll('one', records)).rejects.toThrow('is the next one, not')
     expect(await readStored()).toEqual(before)
     const more = note(id, { state: 'answered', answeredAt: 2 })
-    expect(await store.store({ origin: 'one', records: [...records, more] })).toEqual({
+    expect(await store.store({ origin: 'one', records: [more] })).toEqual({
       nextSeq: more.seq + 1,
       decisions: 0,
       outcomes: 1,

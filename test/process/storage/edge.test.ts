@@ -1,5 +1,6 @@
 /** An edge beside servers that share a PostgreSQL database: it decides as they do, or blocks. */
-import { writeFileSync } from 'node:fs'
+import { cpSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -370,6 +371,57 @@ it('goes on sending them when its journal goes on under another name, and proves
     // A checkpoint is signed each ten seconds.
     await expect.poll(prove).toMatch(/^c2sp.org\/tlog-proof@v1/)
   }
+})
+
+it('names both edges that have copies of one folder, and loses no decision of either', async () => {
+  const shared = await make()
+  await untilFound(shared, first)
+  await edge.end('SIGTERM')
+  const copied = `${edgeSettings.CALLGATE_DATA_DIR}-copy`
+  cpSync(`${edgeSettings.CALLGATE_DATA_DIR}`, copied, { recursive: true })
+  edge = await serve(edgeSettings)
+  await untilReady()
+  const own = [await make(), await make()]
+  for (const one of own) await untilFound(one, first)
+  const settings = { ...edgeSettings, CALLGATE_DATA_DIR: copied }
+  let other = await serve(settings)
+  const others: Made[] = []
+  try {
+    const makeThere = async () => {
+      const call = { number: '6465550100', callKind: 'manual' }
+      const made = await send(other, '/v1/decisions', call)
+      others.push((await made.json()) as Made)
+    }
+    for (let count = 0; count < 5; count += 1) await makeThere()
+    const readyz = async () => await (await fetch(`${other.url}/readyz`)).text()
+    await until('both are named', async () => {
+      const said = await readyz()
+      return said.includes('copies of one folder') && said.includes(copied)
+    })
+    expect(await readyz()).toContain(`${hostname()}:${edgeSettings.CALLGATE_DATA_DIR}, and is`)
+    const doctor = await callgate(['doctor', '--json', '--url', other.url], settings)
+    expect(doctor.out).toContain('copies of one folder')
+    // The first one goes on.
+    own.push(await make())
+    for (const one of own) await untilFound(one, second)
+  } finally {
+    await other.end('SIGTERM')
+  }
+  const newOrigin = ['evidence', 'new-origin', '--because', 'a copy of the folder']
+  expect(await callgate(newOrigin, settings)).toMatchObject({ code: 0 })
+  other = await serve(settings)
+  try {
+    for (const one of others) await untilFound(one, first)
+  } finally {
+    await other.end('SIGTERM')
+  }
+  own.push(await make())
+  for (const one of [shared, ...own]) await untilFound(one, first)
+  const { decisions } = (await (await read(first, '/v1/decisions?limit=100')).json()) as {
+    decisions: readonly Made[]
+  }
+  for (const { id } of [shared, ...own, ...others])
+    expect([id, decisions.filter((one) => one.id === id).length]).toEqual([id, 1])
 })
 
 it('stores no decision of another account, and nothing in the journal of a server', async () => {

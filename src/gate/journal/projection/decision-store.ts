@@ -7,6 +7,7 @@ import { type Kysely, sql } from 'kysely'
 import type { CallOutcome } from '../../../domain/call-outcome.js'
 import type { Instant } from '../../../domain/time/clock.js'
 import { AppError } from '../../../errors.js'
+import type { KnownPosition } from '../../../storage/audit/installation.js'
 import { edgeOriginMark } from '../../../storage/cluster/edge-origins.js'
 import type { Db, JournalRow, RecordedDecisionRow, Tables } from '../../../storage/tables.js'
 import { type DecisionDocument, withOutcome } from '../../decision-document.js'
@@ -28,11 +29,26 @@ import {
 import { eraseArriving, eraseStoredRows } from './erase-rows.js'
 import { dropMonthsBefore, makeMonths } from './month-tables.js'
 
+/** By which a journal is told from another one of the same name, as a copy of its folder becomes one. */
+export interface CopiedRecord extends KnownPosition {
+  /** The host and folder that it came from. */
+  readonly sender: string
+}
+
 export interface RecordBatch {
   /** SHA-256 of the name of the journal, in hex; for that of an edge, after the account and a mark. */
   readonly origin: string
-  /** Consecutive. Those that are stored already are left out. */
+  /** Consecutive, from the next one to store on. */
   readonly records: readonly JournalRecord[]
+  /** The last of them; absent if the sender does not say it. */
+  readonly last?: CopiedRecord | undefined
+}
+
+export interface ClaimedJournal {
+  /** Number of the next record to store. */
+  readonly nextSeq: number
+  /** The one before it; `undefined` if that is not known. */
+  readonly last: CopiedRecord | undefined
 }
 
 export interface StoredRecords {
@@ -66,16 +82,16 @@ export class DecisionStore {
    * Must be called before the first {@link DecisionStore.store} of a journal. `firstSeq` is that of the first record
    * that the journal still has. If its records from number `notStoredSeq` on are certainly not stored, although the
    * position is after them, it was restored from a copy, and goes on there. One whose first record would be the next one to
-   * store says that it has nothing else. Returns the number of the next record to store.
+   * store says that it has nothing else.
    */
   async claim(
     origin: string,
     firstSeq: number,
     notStoredSeq = Number.MAX_SAFE_INTEGER,
-  ): Promise<number> {
+  ): Promise<ClaimedJournal> {
     // What the others have removed does not come back.
     const removedBefore = await readRemovedBefore(this.#db)
-    const { rows } = await sql<{ readonly next_seq: number }>`
+    const { rows } = await sql<Pick<JournalRow, 'next_seq' | 'last_record'>>`
       insert into journals (origin, next_seq, removed_before, shipped, seen_at, blocks_seen_at, copied_until)
       values (${origin}, ${firstSeq}, ${removedBefore}::bigint, 0, ${databaseNow}, ${databaseNow}, 0)
       on conflict (origin) do update
@@ -83,26 +99,39 @@ export class DecisionStore {
           copied_until = case when excluded.next_seq = journals.next_seq and excluded.next_seq > 1
             then excluded.seen_at else journals.copied_until end,
           next_seq = greatest(excluded.next_seq, least(journals.next_seq, ${notStoredSeq}::bigint))
-      returning next_seq`.execute(this.#db)
-    return rows[0]?.next_seq ?? firstSeq
+      returning next_seq, last_record`.execute(this.#db)
+    const { next_seq: nextSeq = firstSeq, last_record: stored = null } = rows[0] ?? {}
+    const last: CopiedRecord | undefined = stored === null ? undefined : JSON.parse(stored)
+    return { nextSeq, last: last?.seq === nextSeq - 1 ? last : undefined }
+  }
+
+  /** Who has sent records of a journal in the last minutes; `undefined` if that is not known. */
+  async findSender(origin: string): Promise<string | undefined> {
+    const row = await this.#db
+      .selectFrom('journals')
+      .select('last_record')
+      .where('origin', '=', origin)
+      .where('seen_at', '>', sql<number>`${databaseNow} - ${goneAfterMs}`)
+      .executeTakeFirst()
+    return row?.last_record ? (JSON.parse(row.last_record) as CopiedRecord).sender : undefined
   }
 
   /** As {@link DecisionStore.claim}, for a journal that goes on under another name: no erasure waits for it. */
-  async retire(origin: string, firstSeq: number, notStoredSeq?: number): Promise<number> {
-    const nextSeq = await this.claim(origin, firstSeq, notStoredSeq)
+  async retire(origin: string, firstSeq: number, notStoredSeq?: number): Promise<ClaimedJournal> {
+    const claimed = await this.claim(origin, firstSeq, notStoredSeq)
     await this.#db
       .updateTable('journals')
       .set({ shipped: 1 })
       .where('origin', '=', origin)
       .execute()
-    return nextSeq
+    return claimed
   }
 
   /**
-   * Stores the records that are not stored yet, all or none. Throws if the journal is not claimed, or if records
-   * before the first one are missing. An erasure among them is applied to what is stored of the journal.
+   * Stores the records, all or none. Throws if the journal is not claimed, or if the first of them is not the next one to store: the sender
+   * claims the journal again then, and learns what is stored. An erasure among them is applied to what is stored of the journal.
    */
-  async store({ origin, records }: RecordBatch): Promise<StoredRecords> {
+  async store({ origin, records, last }: RecordBatch): Promise<StoredRecords> {
     const sum = { nextSeq: 0, decisions: 0, outcomes: 0 }
     for (const part of splitAtErasures(records)) {
       const [first] = part
@@ -110,7 +139,7 @@ export class DecisionStore {
         const { id }: ErasureNote = JSON.parse(first.body.toString())
         await eraseStoredRows(this.#db, origin, id)
       }
-      const { nextSeq, decisions, outcomes } = await this.#storePart(origin, part)
+      const { nextSeq, decisions, outcomes } = await this.#storePart(origin, part, last)
       sum.nextSeq = nextSeq
       sum.decisions += decisions
       sum.outcomes += outcomes
@@ -118,15 +147,18 @@ export class DecisionStore {
     return sum
   }
 
-  async #storePart(origin: string, records: readonly JournalRecord[]): Promise<StoredRecords> {
+  async #storePart(
+    origin: string,
+    records: readonly JournalRecord[],
+    newest: CopiedRecord | undefined,
+  ): Promise<StoredRecords> {
     const entries = records.flatMap((record) => readEntry(record) ?? [])
     await this.#prepareMonths(entries)
     try {
       return await this.#db.transaction().execute(async (db) => {
         const position = await lockPosition(db, origin)
-        const fresh = records.filter(({ seq }) => seq >= position.next_seq)
-        const [first] = fresh
-        const last = fresh.at(-1)
+        const [first] = records
+        const last = records.at(-1)
         if (first === undefined || last === undefined) {
           return { nextSeq: position.next_seq, decisions: 0, outcomes: 0 }
         }
@@ -135,11 +167,9 @@ export class DecisionStore {
           throw new AppError('conflict', `${rule}; nothing was stored`)
         }
         const removedBefore = Math.max(position.removed_before, await readRemovedBefore(db))
-        const erased = await eraseArriving(db, origin, fresh)
+        const erased = await eraseArriving(db, origin, records)
         const freshEntries = erased ? erased.flatMap((record) => readEntry(record) ?? []) : entries
-        const merged = mergeEntries(
-          freshEntries.filter(({ seq, madeAt }) => seq >= first.seq && madeAt >= removedBefore),
-        )
+        const merged = mergeEntries(freshEntries.filter(({ madeAt }) => madeAt >= removedBefore))
         const table = position.hasOlderServers ? 'recorded_decisions' : 'recorded_outcomes'
         await addKnownOutcomes(db, origin, { table, entries: merged })
         const all = [...merged.values()]
@@ -161,11 +191,12 @@ export class DecisionStore {
             seen_at: databaseNow,
             blocks_seen_at: databaseNow,
             copied_until: last.at,
+            last_record: newest?.seq === last.seq ? JSON.stringify(newest) : null,
           })
           .where('origin', '=', origin)
           .execute()
-        const outcomes = fresh.filter(({ kind }) => kind === 'outcome').length
-        const decisions = fresh.filter(({ kind }) => kind === 'decision').length
+        const outcomes = records.filter(({ kind }) => kind === 'outcome').length
+        const decisions = records.filter(({ kind }) => kind === 'decision').length
         return { nextSeq, decisions, outcomes }
       })
     } catch (cause) {

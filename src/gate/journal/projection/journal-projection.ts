@@ -3,6 +3,8 @@
  * the records are read from the disk again, and are large.
  */
 
+import { hostname } from 'node:os'
+import { dirname, resolve } from 'node:path'
 import { monotonicSeconds, systemClock } from '../../../runtime/runtime.js'
 import { runInThread, type ThreadWork } from '../../../runtime/thread.js'
 import { openDatabaseInThread } from '../../../storage/engine.js'
@@ -10,9 +12,11 @@ import type { ThreadStorageSettings } from '../../../storage/open-database.js'
 import { readBeginning, readFormerOrigins } from '../journal-beginning.js'
 import { hashOriginName, readOrigin } from '../journal-origin.js'
 import { JournalReader } from '../journal-reader.js'
+import { readLeaf } from '../recovery/journal-state.js'
 import { readSignedBeginning } from '../recovery/signed-beginning.js'
+import { toPosition } from '../tree/tree-files.js'
 import { openSignedTree } from '../tree/tree-head.js'
-import { DecisionStore } from './decision-store.js'
+import { type ClaimedJournal, type CopiedRecord, DecisionStore } from './decision-store.js'
 
 export interface ProjectionOptions {
   /** Of the journal. */
@@ -37,7 +41,13 @@ export interface ProjectionProgress {
 /** Where records are copied to; see {@link DecisionStore}. */
 export type RecordStore = Pick<DecisionStore, 'claim' | 'retire' | 'store' | 'removeBefore'>
 
-/** Claims a journal as {@link DecisionStore.claim} does. What is stored of it under its former name stays there. */
+/** What tells this folder from a copy of it. */
+export const nameSender = (folder: string): string => `${hostname()}:${dirname(resolve(folder))}`
+
+/**
+ * Claims a journal as {@link DecisionStore.claim} does. What is stored of it under its former name stays there. Throws if what is stored of
+ * it is of another journal of the same name, as of a copy of its folder.
+ */
 export async function claimJournal(
   store: Pick<RecordStore, 'claim' | 'retire'>,
   folder: string,
@@ -48,9 +58,22 @@ export async function claimJournal(
   const former = readFormerOrigins(folder).at(-1)
   if (former) {
     const formerOrigin = hashOriginName(former.origin).toString('hex')
-    firstSeq = await store.retire(formerOrigin, firstSeq, notStoredSeq)
+    const retired = await store.retire(formerOrigin, firstSeq, notStoredSeq)
+    // What a copy of the folder has sent under that name is not of this journal, which is sent from its beginning on.
+    if (!findOther(folder, retired)) firstSeq = retired.nextSeq
   }
-  return await store.claim(origin, firstSeq, notStoredSeq)
+  const claimed = await store.claim(origin, firstSeq, notStoredSeq)
+  const other = findOther(folder, claimed)
+  if (!other) return claimed.nextSeq
+  throw new Error(
+    `record ${other.seq} of journal ${origin.slice(0, 8)} was sent by ${other.sender}, and is not the one of ${nameSender(folder)}: two servers ` +
+      'have copies of one folder. Stop this one, run callgate evidence new-origin on its folder, and start it again; nothing of it is lost',
+  )
+}
+
+/** The last record that is stored, if this journal has another one there, or none. */
+function findOther(folder: string, { last }: ClaimedJournal): CopiedRecord | undefined {
+  return last && readLeaf(folder, last.seq) !== last.leaf ? last : undefined
 }
 
 /** Others wait for a removal, which somebody who reads for long holds up. */
@@ -80,8 +103,11 @@ export class JournalProjection {
       this.#reader ??= await this.#openReader(store, notStoredSeq)
       const records = this.#reader.read(lastSeq)
       let { nextSeq } = this.#reader
-      if (records.length > 0) await store.store({ origin: this.#origin, records })
-      else nextSeq = await this.#claimAgain(store, nextSeq)
+      const newest = records.at(-1)
+      if (newest) {
+        const last = { ...toPosition(newest), sender: nameSender(this.#options.folder) }
+        await store.store({ origin: this.#origin, records, last })
+      } else nextSeq = await this.#claimAgain(store, nextSeq)
       await this.#removeExpired(store)
       return { nextSeq }
     } catch (cause) {
@@ -97,11 +123,16 @@ export class JournalProjection {
     return new JournalReader(folder, nextSeq)
   }
 
-  /** A database that was restored from a copy without decisions does not know the journal: they are copied again. */
+  /**
+   * A database that was restored from a copy without decisions does not know the journal: they are copied again. One that has more records
+   * than it was sent has those of another sender.
+   */
   async #claimAgain(store: RecordStore, nextSeq: number): Promise<number> {
-    const stored = await store.claim(this.#origin, readBeginning(this.#options.folder).firstSeq)
-    if (stored >= nextSeq) return nextSeq
+    const { firstSeq } = readBeginning(this.#options.folder)
+    const { nextSeq: stored } = await store.claim(this.#origin, firstSeq)
+    if (stored === nextSeq) return nextSeq
     this.#closeReader()
+    if (stored > nextSeq) return await claimJournal(store, this.#options.folder, this.#origin)
     return stored
   }
 
