@@ -15,7 +15,7 @@ import {
 } from '../api/edges.js'
 import type { Instant } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'
-import type { OpenDatabase } from '../storage/open-database.js'
+import type { EngineTraits, OpenDatabase } from '../storage/open-database.js'
 import type { Db, InternalDncRow, Tables } from '../storage/tables.js'
 import type { EdgeOptOutReport } from './center-client.js'
 
@@ -119,20 +119,33 @@ export class EdgeCopy {
     })
   }
 
-  /** Replaces the rows after the last key of the page before, up to that of this page. */
-  async replacePage(page: RecordPage, state: CopyState): Promise<CopyState> {
+  /**
+   * Replaces the rows after the last key of the page before, up to that of this page. Opt-outs that the center has lost stay, as if they
+   * were given to this edge. They are returned, too.
+   */
+  async replacePage(
+    page: RecordPage,
+    state: CopyState,
+  ): Promise<{ readonly state: CopyState; readonly lost: readonly InternalDncRow[] }> {
     const [first, ...others] = state.missing?.records ?? []
-    if (!first) return state
+    if (!first) return { state, lost: [] }
     const rest = page.next === null ? [] : [{ table: first.table, after: page.next }]
     const missing = toMissing({ records: [...rest, ...others] }, state.missing)
     const range = keyRange(first.table, first.after, page.next)
     // A page of records may have newer ones of any number.
     const isTouched = first.table === 'internal_dnc' ? range : sql<boolean>`true`
-    return await this.#change({ ...state, missing }, isTouched, async (transaction) => {
+    let lost: readonly InternalDncRow[] = []
+    const replace = async (transaction: Db) => {
       await sql`delete from ${sql.table(first.table)}
         where account_id = ${state.accountId} and ${range}`.execute(transaction)
       await this.#insert(transaction, first.table, page.rows)
+    }
+    const next = await this.#change({ ...state, missing }, isTouched, replace, async (db) => {
+      if (first.table !== 'internal_dnc') return
+      lost = await findLost(db, { accountId: state.accountId, range, rows: page.rows })
+      if (lost.length > 0) await offer(db, lost, this.#storage.traits)
     })
+    return { state: next, lost }
   }
 
   /** With opt-outs that the center may not know. */
@@ -304,6 +317,53 @@ async function raiseSequence(transaction: Db, seq: number): Promise<void> {
     .updateTable('change_head')
     .set({ seq: sql`max(seq, ${seq})` })
     .execute()
+}
+
+/**
+ * Opt-outs of the range that the center does not have, or of which it has an earlier one alone, as after the restore of a backup: its rows
+ * are never deleted, and say when an opt-out was stored even if it has ended.
+ */
+async function findLost(
+  db: Db,
+  {
+    accountId,
+    range,
+    rows,
+  }: {
+    readonly accountId: string
+    readonly range: RawBuilder<boolean>
+    readonly rows: readonly CopiedRow[]
+  },
+): Promise<readonly InternalDncRow[]> {
+  const own = await db
+    .selectFrom('internal_dnc')
+    .selectAll()
+    .where('account_id', '=', accountId)
+    .where('removed_at', 'is', null)
+    .where(range)
+    .execute()
+  const storedAt = new Map(rows.map((row) => [`${row.number} ${row.list}`, Number(row.stored_at)]))
+  return own.filter((row) => (storedAt.get(`${row.number} ${row.list}`) ?? 0) < row.stored_at)
+}
+
+async function offer(
+  db: Db,
+  lost: readonly InternalDncRow[],
+  { maxParameters }: Pick<EngineTraits, 'maxParameters'>,
+): Promise<void> {
+  const perStatement = Math.floor(maxParameters / 5)
+  for (let from = 0; from < lost.length; from += perStatement) {
+    const rows = lost.slice(from, from + perStatement)
+    await db
+      .insertInto('edge_opt_outs')
+      .values(
+        rows.map(({ account_id, list, number, stored_at: added_at }) => {
+          return { account_id, project: list, list, number, added_at }
+        }),
+      )
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+  }
 }
 
 interface KeptOptOut extends InternalDncRow {

@@ -13,7 +13,8 @@ import type { Logger } from '../observability/log.js'
 import { computeBackoffMs } from '../runtime/backoff.js'
 import { sleep, systemClock, systemTimers } from '../runtime/runtime.js'
 import { schemaNumber } from '../storage/migrate.js'
-import type { ChangeFeed, FeedObserver } from '../storage/open-database.js'
+import type { ChangeFeed, FeedObserver, SeenChange } from '../storage/open-database.js'
+import type { InternalDncRow } from '../storage/tables.js'
 import { CenterClient, type CenterClientOptions } from './center-client.js'
 import { countAtCenter } from './edge-attempts.js'
 import { type CopyState, EdgeCopy, type OptOutRow } from './edge-copy.js'
@@ -48,6 +49,7 @@ export class EdgeFeed implements ChangeFeed {
   /** By project: the center has acknowledged them. */
   readonly #delivered = new Map<string, readonly OptOutRow[]>()
   #deliveryProblem: string | undefined
+  #onLost: (changes: readonly SeenChange[]) => void = () => undefined
   #problem: string | undefined = 'nothing was copied from the center yet'
   readonly #closing = new AbortController()
   #following: Promise<unknown> = Promise.resolve()
@@ -80,7 +82,11 @@ export class EdgeFeed implements ChangeFeed {
     return this.#problem
   }
 
-  async follow(observer: FeedObserver): Promise<void> {
+  async follow(
+    observer: FeedObserver,
+    onLost: (changes: readonly SeenChange[]) => void,
+  ): Promise<void> {
+    this.#onLost = onLost
     const state = await this.#copy.read()
     this.#state = state
     await observer.everythingChanged()
@@ -178,7 +184,20 @@ export class EdgeFeed implements ChangeFeed {
     if (!first) return state
     const page = await this.#client.records(first.table, first.after)
     requireSameAccount(page, state)
-    return await this.#copy.replacePage(page, state)
+    const replaced = await this.#copy.replacePage(page, state)
+    this.#reportLost(replaced.lost)
+    return replaced.state
+  }
+
+  #reportLost(lost: readonly InternalDncRow[]): void {
+    if (lost.length === 0) return
+    const message = 'the center has lost opt-outs; they stay in force here and are passed on again'
+    this.#log.error(message, { optOuts: lost.length })
+    this.#onLost(
+      lost.map(({ opted_out_seq: seq, account_id: accountId, number: numbers, stored_at: at }) => {
+        return { seq, accountId, numbers, at }
+      }),
+    )
   }
 
   /** From now on the rows of the center are in force, which have been read after it had the opt-outs. */

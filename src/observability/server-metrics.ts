@@ -147,7 +147,7 @@ const plainGauges: readonly (readonly [string, string, SelectReading])[] = [
     (from) => (from.changeFeed === undefined ? undefined : Number(from.changeFeed.isLeader)),
   ],
   [
-    'callgate_edge_opt_outs_pending',
+    'callgate_edge_unconfirmed_opt_outs',
     'Opt-outs that were given to this edge and are not known to be at its center; absent unless this server is an edge.',
     (from) => from.edgeOptOutsPending,
   ],

@@ -351,10 +351,8 @@ describe.each(parents)('in %s', (form) => {
       expect(await store.find('main', id)).toMatchObject({ number })
     // The records as they were before change nothing.
     const before = await readStored()
-    await storeAll(
-      'one',
-      blocked.map((one) => one.record),
-    )
+    const again = blocked.map((one) => one.record)
+    await expect(storeAll('one', again)).rejects.toThrow('is the next one, not')
     expect(await readStored()).toEqual(before)
   })
 

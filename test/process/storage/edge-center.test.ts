@@ -56,7 +56,7 @@ const countRefusals = () => edge.serving.output().split('opt-outs could not be p
 
 const untilPassedOn = () =>
   until('the edge has nothing left to pass on', async () =>
-    /^callgate_edge_opt_outs_pending 0$/m.test(
+    /^callgate_edge_unconfirmed_opt_outs 0$/m.test(
       await (await fetch(`${edge.serving.url}/metrics`)).text(),
     ),
   )

@@ -1,5 +1,5 @@
 /** An edge beside servers that share a PostgreSQL database: it decides as they do, or blocks. */
-import { cpSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -185,7 +185,7 @@ it('enforces its own opt-outs at once, and passes them on', async () => {
   // It is an opt-out like any other from then on.
   await until('the edge has nothing left to pass on', async () => {
     const metrics = await (await fetch(`${edge.url}/metrics`)).text()
-    return /^callgate_edge_opt_outs_pending 0$/m.test(metrics)
+    return /^callgate_edge_unconfirmed_opt_outs 0$/m.test(metrics)
   })
   expect(await pdnc(first.serving, '9145550100', 'remove')).toBe(200)
   await untilDecided(edge, '9145550100', 'allow permitted')
@@ -235,14 +235,28 @@ it('catches up with many changes, and copies everything again if they are no lon
   expect(await pdnc(first.serving, '7035550100')).toBe(200)
   // As after a failover to a server that had not received it, which then gave its number to another.
   await cluster.query('update changes set at = at + 1')
-  await cluster.query(`delete from internal_dnc where number = '2125550100'`)
-  // It starts without a question: what its center has lost is no part of its own data.
+  const lost = `number in ('2125550100', '2015550100')`
+  await cluster.query(`delete from internal_dnc where ${lost}`)
   await edge.end('SIGKILL')
   edge = await serve(edgeSettings)
   await untilDecided(edge, '6465550100', 'block not-current')
   for (const line of lines) line.resume()
   await untilEnforced('7035550100')
-  await untilDecided(edge, '2125550100', 'allow permitted')
+  // The center has lost one that was given to it, and one that was given to the edge: both are offered again.
+  await until('the center has the opt-outs again', async () => {
+    const rows = await cluster.query(
+      `select number from internal_dnc where ${lost} and removed_at is null`,
+    )
+    return rows.length === 2
+  })
+  expect(edge.output()).toContain('the center has lost opt-outs')
+  const path = join(`${edgeSettings.CALLGATE_DATA_DIR}`, 'lost-changes.csv')
+  expect(readFileSync(path, 'utf8')).toMatch(/sandbox,2015550100,/)
+  await untilReady()
+  for (const number of ['2125550100', '2015550100']) {
+    expect(await decide(edge, number)).toBe('block internal-dnc')
+    await untilDecided(second.serving, number, 'block internal-dnc')
+  }
 })
 
 it('goes on copying where it was killed', async () => {
