@@ -341,6 +341,11 @@ async function findLost(
     .where('account_id', '=', accountId)
     .where('removed_at', 'is', null)
     .where(range)
+    // Those that wait for the center may be on the list that their project read before.
+    .where(
+      sql<boolean>`(number, stored_at) not in (
+        select number, added_at from edge_opt_outs where account_id = ${accountId})`,
+    )
     .execute()
   const storedAt = new Map(rows.map((row) => [`${row.number} ${row.list}`, Number(row.stored_at)]))
   return own.filter((row) => (storedAt.get(`${row.number} ${row.list}`) ?? 0) < row.stored_at)

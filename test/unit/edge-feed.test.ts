@@ -109,7 +109,8 @@ async function withEdge(test: (lab: Lab) => Promise<void>): Promise<void> {
     answer = next
   }
   try {
-    await feed.follow({ numbersChanged: () => undefined, everythingChanged: () => undefined })
+    const ignore = () => undefined
+    await feed.follow({ numbersChanged: ignore, everythingChanged: ignore }, ignore)
     await until('it is current', () => isCurrent(feed))
     const acceptOnly = (key: string) => {
       accepted = key

@@ -11,9 +11,9 @@ it('says that the server is there when there is nothing to copy', async () => {
   const projection = new JournalProjection({ folder, keyPath: join(folder, 'key') }, async () => ({
     claim: async (_origin, firstSeq) => {
       claimed.push(firstSeq)
-      return firstSeq
+      return { nextSeq: firstSeq, last: undefined }
     },
-    retire: async (_origin, firstSeq) => firstSeq,
+    retire: async (_origin, firstSeq) => ({ nextSeq: firstSeq, last: undefined }),
     store: () => Promise.reject(new Error('there are no records')),
     removeBefore: async () => true,
   }))
