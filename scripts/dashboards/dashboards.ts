@@ -747,11 +747,12 @@ const journal: DashboardSpec = {
         {
           kind: 'stat',
           title: 'Free disk space',
-          about: 'On the file system of the data folder.',
+          about:
+            'On each file system that is written to: that of the data folder, and others by what is on them.',
           alert: 'CallgateDiskFilling',
           unit: 'bytes',
           redBelow: 5e9,
-          queries: [[`min(callgate_data_free_bytes{${own}})`, 'free']],
+          queries: [[`min by (holds) (callgate_disk_free_bytes{${own}})`, '{{holds}}']],
         },
         {
           kind: 'stat',

@@ -8,6 +8,7 @@ import { ChangeNotifier } from '../domain/change-notifier.js'
 import type { Clock } from '../domain/time/clock.js'
 import type { EdgeFeed } from '../edge/edge-feed.js'
 import { AppError, DataFileError, getErrorMessage } from '../errors.js'
+import { createFindToday, type FindToday } from '../gate/journal/removal/journal-day.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { Abandonment } from '../service/accounts/abandonment.js'
 import { Accounts } from '../service/accounts/accounts.js'
@@ -44,6 +45,8 @@ export interface AppContext {
   readonly changeHead: ChangeHead
   /** The monotonic clock for expiry. */
   readonly expiryClock: Clock
+  /** For whatever is removed by age. */
+  readonly findToday: FindToday
   readonly accounts: Accounts
   readonly keys: ApiKeys
   readonly pauses: PauseStore
@@ -115,6 +118,7 @@ export async function openAppContext(
     const pauses = new PauseStore({ storage, clock, timers })
     const callerIds = new CallerIds({ storage, clock, timers })
     const abandonment = new Abandonment({ storage, clock, timers })
+    const findToday = createFindToday(settings.dataDir)
     const webhookObserver = new WebhookObserverRelay()
     const webhooks = createWebhooks({
       settings,
@@ -122,6 +126,7 @@ export async function openAppContext(
       storage,
       accounts,
       observer: webhookObserver,
+      findToday,
     })
     const attempts = new Attempts(storage, webhooks, edge?.counterOf.bind(edge))
     const approvals = new Approvals({ storage, clock })
@@ -145,7 +150,8 @@ export async function openAppContext(
     }
     const base = {
       settings: await keepApproved(settings, storage, runtime),
-      ...{ runtime, storage, installation, changes, changeHead, expiryClock, accounts, keys },
+      ...{ runtime, storage, installation, changes, changeHead, expiryClock, findToday },
+      ...{ accounts, keys },
       ...{ keyUses, pauses, callerIds, abandonment, attempts, approvals, changeRequests, projects },
       shut: { problem: undefined },
     }
@@ -233,11 +239,19 @@ class WebhookObserverRelay implements WebhookObserver {
   }
 }
 
-interface WebhookDeps extends Pick<AppContext, 'settings' | 'runtime' | 'storage' | 'accounts'> {
+interface WebhookDeps
+  extends Pick<AppContext, 'settings' | 'runtime' | 'storage' | 'accounts' | 'findToday'> {
   readonly observer: WebhookObserverRelay
 }
 
-function createWebhooks({ settings, runtime, storage, accounts, observer }: WebhookDeps): Webhooks {
+function createWebhooks({
+  settings,
+  runtime,
+  storage,
+  accounts,
+  observer,
+  findToday,
+}: WebhookDeps): Webhooks {
   const { clock, timers, random, randomBytes, log } = runtime
   const { allow, ...sending } = settings.webhooks
   return new Webhooks({
@@ -248,6 +262,7 @@ function createWebhooks({ settings, runtime, storage, accounts, observer }: Webh
     randomBytes,
     sender: new GuardedSender({ allow, timers }),
     getSecret: (accountId) => accounts.webhookSecret(accountId),
+    findToday,
     settings: { ...sending, version },
     observer: {
       onAttempt: (outcome) => observer.onAttempt(outcome),

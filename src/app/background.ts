@@ -12,6 +12,7 @@ import { deleteOldRequests } from '../service/accounts/repeated-requests.js'
 import { deleteOldAudit } from '../service/audit/audit-trail.js'
 import { BackgroundTask } from '../service/background/background-task.js'
 import { HourlyCleanup } from '../service/background/hourly-cleanup.js'
+import { deleteEndedSessions } from '../service/people/sessions.js'
 import { LabelChecks } from '../service/reputation/label-checks.js'
 import { ScanWorker } from '../service/scans/scan-worker.js'
 import { deleteExpiredLimits } from '../storage/cluster/shared-limits.js'
@@ -42,6 +43,7 @@ const countEveryMs = 10_000
 
 export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps): BackgroundJobs {
   const { runtime, projects, webhooks, storage, attempts, abandonment, expiryClock } = context
+  const { findToday } = context
   const { settings } = context
   const worker = createScanWorker(context, deps, () => scans.wake())
   const checks = createLabelChecks(context, deps)
@@ -68,12 +70,15 @@ export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps):
     () => deps.metrics.setMonitoredNumbers({ monitored: 0, overdue: 0 }),
   )
   const expiry = recurring('expiring registrations', () => projects.registrations.expireDue())
-  const cleanup = new HourlyCleanup(async (now) => {
+  const cleanup = new HourlyCleanup(findToday, async (now) => {
     await attempts.deleteOld(now)
     await abandonment.deleteOld(now)
-    await deleteOldRequests(storage.db, now)
     await context.changeRequests.deleteOld(now)
-    const hasMoreLimits = await deleteExpiredLimits(storage.db, now)
+    await deleteEndedSessions(storage.db, now)
+    // There are too many of them for a week.
+    const yesterday = Math.min(expiryClock.now(), findToday(2) ?? now)
+    await deleteOldRequests(storage.db, yesterday)
+    const hasMoreLimits = await deleteExpiredLimits(storage.db, yesterday)
     const auditBefore = now - settings.retention.auditDays * msPerDay
     const hasMoreAudit = await deleteOldAudit(storage, auditBefore)
     return (await deleteOldPermits(storage.db, now)) || hasMoreLimits || hasMoreAudit
@@ -121,7 +126,7 @@ export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps):
 }
 
 function createScanWorker(
-  { storage, runtime, webhooks }: AppContext,
+  { storage, runtime, webhooks, findToday }: AppContext,
   { factSources, metrics }: BackgroundDeps,
   onBatchEnded: () => void,
 ): ScanWorker {
@@ -131,6 +136,7 @@ function createScanWorker(
     clock,
     timers,
     webhooks,
+    findToday,
     onBatchEnded,
     labelSourceFor: (accountId) => factSources.sourcesFor(accountId).labels,
     complaintSourceFor: (accountId) => factSources.sourcesFor(accountId).complaints,
@@ -145,7 +151,10 @@ function createScanWorker(
   })
 }
 
-function createLabelChecks({ storage, runtime, settings }: AppContext, deps: BackgroundDeps) {
+function createLabelChecks(
+  { storage, runtime, settings, findToday }: AppContext,
+  deps: BackgroundDeps,
+) {
   const { clock, random, log } = runtime
   const { checkEveryMs, keepDays } = settings.reputation
   const { factSources, countryOf, timestamps } = deps
@@ -157,6 +166,7 @@ function createLabelChecks({ storage, runtime, settings }: AppContext, deps: Bac
     countryOf,
     checkEveryMs,
     keepDays,
+    findToday,
     labelSourceFor: (accountId) => factSources.sourcesFor(accountId).labels,
     onError: (accountId, cause) =>
       log.warn('labels could not be checked; trying again', { accountId, err: cause }),

@@ -1,5 +1,6 @@
 /** The data folder and the folders of prepared data. */
 import { accessSync, constants } from 'node:fs'
+import { stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SettingsError } from '../config/load.js'
 import type { Settings } from '../config/settings.js'
@@ -51,3 +52,39 @@ export function describeUnwritable(
 
 export const unwritableFix =
   'make it writable for the user of callgate, or set CALLGATE_DATA_DIR to a folder that callgate can write to'
+
+/** A file system that callgate writes to. */
+export interface WrittenDisk {
+  /** What is on it: `data` is the data folder with all that has no disk of its own. */
+  readonly holds: string
+  /** A folder on it. */
+  readonly path: string
+  readonly freeBytes: number
+}
+
+/** The journal, for one, may be a link to another disk. What is missing is left out. Rejects if a disk cannot be read. */
+export async function readDisks(settings: FolderSettings): Promise<readonly WrittenDisk[]> {
+  const { dataDir } = settings
+  const folders = {
+    data: dataDir,
+    journal: join(dataDir, 'journal'),
+    lists: getListsFolder(settings),
+    numbering: getNumberingFolder(settings),
+    facts: getFactsFolder(settings),
+    evidence: resolveBundlesFolder(settings),
+  }
+  const disks = new Map<number, { readonly path: string; readonly holds: string[] }>()
+  for (const [name, path] of Object.entries(folders)) {
+    const found = await stat(path).catch(() => undefined)
+    if (!found) continue
+    const disk = disks.get(found.dev)
+    if (!disk) disks.set(found.dev, { path, holds: [name] })
+    else if (disk.path !== dataDir) disk.holds.push(name)
+  }
+  return await Promise.all(
+    [...disks.values()].map(async ({ path, holds }) => {
+      const { bavail, bsize } = await statfs(path)
+      return { holds: holds.join(', '), path, freeBytes: bavail * bsize }
+    }),
+  )
+}

@@ -10,8 +10,8 @@ export interface ServerReadings {
   readonly maxDecisionsInFlight: number
   /** 0 when every record is on disk. */
   readonly oldestPendingRecordSeconds: number
-  /** Free for this user on the file system of the data folder; `undefined` if it cannot be read. */
-  readonly dataFreeBytes: number | undefined
+  /** Free for this user on each file system that is written to; none if one cannot be read. */
+  readonly disks: readonly { readonly holds: string; readonly freeBytes: number }[]
   readonly clockBehindSeconds: number
   /** `undefined` if there can be no other server. */
   readonly changeFeed: { readonly lagSeconds: number; readonly isLeader: boolean } | undefined
@@ -127,11 +127,6 @@ const plainGauges: readonly (readonly [string, string, SelectReading])[] = [
     (from) => from.oldestPendingRecordSeconds,
   ],
   [
-    'callgate_data_free_bytes',
-    'Free space on the file system of the data folder.',
-    (from) => from.dataFreeBytes,
-  ],
-  [
     'callgate_clock_behind_seconds',
     'How far the clock is behind the newest stored record, or from the clock of a shared database; 0 up to two seconds. No call is allowed while it is greater.',
     (from) => from.clockBehindSeconds,
@@ -207,6 +202,14 @@ function createReadGauges(registry: Registry): ServerMetrics['setServerReader'] 
 }
 
 function addLabeledGauges(gauge: AddGauge): void {
+  gauge(
+    'callgate_disk_free_bytes',
+    'Free space on each file system that is written to, by what is on it: data is the data folder with all that has no disk of its own.',
+    (to, { disks }) => {
+      for (const { holds, freeBytes } of disks) to.set({ holds }, freeBytes)
+    },
+    ['holds'],
+  )
   gauge(
     'callgate_policy_exception_until_timestamp_seconds',
     'When an allowed unknown of the check blocks again (policy.<check>.until), also after that.',

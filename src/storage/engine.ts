@@ -74,6 +74,7 @@ async function pauseBeforeRetry(
   { path, traits }: EngineThreadConnection,
 ): Promise<void> {
   if (traits.isFull(cause)) throw diskFullError(path, cause)
+  if (traits.isDiskError(cause)) throw unconfirmedError(path, cause)
   if (!traits.isLockedElsewhere(cause)) throw cause
   if (monotonicSeconds() >= giveUpAtSeconds) throw databaseBusyError(cause)
   await sleep(lockPauseMs)
@@ -83,6 +84,14 @@ function diskFullError(path: string, cause: unknown): AppError {
   const why = getErrorMessage(cause)
   const problem = `Nothing was stored, since the disk is full (${path}: ${why})`
   return new AppError('not-available', `${problem}; free space there and send it again`, { cause })
+}
+
+/** A commit that was not flushed may still be on the disk, and count from the next start on. */
+function unconfirmedError(path: string, cause: unknown): AppError {
+  const why = getErrorMessage(cause)
+  const problem = `The change is not confirmed, since the disk failed (${path}: ${why})`
+  const advice = 'it may be in force already; send it again'
+  return new AppError('not-available', `${problem}; ${advice}`, { cause, retryAfterSeconds: 1 })
 }
 
 /** Nothing was changed, so the same write may be sent again. */

@@ -20,6 +20,8 @@ export interface EngineTraits {
   isLockedElsewhere(cause: unknown): boolean
   /** Whether a statement failed because the disk is full. */
   isFull(cause: unknown): boolean
+  /** Whether a file could not be read or written for another reason. */
+  isDiskError(cause: unknown): boolean
 }
 
 /** Gives the first row for the parameters of the query; at once if the database is in the same process. */

@@ -47,6 +47,10 @@ export const sqliteTraits: EngineTraits = {
   maxParameters: 32_000,
   isLockedElsewhere: (cause) => getErrorCode(cause)?.startsWith('SQLITE_BUSY') === true,
   isFull: (cause) => getErrorCode(cause) === 'SQLITE_FULL',
+  isDiskError: (cause) =>
+    /^SQLITE_(?:IOERR|CORRUPT|NOTADB|CANTOPEN|READONLY|PROTOCOL|NOMEM)/.test(
+      getErrorCode(cause) ?? '',
+    ),
 }
 
 /**

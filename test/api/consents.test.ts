@@ -359,7 +359,7 @@ describe('a stored consent of a person who is erased', () => {
     running.clock.at += year
     await openErasures(running.callgate).request(toErase)
     const left = async () => (await read()).consents.map(({ id, personId }) => [id, personId])
-    const deleteExpired = () => openErasures(running.callgate).deleteExpired()
+    const deleteExpired = () => openErasures(running.callgate).deleteExpired(running.clock.at)
     await deleteExpired()
     expect(await left()).toEqual([
       [second.id, null],

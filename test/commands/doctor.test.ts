@@ -14,6 +14,8 @@ import { findWitnessFindings } from '../../src/commands/doctor/witness-findings.
 import { refreshData, watchData } from '../../src/commands/serve/data-watch.js'
 import { loadSettings } from '../../src/config/load.js'
 import { importList } from '../../src/data/number-list/import/list-import.js'
+import { formatDay } from '../../src/domain/time/dates.js'
+import { getIanaVersion } from '../../src/domain/time/time-zones.js'
 import { ListRights } from '../../src/service/lists/list-rights.js'
 import { createPersonKey } from '../support/person-keys.js'
 import { spoken } from '../support/platform-door.js'
@@ -93,7 +95,12 @@ it('warns of what may be an opt-out until somebody has cleared it up', async () 
 
 it('warns about free space as the alerts do', () => {
   const levelsAt = (bytes: number) =>
-    findSpaceFindings({ dataDir: '/d' }, bytes).map(({ level }) => level)
+    findSpaceFindings({ holds: 'journal', path: '/d', freeBytes: bytes }).map(
+      ({ level, problem }) => {
+        expect(problem).toContain('the disk of journal (/d): ')
+        return level
+      },
+    )
   expect([5e9, 5e9 - 1, 5e8, 5e8 - 1].map(levelsAt)).toEqual([[], ['soon'], ['soon'], ['now']])
 })
 
@@ -131,6 +138,23 @@ it('warns of a list in the words of readiness and of the log', async () => {
   expect(readyz.split(late)).toHaveLength(3)
   expect(running.logLines.filter((line) => line.includes(late))).toHaveLength(1)
   expect(found.join()).not.toContain('custom-own')
+})
+
+it('warns of calling rules and zones that are more than a year old', async () => {
+  await importLists(['us-dnc', 'canada-dnc', 'litigators'], 0)
+  const { asOf } = running.callgate.data.rules
+  const foundAt = async (at: number) => {
+    running.clock.at = at
+    return (await findAll()).filter((finding) => finding.startsWith('soon rules'))
+  }
+  expect(await foundAt((asOf + 366) * dayMs)).toEqual([])
+  expect(await foundAt((asOf + 366) * dayMs + 1)).toEqual([
+    expect.stringContaining(`the calling rules were collected on ${formatDay(asOf)}, more than a`),
+  ])
+  expect(await foundAt((asOf + 4 * 366) * dayMs)).toEqual([
+    expect.stringContaining('the calling rules were collected on '),
+    expect.stringContaining(`the rules of time zones are of IANA ${getIanaVersion()}, more than`),
+  ])
 })
 
 it('warns of a key in its last seven days, until it is revoked', async () => {

@@ -238,10 +238,10 @@ it('ends a consent, keeps it as long as the law asks, and deletes it then', asyn
   const reduced = ['main', number, null, 0]
   expect(left()).toEqual([reduced, reduced, ...untouched])
   running.clock.at = at + 1.1 * year
-  await erasures().deleteExpired()
+  await erasures().deleteExpired(running.clock.at)
   expect(left()).toEqual([reduced, ...untouched])
   running.clock.at = at + 5.1 * year
-  await erasures().deleteExpired()
+  await erasures().deleteExpired(running.clock.at)
   expect(left()).toEqual(untouched)
 })
 
@@ -262,7 +262,7 @@ it('takes the name of the person from a stored consent, and deletes it later', a
   ]
   expect(left()).toEqual([['c1', null], ...untouched])
   running.clock.at += 5.1 * 365.25 * 86_400_000
-  await erasures().deleteExpired()
+  await erasures().deleteExpired(running.clock.at)
   expect(left()).toEqual(untouched)
 })
 
@@ -300,7 +300,7 @@ it('deletes a stored consent five years after the last call that can have rested
     running.clock.at = at + years * year
     // Another erasure keeps none of them any longer.
     await erasures().request(requestFor())
-    await erasures().deleteExpired()
+    await erasures().deleteExpired(running.clock.at)
     return left()
   }
   expect(await leftAfter(0.9)).toEqual(kept)

@@ -121,6 +121,7 @@ export async function monitorParts(
   })
   const checks = new LabelChecks({
     ...shared,
+    findToday: () => shared.clock.now(),
     checkEveryMs: day,
     keepDays,
     labelSourceFor: () => book,

@@ -133,14 +133,15 @@ export class Checker {
       ? buildConsentRequest(kind, number)
       : ['pdnc', { phoneList: number, actionType: kind === 'forbid' ? 'add' : 'remove' }]
     const sentAt = Date.now()
-    let acknowledgedAt = Number.POSITIVE_INFINITY
+    let isAcknowledged = false
     try {
-      const { ok } = await this.#send(serving.url, `/app/main/rpc/${path}`, body)
-      if (ok) acknowledgedAt = Date.now()
+      isAcknowledged = (await this.#send(serving.url, `/app/main/rpc/${path}`, body)).ok
     } catch {
       // It may be stored or not.
     }
-    this.history.push({ kind, number, server: name, isAtEdge, sentAt, acknowledgedAt })
+    const endedAt = Date.now()
+    const answer = { sentAt, endedAt, isAcknowledged }
+    this.history.push({ kind, number, server: name, isAtEdge, ...answer })
   }
 
   async #scan(): Promise<void> {

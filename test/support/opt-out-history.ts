@@ -11,8 +11,13 @@ export interface SeenChange {
   /** The server is an edge, which passes it on when it can; until then it holds there alone. */
   readonly isAtEdge?: boolean
   readonly sentAt: number
-  /** Infinity if it is not known whether it was stored, or when. */
-  readonly acknowledgedAt: number
+  /**
+   * When the caller had the answer, or knew that there would be none. Servers lock the account for a change, so a later one is stored
+   * after this one.
+   */
+  readonly endedAt: number
+  /** Else it is not known whether it was stored. */
+  readonly isAcknowledged: boolean
 }
 
 export interface SeenDecision {
@@ -40,7 +45,8 @@ export function findForbiddenAllows(
       (stop) =>
         stop.kind === 'forbid' &&
         (!stop.isAtEdge || stop.server === allow.server) &&
-        stop.acknowledgedAt + promisedMs <= allow.notBefore &&
+        stop.isAcknowledged &&
+        stop.endedAt + promisedMs <= allow.notBefore &&
         !ofNumber.some((one) => mayUndo(one, stop) && one.sentAt <= allow.receivedAt),
     )
     return stop ? [{ allow, stop }] : []
@@ -53,13 +59,13 @@ export function findForbidden(history: readonly (SeenChange | SeenDecision)[]): 
   const stops = changes.filter(
     (stop) =>
       stop.kind === 'forbid' &&
-      Number.isFinite(stop.acknowledgedAt) &&
+      stop.isAcknowledged &&
       !changes.some((one) => one.number === stop.number && mayUndo(one, stop)),
   )
   return [...new Set(stops.map(({ number }) => number))]
 }
 
-/** Unless what permits had ended before the other was sent. */
+/** Unless what permits had ended before the other was sent, whether or not it was stored. */
 function mayUndo(one: SeenChange, stop: SeenChange): boolean {
-  return one.kind === 'permit' && one.acknowledgedAt >= stop.sentAt
+  return one.kind === 'permit' && one.endedAt >= stop.sentAt
 }

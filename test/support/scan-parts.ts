@@ -122,6 +122,7 @@ export async function scanParts(
   const worker = new ScanWorker({
     storage,
     clock: time,
+    findToday: () => time.now(),
     timers: time,
     webhooks: queue,
     labelSourceFor: (account) => ({

@@ -49,6 +49,7 @@ const worker = new ScanWorker({
   storage,
   webhooks,
   clock: systemClock,
+  findToday: () => undefined,
   timers: systemTimers,
   batchSize: 20,
   firstPauseMs: 5,

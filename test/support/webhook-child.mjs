@@ -34,6 +34,7 @@ const webhooks = new Webhooks({
   sender: new GuardedSender({ allow: ['127.0.0.0/8'], timers: systemTimers }),
   getSecret: async () => 'secret',
   clock: systemClock,
+  findToday: () => undefined,
   timers: systemTimers,
   randomBytes,
   random: () => Math.random(),

@@ -92,6 +92,7 @@ export function openWebhooks(
     storage,
     sender,
     clock: time,
+    findToday: () => time.now(),
     timers: time,
     randomBytes,
     random: () => 0,

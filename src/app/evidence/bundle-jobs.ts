@@ -168,7 +168,8 @@ export class BundleJobs {
     if (this.#jobs.size === 0) return msPerDay
     const erasures = openErasures(this.#callgate)
     const requested = await erasures.list()
-    await this.#removeOld(runtime.clock.now(), requested)
+    const now = runtime.clock.now()
+    await this.#removeOld(Math.min(now, this.#callgate.findToday(2) ?? now), requested)
     const unfinished = await erasures.findUnfinished(journal.origin)
     const waiting = [...this.#jobs.values()].filter(({ state }) => state === 'waiting')
     if (waiting.length === 0 || this.#isClosing) return msPerDay

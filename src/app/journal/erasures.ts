@@ -5,6 +5,7 @@ import type { SegmentEvent, SegmentWork } from '../../gate/journal/index-writer.
 import type { Journal } from '../../gate/journal/journal.js'
 import type { Metrics } from '../../observability/metrics.js'
 import { BackgroundTask } from '../../service/background/background-task.js'
+import { HourlyCleanup } from '../../service/background/hourly-cleanup.js'
 import { Erasures } from '../../service/erasure/erasure.js'
 import type { AppContext } from '../app-context.js'
 
@@ -63,12 +64,16 @@ const retryMs = 60_000
 
 /** Starts erasures in the journal of a running server, and deletes the records of erased numbers later. */
 export function createErasureTask(
-  context: Pick<AppContext, 'storage' | 'runtime' | 'changes'>,
+  context: Pick<AppContext, 'storage' | 'runtime' | 'changes' | 'findToday'>,
   journal: Pick<Journal, 'erase' | 'origin'>,
 ): BackgroundTask {
   const erasures = openErasures(context)
   const { timers, log, clock } = context.runtime
   const requestedAt = new Map<string, Instant>()
+  const cleanup = new HourlyCleanup(context.findToday, async (today) => {
+    await erasures.deleteExpired(today)
+    return false
+  })
   const run = async () => {
     const now = clock.now()
     for (const erasure of await erasures.findUnfinished(journal.origin)) {
@@ -76,7 +81,7 @@ export function createErasureTask(
       requestedAt.set(erasure.id, now)
       journal.erase(erasure)
     }
-    await erasures.deleteExpired()
+    await cleanup.run(now)
     return retryMs
   }
   const onError = (err: unknown) => log.error('erasures could not be read; trying again', { err })

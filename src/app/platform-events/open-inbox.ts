@@ -45,7 +45,9 @@ export function openInbox(callgate: Callgate): OpenInbox {
     recordOptOut: (caller, report) => optOuts.record(caller, report),
     onChange: () => pauses.forget(),
   })
-  const cleanup = new HourlyCleanup((now) => deleteOldPlatformEvents(storage.db, now))
+  const cleanup = new HourlyCleanup(callgate.findToday, (now) =>
+    deleteOldPlatformEvents(storage.db, now),
+  )
   const task = new BackgroundTask({
     run: async () => {
       const hasMore = await inbox.retry()

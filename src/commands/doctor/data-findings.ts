@@ -1,6 +1,6 @@
 /** What the data folder, the database, the lists and the prefixes show, whether or not a server runs. Changes nothing. */
 import { constants, existsSync } from 'node:fs'
-import { access, readdir, statfs } from 'node:fs/promises'
+import { access, readdir } from 'node:fs/promises'
 import {
   describeUnapproved,
   findUnapproved,
@@ -10,13 +10,17 @@ import {
   describeUnwritable,
   getListsFolder,
   getNumberingFolder,
+  readDisks,
   unwritableFix,
+  type WrittenDisk,
 } from '../../app/data-folders.js'
 import { openReferenceData, type ReferenceData } from '../../app/service.js'
 import { readStorageSettings } from '../../app/storage-settings.js'
 import { listProviders, type Settings } from '../../config/settings.js'
 import { formatImportCommand } from '../../data/number-list/list-names.js'
 import type { Clock } from '../../domain/time/clock.js'
+import { formatDay, msPerDay } from '../../domain/time/dates.js'
+import { getIanaVersion } from '../../domain/time/time-zones.js'
 import { getErrorCode, getErrorMessage } from '../../errors.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import { ChangeHead } from '../../storage/change-head.js'
@@ -92,7 +96,11 @@ export function listDataProbes(settings: Settings, deps: DataProbeDeps): readonl
       run: () =>
         attempt('data', 'import the file that it names again', async () => {
           data = openReferenceData(settings, { ...nodeRuntime, clock })
-          return [...findDamagedFiles(data), ...findReassignedFindings(settings, data)]
+          return [
+            ...findDamagedFiles(data),
+            ...findLawFindings(data, clock),
+            ...findReassignedFindings(settings, data),
+          ]
         }),
     },
     {
@@ -141,8 +149,7 @@ async function findDiskFindings(settings: Settings): Promise<readonly HealthFind
   if (unwritable !== undefined) {
     return [{ level: 'now', subject: 'disk', problem: unwritable, fix: unwritableFix }]
   }
-  const { bavail, bsize } = await statfs(dataDir)
-  return findSpaceFindings(settings, bavail * bsize)
+  return (await readDisks(settings)).flatMap(findSpaceFindings)
 }
 
 /** Whether the folder and the database in it can be written, without writing. */
@@ -159,13 +166,14 @@ async function findUnwritable(settings: Settings): Promise<string | undefined> {
   return undefined
 }
 
-export function findSpaceFindings(
-  { dataDir }: Pick<Settings, 'dataDir'>,
-  freeBytes: number,
-): readonly HealthFinding[] {
+export function findSpaceFindings({
+  holds,
+  path,
+  freeBytes,
+}: WrittenDisk): readonly HealthFinding[] {
   if (freeBytes >= soonFreeBytes) return []
   const level = freeBytes < nowFreeBytes ? 'now' : 'soon'
-  const problem = `dataDir '${dataDir}': ${(freeBytes / 1e9).toFixed(1)} GB are free`
+  const problem = `the disk of ${holds} (${path}): ${(freeBytes / 1e9).toFixed(1)} GB are free`
   const fix = `free space; at least ${soonFreeBytes / 1e9} GB should be free`
   return [{ level, subject: 'disk', problem, fix }]
 }
@@ -363,6 +371,26 @@ function findReassignedFindings(
   const fix =
     'callgate import reassigned with answers of the national database, or set lookups.baseUrl (docs/gate.md)'
   return [{ level: 'note', subject: 'reassigned', problem, fix }]
+}
+
+/** The law changes within a year, and so do some time zones. */
+const maxLawAgeMs = 366 * msPerDay
+
+function findLawFindings({ rules }: ReferenceData, clock: Clock): readonly HealthFinding[] {
+  const zones = getIanaVersion()
+  // Of a release, only the year is known.
+  const zonesAt = Date.UTC(Number.parseInt(zones, 10) + 1, 0, 1)
+  const parts = [
+    [rules.asOf * msPerDay, `the calling rules were collected on ${formatDay(rules.asOf)}`],
+    [zonesAt, `the rules of time zones are of IANA ${zones}`],
+  ] as const
+  const old = parts.filter(([at]) => clock.now() - at > maxLawAgeMs)
+  return old.map(([, text]) => ({
+    level: 'soon',
+    subject: 'rules',
+    problem: `${text}, more than a year ago: the law may have changed since`,
+    fix: 'install the newest callgate, or correct the file of callingHours.rulesFile and its asOf (docs/rules.md)',
+  }))
 }
 
 /** Lists that are too old or soon will be, without those of countries that their accounts do not call. */

@@ -1,7 +1,7 @@
 /** What a running server reports of itself in `/metrics`. */
-import { readFile, statfs } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import type { Callgate } from '../../app/callgate.js'
-import { resolveLastBackupPath } from '../../app/data-folders.js'
+import { readDisks, resolveLastBackupPath } from '../../app/data-folders.js'
 import { listProviders } from '../../config/settings.js'
 import { hasBudget } from '../../config/source.js'
 import { judgeAbandoned } from '../../domain/call-outcome.js'
@@ -30,13 +30,13 @@ type CampaignReadings = Pick<ServerReadings, 'abandonment' | 'disconnectedEarly'
 type StoredReadings = CampaignReadings &
   Pick<
     ServerReadings,
-    'dataFreeBytes' | 'edgeOptOutsPending' | 'lastBackupAt' | 'nextKeyExpiryAt' | 'providerBudgets'
+    'disks' | 'edgeOptOutsPending' | 'lastBackupAt' | 'nextKeyExpiryAt' | 'providerBudgets'
   >
 
 const nothingRead: StoredReadings = {
   abandonment: [],
   disconnectedEarly: [],
-  dataFreeBytes: undefined,
+  disks: [],
   edgeOptOutsPending: undefined,
   lastBackupAt: undefined,
   nextKeyExpiryAt: undefined,
@@ -135,25 +135,19 @@ async function readBudgets({
 
 async function readFromDisk(deps: ServerReaderDeps): Promise<StoredReadings> {
   const { keys, settings, storage } = deps
-  const [
-    { bavail, bsize },
-    nextKeyExpiryAt,
-    lastBackup,
-    edgeOptOutsPending,
-    campaigns,
-    providerBudgets,
-  ] = await Promise.all([
-    statfs(settings.dataDir),
-    keys.findNextExpiry(),
-    readFile(resolveLastBackupPath(settings), 'utf8').catch(() => ''),
-    storage.traits.isCopy ? countEdgeOptOuts(storage) : undefined,
-    countCampaigns(deps),
-    readBudgets(deps),
-  ])
+  const [disks, nextKeyExpiryAt, lastBackup, edgeOptOutsPending, campaigns, providerBudgets] =
+    await Promise.all([
+      readDisks(settings),
+      keys.findNextExpiry(),
+      readFile(resolveLastBackupPath(settings), 'utf8').catch(() => ''),
+      storage.traits.isCopy ? countEdgeOptOuts(storage) : undefined,
+      countCampaigns(deps),
+      readBudgets(deps),
+    ])
   const lastBackupAt = parseInstant(lastBackup.split(' ', 1)[0] ?? '')
   return {
     ...campaigns,
-    dataFreeBytes: bavail * bsize,
+    disks,
     edgeOptOutsPending,
     lastBackupAt,
     nextKeyExpiryAt,

@@ -17,7 +17,7 @@ import {
   type ReportedAttempt,
 } from '../../domain/mandate.js'
 import type { Instant } from '../../domain/time/clock.js'
-import { msPerDay, msPerHour, toUtcDay } from '../../domain/time/dates.js'
+import { msPerDay, msPerHour } from '../../domain/time/dates.js'
 import { takeShared } from '../../storage/cluster/shared-limits.js'
 import type { EngineTraits, OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
@@ -176,45 +176,19 @@ export class Attempts implements AttemptCounter {
     )
   }
 
-  /**
-   * Deletes those that no limit counts any more. A clock that is ahead must not, so the time is taken from the attempts, as the
-   * earliest of the last eight days that have any, if it is before `now`.
-   */
+  /** Deletes those that no limit counts any more. */
   async deleteOld(now: Instant): Promise<void> {
     const { db } = this.#storage
-    const today = await findToday(db)
-    if (today !== undefined) {
-      await db
-        .deleteFrom('attempts')
-        .where('at', '<', Math.min(today, now) - keptMs)
-        .execute()
-    }
+    await db
+      .deleteFrom('attempts')
+      .where('at', '<', now - keptMs)
+      .execute()
     // Those that were used are in the records of the decisions. Without one, nothing is approved.
     await db
       .deleteFrom('approvals')
       .where('expires_at', '<', now - contactMs)
       .execute()
   }
-}
-
-/** A clock that is ahead for fewer days deletes no attempts. */
-const daysOfClock = 8
-
-/** The beginning, in UTC, of the earliest of the last eight days with attempts; `undefined` if there are fewer. */
-async function findToday(db: Db): Promise<Instant | undefined> {
-  let beginning: Instant = Number.MAX_SAFE_INTEGER
-  for (let day = 0; day < daysOfClock; day += 1) {
-    const latest = await db
-      .selectFrom('attempts')
-      .select('at')
-      .where('at', '<', beginning)
-      .orderBy('at', 'desc')
-      .limit(1)
-      .executeTakeFirst()
-    if (!latest) return undefined
-    beginning = toUtcDay(latest.at) * msPerDay
-  }
-  return beginning
 }
 
 /**

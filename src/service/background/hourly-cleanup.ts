@@ -5,21 +5,28 @@
 import type { Instant } from '../../domain/time/clock.js'
 import { msPerHour } from '../../domain/time/dates.js'
 
-export class HourlyCleanup {
-  readonly #deleteSome: (now: Instant) => Promise<boolean>
-  #dueAt = Number.NEGATIVE_INFINITY
+/** What day it is apart from the clock; `undefined` while that is not known, and nothing is deleted. */
+type FindToday = () => Instant | undefined
 
-  /** `deleteSome` returns whether there may be more to delete. */
-  constructor(deleteSome: (now: Instant) => Promise<boolean>) {
+export class HourlyCleanup {
+  readonly #findToday: FindToday
+  readonly #deleteSome: (now: Instant) => Promise<boolean>
+  #ranAt = Number.NEGATIVE_INFINITY
+
+  /** `deleteSome` returns whether there may be more to delete. It gets a time that a clock which is ahead does not change. */
+  constructor(findToday: FindToday, deleteSome: (now: Instant) => Promise<boolean>) {
+    this.#findToday = findToday
     this.#deleteSome = deleteSome
   }
 
   /** Returns whether there may be more to delete. A failure is retried after an hour. */
   async run(now: Instant): Promise<boolean> {
-    if (now < this.#dueAt) return false
-    this.#dueAt = now + msPerHour
-    const hasMore = await this.#deleteSome(now)
-    if (hasMore) this.#dueAt = now
+    // A clock that was ahead must not put it off for years.
+    if (Math.abs(now - this.#ranAt) < msPerHour) return false
+    this.#ranAt = now
+    const today = this.#findToday()
+    const hasMore = today !== undefined && (await this.#deleteSome(Math.min(now, today)))
+    if (hasMore) this.#ranAt = Number.NEGATIVE_INFINITY
     return hasMore
   }
 }

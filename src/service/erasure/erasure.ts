@@ -240,15 +240,15 @@ export class Erasures {
   }
 
   /** Deletes the records about erased numbers that need not be kept any longer, and numbers kept for edges. */
-  async deleteExpired(): Promise<void> {
-    const { storage, clock } = this.#deps
-    await storage.db.deleteFrom('ebr_records').where('erase_at', '<=', clock.now()).execute()
-    await storage.db.deleteFrom('consents').where('erase_at', '<=', clock.now()).execute()
+  async deleteExpired(now: Instant): Promise<void> {
+    const { storage } = this.#deps
+    await storage.db.deleteFrom('ebr_records').where('erase_at', '<=', now).execute()
+    await storage.db.deleteFrom('consents').where('erase_at', '<=', now).execute()
     await storage.db
       .updateTable('erasures')
       .set({ number: null })
       .where('number', 'is not', null)
-      .where('finished_at', '<=', clock.now() - keptForEdgesMs)
+      .where('finished_at', '<=', now - keptForEdgesMs)
       .execute()
   }
 

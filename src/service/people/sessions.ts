@@ -59,12 +59,6 @@ export class Sessions {
     const secret = await this.#seal(randomBytes(secretBytes))
     const now = clock.now()
     await this.#write(async (db) => {
-      await db
-        .deleteFrom('console_sessions')
-        .where(({ eb, or }) =>
-          or([eb('created_at', '<=', now - longestMs), eb('used_at', '<=', now - idleMs)]),
-        )
-        .execute()
       const { accountId: account_id, keyId: key_id } = caller
       const { person = null, personRole: role = null } = caller.session ?? {}
       const row = { hash: hash('sha256', secret), account_id, key_id, person, role }
@@ -237,4 +231,14 @@ export class Sessions {
     }
     return recordAudit(db, entry)
   }
+}
+
+/** They have ended before; the rows are of no more use. */
+export async function deleteEndedSessions(db: Db, now: Instant): Promise<void> {
+  await db
+    .deleteFrom('console_sessions')
+    .where(({ eb, or }) =>
+      or([eb('created_at', '<=', now - longestMs), eb('used_at', '<=', now - idleMs)]),
+    )
+    .execute()
 }

@@ -46,6 +46,7 @@ export interface LabelChecksOptions extends CheckTiming {
   /** The same clock as the monitor's. */
   readonly timestamps: Clock
   readonly keepDays: number
+  readonly findToday: () => Instant | undefined
   readonly countryOf: (accountId: string) => Promise<Country>
   readonly labelSourceFor: (accountId: string) => LabelSource
   /** A source failed; the numbers are checked again soon. */
@@ -70,10 +71,11 @@ interface NumberOutcome extends MonitoredNumberWithSpan {
 
 export class LabelChecks {
   readonly #options: LabelChecksOptions
-  readonly #cleanup = new HourlyCleanup((now) => this.#deleteOld(now))
+  readonly #cleanup: HourlyCleanup
 
   constructor(options: LabelChecksOptions) {
     this.#options = options
+    this.#cleanup = new HourlyCleanup(options.findToday, (now) => this.#deleteOld(now))
   }
 
   /** Runs one round. Resolves to the milliseconds until the next number is due; infinity without numbers. */

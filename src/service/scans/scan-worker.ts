@@ -45,6 +45,7 @@ export interface ScanSummary {
 export interface ScanWorkerOptions extends Partial<ScanRetryPolicy> {
   readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
   readonly clock: Clock
+  readonly findToday: () => Instant | undefined
   readonly timers: Timers
   readonly labelSourceFor: (accountId: string) => LabelSource
   readonly complaintSourceFor: (accountId: string) => ComplaintSource
@@ -87,7 +88,7 @@ export class ScanWorker {
 
   constructor(options: ScanWorkerOptions) {
     this.#options = { ...defaultOptions, ...options }
-    this.#cleanup = new HourlyCleanup((now) =>
+    this.#cleanup = new HourlyCleanup(options.findToday, (now) =>
       deleteOldJobs(options.storage, now - keepResultsDays * msPerDay),
     )
     // Every batch in progress adds a listener.

@@ -46,6 +46,7 @@ export interface WebhookDeliveriesOptions {
   readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
   readonly dispatcher: WebhookDispatcher
   readonly clock: Clock
+  readonly findToday: () => Instant | undefined
   readonly timers: Timers
   /** From 0 up to, not including, 1. */
   readonly random: () => number
@@ -70,11 +71,12 @@ export class WebhookDeliveries {
   readonly #inFlight = new Set<Promise<void>>()
   readonly #closing = new AbortController()
   #isClosed = false
-  readonly #cleanup = new HourlyCleanup((now) => this.#deleteOld(now))
+  readonly #cleanup: HourlyCleanup
   #pendingReportedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: WebhookDeliveriesOptions) {
     this.#options = options
+    this.#cleanup = new HourlyCleanup(options.findToday, (now) => this.#deleteOld(now))
     this.#lanes = new DeliveryLanes(options.settings.maxUnderWay)
     // Each delivery in flight adds a listener.
     setMaxListeners(0, this.#closing.signal)

@@ -16,6 +16,7 @@ beforeEach(async () => {
 })
 
 afterEach(async () => {
+  vi.restoreAllMocks()
   elsewhere?.close()
   elsewhere = undefined
   await running.end()
@@ -204,6 +205,52 @@ describe('a server whose database takes no writes', () => {
       })
     await running.callgate.storage.db.executeQuery(pragma('query_only = off'))
     await expect.poll(async () => (await readiness()).status).toBe(200)
+  })
+})
+
+describe('a server whose disk fails to write', () => {
+  const optOutDoors: readonly (readonly [string, (number: string) => Promise<Response>])[] = [
+    ['/v1/opt-outs', (number) => running.postJson('/v1/opt-outs', { number, said: 'stop' })],
+    ['/app/main/rpc/pdnc', optOut],
+    [
+      '/v1/platform-events',
+      (number) =>
+        running.postJson('/v1/platform-events', {
+          platform: 'twilio',
+          receivedAt: '2026-11-23T17:00:00Z',
+          body: `CallSid=${number}&CallStatus=completed`,
+        }),
+    ],
+  ]
+
+  it('confirms no opt-out, whatever fails, and takes it when it is sent again', async () => {
+    const statement = Object.getPrototypeOf(new Sqlite(':memory:').prepare('select 1'))
+    const { run } = statement
+    let fault: string | undefined
+    vi.spyOn(statement, 'run').mockImplementation(function (this: Sqlite.Statement, ...values) {
+      const isWrite =
+        this.database.name === database() && /^(?:insert|update|commit)/.test(this.source)
+      if (fault === undefined || !isWrite) return run.apply(this, values)
+      if (this.database.inTransaction) this.database.exec('rollback')
+      throw new Sqlite.SqliteError('disk I/O error', fault)
+    })
+    let number = 2_125_560_100
+    for (const code of ['SQLITE_IOERR_WRITE', 'SQLITE_IOERR_FSYNC', 'SQLITE_CANTOPEN']) {
+      for (const [door, send] of optOutDoors) {
+        number += 1
+        fault = code
+        const refused = await send(`${number}`)
+        fault = undefined
+        const said = await refused.text()
+        const isRefused = [503, expect.stringContaining('not confirmed')]
+        expect.soft([door, code, refused.status, said]).toEqual([door, code, ...isRefused])
+        const again = [await send(`${number}`), await send(`${number}`)]
+        expect.soft(again.map(({ status }) => status)).toEqual([200, 200])
+      }
+    }
+    const { db } = running.callgate.storage
+    const rows = await db.selectFrom('internal_dnc').select('number').execute()
+    expect(rows.length).toBe(6)
   })
 })
 

@@ -72,7 +72,7 @@ const healthy: Series = {
   [`callgate_ready{${own},readiness="asterisk"}`]: steady(1),
   [`callgate_clock_behind_seconds{${own}}`]: steady(0),
   [`callgate_config_last_reload_successful{${own}}`]: steady(1),
-  [`callgate_data_free_bytes{${own}}`]: steady(200e9),
+  [`callgate_disk_free_bytes{${own},holds="data"}`]: steady(200e9),
   [`callgate_next_key_expiry_timestamp_seconds{${own}}`]: steady(inFuture),
   [`callgate_backup_last_success_timestamp_seconds{${own}}`]: steady(0),
   [`callgate_policy_exception_until_timestamp_seconds{${own},check="litigator"}`]: steady(inFuture),
@@ -177,11 +177,13 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'the disk fills within a day': {
     fires: ['CallgateDiskFilling'],
-    series: metric('callgate_data_free_bytes', `45000000000-60000000x${minutes}`),
+    series: {
+      [`callgate_disk_free_bytes{${own},holds="journal"}`]: `45000000000-60000000x${minutes}`,
+    },
   },
   'the disk is almost full': {
     fires: ['CallgateDiskAlmostFull', 'CallgateDiskFilling'],
-    series: metric('callgate_data_free_bytes', becomes(200e9, 100e6)),
+    series: { [`callgate_disk_free_bytes{${own},holds="data"}`]: becomes(200e9, 100e6) },
   },
   'a key expires in a day': {
     fires: ['CallgateKeyExpiresSoon'],

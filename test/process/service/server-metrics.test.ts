@@ -1,5 +1,5 @@
 /** What `/metrics` says of a running server as a whole. */
-import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, statfsSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -21,12 +21,18 @@ const environment = {
 }
 let server: Serving
 
+/** On a disk of its own, in memory. */
+const journal = mkdtempSync('/dev/shm/callgate-metrics-')
+
 beforeAll(async () => {
+  mkdirSync(environment.CALLGATE_DATA_DIR)
+  symlinkSync(journal, join(environment.CALLGATE_DATA_DIR, 'journal'))
   server = await serve(environment)
 })
 afterAll(async () => {
   await server.end('SIGTERM')
   rmSync(folder, { recursive: true })
+  rmSync(journal, { recursive: true })
 })
 
 /** The value of a series, named with its labels as they are printed. */
@@ -77,10 +83,15 @@ test('the time until an opt-out is enforced is measured', async () => {
 })
 
 test('disk, clock, exceptions and keys are read when they are asked for', async () => {
-  const { bavail, bsize } = statfsSync(environment.CALLGATE_DATA_DIR)
-  const free = (await read('callgate_data_free_bytes')) ?? 0
-  expect(free).toBeGreaterThan(bavail * bsize * 0.5)
-  expect(free).toBeLessThan(bavail * bsize * 2)
+  for (const [holds, path] of [
+    ['data', folder],
+    ['journal', journal],
+  ] as const) {
+    const { bavail, bsize } = statfsSync(path)
+    const free = (await read(`callgate_disk_free_bytes{holds="${holds}"}`)) ?? 0
+    expect(free, holds).toBeGreaterThan(bavail * bsize * 0.5)
+    expect(free, holds).toBeLessThan(bavail * bsize * 2)
+  }
   expect(await read('callgate_clock_behind_seconds')).toBe(0)
   const exception = 'callgate_policy_exception_until_timestamp_seconds{check="litigator"}'
   expect(await read(exception)).toBe(Date.UTC(2031, 0, 1) / 1000)

@@ -492,9 +492,9 @@ it('the number of an erasure that is done is kept for thirty days if there are e
   await storeAll('main edge 1', [])
   await eraseOnce()
   now += 30 * msPerDay - 1
-  await erasures.deleteExpired()
+  await erasures.deleteExpired(now)
   expect(await readNumbers()).toEqual(['2125550166'])
   now += 1
-  await erasures.deleteExpired()
+  await erasures.deleteExpired(now)
   expect(await readNumbers()).toEqual([null])
 })

@@ -16,28 +16,18 @@ import { readSignedBeginning } from '../recovery/signed-beginning.js'
 import { isOfDecision, type JournalRecord } from '../segment-format.js'
 import type { SignedTree } from '../tree/signed-tree.js'
 import { AwaitedNotices } from './awaited-notices.js'
+import { findToday } from './journal-day.js'
 import { SignedRecords } from './signed-records.js'
 
 /** Removed by one notice, so that a server that is often killed gets on. */
 const maxSegments = 16
 
-/** A clock that is wrong for less than this removes nothing. */
-const daysOfClock = 8
-
-/**
- * Records before this instant are removed: the beginning of a month in UTC. What day it is follows from the journal, as the
- * earliest of its last eight days. `undefined` while it has fewer.
- */
+/** Records before this instant are removed: the beginning of a month in UTC. `undefined` while it is not known what day it is. */
 function findCutoff(daysFromNewest: Iterable<number>, keepYears: number): Instant | undefined {
-  const days = new Set<number>()
-  for (const day of daysFromNewest) {
-    days.add(day)
-    if (days.size < daysOfClock) continue
-    const today = Math.min(...days)
-    const firstOfMonth = today - toCalendarDate(today).day + 1
-    return addMonths(firstOfMonth, -12 * keepYears) * msPerDay
-  }
-  return undefined
+  const today = findToday(daysFromNewest)
+  if (today === undefined) return undefined
+  const firstOfMonth = today - toCalendarDate(today).day + 1
+  return addMonths(firstOfMonth, -12 * keepYears) * msPerDay
 }
 
 export interface RemovedSegments {

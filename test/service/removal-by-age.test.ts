@@ -1,0 +1,72 @@
+/** A clock that is years ahead removes nothing that is kept for some time; days that have passed do. */
+import { afterEach, expect, it } from 'vitest'
+import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
+
+const msPerDay = 86_400_000
+let running: TestCallgate
+
+afterEach(() => running.end())
+
+/** What was stored on the first day and is left. */
+async function countRows() {
+  const { db } = running.callgate.storage
+  const end = mondayNoon + msPerDay
+  const select = ['account_id'] as const
+  const audit = await db.selectFrom('audit').select(select).where('at', '<', end).execute()
+  const sessions = db.selectFrom('console_sessions').select(select)
+  const requests = db.selectFrom('repeated_requests').select('key_id').where('key', '=', 'first')
+  return {
+    audit: audit.length,
+    sessions: (await sessions.where('created_at', '<', end).execute()).length,
+    requests: (await requests.execute()).length,
+  }
+}
+
+const decide = (idempotencyKey: string) =>
+  fetch(`${running.url}/v1/decisions`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      loginId: running.keys.sandbox,
+      'idempotency-key': idempotencyKey,
+    },
+    body: JSON.stringify({ number: '2125550100', callKind: 'manual' }),
+  })
+
+/** As a server that starts. */
+async function cleanUp(at: number) {
+  const { dataDir } = running
+  await running.stop()
+  running = await openTestCallgate({ dataDir, at })
+  const { backgroundJobs } = running.callgate
+  backgroundJobs.start()
+  await expect
+    .poll(() => backgroundJobs.tasks.get('cleanup')?.lastRun, { timeout: 60_000 })
+    .toMatchObject({ hasFailed: false })
+}
+
+it('is by the days of the journal', async () => {
+  running = await openTestCallgate()
+  expect((await decide('first')).status).toBe(200)
+  const { db } = running.callgate.storage
+  const ended = { hash: 'a', account_id: 'main', key_id: '', person: 'Jo', role: null }
+  await db
+    .insertInto('console_sessions')
+    .values({ ...ended, created_at: mondayNoon, used_at: mondayNoon })
+    .execute()
+  const stored = await countRows()
+  expect(stored).toMatchObject({ sessions: 1, requests: 1 })
+  expect(stored.audit).toBeGreaterThan(1)
+
+  const wrong = mondayNoon + 3_660 * msPerDay
+  await cleanUp(wrong)
+  expect((await decide('second')).status).toBe(200)
+  expect(await countRows()).toEqual(stored)
+
+  for (let day = 1; day <= 8; day += 1) {
+    running.clock.at = wrong + day * msPerDay
+    expect((await decide(`${day}`)).status).toBe(200)
+  }
+  await cleanUp(running.clock.at)
+  expect(await countRows()).toEqual({ audit: 0, sessions: 0, requests: 0 })
+})
