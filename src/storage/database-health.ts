@@ -1,6 +1,6 @@
 /** Whether an open database can be trusted: its files, and what was found in its pages. */
 import { AppError, countLossFirst, getErrorCode, getErrorMessage } from '../errors.js'
-import { type OpenedFile, OpenFiles } from './open-files.js'
+import { type LostFile, type OpenedFile, OpenFiles } from './open-files.js'
 import { type PageCheck, type PageCheckKind, startPageCheck } from './page-check.js'
 
 interface HealthObserver {
@@ -106,7 +106,11 @@ const damageText = (path: string, damage: string): string =>
   `${path}: the database is damaged (${damage}), so nothing is allowed or stored. ` +
   `Stop callgate and restore a backup${countLossFirst}`
 
-function describeLostFile(path: string): string {
+function describeLostFile({ path, cause }: LostFile): string {
+  if (cause !== undefined) {
+    const why = getErrorMessage(cause)
+    return `${path}: the file cannot be read (${why}), so nothing is allowed or stored until it can`
+  }
   return (
     `${path}: the file was removed, replaced or emptied while callgate runs, so nothing is allowed or ` +
     `stored. Move the same file back, or restore a backup${countLossFirst} and restart callgate`

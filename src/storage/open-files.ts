@@ -11,6 +11,12 @@ export interface OpenedFile {
   readonly identity: string | undefined
 }
 
+export interface LostFile {
+  readonly path: string
+  /** Why it cannot be looked at; `undefined` if it was and is another one, or empty. */
+  readonly cause: unknown
+}
+
 /** The database itself, its `-wal` file and its `-shm` file. */
 export function listDatabaseFiles(path: string): readonly OpenedFile[] {
   return [path, `${path}-wal`, `${path}-shm`].map((one) => ({
@@ -37,21 +43,27 @@ export class OpenFiles {
     this.#size = files[0] ? inspectFile(files[0].path).size : 0n
   }
 
-  /** The path of a file that was removed, replaced or emptied. */
-  findLost(): string | undefined {
+  /** A file that was removed, replaced or emptied, or that cannot be looked at. Never throws: who asks may have written to it. */
+  findLost(): LostFile | undefined {
     for (const { path, identity } of this.#files) {
-      const found = inspectFile(path)
-      if (found.identity !== identity) return path
-      if (path === this.#files[0]?.path && found.size === 0n) return path
+      const { cause, ...found } = inspectFile(path)
+      const isEmptied = path === this.#files[0]?.path && found.size === 0n
+      if (found.identity !== identity || isEmptied) return { path, cause }
     }
-    return this.#isLogTruncated() ? this.#files[1]?.path : undefined
+    const path = this.#files[1]?.path ?? ''
+    try {
+      return this.#isLogTruncated() ? { path, cause: undefined } : undefined
+    } catch (cause) {
+      return { path, cause }
+    }
   }
 
   /** Whether the database has become smaller since the last call, by a VACUUM or by damage. */
   hasShrunk(): boolean {
     const [database] = this.#files
     if (!database) return false
-    const { size } = inspectFile(database.path)
+    const { size, cause } = inspectFile(database.path)
+    if (cause !== undefined) return false
     const isSmaller = size < this.#size
     this.#size = size
     return isSmaller
@@ -90,10 +102,14 @@ function openIfPresent(path: string): number | undefined {
 export function inspectFile(path: string): {
   readonly identity: string | undefined
   readonly size: bigint
+  /** Why it cannot be looked at. */
+  readonly cause?: unknown
 } {
   try {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false })
     if (found) return { identity: `${found.dev}:${found.ino}`, size: found.size }
-  } catch {}
-  return { identity: undefined, size: 0n }
+    return { identity: undefined, size: 0n }
+  } catch (cause) {
+    return { identity: undefined, size: 0n, cause }
+  }
 }

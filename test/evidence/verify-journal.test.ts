@@ -155,7 +155,13 @@ describe('a journal that nobody has changed', () => {
     expect(findings).toEqual([])
     const all = segments().flatMap((name) => readSegmentOf(name).records)
     expect(head?.size).toBe(all.length)
-    expect(counts).toEqual({ proven: all.length - 8, erased: 8, removed: 0, unsigned: 0 })
+    expect(counts).toEqual({
+      proven: all.length - 8,
+      erased: 8,
+      removed: 0,
+      unsigned: 0,
+      copies: 0,
+    })
     expect(segments().filter((name) => name.endsWith('.gz')).length).toBeGreaterThan(3)
     const texts = listFiles(dataDir).map((name) =>
       segmentBytes(join(dataDir, name)).toString('latin1'),

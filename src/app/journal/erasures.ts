@@ -34,6 +34,9 @@ export function createSegmentObserver(
         break
       case 'announced':
         break
+      case 'recovered':
+        reportRecovered(event, log)
+        break
       case 'removed': {
         const { segments, decisions, before } = event
         metrics.countRemovedDecisions('retention', decisions)
@@ -56,6 +59,21 @@ export function createSegmentObserver(
         })
       }
     }
+  }
+}
+
+function reportRecovered(
+  { notTakenOver, copies }: Extract<SegmentEvent, { kind: 'recovered' }>,
+  log: AppContext['runtime']['log'],
+): void {
+  if (notTakenOver) {
+    const rule = 'the last write to the journal was not finished, and none of it was acknowledged'
+    log.warn(`${rule}; it is kept aside in the folder of the journal`, { ...notTakenOver })
+  }
+  if (copies > 0) {
+    log.warn('the journal has records once more, with the same content; each counts once', {
+      records: copies,
+    })
   }
 }
 

@@ -160,7 +160,7 @@ function describeResult(verification: Verification, key: VerifierKey | undefined
 
 function format(verification: Verification, key: VerifierKey | undefined): string {
   const { findings, hasMore, head, counts } = verification
-  const { proven, erased, removed, unsigned } = counts
+  const { proven, erased, removed, unsigned, copies } = counts
   const lines = findings.map(({ level, message, seqs }) => {
     const range =
       seqs === undefined
@@ -172,7 +172,7 @@ function format(verification: Verification, key: VerifierKey | undefined): strin
   if (head) lines.push(`${head.origin}: ${formatCount(head.size, 'record')} signed`)
   lines.push(
     `${proven} as they were signed, ${erased} without an erased number, ${removed} removed after their time, ` +
-      `${unsigned} not signed yet`,
+      `${unsigned} not signed yet${copies > 0 ? `, ${copies} there once more` : ''}`,
     describeResult(verification, key),
   )
   return `${lines.join('\n')}\n`

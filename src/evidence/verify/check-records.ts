@@ -3,6 +3,7 @@ import type { Instant } from '../../domain/time/clock.js'
 import { DataFileError, getErrorCode, getErrorMessage } from '../../errors.js'
 import { readBeginning } from '../../gate/journal/journal-beginning.js'
 import { chunkBytes, listSegments, type Segment } from '../../gate/journal/journal-reader.js'
+import { LastGroup } from '../../gate/journal/recovery/sealed-groups.js'
 import { SegmentFile } from '../../gate/journal/segment-file.js'
 import {
   checksumSeedOf,
@@ -31,6 +32,8 @@ export interface RecordCounts {
   readonly removed: number
   /** On disk after the newest checkpoint. */
   readonly unsigned: number
+  /** There once more, with the same content; each is counted once above. */
+  readonly copies: number
 }
 
 export interface CheckedRecords {
@@ -74,6 +77,7 @@ class RecordCheck {
   #isStarted = false
   #proven = 0
   #unsigned = 0
+  #copies = 0
   /** The first and the last one that should have been signed. */
   #late: SeqRange | undefined
   /** Number of the first record that is there; `undefined` before it was read. */
@@ -106,6 +110,8 @@ class RecordCheck {
 
   add(record: StoredRecord, place: string): void {
     const { seq, at } = record
+    // A journal may begin within a segment that retention has not removed yet.
+    if (seq < this.#nextSeq) return
     this.#nextSeq = seq + 1
     if (seq > this.#journal.reader.size) {
       this.#addUnsigned(record)
@@ -130,14 +136,8 @@ class RecordCheck {
     this.#readNote(record, true)
   }
 
-  /** Whether a record that was there before is there once more, byte for byte. */
-  isCopy(record: StoredRecord): boolean {
-    const { seq, salt, body } = record
-    if (seq >= this.#nextSeq || seq > this.#journal.reader.size) return false
-    const entry = this.#readEntry(seq)
-    if (entry === undefined || entry === 'unreadable') return false
-    if (compareEntry(record, entry) !== undefined) return false
-    return commitTo(salt, body).equals(entry.commitment)
+  addCopy(): void {
+    this.#copies += 1
   }
 
   #addUnsigned(record: StoredRecord): void {
@@ -228,7 +228,13 @@ class RecordCheck {
       )
     }
     const removed = firstSeq - 1
-    const counts = { proven: this.#proven, erased, removed, unsigned: this.#unsigned }
+    const counts = {
+      proven: this.#proven,
+      erased,
+      removed,
+      unsigned: this.#unsigned,
+      copies: this.#copies,
+    }
     const { isErasing } = this.#allNotices
     return { counts, names: this.#names, isErasing }
   }
@@ -330,6 +336,7 @@ function readSegment({ segment, file, next }: OpenSegment, check: RecordCheck): 
   }
   const checksumSeed = checksumSeedOf(firstSeq)
   const end = next?.firstSeq ?? Number.MAX_SAFE_INTEGER
+  const last = new LastGroup()
   let offset = headerBytes
   let expected = firstSeq
   /** The records of a chunk; gives the bytes that they take. */
@@ -338,11 +345,13 @@ function readSegment({ segment, file, next }: OpenSegment, check: RecordCheck): 
     while (expected < end) {
       const seal = decodeSeal(bytes, used, checksumSeed)
       const frame = seal ? undefined : decodeFrame(bytes, used, checksumSeed)
-      if (frame?.record.seq === expected) {
-        // A journal may begin within a segment that retention has not removed yet.
-        if (expected >= check.nextSeq) check.add(frame.record, `${path} at byte ${offset + used}`)
+      const taken = frame && last.take(frame.record, expected)
+      if (frame && taken === 'next') {
+        check.add(frame.record, `${path} at byte ${offset + used}`)
         expected += 1
-      } else if (!seal && !(frame && check.isCopy(frame.record))) break
+      } else if (taken === 'copy') check.addCopy()
+      else if (seal) last.end()
+      else break
       used = seal?.end ?? frame?.end ?? used
     }
     return used

@@ -17,6 +17,7 @@ import {
   listSegments,
   type PlacedRecord,
 } from './journal-reader.js'
+import type { RecoveredJournal } from './recovery/recover-journal.js'
 import { SealedReader } from './recovery/sealed-groups.js'
 import {
   type FinishedErasure,
@@ -44,8 +45,9 @@ export interface IndexWriterOptions {
 /** A checkpoint follows the one before after this time, if there is anything to sign. */
 export const checkpointSeconds = 10
 
-/** Something that happened to complete segments. A failure does not hold up the index; it is tried again. */
+/** What a start found, or something that happened to complete segments. A failure does not hold up the index; it is tried again. */
 export type SegmentEvent =
+  | ({ readonly kind: 'recovered' } & Pick<RecoveredJournal, 'notTakenOver' | 'copies'>)
   | {
       readonly kind: 'failed'
       readonly work: SegmentWork

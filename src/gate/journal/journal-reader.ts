@@ -9,7 +9,6 @@ import {
   decodeFrame,
   decodeHeader,
   decodeSeal,
-  findFrame,
   frameHeadBytes,
   headerBytes,
   type ReadFrame,
@@ -205,15 +204,19 @@ export class JournalReader {
     const last = Math.min(lastSeq, (next?.firstSeq ?? Number.MAX_SAFE_INTEGER) - 1)
     const bytes = segment.file.read(segment.offset, chunkBytes)
     let offset = 0
-    let frame: ReadFrame | undefined
     while (this.#nextSeq <= last) {
-      frame = findFrame(bytes, offset, segment.checksumSeed, this.#nextSeq)
-      if (frame === undefined) break
-      const { kind, seq, at, salt, body } = frame.record
-      const place = { segment: segment.firstSeq, offset: segment.offset + frame.start }
-      records.push({ kind, seq, at, salt, body, ...place })
-      offset = frame.end
-      this.#nextSeq += 1
+      const seal = decodeSeal(bytes, offset, segment.checksumSeed)
+      const frame = seal ? undefined : decodeFrame(bytes, offset, segment.checksumSeed)
+      // Of one with a lower number, which is there once more, the first copy counts.
+      if (frame && frame.record.seq > this.#nextSeq) break
+      if (frame?.record.seq === this.#nextSeq) {
+        const place = { segment: segment.firstSeq, offset: segment.offset + offset }
+        records.push({ ...frame.record, ...place })
+        this.#nextSeq += 1
+      }
+      const end = seal?.end ?? frame?.end
+      if (end === undefined) break
+      offset = end
     }
     segment.offset += offset
     if (offset > 0) return true

@@ -142,7 +142,9 @@ export class Journal implements OutcomeRecorder {
     const folder = this.#folder
     const index = this.#openIndex()
     const checked = checkFolder({ folder, keyPath, index, now: clock.now() })
-    const { origin, key, nextSeq, notTakenOver, formerOrigins } = checked
+    const { origin, key, nextSeq, notTakenOver, formerOrigins, copies } = checked
+    if (notTakenOver || copies > 0)
+      observer.onSegmentEvent({ kind: 'recovered', notTakenOver, copies })
     this.#key = key
     this.#origin = origin.toString('hex')
     this.#nextSeq = nextSeq
@@ -400,8 +402,9 @@ export class Journal implements OutcomeRecorder {
         const startedSeconds = monotonicSeconds()
         const isIntact = await this.#writer?.ask(batch.run)
         this.#options.observer.onFlushed(monotonicSeconds() - startedSeconds)
+        // The batch is on disk: what fails from here on must not have it written again.
         if (isIntact !== true || this.#fault !== undefined) {
-          this.#fault = await this.#options.checkFault()
+          this.#fault = await this.#options.checkFault().catch(getErrorMessage)
         }
         this.#acknowledge(batch.records)
       }

@@ -197,7 +197,6 @@ const kindsByCode = new Map<number | undefined, RecordKind>(
 
 export interface ReadFrame {
   readonly record: StoredRecord
-  readonly start: number
   /** Where the next frame begins. */
   readonly end: number
 }
@@ -215,29 +214,7 @@ export function decodeFrame(
   if (bytes[payload] !== format || !kindsByCode.has(bytes[payload + 1])) return undefined
   const checksum = computeChecksum(bytes, { offset, payload, end }, checksumSeed)
   if (checksum !== bytes.readUInt32BE(offset + 4)) return undefined
-  return { record: readPayload(bytes, payload, end), start: offset, end: next }
-}
-
-/**
- * The frame of the record with a number, at an offset or after seals and records with a lower number, which
- * are there twice; `undefined` if none follows.
- */
-export function findFrame(
-  bytes: Buffer,
-  offset: number,
-  checksumSeed: number,
-  seq: number,
-): ReadFrame | undefined {
-  for (let at = offset; ; ) {
-    const seal = decodeSeal(bytes, at, checksumSeed)
-    const frame = seal ? undefined : decodeFrame(bytes, at, checksumSeed)
-    if (frame !== undefined && frame.record.seq >= seq) {
-      return frame.record.seq === seq ? frame : undefined
-    }
-    const end = seal?.end ?? frame?.end
-    if (end === undefined) return undefined
-    at = end
-  }
+  return { record: readPayload(bytes, payload, end), end: next }
 }
 
 /** Whose records a seal is about. */

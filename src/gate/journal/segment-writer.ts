@@ -95,7 +95,7 @@ export class SegmentWriter {
 
   /**
    * The records are on disk when it returns; their numbers must be consecutive. Gives false if files of
-   * the database are gone, or smaller, by then: what was decided from them must not be allowed. When it
+   * the database are gone, smaller or cannot be looked at by then: what was decided from them must not be allowed. When it
    * throws, the same records are to be written again, first of all: after a flush that failed, the
    * system may report success though data is gone, so they go to a new segment.
    */

@@ -373,6 +373,21 @@ it('reports a fault of the data after the flush, and keeps the record', async ()
   expect(seen.written).toHaveLength(1)
 })
 
+it('writes a batch once, though nothing can be said of the database after its flush', async () => {
+  const log = join(dataDir, 'callgate.sqlite-wal')
+  writeFileSync(log, Buffer.from('377f0682', 'hex'))
+  const journal = await open({
+    databaseFiles: listDatabaseFiles(join(dataDir, 'callgate.sqlite')),
+    checkFault: async () => {
+      throw new Error('EIO: i/o error')
+    },
+  })
+  rmSync(log)
+  await expect(append(journal, await made('d1'))).rejects.toThrow('EIO: i/o error')
+  expect(recordsIn(dataDir).map(({ seq }) => seq)).toEqual([1, 2])
+  expect([seen.failures, segments().length]).toEqual([0, 1])
+})
+
 it('notices after each flush that a file of the database is gone', async () => {
   const databaseFiles = listDatabaseFiles(join(dataDir, 'callgate.sqlite'))
   const journal = await open({

@@ -2,7 +2,7 @@
  * What is put behind the end of a journal, or in the place of what a crash left there: a start takes over what the journal
  * has sealed, names the rest and keeps it aside, and refuses where what is missing was recorded.
  */
-import { createHash } from 'node:crypto'
+import { createHash, createPrivateKey } from 'node:crypto'
 import {
   appendFileSync,
   cpSync,
@@ -23,14 +23,16 @@ import {
   decodeFrame,
   decodeSeal,
   encodeHeader,
+  finishFrames,
   headerBytes,
+  type JournalRecord,
   withBody,
 } from '../../../src/gate/journal/segment-format.js'
 import { parseCheckpoint } from '../../../src/transparency/checkpoint.js'
 import { parseVerifierKey } from '../../../src/transparency/signed-note.js'
 import { useTempFolder } from '../../data/temp-folder.js'
-import { forgeFrames, forgetHeads, recordsIn, sealKey } from '../../support/journal.js'
-import { makeDecision, testJournal } from '../../support/test-journal.js'
+import { forgeFrames, forgetHeads, frameRunOf, recordsIn, sealKey } from '../../support/journal.js'
+import { makeDecision, type TestJournal, testJournal } from '../../support/test-journal.js'
 
 const folder = useTempFolder()
 const now = Date.parse('2026-11-28T12:00:00Z')
@@ -41,12 +43,14 @@ beforeEach(() => {
 })
 
 /** Records each decision in a group of its own. */
-async function serve(...ids: readonly string[]): Promise<void> {
-  const { journal: opened, append } = testJournal(folder.path, () => now)
+async function serve(...ids: readonly string[]): Promise<TestJournal> {
+  const served = testJournal(folder.path, () => now)
+  const { journal: opened, append } = served
   await opened.open()
   for (const id of ids) await append(await makeDecision({ id, decidedAt: now }))
   await opened.drain()
   await opened.close()
+  return served
 }
 
 /** As a server that was killed before it had signed or indexed anything. */
@@ -298,23 +302,60 @@ describe('a record that is on disk and not signed', () => {
   })
 })
 
-it('a group that is there twice is there once', async () => {
-  await serve('d1', 'd2')
-  const { path } = newest()
-  const whole = readFileSync(path)
-  const [first = 0, second = 0] = groupEnds(path, 1)
-  const group = whole.subarray(first, second)
-  writeFileSync(
-    path,
-    Buffer.concat([whole.subarray(0, second), group, group, whole.subarray(second)]),
-  )
-  rmSync(folder.file('index.sqlite'))
-  const check = () => verifyJournal({ folder: journal, now }).findings.map(({ level }) => level)
-  // Of the key that nobody gave.
-  expect(check()).toEqual(['unchecked'])
-  await serve('d3')
-  expect(seqs()).toEqual([1, 2, 3, 4, 5])
-  expect(check()).toEqual(['unchecked'])
+describe('records that are in a segment once more, as where a write was repeated', () => {
+  const check = () => verifyJournal({ folder: journal, now })
+
+  /** As sealed in one group by the journal's own key, each with a salt of its own. */
+  function seal(records: readonly JournalRecord[]): Buffer {
+    const { memory, end } = frameRunOf(records)
+    const frames = Buffer.from(memory, 0, end)
+    const checksumSeed = checksumSeedOf(1)
+    finishFrames(frames, checksumSeed)
+    const firstSeq = records[0]?.seq ?? 0
+    const group = { origin: originHash(), firstSeq, lastSeq: firstSeq + records.length - 1 }
+    const key = createPrivateKey(readFileSync(folder.file('journal.key')))
+    return Buffer.concat([frames, createSeal(frames, group, { checksumSeed, key })])
+  }
+
+  const decisions = (count: number, text = '') =>
+    Array.from({ length: count }, (_, index) => {
+      const body = Buffer.from(JSON.stringify({ id: `more${index}`, text }))
+      return { seq: 4 + index, kind: 'outcome' as const, at: now, body }
+    })
+
+  beforeEach(async () => {
+    await serve('d1', 'd2')
+    rmSync(folder.file('index.sqlite'))
+  })
+
+  it.each([
+    ['of a few bytes', 5, 'short'],
+    ['of more than a reader reads at once', 400, 'x'.repeat(6_000)],
+  ])('count once, and are named, %s', async (_, count, text) => {
+    const records = decisions(count, text)
+    const repeated = [count - 3, count - 3, count - 1, count].map((end) => records.slice(0, end))
+    for (const group of repeated) appendFileSync(newest().path, seal(group))
+    expect(check().counts).toMatchObject({ unsigned: count, copies: 3 * count - 7 })
+    const { events } = await serve('d3')
+    expect(events).toContainEqual({ kind: 'recovered', copies: 3 * count - 7 })
+    expect(seqs()).toEqual(Array.from({ length: count + 5 }, (_, index) => index + 1))
+    // Of the key that nobody gave.
+    expect(check().findings.map(({ level }) => level)).toEqual(['unchecked'])
+    expect(check().counts).toMatchObject({ proven: count + 5, copies: 3 * count - 7 })
+  })
+
+  it('are not taken over, but kept aside, if one has another content', async () => {
+    const records = decisions(5)
+    appendFileSync(newest().path, seal(records))
+    const body = Buffer.from('{"id":"other"}')
+    const others = records.map((one) => (one.seq === 6 ? { ...one, body } : one))
+    appendFileSync(newest().path, seal(others))
+    expect(check().result).toBe('FALSE')
+    const { events } = await serve('d3')
+    const notTakenOver = expect.objectContaining({ records: 5 })
+    expect(events).toEqual([{ kind: 'recovered', notTakenOver, copies: 0 }])
+    expect(recordsIn(folder.path)[5]?.body).toContain('more2')
+  })
 })
 
 it('a start does not make a tree and a key for records that are there', async () => {

@@ -14,6 +14,7 @@ import { treeFolder } from '../tree/tree-files.js'
 import type { TreeHead } from '../tree/tree-head.js'
 import {
   countRecords,
+  type FollowedEnd,
   findSealedEnd,
   type GroupsToFollow,
   isUnfinishedGroup,
@@ -36,6 +37,8 @@ export interface RecoveredJournal {
   readonly nextSeq: number
   /** None of it was acknowledged. */
   readonly notTakenOver: NotTakenOver | undefined
+  /** How many records there are once more; each counts once. */
+  readonly copies: number
 }
 
 export interface KnownRecords {
@@ -63,7 +66,7 @@ export function recoverJournal(
   const known = { signedSeq, fromSeq }
   if (last === undefined) {
     requireLength(folder, 1, known)
-    return { nextSeq: 1, notTakenOver: undefined }
+    return { nextSeq: 1, notTakenOver: undefined, copies: 0 }
   }
   if (tree === undefined) {
     const rule = 'the signed tree of the journal is missing, although there are records'
@@ -77,16 +80,18 @@ export function recoverJournal(
   const key = toPublicKey(tree.key)
   const start = Math.max(firstSeq, Math.min(fromSeq, last.firstSeq, signedSeq + 1))
   const first = segments.findLastIndex((segment) => segment.firstSeq <= start)
-  let end: SealedEnd = { nextSeq: last.firstSeq, offset: 0 }
+  let end: FollowedEnd = { nextSeq: last.firstSeq, offset: 0, copies: 0 }
+  let copies = 0
   for (let index = Math.max(0, first); index < segments.length; index += 1) {
     const segment = segments[index] as Segment
     const endSeq = segments[index + 1]?.firstSeq ?? Number.MAX_SAFE_INTEGER
     end = followSegment(segment, { endSeq, signedSeq, origin, key })
     if (segment !== last && end.nextSeq !== endSeq) throw damageAt(segment, end)
+    copies += end.copies
   }
   const tail = readTail(last, end, known)
   requireLength(folder, end.nextSeq, known)
-  return { nextSeq: end.nextSeq, notTakenOver: setAside(last, end, tail) }
+  return { nextSeq: end.nextSeq, notTakenOver: setAside(last, end, tail), copies }
 }
 
 interface KnownEnd {
@@ -97,12 +102,12 @@ interface KnownEnd {
 function followSegment(
   { path, firstSeq }: Segment,
   more: Pick<GroupsToFollow, 'endSeq' | 'signedSeq' | 'origin' | 'key'>,
-): SealedEnd {
+): FollowedEnd {
   const file = new SegmentFile(path)
   try {
     // Without a whole header there is nothing in the file.
     if (decodeHeader(file.read(0, headerBytes))?.firstSeq !== firstSeq)
-      return { nextSeq: firstSeq, offset: 0 }
+      return { nextSeq: firstSeq, offset: 0, copies: 0 }
     return findSealedEnd({ file, firstSeq, ...more })
   } finally {
     file.close()

@@ -34,46 +34,92 @@ export interface SealedEnd {
   readonly offset: number
 }
 
-interface SealedRecords extends SealedEnd {
+/** Of a segment that is followed from its beginning. */
+export interface FollowedEnd extends SealedEnd {
+  /** How many records there are once more up to there. */
+  readonly copies: number
+}
+
+interface SealedRecords extends FollowedEnd {
   /** Those since the end before. */
   readonly records: readonly StoredRecord[]
 }
 
-const beginningOf = (firstSeq: number): SealedEnd => ({ nextSeq: firstSeq, offset: headerBytes })
+/**
+ * The records of a group, to tell one that is there once more from another one with its number. A group is there once more, perhaps
+ * with further records, where its write was repeated in the same segment. Its first copy counts.
+ */
+export class LastGroup {
+  #records: StoredRecord[] = []
+  #hasEnded = true
+
+  /** Whether a record is the next one, or has the content of one that is known; `undefined` if neither. */
+  take(record: StoredRecord, nextSeq: number): 'next' | 'copy' | undefined {
+    const { seq, kind, at, body } = record
+    const isNext = seq === nextSeq
+    if (isNext && this.#hasEnded) this.#records = []
+    this.#hasEnded = false
+    if (isNext) {
+      this.#records.push(record)
+      return 'next'
+    }
+    const known = this.#records[seq - (this.#records[0]?.seq ?? 0)]
+    const isCopy = known?.kind === kind && known.at === at && known.body.equals(body)
+    return isCopy ? 'copy' : undefined
+  }
+
+  /** To be called at a seal. */
+  end(): void {
+    this.#hasEnded = true
+  }
+}
+
+const beginningOf = (firstSeq: number): FollowedEnd => ({
+  nextSeq: firstSeq,
+  offset: headerBytes,
+  copies: 0,
+})
 
 /** Follows the records of a segment up to the last one that is signed, or in a group whose seal fits all its bytes. */
-export function findSealedEnd(groups: GroupsToFollow): SealedEnd {
+export function findSealedEnd(groups: GroupsToFollow): FollowedEnd {
   let end = beginningOf(groups.firstSeq)
-  for (const { nextSeq, offset } of followGroups(groups, end)) end = { nextSeq, offset }
+  for (const { records, ...next } of followGroups(groups, end, new LastGroup())) end = next
   return end
 }
 
-/** From where a group begins. */
+/** From where a group begins, after the last one. */
 function* followGroups(
   { file, firstSeq, endSeq, signedSeq, origin, key }: GroupsToFollow,
-  from: SealedEnd,
+  from: FollowedEnd,
+  last: LastGroup,
 ): Generator<SealedRecords> {
-  let { nextSeq } = from
-  let groupSeq = nextSeq
+  let { nextSeq, copies } = from
+  let group: { firstSeq: number; lastSeq: number } | undefined
   let hash = createHash('sha256')
   let records: StoredRecord[] = []
   for (const { frame, bytes, offset } of readFrames(file, firstSeq, from.offset)) {
-    const seq = 'record' in frame ? frame.record.seq : frame.lastSeq
-    // It is there twice, and its first copy counts.
-    if (seq < groupSeq) continue
     if ('record' in frame) {
-      if (seq !== nextSeq || seq === endSeq) return
-      nextSeq += 1
+      const { record } = frame
+      const { seq } = record
+      const taken = last.take(record, nextSeq)
+      if (taken === undefined || seq >= endSeq) return
       hash.update(bytes)
-      records.push(frame.record)
+      group = { firstSeq: group?.firstSeq ?? seq, lastSeq: seq }
+      if (taken === 'copy') copies += 1
+      else {
+        nextSeq += 1
+        records.push(record)
+      }
       if (seq > signedSeq) continue
     } else {
-      const group = { origin, firstSeq: groupSeq, lastSeq: nextSeq - 1, hash: hash.digest() }
-      if (seq > signedSeq && !isSealOf(frame, group, key)) return
-      groupSeq = nextSeq
+      if (group === undefined) return
+      const sealed = { origin, ...group, hash: hash.digest() }
+      if (group.lastSeq > signedSeq && !isSealOf(frame, sealed, key)) return
+      group = undefined
+      last.end()
       hash = createHash('sha256')
     }
-    yield { nextSeq, offset: offset + bytes.length, records }
+    yield { nextSeq, offset: offset + bytes.length, copies, records }
     records = []
   }
 }
@@ -81,7 +127,8 @@ function* followGroups(
 interface OpenSegment {
   readonly firstSeq: number
   readonly file: SegmentFile
-  end: SealedEnd
+  readonly last: LastGroup
+  end: FollowedEnd
 }
 
 /** Reads what is to be signed: somebody may have changed it since it was written. */
@@ -110,9 +157,9 @@ export class SealedReader {
     const next = segments.find((other) => other.firstSeq > firstSeq)
     const endSeq = Math.min(lastSeq + 1, next?.firstSeq ?? Number.MAX_SAFE_INTEGER)
     const open = this.#openSegment(path, firstSeq)
-    const { file, end } = open
+    const { file, end, last } = open
     const records: StoredRecord[] = []
-    for (const group of followGroups({ file, firstSeq, endSeq, ...this.#sealed }, end)) {
+    for (const group of followGroups({ file, firstSeq, endSeq, ...this.#sealed }, end, last)) {
       open.end = group
       records.push(...group.records.filter(({ seq }) => seq >= this.#nextSeq))
       if (records.length > 0 && group.offset - end.offset >= chunkBytes) break
@@ -125,7 +172,8 @@ export class SealedReader {
   #openSegment(path: string, firstSeq: number): OpenSegment {
     if (this.#open?.firstSeq === firstSeq) return this.#open
     this.close()
-    this.#open = { firstSeq, file: new SegmentFile(path), end: beginningOf(firstSeq) }
+    const end = beginningOf(firstSeq)
+    this.#open = { firstSeq, file: new SegmentFile(path), last: new LastGroup(), end }
     return this.#open
   }
 

@@ -1,0 +1,48 @@
+/**
+ * The built program on files that fail, stall, or lose what was not flushed, under load, judged after a restart: nothing that
+ * was acknowledged is missing, nothing was allowed wrongly, no record is there twice, and the start is not refused.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { until } from '../../e2e/asterisk/lab/until.js'
+import { type FaultyFiles, faultyFiles } from '../../support/faulty-files.js'
+import { FaultyLoad } from '../../support/faulty-load.js'
+import { callgate } from '../../support/program.js'
+
+let folder: string
+let faulty: FaultyFiles
+let load: FaultyLoad
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'callgate-faulty-'))
+  faulty = faultyFiles(folder)
+})
+
+afterEach(async () => {
+  await load.end()
+})
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+describe("read errors of the database's disk alone", () => {
+  it.each([60, 300])('for %d ms leave each record in the journal once', async (forMs) => {
+    load = await FaultyLoad.start(join(folder, `wal-${forMs}`), faulty.environment)
+    await until('calls are allowed', () => load.allowed > 20)
+    const endsAt = Date.now() + forMs
+    const files = '*/callgate.sqlite-wal'
+    faulty.begin({ operations: ['read'], files, effect: { error: 'EIO' }, forMs })
+    await until('reads have failed', () => faulty.hits() > 0 && Date.now() > endsAt)
+    await until('the index has all records', async () => {
+      const metrics = await (await fetch(`${load.serving.url}/metrics`)).text()
+      return /^callgate_journal_index_lag_records 0$/m.test(metrics)
+    })
+    await load.judge()
+    expect(
+      (await callgate(['evidence', 'verify'], { CALLGATE_DATA_DIR: load.dataDir })).out,
+    ).toContain('NOT PROVEN')
+  })
+})
