@@ -29,6 +29,7 @@ import { openDatabase } from '../storage/engine.js'
 import { migrateSchema } from '../storage/migrate.js'
 import type { OpenDatabase } from '../storage/open-database.js'
 import { prepareDataFolder } from './data-folders.js'
+import { RecentCalls } from './status/recent-calls.js'
 import { readStorageSettings } from './storage-settings.js'
 
 /** The database with accounts, keys and projects, which is all that the smaller commands need. */
@@ -51,6 +52,7 @@ export interface AppContext {
   readonly abandonment: Abandonment
   /** Counts the calls that keys were given. */
   readonly attempts: Attempts
+  readonly recentCalls: RecentCalls
   readonly keyUses: KeyUses
   readonly approvals: Approvals
   /** Of changes that need two people. */
@@ -147,7 +149,7 @@ export async function openAppContext(
       settings: await keepApproved(settings, storage, runtime),
       ...{ runtime, storage, installation, changes, changeHead, expiryClock, accounts, keys },
       ...{ keyUses, pauses, callerIds, abandonment, attempts, approvals, changeRequests, projects },
-      shut: { problem: undefined },
+      ...{ shut: { problem: undefined }, recentCalls: new RecentCalls(timers) },
     }
     return { ...base, webhooks, webhookObserver, close }
   } catch (cause) {
