@@ -30,6 +30,7 @@ import { openDatabase } from '../storage/engine.js'
 import { migrateSchema } from '../storage/migrate.js'
 import type { OpenDatabase } from '../storage/open-database.js'
 import { prepareDataFolder } from './data-folders.js'
+import { RecentCalls } from './status/recent-calls.js'
 import { readStorageSettings } from './storage-settings.js'
 
 /** The database with accounts, keys and projects, which is all that the smaller commands need. */
@@ -54,6 +55,7 @@ export interface AppContext {
   readonly abandonment: Abandonment
   /** Counts the calls that keys were given. */
   readonly attempts: Attempts
+  readonly recentCalls: RecentCalls
   readonly keyUses: KeyUses
   readonly approvals: Approvals
   /** Of changes that need two people. */
@@ -153,7 +155,7 @@ export async function openAppContext(
       ...{ runtime, storage, installation, changes, changeHead, expiryClock, findToday },
       ...{ accounts, keys },
       ...{ keyUses, pauses, callerIds, abandonment, attempts, approvals, changeRequests, projects },
-      shut: { problem: undefined },
+      ...{ shut: { problem: undefined }, recentCalls: new RecentCalls(timers) },
     }
     return { ...base, webhooks, webhookObserver, close }
   } catch (cause) {

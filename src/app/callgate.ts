@@ -417,6 +417,7 @@ function toRecheckRules({ settings, ...rules }: GateRules): GateRules {
 const unrecorded = {
   journal: withoutJournal,
   metrics: { recordDecision: () => undefined },
+  recentCalls: undefined,
   log: silentLogger,
 }
 
@@ -438,16 +439,17 @@ function createPermits(
 }
 
 function createGateDeps(
-  { runtime, storage, changeHead, shut, pauses, callerIds, abandonment, attempts }: AppContext,
+  { runtime, storage, changeHead, ...context }: AppContext,
   deps: GateRules & Pick<GateDeps, 'accounts' | 'metrics' | 'journal'>,
 ): GateDeps {
+  const { shut, pauses, callerIds, abandonment, attempts, recentCalls } = context
   return {
     ...deps,
     checks: allChecks,
     clock: runtime.clock,
     watermark: changeHead,
     feed: storage.feed,
-    ...{ shut, pauses, callerIds, abandonment, attempts },
+    ...{ shut, pauses, callerIds, abandonment, attempts, recentCalls },
     timers: runtime.timers,
     newId: runtime.newDecisionId,
     log: runtime.log,

@@ -231,6 +231,7 @@ export class DecisionRecorder {
       findings,
       effects: decision === 'allow' && request.at === undefined ? effects : [],
     })
+    this.#deps.recentCalls?.note(final)
     this.#logDecision({ final, via, seconds })
   }
 }

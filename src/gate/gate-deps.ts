@@ -2,7 +2,14 @@
 import type { AbandonmentCounts, AbandonmentLimit } from '../domain/call-outcome.js'
 import type { Compliance, ConsentEvidence, MaybePromise } from '../domain/compliance.js'
 import type { CallToConsent, RequiredConsent } from '../domain/consent/consent-records.js'
-import type { CallKind, CallPurpose, Disclosure, Policy, PurposeRules } from '../domain/decision.js'
+import type {
+  CallKind,
+  CallPurpose,
+  Decision,
+  Disclosure,
+  Policy,
+  PurposeRules,
+} from '../domain/decision.js'
 import type { ReassignedSource } from '../domain/lookups.js'
 import type {
   AppliedException,
@@ -164,5 +171,7 @@ export interface GateDeps extends GateRules {
   readonly asksInBackground?: boolean
   readonly newId: (at: number) => string
   readonly metrics: Pick<Metrics, 'recordDecision'>
+  /** Told of each decision as it leaves. */
+  readonly recentCalls?: { note(decision: Decision): void } | undefined
   readonly log: Logger
 }

@@ -75,6 +75,7 @@ export interface DecisionRoutesOptions
   readonly journal: { readonly durableSeq: number }
   readonly serviceCodes: ReadonlySet<string>
   readonly clock: Clock
+  readonly recentCalls: { noteError(): void }
 }
 
 /** A decision that was made before, as its record has it. */
@@ -181,16 +182,14 @@ async function judgePlain(
   { caller, fields, traceparent, socket }: PlainCall,
 ): Promise<void> {
   const { endpoint, via, options } = call
-  const { gate, clock, logger } = options
+  const { gate, clock } = options
   let reply: Reply
   try {
     const request = toCallRequest(caller, { fields, via, traceparent })
     const finalize = await gate.judge(request, socket.arrivedAtMs)
     reply = createReply(finalize(), call, fields)
   } catch (error) {
-    const { name, errors: shape, paths } = endpoint
-    const context = { shape, jsonRequested: false, path: paths[0] ?? '', endpoint: name }
-    reply = createErrorReply(error, context, logger)
+    reply = createFailureReply(call, error, endpoint.paths[0] ?? '')
   }
   const answer = formatWholeReply(reply, { at: clock.now(), isLast: socket.isStopping })
   socket.sendPlain(endpoint.name, reply.status ?? 200, answer)
@@ -213,7 +212,7 @@ function readPlainCall(
 /** The handler never rejects. */
 function createDecisionHandler(call: DecisionCall): RequestHandler {
   const { endpoint, options } = call
-  const { authenticate, keysInAddress, maxBodyBytes, logger } = options
+  const { authenticate, keysInAddress, maxBodyBytes } = options
   return async (request, response, { path }) => {
     const connection = throttledSocketOf(request)
     const sender: Sender = { authenticate, connection, hasKey: false }
@@ -227,11 +226,17 @@ function createDecisionHandler(call: DecisionCall): RequestHandler {
       await answerAnyRequest({ request, response, sender, known, query, body, call, arrivedAtMs })
     } catch (error) {
       discardBody(request, sender, maxBodyBytes)
-      const { name, errors: shape } = endpoint
-      const context = { shape, jsonRequested: false, path, endpoint: name }
-      sendReply(response, createErrorReply(error, context, logger))
+      sendReply(response, createFailureReply(call, error, path))
     }
   }
+}
+
+function createFailureReply({ endpoint, options }: DecisionCall, error: unknown, path: string) {
+  const { name, errors: shape } = endpoint
+  const context = { shape, jsonRequested: false, path, endpoint: name }
+  const reply = createErrorReply(error, context, options.logger)
+  if (reply.status !== undefined && reply.status >= 500) options.recentCalls.noteError()
+  return reply
 }
 
 interface AnyRequest {

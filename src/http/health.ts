@@ -3,12 +3,20 @@ import type { Page, Reply } from '../api/endpoint.js'
 import type { MaybePromise } from '../domain/compliance.js'
 import type { Clock, Instant } from '../domain/time/clock.js'
 import type { Logger } from '../observability/log.js'
-import { monotonicSeconds, withTimeout } from '../runtime/runtime.js'
+import { withTimeout } from '../runtime/runtime.js'
 
 export interface Readiness {
   readonly ready: boolean
   /** For people: what is missing, or what the answer depends on. */
   readonly detail?: string | undefined
+  /** Accounts whose latest calls could not be decided, which concerns them also while the server is ready for others. */
+  readonly failing?: readonly FailingAccount[]
+}
+
+interface FailingAccount {
+  readonly account: string
+  readonly problem: string
+  readonly fix: string
 }
 
 export interface ReadinessCheck {
@@ -82,10 +90,8 @@ export function createHealthPages(
 
 const ofNow = { 'Cache-Control': 'no-store' }
 
-/** The answer does not wait longer for a check, and then has its last result. */
-const maxCheckMs = 50
-/** How long that last result may be used in place of one that is still awaited. */
-const maxResultAgeMs = 5_000
+/** A check of the disk takes as long as a call would wait for it; the answer waits no longer. */
+const maxCheckMs = 300
 
 interface CheckResult extends Readiness {
   readonly name: string
@@ -106,7 +112,6 @@ class BoundedCheck {
   readonly #check: ReadinessCheck
   readonly #logger: Logger
   #running: Promise<CheckResult> | undefined
-  #last: { readonly result: CheckResult; readonly atMs: number } | undefined
 
   constructor(check: ReadinessCheck, logger: Logger) {
     this.#check = check
@@ -114,30 +119,19 @@ class BoundedCheck {
   }
 
   async result(): Promise<CheckResult> {
-    this.#running ??= this.#run()
-    return await withTimeout(this.#running, maxCheckMs, () => this.#lateResult())
-  }
-
-  async #run(): Promise<CheckResult> {
-    const { name, check } = this.#check
-    const result = await runCheck({ name, check }, this.#logger)
-    this.#last = { result, atMs: monotonicSeconds() * 1_000 }
-    this.#running = undefined
-    return result
-  }
-
-  #lateResult(): CheckResult {
-    const isRecent = this.#last && monotonicSeconds() * 1_000 - this.#last.atMs < maxResultAgeMs
-    if (this.#last && isRecent) return this.#last.result
+    const { name } = this.#check
+    this.#running ??= runCheck(this.#check, this.#logger).finally(() => {
+      this.#running = undefined
+    })
     const detail = `the check did not answer within ${maxCheckMs} ms`
-    return { name: this.#check.name, ready: false, detail }
+    return await withTimeout(this.#running, maxCheckMs, () => ({ name, ready: false, detail }))
   }
 }
 
-async function runCheck({ name, check }: ReadinessCheck, logger: Logger): Promise<CheckResult> {
+async function runCheck(one: ReadinessCheck, logger: Logger): Promise<CheckResult> {
+  const { name } = one
   try {
-    const { ready, detail } = await check()
-    return { name, ready, detail }
+    return { name, ...(await one.check()) }
   } catch (error) {
     logger.error('readiness check failed', { check: name, err: error })
     return { name, ready: false, detail: 'the check itself failed; see the log for the cause' }

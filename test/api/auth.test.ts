@@ -12,7 +12,7 @@ import { silentLogger } from '../../src/runtime/runtime.js'
 import { openAccessApp } from '../support/access-app.js'
 import { useDatabase } from '../support/database.js'
 import { fakeCompliance } from '../support/fake-compliance.js'
-import { noPermits, noRepeats } from '../support/no-permits.js'
+import { noPermits, noRecentCalls, noRepeats } from '../support/no-permits.js'
 import { caller } from '../support/service-subjects.js'
 import { testGate } from '../support/test-gate.js'
 
@@ -388,6 +388,7 @@ describe('a token that is no longer valid gets 401 in each error format', () => 
       permits: noPermits,
       journal: { durableSeq: 0 },
       repeats: noRepeats,
+      recentCalls: noRecentCalls,
       shut: { problem: undefined },
       authenticate: opened.authenticate,
       logger: silentLogger,

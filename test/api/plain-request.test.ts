@@ -18,7 +18,7 @@ import { readPlainRequest } from '../../src/http/request/plain-request.js'
 import { silentLogger } from '../../src/runtime/runtime.js'
 import { closeAtEnd } from '../support/close-at-end.js'
 import { fakeCompliance, noon } from '../support/fake-compliance.js'
-import { noPermits, noRepeats } from '../support/no-permits.js'
+import { noPermits, noRecentCalls, noRepeats } from '../support/no-permits.js'
 import { admin, adminKey, openTestApp } from '../support/test-app.js'
 import { testGate } from '../support/test-gate.js'
 
@@ -67,6 +67,7 @@ async function open({
     permits: noPermits,
     journal: { durableSeq: 0 },
     repeats: noRepeats,
+    recentCalls: noRecentCalls,
     shut: { problem: undefined },
     authenticate,
     logger: silentLogger,

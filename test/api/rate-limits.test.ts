@@ -24,7 +24,7 @@ import {
 } from '../../src/http/limits/rate-limits.js'
 import { silentLogger } from '../../src/runtime/runtime.js'
 import { fakeCompliance } from '../support/fake-compliance.js'
-import { noPermits, noRepeats } from '../support/no-permits.js'
+import { noPermits, noRecentCalls, noRepeats } from '../support/no-permits.js'
 import { admin, adminKey, openTestApp } from '../support/test-app.js'
 import { openTestCallgate } from '../support/test-callgate.js'
 import { testGate } from '../support/test-gate.js'
@@ -437,6 +437,7 @@ async function open(perMinute: Partial<Record<RateClass, number>>, time: Virtual
     permits: noPermits,
     journal: { durableSeq: 0 },
     repeats: noRepeats,
+    recentCalls: noRecentCalls,
     shut: { problem: undefined },
     ...tools,
     serviceCodes: new Set<string>(),

@@ -22,7 +22,7 @@ import {
   openHours,
   unanswered,
 } from '../support/fake-compliance.js'
-import { noPermits, noRepeats } from '../support/no-permits.js'
+import { noPermits, noRecentCalls, noRepeats } from '../support/no-permits.js'
 import { strictPolicy } from '../support/strict-policy.js'
 import { admin, adminKey, openTestApp } from '../support/test-app.js'
 import { aCall, testGate } from '../support/test-gate.js'
@@ -472,6 +472,7 @@ describe('doors', () => {
         permits: noPermits,
         journal: { durableSeq: 0 },
         repeats: noRepeats,
+        recentCalls: noRecentCalls,
         shut: { problem: undefined },
         authenticate: (key) => (key === adminKey ? admin : undefined),
         gate: {

@@ -19,7 +19,7 @@ export interface RemoteCallgate extends TestCallgate {
   /** Writes to this callgate's own internal list, for account main. */
   ownList(action: 'add' | 'remove', number: string): Promise<void>
   metrics(): Promise<string>
-  /** What `/readyz` says of the source, with its status before it. */
+  /** What `/readyz` says of the source. */
   sourceReady(): Promise<string>
 }
 
@@ -109,7 +109,7 @@ function around(running: TestCallgate, vendor: FakeVendor): RemoteCallgate {
       const { checks } = (await response.json()) as {
         checks: readonly { readonly name: string; readonly detail?: string }[]
       }
-      return `${response.status} ${checks.find(({ name }) => name === 'source')?.detail}`
+      return `${checks.find(({ name }) => name === 'source')?.detail}`
     },
     async end() {
       await running.end()

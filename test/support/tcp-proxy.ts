@@ -13,6 +13,8 @@ export interface TcpProxy {
   resume(): void
   /** What one side sends is lost until {@link TcpProxy.resume}; what the other sends arrives, and no connection ends. */
   swallow(from: 'server' | 'client'): void
+  /** Everything that is sent from now on arrives so many milliseconds later. */
+  delay(ms: number): void
   /** Ends all connections. */
   cut(): void
   /** New connections go to another port; those that are open stay. */
@@ -34,6 +36,11 @@ export async function openTcpProxy(port: number): Promise<TcpProxy> {
   let paused: string | undefined
   let swallowed: 'server' | 'client' | undefined
   let target = port
+  let delayMs = 0
+  const send = (to: Socket, bytes: Buffer) => {
+    if (delayMs === 0) to.write(bytes)
+    else setTimeout(() => to.write(bytes), delayMs)
+  }
   const hold = ({ sockets, sent }: Connection) => {
     const isHeld = paused !== undefined && sent.includes(paused)
     if (isHeld) for (const socket of sockets) socket.pause()
@@ -54,10 +61,10 @@ export async function openTcpProxy(port: number): Promise<TcpProxy> {
     from.on('data', (bytes) => {
       if (connection.sent.length < maxRemembered) connection.sent += bytes.toString('latin1')
       hold(connection)
-      if (swallowed !== 'client') to.write(bytes)
+      if (swallowed !== 'client') send(to, bytes)
     })
     to.on('data', (bytes) => {
-      if (swallowed !== 'server') from.write(bytes)
+      if (swallowed !== 'server') send(from, bytes)
     })
     hold(connection)
   })
@@ -79,6 +86,9 @@ export async function openTcpProxy(port: number): Promise<TcpProxy> {
       for (const { sockets } of connections) for (const socket of sockets) socket.resume()
     },
     cut,
+    delay(ms) {
+      delayMs = ms
+    },
     swallow(from) {
       swallowed = from
     },

@@ -14,7 +14,7 @@ import { silentLogger } from '../../src/runtime/runtime.js'
 import { seededRandom } from '../data/random-numbers.js'
 import { fakeCompliance, noon } from '../support/fake-compliance.js'
 import { shortOrLong } from '../support/long.js'
-import { noPermits, noRepeats } from '../support/no-permits.js'
+import { noPermits, noRecentCalls, noRepeats } from '../support/no-permits.js'
 import { admin, adminKey, openTestApp } from '../support/test-app.js'
 import { aCall, testGate } from '../support/test-gate.js'
 import { handedIn, isAllHandedIn, ownCodes, type Random, randomDialed } from './dialed-texts.js'
@@ -98,6 +98,7 @@ describe('no digit that was handed in is lost', () => {
         permits: noPermits,
         journal: { durableSeq: 0 },
         repeats: noRepeats,
+        recentCalls: noRecentCalls,
         shut: { problem: undefined },
         authenticate: (key) => (key === adminKey ? admin : undefined),
         gate,

@@ -10,7 +10,7 @@ import { findingLevels, type HealthFinding } from './finding.js'
 import { findPolicyFindings } from './policy-findings.js'
 import { findShortDialTimes } from './ring-time.js'
 import { runDataProbes } from './run-probes.js'
-import { findServerFindings } from './server-findings.js'
+import { findServerFindings, withoutRepeated } from './server-findings.js'
 
 interface DoctorOptions {
   readonly json?: boolean
@@ -62,7 +62,8 @@ async function findAll(
     const server = await findServerFindings(settings, url)
     const data = await runDataProbes(settings, maxProbeMs)
     const dialTimes = await findShortDialTimes(settings)
-    return [...server, ...dialTimes, ...data, ...findPolicyFindings(settings, nodeRuntime.clock)]
+    const own = [...dialTimes, ...data, ...findPolicyFindings(settings, nodeRuntime.clock)]
+    return [...withoutRepeated(server, own), ...own]
   } catch (cause) {
     if (!(cause instanceof SettingsError)) throw cause
     const fix = 'correct the settings file or the variable (docs/settings.md)'

@@ -3,6 +3,7 @@ import { findProblem, fixes } from '../../app/status/check-problems.js'
 import { resolveAriServers } from '../../asterisk/ari/ari-servers.js'
 import type { Settings } from '../../config/settings.js'
 import { getErrorMessage } from '../../errors.js'
+import type { Readiness } from '../../http/health.js'
 import type { HealthFinding } from './finding.js'
 
 /** Longest wait for the server, a provider or an Asterisk. */
@@ -12,11 +13,17 @@ const maxWaitMs = 2_000
 const ownChecks: ReadonlySet<string> = new Set(['calls', 'clock', 'lists', 'numbering'])
 
 interface ReadyzBody {
-  readonly checks: readonly {
-    readonly name: string
-    readonly ready: boolean
-    readonly detail?: string
-  }[]
+  readonly checks: readonly (Readiness & { readonly name: string })[]
+}
+
+/** Without what the server says of a check that the doctor has found at fault itself. */
+export function withoutRepeated(
+  server: readonly HealthFinding[],
+  own: readonly HealthFinding[],
+): readonly HealthFinding[] {
+  const isOwn = (subject: string) =>
+    ownChecks.has(subject) && own.some((one) => one.level === 'now' && one.subject === subject)
+  return server.filter(({ subject }) => !isOwn(subject))
 }
 
 /** If the server does not answer, tries the addresses of providers and of each Asterisk. */
@@ -44,7 +51,13 @@ function describeReadyz(url: string, { checks }: Partial<ReadyzBody>): readonly 
     return [{ level: 'now', subject: 'server', problem, fix: 'name its address with --url' }]
   }
   return (checks as ReadyzBody['checks']).flatMap((check): readonly HealthFinding[] => {
-    const found = ownChecks.has(check.name) ? undefined : findProblem(check)
+    if (check.failing) {
+      return check.failing.map(({ account, problem: why, fix }) => {
+        const problem = `calls of account ${account} are blocked: ${why}`
+        return { level: 'now', subject: 'decisions', account, problem, fix }
+      })
+    }
+    const found = findProblem(check)
     return found ? [{ level: 'now', subject: check.name, ...found }] : []
   })
 }

@@ -1,6 +1,6 @@
 /**
- * Finds conditions that block every call of an account, to one country or to all, although the program
- * itself works.
+ * Judges whether a call of each real account could be allowed now, to one country or to all: by what is imported and
+ * stored, and by what its latest calls got.
  */
 
 import type { Callgate } from '../../app/callgate.js'
@@ -22,7 +22,7 @@ import { type Country, countries } from '../../domain/place.js'
 import { getErrorMessage } from '../../errors.js'
 import { buildPolicy } from '../../gate/build-policy.js'
 import type { Readiness } from '../../http/health.js'
-import { monotonicSeconds } from '../../runtime/runtime.js'
+import { monotonicSeconds, withTimeout } from '../../runtime/runtime.js'
 import type { Account } from '../../service/accounts/accounts.js'
 import { noListOwners, readAllListOwners } from '../../service/lists/list-rights.js'
 import { findListAgeProblem } from './list-age-monitor.js'
@@ -268,22 +268,47 @@ export function describeGoingLive(
 
 /** The tables are read at most this often, since readiness needs no API key. */
 const readEverySeconds = 1
+/** A database that is slow has a check of its own; what was read of it before is used meanwhile. */
+const maxReadMs = 50
 
-/** The check `calls` of `/readyz`. */
-export function createCallReadiness(deps: CallReadinessDeps): () => Promise<Readiness> {
-  let last: { readonly since: number; readonly result: Promise<Readiness> } | undefined
-  const read = async () => {
-    try {
-      const all = await readAccountCallStatuses(deps)
-      return { ready: isReady(all), detail: describeBlockers(all) }
-    } catch (cause) {
-      const why = getErrorMessage(cause)
-      return { ready: false, detail: `accounts cannot be read: ${why}` }
-    }
+type ServedCalls = CallReadinessDeps & Pick<Callgate, 'dryRunGate' | 'recentCalls'>
+
+/** The check `calls` of `/readyz`: whether a call of each real account could be allowed now. */
+export function createCallReadiness(deps: ServedCalls): () => Promise<Readiness> {
+  let startedAt = Number.NEGATIVE_INFINITY
+  let reading: Promise<void> | undefined
+  let read: readonly AccountCallStatus[] | { readonly failure: string } | undefined
+  const readTables = async () => {
+    startedAt = monotonicSeconds()
+    read = await readAccountCallStatuses(deps).catch((cause: unknown) => {
+      return { failure: `accounts cannot be read: ${getErrorMessage(cause)}` }
+    })
+    reading = undefined
   }
-  return () => {
-    const now = monotonicSeconds()
-    if (!last || now - last.since >= readEverySeconds) last = { since: now, result: read() }
-    return last.result
+  return async () => {
+    if (monotonicSeconds() - startedAt >= readEverySeconds) reading ??= readTables()
+    if (read && reading) await withTimeout(reading, maxReadMs, () => undefined)
+    else await reading
+    if (!read || 'failure' in read) return { ready: false, detail: read?.failure }
+    return judge(read, deps)
+  }
+}
+
+function judge(
+  statuses: readonly AccountCallStatus[],
+  { dryRunGate, recentCalls }: ServedCalls,
+): Readiness {
+  const failing: NonNullable<Readiness['failing']>[number][] = []
+  const all = statuses.map((status) => {
+    const { accountId: account } = status
+    const failed = recentCalls.find(account, (request) => dryRunGate.decide(request))
+    if (!failed) return status
+    failing.push({ account, ...failed })
+    return { ...status, isInUse: true, blockers: [...status.blockers, { countries, ...failed }] }
+  })
+  return {
+    ready: isReady(all),
+    detail: describeBlockers(all),
+    ...(failing.length > 0 && { failing: failing.slice(0, maxNamed) }),
   }
 }

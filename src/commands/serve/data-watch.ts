@@ -16,7 +16,7 @@ import {
   readPauses,
 } from './list-age-monitor.js'
 import type { ListFetcher } from './list-fetcher.js'
-import { WriteProbe } from './write-probe.js'
+import { createDatabaseCheck, createRecordsCheck } from './write-probe.js'
 
 const checkIntervalMs = 1_000
 
@@ -201,29 +201,16 @@ function checkFeedReadiness({
 
 /** The readiness checks of the data; unreadable lists and unwritable records are faults. */
 export function listDataReadinessChecks(callgate: Callgate): readonly ReadinessCheck[] {
-  const { data, journal, projection, storage, shut } = callgate
-  const writes = new WriteProbe(storage)
+  const { data, projection, storage, shut } = callgate
   return [
     { name: 'parts', check: () => ({ ready: shut.problem === undefined, detail: shut.problem }) },
-    {
-      name: 'records',
-      check: () => {
-        const problem = journal.findProblem()
-        return { ready: problem === undefined, detail: problem }
-      },
-    },
+    { name: 'records', check: createRecordsCheck(callgate) },
     // Always ready: the journal has them, and goes on.
     ...(projection
       ? [{ name: 'copies', check: () => ({ ready: true, detail: projection.problem }) }]
       : []),
-    {
-      name: 'database',
-      check: () => writes.checkReadiness(),
-    },
-    {
-      name: 'calls',
-      check: createCallReadiness(callgate),
-    },
+    { name: 'database', check: createDatabaseCheck(callgate) },
+    { name: 'calls', check: createCallReadiness(callgate) },
     ...(storage.feed ? [{ name: 'changes', check: () => checkFeedReadiness(callgate) }] : []),
     { name: 'clock', check: () => checkClockReadiness(callgate) },
     {

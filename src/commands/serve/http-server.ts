@@ -138,6 +138,7 @@ export async function openHttpServer(
       journal: callgate.journal,
       serviceCodes,
       clock: runtime.clock,
+      recentCalls: callgate.recentCalls,
     }),
   })
   // Not earlier, since a server that never listened is never closed.

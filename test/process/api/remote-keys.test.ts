@@ -265,12 +265,12 @@ describe('access tokens', () => {
         await expect.poll(whyUnknown).toContain(detail)
         await expect
           .poll(remote.sourceReady)
-          .toContain('200 acme is not asked for scrub (no access')
+          .toContain('acme is not asked for scrub (no access')
         expect(remote.vendor.counts().scrub).toBeUndefined()
         remote.vendor.setFault('token', undefined)
         const asked = async () => (await remote.decide(freshNumber())).reason
         await expect.poll(asked).toBe('permitted')
-        expect(await remote.sourceReady()).toBe('200 acme is in use')
+        expect(await remote.sourceReady()).toBe('acme is in use')
       })
     },
   )

@@ -124,7 +124,7 @@ describe('fallback', () => {
       })
       await remote.decide(freshNumber())
       expect(await remote.sourceReady()).toMatch(
-        /^200 acme is not asked for scrub \(answered 503\).*; other is not asked for scrub/,
+        /^acme is not asked for scrub \(answered 503\).*; other is not asked for scrub/,
       )
     })
   })
