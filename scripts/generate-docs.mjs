@@ -182,7 +182,6 @@ function observeEach(metrics) {
     decisionsInFlight: 0,
     maxDecisionsInFlight: 0,
     oldestPendingRecordSeconds: 0,
-    dataFreeBytes: 0,
     clockBehindSeconds: 0,
     changeFeed: { lagSeconds: 0, isLeader: true },
     edgeOptOutsPending: 0,
@@ -193,6 +192,7 @@ function observeEach(metrics) {
       { source: 'acme', account: 'main', unit: 'money', used: 1, limit: 2, state: 'open' },
     ],
     abandonment: [{ account: 'main', state: 'near', campaigns: 1 }],
+    disks: [{ holds: 'data', freeBytes: 1 }],
     disconnectedEarly: [{ account: 'main', calls: 1 }],
     rateBudgets: [{ source: 'provider', question: 'scrub', ratio: 1 }],
   }))
