@@ -3,6 +3,7 @@
  * file that was removed or replaced, and reports success.
  */
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { getErrorCode } from '../errors.js'
 
 /** A file of the database as it was when the database was opened. */
 export interface OpenedFile {
@@ -108,8 +109,9 @@ export function inspectFile(path: string): {
   try {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false })
     if (found) return { identity: `${found.dev}:${found.ino}`, size: found.size }
-    return { identity: undefined, size: 0n }
   } catch (cause) {
-    return { identity: undefined, size: 0n, cause }
+    // Something else may be where its folder was.
+    if (getErrorCode(cause) !== 'ENOTDIR') return { identity: undefined, size: 0n, cause }
   }
+  return { identity: undefined, size: 0n }
 }
