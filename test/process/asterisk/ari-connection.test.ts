@@ -61,7 +61,7 @@ class Attached {
       server: { name: 'pbx-1', url: fake.url, ...user, app: 'callgate', ...server },
       timeouts: {
         connectTimeoutMs: 5_000,
-        actionTimeoutMs: 5_000,
+        actionTimeoutMs: 60_000,
         pongTimeoutMs: 5_000,
         ...limits,
       },
