@@ -53,6 +53,7 @@ const start = () =>
     CALLGATE_WEBHOOKS_TIMEOUT_MS: '300',
     CALLGATE_WEBHOOKS_RETRY_MS: `[${Array(20).fill(50).join(',')}]`,
     CALLGATE_LIMITS_REPUTATION_PER_MINUTE: '0',
+    CALLGATE_REPUTATION_FIRST_CHECK_WITHIN_MS: '2000',
   })
 
 const acknowledged = {
