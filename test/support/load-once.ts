@@ -5,14 +5,15 @@
 import { vi } from 'vitest'
 import { loadedOnce } from './loaded-once.js'
 
-vi.mock('yaml', async (importOriginal) => {
-  const original = await importOriginal<typeof import('yaml')>()
+vi.mock('js-yaml', async (importOriginal) => {
+  const original = await importOriginal<typeof import('js-yaml')>()
   const { parsed } = loadedOnce
   return {
     ...original,
     // A copy each time, since a reader may change what it got.
-    parse(text: string): unknown {
-      if (!parsed.has(text)) parsed.set(text, original.parse(text))
+    load(text: string, ...options: []): unknown {
+      if (options.length > 0) return original.load(text, ...options)
+      if (!parsed.has(text)) parsed.set(text, original.load(text))
       return structuredClone(parsed.get(text))
     },
   }
