@@ -64,8 +64,8 @@ export default defineConfig({
           globalSetup: ['test/support/build.ts'],
           // To start a worker and import the program for each file takes longer than many a file.
           isolate: false,
-          // They wait for other processes most of the time, but their deadlines are real.
-          maxWorkers: 3,
+          // They wait for other processes half of the time, and for what happens as long as it takes.
+          maxWorkers: 4,
           retry,
           sequence: { groupOrder: 1 },
         },
@@ -76,7 +76,7 @@ export default defineConfig({
           name: 'heap',
           include: [alone],
           globalSetup: ['test/support/build.ts'],
-          maxWorkers: 3,
+          maxWorkers: 4,
           retry,
           sequence: { groupOrder: 1 },
         },
