@@ -82,7 +82,7 @@ it('each thread of a server loads what it uses', async () => {
     // 3 for changes that need two people, since every door asks whether they do; 5 for bundles, whose packing is loaded with the
     // first one, and for uses of keys. 37 for what voice platforms say: a reader for each, its words and outcomes, and where it is
     // stored and joined to its call. 25 for the seals of the journal, what is compared with its tree at the start, whether the parts
-    // of the data belong together, and what strangers may use.
+    // of the data belong together, and what strangers may use. 1 for what the latest calls got.
     'main.js': 552,
     'storage/sqlite-store.js': 9,
     'gate/journal/segment-writer.js': 12,
