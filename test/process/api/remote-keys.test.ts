@@ -263,9 +263,7 @@ describe('access tokens', () => {
           return findingOf(decision, 'litigator').detail
         }
         await expect.poll(whyUnknown).toContain(detail)
-        await expect
-          .poll(remote.sourceReady)
-          .toContain('acme is not asked for scrub (no access')
+        await expect.poll(remote.sourceReady).toContain('acme is not asked for scrub (no access')
         expect(remote.vendor.counts().scrub).toBeUndefined()
         remote.vendor.setFault('token', undefined)
         const asked = async () => (await remote.decide(freshNumber())).reason
