@@ -117,19 +117,21 @@ static int meets_fault(uint32_t operation, const char *path) {
 
 /* Called with the lock, before the bytes are replaced. */
 static void remember(int fd, off_t offset, size_t length) {
-  int readable = REAL(open64)(path_of(fd), O_RDONLY);
-  off_t size = lseek(readable, 0, SEEK_END);
-  if (size >= 0) {
-    struct undo *one = calloc(1, sizeof *one + length);
-    one->path = strdup(path_of(fd));
-    one->offset = offset;
-    one->old_size = size;
-    one->length = length;
-    if (REAL(pread64)(readable, one->old, length, offset) < 0) abort();
-    one->before = unflushed;
-    unflushed = one;
+  struct stat64 found;
+  if (REAL(fstat64)(fd, &found) != 0 || !S_ISREG(found.st_mode)) return;
+  struct undo *one = calloc(1, sizeof *one + length);
+  one->path = strdup(path_of(fd));
+  one->offset = offset;
+  one->old_size = found.st_size;
+  one->length = length;
+  /* Closing another descriptor of a file of SQLite would release its locks, and SQLite opens its files to read as well. */
+  if (REAL(pread64)(fd, one->old, length, offset) < 0) {
+    int readable = REAL(open64)(path_of(fd), O_RDONLY | O_CLOEXEC);
+    if (readable < 0 || REAL(pread64)(readable, one->old, length, offset) < 0) abort();
+    close(readable);
   }
-  close(readable);
+  one->before = unflushed;
+  unflushed = one;
 }
 
 static void forget(const char *path) {

@@ -21,6 +21,7 @@ beforeAll(() => {
 })
 
 afterEach(async () => {
+  faulty.end()
   await load.end()
 })
 
@@ -45,4 +46,12 @@ describe("read errors of the database's disk alone", () => {
       (await callgate(['evidence', 'verify'], { CALLGATE_DATA_DIR: load.dataDir })).out,
     ).toContain('NOT PROVEN')
   })
+})
+
+it('a power cut that keeps later sectors of what was not flushed, and loses earlier ones, takes nothing that was acknowledged', async () => {
+  load = await FaultyLoad.start(join(folder, 'cut'), faulty.environment)
+  await until('calls are allowed', () => load.allowed > 20)
+  faulty.begin({ operations: ['flush'], files: '*.seg', effect: { keptSectors: 0xaaaaaaaa } })
+  expect(await load.serving.ended()).toBe(99)
+  await load.judge()
 })
