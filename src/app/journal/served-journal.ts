@@ -1,4 +1,6 @@
 /** The journal of a server: opened once it is known to belong to the database, and kept in step with it. */
+import { join } from 'node:path'
+import { SegmentWatch } from '../../gate/journal/segment-watch.js'
 import { BackgroundTask } from '../../service/background/background-task.js'
 import type { AuditPosition } from '../../storage/audit/audit-log.js'
 import { storePosition } from '../../storage/audit/installation.js'
@@ -28,9 +30,11 @@ export async function openServedJournal(
     entries = new AuditEntries(callgate, journal, position)
     storage.onAudited(entries.confirm)
     const positions = createPositionTask(callgate)
-    tasks.push(entries.task, positions)
+    const watch = createWatchTask(callgate)
+    tasks.push(entries.task, positions, watch)
     backgroundJobs.tasks.set('audit rows for the journal', entries.task)
     backgroundJobs.tasks.set('position of the journal', positions)
+    backgroundJobs.tasks.set('segments of the journal', watch)
     for (const task of tasks) task.start()
     shut.problem = undefined
   }
@@ -48,6 +52,27 @@ export async function openServedJournal(
       for (const task of tasks) await task.close()
     },
   }
+}
+
+const watchEveryMs = 10_000
+
+function createWatchTask({
+  journal,
+  settings: { dataDir },
+  runtime: { timers, log },
+}: Pick<Callgate, 'journal' | 'settings' | 'runtime'>): BackgroundTask {
+  const watch = new SegmentWatch(join(dataDir, 'journal'))
+  const run = async () => {
+    const lost = await watch.look()
+    if (lost !== undefined && lost !== journal.lostSegment) {
+      log.error('a segment of the journal is gone', { detail: lost })
+    }
+    journal.lostSegment = lost
+    return watchEveryMs
+  }
+  const onError = (err: unknown) =>
+    log.warn('the segments of the journal could not be listed; trying again', { err })
+  return new BackgroundTask({ run, timers, onError, retryMs: watchEveryMs })
 }
 
 const pollMs = 500

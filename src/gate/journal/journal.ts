@@ -76,6 +76,8 @@ export class Journal implements OutcomeRecorder {
   #isClosing = false
   #lostCount = 0
   #fault: string | undefined
+  /** What the {@link SegmentWatch} has found. */
+  lostSegment: string | undefined
 
   constructor(options: JournalOptions) {
     this.#options = options
@@ -166,13 +168,7 @@ export class Journal implements OutcomeRecorder {
         this.#flush()
       },
     })
-    this.#enqueueNote('opened', {
-      version,
-      installation,
-      notTakenOver,
-      keepYears,
-      formerOrigins,
-    })
+    this.#enqueueNote('opened', { version, installation, notTakenOver, keepYears, formerOrigins })
     this.#flush()
     await this.#writing
   }
@@ -279,7 +275,7 @@ export class Journal implements OutcomeRecorder {
   /** Why records that should be on disk are not, or which one is not as it was signed, for people; `undefined` while all is well. */
   findProblem(): string | undefined {
     const count = this.#waiting.length
-    if (count === 0) return this.#updates?.forgery
+    if (count === 0) return this.lostSegment ?? this.#updates?.forgery
     const records = count === 1 ? '1 record' : `${count} records`
     if (this.#failedAttempts > 0) {
       const why = getErrorMessage(this.#lastError)

@@ -1,5 +1,14 @@
 /** The program as an operator meets it when its database is removed, damaged or of another version. */
-import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
@@ -123,5 +132,27 @@ describe('a database of another version', () => {
     expect(code).toBe(1)
     expect(err).toMatch(oneLine)
     expect(err).toContain(message)
+  })
+})
+
+describe('a journal that loses a segment while the server runs', () => {
+  it('is named in the log, by /readyz and by doctor, until the file is put back', async () => {
+    const serving = await serve(environment)
+    expect(await decide(serving)).toBe('permitted')
+    const journal = join(dataDir, 'journal')
+    const name = readdirSync(journal).find((one) => one.endsWith('.seg')) ?? ''
+    const [segment, aside] = [join(journal, name), join(dataDir, 'aside')]
+    // The first look may be under way.
+    await expect.poll(() => readiness(serving)).toContain('"ready":true')
+    renameSync(segment, aside)
+    const problem = `${segment}: the file was removed while callgate runs`
+    await expect.poll(() => readiness(serving)).toContain(problem)
+    expect(serving.output()).toContain(problem)
+    const doctor = await callgate(['doctor', '--url', serving.url], environment)
+    expect(doctor.out).toContain(problem)
+    expect(doctor.code).toBe(2)
+    renameSync(aside, segment)
+    await expect.poll(() => readiness(serving)).not.toContain(problem)
+    expect(await serving.end('SIGTERM')).toBe(0)
   })
 })
