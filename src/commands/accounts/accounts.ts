@@ -169,7 +169,11 @@ function registerCountries(group: Command, terminal: Terminal): void {
     .description('say which countries an account calls; its calls to others are blocked')
     .argument('<id>', 'the id shown by accounts list')
     .argument('<countries>', 'US, CA, or both with a comma', parseCountries)
-    .option('--because <text>', 'why, as the blocked calls show it', 'the account never did')
+    .option(
+      '--because <text>',
+      'why, as the blocked calls show it',
+      'the account does not call there',
+    )
     .action((id: string, called: readonly Country[], { because }: CheckOptions, command: Command) =>
       withAppContext(command, async (context) => {
         requireOwnAccounts(context)

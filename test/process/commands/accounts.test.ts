@@ -56,7 +56,18 @@ function newRow(
   id: string,
   { kind = 'real', created, name }: { kind?: string; created: unknown; name: string },
 ) {
-  const options = ['US', 'no', 'yes', 'unlimited', 'no', 'ends-consent', '10000', 'no', '-']
+  const options = [
+    'US',
+    'no',
+    'yes',
+    'unlimited',
+    'no',
+    'ends-consent',
+    '10000',
+    'no',
+    '-',
+    'US,CA',
+  ]
   return [id, kind, ...options, created, name]
 }
 
@@ -76,6 +87,7 @@ describe('callgate accounts list', () => {
         'numbers per scrub',
         'AI keeps voice windows',
         'in shadow',
+        'calls',
         'created',
         'name',
       ],

@@ -323,8 +323,8 @@ describe('callgate doctor without a server', () => {
 
   it.each([
     ['ro', 2, /\[NOW \] disk: dataDir '.*': .*: cannot be written: EROFS/],
-    ['size=400m', 2, /\[NOW \] disk: dataDir '.*': 0\.4 GB are free/],
-    ['size=4g', 2, /\[SOON\] disk: dataDir '.*': 4\.3 GB are free/],
+    ['size=400m', 2, /\[NOW \] disk: the disk of data \(.*\): 0\.4 GB are free/],
+    ['size=4g', 2, /\[SOON\] disk: the disk of data \(.*\): 4\.3 GB are free/],
   ])('reports what is wrong with a mount: %s', async (options, code, expected) => {
     mkdirSync(data)
     const mounted = 'mount -t tmpfs -o "$1" none "$2" && shift 2 && exec "$@"'

@@ -1,5 +1,5 @@
 /** What `/metrics` says of a running server as a whole. */
-import { mkdirSync, mkdtempSync, rmSync, statfsSync, symlinkSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, statfsSync, statSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -21,8 +21,9 @@ const environment = {
 }
 let server: Serving
 
-/** On a disk of its own, in memory. */
-const journal = mkdtempSync('/dev/shm/callgate-metrics-')
+/** On another disk than the data folder, which is in memory or not. */
+const otherDisk = statSync(tmpdir()).dev === statSync('/dev/shm').dev ? '/var/tmp' : '/dev/shm'
+const journal = mkdtempSync(join(otherDisk, 'callgate-metrics-'))
 
 beforeAll(async () => {
   mkdirSync(environment.CALLGATE_DATA_DIR)
