@@ -6,6 +6,7 @@ import type { Terminal } from './commands/command.js'
 import { findCommandName } from './commands/command-name.js'
 import { version } from './config/version.js'
 import { AppError, DataFileError } from './errors.js'
+import { raiseFileLimit, readOpenFileLimit } from './runtime/open-file-limit.js'
 
 // The files that callgate creates contain telephone numbers and secrets, so only its user may read them.
 process.umask(0o077)
@@ -42,10 +43,22 @@ const program = new Command('callgate')
       '\nSettings are in config/callgate.yaml and CALLGATE_* variables; docs/settings.md lists them.\n',
   )
 
-const commandName = findCommandName(process.argv.slice(2))
-const named = allCommands.find(([name]) => name === commandName)
-if (named) (await named[2]())(program, terminal)
-else for (const [name, summary] of allCommands) program.command(name).summary(summary)
+/** Node.js opens most files of a command at once, and ends with the stack of its own loader if it may not. */
+const neededFiles = 512
+
+async function registerCommand(): Promise<void> {
+  const commandName = findCommandName(process.argv.slice(2))
+  const named = allCommands.find(([name]) => name === commandName)
+  if (!named) {
+    for (const [name, summary] of allCommands) program.command(name).summary(summary)
+    return
+  }
+  const limit = readOpenFileLimit()
+  if (limit >= neededFiles) return (await named[2]())(program, terminal)
+  const rule = `this process can open only ${limit} files, and callgate needs ${neededFiles}`
+  terminal.note(`callgate: ${rule}; ${raiseFileLimit}\n`)
+  throw new CommanderError(2, 'callgate.files', rule)
+}
 
 /** Expected errors show only their message; anything else is a bug and shows its stack. */
 function describeFailure(error: unknown): string {
@@ -72,6 +85,7 @@ async function exitCodeOf(error: unknown): Promise<number> {
 }
 
 try {
+  await registerCommand()
   await program.parseAsync()
 } catch (error) {
   process.exitCode = await exitCodeOf(error)

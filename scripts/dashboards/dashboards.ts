@@ -14,7 +14,7 @@ function quantiles(metric: string, selector: string, by = ''): readonly Query[] 
 }
 
 const undecided =
-  'reason=~"check-unanswered|list-missing|list-stale|overloaded|not-recorded|expired|clock-behind|clock-ahead|not-current"'
+  'reason=~"check-unanswered|list-missing|list-stale|list-unreadable|overloaded|not-recorded|expired|clock-behind|clock-ahead|not-current"'
 const decisions = 'callgate_decisions_total'
 const share = (part: string, window: string, offset = '') =>
   `sum(rate(${decisions}{${calls},${part}}[${window}]${offset})) / sum(rate(${decisions}{${calls}}[${window}]${offset}))`

@@ -251,8 +251,8 @@ export interface ScrubVerdict {
    * letter will have changed by then. Absent when the source does not report it.
    */
   readonly opensAt?: Instant | undefined
-  /** The letter is `B` because a list is too old, not because no list covers the number. */
-  readonly isListStale?: boolean | undefined
+  /** Why the letter is `B`, if not because no list covers the number: a list is too old, or its file cannot be read. */
+  readonly listProblem?: 'stale' | 'unreadable' | undefined
   /** The imported lists that were checked; absent when the source does not report them. */
   readonly lists?: readonly ListVersion[] | undefined
   /** See {@link Finding.facts}. */

@@ -115,6 +115,7 @@ export const reasonTexts = {
   'list-not-covering':
     'no imported national list covers this area code, so the number is not known to be clean',
   'list-stale': 'an imported list is too old to be used, so the number is not known to be clean',
+  'list-unreadable': 'an imported list cannot be read, so the number is not known to be clean',
   'toll-free': 'toll-free numbers are not called',
   'unknown-prefix': 'the area code or exchange is not in service',
   'no-consent': 'this kind of call requires a consent that is not on file',

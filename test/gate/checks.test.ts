@@ -109,7 +109,7 @@ describe('the litigator check over several sources', () => {
     [
       'a list that cannot be used',
       silent('a', 'list-unusable'),
-      { verdict: 'unknown', reason: 'list-missing' },
+      { verdict: 'unknown', reason: 'list-unreadable' },
     ],
     [
       'clear by two lists, both are named',
@@ -248,7 +248,7 @@ describe('the permission check over several sources', () => {
     ],
     [
       'no list covers it',
-      from('a', row('B', { allowed: none, isListStale: false })),
+      from('a', row('B', { allowed: none })),
       {
         verdict: 'deny',
         reason: 'list-not-covering',
@@ -257,11 +257,20 @@ describe('the permission check over several sources', () => {
     ],
     [
       'the list that covers it is too old',
-      from('a', row('B', { allowed: none, isListStale: true, detail: '45 days old' })),
+      from('a', row('B', { allowed: none, listProblem: 'stale', detail: '45 days old' })),
       {
         verdict: 'deny',
         reason: 'list-stale',
         detail: 'the list that covers it is too old (scrub result B); 45 days old',
+      },
+    ],
+    [
+      'the list that covers it cannot be read',
+      from('a', row('B', { allowed: none, listProblem: 'unreadable', detail: 'EMFILE' })),
+      {
+        verdict: 'deny',
+        reason: 'list-unreadable',
+        detail: 'the list that covers it cannot be read (scrub result B); EMFILE',
       },
     ],
     [

@@ -87,7 +87,7 @@ describe('a scrub verdict', () => {
     expect(await ask()).toMatchObject({ letter: 'C' })
     clock.advance(1)
     const later = await ask()
-    expect(later).toMatchObject({ letter: 'B', allowed: { manual: false }, isListStale: true })
+    expect(later).toMatchObject({ letter: 'B', allowed: { manual: false }, listProblem: 'stale' })
     expect(later.detail).toContain('is too old to be used')
     expect(asked).toEqual(['scrub miss', 'scrub hit', 'scrub expired'])
   })
@@ -110,7 +110,7 @@ describe('a scrub verdict', () => {
   it('says that no list covers the number where that is so, old or not', async () => {
     const { cached } = open({ 'us-dnc': { asOf: '2026-01-01', covers: ['305'] } })
     const verdict = valueIn(await cached.scrub(question))
-    expect(verdict).toMatchObject({ letter: 'B', isListStale: false })
+    expect(verdict).toMatchObject({ letter: 'B', listProblem: undefined })
     expect(verdict.detail).toContain("no list 'us-dnc' covers area code 212")
   })
 

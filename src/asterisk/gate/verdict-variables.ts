@@ -38,6 +38,7 @@ const hangupCauses: Readonly<Record<ReasonCode, HangupCause>> = {
   'wireless-state': '21',
   'list-not-covering': '21',
   'list-stale': '42',
+  'list-unreadable': '42',
   'toll-free': '21',
   'unknown-prefix': '21',
   'no-consent': '21',

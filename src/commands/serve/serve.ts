@@ -1,6 +1,5 @@
 /** `callgate serve`: runs the gate and the compliance service over HTTP until a signal stops them. */
 
-import { existsSync, readFileSync } from 'node:fs'
 import { getHeapStatistics } from 'node:v8'
 import type { Command } from 'commander'
 import type { OpenAppOptions } from '../../app/app-context.js'
@@ -24,6 +23,7 @@ import type { RunningServer } from '../../http/server.js'
 import { type LineWriter, openLog } from '../../observability/log.js'
 import type { Tracing } from '../../observability/tracing.js'
 import { closeInOrder } from '../../runtime/close-in-order.js'
+import { raiseFileLimit, readOpenFileLimit } from '../../runtime/open-file-limit.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import { onHangup, waitForSignal } from '../../runtime/signals.js'
 import { CommandFailure, loadCommandSettings, type RegisterCommand } from '../command.js'
@@ -129,14 +129,11 @@ const cacheShareOfMemory = 0.6
 
 /** Throws {@link CommandFailure} if the process cannot open enough files for `http.maxConnections`. */
 function requireEnoughFiles({ http: { maxConnections } }: Settings): void {
-  const path = '/proc/self/limits'
-  if (!existsSync(path)) return
-  const limit = /^Max open files +(\d+)/m.exec(readFileSync(path, 'utf8'))?.[1]
-  if (limit === undefined || maxConnections + otherOpenFiles <= Number(limit)) return
+  const limit = readOpenFileLimit()
+  if (maxConnections + otherOpenFiles <= limit) return
   throw new CommandFailure(
     `http.maxConnections ${maxConnections}: this process can open only ${limit} files, and needs ${otherOpenFiles} of them ` +
-      `for other purposes. Set it to ${Math.max(0, Number(limit) - otherOpenFiles)} or less, or raise the limit ` +
-      '(ulimit -n, LimitNOFILE= of systemd, --ulimit nofile= of Docker)',
+      `for other purposes. Set it to ${limit - otherOpenFiles} or less, or ${raiseFileLimit}`,
     2,
   )
 }

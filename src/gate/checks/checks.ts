@@ -435,7 +435,7 @@ function describeStale(
 
 const listFailureReasons: Readonly<Partial<Record<AnswerFailureReason, ReasonCode>>> = {
   'list-missing': 'list-missing',
-  'list-unusable': 'list-missing',
+  'list-unusable': 'list-unreadable',
   'list-stale': 'list-stale',
 }
 

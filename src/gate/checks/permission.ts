@@ -132,10 +132,15 @@ const letterTexts: Readonly<Record<ResultLetter, string>> = {
   T: 'high-cost telephone company',
 }
 
+const listProblemTexts = {
+  stale: 'the list that covers it is too old',
+  unreadable: 'the list that covers it cannot be read',
+} as const
+
 function formatLetterDetail(row: ScrubVerdict): string {
-  const { letter, reason, detail, isListStale, optOut } = row
+  const { letter, reason, detail, listProblem, optOut } = row
   let text = letter === 'R' && optOut === 'ended' ? 'on no do-not-call list' : letterTexts[letter]
-  if (isListStale) text = 'the list that covers it is too old'
+  if (listProblem) text = listProblemTexts[listProblem]
   // Its empty parts say nothing, and `W` alone is in the letter.
   const match = reason.replace(/^;*W?$|^;+|;+$/g, '')
   const more = detail === undefined ? '' : `; ${detail}`
@@ -143,14 +148,14 @@ function formatLetterDetail(row: ScrubVerdict): string {
 }
 
 function getLetterReason(row: ScrubVerdict): ReasonCode {
-  const { letter, reason, ebrType, isListStale, optOut } = row
+  const { letter, reason, ebrType, listProblem, optOut } = row
   switch (letter) {
     case 'D':
       return getListReason(reason)
     case 'P':
       return ebrType === 'P' && optOut !== 'not-lifted' ? 'consent-revoked' : 'internal-dnc'
     case 'B':
-      return isListStale ? 'list-stale' : 'list-not-covering'
+      return listProblem ? `list-${listProblem}` : 'list-not-covering'
     case 'I':
       return 'unknown-prefix'
     case 'M':

@@ -394,10 +394,11 @@ export function buildDetail(
   { national, state, records, wirelessBan }: Findings,
   { lineClass, originalClass }: InServiceFacts,
   letter: ResultLetter | undefined,
-): Pick<ScrubVerdict, 'detail' | 'isListStale'> {
+): Pick<ScrubVerdict, 'detail' | 'listProblem'> {
   for (const list of [national, state]) {
     if (list.status !== 'not-covered') continue
-    return { detail: list.detail, isListStale: list.isStale === true }
+    const { detail, isStale, isUnusable } = list
+    return { detail, listProblem: isStale ? 'stale' : isUnusable ? 'unreadable' : undefined }
   }
   const details: string[] = []
   const { ebrType, optOut } = records

@@ -224,7 +224,7 @@ export class ScrubEvaluator {
     const { ebrType, expiresOn, optOut } = records
     const midnight = findNextMidnight(everywhere, at)
     const timeAllows = insideWindow && !doNotCallToday
-    const { detail, isListStale } = buildDetail(
+    const { detail, listProblem } = buildDetail(
       found,
       facts,
       query.isForDecision ? letter : undefined,
@@ -247,7 +247,7 @@ export class ScrubEvaluator {
           insideVoiceWindow,
         }),
         detail,
-        isListStale,
+        listProblem,
         optOut: optOut?.effect,
         lists: this.#mergeLists([national.lists, state.lists, litigator.lists, ported.lists]),
         opensAt:

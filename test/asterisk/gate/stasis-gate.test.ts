@@ -324,6 +324,7 @@ describe('a call that is blocked', () => {
     'expired',
     'invalid-request',
     'list-stale',
+    'list-unreadable',
     'list-missing',
     'check-unanswered',
     'overloaded',

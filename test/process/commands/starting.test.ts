@@ -138,6 +138,16 @@ describe('more connections than the system lets it open', () => {
     expect(code).toBe(2)
   })
 
+  it.concurrent('too few for the program itself are refused with the number it needs', async () => {
+    const { code, err, out } = await startWithin(200, '10')
+    expect([code, out, err]).toEqual([
+      2,
+      '',
+      'callgate: this process can open only 200 files, and callgate needs 512; ' +
+        'raise the limit (ulimit -n, LimitNOFILE= of systemd, --ulimit nofile= of Docker)\n',
+    ])
+  })
+
   it('are no more than they are', async () => {
     const { code, err } = await startWithin(1_100, '1000')
     expect(err).toContain('EADDRINUSE')
