@@ -108,7 +108,7 @@ describe('whether real calls can be allowed', () => {
     expect(await calls()).toBe('200 main: no country is blocked')
     rmSync(join(getListsFolder(running.callgate.settings), 'litigators.cglist'))
     await refreshData(running.callgate)
-    expect(await call('2127360002')).toBe('block list-missing')
+    expect(await call('2127360002')).toBe('block list-unreadable')
     expect(running.callgate.data.lists.problems()).toHaveLength(1)
   })
 

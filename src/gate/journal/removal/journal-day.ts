@@ -1,6 +1,6 @@
 /**
- * What day it is for whoever removes by age: not by the clock, which may be years ahead, but by the journal, as the earliest of the
- * last days that it has.
+ * What day it is for everything that is removed by age. The clock may be years ahead, so it is the earliest of the last days on
+ * which the journal was written.
  */
 import { join } from 'node:path'
 import type { Instant } from '../../../domain/time/clock.js'
