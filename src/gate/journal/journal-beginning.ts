@@ -4,10 +4,11 @@
  * that is missing for another reason is noticed. And the names that it had before, in the file `former-origins.json`.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, parseInstant } from '../../domain/time/dates.js'
-import { countLossFirst, DataFileError } from '../../errors.js'
+import { countLossFirst, DataFileError, getErrorCode } from '../../errors.js'
 import { moveIntoPlace } from '../../runtime/folders.js'
 
 export interface JournalBeginning {
@@ -26,8 +27,24 @@ export function beginningPath(folder: string): string {
 /** As the file says. Throws {@link DataFileError} if it is damaged. */
 export function readBeginning(folder: string): JournalBeginning {
   const path = beginningPath(folder)
-  if (!existsSync(path)) return { firstSeq: 1, removedBefore: 0, notice: undefined }
-  const { firstSeq, removedBefore, notice } = parseContent(readFileSync(path, 'utf8'))
+  return existsSync(path) ? parseBeginning(path, readFileSync(path, 'utf8')) : firstBeginning
+}
+
+/** As {@link readBeginning}, without holding the thread. */
+export async function readBeginningInBackground(folder: string): Promise<JournalBeginning> {
+  const path = beginningPath(folder)
+  try {
+    return parseBeginning(path, await readFile(path, 'utf8'))
+  } catch (cause) {
+    if (getErrorCode(cause) === 'ENOENT') return firstBeginning
+    throw cause
+  }
+}
+
+const firstBeginning: JournalBeginning = { firstSeq: 1, removedBefore: 0, notice: undefined }
+
+function parseBeginning(path: string, text: string): JournalBeginning {
+  const { firstSeq, removedBefore, notice } = parseContent(text)
   const before = typeof removedBefore === 'string' ? parseInstant(removedBefore) : undefined
   if (isSeq(firstSeq) && isSeq(notice) && before !== undefined) {
     return { firstSeq, removedBefore: before, notice }

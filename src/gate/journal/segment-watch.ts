@@ -2,7 +2,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { countLossFirst, getErrorCode } from '../../errors.js'
-import { readBeginning } from './journal-beginning.js'
+import { readBeginningInBackground } from './journal-beginning.js'
 
 interface WatchedSegment {
   readonly path: string
@@ -31,7 +31,7 @@ export class SegmentWatch {
   async #compare(): Promise<string | undefined> {
     const found = await readSegments(this.#folder)
     // Read later than the list: retention names the new beginning before it removes a file.
-    const { firstSeq: beginning } = readBeginning(this.#folder)
+    const { firstSeq: beginning } = await readBeginningInBackground(this.#folder)
     const lost = [...this.#known].filter(
       ([firstSeq, before]) => firstSeq >= beginning && isCut(before, found.get(firstSeq)),
     )
