@@ -76,7 +76,7 @@ export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps):
     await context.changeRequests.deleteOld(now)
     await deleteEndedSessions(storage.db, now)
     // There are too many of them for a week.
-    const yesterday = Math.min(expiryClock.now(), findToday(2) ?? now)
+    const yesterday = Math.min(expiryClock.now(), (await findToday(2)) ?? now)
     await deleteOldRequests(storage.db, yesterday)
     const hasMoreLimits = await deleteExpiredLimits(storage.db, yesterday)
     const auditBefore = now - settings.retention.auditDays * msPerDay

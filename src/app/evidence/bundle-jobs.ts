@@ -169,7 +169,8 @@ export class BundleJobs {
     const erasures = openErasures(this.#callgate)
     const requested = await erasures.list()
     const now = runtime.clock.now()
-    await this.#removeOld(Math.min(now, this.#callgate.findToday(2) ?? now), requested)
+    const today = await this.#callgate.findToday(2)
+    await this.#removeOld(Math.min(now, today ?? now), requested)
     const unfinished = await erasures.findUnfinished(journal.origin)
     const waiting = [...this.#jobs.values()].filter(({ state }) => state === 'waiting')
     if (waiting.length === 0 || this.#isClosing) return msPerDay

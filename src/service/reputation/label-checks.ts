@@ -3,6 +3,7 @@
  * labels. Due times are in the database, so a restart loses nothing.
  */
 
+import type { MaybePromise } from '../../domain/compliance.js'
 import { type PhoneNumber, toPhoneNumber } from '../../domain/phone-number.js'
 import type { Country } from '../../domain/place.js'
 import type { LabelIssuer, LabelSource, NumberLabels } from '../../domain/spam-labels.js'
@@ -46,7 +47,7 @@ export interface LabelChecksOptions extends CheckTiming {
   /** The same clock as the monitor's. */
   readonly timestamps: Clock
   readonly keepDays: number
-  readonly findToday: () => Instant | undefined
+  readonly findToday: () => MaybePromise<Instant | undefined>
   readonly countryOf: (accountId: string) => Promise<Country>
   readonly labelSourceFor: (accountId: string) => LabelSource
   /** A source failed; the numbers are checked again soon. */

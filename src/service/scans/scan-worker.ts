@@ -5,6 +5,7 @@
  */
 
 import { setMaxListeners } from 'node:events'
+import type { MaybePromise } from '../../domain/compliance.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { ComplaintSource, LabelSource } from '../../domain/spam-labels.js'
 import type { Clock, Instant, Timers } from '../../domain/time/clock.js'
@@ -45,7 +46,7 @@ export interface ScanSummary {
 export interface ScanWorkerOptions extends Partial<ScanRetryPolicy> {
   readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
   readonly clock: Clock
-  readonly findToday: () => Instant | undefined
+  readonly findToday: () => MaybePromise<Instant | undefined>
   readonly timers: Timers
   readonly labelSourceFor: (accountId: string) => LabelSource
   readonly complaintSourceFor: (accountId: string) => ComplaintSource

@@ -4,6 +4,7 @@
  */
 
 import { setMaxListeners } from 'node:events'
+import type { MaybePromise } from '../../domain/compliance.js'
 import type { Clock, Instant, Timers } from '../../domain/time/clock.js'
 import { msPerDay } from '../../domain/time/dates.js'
 import { sleep } from '../../runtime/runtime.js'
@@ -46,7 +47,7 @@ export interface WebhookDeliveriesOptions {
   readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
   readonly dispatcher: WebhookDispatcher
   readonly clock: Clock
-  readonly findToday: () => Instant | undefined
+  readonly findToday: () => MaybePromise<Instant | undefined>
   readonly timers: Timers
   /** From 0 up to, not including, 1. */
   readonly random: () => number

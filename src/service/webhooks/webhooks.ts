@@ -2,6 +2,7 @@
  * Notifications to customers' URLs (spec, "Events"): stored in the transaction of the change they
  * report, and sent in the background until delivered or out of attempts. Every attempt is recorded.
  */
+import type { MaybePromise } from '../../domain/compliance.js'
 import type { Instant, Timers } from '../../domain/time/clock.js'
 import { invalidRequest } from '../../errors.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
@@ -30,7 +31,7 @@ export interface WebhooksOptions extends WebhookDispatcherOptions {
     readonly maxUnderWay: number
   }
   readonly observer: WebhookObserver
-  readonly findToday: () => Instant | undefined
+  readonly findToday: () => MaybePromise<Instant | undefined>
   /** Called for failures of this program, which are retried. */
   readonly onError: (cause: unknown) => void
 }
