@@ -46,7 +46,7 @@ export interface AppContext {
   readonly changeHead: ChangeHead
   /** The monotonic clock for expiry. */
   readonly expiryClock: Clock
-  /** For whatever is removed by age. */
+  /** The day for every removal by age. */
   readonly findToday: FindToday
   readonly accounts: Accounts
   readonly keys: ApiKeys

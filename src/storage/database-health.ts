@@ -46,7 +46,7 @@ export class DatabaseHealth {
     return this.#damage ?? this.#readError
   }
 
-  /** A read error remains until the program ends, whatever is read after it; a check tells whether it is damage. */
+  /** A read error keeps the database shut until the program ends. A check finds out whether it is damage. */
   observeFailure(cause: unknown): void {
     const readError = describeReadError(this.#path, cause)
     if (readError !== undefined && this.#readError === undefined) {

@@ -94,7 +94,7 @@ const own = { number: '2125550150', owner: 'Acme Inc.', proof: 'invoice 7', proj
 const embedded: Readonly<Record<string, SetUp>> = {
   'an ordinary call': () => ({}),
   'a call to an emergency number': () => ({ body: { number: '911' } }),
-  'a text that is no number': () => ({ body: { number: '2125550106;2125550105' } }),
+  'text that is not a number': () => ({ body: { number: '2125550106;2125550105' } }),
   'a number of another country': () => ({ body: { number: '+442071838750' } }),
   'an extension': () => ({ body: { number: '101' } }),
   'a toll-free number': () => ({ body: { number: '8007360002' } }),
@@ -121,7 +121,7 @@ const embedded: Readonly<Record<string, SetUp>> = {
   }),
   'a subject that the account does not have': () => ({ body: { subject: 'wind' } }),
   'a purpose that the settings do not allow': () => ({ body: { purpose: 'political' } }),
-  'a caller ID that is no number': () => ({ body: { callerId: '0000000000' } }),
+  'a caller ID that is not a number': () => ({ body: { callerId: '0000000000' } }),
   'a caller ID of somebody else': async () => {
     await running.postJson('/v1/caller-ids', { callerIds: [own] }, running.keys.main)
     return { body: { callerId: '2125550151', projectId: 'OWN' } }

@@ -378,7 +378,7 @@ const maxLawAgeMs = 366 * msPerDay
 
 function findLawFindings({ rules }: ReferenceData, clock: Clock): readonly HealthFinding[] {
   const zones = getIanaVersion()
-  // Of a release, only the year is known.
+  // A release names only its year.
   const zonesAt = Date.UTC(Number.parseInt(zones, 10) + 1, 0, 1)
   const parts = [
     [rules.asOf * msPerDay, `the calling rules were collected on ${formatDay(rules.asOf)}`],

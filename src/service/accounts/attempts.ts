@@ -176,7 +176,7 @@ export class Attempts implements AttemptCounter {
     )
   }
 
-  /** Deletes those that no limit counts any more. */
+  /** Deletes attempts that no limit counts. */
   async deleteOld(now: Instant): Promise<void> {
     const { db } = this.#storage
     await db

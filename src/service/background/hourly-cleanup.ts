@@ -7,7 +7,7 @@ import type { Instant } from '../../domain/time/clock.js'
 import { msPerHour } from '../../domain/time/dates.js'
 
 /** What day it is apart from the clock; `undefined` while that is not known, and nothing is deleted. */
-type FindToday = () => MaybePromise<Instant | undefined>
+export type FindToday = () => MaybePromise<Instant | undefined>
 
 export class HourlyCleanup {
   readonly #findToday: FindToday

@@ -3,7 +3,6 @@
  * labels. Due times are in the database, so a restart loses nothing.
  */
 
-import type { MaybePromise } from '../../domain/compliance.js'
 import { type PhoneNumber, toPhoneNumber } from '../../domain/phone-number.js'
 import type { Country } from '../../domain/place.js'
 import type { LabelIssuer, LabelSource, NumberLabels } from '../../domain/spam-labels.js'
@@ -12,7 +11,7 @@ import { msPerDay } from '../../domain/time/dates.js'
 import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
-import { HourlyCleanup } from '../background/hourly-cleanup.js'
+import { type FindToday, HourlyCleanup } from '../background/hourly-cleanup.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
 import { countSources } from './label-bits.js'
 import {
@@ -47,7 +46,7 @@ export interface LabelChecksOptions extends CheckTiming {
   /** The same clock as the monitor's. */
   readonly timestamps: Clock
   readonly keepDays: number
-  readonly findToday: () => MaybePromise<Instant | undefined>
+  readonly findToday: FindToday
   readonly countryOf: (accountId: string) => Promise<Country>
   readonly labelSourceFor: (accountId: string) => LabelSource
   /** A source failed; the numbers are checked again soon. */

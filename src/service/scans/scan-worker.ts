@@ -5,14 +5,13 @@
  */
 
 import { setMaxListeners } from 'node:events'
-import type { MaybePromise } from '../../domain/compliance.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { ComplaintSource, LabelSource } from '../../domain/spam-labels.js'
 import type { Clock, Instant, Timers } from '../../domain/time/clock.js'
 import { msPerDay, msPerHour } from '../../domain/time/dates.js'
 import { withTimeout } from '../../runtime/runtime.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
-import { HourlyCleanup } from '../background/hourly-cleanup.js'
+import { type FindToday, HourlyCleanup } from '../background/hourly-cleanup.js'
 import type { WebhookQueue } from '../webhooks/webhook-queue.js'
 import { completeJob, deleteOldJobs, type ScanCompletion } from './scan-completion.js'
 import { computePause, type FoundResults, ScanPasses, type ScanRetryPolicy } from './scan-passes.js'
@@ -46,7 +45,7 @@ export interface ScanSummary {
 export interface ScanWorkerOptions extends Partial<ScanRetryPolicy> {
   readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
   readonly clock: Clock
-  readonly findToday: () => MaybePromise<Instant | undefined>
+  readonly findToday: FindToday
   readonly timers: Timers
   readonly labelSourceFor: (accountId: string) => LabelSource
   readonly complaintSourceFor: (accountId: string) => ComplaintSource

@@ -4,13 +4,12 @@
  */
 
 import { setMaxListeners } from 'node:events'
-import type { MaybePromise } from '../../domain/compliance.js'
 import type { Clock, Instant, Timers } from '../../domain/time/clock.js'
 import { msPerDay } from '../../domain/time/dates.js'
 import { sleep } from '../../runtime/runtime.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { WebhookEventRow } from '../../storage/tables.js'
-import { HourlyCleanup } from '../background/hourly-cleanup.js'
+import { type FindToday, HourlyCleanup } from '../background/hourly-cleanup.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
 import { DeliveryLanes, type LaneHead } from './delivery-lanes.js'
 import type { PendingWebhookEvent, WebhookDispatcher } from './webhook-dispatcher.js'
@@ -47,7 +46,7 @@ export interface WebhookDeliveriesOptions {
   readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
   readonly dispatcher: WebhookDispatcher
   readonly clock: Clock
-  readonly findToday: () => MaybePromise<Instant | undefined>
+  readonly findToday: FindToday
   readonly timers: Timers
   /** From 0 up to, not including, 1. */
   readonly random: () => number

@@ -2,12 +2,12 @@
  * Notifications to customers' URLs (spec, "Events"): stored in the transaction of the change they
  * report, and sent in the background until delivered or out of attempts. Every attempt is recorded.
  */
-import type { MaybePromise } from '../../domain/compliance.js'
-import type { Instant, Timers } from '../../domain/time/clock.js'
+import type { Timers } from '../../domain/time/clock.js'
 import { invalidRequest } from '../../errors.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
 import { BackgroundTask } from '../background/background-task.js'
+import type { FindToday } from '../background/hourly-cleanup.js'
 import { WebhookDeliveries, type WebhookObserver } from './webhook-deliveries.js'
 import { WebhookDispatcher, type WebhookDispatcherOptions } from './webhook-dispatcher.js'
 import { findLastDelivery, insertEvent } from './webhook-event-rows.js'
@@ -31,7 +31,7 @@ export interface WebhooksOptions extends WebhookDispatcherOptions {
     readonly maxUnderWay: number
   }
   readonly observer: WebhookObserver
-  readonly findToday: () => MaybePromise<Instant | undefined>
+  readonly findToday: FindToday
   /** Called for failures of this program, which are retried. */
   readonly onError: (cause: unknown) => void
 }

@@ -27,7 +27,7 @@ const traits: EngineTraits = {
   // Serialization failure, deadlock, lock timeout.
   isLockedElsewhere: (cause) => ['40001', '40P01', '55P03'].includes(getErrorCode(cause) ?? ''),
   isFull: (cause) => getErrorCode(cause) === diskFull,
-  // Of the system around the server, such as `io_error`, and damaged pages.
+  // System errors, such as `io_error`, and damaged pages.
   isDiskError: (cause) => /^(?:58...|XX00[12])$/.test(getErrorCode(cause) ?? ''),
 }
 

@@ -339,7 +339,7 @@ describe('records that are in a segment once more, as where a write was repeated
     const { events } = await serve('d3')
     expect(events).toContainEqual({ kind: 'recovered', copies: 3 * count - 7 })
     expect(seqs()).toEqual(Array.from({ length: count + 5 }, (_, index) => index + 1))
-    // Of the key that nobody gave.
+    // The finding about the key that was not given.
     expect(check().findings.map(({ level }) => level)).toEqual(['unchecked'])
     expect(check().counts).toMatchObject({ proven: count + 5, copies: 3 * count - 7 })
   })

@@ -164,7 +164,7 @@ it('loses what was stored after the backup began, exactly, and nothing else', as
     `  ${lostOptOuts.length} opt-outs\n  0 consents and relationships\n  ${lostDecisions.length} decisions\n` +
     '  0 other changes\n'
   expect(counted).toMatchObject({ code: 0, out: expect.stringMatching(`since:\n${counts}$`) })
-  // Of what was not acknowledged, the journal may have less than the database.
+  // The journal may lack changes that the database has but that were not acknowledged.
   const recordedOptOuts = Number(/(\d+) opt-outs/.exec(countedByJournal.out)?.[1])
   expect(recordedOptOuts).toBeGreaterThanOrEqual(lostOptOuts.length - clients)
   expect(countedByJournal).toMatchObject({
