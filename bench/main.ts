@@ -18,6 +18,7 @@ import { benchLists } from './lists/lists.js'
 import { machineFacts, watchMachine } from './machine.js'
 import { benchMaintenance } from './maintenance.js'
 import { benchSearch } from './search.js'
+import { benchSoak } from './soak.js'
 import { benchSources } from './sources.js'
 import { benchStrangers } from './strangers.js'
 import { benchSustained } from './sustained.js'
@@ -34,6 +35,7 @@ const benches = {
   hostile: benchHostile,
   strangers: benchStrangers,
   disk: benchDisk,
+  soak: benchSoak,
   sustained: benchSustained,
   maintenance: benchMaintenance,
   kept: benchKept,
