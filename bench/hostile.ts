@@ -5,7 +5,7 @@
 import { fork } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { listAreaCodes } from '../src/data/numbering/area-codes.js'
+import { listAreaCodes } from '../src/law/area-codes.js'
 import { type Attack, type PayloadName, payloadNames } from './hostile-senders.js'
 import {
   type Load,

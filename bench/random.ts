@@ -1,6 +1,7 @@
 /** Reproducible random numbers, so that every run measures the same telephone numbers. */
-import { listAreaCodes } from '../src/data/numbering/area-codes.js'
+
 import { type PhoneNumber, toPhoneNumber } from '../src/domain/phone-number.js'
+import { listAreaCodes } from '../src/law/area-codes.js'
 
 /** Mulberry32: integers from 0 up to, but not including, the given bound. */
 export function seededRandom(seed: number): (below: number) => number {

@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { listAreaCodes } from '../src/data/numbering/area-codes.js'
+import { listAreaCodes } from '../src/law/area-codes.js'
 import { type LoadResult, latenciesOf, quantileOf, startLoad } from './load.js'
 import { readMemoryMb } from './machine.js'
 import { seededRandom } from './random.js'

@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { listAreaCodes } from '../src/data/numbering/area-codes.js'
+import { listAreaCodes } from '../src/law/area-codes.js'
 import { startDiskWriter } from './disk-writers.js'
 import type { HoldReading } from './holds-probe.js'
 import { sizeOfAllow, startEcho } from './http.js'

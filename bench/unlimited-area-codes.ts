@@ -1,7 +1,7 @@
 /** The area codes whose numbers no law limits the calls to, so that the same numbers can be called again and again. */
 import { loadCallingRules } from '../src/data/calling-rules/calling-rules.js'
-import { listAreaCodes } from '../src/data/numbering/area-codes.js'
 import { callKinds } from '../src/domain/mandate.js'
+import { listAreaCodes } from '../src/law/area-codes.js'
 
 const { frequency } = loadCallingRules('config/calling-rules.yaml')
 

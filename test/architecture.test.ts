@@ -46,6 +46,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'errors.ts': [],
   'runtime/': ['domain/time/', 'errors.ts', 'observability/log.ts'],
   'domain/': [],
+  'law/': ['domain/'],
   'client/': [],
   'transparency/': [],
   'observability/': ['domain/'],
@@ -92,7 +93,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'sources/embedded-compliance.ts': ['service/', 'domain/', 'errors.ts'],
   'sources/remote/': ['api/', 'domain/', 'runtime/', 'observability/log.ts', 'errors.ts'],
   'sources/warming/': ['sources/', 'api/', 'domain/', 'runtime/', 'errors.ts'],
-  'service/': ['data/', 'storage/', 'domain/', 'platform-events/', 'runtime/', 'errors.ts'],
+  'service/': ['data/', 'law/', 'storage/', 'domain/', 'platform-events/', 'runtime/', 'errors.ts'],
   'service/service-routes.ts': ['service/', 'api/', 'domain/'],
   'service/webhooks/http-sender/': [
     'service/webhooks/webhook-sender.ts',
@@ -101,8 +102,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'runtime/parse-url.ts',
     'errors.ts',
   ],
-  'data/': ['domain/', 'runtime/', 'errors.ts'],
-  'data/facts/': ['data/', 'storage/', 'domain/', 'runtime/', 'errors.ts'],
+  'data/': ['law/', 'domain/', 'runtime/', 'errors.ts'],
+  'data/facts/': ['data/', 'law/', 'storage/', 'domain/', 'runtime/', 'errors.ts'],
   'edge/': [
     'api/',
     'domain/',
@@ -223,6 +224,15 @@ describe('architecture', () => {
         .filter(({ own, name }) => !own && !name.startsWith('node:'))
         .filter(({ name }) => !doors[name]?.some((door) => path.startsWith(door)))
         .map(({ name }) => `${path} imports ${name}`),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  it('keeps the law free of libraries and of Node.js', () => {
+    const law = sources.filter(({ path }) => path.startsWith('law/'))
+    expect(law).not.toEqual([])
+    const wrong = law.flatMap(({ path, imports }) =>
+      imports.filter(({ own }) => !own).map(({ name }) => `${path} imports ${name}`),
     )
     expect(wrong).toEqual([])
   })

@@ -11,9 +11,9 @@ import {
   openNumberList,
   openNumberListInBackground,
 } from '../../src/data/number-list/format/number-list.js'
-import { listAreaCodes } from '../../src/data/numbering/area-codes.js'
 import { readNumberingTable } from '../../src/data/numbering/numbering-table.js'
 import { type PhoneNumber, toPhoneNumber } from '../../src/domain/phone-number.js'
+import { listAreaCodes } from '../../src/law/area-codes.js'
 import { heapGrowth } from '../heap-growth.js'
 import { importNumberingIfPresent } from '../numbering-data.js'
 import { seededRandom } from '../random.js'

@@ -1,10 +1,10 @@
 import zoneAt from '@photostructure/tz-lookup'
 import { describe, expect, it } from 'vitest'
 import zipcodes, { type ZipCode } from 'zipcodes'
-import { findRegionZones } from '../../src/data/numbering/area-codes.js'
 import { createPostalCodes } from '../../src/data/postal-codes/postal-codes.js'
 import { correctedZips } from '../../src/data/postal-codes/zip-table.js'
 import { findZipZone } from '../../src/data/postal-codes/zip-zones.js'
+import { findRegionZones } from '../../src/law/area-codes.js'
 import { files, lacks, rowsOf } from './test-data.js'
 import { emptyTally, judge, share } from './zone-clocks.js'
 

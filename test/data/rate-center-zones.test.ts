@@ -1,12 +1,12 @@
 /** Rate centers near zone lines against the law there; those of Canada over the whole CNAC report. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { readCnac } from '../../src/data/feeds/numbering/cnac.js'
-import { findCandidateZones, listAreaCodes } from '../../src/data/numbering/area-codes.js'
 import { openPlaceNames } from '../../src/data/numbering/import/place-names.js'
 import { createPrefixZones, type RateCenter } from '../../src/data/numbering/import/prefix-zones.js'
 import { rateCenterZones } from '../../src/data/numbering/import/rate-center-zones.js'
 import { normalizeName } from '../../src/data/numbering/rate-center-name.js'
 import { getTimeZone as zoneNamed } from '../../src/domain/time/time-zones.js'
+import { findCandidateZones, listAreaCodes } from '../../src/law/area-codes.js'
 import { files, lacks } from './test-data.js'
 import { yearStart } from './zone-clocks.js'
 

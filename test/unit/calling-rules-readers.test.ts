@@ -9,7 +9,6 @@ import moment from 'moment-timezone'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
-import { findRegionZones } from '../../src/data/numbering/area-codes.js'
 import {
   type CallKind,
   type CallPurpose,
@@ -18,6 +17,7 @@ import {
 } from '../../src/domain/decision.js'
 import { msPerDay } from '../../src/domain/time/dates.js'
 import { selectLegalTimeOptions } from '../../src/gate/call-terms.js'
+import { findRegionZones } from '../../src/law/area-codes.js'
 import { OperatorClosures } from '../../src/service/calling-hours/operator-closures.js'
 import { WindowEvaluator } from '../../src/service/calling-hours/window-evaluator.js'
 import { useTempFolder } from '../data/temp-folder.js'

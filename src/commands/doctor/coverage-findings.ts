@@ -11,7 +11,6 @@ import {
   nationalListNames,
   toStateListName,
 } from '../../data/number-list/list-names.js'
-import { findAreaCodePlace, listAreaCodes } from '../../data/numbering/area-codes.js'
 import { createOperatorCaller, sandboxAccountId } from '../../domain/caller.js'
 import type { NumberSet } from '../../domain/number-set.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
@@ -19,6 +18,7 @@ import type { Clock, Instant } from '../../domain/time/clock.js'
 import { msPerDay } from '../../domain/time/dates.js'
 import type { DecisionDocument } from '../../gate/decision-document.js'
 import type { DecisionSearch } from '../../gate/journal/search/decision-search.js'
+import { findAreaCodePlace, listAreaCodes } from '../../law/area-codes.js'
 import { noListOwners, readAllListOwners } from '../../service/lists/list-rights.js'
 import type { ThreadDatabase } from '../../storage/open-database.js'
 import type { HealthFinding } from './finding.js'

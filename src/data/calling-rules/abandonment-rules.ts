@@ -5,7 +5,7 @@ import { type CallPurpose, callPurposes } from '../../domain/decision.js'
 import type { Country } from '../../domain/place.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { msPerDay } from '../../domain/time/dates.js'
-import { findAreaCodePlace, listAreaCodes } from '../numbering/area-codes.js'
+import { findAreaCodePlace, listAreaCodes } from '../../law/area-codes.js'
 
 export interface AbandonmentRuleFields {
   readonly country: z.ZodType<Country, string>

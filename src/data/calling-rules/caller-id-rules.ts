@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { msPerDay } from '../../domain/time/dates.js'
-import { findAreaCodePlace } from '../numbering/area-codes.js'
+import { findAreaCodePlace } from '../../law/area-codes.js'
 
 export interface CallerIdRuleFields {
   readonly region: z.ZodType<string, string>

@@ -20,8 +20,8 @@ import {
   type WeekWindows,
 } from '../../domain/time/week-windows.js'
 import { DataFileError, describeProblem } from '../../errors.js'
+import { findAreaCodePlace } from '../../law/area-codes.js'
 import { readYamlFile } from '../files/yaml-file.js'
-import { findAreaCodePlace } from '../numbering/area-codes.js'
 import { AbandonmentRules } from './abandonment-rules.js'
 import { CallerIdRules } from './caller-id-rules.js'
 import {

@@ -7,7 +7,7 @@ import {
 } from '../../domain/consent/consent-records.js'
 import { type CallPurpose, callKinds, callPurposes } from '../../domain/decision.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
-import { findAreaCodePlace, listAreaCodes } from '../numbering/area-codes.js'
+import { findAreaCodePlace, listAreaCodes } from '../../law/area-codes.js'
 import { isInForceSomewhere } from './frequency-rules.js'
 
 interface ConsentRuleFields {

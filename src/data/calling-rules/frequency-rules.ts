@@ -11,7 +11,7 @@ import type { CandidatePlace, Country } from '../../domain/place.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { type DayRange, msPerDay, msPerHour, toUtcDay } from '../../domain/time/dates.js'
 import { toLocalTime } from '../../domain/time/time-zones.js'
-import { findAreaCodePlace, listAreaCodes } from '../numbering/area-codes.js'
+import { findAreaCodePlace, listAreaCodes } from '../../law/area-codes.js'
 
 export interface FrequencyRuleFields {
   readonly region: z.ZodType<string, string>

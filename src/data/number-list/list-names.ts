@@ -1,7 +1,7 @@
 /** The valid names of number lists: those that checks use, and `custom-` for all others. */
 import { mainAccountId } from '../../domain/caller.js'
 import type { Country } from '../../domain/place.js'
-import { findRegionCountry } from '../numbering/area-codes.js'
+import { findRegionCountry } from '../../law/area-codes.js'
 
 /**
  * The name of a list among those of all accounts: `acme/us-dnc`. A list of account main, the operator's, has no account in

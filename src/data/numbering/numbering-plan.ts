@@ -15,8 +15,8 @@ import type {
   PortingRecord,
 } from '../../domain/place.js'
 import { formatDay, msPerDay } from '../../domain/time/dates.js'
+import { findAreaCode } from '../../law/area-codes.js'
 import { portedListNames } from '../number-list/list-names.js'
-import { findAreaCode } from './area-codes.js'
 import {
   computeFingerprint,
   computeFingerprintInBackground,

@@ -3,7 +3,7 @@
  * import. The calling hours decide what a postal code may be used for.
  */
 import type { Place, PostalCodes } from '../../domain/place.js'
-import { findRegionCountry, findRegionZones } from '../numbering/area-codes.js'
+import { findRegionCountry, findRegionZones } from '../../law/area-codes.js'
 import {
   canadianExceptions,
   militaryPostalCodes,

@@ -1,11 +1,12 @@
 /** Checks what somebody asks to limit a key and its calls to. */
-import { findRegionCountry } from '../../data/numbering/area-codes.js'
+
 import { type Caller, type KeyLimits, parseProjectCode, type Right } from '../../domain/caller.js'
 import type { AttemptLimits, CallLimits, Mandate, TokenGrant } from '../../domain/mandate.js'
 import { parseCallerId } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, isWithinYears } from '../../domain/time/dates.js'
 import { type AppError, type FieldProblem, invalidRequest } from '../../errors.js'
+import { findRegionCountry } from '../../law/area-codes.js'
 import type { Db } from '../../storage/tables.js'
 import { maxCoolDownSeconds } from './attempts.js'
 import type { KeyGrant } from './key-rows.js'

@@ -1,11 +1,12 @@
 /** Validates the fields of a legal entity and converts them to columns. */
-import { findRegionCountry } from '../../data/numbering/area-codes.js'
+
 import {
   type LegalEntityInput,
   type LegalEntityText,
   legalEntityTextFields,
 } from '../../domain/legal-entity.js'
 import { type FieldProblem, invalidRequest } from '../../errors.js'
+import { findRegionCountry } from '../../law/area-codes.js'
 import {
   type LegalEntityFields,
   type ShownColumn,

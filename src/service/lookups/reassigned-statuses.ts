@@ -2,7 +2,7 @@
  * Answers for calls whether a number is still the line of the person who had it on a day. A `no` is used until the national
  * database has newer data, a `yes` as long as it is cached, and the lack of data for a day.
  */
-import { findAreaCodePlace } from '../../data/numbering/area-codes.js'
+
 import type { MaybePromise } from '../../domain/compliance.js'
 import type {
   ReassignedAgent,
@@ -17,6 +17,7 @@ import { areaCodeOf, type PhoneNumber } from '../../domain/phone-number.js'
 import type { Clock, Instant, LocalDay, Timers } from '../../domain/time/clock.js'
 import { formatDay, msPerDay, toUtcDay } from '../../domain/time/dates.js'
 import { getErrorMessage } from '../../errors.js'
+import { findAreaCodePlace } from '../../law/area-codes.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
 import { combineReassigned, limitToDatabasePeriod } from './reassigned-answer.js'
 import { CombinedSources, type NamedSource, type SourceFailureListener } from './source-failures.js'

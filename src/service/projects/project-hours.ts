@@ -1,9 +1,10 @@
 /** Validates and stores a project's own calling hours for one region. */
-import { findRegionCountry } from '../../data/numbering/area-codes.js'
+
 import type { LocalDay } from '../../domain/time/clock.js'
 import { formatDay, parseDay } from '../../domain/time/dates.js'
 import { parseDayWindow } from '../../domain/time/week-windows.js'
 import { type FieldProblem, invalidRequest } from '../../errors.js'
+import { findRegionCountry } from '../../law/area-codes.js'
 import type { Db, ProjectHoursRow } from '../../storage/tables.js'
 
 /** Day parts are `HH:MM-HH:MM`, or `none` (also `00:00-00:00`) for no calls. */

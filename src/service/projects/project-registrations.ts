@@ -3,11 +3,11 @@
  * states. This program does not contact them; the operator records their status.
  */
 
-import { findRegionCountry } from '../../data/numbering/area-codes.js'
 import { createOperatorCaller, parseProjectCode } from '../../domain/caller.js'
 import type { Clock } from '../../domain/time/clock.js'
 import { formatDay, msPerDay, parseDay, toUtcDay } from '../../domain/time/dates.js'
 import { type FieldProblem, invalidRequest } from '../../errors.js'
+import { findRegionCountry } from '../../law/area-codes.js'
 import type { Db, FtcStatus, RegistrationStatus } from '../../storage/tables.js'
 import { findFederalIdProblem } from './project-input.js'
 import { findProject, type StoredProject } from './project-rows.js'

@@ -4,7 +4,6 @@
  * stored like those of any account, and stored rows override the facts here.
  */
 
-import { findAreaCodePlace, listAreaCodes } from '../../data/numbering/area-codes.js'
 import { sandboxAccountId } from '../../domain/caller.js'
 import {
   areaCodeOf,
@@ -15,6 +14,7 @@ import {
 import type { NumberFacts, NumberingPlan } from '../../domain/place.js'
 import { type Clock, fixedClock, type Instant } from '../../domain/time/clock.js'
 import { msPerDay, toUtcDay } from '../../domain/time/dates.js'
+import { findAreaCodePlace, listAreaCodes } from '../../law/area-codes.js'
 import type { FixedFacts } from '../account-view.js'
 import type { EbrRecord } from '../consent/ebr-record.js'
 import type { SandboxFile, SandboxLine } from './sandbox-file.js'

@@ -15,10 +15,10 @@ import {
   isListName,
   isUsedByChecks,
 } from '../../../src/data/number-list/list-names.js'
-import { findAreaCodePlace, listAreaCodes } from '../../../src/data/numbering/area-codes.js'
 import { toPhoneNumber } from '../../../src/domain/phone-number.js'
 import { fixedClock, type Instant } from '../../../src/domain/time/clock.js'
 import { parseInstant } from '../../../src/domain/time/dates.js'
+import { findAreaCodePlace, listAreaCodes } from '../../../src/law/area-codes.js'
 import { numberText, seededRandom } from '../../data/random-numbers.js'
 import { useTempFolder } from '../../data/temp-folder.js'
 import { zipBytes } from '../../data/zip-bytes.js'

@@ -5,7 +5,7 @@
 import type { Instant } from '../../../domain/time/clock.js'
 import { msPerDay, parseDay } from '../../../domain/time/dates.js'
 import { type FieldProblem, isFieldProblem } from '../../../errors.js'
-import { findRegionCountry } from '../../numbering/area-codes.js'
+import { findRegionCountry } from '../../../law/area-codes.js'
 import type { Row } from '../table-layout.js'
 import {
   type PrefixFeedOptions,

@@ -1,7 +1,7 @@
 /** Validates the options of list imports. */
 import type { Clock, Instant } from '../../../domain/time/clock.js'
 import { type FieldProblem, invalidRequest } from '../../../errors.js'
-import { findAreaCodePlace } from '../../numbering/area-codes.js'
+import { findAreaCodePlace } from '../../../law/area-codes.js'
 import { type Coverage, isAreaCode } from '../format/number-list-format.js'
 import { describeNameRule, isAccountListName } from '../list-names.js'
 

@@ -6,7 +6,7 @@
 import type { Instant } from '../../../domain/time/clock.js'
 import { msPerDay } from '../../../domain/time/dates.js'
 import { getTimeZone } from '../../../domain/time/time-zones.js'
-import { findCandidateZones } from '../area-codes.js'
+import { findCandidateZones } from '../../../law/area-codes.js'
 import { findMatchingNames, normalizeName } from '../rate-center-name.js'
 import type { NamedPlace, PlaceNames } from './place-names.js'
 import { rateCenterZones } from './rate-center-zones.js'

@@ -1,9 +1,9 @@
 /** The questions put to a callgate: it understands its own replies, at any hour and in any zone. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { listAreaCodes } from '../../../../src/data/numbering/area-codes.js'
 import type { LegalTimeQuestion } from '../../../../src/domain/compliance.js'
 import { toPhoneNumber } from '../../../../src/domain/phone-number.js'
 import type { Instant } from '../../../../src/domain/time/clock.js'
+import { listAreaCodes } from '../../../../src/law/area-codes.js'
 import type { BatchQuestion } from '../../../../src/sources/remote/batch-question.js'
 import { internalDncQuestion } from '../../../../src/sources/remote/questions/internal-dnc-question.js'
 import { legalTimeQuestion } from '../../../../src/sources/remote/questions/legal-time-question.js'

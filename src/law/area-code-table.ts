@@ -102,7 +102,8 @@ export const usRows: readonly GeographicRow[] = [
 
 /**
  * Provinces and territories; 902 and 782 serve two of them, 867 serves three. Which rate centers are in
- * which zone of a code, and by which law, is in `rate-center-zones.ts`.
+ * which zone of a code, and by which law, is in
+ * `data/numbering/import/rate-center-zones.ts`.
  */
 export const canadaRows: readonly GeographicRow[] = [
   ['AB', ['America/Edmonton'], '368 403 587 780 825'],

@@ -1,8 +1,8 @@
 /**
  * Facts about area codes: their kind, and for geographic codes every place that they serve. Exchanges,
- * and whether they are assigned, are in `numbering-plan.ts`.
+ * and whether they are assigned, are in `data/numbering/numbering-plan.ts`.
  */
-import type { CandidatePlace, Country, Place } from '../../domain/place.js'
+import type { CandidatePlace, Country, Place } from '../domain/place.js'
 import {
   canadaRows,
   type GeographicRow,

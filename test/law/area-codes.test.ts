@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { getTimeZone as zoneNamed } from '../../src/domain/time/time-zones.js'
 import {
   findAreaCode,
   findAreaCodePlace,
@@ -7,9 +8,8 @@ import {
   findRegionCountry,
   findRegionZones,
   listAreaCodes,
-} from '../../src/data/numbering/area-codes.js'
-import { getTimeZone as zoneNamed } from '../../src/domain/time/time-zones.js'
-import { files, lacks } from './test-data.js'
+} from '../../src/law/area-codes.js'
+import { files, lacks } from '../data/test-data.js'
 
 describe('area codes', () => {
   const table: [code: string, expected: string][] = [
