@@ -1,5 +1,5 @@
 /** The area codes whose numbers no law limits the calls to, so that the same numbers can be called again and again. */
-import { loadCallingRules } from '../src/data/calling-rules/calling-rules.js'
+import { loadCallingRules } from '../src/data/calling-rules/calling-rules-schema.js'
 import { callKinds } from '../src/domain/mandate.js'
 import { listAreaCodes } from '../src/law/area-codes.js'
 

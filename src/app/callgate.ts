@@ -5,7 +5,6 @@
 
 import { resolveGateDeadlineMs, type Settings } from '../config/settings.js'
 import { version } from '../config/version.js'
-import type { CallingRules } from '../data/calling-rules/calling-rules.js'
 import type { Compliance } from '../domain/compliance.js'
 import { callKinds } from '../domain/decision.js'
 import { noCallerIds } from '../domain/mandate.js'
@@ -20,6 +19,7 @@ import type { DecisionStore } from '../gate/journal/projection/decision-store.js
 import { toCutOffException } from '../gate/staleness.js'
 import { TracedGate } from '../gate/traced-gate.js'
 import type { Authenticate } from '../http/authenticate.js'
+import type { CallingRules } from '../law/calling-rules.js'
 import { createMetrics, type Metrics } from '../observability/metrics.js'
 import type { Tracing } from '../observability/tracing.js'
 import { PermitKeys } from '../permits/permit-keys.js'

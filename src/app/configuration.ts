@@ -13,9 +13,9 @@ import {
   type Tree,
 } from '../config/load.js'
 import type { Settings } from '../config/settings.js'
-import type { CallingRules } from '../data/calling-rules/calling-rules.js'
 import { formatDay, formatInstant } from '../domain/time/dates.js'
 import { type DayWindow, formatDayWindow } from '../domain/time/week-windows.js'
+import type { CallingRules } from '../law/calling-rules.js'
 import type { SandboxFile } from '../service/sandbox/sandbox-file.js'
 
 /** Data only, so that it can be sent to another thread. */

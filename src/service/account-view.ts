@@ -4,10 +4,10 @@
  * looks up its view once and passes it down, so nothing below checks the account again, and a reload,
  * which replaces the views, does not change the rules under a request in progress.
  */
-import type { CallingRules } from '../data/calling-rules/calling-rules.js'
 import type { PhoneNumber } from '../domain/phone-number.js'
 import type { NumberingPlan } from '../domain/place.js'
 import type { Clock, Instant } from '../domain/time/clock.js'
+import type { CallingRules } from '../law/calling-rules.js'
 import type { CallingHours } from './calling-hours/calling-hours.js'
 import type { EbrRecord } from './consent/ebr-record.js'
 import type { AccountLists } from './lists/list-facts.js'

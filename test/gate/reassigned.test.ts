@@ -1,6 +1,6 @@
 /** Which calls are asked about the holder of their number, and what the gate makes of each answer. */
 import { describe, expect, it } from 'vitest'
-import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
+import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
 import type { MaybePromise, ScrubVerdict } from '../../src/domain/compliance.js'
 import type { CallKind, CallPurpose, CallRequest } from '../../src/domain/decision.js'
 import type { ReassignedQuestion, ReassignedStatus } from '../../src/domain/lookups.js'

@@ -1,7 +1,7 @@
 /** How many answered calls are abandoned: what reports count, over each engine, and what the gate makes of it. */
 import type { Kysely } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
+import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
 import type { AnswerReport } from '../../src/domain/call-outcome.js'
 import type { LegalTimeQuestion } from '../../src/domain/compliance.js'
 import type { CallRequest, Decision } from '../../src/domain/decision.js'

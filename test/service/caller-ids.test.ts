@@ -1,6 +1,6 @@
 /** The own numbers that calls may show: the register over each engine, and what the gate makes of it. */
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
+import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
 import { type Caller, noLimits } from '../../src/domain/caller.js'
 import type { CallRequest, Decision } from '../../src/domain/decision.js'
 import type { CallerIdInput } from '../../src/domain/mandate.js'

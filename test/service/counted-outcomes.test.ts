@@ -1,7 +1,7 @@
 /** What an Asterisk reports of a call, as its attempt counts it. */
 import { expect, it } from 'vitest'
 import { LegOutcomeTracker } from '../../src/asterisk/watch/leg-outcomes.js'
-import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
+import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
 import type { AnswerReport, CallOutcome } from '../../src/domain/call-outcome.js'
 import type { AttemptReports } from '../../src/domain/mandate.js'
 import type { DecisionDocument } from '../../src/gate/decision-document.js'

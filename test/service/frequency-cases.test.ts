@@ -1,7 +1,6 @@
 /** Runs the cases of `test/cases/frequency.md`: the gate with the law as packaged, over the table of attempts. */
 import { describe, expect, it, test } from 'vitest'
-import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
-import { FrequencyRules } from '../../src/data/calling-rules/frequency-rules.js'
+import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
 import type { LegalTimeQuestion, ScrubVerdict } from '../../src/domain/compliance.js'
 import {
   type CallKind,
@@ -13,6 +12,7 @@ import {
 import type { CallReach } from '../../src/domain/mandate.js'
 import { parseDay } from '../../src/domain/time/dates.js'
 import type { Gate } from '../../src/gate/gate.js'
+import { FrequencyRules } from '../../src/law/frequency-rules.js'
 import { AttemptOutcomes } from '../../src/service/accounts/attempt-outcomes.js'
 import { Attempts } from '../../src/service/accounts/attempts.js'
 import { CallingHours } from '../../src/service/calling-hours/calling-hours.js'

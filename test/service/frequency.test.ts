@@ -1,7 +1,7 @@
 /** How often a person may be called: the law as packaged, judged by the gate over the table of attempts. */
 import type { Kysely } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
+import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
 import type { LegalTimeQuestion } from '../../src/domain/compliance.js'
 import type { CallRequest, Decision } from '../../src/domain/decision.js'
 import type { Pauses } from '../../src/domain/mandate.js'

@@ -1,6 +1,6 @@
 /** Opt-outs as they are reported: what they are for, what they end, and what is stored of them. */
 import { describe, expect, test } from 'vitest'
-import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
+import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
 import { loadOptOutReader } from '../../src/data/files/opt-out-phrases.js'
 import type { OptOutReport } from '../../src/domain/consent/consent-records.js'
 import type { PhoneNumber } from '../../src/domain/phone-number.js'

@@ -1,6 +1,6 @@
 /** How often a person may be called about something else than a sale: the law as packaged, over the table of attempts. */
 import { beforeEach, expect, it } from 'vitest'
-import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
+import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
 import type { LegalTimeQuestion } from '../../src/domain/compliance.js'
 import type { CallPurpose, CallRequest, Decision } from '../../src/domain/decision.js'
 import type { CallReach } from '../../src/domain/mandate.js'

@@ -1,6 +1,6 @@
 /** How long an answer about a reassigned number is used, and which of several sources decides. */
 import { describe, expect, it } from 'vitest'
-import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
+import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
 import {
   findRelease as findReleaseByRules,
   type ReassignedReport,

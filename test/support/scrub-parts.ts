@@ -1,6 +1,6 @@
 /** The scrub and what it stands on, over real rules and area codes and lists of a few numbers. */
 
-import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
+import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
 import { createListAges, type ListAges } from '../../src/data/number-list/list-ages.js'
 import { openNumberingPlan } from '../../src/data/numbering/numbering-plan.js'
 import { createPostalCodes } from '../../src/data/postal-codes/postal-codes.js'

@@ -1,7 +1,8 @@
 /** How far a call got, by what is known of its outcome. */
 import { expect, it } from 'vitest'
-import { CallingRules, loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
+import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
 import { type CallOutcome, findReach } from '../../src/domain/call-outcome.js'
+import { CallingRules } from '../../src/law/calling-rules.js'
 
 const at = 1_000_000
 const rules = loadCallingRules('config/calling-rules.yaml')

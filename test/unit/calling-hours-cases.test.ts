@@ -1,7 +1,7 @@
 /** Runs the case tables of `test/cases`: rows that can be checked with a calendar and a clock. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
+import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
 import { formatDay, formatInstant, parseDay, parseInstant } from '../../src/domain/time/dates.js'
 import { toLocalTime } from '../../src/domain/time/time-zones.js'
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
+import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
 import { formatInstant, parseInstant } from '../../src/domain/time/dates.js'
 import type { ProjectHours } from '../../src/domain/time/week-windows.js'
 import { CallingHours } from '../../src/service/calling-hours/calling-hours.js'

@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs'
 import moment from 'moment-timezone'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
+import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
 import {
   type CallKind,
   type CallPurpose,

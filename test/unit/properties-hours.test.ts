@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import moment from 'moment-timezone'
 import { describe, expect, test } from 'vitest'
-import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
+import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
 import { openNumberingPlan } from '../../src/data/numbering/numbering-plan.js'
 import { createPostalCodes } from '../../src/data/postal-codes/postal-codes.js'
 import type { CandidatePlace } from '../../src/domain/place.js'

@@ -11,7 +11,7 @@ import {
   SettingsError,
 } from '../../src/config/load.js'
 import { listSecretFiles } from '../../src/config/secret-file.js'
-import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
+import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
 import { formatVerifierKey } from '../../src/transparency/signed-note.js'
 import { seededKey } from '../support/seeded-key.js'
 

@@ -1,12 +1,12 @@
 /** Answers what the calling rules say of a region by day, as far as an account may know what the operator has entered. */
 import type { RegionRulesBody, RulesBody, RulesRequest } from '../../api/calling-hours/rules.js'
 import type { Settings } from '../../config/settings.js'
-import type { CallingRules } from '../../data/calling-rules/calling-rules.js'
 import { type Caller, canUseScope } from '../../domain/caller.js'
 import type { LocalDay } from '../../domain/time/clock.js'
 import { formatDay, getWeekday, toUtcDay } from '../../domain/time/dates.js'
 import { formatDayWindow } from '../../domain/time/week-windows.js'
 import { invalidRequest } from '../../errors.js'
+import type { CallingRules } from '../../law/calling-rules.js'
 import type { ViewOf } from '../../service/account-view.js'
 import { findDayRule } from '../../service/calling-hours/legal-window.js'
 import { OperatorClosures } from '../../service/calling-hours/operator-closures.js'

@@ -1,11 +1,4 @@
 /** What the calling rules say of a region on a local day, row by row, and how that differs from another day or file. */
-import type { AbandonmentRule } from '../../data/calling-rules/abandonment-rules.js'
-import { CallingRules } from '../../data/calling-rules/calling-rules.js'
-import type { AutomatedEntry, RegionEntry } from '../../data/calling-rules/calling-rules-schema.js'
-import { describeConsentRule } from '../../data/calling-rules/consent-rules.js'
-import type { ExceptionRow } from '../../data/calling-rules/exceptions.js'
-import type { FrequencyRule } from '../../data/calling-rules/frequency-rules.js'
-import type { OperatorDates } from '../../data/calling-rules/revocation-rules.js'
 import type { PurposeRules } from '../../domain/decision.js'
 import type { LocalDay } from '../../domain/time/clock.js'
 import {
@@ -22,6 +15,13 @@ import {
   type WeekWindows,
 } from '../../domain/time/week-windows.js'
 import type { ExceptionInUse } from '../../gate/call-terms.js'
+import type { AbandonmentRule } from '../../law/abandonment-rules.js'
+import { CallingRules } from '../../law/calling-rules.js'
+import type { AutomatedEntry, RegionEntry } from '../../law/calling-rules-document.js'
+import { describeConsentRule } from '../../law/consent-rules.js'
+import type { ExceptionRow } from '../../law/exceptions.js'
+import type { FrequencyRule } from '../../law/frequency-rules.js'
+import type { OperatorDates } from '../../law/revocation-rules.js'
 import { findDayRule } from '../../service/calling-hours/legal-window.js'
 import { OperatorClosures } from '../../service/calling-hours/operator-closures.js'
 import { recordNames } from '../../service/scrub/result-letter.js'

@@ -3,7 +3,7 @@ import { AriHttpClient, type AriServer } from '../../asterisk/ari/ari-http-clien
 import { resolveAriServers } from '../../asterisk/ari/ari-servers.js'
 import { resolveShippedFile } from '../../config/load.js'
 import type { Settings } from '../../config/settings.js'
-import { loadCallingRules } from '../../data/calling-rules/calling-rules.js'
+import { loadCallingRules } from '../../data/calling-rules/calling-rules-schema.js'
 import type { Instant } from '../../domain/time/clock.js'
 import type { Db } from '../../storage/tables.js'
 import type { HealthFinding } from './finding.js'

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander'
 import { resolveShippedFile } from '../../config/load.js'
-import { loadCallingRules } from '../../data/calling-rules/calling-rules.js'
+import { loadCallingRules } from '../../data/calling-rules/calling-rules-schema.js'
 import { createOperatorCaller } from '../../domain/caller.js'
 import { parseDialString } from '../../domain/phone-number.js'
 import { formatDay, formatInstant } from '../../domain/time/dates.js'

@@ -1,6 +1,5 @@
 /** Answers the questions of a recorded decision from the facts in its record, by the code that answers calls. */
 import type { Settings } from '../../config/settings.js'
-import type { CallingRules } from '../../data/calling-rules/calling-rules.js'
 import type { Answer, AnswerFailure, Compliance, MaybePromise } from '../../domain/compliance.js'
 import type { CheckName } from '../../domain/decision.js'
 import type { ListVersion } from '../../domain/number-set.js'
@@ -13,6 +12,7 @@ import type {
   FindingDocument,
   ListDocument,
 } from '../../gate/decision-document.js'
+import type { CallingRules } from '../../law/calling-rules.js'
 import { CallingHours } from '../../service/calling-hours/calling-hours.js'
 import { type ListFinding, noListEvidence, noStateFinding } from '../../service/lists/list-facts.js'
 import { noListOwners } from '../../service/lists/list-rights.js'

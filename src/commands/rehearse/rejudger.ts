@@ -5,7 +5,6 @@
  */
 import type { Configuration } from '../../app/configuration.js'
 import type { Settings } from '../../config/settings.js'
-import { CallingRules } from '../../data/calling-rules/calling-rules.js'
 import {
   type CallKind,
   type CallPurpose,
@@ -43,6 +42,7 @@ import {
   ruleBeforeChecks,
   rulingWithoutFindings,
 } from '../../gate/pre-check-ruling.js'
+import { CallingRules } from '../../law/calling-rules.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import {
   instantOf,

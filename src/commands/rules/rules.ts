@@ -11,7 +11,7 @@ import {
   type RulesOnDay,
   toRuleSources,
 } from '../../app/rules/rules-on-day.js'
-import { loadCallingRules } from '../../data/calling-rules/calling-rules.js'
+import { loadCallingRules } from '../../data/calling-rules/calling-rules-schema.js'
 import type { LocalDay } from '../../domain/time/clock.js'
 import { formatWithWeekday, parseDay, toUtcDay } from '../../domain/time/dates.js'
 import { truncate } from '../../errors.js'

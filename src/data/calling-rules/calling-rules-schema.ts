@@ -1,52 +1,40 @@
 /**
  * The format of `calling-rules.yaml`: every field, its type and the constraints between fields. What
- * the fields mean for a call is defined by `calling-rules.ts` and its users.
+ * the fields mean for a call is defined in `src/law/`.
  */
 import { z } from 'zod'
-import { callKinds, callPurposes, disclosureKeys } from '../../domain/decision.js'
-import type { LocalDay } from '../../domain/time/clock.js'
-import { type DayRange, parseDay } from '../../domain/time/dates.js'
-import { type DayWindow, parseDayWindow } from '../../domain/time/week-windows.js'
-import type { FieldProblem } from '../../errors.js'
+import { callKinds, disclosureKeys } from '../../domain/decision.js'
+import type { DayRange } from '../../domain/time/dates.js'
+import { DataFileError, describeProblem, type FieldProblem } from '../../errors.js'
+import { CallingRules } from '../../law/calling-rules.js'
+import type { CallingRulesDocument } from '../../law/calling-rules-document.js'
 import { listDocumentProblems } from '../files/document-problems.js'
-import { abandonmentRuleSchema } from './abandonment-rules.js'
-import { callerIdRuleSchema } from './caller-id-rules.js'
-import { consentRuleSchema } from './consent-rules.js'
-import { exceptionSchema } from './exceptions.js'
-import { frequencyRuleSchema } from './frequency-rules.js'
-import { holidayRuleSchema } from './holidays.js'
-import { purposesSchema } from './purposes.js'
-import { revocationSchema } from './revocation-rules.js'
-
-/** `none`, or `HH:MM-HH:MM` as seconds of the day. */
-const dayWindowSchema = z.string().transform((value, context): DayWindow | undefined => {
-  if (value === 'none') return undefined
-  const window = parseDayWindow(value)
-  if (window) return window
-  context.addIssue('must be none or HH:MM-HH:MM with the start before the end, 24:00 at most')
-  return z.NEVER
-})
-
-/** Monday to Friday, Saturday and Sunday. */
-const weekSchema = z.strictObject({
-  monFri: dayWindowSchema,
-  sat: dayWindowSchema,
-  sun: dayWindowSchema,
-})
-
-/** A local day, written `YYYY-MM-DD`. */
-const daySchema = z.string().transform((value, context): LocalDay => {
-  const found = /^\d{4}-\d{2}-\d{2}$/.test(value) ? parseDay(value) : undefined
-  if (found !== undefined) return found
-  context.addIssue('must be a date YYYY-MM-DD that exists')
-  return z.NEVER
-})
-
-/** The local days on which a row holds. */
-const dates = { from: daySchema.optional(), until: daySchema.optional() }
-const hasDatesInOrder = ({ from, until }: DayRange) =>
-  from === undefined || until === undefined || from <= until
-const datesInOrder = { path: ['until'], error: 'must not be before from' }
+import { readYamlFile } from '../files/yaml-file.js'
+import {
+  confidence,
+  count,
+  country,
+  datedRow,
+  dates,
+  datesInOrder,
+  daySchema,
+  dayWindowSchema,
+  hasDatesInOrder,
+  purposeList,
+  type Reference,
+  text,
+  weekSchema,
+} from './fields.js'
+import { holidayRuleSchema } from './holiday-schema.js'
+import {
+  abandonmentRuleSchema,
+  callerIdRuleSchema,
+  consentRuleSchema,
+  exceptionSchema,
+  frequencyRuleSchema,
+  purposesSchema,
+  revocationSchema,
+} from './rule-schemas.js'
 
 /** A row, or several of which no two hold on the same day, the oldest first. As a list either way. */
 function rowsInOrder<Row extends DayRange>(row: z.ZodType<Row>) {
@@ -71,22 +59,9 @@ function requireOrder(rows: readonly DayRange[], context: z.core.$RefinementCtx)
   })
 }
 
-const text = z.string().min(1, 'must not be empty')
-const count = z.int().min(1, 'must be 1 or more')
 const observedShifts = z.array(z.enum(['preceding-friday', 'following-monday']))
 const banOrAllow = z.enum(['ban', 'allow'])
-const country = z.enum(['US', 'CA'])
 const months = z.int().min(0, 'must be 0 to 120').max(120, 'must be 0 to 120')
-const confidence = z.enum([
-  'statute-text',
-  'statute-quoted',
-  'secondary',
-  'conflicting',
-  'baseline',
-])
-
-/** The days, source and remarks of a row of a table. */
-const datedRow = { ...dates, citation: text, confidence, notes: text.optional() }
 
 /** Names that other parts of the document may refer to. */
 interface DefinedNames {
@@ -96,7 +71,7 @@ interface DefinedNames {
   readonly sources: ReadonlySet<string>
 }
 
-function reference(names: ReadonlySet<string>, table: string) {
+function reference(names: ReadonlySet<string>, table: string): Reference {
   return z.string().refine((name) => names.has(name), `must be a key of ${table}`)
 }
 
@@ -315,7 +290,6 @@ function rowsWithIds<Row extends { readonly id: string }>(row: z.ZodType<Row>) {
 function documentSchema(known: DefinedNames) {
   const code = z.string().regex(/^[A-Z]{2}$/, 'must be two capital letters')
   const region = reference(known.regions, 'regions')
-  const ofRegion = { region, day: daySchema, text, confidence }
   return z.strictObject({
     about: z.strictObject({ title: text, asOf: daySchema, scope: text }),
     baselines: z.strictObject({ US: baselineSchema(known), CA: baselineSchema(known) }),
@@ -331,15 +305,9 @@ function documentSchema(known: DefinedNames) {
           .strictObject({
             key: z.enum(disclosureKeys, `must be one of ${disclosureKeys.join(', ')}`),
             callKinds: z.array(z.enum(callKinds)).min(1, 'must not be empty'),
-            purposes: z
-              .array(z.enum(callPurposes, `must be one of ${callPurposes.join(', ')}`))
-              .min(1, 'must not be empty')
-              .optional(),
+            purposes: purposeList.optional(),
             countries: z.array(country).min(1, 'must not be empty').optional(),
-            regions: z
-              .array(reference(known.regions, 'regions'))
-              .min(1, 'must not be empty')
-              .optional(),
+            regions: z.array(region).min(1, 'must not be empty').optional(),
             ...dates,
             citation: text,
             confidence,
@@ -347,62 +315,34 @@ function documentSchema(known: DefinedNames) {
           .refine(hasDatesInOrder, datesInOrder),
       )
       .default([]),
-    purposes: purposesSchema({
-      region: reference(known.regions, 'regions'),
-      week: weekSchema,
-      day: daySchema,
-      text,
-      confidence,
-    }),
-    frequencyRules: z
-      .array(
-        frequencyRuleSchema({
-          region: reference(known.regions, 'regions'),
-          country,
-          day: daySchema,
-          text,
-          confidence,
-        }),
-      )
-      .default([]),
-    abandonmentRules: z
-      .array(abandonmentRuleSchema({ country, day: daySchema, text, confidence }))
-      .default([]),
-    revocation: revocationSchema({
-      day: daySchema,
-      text,
-      confidence,
-      holiday: reference(known.holidays, 'holidays'),
-      observedPolicy: reference(known.policies, 'observedPolicies'),
-    }).optional(),
-    exceptions: rowsWithIds(exceptionSchema(ofRegion)),
-    consentRequired: rowsWithIds(consentRuleSchema(ofRegion)),
+    purposes: purposesSchema(region),
+    frequencyRules: z.array(frequencyRuleSchema(region)).default([]),
+    abandonmentRules: z.array(abandonmentRuleSchema).default([]),
+    revocation: revocationSchema(
+      reference(known.holidays, 'holidays'),
+      reference(known.policies, 'observedPolicies'),
+    ).optional(),
+    exceptions: rowsWithIds(exceptionSchema(region)),
+    consentRequired: rowsWithIds(consentRuleSchema(region)),
     reassignedReleases: z.array(releaseSchema).default([]),
     conversations: z.array(conversationSchema).default([]),
-    callerIdRules: z
-      .array(
-        callerIdRuleSchema({
-          region: reference(known.regions, 'regions'),
-          day: daySchema,
-          text,
-          confidence,
-        }),
-      )
-      .default([]),
+    callerIdRules: z.array(callerIdRuleSchema(region)).default([]),
     regions: z.record(code, regionSchema(known)),
     sources: z.record(z.string(), sourceSchema),
   })
 }
 
-export type CallingRulesDocument = z.output<ReturnType<typeof documentSchema>>
-export type RegionEntry = CallingRulesDocument['regions'][string]
-export type BaselineEntry = CallingRulesDocument['baselines']['US']
-export type AutomatedEntry = NonNullable<RegionEntry['automated']>[number]
-export type DisclosureEntry = CallingRulesDocument['disclosures'][number]
-
 export type DocumentCheckResult =
   | { readonly ok: true; readonly document: CallingRulesDocument }
   | { readonly ok: false; readonly problems: readonly FieldProblem[] }
+
+/** Throws a {@link DataFileError} that lists every mistake in the file. */
+export function loadCallingRules(path: string): CallingRules {
+  const checked = checkCallingRules(readYamlFile(path))
+  if (checked.ok) return new CallingRules(checked.document)
+  const list = checked.problems.map((problem) => `\n  - ${describeProblem(problem)}`).join('')
+  throw new DataFileError(path, `${checked.problems.length} mistake(s):${list}`)
+}
 
 /** Checks a parsed file and lists all of its mistakes, not only the first. */
 export function checkCallingRules(raw: unknown): DocumentCheckResult {

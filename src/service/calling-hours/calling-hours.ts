@@ -3,7 +3,6 @@
  * window in a scrub row. Finds the places; `window-evaluator.ts` then decides. An item that is refused
  * before that (spec, "Calling hours", status rules) gets a message with the field, value and rule.
  */
-import type { CallingRules } from '../../data/calling-rules/calling-rules.js'
 import type { CallingPeriod } from '../../domain/calling-hours.js'
 import type { HoursException, LegalTime, LegalTimeStatus } from '../../domain/compliance.js'
 import type { CallPurpose } from '../../domain/decision.js'
@@ -37,6 +36,7 @@ import {
   type ProjectHours,
 } from '../../domain/time/week-windows.js'
 import { type AppError, describeProblem, invalidRequest, truncate } from '../../errors.js'
+import type { CallingRules } from '../../law/calling-rules.js'
 import {
   type RecordedNumber,
   selectHours,

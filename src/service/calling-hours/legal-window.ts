@@ -3,7 +3,6 @@
  * country's (spec, "Calling hours"), narrowed for a recorded voice, closed on a restricted day and
  * interrupted by emergencies. Pure.
  */
-import type { CallingRules, HoursRule } from '../../data/calling-rules/calling-rules.js'
 import type { CallingPeriod } from '../../domain/calling-hours.js'
 import type { HoursException } from '../../domain/compliance.js'
 import type { CallPurpose } from '../../domain/decision.js'
@@ -19,6 +18,7 @@ import {
   type ProjectHours,
   type WeekWindows,
 } from '../../domain/time/week-windows.js'
+import type { CallingRules, HoursRule } from '../../law/calling-rules.js'
 import type { CalledPlace, Emergency, OperatorClosures } from './operator-closures.js'
 
 export interface WindowOptions {

@@ -2,11 +2,11 @@
  * Closures entered in the configuration: days that a governor proclaims, and declared emergencies.
  * Neither has a feed, so operators enter them by hand.
  */
-import type { CallingRules } from '../../data/calling-rules/calling-rules.js'
 import type { CandidatePlace } from '../../domain/place.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { formatInstant, parseDay } from '../../domain/time/dates.js'
 import { describeProblem, type FieldProblem } from '../../errors.js'
+import type { CallingRules } from '../../law/calling-rules.js'
 
 /** A local day on which a region allows no calls. */
 export interface ProclaimedDay {

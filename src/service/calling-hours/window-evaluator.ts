@@ -3,11 +3,11 @@
  * candidate place must permit it; the caller determines the candidates.
  */
 
-import type { CallingRules } from '../../data/calling-rules/calling-rules.js'
 import type { CallingPeriod } from '../../domain/calling-hours.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { msPerDay } from '../../domain/time/dates.js'
 import { toInstant, toLocalTime } from '../../domain/time/time-zones.js'
+import type { CallingRules } from '../../law/calling-rules.js'
 import { computeLegalWindow, type LegalWindow, type WindowOptions } from './legal-window.js'
 import type { CalledPlace, Emergency, OperatorClosures } from './operator-closures.js'
 

@@ -1,6 +1,5 @@
 /** Opt-outs as they are reported one by one, with what the person said. */
 
-import type { OperatorDates, RevocationRules } from '../../data/calling-rules/revocation-rules.js'
 import { type Caller, parseProjectCode, type ScopeChoice } from '../../domain/caller.js'
 import type {
   OptOutReport,
@@ -10,6 +9,7 @@ import type {
 import type { OptOutReader } from '../../domain/consent/opt-out-words.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatDay } from '../../domain/time/dates.js'
+import type { OperatorDates, RevocationRules } from '../../law/revocation-rules.js'
 import type { ViewOf } from '../account-view.js'
 import type { ProjectScope, ScopeResolver } from '../projects/project-scope.js'
 import type { InternalDnc } from './internal-dnc.js'

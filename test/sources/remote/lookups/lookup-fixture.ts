@@ -1,5 +1,5 @@
 /** A provider of look-ups over a transport in the test's hand; time is virtual. */
-import { loadCallingRules } from '../../../../src/data/calling-rules/calling-rules.js'
+import { loadCallingRules } from '../../../../src/data/calling-rules/calling-rules-schema.js'
 import { findRelease } from '../../../../src/domain/lookups.js'
 import type { LogFields, Logger } from '../../../../src/observability/log.js'
 import type { LookupProviderOptions } from '../../../../src/sources/remote/lookups/lookup-options.js'

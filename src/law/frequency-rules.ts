@@ -1,77 +1,28 @@
 /** The laws on how often a person may be called: rows of `calling-rules.yaml`, each for a region. */
-import { z } from 'zod'
-import { type CallPurpose, callKinds, callPurposes } from '../../domain/decision.js'
-import {
-  type CallToCount,
-  countedReach,
-  type FrequencyLimit,
-  maxFrequencyHours,
-} from '../../domain/mandate.js'
-import type { CandidatePlace, Country } from '../../domain/place.js'
-import type { Instant, LocalDay } from '../../domain/time/clock.js'
-import { type DayRange, msPerDay, msPerHour, toUtcDay } from '../../domain/time/dates.js'
-import { toLocalTime } from '../../domain/time/time-zones.js'
-import { findAreaCodePlace, listAreaCodes } from '../../law/area-codes.js'
+import { type CallKind, type CallPurpose, callPurposes } from '../domain/decision.js'
+import type { CallToCount, FrequencyLimit } from '../domain/mandate.js'
+import type { CandidatePlace, Country } from '../domain/place.js'
+import type { Instant } from '../domain/time/clock.js'
+import { type DayRange, msPerDay, msPerHour, toUtcDay } from '../domain/time/dates.js'
+import { toLocalTime } from '../domain/time/time-zones.js'
+import { findAreaCodePlace, listAreaCodes } from './area-codes.js'
+import type { NamedRow } from './law-row.js'
 
-export interface FrequencyRuleFields {
-  readonly region: z.ZodType<string, string>
-  readonly country: z.ZodType<Country, string>
-  readonly day: z.ZodType<LocalDay, string>
-  readonly text: z.ZodType<string, string>
-  readonly confidence: z.ZodType<string, string>
+export interface FrequencyRule extends NamedRow {
+  /** Either a region or a country. */
+  readonly region?: string | undefined
+  readonly country?: Country | undefined
+  readonly purposes: readonly CallPurpose[]
+  readonly callKinds?: readonly CallKind[] | undefined
+  readonly calls: number
+  /** Either hours or whole local days. */
+  readonly hours?: number | undefined
+  readonly days?: number | undefined
+  readonly per: FrequencyLimit['per']
+  readonly perSubject: boolean
+  readonly counts: FrequencyLimit['counts']
+  readonly liftedBy?: 'permission' | undefined
 }
-
-export const frequencyRuleSchema = ({
-  region,
-  country,
-  day,
-  text,
-  confidence,
-}: FrequencyRuleFields) =>
-  z
-    .strictObject({
-      id: z.string().regex(/^[a-z0-9-]{1,40}$/, 'must be lower-case letters, digits and -'),
-      region: region.optional(),
-      country: country.optional(),
-      purposes: z
-        .array(z.enum(callPurposes, `must be one of ${callPurposes.join(', ')}`))
-        .min(1, 'must not be empty')
-        .default(['telemarketing']),
-      callKinds: z.array(z.enum(callKinds)).min(1, 'must not be empty').optional(),
-      calls: z.int().min(1, 'must be 1 or more').max(1_000, 'must be 1000 or less'),
-      hours: z
-        .int()
-        .min(1, 'must be 1 or more')
-        .max(maxFrequencyHours, `must be ${maxFrequencyHours} or less`)
-        .optional(),
-      days: z.int().min(1, 'must be 1 or more').max(30, 'must be 30 or less').optional(),
-      per: z.enum(['person', 'number'], 'must be person or number'),
-      perSubject: z.boolean().default(false),
-      counts: z.enum(reaches, `must be one of ${reaches.join(', ')}`).default('all'),
-      liftedBy: z.literal('permission', 'must be permission').optional(),
-      from: day.optional(),
-      until: day.optional(),
-      citation: text,
-      confidence,
-      notes: text.optional(),
-    })
-    .refine((row: PartialRule) => 'hours' in row !== 'days' in row, {
-      path: ['hours'],
-      error: 'give either hours or days',
-      when: () => true,
-    })
-    .refine((row: PartialRule) => 'region' in row !== 'country' in row, {
-      path: ['region'],
-      error: 'give either a region or a country',
-      when: () => true,
-    })
-
-/** Refinements run even if another field is wrong. */
-type PartialRule = Readonly<Record<string, unknown>>
-
-const reaches = Object.keys(countedReach) as (keyof typeof countedReach)[]
-
-export type FrequencyRule = z.output<ReturnType<typeof frequencyRuleSchema>>
 
 interface PreparedRule {
   readonly rule: FrequencyRule

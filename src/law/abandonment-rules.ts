@@ -1,62 +1,24 @@
 /** The laws on abandoned calls: rows of `calling-rules.yaml`, each for a country. */
-import { z } from 'zod'
-import type { AbandonmentLimit } from '../../domain/call-outcome.js'
-import { type CallPurpose, callPurposes } from '../../domain/decision.js'
-import type { Country } from '../../domain/place.js'
-import type { Instant, LocalDay } from '../../domain/time/clock.js'
-import { msPerDay } from '../../domain/time/dates.js'
-import { findAreaCodePlace, listAreaCodes } from '../../law/area-codes.js'
+import type { AbandonmentLimit } from '../domain/call-outcome.js'
+import type { CallPurpose } from '../domain/decision.js'
+import type { Country } from '../domain/place.js'
+import type { Instant } from '../domain/time/clock.js'
+import { msPerDay } from '../domain/time/dates.js'
+import { findAreaCodePlace } from './area-codes.js'
+import type { NamedRow } from './law-row.js'
 
-export interface AbandonmentRuleFields {
-  readonly country: z.ZodType<Country, string>
-  readonly day: z.ZodType<LocalDay, string>
-  readonly text: z.ZodType<string, string>
-  readonly confidence: z.ZodType<string, string>
+export interface AbandonmentRule extends NamedRow {
+  readonly country: Country
+  readonly purposes: readonly CallPurpose[]
+  readonly percent: number
+  readonly warnPercent: number
+  readonly minAnswered: number
+  readonly connectSeconds: number
+  readonly ringSeconds?: number | undefined
+  /** The period in which calls are counted: these days, or the calendar month in the time zone `monthIn`. */
+  readonly days?: number | undefined
+  readonly monthIn?: string | undefined
 }
-
-function isZoneOfPlan(name: string): boolean {
-  return listAreaCodes().some((code) =>
-    findAreaCodePlace(code)?.candidates.some(({ zone }) => zone === name),
-  )
-}
-
-const percent = z.number().gt(0, 'must be above 0').max(100, 'must be 100 or less')
-
-export const abandonmentRuleSchema = ({ country, day, text, confidence }: AbandonmentRuleFields) =>
-  z
-    .strictObject({
-      id: z.string().regex(/^[a-z0-9-]{1,40}$/, 'must be lower-case letters, digits and -'),
-      country,
-      purposes: z
-        .array(z.enum(callPurposes, `must be one of ${callPurposes.join(', ')}`))
-        .min(1, 'must not be empty')
-        .default(['telemarketing', 'charity']),
-      percent,
-      warnPercent: percent,
-      minAnswered: z.int().min(1, 'must be 1 or more').max(100_000, 'must be 100000 or less'),
-      connectSeconds: z.int().min(1, 'must be 1 or more').max(60, 'must be 60 or less'),
-      ringSeconds: z.int().min(1, 'must be 1 or more').max(60, 'must be 60 or less').optional(),
-      days: z.int().min(1, 'must be 1 or more').max(366, 'must be 366 or less').optional(),
-      monthIn: z
-        .string()
-        .refine(isZoneOfPlan, 'must be a time zone of an area code, such as America/Toronto')
-        .optional(),
-      from: day.optional(),
-      until: day.optional(),
-      citation: text,
-      confidence,
-      notes: text.optional(),
-    })
-    .refine(({ days, monthIn }) => (days === undefined) !== (monthIn === undefined), {
-      path: ['days'],
-      error: 'must be given, or monthIn instead',
-    })
-    .refine((row) => row.warnPercent <= row.percent, {
-      path: ['warnPercent'],
-      error: 'must not be above percent',
-    })
-
-export type AbandonmentRule = z.output<ReturnType<typeof abandonmentRuleSchema>>
 
 interface PreparedRule {
   readonly country: Country

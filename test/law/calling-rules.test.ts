@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
+import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
 import { formatDay, parseDay } from '../../src/domain/time/dates.js'
 import { formatWeek } from '../../src/domain/time/week-windows.js'
 import { DataFileError } from '../../src/errors.js'
-import { useTempFolder } from './temp-folder.js'
+import { useTempFolder } from '../data/temp-folder.js'
 
 const shipped = 'config/calling-rules.yaml'
 const rules = loadCallingRules(shipped)

@@ -1,41 +1,36 @@
 /**
- * The law in `calling-rules.yaml`, checked and prepared for fast lookup: windows by day, recorded
+ * The calling rules, prepared for fast lookup: windows by day, recorded
  * voices, holidays, relationship limits, bans on calls to mobile numbers. Data only: calling hours and
  * scrub decide which rule takes precedence. No region is named in code.
  */
-
 import {
   type CallKind,
   type CallPurpose,
   callPurposes,
   type Disclosure,
   disclosureKeys,
-} from '../../domain/decision.js'
-import type { Country } from '../../domain/place.js'
-import type { Instant, LocalDay } from '../../domain/time/clock.js'
-import { type DayRange, isWithinDays, msPerHour, toUtcDay } from '../../domain/time/dates.js'
-import {
-  type DayWindow,
-  intersectWindows,
-  type WeekWindows,
-} from '../../domain/time/week-windows.js'
-import { DataFileError, describeProblem } from '../../errors.js'
-import { findAreaCodePlace } from '../../law/area-codes.js'
-import { readYamlFile } from '../files/yaml-file.js'
+} from '../domain/decision.js'
+import type { Country } from '../domain/place.js'
+import type { Instant, LocalDay } from '../domain/time/clock.js'
+import { type DayRange, isWithinDays, msPerHour, toUtcDay } from '../domain/time/dates.js'
+import { type DayWindow, intersectWindows, type WeekWindows } from '../domain/time/week-windows.js'
 import { AbandonmentRules } from './abandonment-rules.js'
+import { findAreaCodePlace } from './area-codes.js'
 import { CallerIdRules } from './caller-id-rules.js'
-import {
-  type AutomatedEntry,
-  type BaselineEntry,
-  type CallingRulesDocument,
-  checkCallingRules,
-  type DisclosureEntry,
-  type RegionEntry,
-} from './calling-rules-schema.js'
+import type {
+  AutomatedEntry,
+  BaselineEntry,
+  CallingRulesDocument,
+  DisclosureEntry,
+  EmergencyEntry,
+  HolidayEntry,
+  RegionEntry,
+  WirelessBan,
+} from './calling-rules-document.js'
 import { ConsentRules } from './consent-rules.js'
 import { Exceptions } from './exceptions.js'
 import { FrequencyRules } from './frequency-rules.js'
-import { HolidayCalendar, type RegionHoliday } from './holidays.js'
+import { HolidayCalendar, type RegionHoliday } from './hours/holidays.js'
 import { Purposes } from './purposes.js'
 import { RevocationRules } from './revocation-rules.js'
 
@@ -77,14 +72,6 @@ export interface HoursRule extends DayRange {
   readonly citation: string
 }
 
-/** Throws a {@link DataFileError} that lists every mistake in the file. */
-export function loadCallingRules(path: string): CallingRules {
-  const checked = checkCallingRules(readYamlFile(path))
-  if (checked.ok) return new CallingRules(checked.document)
-  const list = checked.problems.map((problem) => `\n  - ${describeProblem(problem)}`).join('')
-  throw new DataFileError(path, `${checked.problems.length} mistake(s):${list}`)
-}
-
 interface RecordedVoice extends DayRange {
   readonly citation: string
   readonly hours: WeekWindows
@@ -100,8 +87,8 @@ interface PreparedRegion {
   /** Every day has one; oldest first. */
   readonly ebr: readonly EbrRule[]
   readonly recorded: readonly RecordedVoice[]
-  readonly wirelessBans: NonNullable<RegionEntry['wirelessProhibited']>
-  readonly emergencies: NonNullable<RegionEntry['emergency']>
+  readonly wirelessBans: readonly WirelessBan[]
+  readonly emergencies: readonly EmergencyEntry[]
 }
 
 export class CallingRules {
@@ -384,7 +371,7 @@ function listEbrRules(
 }
 
 interface HolidayEntries {
-  readonly holidays: RegionEntry['holidays']
+  readonly holidays: readonly HolidayEntry[]
   readonly policy: string | undefined
 }
 

@@ -1,43 +1,17 @@
 /** What a relationship on file lifts where an operator has decided to use it: rows of `calling-rules.yaml`, each for a region. */
-import { z } from 'zod'
-import { type LiftedRule, liftedRules, type Relationship } from '../../domain/mandate.js'
-import type { Instant, LocalDay } from '../../domain/time/clock.js'
-import { addMonths, msPerDay, msPerHour, toUtcDay } from '../../domain/time/dates.js'
+import type { LiftedRule, Relationship } from '../domain/mandate.js'
+import type { Instant } from '../domain/time/clock.js'
+import { addMonths, msPerDay, msPerHour, toUtcDay } from '../domain/time/dates.js'
 import type { FrequencyRule } from './frequency-rules.js'
+import type { NamedRow } from './law-row.js'
 
-interface ExceptionFields {
-  readonly region: z.ZodType<string, string>
-  readonly day: z.ZodType<LocalDay, string>
-  readonly text: z.ZodType<string, string>
-  readonly confidence: z.ZodType<string, string>
+export interface ExceptionRow extends NamedRow {
+  readonly region: string
+  readonly lifts: readonly LiftedRule[]
+  readonly by: readonly Relationship['type'][]
+  /** For how long after a sale or an inquiry. */
+  readonly months?: number | undefined
 }
-
-export const exceptionSchema = ({ region, day, text, confidence }: ExceptionFields) =>
-  z
-    .strictObject({
-      id: z.string().regex(/^[a-z0-9-]{1,40}$/, 'must be lower-case letters, digits and -'),
-      region,
-      lifts: z
-        .array(z.enum(liftedRules, `must be one of ${liftedRules.join(', ')}`))
-        .min(1, 'must not be empty'),
-      by: z.array(z.enum(['S', 'I', 'P'], 'must be S, I or P')).min(1, 'must not be empty'),
-      months: z.int().min(1, 'must be 1 to 120').max(120, 'must be 1 to 120').optional(),
-      from: day.optional(),
-      until: day.optional(),
-      citation: text,
-      confidence,
-      notes: text.optional(),
-    })
-    .refine(({ by, months }) => months !== undefined || by.every((type) => type === 'P'), {
-      path: ['months'],
-      error: 'must be given for a sale or an inquiry',
-    })
-    .refine(({ from, until }) => from === undefined || until === undefined || from <= until, {
-      path: ['until'],
-      error: 'must not be before from',
-    })
-
-export type ExceptionRow = z.output<ReturnType<typeof exceptionSchema>>
 
 /** The day where it is latest: no time zone is more than 14 hours ahead of UTC. */
 const latestDay = (at: Instant) => toUtcDay(at + 14 * msPerHour)

@@ -1,54 +1,24 @@
 /** What the law says of opt-outs: until when they must be honored, and what may still be sent. Rows of `calling-rules.yaml`. */
-import { z } from 'zod'
-import type { Instant, LocalDay } from '../../domain/time/clock.js'
-import {
-  type DayRange,
-  getWeekday,
-  isWithinDays,
-  msPerHour,
-  toUtcDay,
-} from '../../domain/time/dates.js'
-import type { HolidayCalendar } from './holidays.js'
+import type { Instant, LocalDay } from '../domain/time/clock.js'
+import { getWeekday, isWithinDays, msPerHour, toUtcDay } from '../domain/time/dates.js'
+import type { HolidayCalendar } from './hours/holidays.js'
+import type { NamedRow } from './law-row.js'
 
-interface RevocationFields {
-  readonly day: z.ZodType<LocalDay, string>
-  readonly text: z.ZodType<string, string>
-  readonly confidence: z.ZodType<string, string>
-  readonly holiday: z.ZodType<string, string>
-  readonly observedPolicy: z.ZodType<string, string>
+interface RevocationRow extends NamedRow {
+  readonly businessDays: number
+  readonly confirmationMinutes: number
+  /** The first day is not settled: an operator enters it. */
+  readonly datedByOperator: boolean
 }
 
-export const revocationSchema = (fields: RevocationFields) => {
-  const { day, text, confidence, holiday, observedPolicy } = fields
-  const rule = z
-    .strictObject({
-      id: z.string().regex(/^[a-z0-9-]{1,40}$/, 'must be lower-case letters, digits and -'),
-      businessDays: z.int().min(1, 'must be 1 or more').max(100, 'must be 100 or less'),
-      confirmationMinutes: z.int().min(0, 'must be 0 or more').max(60, 'must be 60 or less'),
-      datedByOperator: z.boolean().default(false),
-      from: day.optional(),
-      until: day.optional(),
-      citation: text,
-      confidence,
-      notes: text.optional(),
-    })
-    .refine(
-      ({ datedByOperator, from, until }) => !datedByOperator || (from ?? until) === undefined,
-      {
-        path: ['datedByOperator'],
-        error: 'goes without from and until',
-      },
-    )
-  return z.strictObject({
-    utcOffsetHours: z.int().min(-12, 'must be -12 to 14').max(14, 'must be -12 to 14'),
-    holidays: z.array(holiday),
-    observedPolicy,
-    rules: z.array(rule),
-  })
+export interface RevocationEntry {
+  /** By which the day of receipt is found. */
+  readonly utcOffsetHours: number
+  /** Keys of the holidays that are no business days. */
+  readonly holidays: readonly string[]
+  readonly observedPolicy: string
+  readonly rules: readonly RevocationRow[]
 }
-
-type RevocationEntry = z.output<ReturnType<typeof revocationSchema>>
-type RevocationRow = RevocationEntry['rules'][number]
 
 /** The days on which rules are in force whose day the file does not know, as an operator has entered them. */
 export type OperatorDates = readonly { readonly rule: string; readonly from: LocalDay }[]
@@ -108,6 +78,6 @@ export class RevocationRules {
 }
 
 function isInForce(rule: RevocationRow, day: LocalDay, dates: OperatorDates): boolean {
-  if (!rule.datedByOperator) return isWithinDays(rule satisfies DayRange, day)
+  if (!rule.datedByOperator) return isWithinDays(rule, day)
   return dates.some(({ rule: id, from }) => id === rule.id && day >= from)
 }

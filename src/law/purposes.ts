@@ -1,46 +1,18 @@
 /** What is asked of calls that are not for telemarketing: the table `purposes` of `calling-rules.yaml`. */
-import { z } from 'zod'
-import { type CallPurpose, type PurposeRules, telemarketing } from '../../domain/decision.js'
-import type { LocalDay } from '../../domain/time/clock.js'
-import { type DayRange, isWithinDays } from '../../domain/time/dates.js'
-import type { WeekWindows } from '../../domain/time/week-windows.js'
+import { type CallPurpose, type PurposeRules, telemarketing } from '../domain/decision.js'
+import type { LocalDay } from '../domain/time/clock.js'
+import { type DayRange, isWithinDays } from '../domain/time/dates.js'
+import type { WeekWindows } from '../domain/time/week-windows.js'
+import type { LawRow } from './law-row.js'
 
-export interface PurposeFields {
-  readonly region: z.ZodType<string, string>
-  readonly week: z.ZodType<WeekWindows, unknown>
-  readonly day: z.ZodType<LocalDay, string>
-  readonly text: z.ZodType<string, string>
-  readonly confidence: z.ZodType<string, string>
+interface PurposeRow extends LawRow {
+  readonly hours?: WeekWindows | undefined
+  /** Hours of single regions. */
+  readonly regions: Readonly<Record<string, LawRow & { readonly hours: WeekWindows }>>
+  readonly machines: PurposeRules['machines']
 }
 
-export function purposesSchema({ region, week, day, text, confidence }: PurposeFields) {
-  const dates = { from: day.optional(), until: day.optional() }
-  const hours = z.strictObject({ hours: week, ...dates, citation: text, confidence })
-  const rules = z.strictObject({
-    hours: week.optional(),
-    ...dates,
-    regions: z.record(region, hours).default({}),
-    machines: z.enum(
-      ['permission', 'permission-or-landline', 'unlimited'],
-      'must be permission, permission-or-landline or unlimited',
-    ),
-    citation: text,
-    confidence,
-    notes: text.optional(),
-  })
-  return z
-    .strictObject({
-      informational: rules,
-      'debt-collection': rules,
-      political: rules,
-      charity: rules,
-      healthcare: rules,
-      emergency: rules,
-    })
-    .optional()
-}
-
-type PurposesDocument = NonNullable<z.output<ReturnType<typeof purposesSchema>>>
+export type PurposesDocument = Readonly<Record<Exclude<CallPurpose, 'telemarketing'>, PurposeRow>>
 
 interface PreparedPurpose {
   readonly rules: PurposeRules

@@ -2,9 +2,12 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { CallingRules, loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
-import { checkCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
+import {
+  checkCallingRules,
+  loadCallingRules,
+} from '../../src/data/calling-rules/calling-rules-schema.js'
 import { formatDay, parseDay } from '../../src/domain/time/dates.js'
+import { CallingRules } from '../../src/law/calling-rules.js'
 
 const shipped = 'config/calling-rules.yaml'
 const { revocation } = loadCallingRules(shipped)

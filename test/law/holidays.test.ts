@@ -1,10 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import {
-  findHolidayDate,
-  HolidayCalendar,
-  type HolidayRule,
-} from '../../src/data/calling-rules/holidays.js'
 import { formatDay, parseDay } from '../../src/domain/time/dates.js'
+import { findHolidayDate, HolidayCalendar, type HolidayRule } from '../../src/law/hours/holidays.js'
 
 const [sun, mon, tue, thu, fri] = [0, 1, 2, 4, 5] as const
 

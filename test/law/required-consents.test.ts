@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { CallingRules } from '../../src/data/calling-rules/calling-rules.js'
 import { checkCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
 import type { CallToConsent } from '../../src/domain/consent/consent-records.js'
+import { CallingRules } from '../../src/law/calling-rules.js'
 
 const raw = parse(readFileSync('config/calling-rules.yaml', 'utf8')) as Record<string, unknown>
 const row = {

@@ -2,17 +2,18 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it, test } from 'vitest'
 import { parse } from 'yaml'
-import { CallingRules, loadCallingRules } from '../../src/data/calling-rules/calling-rules.js'
+import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
 import type { ScrubVerdict } from '../../src/domain/compliance.js'
 import { telemarketing } from '../../src/domain/decision.js'
 import { parseDay } from '../../src/domain/time/dates.js'
 import { DataFileError } from '../../src/errors.js'
 import { takeAttempt } from '../../src/gate/checks/attempts.js'
 import { permissionCheck } from '../../src/gate/checks/permission.js'
+import { CallingRules } from '../../src/law/calling-rules.js'
 import { systemTimers } from '../../src/runtime/runtime.js'
+import { useTempFolder } from '../data/temp-folder.js'
 import { answered, cleanRow } from '../support/fake-compliance.js'
 import { instant } from '../support/test-clock.js'
-import { useTempFolder } from './temp-folder.js'
 
 const folder = useTempFolder()
 const shipped = loadCallingRules('config/calling-rules.yaml')

@@ -1,55 +1,17 @@
 /** State laws that require a consent for some calls, beyond the federal rules: rows of `calling-rules.yaml`, each for a region. */
-import { z } from 'zod'
-import {
-  type CallToConsent,
-  liftingRecords,
-  type RequiredConsent,
-} from '../../domain/consent/consent-records.js'
-import { type CallPurpose, callKinds, callPurposes } from '../../domain/decision.js'
-import type { Instant, LocalDay } from '../../domain/time/clock.js'
-import { findAreaCodePlace, listAreaCodes } from '../../law/area-codes.js'
+import type { CallToConsent, RequiredConsent } from '../domain/consent/consent-records.js'
+import type { CallKind, CallPurpose } from '../domain/decision.js'
+import type { Instant } from '../domain/time/clock.js'
+import { findAreaCodePlace, listAreaCodes } from './area-codes.js'
 import { isInForceSomewhere } from './frequency-rules.js'
+import type { NamedRow } from './law-row.js'
 
-interface ConsentRuleFields {
-  readonly region: z.ZodType<string, string>
-  readonly day: z.ZodType<LocalDay, string>
-  readonly text: z.ZodType<string, string>
-  readonly confidence: z.ZodType<string, string>
+export interface ConsentRule extends RequiredConsent, NamedRow {
+  /** It also applies to numbers with an area code of the region. */
+  readonly numberCounts?: 'area-code' | undefined
+  readonly callKinds: readonly CallKind[]
+  readonly purposes: readonly CallPurpose[]
 }
-
-export const consentRuleSchema = ({ region, day, text, confidence }: ConsentRuleFields) =>
-  z
-    .strictObject({
-      id: z.string().regex(/^[a-z0-9-]{1,40}$/, 'must be lower-case letters, digits and -'),
-      region,
-      numberCounts: z.literal('area-code', 'must be area-code').optional(),
-      callKinds: z.array(z.enum(callKinds)).min(1, 'must not be empty'),
-      purposes: z
-        .array(z.enum(callPurposes, `must be one of ${callPurposes.join(', ')}`))
-        .min(1, 'must not be empty')
-        .default(['telemarketing']),
-      lines: z
-        .array(z.enum(['landline', 'wireless'], 'must be landline or wireless'))
-        .min(1, 'must not be empty')
-        .optional(),
-      liftedBy: z.array(z.enum(liftingRecords, `must be one of ${liftingRecords.join(', ')}`)),
-      exemptionsNotJudged: z.array(text).default([]),
-      from: day.optional(),
-      until: day.optional(),
-      citation: text,
-      quote: z
-        .string()
-        .min(1, 'must not be empty')
-        .max(300, 'must not be longer than 300 characters'),
-      confidence,
-      notes: text.optional(),
-    })
-    .refine(({ from, until }) => from === undefined || until === undefined || from <= until, {
-      path: ['until'],
-      error: 'must not be before from',
-    })
-
-export type ConsentRule = z.output<ReturnType<typeof consentRuleSchema>>
 
 const noRules: readonly ConsentRule[] = []
 
