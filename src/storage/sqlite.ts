@@ -327,9 +327,15 @@ export class ReadDriver extends DummyDriver {
       return this.#statements.prepare(sql).all(parameters)
     } catch (cause) {
       this.#faults.observeFailure(cause)
-      throw cause
+      throw sqliteTraits.isDiskError(cause) ? unreadableError(cause) : cause
     }
   }
+}
+
+function unreadableError(cause: unknown): AppError {
+  const problem = `The database cannot be read (${getErrorMessage(cause)})`
+  const advice = 'nothing was changed; send it again'
+  return new AppError('not-available', `${problem}; ${advice}`, { cause, retryAfterSeconds: 1 })
 }
 
 /** A transaction runs in the store, any other query at once on the connection of this thread. */

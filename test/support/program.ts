@@ -91,11 +91,13 @@ export function serve(
   })
   const folder = environment.CALLGATE_DATA_DIR ?? 'var'
   let output = ''
+  let isServing = false
   return new Promise((resolve, reject) => {
     const listen = (bytes: Buffer) => {
       output += bytes.toString()
-      const url = /listens on (\S+)\n[\s\S]*\n/.exec(output)?.[1]
+      const url = isServing ? undefined : /listens on (\S+)\n[\s\S]*\n/.exec(output)?.[1]
       if (url === undefined) return
+      isServing = true
       const signal = (name: NodeJS.Signals) => void child.kill(name)
       const ended = () => endOf(child)
       const end = createEnd(child)

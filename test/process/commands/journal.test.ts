@@ -1,18 +1,12 @@
-/** The journal under kills: every allow that a client received is in it, in order, and can be read. */
+/** Decisions of a version before the journal. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { DecisionDocument } from '../../../src/gate/decision-document.js'
-import { DecisionIndex } from '../../../src/gate/journal/decision-index.js'
-import { recordsIn } from '../../support/journal.js'
 import { shortOrLong } from '../../support/long.js'
-import { type Serving, serve } from '../../support/program.js'
-
-/** `CALLGATE_TEST_KILLS=1000` for a night. */
-const kills = Number(process.env.CALLGATE_TEST_KILLS ?? shortOrLong(3, 20))
-const clients = 8
+import { serve } from '../../support/program.js'
 
 let dataDir: string
 
@@ -42,60 +36,6 @@ async function decide(url: string): Promise<DecisionDocument> {
   })
   return (await response.json()) as DecisionDocument
 }
-
-/** Asks without a pause until the program is gone; notes each allow as soon as it is received. */
-async function decideUntilGone({ url }: Serving, received: Set<string>): Promise<void> {
-  const endless = async () => {
-    for (;;) {
-      const { decision, id } = await decide(url)
-      expect(decision).toBe('allow')
-      received.add(id)
-    }
-  }
-  await Promise.allSettled(Array.from({ length: clients }, endless))
-}
-
-it(
-  `has every allow that a client received, after ${kills} kills`,
-  async () => {
-    const received = new Set<string>()
-    for (let kill = 0; kill < kills; kill += 1) {
-      const serving = await start()
-      key ||= serving.keys.sandbox
-      const enough = received.size + 20 + ((kill * 7) % 60)
-      const deciding = decideUntilGone(serving, received)
-      await expect.poll(() => received.size, { interval: 1 }).toBeGreaterThan(enough)
-      expect(await serving.end('SIGKILL')).toBe('SIGKILL')
-      await deciding
-    }
-    const last = await start()
-    const records = recordsIn(dataDir)
-    expect(records.map(({ seq }) => seq)).toEqual(records.map((_, index) => index + 1))
-    expect(records.filter(({ kind }) => kind === 'opened')).toHaveLength(kills + 1)
-    const recorded = new Map<string, DecisionDocument>()
-    for (const { kind, body } of records) {
-      if (kind !== 'decision' && kind !== 'amendment') continue
-      const document = JSON.parse(body) as DecisionDocument
-      recorded.set(document.id, document)
-    }
-    const missing = [...received].filter((id) => recorded.get(id)?.decision !== 'allow')
-    expect(missing).toEqual([])
-
-    const indexed = () => {
-      const index = new DecisionIndex(join(dataDir, 'index.sqlite'), join(dataDir, 'journal'))
-      const found = [...recorded.keys()].flatMap((id) => index.find(id)?.document ?? [])
-      index.close()
-      return new Map(found.map((document) => [document.id, document]))
-    }
-    await expect.poll(() => indexed().size).toBe(recorded.size)
-    expect(indexed()).toEqual(recorded)
-    expect(await last.end('SIGTERM')).toBe(0)
-    process.stdout.write(
-      `journal: ${received.size} allows received in ${kills} kills, none missing\n`,
-    )
-  },
-  120_000 + kills * 10_000,
-)
 
 it('takes over the decisions of a version before the journal', async () => {
   const first = await start()

@@ -48,6 +48,42 @@ describe("read errors of the database's disk alone", () => {
   })
 })
 
+it('a database that cannot be read answers 503 to everybody, and takes the same requests once it can', async () => {
+  load = await FaultyLoad.start(join(folder, 'unreadable'), faulty.environment)
+  const { url, keys } = load.serving
+  const requests: readonly (readonly [string, object | undefined])[] = [
+    ['/v1/opt-outs', { number: '2125550100' }],
+    ['/v1/keys', undefined],
+    ['/app/main/rpc/pdnc', { phoneList: '7185550111', actionType: 'add' }],
+    ['/app/main/rpc/pdnc', { phoneList: '7185550111', actionType: 'status' }],
+    ['/app/main/rpc/ebr?phoneList=2125550101', undefined],
+  ]
+  const ask = async () => {
+    const statuses = requests.map(async ([path, body]) => {
+      const response = await fetch(`${url}${path}`, {
+        headers: { loginId: keys.sandbox, 'content-type': 'application/json' },
+        ...(body && { method: 'POST', body: JSON.stringify(body) }),
+      })
+      await response.arrayBuffer()
+      return response.status
+    })
+    return await Promise.all(statuses)
+  }
+  await until('all are answered', async () => (await ask()).every((status) => status === 200))
+  faulty.begin({ operations: ['read'], files: '*/callgate.sqlite*', effect: { error: 'EIO' } })
+  const seen = new Set<number>()
+  await until('all are refused', async () => {
+    const statuses = await ask()
+    for (const status of statuses) seen.add(status)
+    return statuses.every((status) => status >= 500)
+  })
+  for (const status of await ask()) seen.add(status)
+  seen.delete(200)
+  expect([...seen]).toEqual([503])
+  faulty.end()
+  await load.judge()
+})
+
 it('a power cut that keeps later sectors of what was not flushed, and loses earlier ones, takes nothing that was acknowledged', async () => {
   load = await FaultyLoad.start(join(folder, 'cut'), faulty.environment)
   await until('calls are allowed', () => load.allowed > 20)
