@@ -11,7 +11,7 @@ import { readYamlFile } from '../data/files/yaml-file.js'
 import { DataFileError, describeProblem } from '../errors.js'
 import { CallingRules } from '../law/calling-rules.js'
 import { runInThread, type ThreadWork } from '../runtime/thread.js'
-import { OperatorClosures } from '../service/calling-hours/operator-closures.js'
+import { prepareClosures } from '../service/calling-hours/prepare-closures.js'
 import { readSandboxFile } from '../service/sandbox/sandbox-file.js'
 import {
   type Configuration,
@@ -54,11 +54,10 @@ export function readConfiguration(input: SettingsInput): CheckedConfiguration {
   const sandboxFile = read(() => readSandboxFile(resolveShippedFile(settings.sandbox.file)))
   read(() => loadOptOutReader(resolveShippedFile(settings.optOuts.phrasesFile)))
   if (!rules?.ok || !sandboxFile) return { settings, problems }
-  const { proclaimedDays, emergencies } = settings.callingHours
   const prepared = new CallingRules(rules.document)
   problems.push(...listUnknownRuleDates(settings, prepared))
   problems.push(...listUnknownExceptions(settings, prepared))
-  read(() => new OperatorClosures({ rules: prepared, proclaimedDays, emergencies }))
+  read(() => prepareClosures(prepared, settings.callingHours))
   if (problems.length > 0) return { settings, problems }
   return { settings, problems, configuration: { settings, rules: rules.document, sandboxFile } }
 }

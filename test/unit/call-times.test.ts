@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
 import { formatInstant, parseDay, parseInstant } from '../../src/domain/time/dates.js'
 import type { ProjectHours } from '../../src/domain/time/week-windows.js'
+import type { Emergency } from '../../src/law/hours/operator-closures.js'
 import { CallingHours } from '../../src/service/calling-hours/calling-hours.js'
-import type { Emergency } from '../../src/service/calling-hours/operator-closures.js'
 import { fakeNumberingPlan, fakePostalCodes } from '../support/fake-numbering.js'
 
 const rules = loadCallingRules('config/calling-rules.yaml')

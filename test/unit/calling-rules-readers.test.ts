@@ -18,8 +18,8 @@ import {
 import { msPerDay } from '../../src/domain/time/dates.js'
 import { selectLegalTimeOptions } from '../../src/gate/call-terms.js'
 import { findRegionZones } from '../../src/law/area-codes.js'
-import { OperatorClosures } from '../../src/service/calling-hours/operator-closures.js'
-import { WindowEvaluator } from '../../src/service/calling-hours/window-evaluator.js'
+import { OperatorClosures } from '../../src/law/hours/operator-closures.js'
+import { WindowEvaluator } from '../../src/law/hours/window-evaluator.js'
 import { useTempFolder } from '../data/temp-folder.js'
 import { shortOrLong } from '../support/long.js'
 import { SlowRulesReader } from '../support/slow-rules-reader.js'
@@ -38,7 +38,7 @@ const gateSettings = {
 function openReaders(text: string) {
   const slow = new SlowRulesReader(text)
   const rules = loadCallingRules(folder.write('rules.yaml', text))
-  const closures = new OperatorClosures({ rules, proclaimedDays: [], emergencies: [] })
+  const closures = new OperatorClosures({ proclaimedDays: [], emergencies: [] })
   const hours = new WindowEvaluator(rules, closures)
   const overrides: never[] = []
   const calls = callPurposes.flatMap((purpose) => {

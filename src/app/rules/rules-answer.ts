@@ -7,9 +7,9 @@ import { formatDay, getWeekday, toUtcDay } from '../../domain/time/dates.js'
 import { formatDayWindow } from '../../domain/time/week-windows.js'
 import { invalidRequest } from '../../errors.js'
 import type { CallingRules } from '../../law/calling-rules.js'
+import { findDayRule } from '../../law/hours/legal-window.js'
 import type { ViewOf } from '../../service/account-view.js'
-import { findDayRule } from '../../service/calling-hours/legal-window.js'
-import { OperatorClosures } from '../../service/calling-hours/operator-closures.js'
+import { prepareClosures } from '../../service/calling-hours/prepare-closures.js'
 import { compareRegions, describeRegion, type RuleSources } from './rules-on-day.js'
 
 export interface RulesAnswerDeps {
@@ -58,10 +58,9 @@ function createSources(
   rules: CallingRules,
   caller: Caller,
 ): RuleSources {
-  const { proclaimedDays, emergencies } = callingHours
   return {
     rules,
-    closures: new OperatorClosures({ rules, proclaimedDays, emergencies }),
+    closures: prepareClosures(rules, callingHours),
     ruleDates: optOuts.ruleDates,
     exceptions: gate.exceptions.filter(
       ({ account = caller.accountId, project }) =>

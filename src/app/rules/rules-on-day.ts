@@ -21,9 +21,10 @@ import type { AutomatedEntry, RegionEntry } from '../../law/calling-rules-docume
 import { describeConsentRule } from '../../law/consent-rules.js'
 import type { ExceptionRow } from '../../law/exceptions.js'
 import type { FrequencyRule } from '../../law/frequency-rules.js'
+import { findDayRule } from '../../law/hours/legal-window.js'
+import type { OperatorClosures } from '../../law/hours/operator-closures.js'
 import type { OperatorDates } from '../../law/revocation-rules.js'
-import { findDayRule } from '../../service/calling-hours/legal-window.js'
-import { OperatorClosures } from '../../service/calling-hours/operator-closures.js'
+import { prepareClosures } from '../../service/calling-hours/prepare-closures.js'
 import { recordNames } from '../../service/scrub/result-letter.js'
 import type { Configuration } from '../configuration.js'
 
@@ -90,10 +91,9 @@ export interface RuleSources {
 
 export function toRuleSources(configuration: Configuration): RuleSources {
   const rules = new CallingRules(configuration.rules)
-  const { proclaimedDays, emergencies } = configuration.settings.callingHours
   return {
     rules,
-    closures: new OperatorClosures({ rules, proclaimedDays, emergencies }),
+    closures: prepareClosures(rules, configuration.settings.callingHours),
     ruleDates: configuration.settings.optOuts.ruleDates,
     exceptions: configuration.settings.gate.exceptions,
   }

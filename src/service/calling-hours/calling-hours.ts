@@ -1,6 +1,6 @@
 /**
  * Calling hours for the API and the gate: whether a number may be called at a time, and the calling
- * window in a scrub row. Finds the places; `window-evaluator.ts` then decides. An item that is refused
+ * window in a scrub row. Finds the places; `law/hours/` then decides. An item that is refused
  * before that (spec, "Calling hours", status rules) gets a message with the field, value and rule.
  */
 import type { CallingPeriod } from '../../domain/calling-hours.js'
@@ -29,42 +29,35 @@ import {
   toUtcDay,
 } from '../../domain/time/dates.js'
 import { toLocalTime } from '../../domain/time/time-zones.js'
-import {
-  closedWeek,
-  formatWeek,
-  intersectWeeks,
-  type ProjectHours,
-} from '../../domain/time/week-windows.js'
+import { formatWeek, type ProjectHours } from '../../domain/time/week-windows.js'
 import { type AppError, describeProblem, invalidRequest, truncate } from '../../errors.js'
 import type { CallingRules } from '../../law/calling-rules.js'
+import { findCommonWeek } from '../../law/hours/legal-window.js'
+import type { CalledPlace, EnteredClosures } from '../../law/hours/operator-closures.js'
+import {
+  type DaySpan,
+  type WindowEvaluation,
+  WindowEvaluator,
+} from '../../law/hours/window-evaluator.js'
 import {
   type RecordedNumber,
   selectHours,
   toRecordedPlace,
   type UnusualFacts,
 } from '../recorded-facts.js'
-import { findEffectiveHours } from './legal-window.js'
-import {
-  type CalledPlace,
-  type Emergency,
-  OperatorClosures,
-  type ProclaimedDay,
-} from './operator-closures.js'
-import { type DaySpan, type WindowEvaluation, WindowEvaluator } from './window-evaluator.js'
+import { prepareClosures } from './prepare-closures.js'
 
-export interface CallingHoursDeps {
+export interface CallingHoursDeps extends EnteredClosures {
   readonly rules: CallingRules
   readonly numberingPlan: NumberingPlan
   readonly postalCodes: PostalCodes
-  readonly proclaimedDays: readonly ProclaimedDay[]
-  readonly emergencies: readonly Emergency[]
 }
 
 /** The places that must all permit, and the instant. */
 export interface HoursQuestion {
   readonly candidates: readonly CandidatePlace[]
   readonly at: Instant
-  /** Calling hours of the project. Pass the same array each time, since windows are cached per array. */
+  /** Calling hours of the project. */
   readonly overrides?: readonly ProjectHours[] | undefined
   /** The postal code that the candidates were found by, if any. */
   readonly postalCode?: string | undefined
@@ -83,7 +76,7 @@ export interface HoursItem {
   readonly dateField?: string | undefined
   /** Why the caller cannot use the project; gives INVALID_PROJECT. */
   readonly projectFault?: string | undefined
-  /** Calling hours of the project. Pass the same array each time, since windows are cached per array. */
+  /** Calling hours of the project. */
   readonly overrides?: readonly ProjectHours[] | undefined
   readonly postalCode?: string | undefined
   readonly recordedVoice?: boolean | undefined
@@ -112,9 +105,6 @@ export type NumberFactsResult =
 
 const noOverrides: readonly ProjectHours[] = []
 
-/** Enough for some weeks of windows. */
-const maxOpeningSteps = 100
-
 export class CallingHours {
   readonly #rules: CallingRules
   readonly #numberingPlan: NumberingPlan
@@ -126,15 +116,13 @@ export class CallingHours {
     this.#rules = input.rules
     this.#numberingPlan = input.numberingPlan
     this.#postalCodes = input.postalCodes
-    this.#windows = new WindowEvaluator(input.rules, new OperatorClosures(input))
+    this.#windows = new WindowEvaluator(input.rules, prepareClosures(input.rules, input))
   }
 
   /** Every candidate must permit. Throws a `RangeError` for a zone that the packaged rules lack. */
   evaluate(question: HoursQuestion): WindowEvaluation {
-    const { candidates, at, postalCode, overrides = noOverrides } = question
-    const { recordedVoice = false, requireStatutoryWindow = false } = question
-    const options = { overrides, recordedVoice, requireStatutoryWindow }
-    return this.#windows.evaluate(withPostalCode(candidates, postalCode), at, options)
+    const { places, options } = toPlaces(question)
+    return this.#windows.evaluate(places, question.at, options)
   }
 
   /**
@@ -198,28 +186,13 @@ export class CallingHours {
    * the intersection of their hours in local time. Restricted days are reported by `isDayClosed`.
    */
   formatCallingWindow({ candidates, at, overrides = noOverrides }: HoursQuestion): string {
-    const weeks = candidates.map((place) => {
-      const { day } = toLocalTime(place.zone, at)
-      const options = { overrides, requireStatutoryWindow: false }
-      const effective = findEffectiveHours(this.#rules, { region: place.region, day }, options)
-      return effective?.week ?? closedWeek
-    })
-    const [first = closedWeek, ...others] = weeks
-    return formatWeek(others.reduce(intersectWeeks, first))
+    return formatWeek(findCommonWeek(this.#rules, candidates, at, overrides))
   }
 
-  /**
-   * The first instant, from `question.at` on, at which every place permits the call and no day is
-   * closed; `undefined` if there is none within the search limit.
-   */
+  /** See `WindowEvaluator.findNextOpening`. */
   findNextOpening(question: HoursQuestion): Instant | undefined {
-    let at: Instant | undefined = question.at
-    for (let step = 0; at !== undefined && step < maxOpeningSteps; step += 1) {
-      const evaluation = this.evaluate({ ...question, at })
-      if (evaluation.permitted && !evaluation.isDayClosed) return at
-      at = evaluation.permitted ? evaluation.holdsUntil : evaluation.opensAt
-    }
-    return undefined
+    const { places, options } = toPlaces(question)
+    return this.#windows.findNextOpening(places, question.at, options)
   }
 
   /**
@@ -271,6 +244,17 @@ function placeNotFound(postalCode: string): AppError {
     'has no known place (military codes never have one), so the lawful hours are unknown; ' +
     'send the postal code of where the person is'
   return invalidRequest([{ field: 'postalCode', value: postalCode, rule }])
+}
+
+function toPlaces({
+  candidates,
+  postalCode,
+  overrides = noOverrides,
+  recordedVoice = false,
+  requireStatutoryWindow = false,
+}: HoursQuestion) {
+  const options = { overrides, recordedVoice, requireStatutoryWindow }
+  return { places: withPostalCode(candidates, postalCode), options }
 }
 
 function withPostalCode(

@@ -56,9 +56,6 @@ interface FederalSubscription {
   readonly areaCodes: 'all' | ReadonlySet<string>
 }
 
-/** One shared array, since prepared windows are cached per array. */
-const noHours: readonly ProjectHours[] = Object.freeze([])
-
 /** Resolves the lists, records and hours that apply to a question. */
 export interface ScopeResolver {
   /**
@@ -116,7 +113,7 @@ async function loadScope(
     ...toProjectLists({ ...row, account_id: accountId }),
     industryExemption: row.industry_exemption === 1,
     voipRestricted: row.voip_restricted === 1,
-    hours: hours.length === 0 ? noHours : Object.freeze(hours.map(toProjectHours)),
+    hours: Object.freeze(hours.map(toProjectHours)),
     listOwners: await readListOwners(db, accountId),
     subscription: toSubscription(row),
   })

@@ -1,12 +1,10 @@
 /**
- * Closures entered in the configuration: days that a governor proclaims, and declared emergencies.
- * Neither has a feed, so operators enter them by hand.
+ * Closures that operators enter by hand, since neither has a feed: days that a governor proclaims, and declared
+ * emergencies.
  */
 import type { CandidatePlace } from '../../domain/place.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
-import { formatInstant, parseDay } from '../../domain/time/dates.js'
-import { describeProblem, type FieldProblem } from '../../errors.js'
-import type { CallingRules } from '../../law/calling-rules.js'
+import { parseDay } from '../../domain/time/dates.js'
 
 /** A local day on which a region allows no calls. */
 export interface ProclaimedDay {
@@ -34,8 +32,8 @@ export interface CalledPlace extends CandidatePlace {
   readonly postalCode?: string | undefined
 }
 
-export interface OperatorClosuresOptions {
-  readonly rules: CallingRules
+/** Checked: see `prepareClosures` in `service/calling-hours/`. */
+export interface EnteredClosures {
   readonly proclaimedDays: readonly ProclaimedDay[]
   readonly emergencies: readonly Emergency[]
 }
@@ -46,13 +44,7 @@ export class OperatorClosures {
   /** Names by region and day. */
   readonly #days: ReadonlyMap<string, string>
 
-  /** Throws a `RangeError` that lists every closure with an unknown region, a bad date or no time. */
-  constructor({ rules, proclaimedDays, emergencies }: OperatorClosuresOptions) {
-    const problems = [
-      ...proclaimedDays.flatMap((day, index) => dayProblems(rules, day, index)),
-      ...emergencies.flatMap((emergency, index) => emergencyProblems(rules, emergency, index)),
-    ]
-    if (problems.length > 0) throw new RangeError(problems.map(describeProblem).join('; '))
+  constructor({ proclaimedDays, emergencies }: EnteredClosures) {
     this.#days = new Map(
       proclaimedDays.map(({ region, date, name }) => [`${region} ${parseDay(date)}`, name]),
     )
@@ -89,30 +81,4 @@ function normalizeEmergency(emergency: Emergency): Emergency {
 
 function normalizePostalCode(text: string): string {
   return text.replace(/[\s-]/g, '').toUpperCase()
-}
-
-function regionProblem(rules: CallingRules, field: string, value: string): FieldProblem[] {
-  const rule = 'must be a region of the calling rules'
-  return rules.findRegion(value) ? [] : [{ field: `${field}.region`, value, rule }]
-}
-
-function dayProblems(rules: CallingRules, day: ProclaimedDay, index: number): FieldProblem[] {
-  const field = `proclaimedDays.${index}`
-  const rule = 'must be a date YYYY-MM-DD that exists'
-  const exists = parseDay(day.date) !== undefined
-  return [
-    ...regionProblem(rules, field, day.region),
-    ...(exists ? [] : [{ field: `${field}.date`, value: day.date, rule }]),
-  ]
-}
-
-function emergencyProblems(rules: CallingRules, row: Emergency, index: number): FieldProblem[] {
-  const field = `emergencies.${index}`
-  const lasts = row.until === undefined || row.until > row.from
-  const value = row.until === undefined ? '' : formatInstant(row.until)
-  const rule = `must be after from, ${formatInstant(row.from)}`
-  return [
-    ...regionProblem(rules, field, row.region),
-    ...(lasts ? [] : [{ field: `${field}.until`, value, rule }]),
-  ]
 }

@@ -6,10 +6,12 @@
 import type { CallingPeriod } from '../../domain/calling-hours.js'
 import type { HoursException } from '../../domain/compliance.js'
 import type { CallPurpose } from '../../domain/decision.js'
-import type { LocalDay } from '../../domain/time/clock.js'
+import type { CandidatePlace } from '../../domain/place.js'
+import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { formatDay, formatWithWeekday } from '../../domain/time/dates.js'
-import { toInstant } from '../../domain/time/time-zones.js'
+import { toInstant, toLocalTime } from '../../domain/time/time-zones.js'
 import {
+  closedWeek,
   type DayWindow,
   findWindowForDay,
   formatDayWindow,
@@ -18,7 +20,7 @@ import {
   type ProjectHours,
   type WeekWindows,
 } from '../../domain/time/week-windows.js'
-import type { CallingRules, HoursRule } from '../../law/calling-rules.js'
+import type { CallingRules, HoursRule } from '../calling-rules.js'
 import type { CalledPlace, Emergency, OperatorClosures } from './operator-closures.js'
 
 export interface WindowOptions {
@@ -57,7 +59,7 @@ interface RegionDay {
 }
 
 /** Weekly windows by priority: project, state, federal; `undefined` for an unknown region. Holidays are not considered. */
-export function findEffectiveHours(
+function findEffectiveHours(
   rules: CallingRules,
   { region, day }: RegionDay,
   {
@@ -74,10 +76,26 @@ export function findEffectiveHours(
   const law: HoursRule = findOwnHours(rules, { region, day }, purpose) ?? ofSales
   const end = law.until === undefined ? '' : ` (until ${formatDay(law.until)})`
   const lawBasis = `${law.basis} rule: ${law.citation}${end}`
-  const override = overrides.find((hours) => hours.region === region && isEffectiveOn(hours, day))
+  const override = findOverride(overrides, { region, day })
   if (!override) return { week: law.week, basis: lawBasis }
   if (!requireStatutoryWindow) return { week: override, basis: 'project hours' }
   return { week: intersectWeeks(override, law.week), basis: `project hours within ${lawBasis}` }
+}
+
+/** What is open in every place by its own clock, by the weekly hours in force on its local day. */
+export function findCommonWeek(
+  rules: CallingRules,
+  places: readonly CandidatePlace[],
+  at: Instant,
+  overrides: readonly ProjectHours[],
+): WeekWindows {
+  const options = { overrides, requireStatutoryWindow: false }
+  const weeks = places.map(({ region, zone }) => {
+    const { day } = toLocalTime(zone, at)
+    return findEffectiveHours(rules, { region, day }, options)?.week ?? closedWeek
+  })
+  const [first = closedWeek, ...others] = weeks
+  return others.reduce(intersectWeeks, first)
 }
 
 /** Those of a purpose for which the hours, restricted days and bans of sales calls do not apply. */
@@ -89,7 +107,14 @@ function findOwnHours(
   return purpose && purposes.findHours(purpose, where)
 }
 
-function isLifted(region: string, exceptions: WindowOptions['exceptions']): boolean {
+export function findOverride(
+  overrides: readonly ProjectHours[],
+  { region, day }: RegionDay,
+): ProjectHours | undefined {
+  return overrides.find((hours) => hours.region === region && isEffectiveOn(hours, day))
+}
+
+export function isLifted(region: string, exceptions: WindowOptions['exceptions']): boolean {
   return exceptions?.some((one) => one.region === region) === true
 }
 

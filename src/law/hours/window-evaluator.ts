@@ -7,8 +7,15 @@ import type { CallingPeriod } from '../../domain/calling-hours.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { msPerDay } from '../../domain/time/dates.js'
 import { toInstant, toLocalTime } from '../../domain/time/time-zones.js'
-import type { CallingRules } from '../../law/calling-rules.js'
-import { computeLegalWindow, type LegalWindow, type WindowOptions } from './legal-window.js'
+import type { WeekWindows } from '../../domain/time/week-windows.js'
+import type { CallingRules } from '../calling-rules.js'
+import {
+  computeLegalWindow,
+  findOverride,
+  isLifted,
+  type LegalWindow,
+  type WindowOptions,
+} from './legal-window.js'
 import type { CalledPlace, Emergency, OperatorClosures } from './operator-closures.js'
 
 export interface WindowEvaluation {
@@ -38,14 +45,15 @@ export interface DaySpan {
 
 const searchDays = 60
 const searchMs = searchDays * msPerDay
+/** Enough for some weeks of windows. */
+const maxOpeningSteps = 100
 const maxCachedWindows = 20_000
 
 export class WindowEvaluator {
   readonly #rules: CallingRules
   readonly #closures: OperatorClosures
-  /** Keyed by the overrides array, since callers pass the same array each time. */
-  #windows = new WeakMap<WindowOptions['overrides'], Map<string, LegalWindow>>()
-  #cachedCount = 0
+  /** By the values that a window depends on. */
+  readonly #windows = new Map<string, LegalWindow>()
 
   constructor(rules: CallingRules, closures: OperatorClosures) {
     this.#rules = rules
@@ -151,6 +159,24 @@ export class WindowEvaluator {
     return undefined
   }
 
+  /**
+   * The first instant from the given one on at which every place permits calls and no day is closed; `undefined` if there is
+   * none within the search limit.
+   */
+  findNextOpening(
+    places: readonly CalledPlace[],
+    from: Instant,
+    options: WindowOptions,
+  ): Instant | undefined {
+    let at: Instant | undefined = from
+    for (let step = 0; at !== undefined && step < maxOpeningSteps; step += 1) {
+      const evaluation = this.evaluate(places, at, options)
+      if (evaluation.permitted && !evaluation.isDayClosed) return at
+      at = evaluation.permitted ? evaluation.holdsUntil : evaluation.opensAt
+    }
+    return undefined
+  }
+
   /** The periods within the given local days in which every place permits calls, in order. */
   listPeriods(
     places: readonly CalledPlace[],
@@ -165,33 +191,28 @@ export class WindowEvaluator {
   }
 
   #findWindow(place: CalledPlace, day: LocalDay, options: WindowOptions): LegalWindow {
-    if (this.#cachedCount >= maxCachedWindows) {
-      this.#windows = new WeakMap()
-      this.#cachedCount = 0
-    }
-    let windows = this.#windows.get(options.overrides)
-    if (!windows) {
-      windows = new Map()
-      this.#windows.set(options.overrides, windows)
-    }
-    const flags = (options.recordedVoice ? 2 : 0) + (options.requireStatutoryWindow ? 1 : 0)
+    const { region, zone } = place
+    const override = findOverride(options.overrides, { region, day })
+    const hours = override === undefined ? '' : formatSeconds(override)
+    const flags =
+      (options.recordedVoice ? 1 : 0) +
+      (options.requireStatutoryWindow ? 2 : 0) +
+      (isLifted(region, options.exceptions) ? 4 : 0)
     // Only emergencies depend on the postal code.
-    const area = this.#closures.emergencies.has(place.region) ? (place.postalCode ?? '') : ''
-    const lifted = options.exceptions?.find(({ region }) => region === place.region)?.id ?? ''
-    const key = `${place.region}${flags}${day}${place.zone} ${area} ${options.purpose ?? ''} ${lifted}`
-    const known = windows.get(key)
+    const area = this.#closures.emergencies.has(region) ? (place.postalCode ?? '') : ''
+    const key = `${region}${flags}${day}${zone} ${options.purpose ?? ''} ${hours} ${area}`
+    const known = this.#windows.get(key)
     if (known) return known
-    const window = computeLegalWindow({
-      rules: this.#rules,
-      closures: this.#closures,
-      place,
-      day,
-      options,
-    })
-    windows.set(key, window)
-    this.#cachedCount++
+    const [rules, closures] = [this.#rules, this.#closures]
+    const window = computeLegalWindow({ rules, closures, place, day, options })
+    if (this.#windows.size >= maxCachedWindows) this.#windows.clear()
+    this.#windows.set(key, window)
     return window
   }
+}
+
+function formatSeconds({ monFri, sat, sun }: WeekWindows): string {
+  return [monFri, sat, sun].map((window) => `${window?.start}-${window?.end}`).join()
 }
 
 function endOf({ until = Number.POSITIVE_INFINITY }: Emergency): Instant {
