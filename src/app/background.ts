@@ -7,7 +7,9 @@ import type { Country } from '../domain/place.js'
 import type { Clock } from '../domain/time/clock.js'
 import { msPerDay, msPerHour, msPerMinute } from '../domain/time/dates.js'
 import type { Metrics } from '../observability/metrics.js'
+import { deleteOldPermitKeys } from '../permits/permit-keys.js'
 import { deleteOldPermits } from '../permits/permit-rows.js'
+import { deleteExpiredTokens } from '../service/accounts/access-tokens.js'
 import { deleteOldRequests } from '../service/accounts/repeated-requests.js'
 import { deleteOldAudit } from '../service/audit/audit-trail.js'
 import { BackgroundTask } from '../service/background/background-task.js'
@@ -78,10 +80,13 @@ export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps):
     // There are too many of them for a week.
     const yesterday = Math.min(expiryClock.now(), (await findToday(2)) ?? now)
     await deleteOldRequests(storage.db, yesterday)
+    const hasMoreTokens = await deleteExpiredTokens(storage.db, yesterday)
+    await deleteOldPermitKeys(storage.db, now)
     const hasMoreLimits = await deleteExpiredLimits(storage.db, yesterday)
     const auditBefore = now - settings.retention.auditDays * msPerDay
     const hasMoreAudit = await deleteOldAudit(storage, auditBefore)
-    return (await deleteOldPermits(storage.db, now)) || hasMoreLimits || hasMoreAudit
+    const hasMorePermits = await deleteOldPermits(storage.db, now)
+    return hasMorePermits || hasMoreTokens || hasMoreLimits || hasMoreAudit
   })
   const keyUses = new BackgroundTask({
     run: async () => {

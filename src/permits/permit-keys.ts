@@ -103,12 +103,13 @@ export class PermitKeys {
     await storage.retryWhileLocked(() =>
       storage.db.transaction().execute(async (transaction) => {
         await transaction.insertInto('permit_keys').values(row).execute()
-        const published = await this.listPublished(edge)
-        await transaction
-          .deleteFrom('permit_keys')
-          .where('edge', '=', edge)
-          .where('serial', '<', atOnce ? serial : (published[0]?.serial ?? serial))
-          .execute()
+        if (atOnce) {
+          await transaction
+            .deleteFrom('permit_keys')
+            .where('edge', '=', edge)
+            .where('serial', '<', serial)
+            .execute()
+        }
         await recordCreated(transaction, row, { by: storage.author, at: now })
       }),
     )
@@ -158,6 +159,22 @@ export class PermitKeys {
       }),
     )
   }
+}
+
+/** Of permits that have all expired by `now`. */
+export async function deleteOldPermitKeys(db: Db, now: Instant): Promise<void> {
+  await db
+    .deleteFrom('permit_keys')
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom('permit_keys as next')
+          .select('next.serial')
+          .whereRef('next.edge', '=', 'permit_keys.edge')
+          .whereRef('next.serial', '>', 'permit_keys.serial')
+          .where('next.signs_from', '<=', now - maxPermitLifeMs),
+      ),
+    )
+    .execute()
 }
 
 function recordCreated(

@@ -29,6 +29,8 @@ const clockSkewMs = 60_000
 
 /** Enough to keep up with new tokens, and few enough for a short transaction. */
 const maxDeletedAtOnce = 100
+/** In the background. */
+const maxExpiredAtOnce = 10_000
 
 export interface AccessTokensOptions {
   readonly storage: Pick<OpenDatabase, 'db' | 'reads' | 'traits' | 'retryWhileLocked'>
@@ -83,7 +85,7 @@ export class AccessTokens {
     return { token, expiresInSeconds, grant }
   }
 
-  /** Also deletes invalid tokens: expired ones, and ones issued while the clock was ahead. */
+  /** Also deletes tokens issued while the clock was ahead, so that they take no place of the valid ones. */
   async #store(
     tokenHash: string,
     {
@@ -103,17 +105,11 @@ export class AccessTokens {
       storage.db.transaction().execute(async (transaction) => {
         await transaction
           .deleteFrom('access_tokens')
-          .where('token_hash', 'in', (expired) =>
-            expired
+          .where('token_hash', 'in', (ahead) =>
+            ahead
               .selectFrom('access_tokens')
               .select('token_hash')
-              .where((token) =>
-                token.or([
-                  token('expires_at', '<=', now),
-                  token('expires_at', '>', now + lifetimeMs + clockSkewMs),
-                ]),
-              )
-              .orderBy('expires_at')
+              .where('expires_at', '>', now + lifetimeMs + clockSkewMs)
               .limit(maxDeletedAtOnce),
           )
           .execute()
@@ -157,13 +153,16 @@ export class AccessTokens {
   async #lookUp(tokenHash: string): Promise<Caller | undefined> {
     const cached = await this.#cache.fetch(tokenHash, () => this.#read(tokenHash))
     const caller = cached && this.#validCaller(cached)
-    if (cached && !caller) await this.#deleteExpired(tokenHash)
+    if (cached && !caller) await this.#deleteRefused(tokenHash)
     if (caller) this.#options.uses?.note(caller.keyId)
     return caller
   }
 
-  /** Deletes an expired token that was used. The token is refused even if this fails. */
-  async #deleteExpired(tokenHash: string): Promise<void> {
+  /**
+   * So that a token that was refused once stays so, whatever the clock shows after a restart. It is refused even if this
+   * fails. The others are deleted by age, in the background.
+   */
+  async #deleteRefused(tokenHash: string): Promise<void> {
     const { db } = this.#options.storage
     const deleting = db.deleteFrom('access_tokens').where('token_hash', '=', tokenHash).execute()
     await deleting.catch(() => undefined)
@@ -202,4 +201,19 @@ export class AccessTokens {
       : undefined
     return { caller: narrow(ofKey, grant, inAll), expiresAt }
   }
+}
+
+/** Returns whether there may be more to delete. */
+export async function deleteExpiredTokens(db: Db, now: Instant): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('access_tokens')
+    .where('token_hash', 'in', (expired) =>
+      expired
+        .selectFrom('access_tokens')
+        .select('token_hash')
+        .where('expires_at', '<=', now)
+        .limit(maxExpiredAtOnce),
+    )
+    .executeTakeFirst()
+  return numDeletedRows >= maxExpiredAtOnce
 }

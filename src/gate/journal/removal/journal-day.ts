@@ -12,14 +12,13 @@ import { listSegments, readSegmentHeader } from '../journal-reader.js'
 /** A clock that is wrong for less than this removes nothing. */
 const daysOfClock = 8
 
-/** `undefined` while there are fewer days. */
-export function findToday(daysFromNewest: Iterable<number>): number | undefined {
+/** Takes days from the newest on, and gives what day it is once there are enough. */
+export function createDayCounter(count = daysOfClock): (day: number) => number | undefined {
   const days = new Set<number>()
-  for (const day of daysFromNewest) {
+  return (day) => {
     days.add(day)
-    if (days.size === daysOfClock) return Math.min(...days)
+    return days.size === count ? Math.min(...days) : undefined
   }
-  return undefined
 }
 
 /** Gives the beginning of the earliest of the last days on which the journal was written, `undefined` while it has fewer. */
@@ -30,15 +29,15 @@ export function createFindToday(dataDir: string): FindToday {
   const folder = join(dataDir, 'journal')
   /** By the number of the first record. */
   const dayOf = new Map<number, number>()
-  return async (count = daysOfClock) => {
+  return async (count) => {
     if (!isFolder(folder)) return undefined
-    const days = new Set<number>()
+    const addDay = createDayCounter(count)
     for (const { path, firstSeq } of listSegments(folder).toReversed()) {
       const day = dayOf.get(firstSeq) ?? (await readDay(path))
       if (day === undefined) continue
       dayOf.set(firstSeq, day)
-      days.add(day)
-      if (days.size === count) return Math.min(...days) * msPerDay
+      const today = addDay(day)
+      if (today !== undefined) return today * msPerDay
     }
     return undefined
   }

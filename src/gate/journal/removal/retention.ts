@@ -16,7 +16,7 @@ import { readSignedBeginning } from '../recovery/signed-beginning.js'
 import { isOfDecision, type JournalRecord } from '../segment-format.js'
 import type { SignedTree } from '../tree/signed-tree.js'
 import { AwaitedNotices } from './awaited-notices.js'
-import { findToday } from './journal-day.js'
+import { createDayCounter } from './journal-day.js'
 import { SignedRecords } from './signed-records.js'
 
 /** Removed by one notice, so that a server that is often killed gets on. */
@@ -24,10 +24,14 @@ const maxSegments = 16
 
 /** Records before this instant are removed: the beginning of a month in UTC. `undefined` while it is not known what day it is. */
 function findCutoff(daysFromNewest: Iterable<number>, keepYears: number): Instant | undefined {
-  const today = findToday(daysFromNewest)
-  if (today === undefined) return undefined
-  const firstOfMonth = today - toCalendarDate(today).day + 1
-  return addMonths(firstOfMonth, -12 * keepYears) * msPerDay
+  const addDay = createDayCounter()
+  for (const day of daysFromNewest) {
+    const today = addDay(day)
+    if (today === undefined) continue
+    const firstOfMonth = today - toCalendarDate(today).day + 1
+    return addMonths(firstOfMonth, -12 * keepYears) * msPerDay
+  }
+  return undefined
 }
 
 export interface RemovedSegments {
