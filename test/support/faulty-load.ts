@@ -2,9 +2,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { gunzipSync } from 'node:zlib'
 import { expect } from 'vitest'
 import { verifyJournal } from '../../src/evidence/verify/verify-journal.js'
 import { listSegments } from '../../src/gate/journal/journal-reader.js'
+import { isCompressed } from '../../src/gate/journal/segment-file.js'
 import {
   checksumSeedOf,
   decodeFrame,
@@ -153,7 +155,8 @@ function listWritten(dataDir: string): readonly number[] {
   const segments = listSegments(join(dataDir, 'journal'))
   return segments.flatMap(({ path, firstSeq }, index) => {
     const endSeq = segments[index + 1]?.firstSeq ?? Number.MAX_SAFE_INTEGER
-    const bytes = readFileSync(path)
+    const stored = readFileSync(path)
+    const bytes = isCompressed(path) ? gunzipSync(stored) : stored
     const seed = checksumSeedOf(firstSeq)
     const seqs: number[] = []
     for (let offset = headerBytes; ; ) {

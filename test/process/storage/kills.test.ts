@@ -40,6 +40,9 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
+/** For hours beside other work. */
+const patient = { withinMs: 600_000, everyMs: 2 }
+
 type Query = (sql: string) => Promise<readonly Readonly<Record<string, unknown>>[]>
 
 async function killAgainAndAgain(
@@ -62,7 +65,7 @@ async function killAgainAndAgain(
     expect(load.faults, `seed ${seed}, before kill ${kill + 1}`).toEqual([])
     const running = load.run(serving)
     const enough = load.total + 5 + random() * 200
-    await until('some answers have come', () => load.total >= enough, { everyMs: 2 })
+    await until('some answers have come', () => load.total >= enough, patient)
     expect(await serving.end('SIGKILL')).toBe('SIGKILL')
     await running
     if (kill % 20 === 0)
