@@ -1,8 +1,8 @@
 /** Loads the secret that signs permits from a configured file, or from a generated one. */
-import { existsSync, linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DataFileError, getErrorCode } from '../errors.js'
-import { ensureFolder } from '../runtime/folders.js'
+import { ensureFolder, isPresent } from '../runtime/folders.js'
 
 export interface PermitKeyOptions {
   /** `asterisk.permitKeyFile`. */
@@ -30,7 +30,7 @@ export function loadPermitKey({ file, dataDir, randomBytes }: PermitKeyOptions):
  * all use the key of the first, and none reads a partial key.
  */
 function createKeyFile(path: string, randomBytes: (size: number) => Buffer): void {
-  if (existsSync(path)) return
+  if (isPresent(path)) return
   const draft = `${path}.${randomBytes(8).toString('hex')}`
   try {
     const key = randomBytes(minKeyLength).toString('base64url')

@@ -1,5 +1,4 @@
 /** `callgate erase ...`: takes a person's number out of the records, as far as the law allows. */
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { AppContext } from '../app/app-context.js'
@@ -14,6 +13,7 @@ import { readBeginning } from '../gate/journal/journal-beginning.js'
 import { JournalReader } from '../gate/journal/journal-reader.js'
 import { eraseStoredRows } from '../gate/journal/projection/erase-rows.js'
 import { NumberEraser } from '../gate/journal/removal/erase-records.js'
+import { isPresent } from '../runtime/folders.js'
 import { sleep } from '../runtime/runtime.js'
 import { createReadLog } from '../service/audit/read-log.js'
 import type { Erasure, ErasureRequest, Erasures } from '../service/erasure/erasure.js'
@@ -125,7 +125,7 @@ const getJournalFolder = ({ settings }: Pick<AppContext, 'settings'>) =>
 function countDecisions(context: AppContext, request: ErasureRequest) {
   const eraser = new NumberEraser(request)
   const folder = getJournalFolder(context)
-  if (!existsSync(folder)) return eraser.counts
+  if (!isPresent(folder)) return eraser.counts
   const reader = new JournalReader(folder, readBeginning(folder).firstSeq)
   try {
     for (let records = reader.read(); records.length > 0; records = reader.read()) {
@@ -192,7 +192,7 @@ async function lockJournal({ storage }: AppContext): Promise<boolean> {
 
 async function eraseUnfinished(context: AppContext, erasures: Erasures): Promise<void> {
   const folder = getJournalFolder(context)
-  const hasJournal = existsSync(folder)
+  const hasJournal = isPresent(folder)
   if (context.storage.traits.isShared) {
     if (hasJournal) await shipJournal(folder, context)
     return

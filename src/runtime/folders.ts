@@ -9,6 +9,7 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
   renameSync,
   rmSync,
@@ -162,6 +163,26 @@ export async function readFileStampInBackground(path: string): Promise<string> {
 
 function toStamp({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return `${ino} ${size} ${mtimeNs} ${ctimeNs}`
+}
+
+/** Throws a system error if that cannot be found out: a file on a disk that fails is not a missing one, as `existsSync` says. */
+export function isPresent(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch (cause) {
+    // Something else is where its folder would be.
+    if (getErrorCode(cause) === 'ENOTDIR') return false
+    throw cause
+  }
+}
+
+/** Throws {@link DataFileError} with the path if the disk does not give it, so that this is not taken for damage. */
+export function readWholeFile(path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (cause) {
+    throw new DataFileError(path, `cannot be read: ${reasonOf(cause)}`, cause)
+  }
 }
 
 /** False when the path does not exist; throws when it is not a folder. */

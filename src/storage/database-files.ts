@@ -1,8 +1,8 @@
 /** Whether a data folder has held a SQLite database before, so that none is replaced by an empty one. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { countLossFirst, DataFileError } from '../errors.js'
-import { moveIntoPlace } from '../runtime/folders.js'
+import { isPresent, moveIntoPlace, readWholeFile } from '../runtime/folders.js'
 
 export const resolveDatabasePath = (dataDir: string): string => join(dataDir, 'callgate.sqlite')
 
@@ -17,7 +17,7 @@ const resolveMarkerPath = (dataDir: string): string => join(dataDir, 'initialize
  * for folders of versions that wrote no marker. Imported files show nothing: they may come first.
  */
 export const findDatabaseEvidence = (dataDir: string): string | undefined =>
-  [resolveMarkerPath(dataDir), join(dataDir, 'serving.lock')].find((path) => existsSync(path))
+  [resolveMarkerPath(dataDir), join(dataDir, 'serving.lock')].find((path) => isPresent(path))
 
 export interface DatabaseCreationOptions {
   /** False: a database is created only with `init`. */
@@ -62,7 +62,7 @@ export function refuseUnwantedDatabase(
 /** Throws {@link DataFileError} for a folder in which a restore was killed. */
 export function requireRestored(dataDir: string): void {
   const path = resolveRestoringPath(dataDir)
-  if (!existsSync(path)) return
+  if (!isPresent(path)) return
   const why = 'a restore into this folder did not end, so its data is missing'
   throw new DataFileError(path, `${why}. Run it again: callgate restore <backup>`)
 }
@@ -70,8 +70,8 @@ export function requireRestored(dataDir: string): void {
 /** Name of the installation in the marker; `undefined` if it has none yet. */
 export function readMarker(dataDir: string): string | undefined {
   const path = resolveMarkerPath(dataDir)
-  if (!existsSync(path)) return undefined
-  return /^installation (\w+)$/m.exec(readFileSync(path, 'utf8'))?.[1]
+  if (!isPresent(path)) return undefined
+  return /^installation (\w+)$/m.exec(readWholeFile(path).toString())?.[1]
 }
 
 /**
@@ -81,7 +81,7 @@ export function readMarker(dataDir: string): string | undefined {
 export function markInitialized(dataDir: string, installation?: string): void {
   const path = resolveMarkerPath(dataDir)
   const isComplete = installation === undefined || readMarker(dataDir) !== undefined
-  if (existsSync(path) && isComplete) return
+  if (isPresent(path) && isComplete) return
   writeMarker(dataDir, installation)
 }
 

@@ -1,8 +1,9 @@
 /** Reads the database for a diagnosis, without creating or changing a record. */
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { Kysely } from 'kysely'
+import { isPresent } from '../runtime/folders.js'
 import type { EngineTraits } from './open-database.js'
 import { ReadDriver, SqliteFileDialect, sqliteTraits } from './sqlite.js'
 import type { Db, Tables } from './tables.js'
@@ -19,7 +20,7 @@ export interface ReadOnlyDatabase {
  * deleted by `close`. Throws if it cannot be read.
  */
 export function openReadOnlyDatabase(path: string, temporaryFolder: string): ReadOnlyDatabase {
-  const isOpenElsewhere = existsSync(`${path}-wal`) && existsSync(`${path}-shm`)
+  const isOpenElsewhere = isPresent(`${path}-wal`) && isPresent(`${path}-shm`)
   const folder = isOpenElsewhere ? undefined : copyDatabase(path, temporaryFolder)
   const removeCopy = () => {
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
@@ -46,7 +47,7 @@ export function openReadOnlyDatabase(path: string, temporaryFolder: string): Rea
 function copyDatabase(path: string, temporaryFolder: string): string {
   const folder = mkdtempSync(join(temporaryFolder, 'callgate-doctor-'))
   try {
-    for (const file of [path, `${path}-wal`].filter((each) => existsSync(each))) {
+    for (const file of [path, `${path}-wal`].filter((each) => isPresent(each))) {
       copyFileSync(file, join(folder, basename(file)))
     }
     return folder

@@ -1,9 +1,9 @@
 /** Opens what a bundle has besides the journal: the database at one instant, the calling rules, and the files of lists. */
-import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { findVersions } from '../../data/number-list/list-version-files.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { StateSources } from '../../evidence/bundle/state-files.js'
+import { isPresent } from '../../runtime/folders.js'
 import { resolveDatabasePath } from '../../storage/database-files.js'
 import { openDatabase } from '../../storage/engine.js'
 import { openReadOnlyDatabase } from '../../storage/read-only-database.js'
@@ -48,7 +48,7 @@ export async function withStateSources<Result>(
       await database.close()
     }
   }
-  if (!existsSync(path)) return await work(toSources(undefined))
+  if (!isPresent(path)) return await work(toSources(undefined))
   const database = openReadOnlyDatabase(path, tmpdir())
   try {
     return await work(toSources(database.db))

@@ -1,5 +1,4 @@
 /** Opens the evidence bundles of a server. What packs and keeps them is loaded when one is asked for, or was. */
-import { existsSync } from 'node:fs'
 import {
   askBundleEndpoint,
   type BundleBody,
@@ -11,6 +10,7 @@ import {
 import { createRoute, type Route } from '../../api/route.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
+import { isPresent } from '../../runtime/folders.js'
 import { BackgroundTask } from '../../service/background/background-task.js'
 import type { Callgate } from '../callgate.js'
 import { resolveBundlesFolder } from '../data-folders.js'
@@ -57,7 +57,7 @@ export function openBundles(callgate: Callgate, minFreeBytes = usualMinFreeBytes
     routes: createRoutes(open),
     task,
     start() {
-      if (existsSync(resolveBundlesFolder(settings))) task.start()
+      if (isPresent(resolveBundlesFolder(settings))) task.start()
     },
     async close() {
       await Promise.all([task.close(), opened?.then((jobs) => jobs.close())])

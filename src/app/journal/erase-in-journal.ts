@@ -1,5 +1,4 @@
 /** Erases in a journal whose server does not run: opens it in its place, since what is changed in it must be signed before. */
-import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { version } from '../../config/version.js'
 import { DataFileError } from '../../errors.js'
@@ -10,6 +9,7 @@ import type {
   RequestedErasure,
 } from '../../gate/journal/removal/pending-erasures.js'
 import { findSigningKey } from '../../gate/journal/tree/tree-head.js'
+import { isPresent } from '../../runtime/folders.js'
 import type { AppContext } from '../app-context.js'
 
 /**
@@ -63,7 +63,7 @@ export async function eraseInJournal(
 }
 
 function requireKey(folder: string, keyPath: string): void {
-  if (basename(folder) === 'journal' && existsSync(keyPath)) return
+  if (basename(folder) === 'journal' && isPresent(keyPath)) return
   const rule = 'erasing a number needs the signing key of the journal, in its data folder'
   const advice = `Move the folder to one that is named journal, with the key as ${keyPath}`
   throw new DataFileError(folder, `${rule}. ${advice}`)

@@ -2,7 +2,6 @@
  * Lists the imported data with its age and state. Without `verify` only the headers of files are
  * read, which is fast at any size but does not find damage in the middle.
  */
-import { existsSync } from 'node:fs'
 import type { Settings } from '../../config/settings.js'
 import {
   type FactFeedName,
@@ -40,6 +39,7 @@ import type { ListVersion } from '../../domain/number-set.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, msPerDay } from '../../domain/time/dates.js'
 import { DataFileError, getErrorMessage } from '../../errors.js'
+import { isPresent } from '../../runtime/folders.js'
 import { openFactFile, verifyFactFile } from '../../storage/facts/fact-file.js'
 import type { FactFileSchema, FactRow } from '../../storage/facts/fact-file-schema.js'
 import { getFactsFolder, getListsFolder, getNumberingFolder } from '../data-folders.js'
@@ -234,7 +234,7 @@ function numberingRows({ settings, now }: OverviewOptions): DataRow[] {
   })
   const ocn = () => {
     const path = resolveOcnFilePath(folder)
-    if (!existsSync(path)) return undefined
+    if (!isPresent(path)) return undefined
     const version = toVersion(readCheckedHeader(path, ocnFileKind).digest)
     return { entries: readOcnClasses(folder).size, version }
   }
@@ -257,7 +257,7 @@ function factRows({ settings, now, verify }: OverviewOptions): DataRow[] {
   const folder = getFactsFolder(settings)
   const read = (name: FactFeedName) => {
     const path = resolveFactFilePath(folder, name)
-    if (!existsSync(path)) return undefined
+    if (!isPresent(path)) return undefined
     const shape: FactFileSchema<FactRow> = factFeeds[name].shape
     const file = openFactFile(path, shape)
     file.close()

@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto'
 import {
   createReadStream,
-  existsSync,
   lstatSync,
   readdirSync,
   readFileSync,
@@ -14,6 +13,7 @@ import { pipeline } from 'node:stream/promises'
 import { DataFileError, getErrorMessage } from '../../errors.js'
 import { type JournalExtent, readJournalExtent } from '../../gate/journal/recovery/copy-journal.js'
 import { treeFolder, verifierKeyPath } from '../../gate/journal/tree/tree-files.js'
+import { isPresent } from '../../runtime/folders.js'
 import { type DatabaseContent, inspectDatabase } from '../../storage/database-copy.js'
 import { resolveDatabasePath } from '../../storage/database-files.js'
 import {
@@ -207,7 +207,7 @@ function requireSignature(
 ): void {
   const path = join(folder, manifestNoteName)
   const ownPath = verifierKeyPath(treeFolder(join(folder, 'journal')))
-  if (given === undefined && journal.lastSeq === 0 && !existsSync(path)) return
+  if (given === undefined && journal.lastSeq === 0 && !isPresent(path)) return
   try {
     const own = parseVerifierKey(readFileSync(ownPath, 'utf8').trimEnd())
     const key = given ?? own

@@ -3,7 +3,6 @@ import {
   constants,
   copyFileSync,
   cpSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -16,7 +15,7 @@ import { DataFileError, getErrorMessage } from '../../errors.js'
 import { originPath } from '../../gate/journal/journal-origin.js'
 import { listSegments } from '../../gate/journal/journal-reader.js'
 import { treeFolder } from '../../gate/journal/tree/tree-files.js'
-import { ensureFolder, syncFile, syncFolder } from '../../runtime/folders.js'
+import { ensureFolder, isPresent, syncFile, syncFolder } from '../../runtime/folders.js'
 import {
   markInitialized,
   resolveDatabasePath,
@@ -65,7 +64,7 @@ export async function verifyBackup(
 }
 
 function requireBackup(path: string): void {
-  if (!existsSync(path))
+  if (!isPresent(path))
     throw new CommandFailure(`backup '${path}': there is no such file or folder`, 2)
 }
 
@@ -148,8 +147,8 @@ const isLock = (name: string): boolean => name.startsWith('serving.lock')
 /** Without a database, whatever is beside the folder of a restore is from that restore. */
 function requireRestorable(dataDir: string): void {
   const [found] = readdirSync(dataDir).filter((name) => name !== volumeFolder && !isLock(name))
-  const hasDatabase = existsSync(resolveDatabasePath(dataDir))
-  if (found === undefined || (existsSync(resolveRestoringPath(dataDir)) && !hasDatabase)) return
+  const hasDatabase = isPresent(resolveDatabasePath(dataDir))
+  if (found === undefined || (isPresent(resolveRestoringPath(dataDir)) && !hasDatabase)) return
   const rule = `a restore needs an empty folder, so that no data is lost, but it holds ${found}`
   const advice = 'name another one with CALLGATE_DATA_DIR, or move its files away'
   throw new CommandFailure(`dataDir '${dataDir}': ${rule}; ${advice}`, 2)
@@ -173,7 +172,7 @@ function empty(dataDir: string, isKept: (name: string) => boolean = () => false)
 
 /** It may be in use by the server whose backup this is. */
 function requireNoKey({ signingKeyFile }: RestoreTarget): void {
-  if (signingKeyFile === undefined || !existsSync(signingKeyFile)) return
+  if (signingKeyFile === undefined || !isPresent(signingKeyFile)) return
   const rule = `'${signingKeyFile}' exists, and the restored journal gets a key of its own`
   const advice =
     'move it away if its server is gone, or name another file with CALLGATE_JOURNAL_SIGNING_KEY_FILE'
@@ -183,9 +182,9 @@ function requireNoKey({ signingKeyFile }: RestoreTarget): void {
 /** What the journal recorded after the backup may be known elsewhere; what is recorded now must not be taken for that. */
 function renewOrigin(partial: string, { at }: BackupManifest): void {
   const folder = join(partial, 'journal')
-  if (!existsSync(originPath(folder))) return
+  if (!isPresent(originPath(folder))) return
   // It never had a record or a key, and gets a name at the start.
-  if (!existsSync(treeFolder(folder)) && listSegments(folder).length === 0) {
+  if (!isPresent(treeFolder(folder)) && listSegments(folder).length === 0) {
     rmSync(originPath(folder))
     return
   }
@@ -197,7 +196,7 @@ const signingKeyName = 'journal.key'
 /** The database comes last: with it, or without the folder of the restore, the data folder is restored. */
 function moveInto(partial: string, { dataDir, hasDatabase, signingKeyFile }: RestoreTarget): void {
   const key = join(partial, signingKeyName)
-  if (signingKeyFile !== undefined && existsSync(key)) {
+  if (signingKeyFile !== undefined && isPresent(key)) {
     copyFileSync(key, signingKeyFile, constants.COPYFILE_EXCL)
     syncFile(signingKeyFile)
     rmSync(key)

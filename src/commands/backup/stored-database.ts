@@ -1,9 +1,9 @@
 /** The part of a backup that is in PostgreSQL. It is in two SQLite files: as over SQLite, and the decisions of all servers. */
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { readStorageSettings } from '../../app/storage-settings.js'
 import type { Settings } from '../../config/settings.js'
 import { backUpDecisions, restoreDecisions } from '../../gate/journal/projection/decision-backup.js'
+import { isPresent } from '../../runtime/folders.js'
 import { resolveDatabasePath } from '../../storage/database-files.js'
 import { openDatabase } from '../../storage/engine.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
@@ -53,7 +53,7 @@ export async function restoreDatabase(
 ): Promise<void> {
   const decisions = join(folder, decisionsName)
   const restoreOthers = async (transaction: OpenDatabase['db'], path: string) => {
-    if (!existsSync(decisions)) return
+    if (!isPresent(decisions)) return
     await withDatabaseFile(decisions, (source) => restoreDecisions(source, transaction, path))
   }
   await withDatabase(settings, (database) =>

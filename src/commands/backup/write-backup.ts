@@ -3,7 +3,6 @@ import {
   chmodSync,
   constants,
   copyFileSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -31,7 +30,13 @@ import { hashOriginName, readOriginName } from '../../gate/journal/journal-origi
 import { copyJournal, type JournalExtent } from '../../gate/journal/recovery/copy-journal.js'
 import { readPosition } from '../../gate/journal/recovery/journal-state.js'
 import { findSigningKey, readSigningKey } from '../../gate/journal/tree/tree-head.js'
-import { ensureFolder, moveIntoPlace, syncFile, syncFolder } from '../../runtime/folders.js'
+import {
+  ensureFolder,
+  isPresent,
+  moveIntoPlace,
+  syncFile,
+  syncFolder,
+} from '../../runtime/folders.js'
 import { systemClock } from '../../runtime/runtime.js'
 import {
   copySqliteFile,
@@ -107,7 +112,7 @@ export async function createBackup(
 
 /** What backups and checks of archives that were killed, or are running, have in a folder. */
 export function findUnfinished(folder: string): readonly string[] {
-  if (!existsSync(folder)) return []
+  if (!isPresent(folder)) return []
   return readdirSync(folder)
     .filter((name) => /\.(?:partial|unpacked)-\w{6}(?:\.tgz)?$/.test(name))
     .map((name) => join(folder, name))
@@ -118,7 +123,7 @@ function refuseTarget(settings: Settings, target: string): void {
     throw new CommandFailure(`target '${target}': ${rule}`, 2)
   }
   const parent = dirname(target)
-  if (!existsSync(parent))
+  if (!isPresent(parent))
     refuse(`the folder ${parent} does not exist; create it, or mount its volume`)
   const found = statSync(target, { throwIfNoEntry: false })
   if (found && (!found.isDirectory() || isArchive(target) || readdirSync(target).length > 0)) {
@@ -126,8 +131,7 @@ function refuseTarget(settings: Settings, target: string): void {
   }
   const path = join(realpathSync(parent), basename(target))
   for (const folder of [settings.dataDir, ...Object.values(findPreparedFolders(settings))]) {
-    if (!existsSync(folder) || !`${path}${sep}`.startsWith(`${realpathSync(folder)}${sep}`))
-      continue
+    if (!isPresent(folder) || !`${path}${sep}`.startsWith(`${realpathSync(folder)}${sep}`)) continue
     refuse(`it is inside ${folder}, which is backed up and may be lost; name a folder elsewhere`)
   }
 }
@@ -184,7 +188,7 @@ async function writeContent(
   writeFileSync(join(settingsFolder, 'callgate.yaml'), settingsText)
   copySettingsFiles(settings, settingsFolder, withSecrets)
   const permitKey = join(dataDir, 'permit-key')
-  if (withSecrets && existsSync(permitKey)) copyFile(permitKey, join(target, 'permit-key'))
+  if (withSecrets && isPresent(permitKey)) copyFile(permitKey, join(target, 'permit-key'))
   const database = inspectDatabase(resolveDatabasePath(target))
   requireKnownJournal(join(target, 'journal'), database, journal)
   const key = readJournalKey(settings, journal)
@@ -206,13 +210,13 @@ function readJournalKey(
   { lastSeq }: JournalExtent,
 ): SigningKey | undefined {
   const path = findSigningKey(dataDir, journal.signingKeyFile)
-  if (lastSeq === 0 && !existsSync(path)) return undefined
+  if (lastSeq === 0 && !isPresent(path)) return undefined
   return readSigningKey(readOriginName(join(dataDir, 'journal')), path)
 }
 
 function requireDatabase(dataDir: string): void {
   const path = resolveDatabasePath(dataDir)
-  if (!existsSync(path)) throw new DataFileError(path, 'there is no database to back up')
+  if (!isPresent(path)) throw new DataFileError(path, 'there is no database to back up')
 }
 
 function copyRecords(dataDir: string, target: string) {
@@ -237,7 +241,7 @@ function copyPreparedFiles(folder: string, target: string): void {
   for (let attempt = 1; ; attempt += 1) {
     ensureFolder(target)
     try {
-      if (existsSync(folder)) copyTree(folder, target)
+      if (isPresent(folder)) copyTree(folder, target)
       return
     } catch (cause) {
       if (getErrorCode(cause) !== 'ENOENT' || attempt === maxAttempts) throw cause

@@ -1,5 +1,4 @@
 /** `callgate compare`: asks a provider and this callgate the same questions and shows the differences. */
-import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { type Callgate, openCallgate } from '../../app/callgate.js'
 import { hasLoginRight } from '../../app/provider-credentials.js'
@@ -7,6 +6,7 @@ import { createProviderOptions } from '../../app/remote-stack.js'
 import type { Settings } from '../../config/settings.js'
 import { mainAccountId, sandboxAccountId } from '../../domain/caller.js'
 import { type QuestionName, questionNames } from '../../domain/compliance.js'
+import { isPresent } from '../../runtime/folders.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import { describeNoLogin } from '../../sources/remote/account-logins.js'
 import { RawRowClient } from '../../sources/remote/raw-row-client.js'
@@ -143,7 +143,7 @@ async function compare(
 /** Throws for a folder without a database, since opening it would create an empty one. */
 function requireDatabase({ dataDir, storage }: Settings): void {
   const isElsewhere = storage.engine !== 'sqlite'
-  if (isElsewhere || existsSync(resolveDatabasePath(dataDir)) || findDatabaseEvidence(dataDir))
+  if (isElsewhere || isPresent(resolveDatabasePath(dataDir)) || findDatabaseEvidence(dataDir))
     return
   const rule = 'contains no database; set it to the data folder of the callgate to compare'
   throw new CommandFailure(`dataDir '${dataDir}': ${rule}`, 2)

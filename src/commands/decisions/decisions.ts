@@ -1,5 +1,4 @@
 /** `callgate decisions ...`: searches decisions; and those of servers that are gone, for the others over their PostgreSQL. */
-import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { AppContext } from '../../app/app-context.js'
@@ -7,6 +6,7 @@ import { giveUpJournal, shipJournal } from '../../app/journal/ship-journal.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { DataFileError } from '../../errors.js'
 import { DecisionStore } from '../../gate/journal/projection/decision-store.js'
+import { isPresent } from '../../runtime/folders.js'
 import { findEdgeAccount } from '../../storage/cluster/edge-origins.js'
 import { readConnectedSchemas } from '../../storage/postgres/schema-locks.js'
 import { lockServing } from '../../storage/sqlite.js'
@@ -154,7 +154,7 @@ async function withShared(
 
 function findJournal(given: string): string {
   const found = [resolve(given), resolve(given, 'journal')].find((folder) =>
-    existsSync(join(folder, 'origin')),
+    isPresent(join(folder, 'origin')),
   )
   if (found !== undefined) return found
   throw new DataFileError(given, 'there is no journal: neither origin nor journal/origin exists')

@@ -1,5 +1,4 @@
 /** Whether the lists cover the area codes that calls ask for. */
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { openUnloggedSearch } from '../../app/journal/open-search.js'
 import type { ReferenceData } from '../../app/service.js'
@@ -19,6 +18,7 @@ import { msPerDay } from '../../domain/time/dates.js'
 import type { DecisionDocument } from '../../gate/decision-document.js'
 import type { DecisionSearch } from '../../gate/journal/search/decision-search.js'
 import { findAreaCodePlace, listAreaCodes } from '../../law/area-codes.js'
+import { isPresent } from '../../runtime/folders.js'
 import { noListOwners, readAllListOwners } from '../../service/lists/list-rights.js'
 import type { ThreadDatabase } from '../../storage/open-database.js'
 import type { HealthFinding } from './finding.js'
@@ -41,7 +41,7 @@ export async function findCoverageFindings(
   { dataDir, source }: Pick<Settings, 'dataDir' | 'source'>,
   { data, storage, clock }: CoverageDeps,
 ): Promise<readonly HealthFinding[]> {
-  const isOpen = storage.traits.isShared || existsSync(join(dataDir, 'index.sqlite-wal'))
+  const isOpen = storage.traits.isShared || isPresent(join(dataDir, 'index.sqlite-wal'))
   if (!isOpen || source.kind === 'remote') return []
   const search = openUnloggedSearch({ dataDir, storage, clock })
   const owners = await readAllListOwners(storage.db)

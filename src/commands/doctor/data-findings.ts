@@ -1,5 +1,5 @@
 /** What the data folder, the database, the lists and the prefixes show, whether or not a server runs. Changes nothing. */
-import { constants, existsSync } from 'node:fs'
+import { constants } from 'node:fs'
 import { access, readdir } from 'node:fs/promises'
 import {
   describeUnapproved,
@@ -22,6 +22,7 @@ import type { Clock } from '../../domain/time/clock.js'
 import { formatDay, msPerDay } from '../../domain/time/dates.js'
 import { getIanaVersion } from '../../domain/time/time-zones.js'
 import { getErrorCode, getErrorMessage } from '../../errors.js'
+import { isPresent } from '../../runtime/folders.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import { ChangeHead } from '../../storage/change-head.js'
 import { resolveDatabasePath } from '../../storage/database-files.js'
@@ -140,7 +141,7 @@ async function touchFolder(folder: string): Promise<readonly HealthFinding[]> {
 
 async function findDiskFindings(settings: Settings): Promise<readonly HealthFinding[]> {
   const { dataDir } = settings
-  if (!existsSync(dataDir)) {
+  if (!isPresent(dataDir)) {
     const problem = `dataDir '${dataDir}' does not exist`
     const fix = 'start callgate serve, which creates it, or set CALLGATE_DATA_DIR'
     return [{ level: 'now', subject: 'disk', problem, fix }]
@@ -156,7 +157,7 @@ async function findDiskFindings(settings: Settings): Promise<readonly HealthFind
 async function findUnwritable(settings: Settings): Promise<string | undefined> {
   const { dataDir } = settings
   const database = resolveDatabasePath(dataDir)
-  for (const path of existsSync(database) ? [dataDir, database] : [dataDir]) {
+  for (const path of isPresent(database) ? [dataDir, database] : [dataDir]) {
     try {
       await access(path, path === dataDir ? constants.W_OK | constants.X_OK : constants.W_OK)
     } catch (cause) {
@@ -193,7 +194,7 @@ async function findStoredFindings(
         ]
       : []
   const storage = { ...readStorageSettings(settings), blockForLockMs: 0 }
-  if (!storage.postgres && !existsSync(path)) return await findCalls()
+  if (!storage.postgres && !isPresent(path)) return await findCalls()
   const database = storage.postgres
     ? await openDatabase(storage)
     : openReadOnlyDatabase(path, temporaryFolder)

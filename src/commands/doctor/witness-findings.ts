@@ -1,7 +1,8 @@
 /** Whether the signed heads of the journal are kept where they survive it. */
-import { existsSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Settings } from '../../config/settings.js'
+import { isPresent } from '../../runtime/folders.js'
 import type { HealthFinding } from './finding.js'
 
 const docs = 'docs/witnesses.md'
@@ -22,9 +23,9 @@ export function findWitnessFindings({
   }
   const folder = join(dataDir, 'journal')
   return witnesses.flatMap((witness) => {
-    if (witness.kind !== 'file' || !existsSync(folder)) return []
+    if (witness.kind !== 'file' || !isPresent(folder)) return []
     const parent = dirname(witness.path)
-    if (!existsSync(parent)) {
+    if (!isPresent(parent)) {
       const problem = `the folder of journal.witnesses '${witness.path}' does not exist`
       return [
         { ...note(problem, 'mount its volume, or name another path'), level: 'soon' as const },

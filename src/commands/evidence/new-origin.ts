@@ -1,5 +1,4 @@
 /** `callgate evidence new-origin`: gives a journal another name, after it was rolled back. */
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { DataFileError } from '../../errors.js'
@@ -7,6 +6,7 @@ import { verifyJournal } from '../../evidence/verify/verify-journal.js'
 import type { FormerOrigin } from '../../gate/journal/journal-beginning.js'
 import { originPath } from '../../gate/journal/journal-origin.js'
 import { beginNewOrigin, findOldHead } from '../../gate/journal/recovery/new-origin.js'
+import { isPresent } from '../../runtime/folders.js'
 import { systemClock } from '../../runtime/runtime.js'
 import { lockServing } from '../../storage/sqlite.js'
 import { CommandFailure, loadCommandSettings, type RegisterCommand } from '../command.js'
@@ -23,7 +23,7 @@ export const registerNewOrigin: RegisterCommand = (group, terminal) => {
       if (because.trim() === '') throw new CommandFailure("--because '': must say what happened", 2)
       const { dataDir, journal } = loadCommandSettings(command)
       const folder = join(dataDir, 'journal')
-      if (!existsSync(originPath(folder))) {
+      if (!isPresent(originPath(folder))) {
         throw new CommandFailure(`dataDir '${dataDir}': there is no journal in it`, 2)
       }
       const lock = lockServing(dataDir)

@@ -1,11 +1,12 @@
 /** `callgate evidence pack`: one file with what the journal and the database have about a question, for people who trust neither it nor us. */
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { readConfiguration } from '../../app/read-configuration.js'
 import { packageRoot, version } from '../../config/version.js'
 import { createOperatorCaller, mainAccountId } from '../../domain/caller.js'
 import { parsePhoneNumber } from '../../domain/phone-number.js'
+import { isPresent } from '../../runtime/folders.js'
 import { withAppContext } from '../account-command.js'
 import { CommandFailure, findConfigOption, type RegisterCommand } from '../command.js'
 import { formatCount } from '../format.js'
@@ -49,7 +50,7 @@ export const registerPack: RegisterCommand = (group, terminal) => {
     if (number === undefined && ids === undefined && (from === undefined || to === undefined)) {
       throw new CommandFailure('say what to pack: --number, --id, or --from and --to', 2)
     }
-    if (existsSync(out)) throw new CommandFailure(`--out '${out}': the file exists`)
+    if (isPresent(out)) throw new CommandFailure(`--out '${out}': the file exists`)
     const { packBundle } = await import('../../evidence/bundle/pack-bundle.js')
     const { withStateSources } = await import('../../app/evidence/bundle-sources.js')
     const { configuration, problems } = readConfiguration({ file: findConfigOption(invoked) })

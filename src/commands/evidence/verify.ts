@@ -1,5 +1,5 @@
 /** `callgate evidence verify`: whether the records of a journal are those that were signed. */
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { Instant } from '../../domain/time/clock.js'
@@ -9,6 +9,7 @@ import { fileSource } from '../../evidence/byte-source.js'
 import type { KeptHeads } from '../../evidence/kept-heads.js'
 import { type Verification, verifyJournal } from '../../evidence/verify/verify-journal.js'
 import { originPath, readOriginName } from '../../gate/journal/journal-origin.js'
+import { isPresent } from '../../runtime/folders.js'
 import { systemClock } from '../../runtime/runtime.js'
 import {
   formatVerifierKey,
@@ -75,7 +76,7 @@ export const registerVerify: RegisterCommand = (group, terminal) => {
     const given = options.journal ?? join(loadCommandSettings(invoked).dataDir, 'journal')
     const folder = resolve(given)
     const index = join(dirname(folder), 'index.sqlite')
-    const indexPath = existsSync(index) ? index : undefined
+    const indexPath = isPresent(index) ? index : undefined
     const keys = options.key.map((text) => parseKey('--key', text))
     const name = readName(folder)
     const key = keys.find((one) => one.name === name) ?? keys[0]
@@ -92,7 +93,7 @@ export const registerVerify: RegisterCommand = (group, terminal) => {
 
 /** A journal without a name is a finding. */
 const readName = (folder: string) =>
-  existsSync(originPath(folder)) ? readOriginName(folder) : undefined
+  isPresent(originPath(folder)) ? readOriginName(folder) : undefined
 
 export function parseKey(option: string, text: string): VerifierKey {
   try {

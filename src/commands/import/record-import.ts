@@ -1,9 +1,9 @@
 /** Rows of the audit table about imports, which are files: who imported what. Which list a server uses is recorded when it does. */
-import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { Settings } from '../../config/settings.js'
 import { splitListName } from '../../data/number-list/list-names.js'
 import { AppError, getErrorMessage } from '../../errors.js'
+import { isPresent } from '../../runtime/folders.js'
 import { monotonicSeconds, systemClock } from '../../runtime/runtime.js'
 import { runTransaction } from '../../service/sql/account-transaction.js'
 import { recordAudit } from '../../storage/audit/audit-log.js'
@@ -44,7 +44,7 @@ export async function recordImport(
   { storage, dataDir }: Settings,
   { action, name, after, reason }: RecordedImport,
 ): Promise<void> {
-  if (storage.engine === 'sqlite' && !existsSync(resolveDatabasePath(dataDir))) return
+  if (storage.engine === 'sqlite' && !isPresent(resolveDatabasePath(dataDir))) return
   try {
     await withAppContext(command, ({ storage }) =>
       patiently(() =>

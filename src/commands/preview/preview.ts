@@ -1,5 +1,4 @@
 /** `callgate preview`: what decisions about the numbers of a file would be. */
-import { existsSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { previewEndpoint, readPreviewNumber } from '../../api/gate/preview.js'
 import { type Callgate, openCallgate } from '../../app/callgate.js'
@@ -12,7 +11,7 @@ import { truncate } from '../../errors.js'
 import type { DecisionDocument } from '../../gate/decision-document.js'
 import { DecisionCounts, type PreviewCall, previewDecision } from '../../gate/preview.js'
 import { formatCsvCell } from '../../runtime/csv-cell.js'
-import { writeWholeFile } from '../../runtime/folders.js'
+import { isPresent, writeWholeFile } from '../../runtime/folders.js'
 import { monotonicSeconds, nodeRuntime } from '../../runtime/runtime.js'
 import { mapConcurrently } from '../../runtime/yield-to-event-loop.js'
 import { requireAccount } from '../account-command.js'
@@ -82,7 +81,7 @@ async function preview(
   const { out, account: accountId = settings.gate.account } = options
   const table = readTableOptions(options, numbersFileColumns)
   const call: PreviewCall = { ...parseFields(options), accountId, via: 'check' }
-  if (out !== undefined && existsSync(out)) {
+  if (out !== undefined && isPresent(out)) {
     throw new CommandFailure(`--out '${out}': already exists; name a new file`, 2)
   }
   const callgate = await openCallgate(withoutCache(settings), {

@@ -1,9 +1,9 @@
 /** `callgate rehearse`: what other calling rules or policy would have made of the recorded calls. */
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import type { Configuration } from '../../app/configuration.js'
 import { readConfiguration } from '../../app/read-configuration.js'
+import { isPresent } from '../../runtime/folders.js'
 import { systemClock } from '../../runtime/runtime.js'
 import { checkAccount } from '../account-command.js'
 import {
@@ -82,7 +82,7 @@ export function readRehearsed(
     ['--rules', rulesFile],
     ['--policy', overlay],
   ] as const) {
-    if (path !== undefined && !existsSync(path)) {
+    if (path !== undefined && !isPresent(path)) {
       throw new CommandFailure(`${option} '${path}': file not found`, 2)
     }
   }

@@ -1,5 +1,4 @@
 /** `callgate rules ...`: the calling rules in force in a region on a day, and how they differ from others. */
-import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { readConfiguration } from '../../app/read-configuration.js'
 import {
@@ -15,6 +14,7 @@ import { loadCallingRules } from '../../data/calling-rules/calling-rules-schema.
 import type { LocalDay } from '../../domain/time/clock.js'
 import { formatWithWeekday, parseDay, toUtcDay } from '../../domain/time/dates.js'
 import { truncate } from '../../errors.js'
+import { isPresent } from '../../runtime/folders.js'
 import { systemClock } from '../../runtime/runtime.js'
 import {
   CommandFailure,
@@ -117,7 +117,7 @@ function readSides(
   if (from !== undefined || to !== undefined) {
     throw new CommandFailure('--with compares on one day: give --at instead of --from and --to', 2)
   }
-  if (!existsSync(file)) throw new CommandFailure(`--with '${file}': file not found`, 2)
+  if (!isPresent(file)) throw new CommandFailure(`--with '${file}': file not found`, 2)
   const day = parseDayOption('--at', at)
   return [
     { sources, day },

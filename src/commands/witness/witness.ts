@@ -1,5 +1,5 @@
 /** `callgate witness`: keeps the newest heads of the journals of others until a signal arrives. */
-import { existsSync, realpathSync } from 'node:fs'
+import { realpathSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { DataFileError, getErrorMessage } from '../../errors.js'
 import { HeadStore } from '../../evidence/witness/head-store.js'
@@ -8,7 +8,7 @@ import { Witness } from '../../evidence/witness/witness.js'
 import { openWitnessKey } from '../../evidence/witness/witness-key.js'
 import { openWitnessServer } from '../../evidence/witness/witness-server.js'
 import { openLog } from '../../observability/log.js'
-import { ensureFolder } from '../../runtime/folders.js'
+import { ensureFolder, isPresent } from '../../runtime/folders.js'
 import { systemClock } from '../../runtime/runtime.js'
 import { waitForSignal } from '../../runtime/signals.js'
 import { lockServing } from '../../storage/sqlite.js'
@@ -76,7 +76,7 @@ function openFolder(folder: string): string {
   ensureFolder(folder)
   const real = realpathSync(folder)
   for (let at = real; ; at = dirname(at)) {
-    if (existsSync(join(at, 'journal', 'origin')) || existsSync(join(at, 'origin'))) {
+    if (isPresent(join(at, 'journal', 'origin')) || isPresent(join(at, 'origin'))) {
       const rule = `is in ${at}, which has a journal; a witness must not share its fate`
       throw new CommandFailure(`--folder '${folder}': ${rule}. Name a folder elsewhere`, 2)
     }

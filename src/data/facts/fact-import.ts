@@ -2,13 +2,12 @@
  * Builds a fact file from downloaded files and puts it into the folder of the fact store. Either the
  * whole import succeeds or the previous file is unchanged.
  */
-import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Clock, Instant, LocalDay } from '../../domain/time/clock.js'
 import { msPerDay, toUtcDay } from '../../domain/time/dates.js'
 import { DataFileError, type FieldProblem, invalidRequest } from '../../errors.js'
-import { ensureFolder, moveIntoPlace } from '../../runtime/folders.js'
+import { ensureFolder, isPresent, moveIntoPlace } from '../../runtime/folders.js'
 import {
   type FactFileInfo,
   lockFactFile,
@@ -129,7 +128,7 @@ function readCurrentInfo(
   path: string,
   { shape, isCumulative }: FactFeed<FactRow>,
 ): FactFileInfo | undefined {
-  if (!existsSync(path)) return undefined
+  if (!isPresent(path)) return undefined
   try {
     const file = openFactFile(path, shape)
     file.close()

@@ -2,8 +2,8 @@
  * Reads the prepared numbering files: synchronously at startup and for commands, or in pieces, so that
  * a running server can do other work in between.
  */
-import { existsSync } from 'node:fs'
 import { getErrorCode } from '../../errors.js'
+import { isPresent } from '../../runtime/folders.js'
 import {
   type CheckedFile,
   type FileKind,
@@ -15,7 +15,7 @@ import {
 export type PreparedFileReader = (path: string, kind: FileKind) => CheckedFile | undefined
 
 export const readPreparedFile: PreparedFileReader = (path, kind) =>
-  existsSync(path) ? readCheckedFile(path, kind) : undefined
+  isPresent(path) ? readCheckedFile(path, kind) : undefined
 
 /** Reads the files in advance; the returned reader then returns each one, or throws if it is damaged. */
 export async function readPreparedFilesInBackground(

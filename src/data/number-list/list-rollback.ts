@@ -1,12 +1,12 @@
 /**
  * Rolls a list back to a kept version; the version that it replaces is kept in turn.
  */
-import { existsSync, renameSync, rmSync } from 'node:fs'
+import { renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Clock } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { DataFileError, getErrorCode, invalidRequest } from '../../errors.js'
-import { syncFolder } from '../../runtime/folders.js'
+import { isPresent, syncFolder } from '../../runtime/folders.js'
 import { openNumberListInBackground } from './format/number-list.js'
 import { withListLock } from './import/list-lock.js'
 import { describeNameRule, isAccountListName, splitListName } from './list-names.js'
@@ -80,7 +80,7 @@ function chooseVersion({ folder, name, to }: RollbackOptions): string {
   const kept = versions.filter(({ inUse }) => !inUse)
   if (to !== undefined) {
     if (to === current?.version) throw refusal(folder, name, `version ${to} is already in use`)
-    if (/^[0-9a-f]{16}$/.test(to) && existsSync(resolveVersionPath(folder, name, to))) return to
+    if (/^[0-9a-f]{16}$/.test(to) && isPresent(resolveVersionPath(folder, name, to))) return to
     throw refusal(folder, name, `version '${to}' is not kept`)
   }
   const before = kept.find(({ version }) => version === current?.previous) ?? kept[0]

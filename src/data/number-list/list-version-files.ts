@@ -5,7 +5,6 @@
 import {
   constants,
   copyFileSync,
-  existsSync,
   linkSync,
   readFileSync,
   realpathSync,
@@ -16,7 +15,13 @@ import {
 import { basename, dirname, join } from 'node:path'
 import type { Instant } from '../../domain/time/clock.js'
 import { DataFileError, getErrorCode } from '../../errors.js'
-import { ensureFolder, moveIntoPlace, syncFile, syncFolder } from '../../runtime/folders.js'
+import {
+  ensureFolder,
+  isPresent,
+  moveIntoPlace,
+  syncFile,
+  syncFolder,
+} from '../../runtime/folders.js'
 import { removeLeftovers } from '../files/leftover-files.js'
 import { hasEqualContent, mayHaveEqualContent } from './format/equal-content.js'
 import {
@@ -49,7 +54,7 @@ export function keepVersion(folder: string, name: string, link = linkSync): stri
   const version = readableHeader(path)?.version
   if (version === undefined) return undefined
   const kept = resolveVersionPath(folder, name, version)
-  if (existsSync(kept)) return version
+  if (isPresent(kept)) return version
   ensureFolder(resolveVersionsFolder(folder, name))
   try {
     // A link to a symbolic link would be dangling once its target is replaced.

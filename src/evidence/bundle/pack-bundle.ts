@@ -4,7 +4,7 @@
  * server may be running.
  */
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DataFileError } from '../../errors.js'
 import { JournalReader } from '../../gate/journal/journal-reader.js'
@@ -20,6 +20,7 @@ import {
   verifierKeyPath,
 } from '../../gate/journal/tree/tree-files.js'
 import { readHead } from '../../gate/journal/tree/tree-head.js'
+import { isPresent } from '../../runtime/folders.js'
 import { openCheckpoint, parseCheckpoint } from '../../transparency/checkpoint.js'
 import { commitTo, decodeEntry } from '../../transparency/log-entry.js'
 import { proveConsistency, proveInclusion } from '../../transparency/merkle-tree.js'
@@ -123,7 +124,7 @@ async function* inBlocks(parts: Iterable<Buffer> | AsyncIterable<Buffer>): Async
 /** Rejects with `not-found` if no record answers the question. */
 export async function packBundle(bundle: BundleToPack): Promise<Manifest> {
   const folder = treeFolder(bundle.journalFolder)
-  if (!existsSync(checkpointPath(folder))) {
+  if (!isPresent(checkpointPath(folder))) {
     throw new DataFileError(bundle.journalFolder, 'no journal is there that has signed records')
   }
   const temporary = `${bundle.out}.tmp`
@@ -147,7 +148,7 @@ async function writeBundle(
   const { journalFolder, question, program } = bundle
   const keyText = readFileSync(verifierKeyPath(folder), 'utf8')
   const cosigned = cosignedPath(folder)
-  const checkpoint = readFileSync(existsSync(cosigned) ? cosigned : checkpointPath(folder), 'utf8')
+  const checkpoint = readFileSync(isPresent(cosigned) ? cosigned : checkpointPath(folder), 'utf8')
   const key = parseVerifierKey(keyText.trimEnd())
   const { size, origin } = openCheckpoint(checkpoint, key)
   const reader = new TreeReader(folder, size)
@@ -287,7 +288,7 @@ async function writeStamps(
   { origin, size, node }: Pick<TreeReader, 'size' | 'node'> & Pick<Manifest, 'origin'>,
   writer: BundleWriter,
 ): Promise<void> {
-  const names = existsSync(stamps) ? readdirSync(stamps).sort() : []
+  const names = isPresent(stamps) ? readdirSync(stamps).sort() : []
   for (const base of names.flatMap((name) => /^(.*)\.tsr$/.exec(name)?.[1] ?? [])) {
     const checkpoint = readFileSync(join(stamps, `${base}.checkpoint`))
     const stamped = parseCheckpoint(parseNote(checkpoint.toString()).text)

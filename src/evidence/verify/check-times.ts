@@ -1,5 +1,5 @@
 /** Whether the times of records can be right: between the heads that others have seen, and in their order. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, parseInstant } from '../../domain/time/dates.js'
@@ -9,6 +9,7 @@ import {
   type TreeReader,
   timestampsPath,
 } from '../../gate/journal/tree/tree-files.js'
+import { isPresent } from '../../runtime/folders.js'
 import { openCheckpoint, parseCheckpoint } from '../../transparency/checkpoint.js'
 import type { VerifierKey } from '../../transparency/signed-note.js'
 import { checkStamp } from '../bundle/timestamp.js'
@@ -37,7 +38,7 @@ interface HeadsToRead {
 export function readSeenHeads(read: HeadsToRead): readonly SeenHead[] {
   const { reader, heads, keys, witnesses } = read
   const tree = reader.folder
-  const own = existsSync(cosignedPath(tree)) ? [fileSource(cosignedPath(tree))] : []
+  const own = isPresent(cosignedPath(tree)) ? [fileSource(cosignedPath(tree))] : []
   const sources = witnesses.length === 0 ? [] : [...heads.map(({ source }) => source), ...own]
   const cosigned = sources.flatMap((source) =>
     [...listHeads(source)].flatMap(({ origin, signed }) => {
@@ -64,7 +65,7 @@ function readCosignatures(
 /** Whether the authority is one to trust is not checked; a stamp of another one only makes a time wrong, never right. */
 function readStamps(reader: TreeReader): readonly SeenHead[] {
   const folder = timestampsPath(reader.folder)
-  const names = existsSync(folder) ? readdirSync(folder) : []
+  const names = isPresent(folder) ? readdirSync(folder) : []
   return names
     .filter((name) => name.endsWith('.tsr'))
     .flatMap((name) =>

@@ -1,5 +1,5 @@
 /** Compares a journal with signed heads that were kept, also with those of names that it had before. */
-import { existsSync, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { getErrorMessage } from '../../errors.js'
 import { type FormerOrigin, readFormerOrigins } from '../../gate/journal/journal-beginning.js'
@@ -8,6 +8,7 @@ import {
   type TreeReader,
   timestampsPath,
 } from '../../gate/journal/tree/tree-files.js'
+import { isPresent } from '../../runtime/folders.js'
 import { type Checkpoint, type ListedNote, openCheckpoint } from '../../transparency/checkpoint.js'
 import { computeRoot } from '../../transparency/merkle-tree.js'
 import { NoteError, parseVerifierKey, type VerifierKey } from '../../transparency/signed-note.js'
@@ -27,14 +28,14 @@ export interface ComparedJournal {
 /** Heads beside the tree: to go back to an older checkpoint, somebody has to remove them too. */
 export function listOwnHeads(tree: string): readonly KeptHeads[] {
   return [cosignedPath(tree), ...listStamps(tree)]
-    .filter((path) => existsSync(path))
+    .filter((path) => isPresent(path))
     .map((path) => ({ name: path, source: fileSource(path) }))
 }
 
 /** Files with a head that was stamped. */
 function listStamps(tree: string): readonly string[] {
   const stamps = timestampsPath(tree)
-  const stamped = existsSync(stamps) ? readdirSync(stamps) : []
+  const stamped = isPresent(stamps) ? readdirSync(stamps) : []
   const names = stamped.filter((name) => name.endsWith('.checkpoint')).sort()
   return names.map((name) => join(stamps, name))
 }
@@ -42,7 +43,7 @@ function listStamps(tree: string): readonly string[] {
 /** The newest head that a witness has signed, with its signatures; none or one. */
 export function listCosigned(tree: string): Iterable<ListedNote> {
   const path = cosignedPath(tree)
-  return existsSync(path) ? listHeads(fileSource(path)) : []
+  return isPresent(path) ? listHeads(fileSource(path)) : []
 }
 
 /**

@@ -2,13 +2,14 @@
  * Checks a journal against its signed tree, and against heads that others have kept: finds a record that was changed,
  * left out, added or moved, or an end that is missing below such a head, and says which. Only reads, also beside the server that writes.
  */
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import type { Instant } from '../../domain/time/clock.js'
 import { DataFileError, getErrorMessage } from '../../errors.js'
 import { readOriginName } from '../../gate/journal/journal-origin.js'
 import { compareIndex, maxDifferent } from '../../gate/journal/search/compare-index.js'
 import { TreeReader, treeFolder, verifierKeyPath } from '../../gate/journal/tree/tree-files.js'
 import { readHead } from '../../gate/journal/tree/tree-head.js'
+import { isPresent } from '../../runtime/folders.js'
 import { openCheckpoint, type SignedCheckpoint } from '../../transparency/checkpoint.js'
 import { decodeEntry } from '../../transparency/log-entry.js'
 import {
@@ -76,7 +77,7 @@ export function verifyJournal(journal: JournalToVerify): Verification {
     indexPath,
     now,
   } = journal
-  if (!existsSync(folder)) throw new DataFileError(folder, 'there is no journal')
+  if (!isPresent(folder)) throw new DataFileError(folder, 'there is no journal')
   const findings = new Findings()
   const tree = treeFolder(folder)
   const { headFolder = tree } = journal

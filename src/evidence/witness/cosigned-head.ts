@@ -1,7 +1,7 @@
 /** The newest head that a witness has signed, with all cosignatures of it, in the file `cosigned` of the tree. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { cosignedPath, treeFolder } from '../../gate/journal/tree/tree-files.js'
-import { moveIntoPlace } from '../../runtime/folders.js'
+import { isPresent, moveIntoPlace } from '../../runtime/folders.js'
 import { parseCheckpoint } from '../../transparency/checkpoint.js'
 import {
   formatNote,
@@ -37,7 +37,7 @@ export class CosignedHead {
 /** A damaged file is written again with the next cosignature. */
 function readNote(path: string): SignedNote | undefined {
   try {
-    if (!existsSync(path)) return undefined
+    if (!isPresent(path)) return undefined
     const note = parseNote(readFileSync(path, 'utf8'))
     parseCheckpoint(note.text)
     return note

@@ -3,10 +3,10 @@
  * `openssl ts -verify`. Here only its status, hash and nonce are looked at.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { formatInstant, msPerDay, msPerHour, parseInstant } from '../../domain/time/dates.js'
-import { ensureFolder, syncFolder } from '../../runtime/folders.js'
+import { ensureFolder, isPresent, syncFolder } from '../../runtime/folders.js'
 import { systemClock } from '../../runtime/runtime.js'
 import { type DerPart, readDerParts } from '../../transparency/der.js'
 import type { Head } from './head.js'
@@ -56,7 +56,7 @@ export class TimestampKeeper implements HeadKeeper {
 
   #findLast(): number {
     const { folder } = this.#options
-    if (!existsSync(folder)) return Number.NEGATIVE_INFINITY
+    if (!isPresent(folder)) return Number.NEGATIVE_INFINITY
     const ending = `-${this.#host}.tsr`
     const instants = readdirSync(folder)
       .filter((name) => name.endsWith(ending))

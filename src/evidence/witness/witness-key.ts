@@ -1,8 +1,8 @@
 /** The key of a witness, in a file of its own. */
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { DataFileError, getErrorMessage } from '../../errors.js'
-import { moveIntoPlace } from '../../runtime/folders.js'
+import { isPresent, moveIntoPlace } from '../../runtime/folders.js'
 import { createSigningKey, type SigningKey } from '../../transparency/signed-note.js'
 
 /**
@@ -10,7 +10,7 @@ import { createSigningKey, type SigningKey } from '../../transparency/signed-not
  * if there is something else, and `NoteError` if the name is none of a key.
  */
 export function openWitnessKey(path: string, name: string): SigningKey {
-  if (!existsSync(path)) createKeyFile(path)
+  if (!isPresent(path)) createKeyFile(path)
   return createSigningKey(name, 'cosigner', readPrivateKey(path))
 }
 

@@ -3,11 +3,11 @@
  * and for each outcome. It holds nothing that the journal does not, so it can be deleted and is made
  * again, except for decisions of versions before the journal, which it takes over from the database.
  */
-import { existsSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { countLossFirst, DataFileError } from '../../errors.js'
+import { isPresent } from '../../runtime/folders.js'
 import type { AuditPosition } from '../../storage/audit/audit-log.js'
 import type { AnyErasureNotice } from '../../transparency/removal-notices.js'
 import type { DecisionDocument } from '../decision-document.js'
@@ -286,7 +286,7 @@ export class DecisionIndex {
    * false when there are no more.
    */
   carryOver(databasePath: string): boolean {
-    if (!existsSync(databasePath)) return false
+    if (!isPresent(databasePath)) return false
     const database = new Sqlite(databasePath, { readonly: true, timeout: 1_000 })
     try {
       const carried = this.#connection

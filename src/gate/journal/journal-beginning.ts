@@ -3,13 +3,13 @@
  * last notice of that names. The file `begins.json` has a copy of it (`recovery/signed-beginning.ts` compares them), so that a segment
  * that is missing for another reason is noticed. And the names that it had before, in the file `former-origins.json`.
  */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, parseInstant } from '../../domain/time/dates.js'
 import { countLossFirst, DataFileError, getErrorCode } from '../../errors.js'
-import { moveIntoPlace } from '../../runtime/folders.js'
+import { isPresent, moveIntoPlace, readWholeFile } from '../../runtime/folders.js'
 
 export interface JournalBeginning {
   /** Sequence number of the first record. */
@@ -27,7 +27,7 @@ export function beginningPath(folder: string): string {
 /** As the file says. Throws {@link DataFileError} if it is damaged. */
 export function readBeginning(folder: string): JournalBeginning {
   const path = beginningPath(folder)
-  return existsSync(path) ? parseBeginning(path, readFileSync(path, 'utf8')) : firstBeginning
+  return isPresent(path) ? parseBeginning(path, readWholeFile(path).toString()) : firstBeginning
 }
 
 /** As {@link readBeginning}, without holding the thread. */
@@ -98,8 +98,8 @@ export function formerOriginsPath(folder: string): string {
 /** In their order. Throws {@link DataFileError} if the file is damaged. */
 export function readFormerOrigins(folder: string): readonly FormerOrigin[] {
   const path = formerOriginsPath(folder)
-  if (!existsSync(path)) return []
-  const { formerOrigins } = parseContent(readFileSync(path, 'utf8'))
+  if (!isPresent(path)) return []
+  const { formerOrigins } = parseContent(readWholeFile(path).toString())
   if (Array.isArray(formerOrigins) && formerOrigins.every(isFormerOrigin)) return formerOrigins
   throw new DataFileError(
     path,

@@ -1,11 +1,11 @@
 /** The name of a journal. */
 import { createHash, randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatDay, toUtcDay } from '../../domain/time/dates.js'
 import { countLossFirst, DataFileError } from '../../errors.js'
-import { ensureFolder, syncFolder } from '../../runtime/folders.js'
+import { ensureFolder, isPresent, readWholeFile, syncFolder } from '../../runtime/folders.js'
 import { readFormerOrigins } from './journal-beginning.js'
 import { listSegments } from './journal-reader.js'
 
@@ -15,7 +15,7 @@ import { listSegments } from './journal-reader.js'
  * about to get a new one.
  */
 export function readOrigin(folder: string, now: Instant): Buffer {
-  if (!existsSync(originPath(folder))) beginJournal(folder, now)
+  if (!isPresent(originPath(folder))) beginJournal(folder, now)
   const name = readOriginName(folder)
   if (readFormerOrigins(folder).at(-1)?.origin === name) {
     const advice = 'Finish it: callgate evidence new-origin --because <what happened>'
@@ -32,7 +32,7 @@ export const originPath = (folder: string): string => join(folder, 'origin')
 
 /** The name of a journal that has one. */
 export function readOriginName(folder: string): string {
-  return readFileSync(originPath(folder), 'utf8').trimEnd()
+  return readWholeFile(originPath(folder)).toString().trimEnd()
 }
 
 export function chooseOriginName(now: Instant): string {

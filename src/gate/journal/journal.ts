@@ -4,7 +4,6 @@
  * that arrive together share one disk flush, in a thread of its own, so that nothing here waits for a disk. A record
  * that cannot be written is reported to its caller at once, and tried again until it is on disk.
  */
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { CallOutcome, OutcomeRecorder } from '../../domain/call-outcome.js'
@@ -12,6 +11,7 @@ import type { Decision } from '../../domain/decision.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { AppError, getErrorMessage } from '../../errors.js'
 import { computeBackoffMs } from '../../runtime/backoff.js'
+import { isPresent } from '../../runtime/folders.js'
 import { monotonicSeconds, sleep } from '../../runtime/runtime.js'
 import { startThread, type Thread } from '../../runtime/thread.js'
 import type { KnownPosition } from '../../storage/audit/installation.js'
@@ -269,7 +269,7 @@ export class Journal implements OutcomeRecorder {
 
   /** For searches; a moment behind the journal. `undefined` while nothing was ever recorded. */
   get index(): DecisionIndex | undefined {
-    return this.#index ?? (existsSync(this.#indexPath) ? this.#openIndex() : undefined)
+    return this.#index ?? (isPresent(this.#indexPath) ? this.#openIndex() : undefined)
   }
 
   /** Why records that should be on disk are not, or which one is not as it was signed, for people; `undefined` while all is well. */

@@ -1,8 +1,8 @@
 /** Reads the decisions of a time from the journal, also beside the server that writes it. */
-import { existsSync } from 'node:fs'
 import type { Instant } from '../../domain/time/clock.js'
 import { parseInstant } from '../../domain/time/dates.js'
 import { DataFileError } from '../../errors.js'
+import { isPresent } from '../../runtime/folders.js'
 import type { DecisionDocument } from '../decision-document.js'
 import type { OutcomeNote } from './decision-index.js'
 import { findSegmentStart, JournalReader } from './journal-reader.js'
@@ -59,7 +59,7 @@ export function* readRecordedCalls(
 }
 
 function* readRecords(folder: string, { since, until }: TimeRange): Generator<JournalRecord> {
-  if (!existsSync(folder)) throw new DataFileError(folder, 'there is no journal')
+  if (!isPresent(folder)) throw new DataFileError(folder, 'there is no journal')
   const start = findSegmentStart(folder, since)
   if (start === undefined) return
   const reader = new JournalReader(folder, start)

@@ -1,8 +1,9 @@
 /** Changes that a server had seen in the database, and that are not in it after a failover or a restore. */
-import { appendFileSync, existsSync } from 'node:fs'
+import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
+import { isPresent } from '../../runtime/folders.js'
 import type { SeenChange } from '../open-database.js'
 
 /**
@@ -40,6 +41,6 @@ interface RewrittenOptOut {
 }
 
 function appendRows(path: string, columns: string, rows: readonly string[]): void {
-  const title = existsSync(path) ? '' : `${columns}\n`
+  const title = isPresent(path) ? '' : `${columns}\n`
   appendFileSync(path, title + rows.join(''), { mode: 0o600 })
 }

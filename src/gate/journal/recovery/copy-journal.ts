@@ -1,7 +1,8 @@
 /** Copies of a journal that a server may be writing to. */
-import { constants, copyFileSync, existsSync, readdirSync, rmSync } from 'node:fs'
+import { constants, copyFileSync, readdirSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { getErrorCode } from '../../../errors.js'
+import { isPresent } from '../../../runtime/folders.js'
 import { beginningPath, formerOriginsPath } from '../journal-beginning.js'
 import { readOrigin } from '../journal-origin.js'
 import { JournalReader, listSegments } from '../journal-reader.js'
@@ -24,7 +25,7 @@ const noRecords: JournalExtent = { firstSeq: 1, lastSeq: 0 }
  * copy. Reads and checks each record of the copy. Throws `DataFileError` with the place of any damage.
  */
 export function copyJournal(folder: string, target: string): JournalExtent {
-  if (!existsSync(folder)) return noRecords
+  if (!isPresent(folder)) return noRecords
   let signedSeq: number
   do {
     for (const name of readdirSync(target)) rmSync(join(target, name), { recursive: true })
@@ -43,10 +44,10 @@ export function copyJournal(folder: string, target: string): JournalExtent {
 
 function copyFiles(folder: string, target: string): void {
   const origin = join(folder, 'origin')
-  if (existsSync(origin)) copyFileSync(origin, join(target, 'origin'))
+  if (isPresent(origin)) copyFileSync(origin, join(target, 'origin'))
   // Before the tree, which then has the notice that it names.
   const beginning = beginningPath(folder)
-  if (existsSync(beginning)) copyFileSync(beginning, beginningPath(target))
+  if (isPresent(beginning)) copyFileSync(beginning, beginningPath(target))
   // What is copied after the tree has every record that was signed, and no erasure has the time to change one that was not.
   const complete = listSegments(folder).slice(0, -1)
   for (const { path } of complete) copySegment(path, target)
@@ -56,7 +57,7 @@ function copyFiles(folder: string, target: string): void {
     if (firstSeq > copiedSeq) copySegment(path, target)
   }
   const former = formerOriginsPath(folder)
-  if (existsSync(former)) copyFileSync(former, formerOriginsPath(target))
+  if (isPresent(former)) copyFileSync(former, formerOriginsPath(target))
 }
 
 /** Whether one was written from a record on. Nothing is erased or removed before its notice is signed. */

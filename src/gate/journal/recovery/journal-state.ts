@@ -1,8 +1,8 @@
 /** What a journal says about itself before it is opened: nothing is written. */
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DataFileError } from '../../../errors.js'
-import { isFolder } from '../../../runtime/folders.js'
+import { isFolder, isPresent } from '../../../runtime/folders.js'
 import type { AuditPosition } from '../../../storage/audit/audit-log.js'
 import type { KnownPosition } from '../../../storage/audit/installation.js'
 import { parseCheckpoint } from '../../../transparency/checkpoint.js'
@@ -46,7 +46,7 @@ interface IndexState extends Pick<JournalState, 'audited' | 'installation'> {
 }
 
 function readIndex(path: string, folder: string): IndexState | undefined {
-  if (!existsSync(path)) return undefined
+  if (!isPresent(path)) return undefined
   const index = new DecisionIndex(path, folder)
   try {
     const { owner, nextSeq } = index
@@ -64,7 +64,7 @@ function readIndex(path: string, folder: string): IndexState | undefined {
 }
 
 function readOrigins(folder: string): readonly string[] {
-  if (!existsSync(originPath(folder))) return []
+  if (!isPresent(originPath(folder))) return []
   const former = readFormerOrigins(folder).map(({ origin }) => origin)
   const names = [readOriginName(folder), ...former.reverse()]
   return names.map((name) => hashOriginName(name).toString('hex'))
@@ -142,7 +142,7 @@ export function readLeaf(folder: string, seq: number): string | undefined {
 /** Also of a record that was erased or removed; `undefined` if it is not signed, or its tile is missing. */
 function readSignedLeaf(tree: string, seq: number): string | undefined {
   const path = checkpointPath(tree)
-  if (!existsSync(path)) return undefined
+  if (!isPresent(path)) return undefined
   const { size } = parseCheckpoint(parseNote(readFileSync(path, 'utf8')).text)
   if (seq > size) return undefined
   try {

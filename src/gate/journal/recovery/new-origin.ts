@@ -2,12 +2,12 @@
  * Gives a journal a new name and a new key, so that what it records from now on cannot be taken for what the journal of
  * the old name recorded after the same point. Its records and their tree stay; the next record names the old journal.
  */
-import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Instant } from '../../../domain/time/clock.js'
 import { formatInstant } from '../../../domain/time/dates.js'
 import { countLossFirst, DataFileError } from '../../../errors.js'
-import { ensureFolder, moveIntoPlace } from '../../../runtime/folders.js'
+import { ensureFolder, isPresent, moveIntoPlace } from '../../../runtime/folders.js'
 import {
   formatVerifierKey,
   type SigningKey,
@@ -136,7 +136,7 @@ function signRest(
 /** A lost key is a reason for a new one; that of another journal, which settings name by mistake, is not replaced. */
 function requireOwnKey(folder: string, name: string, keyPath: string): void {
   const path = verifierKeyPath(treeFolder(folder))
-  if (!existsSync(keyPath) || !existsSync(path)) return
+  if (!isPresent(keyPath) || !isPresent(path)) return
   const own = readFileSync(path, 'utf8').trim()
   if (formatVerifierKey(readSigningKey(name, keyPath)) === own) return
   throw new DataFileError(keyPath, 'the key belongs to another journal; it would be replaced')
@@ -147,7 +147,7 @@ function keepOldHead(folder: string, name: string): void {
   const tree = treeFolder(folder)
   const target = formerPath(tree, name)
   for (const path of [checkpointPath(tree), verifierKeyPath(tree), cosignedPath(tree)]) {
-    if (!existsSync(path)) continue
+    if (!isPresent(path)) continue
     ensureFolder(target)
     cpSync(path, join(target, basename(path)))
   }

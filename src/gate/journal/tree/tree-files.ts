@@ -4,10 +4,10 @@
  * fewer, `<number>.p/<width>`, as they were when the newest checkpoint was signed. A hash of level L + 1 is the root of a
  * full tile of level L.
  */
-import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { countLossFirst, DataFileError, getErrorCode } from '../../../errors.js'
-import { ensureFolder } from '../../../runtime/folders.js'
+import { ensureFolder, isPresent } from '../../../runtime/folders.js'
 import type { KnownPosition } from '../../../storage/audit/installation.js'
 import { parseCheckpoint } from '../../../transparency/checkpoint.js'
 import { commitTo, encodeEntry, entryBytes, recordKinds } from '../../../transparency/log-entry.js'
@@ -163,12 +163,12 @@ export function hashAll(hashes: Buffer): Buffer {
 
 /** Copies the tree of the newest checkpoint, which may be replaced meanwhile; nothing if there is none. */
 export function copyTree(folder: string, target: string): void {
-  if (!existsSync(checkpointPath(folder))) return
+  if (!isPresent(checkpointPath(folder))) return
   ensureFolder(target)
   // Before the checkpoint, so that the copy has no larger head than its own.
   for (const name of evidenceNames) {
     const path = join(folder, name)
-    if (existsSync(path)) cpSync(path, join(target, name), { recursive: true })
+    if (isPresent(path)) cpSync(path, join(target, name), { recursive: true })
   }
   const signed = readFileSync(checkpointPath(folder), 'utf8')
   const { size } = parseCheckpoint(signed)

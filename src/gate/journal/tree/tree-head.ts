@@ -1,9 +1,9 @@
 /** The newest signed checkpoint of a journal, and the key that signs it. */
 import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { countLossFirst, DataFileError, getErrorMessage } from '../../../errors.js'
-import { ensureFolder, moveIntoPlace } from '../../../runtime/folders.js'
+import { ensureFolder, isPresent, moveIntoPlace, readWholeFile } from '../../../runtime/folders.js'
 import {
   type Checkpoint,
   openCheckpoint,
@@ -59,10 +59,10 @@ export function readTree(
   journalFolder: string,
   headFolder = treeFolder(journalFolder),
 ): TreeHead | undefined {
-  if (!existsSync(checkpointPath(headFolder))) return undefined
+  if (!isPresent(checkpointPath(headFolder))) return undefined
   const path = verifierKeyPath(headFolder)
   try {
-    const key = parseVerifierKey(readFileSync(path, 'utf8').trimEnd())
+    const key = parseVerifierKey(readWholeFile(path).toString().trimEnd())
     return { key, head: readHead(treeFolder(journalFolder), key, headFolder) }
   } catch (cause) {
     if (cause instanceof DataFileError) throw cause
@@ -79,9 +79,9 @@ export function readTree(
 export function openSigningKey(journalFolder: string, keyPath: string): SigningKey {
   const name = readOriginName(journalFolder)
   const checkpoint = checkpointPath(treeFolder(journalFolder))
-  const hasKey = existsSync(keyPath)
+  const hasKey = isPresent(keyPath)
   const hasRecords = listSegments(journalFolder).length > 0
-  if (!existsSync(checkpoint)) {
+  if (!isPresent(checkpoint)) {
     if (!hasKey && !hasRecords) return createKey(journalFolder, keyPath, emptyHead(name))
     const other = hasKey ? 'the key that signs it exists' : 'there are records'
     const rule = `the signed tree of the journal is missing, although ${other}`
@@ -89,7 +89,7 @@ export function openSigningKey(journalFolder: string, keyPath: string): SigningK
   }
   if (hasKey) return readSigningKey(name, keyPath)
   // Nothing was signed before the key was on disk.
-  if (!hasRecords && /^.*\n0\n/.test(readFileSync(checkpoint, 'utf8'))) {
+  if (!hasRecords && /^.*\n0\n/.test(readWholeFile(checkpoint).toString())) {
     return createKey(journalFolder, keyPath, emptyHead(name))
   }
   const rule = 'the key that signs the journal is missing'
@@ -99,8 +99,9 @@ export function openSigningKey(journalFolder: string, keyPath: string): SigningK
 
 /** Throws {@link DataFileError} if there is no key of Ed25519 in the file. */
 export function readSigningKey(name: string, path: string): SigningKey {
+  const pem = readWholeFile(path)
   try {
-    return createSigningKey(name, 'signer', createPrivateKey(readFileSync(path)))
+    return createSigningKey(name, 'signer', createPrivateKey(pem))
   } catch (cause) {
     const rule = 'the file must have a private key of Ed25519 in PEM'
     const why = getErrorMessage(cause)
@@ -152,8 +153,9 @@ export function readHead(folder: string, key: VerifierKey, headFolder = folder):
 }
 
 function openHead(path: string, key: VerifierKey): SignedCheckpoint {
+  const note = readWholeFile(path).toString()
   try {
-    return openCheckpoint(readFileSync(path, 'utf8'), key)
+    return openCheckpoint(note, key)
   } catch (cause) {
     const why = getErrorMessage(cause)
     throw new DataFileError(
