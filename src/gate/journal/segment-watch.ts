@@ -6,8 +6,9 @@ import { readBeginningInBackground } from './journal-beginning.js'
 
 interface WatchedSegment {
   readonly path: string
-  readonly inode: number
-  readonly size: number
+  /** Inode and birth: a file system gives the number of a deleted file to the next one. */
+  readonly identity: string
+  readonly size: bigint
 }
 
 /** By the number of the first record. */
@@ -48,8 +49,8 @@ async function readSegments(folder: string): Promise<Segments> {
     if (firstSeq === undefined) continue
     const path = join(folder, name)
     try {
-      const { ino: inode, size } = await stat(path)
-      segments.set(Number(firstSeq), { path, inode, size })
+      const { ino, birthtimeNs, size } = await stat(path, { bigint: true })
+      segments.set(Number(firstSeq), { path, identity: `${ino}:${birthtimeNs}`, size })
     } catch (cause) {
       if (getErrorCode(cause) !== 'ENOENT') throw cause
     }
@@ -59,7 +60,7 @@ async function readSegments(folder: string): Promise<Segments> {
 
 /** What erases or compresses writes another file, and moves it into place. */
 function isCut(before: WatchedSegment, now: WatchedSegment | undefined): boolean {
-  return now === undefined || (now.inode === before.inode && now.size < before.size)
+  return now === undefined || (now.identity === before.identity && now.size < before.size)
 }
 
 function describe({ path, size }: WatchedSegment, now: WatchedSegment | undefined): string {
