@@ -77,17 +77,21 @@ export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps):
     await abandonment.deleteOld(now)
     await context.changeRequests.deleteOld(now)
     await deleteEndedSessions(storage.db, now)
-    // There are too many of them for a week.
-    const yesterday = Math.min(expiryClock.now(), (await findToday(2)) ?? now)
-    await deleteOldRequests(storage.db, yesterday)
-    const hasMoreTokens = await deleteExpiredTokens(storage.db, yesterday)
     await deleteOldPermitKeys(storage.db, now)
-    const hasMoreLimits = await deleteExpiredLimits(storage.db, yesterday)
     const auditBefore = now - settings.retention.auditDays * msPerDay
     const hasMoreAudit = await deleteOldAudit(storage, auditBefore)
-    const hasMorePermits = await deleteOldPermits(storage.db, now)
-    return hasMorePermits || hasMoreTokens || hasMoreLimits || hasMoreAudit
+    return (await deleteOldPermits(storage.db, now)) || hasMoreAudit
   })
+  // There are too many of these to keep them for eight days.
+  const manyRows = new HourlyCleanup(
+    () => findToday(2),
+    async (now) => {
+      const hasMoreRequests = await deleteOldRequests(storage.db, now)
+      const hasMoreTokens = await deleteExpiredTokens(storage.db, now)
+      const hasMoreLimits = await deleteExpiredLimits(storage.db, now)
+      return hasMoreRequests || hasMoreTokens || hasMoreLimits
+    },
+  )
   const keyUses = new BackgroundTask({
     run: async () => {
       await context.keyUses.store()
@@ -96,10 +100,12 @@ export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps):
     timers: runtime.timers,
     onError: (err) => runtime.log.error('when keys were used could not be stored', { err }),
   })
-  const limits = recurring('deleting expired limits and permits', async () =>
+  const limits = recurring('deleting expired limits and permits', async () => {
     // By the clock of the access tokens, so that what they have used is not forgotten while they are valid.
-    (await cleanup.run(expiryClock.now())) ? 0 : msPerHour,
-  )
+    const now = expiryClock.now()
+    const hasMore = await manyRows.run(now)
+    return (await cleanup.run(now)) || hasMore ? 0 : msPerHour
+  })
   return {
     tasks: new Map<string, Pick<BackgroundTask, 'lastRun' | 'isRunning'>>([
       ['webhooks', webhooks.task],

@@ -98,3 +98,32 @@ it('is by the days of the journal', async () => {
     permitKeys: 0,
   })
 })
+
+it('takes keys of repeated requests, of which there are many, after two days', async () => {
+  running = await openTestCallgate()
+  expect((await decide('first')).status).toBe(200)
+  const { db } = running.callgate.storage
+  const many = Array.from({ length: 10_500 }, (_, index) => ({
+    ...{ key_id: 'k', key: `${index}`, fingerprint: '', decision_id: null },
+    at: mondayNoon,
+  }))
+  for (let from = 0; from < many.length; from += 500) {
+    await db
+      .insertInto('repeated_requests')
+      .values(many.slice(from, from + 500))
+      .execute()
+  }
+  const { audit } = await countRows()
+  for (let day = 1; day <= 3; day += 1) {
+    running.clock.at = mondayNoon + day * msPerDay
+    expect((await decide(`${day}`)).status).toBe(200)
+  }
+  await cleanUp(running.clock.at)
+  await expect
+    .poll(async () => {
+      const rows = running.callgate.storage.db.selectFrom('repeated_requests').select('key')
+      return (await rows.where('at', '<', mondayNoon + msPerDay).execute()).length
+    })
+    .toBe(0)
+  expect(await countRows()).toMatchObject({ audit, requests: 0 })
+})

@@ -3,6 +3,7 @@
  * server is not decided twice.
  */
 import { hash } from 'node:crypto'
+import { sql } from 'kysely'
 import type { Caller } from '../../domain/caller.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
 import { msPerDay } from '../../domain/time/dates.js'
@@ -126,9 +127,17 @@ export class RepeatedRequests {
   }
 }
 
-export async function deleteOldRequests(db: Db, now: Instant): Promise<void> {
-  await db
+/** A day of them may become old at once, and other writes wait for each statement. */
+const maxDeletedAtOnce = 10_000
+
+/** Returns whether there may be more to delete. */
+export async function deleteOldRequests(db: Db, now: Instant): Promise<boolean> {
+  const { numDeletedRows } = await db
     .deleteFrom('repeated_requests')
-    .where('at', '<', now - msPerDay)
-    .execute()
+    .where(
+      sql<boolean>`(key_id, key) in (
+        select key_id, key from repeated_requests where at < ${now - msPerDay} limit ${maxDeletedAtOnce})`,
+    )
+    .executeTakeFirst()
+  return numDeletedRows >= maxDeletedAtOnce
 }
