@@ -14,6 +14,7 @@ import type { ListState, NumberSet } from '../../domain/number-set.js'
 import { countries } from '../../domain/place.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { ListAgeMeasurement } from '../../observability/list-metrics.js'
+import { withTimeout } from '../../runtime/runtime.js'
 
 type ListAgeDeps = Pick<Callgate, 'data' | 'runtime'>
 type MissingListsDeps = ListAgeDeps & Pick<Callgate, 'remote' | 'pauses'>
@@ -39,12 +40,16 @@ export function findMissingLists(
   )
 }
 
-/** None if they cannot be read: then too much is said to be missing. */
+/** A database that is slow has a check of its own. */
+const maxReadMs = 50
+const noPauses: Pauses = new Map()
+
+/** None if they cannot be read in time: then too much is said to be missing. */
 export async function readPauses({ pauses }: Pick<Callgate, 'pauses'>): Promise<Pauses> {
   try {
-    return await pauses.read()
+    return await withTimeout(Promise.resolve(pauses.read()), maxReadMs, () => noPauses)
   } catch {
-    return new Map()
+    return noPauses
   }
 }
 

@@ -63,9 +63,17 @@ export function createDatabaseCheck(callgate: ProbedCallgate): () => Promise<Rea
   const { storage } = callgate
   const writing = new TimedProbe(() => writeNothing(storage))
   const reading = new TimedProbe(() => readHead(storage))
+  // A database that hangs is asked once, not again for each answer.
+  let asked: Promise<string | undefined> | undefined
+  const findFault = () => {
+    asked ??= storage.checkFault().finally(() => {
+      asked = undefined
+    })
+    return asked
+  }
   return async () => {
     const [fault, written, read] = await Promise.all([
-      withTimeout(storage.checkFault(), maxWaitMs, () => undefined),
+      withTimeout(findFault(), maxWaitMs, () => undefined),
       writing.measure(),
       storage.traits.isShared ? reading.measure() : undefined,
     ])
