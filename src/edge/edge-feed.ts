@@ -49,6 +49,8 @@ export class EdgeFeed implements ChangeFeed {
   /** By project: the center has acknowledged them. */
   readonly #delivered = new Map<string, readonly OptOutRow[]>()
   #deliveryProblem: string | undefined
+  /** Whether the key is of the account whose opt-outs are in the folder, as the last answer of the center says. */
+  #isOwnAccount = false
   #onLost: (changes: readonly SeenChange[]) => void = () => undefined
   #problem: string | undefined = 'nothing was copied from the center yet'
   readonly #closing = new AbortController()
@@ -152,7 +154,8 @@ export class EdgeFeed implements ChangeFeed {
     }
     const began = { now: systemClock.now(), monotonicMs: systemTimers.monotonicMs() }
     const changes = await this.#client.changes(state.cursor, waitMs)
-    requireCopyable(changes, state)
+    this.#requireOwnAccount(changes, state)
+    requireCopyable(changes)
     if (changes.isUnknown) {
       this.#current = never
       this.#state = await this.#copy.startAgain(changes.cursor, state)
@@ -173,7 +176,7 @@ export class EdgeFeed implements ChangeFeed {
   async #fetchMissing(state: CopyState): Promise<CopyState> {
     if (state.missing?.account) {
       const account = await this.#client.account()
-      requireSameAccount(account, state)
+      this.#requireOwnAccount(account, state)
       this.#accountSeq = account.seq
       // A project may read a list already whose rows come with the next changes.
       const isAhead = account.seq > readSeq(state)
@@ -183,7 +186,7 @@ export class EdgeFeed implements ChangeFeed {
     const [first] = state.missing?.records ?? []
     if (!first) return state
     const page = await this.#client.records(first.table, first.after)
-    requireSameAccount(page, state)
+    this.#requireOwnAccount(page, state)
     const replaced = await this.#copy.replacePage(page, state)
     this.#reportLost(replaced.lost)
     return replaced.state
@@ -200,13 +203,20 @@ export class EdgeFeed implements ChangeFeed {
     )
   }
 
+  #requireOwnAccount({ accountId }: Pick<ChangesCopy, 'accountId'>, state: CopyState): void {
+    this.#isOwnAccount = state.accountId === '' || state.accountId === accountId
+    if (this.#isOwnAccount) return
+    const copied = `the data folder has a copy of account '${state.accountId}'`
+    throw new Error(`the key is of account '${accountId}', but ${copied}; use a new folder`)
+  }
+
   /** From now on the rows of the center are in force, which have been read after it had the opt-outs. */
   async #confirmDelivered(state: CopyState, observer: FeedObserver): Promise<CopyState> {
     let next = state
     for (const [project, optOuts] of this.#delivered) {
       const numbers = [...new Set(optOuts.map(({ number }) => number))]
       const page = await this.#client.optOutsOf(numbers)
-      requireSameAccount(page, state)
+      this.#requireOwnAccount(page, state)
       next = await this.#copy.forgetOptOuts(optOuts, page.rows, next)
       await observer.numbersChanged(state.accountId, numbers as PhoneNumber[])
       this.#delivered.delete(project)
@@ -249,6 +259,7 @@ export class EdgeFeed implements ChangeFeed {
 
   /** What the center refuses of one project does not hold up those of the others. Resolves to why it has refused, for people. */
   async #deliver(): Promise<string | undefined> {
+    if (!this.#isOwnAccount) return undefined
     let problem: string | undefined
     try {
       for (const project of await this.#copy.listOptOutProjects()) {
@@ -283,15 +294,8 @@ export class EdgeFeed implements ChangeFeed {
 
 const readSeq = ({ cursor }: CopyState) => Number(cursor.split('-', 1)[0])
 
-function requireSameAccount({ accountId }: Pick<ChangesCopy, 'accountId'>, state: CopyState): void {
-  if (state.accountId === '' || state.accountId === accountId) return
-  const copied = `the data folder has a copy of account '${state.accountId}'`
-  throw new Error(`the key is of account '${accountId}', but ${copied}; use a new folder`)
-}
-
 /** An older program would leave out what only newer ones know, such as another rule of a project. */
-function requireCopyable(changes: ChangesCopy, state: CopyState): void {
-  requireSameAccount(changes, state)
+function requireCopyable(changes: ChangesCopy): void {
   if (changes.schema <= schemaNumber) return
   throw new Error('the center has a newer schema than this edge knows; upgrade the edge first')
 }

@@ -11,6 +11,7 @@ import { EdgeFeed } from '../../src/edge/edge-feed.js'
 import { silentLogger } from '../../src/runtime/runtime.js'
 import { openDatabase } from '../../src/storage/engine.js'
 import { migrateSchema } from '../../src/storage/migrate.js'
+import type { OpenDatabase } from '../../src/storage/open-database.js'
 import { until } from '../e2e/asterisk/lab/until.js'
 
 const accountId = 'main'
@@ -57,6 +58,7 @@ interface Lab {
   acceptOnly(key: string): void
   /** Has the key of the edge. */
   readonly keyFile: string
+  readonly storage: OpenDatabase
   answerWith(next: (path: string) => object | 'hold' | undefined): void
 }
 
@@ -115,7 +117,7 @@ async function withEdge(test: (lab: Lab) => Promise<void>): Promise<void> {
     const acceptOnly = (key: string) => {
       accepted = key
     }
-    await test({ feed, asked, held, answerWith, acceptOnly, keyFile })
+    await test({ feed, asked, held, answerWith, acceptOnly, keyFile, storage })
   } finally {
     await feed.close()
     await storage.close()
@@ -192,4 +194,24 @@ it('uses the new key of its file when the old one is revoked, and says why if th
     await until('it says why', () => feed.problem?.includes('status 401') === true)
     writeFileSync(keyFile, 'third\n# of the edge in Denver\n')
     await until('it goes on', () => feed.problem === undefined)
+  }))
+
+it('passes no opt-outs on with the key of another account', () =>
+  withEdge(async ({ feed, asked, answerWith, storage }) => {
+    answerWith(() => ({ accountId: 'other' }))
+    await until(
+      'it says why',
+      () => feed.problem?.includes("the key is of account 'other'") === true,
+    )
+    const optOut = { account_id: accountId, list: 'main', number: '2125550100', added_at: 1 }
+    await storage.db
+      .insertInto('edge_opt_outs')
+      .values({ ...optOut, project: 'main' })
+      .execute()
+    const countQuestions = () => asked.filter((path) => path === '/v1/edge/changes').length
+    const before = countQuestions()
+    await until('it has asked again', () => countQuestions() > before + 3)
+    expect(asked.filter((path) => !path.startsWith('/v1/edge/'))).toEqual([])
+    answerWith(() => undefined)
+    await until('the opt-out is passed on', () => asked.some((path) => /dnc/i.test(path)))
   }))
