@@ -19,10 +19,9 @@ const maxHangMs = 5_000
 const maxLockMs = 50
 const lockPauseMs = 5
 
-/** Of the latest that has ended. */
 interface Measured {
   readonly startedAtMs: number
-  /** Or longer, if the one that runs does. */
+  /** So far, of one that has not ended. */
   readonly tookMs: number
   /** For people. */
   readonly problem: string | undefined
@@ -39,13 +38,15 @@ class TimedProbe {
     this.#run = run
   }
 
-  async measure(): Promise<Measured> {
+  /** The latest that has ended, and the one that runs. */
+  async measure(): Promise<readonly Measured[]> {
     const nowMs = monotonicSeconds() * 1000
     if (nowMs - this.#startedAtMs >= probeEveryMs) this.#running ??= this.#start(nowMs)
     await withTimeout(this.#running ?? Promise.resolve(), maxWaitMs, () => undefined)
-    if (!this.#running) return this.#last
-    const soFarMs = monotonicSeconds() * 1000 - this.#startedAtMs
-    return { ...this.#last, tookMs: Math.max(soFarMs, this.#last.tookMs) }
+    if (!this.#running) return [this.#last]
+    const startedAtMs = this.#startedAtMs
+    const tookMs = monotonicSeconds() * 1000 - startedAtMs
+    return [this.#last, { startedAtMs, tookMs, problem: undefined }]
   }
 
   async #start(startedAtMs: number): Promise<void> {
@@ -77,12 +78,13 @@ export function createDatabaseCheck(callgate: ProbedCallgate): () => Promise<Rea
       writing.measure(),
       storage.traits.isShared ? reading.measure() : undefined,
     ])
-    const problem = fault ?? written.problem
+    const problem = fault ?? findProblem(written)
     if (problem !== undefined) return { ready: false, detail: problem }
     const slow = findSlow(callgate, read ?? written)
-    const hangs = written.tookMs >= maxHangMs
+    const writtenMs = Math.max(...written.map(({ tookMs }) => tookMs))
+    const hangs = writtenMs >= maxHangMs
     const detail = hangs
-      ? `nothing was written to the database for ${Math.round(written.tookMs / 1000)} s`
+      ? `nothing was written to the database for ${Math.round(writtenMs / 1000)} s`
       : slow && `the database takes ${slow}`
     return { ready: !hangs && !(slow && isWaitedFor(callgate)), detail }
   }
@@ -102,21 +104,25 @@ export function createRecordsCheck(callgate: ProbedCallgate): () => Promise<Read
     const problem = journal.findProblem()
     if (problem !== undefined) return { ready: false, detail: problem }
     const measured = await appending.measure()
-    // What calls got since counts more.
-    if (callgate.recentCalls.allowedAtMs > measured.startedAtMs) return { ready: true }
     const slow = findSlow(callgate, measured)
-    const detail = measured.problem ?? (slow && `an append to the journal takes ${slow}`)
+    const written = findProblem(withoutRefuted(measured, callgate))
+    const detail = written ?? (slow && `an append to the journal takes ${slow}`)
     return { ready: detail === undefined, detail }
   }
 }
 
+const findProblem = (measured: readonly Measured[]) =>
+  measured.find(({ problem }) => problem !== undefined)?.problem
+
+/** Those since whose start no call was allowed: what calls got counts more. */
+const withoutRefuted = (measured: readonly Measured[], { recentCalls }: ProbedCallgate) =>
+  measured.filter(({ startedAtMs }) => recentCalls.allowedAtMs <= startedAtMs)
+
 /** For people; `undefined` if a call could wait for it, or was allowed since. */
-function findSlow(
-  { settings, recentCalls }: ProbedCallgate,
-  { startedAtMs, tookMs }: Measured,
-): string | undefined {
-  const deadlineMs = resolveGateDeadlineMs(settings)
-  if (tookMs < deadlineMs || recentCalls.allowedAtMs > startedAtMs) return undefined
+function findSlow(callgate: ProbedCallgate, measured: readonly Measured[]): string | undefined {
+  const deadlineMs = resolveGateDeadlineMs(callgate.settings)
+  const tookMs = Math.max(0, ...withoutRefuted(measured, callgate).map((one) => one.tookMs))
+  if (tookMs < deadlineMs) return undefined
   return `${Math.round(tookMs)} ms, and a call may wait ${deadlineMs} ms for its decision`
 }
 
