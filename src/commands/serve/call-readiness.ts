@@ -228,7 +228,7 @@ function isFullyBlocked(calls: AccountCallStatus): boolean {
  * account must not take this server out of service for all others.
  */
 function isReady(all: readonly AccountCallStatus[]): boolean {
-  const used = all.filter(({ isInUse }) => isInUse)
+  const used = all.filter(({ isInUse, called }) => isInUse && called.length > 0)
   return used.length === 0 || !used.every(isFullyBlocked)
 }
 
@@ -249,6 +249,7 @@ function describeBlockers(all: readonly AccountCallStatus[]): string {
 }
 
 function formatStatus(calls: AccountCallStatus): string {
+  if (calls.called.length === 0) return 'the account calls no country'
   const blocked = listBlockedCountries(calls)
   if (blocked.length === 0) return 'no country is blocked'
   const which = isFullyBlocked(calls) ? 'every call' : `every ${blocked[0]} call`
@@ -304,7 +305,8 @@ function judge(
     const failed = recentCalls.find(account, (request) => dryRunGate.decide(request))
     if (!failed) return status
     failing.push({ account, ...failed })
-    return { ...status, isInUse: true, blockers: [...status.blockers, { countries, ...failed }] }
+    const blocker = { countries: status.called, ...failed }
+    return { ...status, isInUse: true, blockers: [...status.blockers, blocker] }
   })
   return {
     ready: isReady(all),

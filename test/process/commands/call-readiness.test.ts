@@ -155,6 +155,35 @@ describe('whether real calls can be allowed', () => {
     expect(await calls()).toBe(`503 main: every call is blocked: ${notImported}`)
   })
 
+  it('is told when every call fails of an account that calls one country alone', async () => {
+    await start()
+    for (const name of ['us-dnc', 'litigators']) await importNumbers(name)
+    const order = { because: 'no calls there', pausedBy: 'test' }
+    await running.callgate.pauses.pause({ subject: 'country:CA:main', ...order })
+    expect(await call('2127360002')).toBe('allow permitted')
+    running.clock.at -= 60_000
+    expect(await call('2127360002')).toBe('block clock-behind')
+    expect(await calls()).toContain(
+      '503 main: every call is blocked: the latest calls got clock-behind',
+    )
+  })
+
+  it('is told by the accounts that call anywhere, not by one that calls nowhere', async () => {
+    await start()
+    const { accounts, keys, pauses } = running.callgate
+    await accounts.ensure({ id: 'acme', kind: 'real', name: 'Acme' })
+    const { key } = await keys.create({ accountId: 'acme', role: 'Agent', label: 'a' })
+    for (const country of ['US', 'CA'] as const) {
+      const subject = `country:${country}:acme` as const
+      await pauses.pause({ subject, because: 'it has ended', pausedBy: 'test' })
+    }
+    expect(await call('2127360002', {}, key)).toMatch(/^block/)
+    expect(await call('2127360002')).toBe('block list-not-covering')
+    expect(await calls()).toMatch(
+      /^503 acme: the account calls no country; main: every call is blocked/,
+    )
+  })
+
   it('knows what policy lets pass', async () => {
     await start({
       CALLGATE_POLICY_PERMISSION_MODE: 'shadow',
