@@ -29,7 +29,7 @@ import {
 } from '../domain/decision.js'
 import type { Clock } from '../domain/time/clock.js'
 import { parseTraceparent } from '../domain/trace/trace-context.js'
-import { getErrorMessage } from '../errors.js'
+import { AppError, getErrorMessage } from '../errors.js'
 import { createSampledLine } from '../observability/log.js'
 import { withTimeout } from '../runtime/runtime.js'
 import { findKey, identify, identifyBeforeBody, type Sender } from './authenticate.js'
@@ -75,7 +75,7 @@ export interface DecisionRoutesOptions
   readonly journal: { readonly durableSeq: number }
   readonly serviceCodes: ReadonlySet<string>
   readonly clock: Clock
-  readonly recentCalls: { noteError(): void }
+  readonly recentCalls: { noteError(accountId: string | undefined): void }
 }
 
 /** A decision that was made before, as its record has it. */
@@ -189,7 +189,8 @@ async function judgePlain(
     const finalize = await gate.judge(request, socket.arrivedAtMs)
     reply = createReply(finalize(), call, fields)
   } catch (error) {
-    reply = createFailureReply(call, error, endpoint.paths[0] ?? '')
+    const sentBy = { path: endpoint.paths[0] ?? '', accountId: caller.accountId }
+    reply = createFailureReply(call, error, sentBy)
   }
   const answer = formatWholeReply(reply, { at: clock.now(), isLast: socket.isStopping })
   socket.sendPlain(endpoint.name, reply.status ?? 200, answer)
@@ -226,16 +227,23 @@ function createDecisionHandler(call: DecisionCall): RequestHandler {
       await answerAnyRequest({ request, response, sender, known, query, body, call, arrivedAtMs })
     } catch (error) {
       discardBody(request, sender, maxBodyBytes)
-      sendReply(response, createFailureReply(call, error, path))
+      const sentBy = { path, accountId: connection.accountId }
+      sendReply(response, createFailureReply(call, error, sentBy))
     }
   }
 }
 
-function createFailureReply({ endpoint, options }: DecisionCall, error: unknown, path: string) {
+function createFailureReply(
+  { endpoint, options }: DecisionCall,
+  error: unknown,
+  { path, accountId }: { readonly path: string; readonly accountId: string | undefined },
+): Reply {
   const { name, errors: shape } = endpoint
   const context = { shape, jsonRequested: false, path, endpoint: name }
   const reply = createErrorReply(error, context, options.logger)
-  if (reply.status !== undefined && reply.status >= 500) options.recentCalls.noteError()
+  // A sender that has used up what it may take says nothing about the calls of others.
+  const isLimit = error instanceof AppError && error.kind === 'overloaded'
+  if ((reply.status ?? 200) >= 500 && !isLimit) options.recentCalls.noteError(accountId)
   return reply
 }
 

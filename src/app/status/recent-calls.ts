@@ -29,7 +29,7 @@ interface Outcomes {
   failure: (RecentFailure & { readonly request: CallRequest | undefined }) | undefined
 }
 
-/** For calls that got an error in place of a decision, so that their account is not known. */
+/** For calls that got an error before their account was known. */
 const anyAccount = ''
 
 /**
@@ -83,9 +83,10 @@ export class RecentCalls {
     }
   }
 
-  /** Takes note of a call that got status 500 or 503 in place of a decision. */
-  noteError(): void {
-    const outcomes = this.#count(anyAccount)
+  /** Takes note of a call that got status 500 or 503 in place of a decision; its account, if it is known by then. */
+  noteError(accountId: string | undefined): void {
+    if (accountId === sandboxAccountId) return
+    const outcomes = this.#count(accountId ?? anyAccount)
     outcomes.failed += 1
     const problem = 'the latest calls got an error (status 500 or 503) in place of a decision'
     outcomes.failure = { problem, fix: 'see the log of the server', request: undefined }
