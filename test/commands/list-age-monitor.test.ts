@@ -6,6 +6,7 @@ import { refreshData, watchData } from '../../src/commands/serve/data-watch.js'
 import { ListAgeMonitor } from '../../src/commands/serve/list-age-monitor.js'
 import { importList } from '../../src/data/number-list/import/list-import.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
+import { shareLists } from '../support/two-accounts.js'
 
 const dayMs = 86_400_000
 
@@ -117,6 +118,24 @@ describe('the age of a list', () => {
       '; canada-dnc becomes too old at 2026-11-28T17:00:00.001Z and will not be used after that',
     )
     expect(detail).toContain('; litigators is not imported')
+  })
+
+  it('is told while an account that may use the list calls its country, though its owner does not', async () => {
+    watchData(running.callgate)()
+    const { accounts, pauses } = running.callgate
+    const isTold = async () =>
+      (await samples()).includes('callgate_list_state{list="canada-dnc",state="missing"} 1')
+    const stopCalls = async (account: string) => {
+      const subject = `country:CA:${account}` as const
+      await pauses.pause({ subject, because: 'no calls there', pausedBy: 'test' })
+    }
+    await stopCalls('main')
+    expect(await isTold()).toBe(false)
+    await accounts.ensure({ id: 'acme', kind: 'real', name: 'Acme' })
+    await shareLists(running.callgate, 'acme')
+    expect(await isTold()).toBe(true)
+    await stopCalls('acme')
+    expect(await isTold()).toBe(false)
   })
 
   it('is measured when the metrics are read', async () => {

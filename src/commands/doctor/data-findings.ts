@@ -30,11 +30,11 @@ import type { OpenDatabase } from '../../storage/open-database.js'
 import { findPublicDatabase } from '../../storage/postgres/connect-right.js'
 import { openReadOnlyDatabase } from '../../storage/read-only-database.js'
 import type { Db } from '../../storage/tables.js'
-import { readAccountCallStatuses, readUncalledCountries } from '../serve/call-readiness.js'
+import { readAccountCallStatuses } from '../serve/call-readiness.js'
 import { checkClockReadiness } from '../serve/clock-monitor.js'
 import { checkNumberingReadiness } from '../serve/data-watch.js'
 import { findExposedFiles } from '../serve/exposed-files.js'
-import { findListAgeProblem, isAskedFor } from '../serve/list-age-monitor.js'
+import { findListAgeProblem, isAskedFor, readUnneededCountries } from '../serve/list-age-monitor.js'
 import { findBudgetFindings } from './budget-findings.js'
 import { findCoverageFindings } from './coverage-findings.js'
 import { diskFix, type HealthFinding } from './finding.js'
@@ -393,16 +393,16 @@ function findLawFindings({ rules }: ReferenceData, clock: Clock): readonly Healt
   }))
 }
 
-/** Lists that are too old or soon will be, without those of countries that their accounts do not call. */
+/** Lists that are too old or soon will be, without those of countries that no account which may use them calls. */
 async function findAgedLists(
   data: ReferenceData,
   clock: Clock,
   db: Db | undefined,
 ): Promise<readonly HealthFinding[]> {
-  const uncalled = await readUncalledCountries({ storage: db && { db } })
+  const unneeded = db ? await readUnneededCountries(db) : new Set<string>()
   return data.lists.all().flatMap((list): readonly HealthFinding[] => {
     const aged = findListAgeProblem(list, { data, runtime: { clock } })
-    if (!aged || !isAskedFor(list.name, uncalled)) return []
+    if (!aged || !isAskedFor(list.name, unneeded)) return []
     const level = aged.state === 'stale' ? 'now' : 'soon'
     const fix = formatImportCommand(list.name)
     return [{ level, subject: 'lists', problem: aged.text, fix }]

@@ -88,7 +88,7 @@ export async function readAccountCallStatuses(
 }
 
 /** As subjects of pauses. */
-export async function readUncalledCountries({
+async function readUncalledCountries({
   storage,
 }: Pick<CallReadinessDeps, 'storage'>): Promise<ReadonlySet<string>> {
   if (!storage) return new Set()

@@ -13,7 +13,7 @@ import {
   isAskedFor,
   ListAgeMonitor,
   measureListAges,
-  readPauses,
+  readUnneeded,
 } from './list-age-monitor.js'
 import type { ListFetcher } from './list-fetcher.js'
 import { createDatabaseCheck, createRecordsCheck } from './write-probe.js'
@@ -159,14 +159,14 @@ function reportData({ data, metrics, runtime }: Callgate): void {
 async function checkListReadiness(callgate: Callgate): Promise<Readiness> {
   const { lists } = callgate.data
   const damaged = lists.problems().map(({ detail }) => detail)
-  const pauses = await readPauses(callgate)
-  const asked = lists.all().filter(({ name }) => isAskedFor(name, pauses))
+  const unneeded = await readUnneeded(callgate)
+  const asked = lists.all().filter(({ name }) => isAskedFor(name, unneeded))
   const aged = asked.flatMap((list) => findListAgeProblem(list, callgate)?.text ?? [])
   if (damaged.length > 0) return { ready: false, detail: [...damaged, ...aged].join('; ') }
   const names = lists
     .all()
     .map(({ name, version, asOf }) => `${name} ${version} as of ${formatInstant(asOf)}`)
-  const missing = findMissingLists(callgate, pauses).flatMap(
+  const missing = findMissingLists(callgate, unneeded).flatMap(
     (name) => describeMissingList(name, callgate) ?? [],
   )
   return { ready: true, detail: [names.join(', ') || 'none', ...aged, ...missing].join('; ') }

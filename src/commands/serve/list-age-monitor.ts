@@ -2,6 +2,7 @@
  * Reports the age of the imported lists in the metrics, in `/readyz`, and once in the log. The
  * metrics also show lists that are missing or cannot be used.
  */
+import { sql } from 'kysely'
 import type { Callgate } from '../../app/callgate.js'
 import {
   isUsedByChecks,
@@ -9,47 +10,65 @@ import {
   nationalListNames,
   splitListName,
 } from '../../data/number-list/list-names.js'
-import type { Pauses } from '../../domain/mandate.js'
 import type { ListState, NumberSet } from '../../domain/number-set.js'
 import { countries } from '../../domain/place.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { ListAgeMeasurement } from '../../observability/list-metrics.js'
 import { withTimeout } from '../../runtime/runtime.js'
+import type { Db } from '../../storage/tables.js'
 
 type ListAgeDeps = Pick<Callgate, 'data' | 'runtime'>
-type MissingListsDeps = ListAgeDeps & Pick<Callgate, 'remote' | 'pauses'>
+type MissingListsDeps = ListAgeDeps & Pick<Callgate, 'remote' | 'storage'>
 
 const daySeconds = 86_400
 const expectedLists = [...Object.values(nationalListNames), litigatorListName]
 
-/** Whether the account whose list it is calls its country; of a list of no country, too. */
-export function isAskedFor(name: string, pauses: Pick<Pauses, 'has'>): boolean {
+/** As subjects of pauses. */
+type UnneededCountries = ReadonlySet<string>
+
+/** Whether a call of the account or of one that may use its lists can need it. */
+export function isAskedFor(name: string, unneeded: UnneededCountries): boolean {
   const { owner, list } = splitListName(name)
   const country = countries.find((one) => nationalListNames[one] === list)
-  return country === undefined || !pauses.has(`country:${country}:${owner}`)
+  return country === undefined || !unneeded.has(`country:${country}:${owner}`)
+}
+
+/** Countries that neither the account calls nor one with a right to its lists. */
+export async function readUnneededCountries(reads: Db): Promise<UnneededCountries> {
+  const { rows } = await sql<{ readonly subject: string }>`
+    select subject from pauses where subject like 'country:%' and not exists (
+      select 1 from list_rights where ended_at is null and owner_id = pauses.account_id and not exists (
+        select 1 from pauses as same
+        where same.subject = substr(pauses.subject, 1, ${'country:US:'.length}) || list_rights.account_id))`.execute(
+    reads,
+  )
+  return new Set(rows.map(({ subject }) => subject))
 }
 
 /** Missing lists without which account main, and those that use its lists, are blocked; none with a remote source. */
 export function findMissingLists(
-  { data, remote }: Omit<MissingListsDeps, 'pauses'>,
-  pauses: Pauses,
+  { data, remote }: Omit<MissingListsDeps, 'storage'>,
+  unneeded: UnneededCountries,
 ): readonly string[] {
   if (remote) return []
   return expectedLists.filter(
-    (name) => data.lists.get(name) === undefined && isAskedFor(name, pauses),
+    (name) => data.lists.get(name) === undefined && isAskedFor(name, unneeded),
   )
 }
 
 /** A database that is slow has a check of its own. */
 const maxReadMs = 50
-const noPauses: Pauses = new Map()
+const noCountries: UnneededCountries = new Set()
 
 /** None if they cannot be read in time: then too much is said to be missing. */
-export async function readPauses({ pauses }: Pick<Callgate, 'pauses'>): Promise<Pauses> {
+export async function readUnneeded({
+  storage,
+}: Pick<Callgate, 'storage'>): Promise<UnneededCountries> {
   try {
-    return await withTimeout(Promise.resolve(pauses.read()), maxReadMs, () => noPauses)
+    const reading = readUnneededCountries(storage.reads)
+    return await withTimeout(reading, maxReadMs, () => noCountries)
   } catch {
-    return noPauses
+    return noCountries
   }
 }
 
@@ -58,15 +77,15 @@ export async function measureListAges(
   deps: MissingListsDeps,
 ): Promise<readonly ListAgeMeasurement[]> {
   const { data, runtime } = deps
-  const pauses = await readPauses(deps)
+  const unneeded = await readUnneeded(deps)
   const now = runtime.clock.now()
-  const lists = data.lists.all().filter(({ name }) => isAskedFor(name, pauses))
+  const lists = data.lists.all().filter(({ name }) => isAskedFor(name, unneeded))
   const problems = data.lists.problems()
   const named = problems.flatMap(({ name }) => name ?? [])
   const folderIsUnusable = problems.some(({ name }) => name === undefined)
   const isUnusable = (name: string) => folderIsUnusable || named.includes(name)
   const inForce = data.lists.findInForce()
-  const withoutContent = [...named, ...findMissingLists(deps, pauses)].filter(
+  const withoutContent = [...named, ...findMissingLists(deps, unneeded)].filter(
     (name) => !data.lists.get(name),
   )
   return [
