@@ -320,8 +320,8 @@ async function raiseSequence(transaction: Db, seq: number): Promise<void> {
 }
 
 /**
- * Opt-outs of the range that the center does not have, or of which it has an earlier one alone, as after the restore of a backup: its rows
- * are never deleted, and say when an opt-out was stored even if it has ended.
+ * Opt-outs of the range that the center has lost, as after the restore of a backup. It keeps the row of an opt-out that has ended, so a
+ * row that is missing there, or was stored earlier than the one here, is a lost one.
  */
 async function findLost(
   db: Db,

@@ -95,7 +95,7 @@ export interface GateRules {
   readonly policy: Policy
   readonly settings: GateSettings
   readonly callingRules: {
-    /** By the area code; `undefined` of one that is in neither country. */
+    /** By the area code; `undefined` for a number of neither country. */
     findCountry(number: string): Country | undefined
     /** What must be said in a call allowed at `at`, in order; `findPlaces` gives all where the called person may be. */
     listDisclosures(

@@ -44,7 +44,7 @@ export class OpenFiles {
     this.#size = files[0] ? inspectFile(files[0].path).size : 0n
   }
 
-  /** A file that was removed, replaced or emptied, or that cannot be looked at. Never throws: who asks may have written to it. */
+  /** A file that was removed, replaced or emptied, or that cannot be looked at. Never throws: its caller may have written already. */
   findLost(): LostFile | undefined {
     for (const { path, identity } of this.#files) {
       const { cause, ...found } = inspectFile(path)

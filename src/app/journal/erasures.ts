@@ -71,7 +71,7 @@ function reportRecovered(
     log.warn(`${rule}; it is kept aside in the folder of the journal`, { ...notTakenOver })
   }
   if (copies > 0) {
-    log.warn('the journal has records once more, with the same content; each counts once', {
+    log.warn('the journal has copies of some records; each record counts once', {
       records: copies,
     })
   }

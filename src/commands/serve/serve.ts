@@ -123,7 +123,7 @@ const startGraceMs = 2_000
 
 /** Files that a server opens besides its connections: database, journal, lists, provider. */
 const otherOpenFiles = 100
-/** Of a number in the answer cache, measured. */
+/** What a number in the answer cache takes, as measured. */
 const cachedNumberBytes = 5_000
 const cacheShareOfMemory = 0.6
 

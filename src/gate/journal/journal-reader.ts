@@ -207,7 +207,7 @@ export class JournalReader {
     while (this.#nextSeq <= last) {
       const seal = decodeSeal(bytes, offset, segment.checksumSeed)
       const frame = seal ? undefined : decodeFrame(bytes, offset, segment.checksumSeed)
-      // Of one with a lower number, which is there once more, the first copy counts.
+      // A record with a lower number is a copy, and the first one counts.
       if (frame && frame.record.seq > this.#nextSeq) break
       if (frame?.record.seq === this.#nextSeq) {
         const place = { segment: segment.firstSeq, offset: segment.offset + offset }

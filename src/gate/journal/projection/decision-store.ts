@@ -29,9 +29,9 @@ import {
 import { eraseArriving, eraseStoredRows } from './erase-rows.js'
 import { dropMonthsBefore, makeMonths } from './month-tables.js'
 
-/** By which a journal is told from another one of the same name, as a copy of its folder becomes one. */
+/** Tells a journal from another one of the same name, such as a copy of its folder. */
 export interface CopiedRecord extends KnownPosition {
-  /** The host and folder that it came from. */
+  /** Host and folder. */
   readonly sender: string
 }
 

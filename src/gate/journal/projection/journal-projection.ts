@@ -45,8 +45,8 @@ export type RecordStore = Pick<DecisionStore, 'claim' | 'retire' | 'store' | 're
 export const nameSender = (folder: string): string => `${hostname()}:${dirname(resolve(folder))}`
 
 /**
- * Claims a journal as {@link DecisionStore.claim} does. What is stored of it under its former name stays there. Throws if what is stored of
- * it is of another journal of the same name, as of a copy of its folder.
+ * Claims a journal as {@link DecisionStore.claim} does. What is stored of it under its former name stays there. Throws if what is
+ * stored under its name comes from another journal, such as a copy of its folder.
  */
 export async function claimJournal(
   store: Pick<RecordStore, 'claim' | 'retire'>,
