@@ -2,7 +2,6 @@
  * Reports the age of the imported lists in the metrics, in `/readyz`, and once in the log. The
  * metrics also show lists that are missing or cannot be used.
  */
-import { sql } from 'kysely'
 import type { Callgate } from '../../app/callgate.js'
 import {
   isUsedByChecks,
@@ -15,7 +14,7 @@ import { countries } from '../../domain/place.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { ListAgeMeasurement } from '../../observability/list-metrics.js'
 import { withTimeout } from '../../runtime/runtime.js'
-import type { Db } from '../../storage/tables.js'
+import { readUnneededCountries } from '../../service/lists/list-rights.js'
 
 type ListAgeDeps = Pick<Callgate, 'data' | 'runtime'>
 type MissingListsDeps = ListAgeDeps & Pick<Callgate, 'remote' | 'storage'>
@@ -23,7 +22,7 @@ type MissingListsDeps = ListAgeDeps & Pick<Callgate, 'remote' | 'storage'>
 const daySeconds = 86_400
 const expectedLists = [...Object.values(nationalListNames), litigatorListName]
 
-/** As subjects of pauses. */
+/** See {@link readUnneededCountries}. */
 type UnneededCountries = ReadonlySet<string>
 
 /** Whether a call of the account or of one that may use its lists can need it. */
@@ -31,18 +30,6 @@ export function isAskedFor(name: string, unneeded: UnneededCountries): boolean {
   const { owner, list } = splitListName(name)
   const country = countries.find((one) => nationalListNames[one] === list)
   return country === undefined || !unneeded.has(`country:${country}:${owner}`)
-}
-
-/** Countries that neither the account calls nor one with a right to its lists. */
-export async function readUnneededCountries(reads: Db): Promise<UnneededCountries> {
-  const { rows } = await sql<{ readonly subject: string }>`
-    select subject from pauses where subject like 'country:%' and not exists (
-      select 1 from list_rights where ended_at is null and owner_id = pauses.account_id and not exists (
-        select 1 from pauses as same
-        where same.subject = substr(pauses.subject, 1, ${'country:US:'.length}) || list_rights.account_id))`.execute(
-    reads,
-  )
-  return new Set(rows.map(({ subject }) => subject))
 }
 
 /** Missing lists without which account main, and those that use its lists, are blocked; none with a remote source. */

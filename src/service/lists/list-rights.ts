@@ -2,6 +2,7 @@
  * Which accounts may use lists of other accounts, and the logins of providers, which are account main's. Access to registries is bought by each seller (16 CFR 310.8), so an account
  * uses its own lists, and those of another account only by a right that somebody has stated. Rights end, and are kept.
  */
+import { sql } from 'kysely'
 import {
   allLists,
   isListName,
@@ -193,6 +194,18 @@ export async function readAllListOwners(db: Db): Promise<ReadonlyMap<string, Lis
     all.set(accountId, (all.get(accountId) ?? new Map()).set(list, ownerId))
   }
   return all
+}
+
+/** Countries that neither an account calls nor one with a right to its lists, as subjects of pauses. */
+export async function readUnneededCountries(reads: Db): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ readonly subject: string }>`
+    select subject from pauses where subject like 'country:%' and not exists (
+      select 1 from list_rights where ended_at is null and owner_id = pauses.account_id and not exists (
+        select 1 from pauses as same
+        where same.subject = substr(pauses.subject, 1, ${'country:US:'.length}) || list_rights.account_id))`.execute(
+    reads,
+  )
+  return new Set(rows.map(({ subject }) => subject))
 }
 
 /** What an account may do with a published list or numbering file; `needed`: its numbers are not covered without it. */
