@@ -90,7 +90,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   'asterisk/': ['config/', 'domain/', 'observability/', 'runtime/', 'errors.ts'],
   'sources/': ['domain/', 'runtime/', 'errors.ts'],
-  'sources/embedded-compliance.ts': ['service/', 'domain/', 'errors.ts'],
+  'sources/embedded-compliance.ts': ['service/', 'law/', 'domain/', 'errors.ts'],
   'sources/remote/': ['api/', 'domain/', 'runtime/', 'observability/log.ts', 'errors.ts'],
   'sources/warming/': ['sources/', 'api/', 'domain/', 'runtime/', 'errors.ts'],
   'service/': ['data/', 'law/', 'storage/', 'domain/', 'platform-events/', 'runtime/', 'errors.ts'],

@@ -8,8 +8,8 @@ import type { PhoneNumber } from '../domain/phone-number.js'
 import type { NumberingPlan } from '../domain/place.js'
 import type { Clock, Instant } from '../domain/time/clock.js'
 import type { CallingRules } from '../law/calling-rules.js'
+import type { EbrRecord } from '../law/records/ebr-record.js'
 import type { CallingHours } from './calling-hours/calling-hours.js'
-import type { EbrRecord } from './consent/ebr-record.js'
 import type { AccountLists } from './lists/list-facts.js'
 
 export interface AccountView {

@@ -7,7 +7,7 @@ import type { Country, LineClass, NumberFacts, Place, PlaceSource } from '../dom
 import type { Instant, LocalDay } from '../domain/time/clock.js'
 import { msPerDay } from '../domain/time/dates.js'
 import type { ProjectHours } from '../domain/time/week-windows.js'
-import type { EbrRecord } from './consent/ebr-record.js'
+import type { EbrRecord } from '../law/records/ebr-record.js'
 import { type ListEvidence, type ListFinding, noListEvidence } from './lists/list-facts.js'
 
 export interface RecordedPlace {

@@ -19,11 +19,9 @@ import type {
 } from '../domain/compliance.js'
 import type { Instant } from '../domain/time/clock.js'
 import { AppError, getErrorMessage, invalidRequest } from '../errors.js'
+import type { InternalDncEntry } from '../law/records/opt-out.js'
 import type { CallingHours } from '../service/calling-hours/calling-hours.js'
-import type {
-  InternalDncEntry,
-  InternalDncEntrySource,
-} from '../service/internal-dnc/internal-dnc-entry.js'
+import type { InternalDncEntrySource } from '../service/internal-dnc/internal-dnc-entry.js'
 import { noListOwners } from '../service/lists/list-rights.js'
 import type { ProjectScope } from '../service/projects/project-scope.js'
 import { projectNotFound, type ScopeResolver } from '../service/projects/project-scope.js'

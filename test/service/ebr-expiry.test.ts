@@ -10,7 +10,7 @@ import {
   isExemptOn,
   neverExempt,
   neverExpires,
-} from '../../src/service/consent/ebr-expiry.js'
+} from '../../src/law/records/ebr-expiry.js'
 import { testLaw } from '../support/service-subjects.js'
 
 /** 2026-11-23 in New York, and 2026-11-24 in UTC. */

@@ -3,7 +3,7 @@ import type { EbrType } from '../../src/domain/compliance.js'
 import type { LineClass } from '../../src/domain/place.js'
 import type { ScrubItem } from '../../src/domain/scrub-row.js'
 import { parseDay } from '../../src/domain/time/dates.js'
-import type { EbrRecord } from '../../src/service/consent/ebr-record.js'
+import type { EbrRecord } from '../../src/law/records/ebr-record.js'
 import type { EvaluatedRow } from '../../src/service/scrub/scrub-row.js'
 import {
   agesWith,

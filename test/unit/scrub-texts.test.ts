@@ -4,7 +4,7 @@ import {
   formatCarrier,
   formatReason,
   type ReasonInput,
-} from '../../src/service/scrub/result-letter.js'
+} from '../../src/service/scrub/scrub-texts.js'
 import { findTimeZoneCode } from '../../src/service/scrub/time-zone-codes.js'
 import { instant } from '../support/test-clock.js'
 

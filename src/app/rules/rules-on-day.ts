@@ -25,7 +25,7 @@ import { findDayRule } from '../../law/hours/legal-window.js'
 import type { OperatorClosures } from '../../law/hours/operator-closures.js'
 import type { OperatorDates } from '../../law/revocation-rules.js'
 import { prepareClosures } from '../../service/calling-hours/prepare-closures.js'
-import { recordNames } from '../../service/scrub/result-letter.js'
+import { recordNames } from '../../service/scrub/scrub-texts.js'
 import type { Configuration } from '../configuration.js'
 
 /** One row in force. Days are `YYYY-MM-DD`; an open end is `null`. */

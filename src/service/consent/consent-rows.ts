@@ -4,10 +4,11 @@ import type { Selectable } from 'kysely'
 import { type ConsentEvidence, type ConsentTerms, rankEvidence } from '../../domain/compliance.js'
 import type { NewConsent, StoredConsent } from '../../domain/consent/consent-records.js'
 import { formatDay, formatInstant } from '../../domain/time/dates.js'
+import type { EbrRecord } from '../../law/records/ebr-record.js'
 import type { ConsentRow } from '../../storage/service-tables.js'
 import type { Db } from '../../storage/tables.js'
 import type { RowWrite } from '../sql/rows-by-number.js'
-import { type EbrRecord, withoutEvidence } from './ebr-record.js'
+import { withoutEvidence } from './ebr-record.js'
 
 /** In hex. */
 export function hashWording(wording: string): string {

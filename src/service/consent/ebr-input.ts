@@ -14,8 +14,8 @@ import {
   toUtcDay,
 } from '../../domain/time/dates.js'
 import { type FieldProblem, invalidRequest, truncate } from '../../errors.js'
+import type { EbrTerms } from '../../law/records/ebr-expiry.js'
 import { forEachInSlices } from '../../runtime/yield-to-event-loop.js'
-import type { EbrTerms } from './ebr-expiry.js'
 
 /** One record as received, with the spec's field names; values are not validated yet. */
 export interface EbrInput {

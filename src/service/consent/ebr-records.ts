@@ -1,7 +1,7 @@
 /**
  * Relationship and permission records (spec, "Existing business relationship and
  * consent"): one record in force per number and project; replaced records are kept as evidence.
- * `ebr-expiry.ts` computes when a record expires; the scrub decides what it permits.
+ * `law/records/ebr-expiry.ts` computes when a record expires; the scrub decides what it permits.
  */
 
 import type { Caller } from '../../domain/caller.js'
@@ -12,6 +12,9 @@ import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { CandidatePlace, NumberingPlan } from '../../domain/place.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { AppError } from '../../errors.js'
+import { type EbrLaw, expiresAfter } from '../../law/records/ebr-expiry.js'
+import { type EbrRecord, useLocalDay } from '../../law/records/ebr-record.js'
+import { findOptOutEffect } from '../../law/records/relationship.js'
 import {
   forEachInSlices,
   mapInSlices,
@@ -36,13 +39,12 @@ import {
   requireScope,
   type ScopeResolver,
 } from '../projects/project-scope.js'
-import { findOptOutEffect, recordNames } from '../scrub/result-letter.js'
+import { recordNames } from '../scrub/scrub-texts.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
 import { NumberRowReader, type RowOwner, type RowStorage } from '../sql/rows-by-number.js'
 import { findEvidence, hashWording, insertConsent, isGivenLater } from './consent-rows.js'
-import { type EbrLaw, expiresAfter } from './ebr-expiry.js'
 import { type EbrInput, type ParsedEbr, readEbrList } from './ebr-input.js'
-import { type EbrRecord, type EbrRecordSource, toEbrRecord, useLocalDay } from './ebr-record.js'
+import { type EbrRecordSource, toEbrRecord } from './ebr-record.js'
 import {
   insertRecords,
   type StoredEbr,

@@ -3,10 +3,11 @@
 import type { CandidatePlace } from '../../domain/place.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatDay } from '../../domain/time/dates.js'
-import type { InternalDncEntry } from '../internal-dnc/internal-dnc-entry.js'
-import { evaluateRelationship, formatOptOutEffect, recordNames } from '../scrub/result-letter.js'
-import type { EbrLaw } from './ebr-expiry.js'
-import type { EbrRecord } from './ebr-record.js'
+import type { EbrLaw } from '../../law/records/ebr-expiry.js'
+import type { EbrRecord } from '../../law/records/ebr-record.js'
+import type { InternalDncEntry } from '../../law/records/opt-out.js'
+import { evaluateRelationship } from '../../law/records/relationship.js'
+import { formatOptOutEffect, recordNames } from '../scrub/scrub-texts.js'
 
 export interface EbrWarningInput {
   /** The record now in force for the number. */

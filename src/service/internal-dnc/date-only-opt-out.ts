@@ -1,19 +1,6 @@
-/**
- * Opt-outs with a date but no time of day. Each is stored as the last millisecond of its UTC day, which
- * is the latest it can be in UTC and which no opt-out with a time uses.
- */
+/** SQL about opt-outs with a date but no time of day; how these are stored is in `law/records/opt-out.ts`. */
 import { type RawBuilder, sql } from 'kysely'
-import type { Instant, LocalDay } from '../../domain/time/clock.js'
-import { msPerDay, msPerHour, toUtcDay } from '../../domain/time/dates.js'
-
-export function encodeDateOnly(day: LocalDay): Instant {
-  return (day + 1) * msPerDay - 1
-}
-
-/** The day of an opt-out without a time of day; `undefined` for any other instant. */
-export function decodeDateOnly(at: Instant): LocalDay | undefined {
-  return at % msPerDay === msPerDay - 1 ? toUtcDay(at) : undefined
-}
+import { msPerDay, msPerHour } from '../../domain/time/dates.js'
 
 type Value = RawBuilder<unknown>
 

@@ -16,6 +16,7 @@ import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js
 import type { Instant } from '../../domain/time/clock.js'
 import { formatDay, toUtcDay } from '../../domain/time/dates.js'
 import { AppError, truncate } from '../../errors.js'
+import type { InternalDncEntry } from '../../law/records/opt-out.js'
 import { monotonicSeconds } from '../../runtime/runtime.js'
 import { forEachInSlices, mapInSlices } from '../../runtime/yield-to-event-loop.js'
 import { findAuthor, recordAudits } from '../../storage/audit/audit-log.js'
@@ -37,7 +38,7 @@ import { runAccountTransaction, runOptOutTransaction } from '../sql/account-tran
 import type { RowOwner, RowWrite } from '../sql/rows-by-number.js'
 import { NumberRowReader, type RowStorage } from '../sql/rows-by-number.js'
 import type { AcknowledgedOptOut } from './acknowledged-opt-outs.js'
-import type { InternalDncEntry, InternalDncEntrySource } from './internal-dnc-entry.js'
+import type { InternalDncEntrySource } from './internal-dnc-entry.js'
 import type { FixedEntry, InternalDncListEntry } from './internal-dnc-rows.js'
 import {
   beforeFirstWrite,

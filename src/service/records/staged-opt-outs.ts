@@ -2,14 +2,9 @@
 import { sql } from 'kysely'
 import type { ImportedOptOut } from '../../data/feeds/record-files.js'
 import { msPerDay } from '../../domain/time/dates.js'
+import { encodeDateOnly } from '../../law/records/opt-out.js'
 import { findAccount } from '../accounts/accounts.js'
-import {
-  encodeDateOnly,
-  greaterOf,
-  lastMomentOf,
-  laterOf,
-  latestOf,
-} from '../internal-dnc/date-only-opt-out.js'
+import { greaterOf, lastMomentOf, laterOf, latestOf } from '../internal-dnc/date-only-opt-out.js'
 import { touchList } from '../internal-dnc/internal-dnc-rows.js'
 import type { RecordImportKind } from './staged-records.js'
 

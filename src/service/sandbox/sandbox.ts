@@ -15,8 +15,8 @@ import type { NumberFacts, NumberingPlan } from '../../domain/place.js'
 import { type Clock, fixedClock, type Instant } from '../../domain/time/clock.js'
 import { msPerDay, toUtcDay } from '../../domain/time/dates.js'
 import { findAreaCodePlace, listAreaCodes } from '../../law/area-codes.js'
+import type { EbrRecord } from '../../law/records/ebr-record.js'
 import type { FixedFacts } from '../account-view.js'
-import type { EbrRecord } from '../consent/ebr-record.js'
 import type { SandboxFile, SandboxLine } from './sandbox-file.js'
 
 /** Change sequence number of fixed facts, which precede every stored change. */

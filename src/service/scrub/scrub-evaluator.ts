@@ -12,18 +12,19 @@ import type { CandidatePlace, Place, PostalCodes } from '../../domain/place.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { toUtcDay } from '../../domain/time/dates.js'
 import { toInstant, toLocalTime } from '../../domain/time/time-zones.js'
+import type { EbrLaw } from '../../law/records/ebr-expiry.js'
+import type { EbrRecord } from '../../law/records/ebr-record.js'
+import type { InternalDncEntry } from '../../law/records/opt-out.js'
+import { evaluateRelationship, type RelationshipFinding } from '../../law/records/relationship.js'
+import { computeCallFlags, computeLetter } from '../../law/records/result-letter.js'
 import type { AccountView } from '../account-view.js'
 import {
   type CallingHours,
   formatFacts,
   type HoursQuestion,
 } from '../calling-hours/calling-hours.js'
-import type { EbrLaw } from '../consent/ebr-expiry.js'
-import type { EbrRecord, EbrRecordSource } from '../consent/ebr-record.js'
-import type {
-  InternalDncEntry,
-  InternalDncEntrySource,
-} from '../internal-dnc/internal-dnc-entry.js'
+import type { EbrRecordSource } from '../consent/ebr-record.js'
+import type { InternalDncEntrySource } from '../internal-dnc/internal-dnc-entry.js'
 import { findSubscriptionGap, type ListEvidence, type ListFinding } from '../lists/list-facts.js'
 import { type ProjectScope, requireScope, type ScopeResolver } from '../projects/project-scope.js'
 import {
@@ -34,15 +35,11 @@ import {
 } from '../recorded-facts.js'
 import {
   buildDetail,
-  computeCallFlags,
-  computeLetter,
-  evaluateRelationship,
   type Findings,
   formatReason,
   type InServiceFacts,
   malformedReason,
-  type RelationshipFinding,
-} from './result-letter.js'
+} from './scrub-texts.js'
 
 export interface ScrubEvaluatorDeps {
   readonly projects: ScopeResolver

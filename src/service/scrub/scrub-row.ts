@@ -11,9 +11,10 @@ import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { formatDay } from '../../domain/time/dates.js'
 import { getTimeZone } from '../../domain/time/time-zones.js'
 import { truncate } from '../../errors.js'
+import { toVersionLetter } from '../../law/records/result-letter.js'
 import type { CallingHours } from '../calling-hours/calling-hours.js'
-import { formatCarrier, toVersionLetter } from './result-letter.js'
 import type { LocatedNumber, ScrubEvaluation } from './scrub-evaluator.js'
+import { formatCarrier } from './scrub-texts.js'
 import { findTimeZoneCode } from './time-zone-codes.js'
 
 /** A row with internal details that are not sent to clients. */

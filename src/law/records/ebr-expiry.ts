@@ -2,7 +2,6 @@
  * How long an existing business relationship or a permission overrides a do-not-call match. Pure; the
  * months that a region honors are passed in from the calling rules.
  */
-
 import type { ConsentTerms, EbrType } from '../../domain/compliance.js'
 import type { CandidatePlace } from '../../domain/place.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'

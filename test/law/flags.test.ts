@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type EbrType, type ResultLetter, resultLetters } from '../../src/domain/compliance.js'
-import { computeCallFlags } from '../../src/service/scrub/result-letter.js'
+import { computeCallFlags } from '../../src/law/records/result-letter.js'
 
 /** Manual, autodialed, AI inside the window on an ordinary day, by the record on file. */
 const expectations: Readonly<

@@ -5,7 +5,7 @@ import {
   computeLetter,
   type ResultLetterInput,
   toVersionLetter,
-} from '../../src/service/scrub/result-letter.js'
+} from '../../src/law/records/result-letter.js'
 
 const clean: ResultLetterInput = {
   numberStatus: 'in-service',
