@@ -54,7 +54,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'api/': ['domain/', 'platform-events/call-event.ts', 'runtime/', 'errors.ts'],
   'platform-events/': ['data/files/', 'domain/', 'errors.ts'],
   'http/': ['api/', 'domain/', 'observability/', 'runtime/', 'errors.ts'],
-  'gate/': ['domain/', 'observability/', 'runtime/runtime.ts', 'errors.ts'],
+  'gate/': ['law/', 'domain/', 'observability/', 'runtime/runtime.ts', 'errors.ts'],
   'gate/preview.ts': ['gate/', 'api/', 'domain/', 'runtime/'],
   'gate/journal/': [
     'gate/',

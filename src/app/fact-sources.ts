@@ -2,14 +2,10 @@
 
 import type { Settings } from '../config/settings.js'
 import { ImportedFacts } from '../data/facts/imported-facts.js'
-import {
-  findRelease as findReleaseByRules,
-  type LookupSource,
-  type ReassignedSource,
-  type Release,
-} from '../domain/lookups.js'
+import type { LookupSource, ReassignedSource, Release } from '../domain/lookups.js'
 import type { ComplaintSource, LabelSource } from '../domain/spam-labels.js'
 import type { Instant } from '../domain/time/clock.js'
+import { findRelease as findReleaseByRules } from '../law/reassigned-releases.js'
 import type { Metrics } from '../observability/metrics.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { CombinedComplaints, CombinedLabels } from '../service/lookups/combined-labels.js'

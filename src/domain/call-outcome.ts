@@ -171,18 +171,6 @@ export function nameCampaign({
   return `project:${parseProjectCode(accountId, projectId) ?? accountId}`
 }
 
-/** `over`: the limit would be passed if the next answered call is abandoned. */
-export type AbandonmentState = 'few' | 'within' | 'near' | 'over'
-
-export function judgeAbandoned(
-  { maxPercent, warnPercent, minAnswered }: AbandonmentLimit,
-  { answered, abandoned }: Pick<AbandonmentCount, 'answered' | 'abandoned'>,
-): AbandonmentState {
-  if (answered < minAnswered) return 'few'
-  if ((abandoned + 1) * 100 > maxPercent * (answered + 1)) return 'over'
-  return abandoned * 100 >= warnPercent * answered ? 'near' : 'within'
-}
-
 /** A call that was allowed, and that the laws on abandoned calls count for its campaign. */
 export interface CampaignCall {
   readonly decisionId: string

@@ -8,15 +8,6 @@ import type { MaybePromise } from './compliance.js'
 import type { Finding } from './decision.js'
 import type { PhoneNumber } from './phone-number.js'
 import type { Instant, LocalDay } from './time/clock.js'
-import {
-  addMonths,
-  type DayRange,
-  isWithinDays,
-  msPerDay,
-  toCalendarDate,
-  toLocalDay,
-  toUtcDay,
-} from './time/dates.js'
 
 /** `N` not available, `L` landline, `V` VoIP, `W` wireless, `O` other. */
 export const phoneTypes = ['N', 'L', 'V', 'W', 'O'] as const
@@ -108,32 +99,12 @@ export interface ReassignedRow extends NationalReassignedRow {
   readonly ownIsReassigned: ReassignedFlag
 }
 
-/** When the national database gets new data, on the UTC days of a range. */
-export interface ReleaseRule extends DayRange {
-  /** On which carriers report disconnects. */
-  readonly dayOfMonth: number
-  /** After these, a question is certainly answered from the release. */
-  readonly daysUntilInUse: number
-}
-
+/** Of the national database. */
 export interface Release {
   /** Absent if no rule is in force: then no answer is known to be of the newest data. */
   readonly on: LocalDay | undefined
   /** From when on the answers are those of another release. */
   readonly replacedAt: Instant
-}
-
-/** The release of the national database that answers a question at an instant, and when the next one does. */
-export function findRelease(rules: readonly ReleaseRule[], at: Instant): Release {
-  const today = toUtcDay(at)
-  const rule = rules.find((one) => isWithinDays(one, today))
-  if (rule === undefined) return { on: undefined, replacedAt: at }
-  const { dayOfMonth, daysUntilInUse, until = Number.POSITIVE_INFINITY } = rule
-  const { year, month } = toCalendarDate(today)
-  const ofMonth = toLocalDay(year, month, dayOfMonth) ?? today
-  const isInUse = today >= ofMonth + daysUntilInUse
-  const on = isInUse ? ofMonth : addMonths(ofMonth, -1)
-  return { on, replacedAt: Math.min(addMonths(on, 1) + daysUntilInUse, until + 1) * msPerDay }
 }
 
 /** What one source says of a number since a day, with what proves that it was asked. */

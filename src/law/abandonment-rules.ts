@@ -1,5 +1,5 @@
 /** The laws on abandoned calls: rows of `calling-rules.yaml`, each for a country. */
-import type { AbandonmentLimit } from '../domain/call-outcome.js'
+import type { AbandonmentCount, AbandonmentLimit } from '../domain/call-outcome.js'
 import type { CallPurpose } from '../domain/decision.js'
 import type { Country } from '../domain/place.js'
 import type { Instant } from '../domain/time/clock.js'
@@ -89,4 +89,16 @@ function prepareRule(rule: AbandonmentRule): PreparedRule {
     from: from === undefined ? Number.NEGATIVE_INFINITY : from * msPerDay,
     until: until === undefined ? Number.POSITIVE_INFINITY : (until + 2) * msPerDay,
   }
+}
+
+/** `over`: the limit would be passed if the next answered call is abandoned. */
+export type AbandonmentState = 'few' | 'within' | 'near' | 'over'
+
+export function judgeAbandoned(
+  { maxPercent, warnPercent, minAnswered }: AbandonmentLimit,
+  { answered, abandoned }: Pick<AbandonmentCount, 'answered' | 'abandoned'>,
+): AbandonmentState {
+  if (answered < minAnswered) return 'few'
+  if ((abandoned + 1) * 100 > maxPercent * (answered + 1)) return 'over'
+  return abandoned * 100 >= warnPercent * answered ? 'near' : 'within'
 }

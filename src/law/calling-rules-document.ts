@@ -14,6 +14,7 @@ import type { FrequencyRule } from './frequency-rules.js'
 import type { HolidayRule, ObservedPolicy } from './hours/holidays.js'
 import type { LawRow } from './law-row.js'
 import type { PurposesDocument } from './purposes.js'
+import type { ReleaseRule } from './reassigned-releases.js'
 import type { RevocationEntry } from './revocation-rules.js'
 
 export interface CallingRulesDocument {
@@ -29,11 +30,7 @@ export interface CallingRulesDocument {
   readonly revocation?: RevocationEntry | undefined
   readonly exceptions: readonly ExceptionRow[]
   readonly consentRequired: readonly ConsentRule[]
-  /** See `ReleaseRule` in `domain/lookups.ts`. */
-  readonly reassignedReleases: readonly (LawRow & {
-    readonly dayOfMonth: number
-    readonly daysUntilInUse: number
-  })[]
+  readonly reassignedReleases: readonly (LawRow & ReleaseRule)[]
   readonly conversations: readonly (LawRow & { readonly minSeconds: number })[]
   readonly callerIdRules: readonly CallerIdRule[]
   readonly regions: Readonly<Record<string, RegionEntry>>

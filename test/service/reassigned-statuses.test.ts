@@ -1,12 +1,9 @@
 /** How long an answer about a reassigned number is used, and which of several sources decides. */
 import { describe, expect, it } from 'vitest'
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
-import {
-  findRelease as findReleaseByRules,
-  type ReassignedReport,
-  type ReassignedStatus,
-} from '../../src/domain/lookups.js'
+import type { ReassignedReport, ReassignedStatus } from '../../src/domain/lookups.js'
 import { formatDay, formatInstant, parseDay } from '../../src/domain/time/dates.js'
+import { findRelease as findReleaseByRules } from '../../src/law/reassigned-releases.js'
 import {
   type ReassignedCoverage,
   ReassignedStatuses,

@@ -261,7 +261,7 @@ const sourceSchema = z.strictObject({
   url: z.url('must be a URL').optional(),
 })
 
-/** See `ReleaseRule` in `src/domain/lookups.ts`. */
+/** See `ReleaseRule` in `src/law/reassigned-releases.ts`. */
 const releaseSchema = z
   .strictObject({
     dayOfMonth: z.int().min(1, 'must be 1 to 28').max(28, 'must be 1 to 28'),

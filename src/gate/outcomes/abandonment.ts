@@ -3,13 +3,12 @@ import {
   type AbandonmentCount,
   type AbandonmentCounts,
   type AbandonmentLimit,
-  type AbandonmentState,
-  judgeAbandoned,
   nameCampaign,
 } from '../../domain/call-outcome.js'
 import type { CallRequest, Finding } from '../../domain/decision.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
+import { type AbandonmentState, judgeAbandoned } from '../../law/abandonment-rules.js'
 
 interface JudgedCount {
   readonly limit: AbandonmentLimit

@@ -3,19 +3,19 @@
  * of the calls change. Nothing is ever counted again from the calls themselves.
  */
 import { sql } from 'kysely'
-import {
-  type AbandonmentCount,
-  type AbandonmentCounts,
-  type AbandonmentLimit,
-  type AbandonmentReports,
-  type AnswerReport,
-  type CampaignCall,
-  judgeAbandoned,
+import type {
+  AbandonmentCount,
+  AbandonmentCounts,
+  AbandonmentLimit,
+  AbandonmentReports,
+  AnswerReport,
+  CampaignCall,
 } from '../../domain/call-outcome.js'
 import type { MaybePromise } from '../../domain/compliance.js'
 import type { Clock, Instant, Timers } from '../../domain/time/clock.js'
 import { addMonths, msPerDay, toCalendarDate, toLocalDay } from '../../domain/time/dates.js'
 import { toInstant, toLocalTime } from '../../domain/time/time-zones.js'
+import { judgeAbandoned } from '../../law/abandonment-rules.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { AnsweredCallRow, Db } from '../../storage/tables.js'

@@ -7,7 +7,7 @@ import {
   type FrequencyLimit,
 } from '../../domain/mandate.js'
 import type { Instant } from '../../domain/time/clock.js'
-import { toInstant, toLocalTime } from '../../domain/time/time-zones.js'
+import { findEnd, findLatestNotCounted } from '../../law/frequency-limits.js'
 import type { Db } from '../../storage/tables.js'
 
 /** Those until an instant; by default, also those of a server whose clock is ahead. */
@@ -67,18 +67,4 @@ async function readCount(
   const last = counted[calls - 1]
   if (last === undefined) return { limit, attempts }
   return { limit, attempts, opensAt: findEnd(limit, last[1]) }
-}
-
-/** An attempt counts until, and not at, the instant a period later; of whole days, until the day after the last of them. */
-function findEnd({ periodMs, days }: FrequencyLimit, at: Instant): Instant {
-  if (days === undefined) return at + periodMs
-  const { day } = toLocalTime(days.zone, at)
-  return toInstant(days.zone, day + days.count, 0, 'later')
-}
-
-/** Of the attempts before a call, the last instant that does not count any more. */
-function findLatestNotCounted({ periodMs, days }: FrequencyLimit, at: Instant): Instant {
-  if (days === undefined) return at - periodMs
-  const { day } = toLocalTime(days.zone, at)
-  return toInstant(days.zone, day - days.count + 1, 0, 'earlier') - 1
 }

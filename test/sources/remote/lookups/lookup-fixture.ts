@@ -1,6 +1,6 @@
 /** A provider of look-ups over a transport in the test's hand; time is virtual. */
 import { loadCallingRules } from '../../../../src/data/calling-rules/calling-rules-schema.js'
-import { findRelease } from '../../../../src/domain/lookups.js'
+import { findRelease } from '../../../../src/law/reassigned-releases.js'
 import type { LogFields, Logger } from '../../../../src/observability/log.js'
 import type { LookupProviderOptions } from '../../../../src/sources/remote/lookups/lookup-options.js'
 import { LookupProvider } from '../../../../src/sources/remote/lookups/lookup-provider.js'
