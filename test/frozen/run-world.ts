@@ -217,7 +217,7 @@ class Run {
       return came
     })
     answering.catch(() => undefined)
-    if (vendors.some(({ faults }) => [...faults.values()].includes('silent'))) {
+    if (vendors.some((vendor) => vendor.mayBeSilent)) {
       while (!(await quiet(() => answer !== undefined))) {
         if (vendors.some(({ silent }) => silent > 0)) await time.passToNext()
       }

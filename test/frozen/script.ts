@@ -4,7 +4,7 @@
  */
 
 /** Where the answers come from. */
-const modes = ['own', 'one', 'fallback', 'any-no-blocks'] as const
+export const modes = ['own', 'one', 'fallback', 'any-no-blocks'] as const
 export type Mode = (typeof modes)[number]
 
 /** What the worlds are for: the calls are counted by it. */

@@ -38,7 +38,7 @@ export function writeFrozen(frozen: readonly Frozen[]): string {
   if (existsSync(frozenFile)) throw new Error(`${frozenFile} is written once`)
   const text = frozen.map((one) => `${JSON.stringify(one)}\n`).join('')
   const params = {
-    [constants.BROTLI_PARAM_QUALITY]: 10,
+    [constants.BROTLI_PARAM_QUALITY]: 9,
     [constants.BROTLI_PARAM_LGWIN]: 24,
     [constants.BROTLI_PARAM_SIZE_HINT]: text.length,
   }

@@ -32,6 +32,9 @@ interface DecisionBody {
   readonly permit?: { readonly expiresAt: string }
 }
 
+/** Where each member of the tuple of a decision is. */
+export const at = { status: 0, decision: 1, reason: 2, findings: 7 } as const
+
 export function readTuple(door: Door, { status, text }: Answer): Tuple {
   if (door === 'predial') return readLine(status, text)
   if (door === 'ari') return readVariables(text)

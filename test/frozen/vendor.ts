@@ -23,6 +23,11 @@ export class RowVendor {
     this.#server.keepAliveTimeout = 0
   }
 
+  /** Earlier requests may hold up those that it would answer. */
+  get mayBeSilent(): boolean {
+    return this.silent > 0 || [...this.faults.values()].includes('silent')
+  }
+
   async open(): Promise<this> {
     await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
     this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`

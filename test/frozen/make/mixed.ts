@@ -87,12 +87,12 @@ function showNumbers({ maker, account, numbers, calls }: Place): void {
 
 /** So many answered calls that the share of the abandoned ones is judged, at first low, then too high. */
 function reportCalls({ maker, account, numbers, calls }: Place): void {
-  const good = account === 'main' ? realNumbers(maker, 130) : undefined
   const areas = ['212', '312', '214', '215', '313', '216', '404', '702', '612']
   const told = 130
+  // At a vendor, a number that it has no row for is clean.
+  const good = areas.map((area) => `${area}${account === 'main' ? '7362106' : '5550106'}`)
   for (let nth = 0; nth < told; nth += 1) {
-    const number = good?.[nth] ?? `${maker.pick(areas)}5550106`
-    const fields = { number, callKind: 'autodialed' }
+    const fields = { number: maker.pick(good), callKind: 'autodialed' }
     maker.call({ door: 'decide', key: account, fields, as: 'told' })
     const isLate = nth > 110 ? maker.once(2) : maker.once(60)
     const connectedAt = maker.instant(isLate ? 6_000 : 2_000)

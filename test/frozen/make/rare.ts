@@ -1,5 +1,6 @@
 /** Worlds of what happens seldom: a clock that was set back, too many calls at once, the last seconds of a window. */
 import type { VendorRow, World } from '../script.js'
+import { limits } from './counted.js'
 import { kinds, Maker } from './maker.js'
 import { realNumbers, toCall } from './own.js'
 import { edges } from './settings.js'
@@ -119,3 +120,56 @@ export function makeLateWorld(seed: number, calls: number): World {
   }
   return maker.world
 }
+
+/** Reasons that the others meet too seldom, each in worlds of its own. */
+export function makeNarrowWorld(seed: number, calls: number): World {
+  const settings = narrowSettings[seed % narrowSettings.length] ?? {}
+  const maker = new Maker({
+    name: `narrow-${seed}`,
+    stratum: 'counted',
+    mode: 'own',
+    seed,
+    settings,
+  })
+  maker.startAt('2026-11-23T15:00:00.000Z')
+  const numbers = [
+    '2125550106',
+    '3125550106',
+    '3055550106',
+    '2145550106',
+    '2155550106',
+    '8035550106',
+  ]
+  const names = ['hourly', 'daily', 'cool', 'running'] as const
+  for (const name of names) {
+    const body = { label: name, role: 'Supervisor', ...limits[name] }
+    maker.send({ method: 'POST', path: '/v1/keys', key: 'sandbox', body, as: name })
+  }
+  const own = ['2125550150', '3125550150', '3055550150']
+  if (seed % narrowSettings.length === 1) {
+    const callerIds = own.map((number) => ({ number, owner: 'Acme Inc.', proof: 'invoice 7' }))
+    maker.send({ method: 'POST', path: '/v1/caller-ids', key: 'sandbox', body: { callerIds } })
+    maker.pass(1_001)
+  }
+  while (maker.calls < calls) {
+    const isByKey = seed % narrowSettings.length === 0
+    const isAbroad = seed % narrowSettings.length === 3 && maker.once(2)
+    maker.call(
+      toCall('decide', isByKey ? maker.pick(names) : 'sandbox', {
+        number: isAbroad ? maker.pick(['123', '+442079460018', '4711']) : maker.pick(numbers),
+        kind: maker.pick(kinds),
+        callerId: seed % narrowSettings.length === 1 ? maker.pick(own) : undefined,
+      }),
+    )
+    maker.pass(maker.pick([20, 1_100, 60_000]))
+    maker.keepToDay()
+  }
+  return maker.world
+}
+
+const narrowSettings: readonly object[] = [
+  {},
+  { gate: { neighborCallerId: 'block' } },
+  { gate: { aiConsentEvidence: 'written' } },
+  { gate: { nonNanp: 'allow' } },
+]

@@ -3,7 +3,13 @@ import type { World } from '../script.js'
 import { makeAbandonedWorld, makeCountedWorld } from './counted.js'
 import { makeMixedWorld } from './mixed.js'
 import { makeRealWorld, makeSandboxWorld } from './own.js'
-import { makeClockWorld, makeCrowdedWorld, makeLateWorld, makeSilentWorld } from './rare.js'
+import {
+  makeClockWorld,
+  makeCrowdedWorld,
+  makeLateWorld,
+  makeNarrowWorld,
+  makeSilentWorld,
+} from './rare.js'
 import { makeVendorWorld } from './vendors.js'
 import { makeWhatIfWorld } from './what-if.js'
 
@@ -29,10 +35,11 @@ const rows: readonly Row[] = [
   },
   { make: makeCountedWorld, calls: 8_500, inSample: 3 },
   { make: makeAbandonedWorld, calls: 1_500, inSample: 1 },
-  { make: makeLateWorld, calls: 400, inSample: 0 },
+  { make: makeLateWorld, calls: 900, inSample: 0 },
+  { make: makeNarrowWorld, calls: 2_400, inSample: 0 },
   ...(['own', 'one', 'fallback', 'any-no-blocks'] as const).map((mode) => ({
     make: (seed: number, calls: number) => makeMixedWorld(mode, seed, calls),
-    calls: 1_800,
+    calls: 2_400,
     inSample: 0,
   })),
   { make: makeWhatIfWorld, calls: 5_000, inSample: 2 },
