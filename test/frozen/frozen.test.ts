@@ -1,0 +1,57 @@
+/**
+ * Calls decided as they were when they were frozen: `npm test` runs a sample, `npm run frozen` all. A difference that is wanted is a line
+ * of `changed.jsonl`; the calls themselves are never written again.
+ */
+import { describe, expect, it } from 'vitest'
+import { shortOrLong } from '../support/long.js'
+import { runWorld } from './run-world.js'
+import { type Changed, type Frozen, readChanged, readFrozen } from './store.js'
+
+const { frozen, sha256 } = readFrozen()
+const changed = new Map(readChanged().map((one) => [one.case, one]))
+const chosen = frozen.filter(({ world }) => shortOrLong(0, 1) === 1 || world.isSample)
+
+describe('the frozen calls', () => {
+  it('are those that were frozen', () => {
+    expect(sha256).toBe('0ba7f222cf5e99c0693a585d0f82096cac54b6022d63852f8239985f3c55d1f4')
+  })
+
+  for (const one of chosen) {
+    it(`are decided as before: ${one.world.name}`, async () => {
+      expect(await findDifferences(one)).toEqual([])
+    })
+  }
+
+  it('have a reason for each that has changed', () => {
+    for (const { case: name, before, after, reason } of changed.values()) {
+      expect([name, before, reason]).toEqual([name, findFrozen(name), expect.stringMatching(/\S/)])
+      expect(after).not.toEqual(before)
+    }
+  })
+})
+
+async function findDifferences({
+  world,
+  result,
+}: Frozen): Promise<readonly Omit<Changed, 'reason'>[]> {
+  const now = await runWorld(world)
+  const compared = [
+    ...result.tuples.map((before, index) => ({
+      name: String(index),
+      before,
+      after: now.tuples[index],
+    })),
+    { name: 'acts', before: result.acts, after: now.acts },
+  ]
+  return compared.flatMap(({ name, before, after }) => {
+    const id = `${world.name}/${name}`
+    const expected = changed.get(id)?.after ?? before
+    return JSON.stringify(after) === JSON.stringify(expected) ? [] : [{ case: id, before, after }]
+  })
+}
+
+function findFrozen(name: string): unknown {
+  const [world, place = ''] = name.split('/')
+  const found = frozen.find((one) => one.world.name === world)?.result
+  return place === 'acts' ? found?.acts : found?.tuples[Number(place)]
+}
