@@ -56,14 +56,6 @@ const tables: readonly string[] = [
   `create unique index ebr_records_in_force on ebr_records (account_id, project_code, number) where superseded_at is null`,
   `create index ebr_records_erase_at on ebr_records (erase_at) where erase_at is not null`,
   `create index ebr_records_of_number on ebr_records (account_id, number)`,
-  `create table decisions (
-    id text primary key, account_id text not null, decided_at bigint not null, number text not null,
-    call_kind text not null, decision text not null, reason text not null, via text not null,
-    what_if integer not null, body text not null)`,
-  `create table call_outcomes (
-    decision_id text primary key, state text not null, handed_over_at bigint, not_carried_out_at bigint,
-    not_carried_out text, leg text, dialled_at bigint, answered_at bigint, failed_at bigint,
-    ended_at bigint, dial_status text, cause integer)`,
   `create table access_tokens (
     token_hash text primary key, key_id text not null references api_keys (id), expires_at bigint not null,
     call_limits text)`,
