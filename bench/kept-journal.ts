@@ -78,7 +78,6 @@ export async function makeJournal(
   const samples = await decideSamples(dataDir)
   const folder = join(dataDir, 'journal')
   const indexPath = join(dataDir, 'index.sqlite')
-  const databasePath = join(dataDir, 'callgate.sqlite')
   const origin = createHash('sha256')
     .update(readFileSync(join(folder, 'origin')))
     .digest()
@@ -89,7 +88,6 @@ export async function makeJournal(
   const indexer = indexWriting.create({
     folder,
     indexPath,
-    databasePath,
     keepYears: 5,
     keyPath,
   })

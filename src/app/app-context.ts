@@ -93,7 +93,7 @@ export async function openAppContext(
   try {
     const edge = runtime.canBlock ? undefined : await openEdge(settings, runtime, opened)
     const storage = edge ? { ...opened, feed: edge } : opened
-    await migrateDatabase(storage, runtime)
+    await migrateDatabase(storage)
     await requireFolderOfKind(storage)
     const { installation } = await readInstallation(storage.db)
     storage.markInitialized(installation)
@@ -179,21 +179,12 @@ async function keepApproved(
   return changes.blockUnknown(settings, unapproved)
 }
 
-async function migrateDatabase(storage: OpenDatabase, { log }: Runtime): Promise<void> {
-  const { path } = storage
+async function migrateDatabase(storage: OpenDatabase): Promise<void> {
   try {
-    const later = await migrateSchema(storage)
-    if (later.length === 0) return
-    log.warn(
-      'servers of an older version are connected; what only they need stays until a later start',
-      {
-        migrations: later,
-      },
-    )
+    await migrateSchema(storage)
   } catch (cause) {
     if (cause instanceof AppError) throw cause
-    const why = getErrorMessage(cause)
-    throw new DataFileError(path, why, cause)
+    throw new DataFileError(storage.path, getErrorMessage(cause), cause)
   }
 }
 

@@ -269,7 +269,6 @@ function createJournal(context: AppContext, metrics: Metrics): Journal {
   const { log, clock } = context.runtime
   const journal = new Journal({
     dataDir: settings.dataDir,
-    databasePath: storage.path,
     databaseFiles: storage.files,
     // What several servers have decided is searched in the blocks of their database.
     indexForm: storage.traits.isShared ? 'places' : 'searched',

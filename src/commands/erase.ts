@@ -106,7 +106,6 @@ function toRequest({ settings }: AppContext, options: EraseOptions): ErasureRequ
   if (reason?.replace(/\D/g, '').includes(number)) {
     throw new CommandFailure('--reason must not have the number: it is kept', 2)
   }
-  const eraser = new NumberEraser({ number, accountId: account, includesAllowed: allowedCalls })
   return {
     number,
     accountId: account,
@@ -114,7 +113,6 @@ function toRequest({ settings }: AppContext, options: EraseOptions): ErasureRequ
     reason,
     requestedBy: findUser(),
     keepYears: settings.journal.keepYears,
-    eraseDecision: (body) => eraser.eraseDecision(Buffer.from(body))?.toString(),
   }
 }
 

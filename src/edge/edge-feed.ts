@@ -294,8 +294,8 @@ export class EdgeFeed implements ChangeFeed {
 
 const readSeq = ({ cursor }: CopyState) => Number(cursor.split('-', 1)[0])
 
-/** An older program would leave out what only newer ones know, such as another rule of a project. */
+/** An edge would leave out what only a newer center knows, such as another rule of a project. */
 function requireCopyable(changes: ChangesCopy): void {
-  if (changes.schema <= schemaNumber) return
-  throw new Error('the center has a newer schema than this edge knows; upgrade the edge first')
+  if (changes.schema === schemaNumber) return
+  throw new Error('the center has another schema than this edge; run the same version on both')
 }

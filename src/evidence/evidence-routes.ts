@@ -53,10 +53,6 @@ export async function proveDecision(
       `id '${id}': ${rule}. GET /v1/journal says which one a server has`,
     )
   }
-  if (found === 'before-journal') {
-    const rule = 'it was recorded by a version that had no journal; nothing has signed it'
-    throw new AppError('conflict', `id '${id}': ${rule}`)
-  }
   const document: DecisionDocument = JSON.parse(found.body.toString())
   requireScopeAllowed(caller, document)
   const proof = proveStored(join(dataDir, 'journal'), found)

@@ -2,7 +2,7 @@
 import Sqlite from 'better-sqlite3'
 import { DataFileError, getErrorMessage } from '../errors.js'
 import type { KnownPosition } from './audit/installation.js'
-import { knownMigrations } from './migrate.js'
+import { findSchemaProblem } from './migrate.js'
 
 /**
  * Writes a SQLite file as it is at one instant to `target`, which must not exist, while a server goes on
@@ -74,11 +74,8 @@ function inspect(connection: Sqlite.Database): DatabaseContent {
   if (damage !== 'ok') throw new Error(String(damage))
   const list = (sql: string) => connection.prepare<[], string>(sql).pluck().all()
   const migrations = list('select name from kysely_migration order by name')
-  const newer = migrations.filter((name) => !knownMigrations.includes(name))
-  if (newer.length > 0) {
-    const rule = `it has a newer schema than this program knows (${newer.join(', ')})`
-    throw new Error(`${rule}. Install the callgate version that wrote it, or a newer one`)
-  }
+  const problem = findSchemaProblem(migrations)
+  if (problem !== undefined) throw new Error(problem)
   const tables = new Set(list("select name from sqlite_master where type = 'table'"))
   const readNumber = (table: string, expression: string) =>
     tables.has(table)

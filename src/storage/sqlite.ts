@@ -393,12 +393,6 @@ class ThreadConnection implements DatabaseConnection {
   streamQuery = noStreams
 }
 
-class TransactionalMigrationAdapter extends SqliteAdapter {
-  override get supportsTransactionalDdl(): boolean {
-    return true
-  }
-}
-
 export class SqliteFileDialect implements Dialect {
   readonly #driver: Driver
 
@@ -410,9 +404,8 @@ export class SqliteFileDialect implements Dialect {
     return this.#driver
   }
 
-  /** All missing migrations together or none: SQLite can, although Kysely does not rely on it. */
   createAdapter(): SqliteAdapter {
-    return new TransactionalMigrationAdapter()
+    return new SqliteAdapter()
   }
 
   createQueryCompiler(): SqliteQueryCompiler {

@@ -174,8 +174,6 @@ const ofTables: Readonly<Record<string, string>> = {
   permit_keys: 'audited: permit-key.created',
   decision_blocks: 'not: a copy of the journals',
   recorded_outcomes: 'not: a copy of the journals',
-  decisions: 'not: of versions before the journal; nothing writes to it',
-  call_outcomes: 'not: of versions before the journal; nothing writes to it',
 }
 
 it('is decided for every endpoint', () => {

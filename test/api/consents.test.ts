@@ -348,7 +348,6 @@ describe('a stored consent of a person who is erased', () => {
     requestedBy: 'tester',
     reason: undefined,
     keepYears: 5,
-    eraseDecision: () => undefined,
   }
 
   it('is kept for five years from its end, or from the erasure if that ended it', async () => {

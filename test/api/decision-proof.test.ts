@@ -2,7 +2,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { JournalHeadBody } from '../../src/api/gate/evidence.js'
 import type { Caller } from '../../src/domain/caller.js'
@@ -147,22 +146,6 @@ describe('the proof of a decision', () => {
     if (early.status === 503)
       expect(detailOf(early)).toMatch(/Try again in ten seconds|in a moment/)
     expect((await prove(id)).status).toBe(200)
-  })
-
-  it('cannot be given of a record from before the journal', async () => {
-    const index = new Sqlite(join(accounts.running.dataDir, 'index.sqlite'))
-    index
-      .prepare(
-        'insert into decisions select account_id, ?, decided_at, what_if, null, null, ?, number, decision, reason, ' +
-          'call_kind, via, project_code, campaign_id, key_id, reference from decisions where id = ?',
-      )
-      .run('old', '{}', ids[0])
-    index.close()
-    const old = await prove('old')
-    expect([old.status, detailOf(old)]).toEqual([
-      409,
-      expect.stringContaining('nothing has signed'),
-    ])
   })
 
   it('cannot be given once the number was erased', async () => {

@@ -139,7 +139,7 @@ describe('a hold', () => {
     const call_control_id = nextId('v3:')
     await send('telnyx', telnyx('call.dtmf.received', { call_control_id, digit: '9' }))
     expect(await decide(number)).toMatchObject({ reason: 'internal-dnc' })
-    const noDecisions = { includesAllowed: false, keepYears: 5, eraseDecision: () => undefined }
+    const noDecisions = { includesAllowed: false, keepYears: 5 }
     const asked = { accountId: undefined, requestedBy: 'tester', reason: undefined }
     const erasures = openErasures(running.callgate)
     await erasures.request({ number: toPhoneNumber(number), ...asked, ...noDecisions })

@@ -16,7 +16,6 @@ import { loadSettings } from '../../src/config/load.js'
 import { importList } from '../../src/data/number-list/import/list-import.js'
 import { formatDay } from '../../src/domain/time/dates.js'
 import { getIanaVersion } from '../../src/domain/time/time-zones.js'
-import { ListRights } from '../../src/service/lists/list-rights.js'
 import { createPersonKey } from '../support/person-keys.js'
 import { spoken } from '../support/platform-door.js'
 import { runCommand } from '../support/run-command.js'
@@ -384,23 +383,6 @@ const withProvider = () => {
   const { source } = loadSettings({ environment })
   return { ...settings, source }
 }
-
-it('names accounts that use the login of account main by the right that the upgrade gave', async () => {
-  const { accounts, storage, runtime } = running.callgate
-  const rights = new ListRights({ storage, clock: runtime.clock })
-  for (const accountId of ['acme', 'old']) {
-    await accounts.ensure({ id: accountId, kind: 'real', name: accountId })
-    const from = { ownerId: 'main', because: 'before', grantedBy: 'upgrade' }
-    await rights.grant({ accountId, list: 'all', ...from })
-  }
-  const found = (await findAll(withProvider())).filter((line) =>
-    line.includes('that the upgrade gave'),
-  )
-  expect(found).toEqual([
-    'note lists acme: account acme uses the lists of account main by the right that the upgrade gave it',
-    'note lists old: account old uses the lists of account main and its login for vendor by the right that the upgrade gave it',
-  ])
-})
 
 it('warns of logins for accounts that do not exist, and of accounts without any', async () => {
   const { accounts } = running.callgate

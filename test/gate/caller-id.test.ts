@@ -8,7 +8,7 @@ import { aCall, testGate } from '../support/test-gate.js'
 const judge = (call: Partial<CallRequest>, more: Parameters<typeof testGate>[1] = {}) =>
   testGate(fakeCompliance(), more).gate.decide(aCall(call))
 
-const pause = { pausedAt: 0, pausedBy: 'upgrade', because: 'older' }
+const pause = { pausedAt: 0, pausedBy: 'operator', because: 'new' }
 
 describe('a caller ID', () => {
   it.each([

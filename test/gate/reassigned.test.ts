@@ -364,7 +364,7 @@ it('an answer is judged once for calls on the same basis', async () => {
 })
 
 it('an account that has it in shadow is told what it would block', async () => {
-  const pause = { pausedAt: 0, pausedBy: 'upgrade', because: 'older' }
+  const pause = { pausedAt: 0, pausedBy: 'operator', because: 'new' }
   const pauses = { read: () => new Map([['check:reassigned:main', pause]]) }
   const { gate } = gateOf({ status: status({ result: 'yes' }) }, { pauses })
   expect(await gate.decide(call('ai'))).toMatchObject({

@@ -2,12 +2,12 @@
 import { randomBytes } from 'node:crypto'
 import { basename } from 'node:path'
 import { sql } from 'kysely'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { createFirstKeys } from '../../src/commands/serve/first-keys.js'
 import { nodeRuntime } from '../../src/runtime/runtime.js'
 import { Scans } from '../../src/service/scans/scans.js'
 import { openDatabase } from '../../src/storage/engine.js'
-import { migrateSchema } from '../../src/storage/migrate.js'
+import { migrateSchema, readSchemaState } from '../../src/storage/migrate.js'
 import type { OpenDatabase } from '../../src/storage/open-database.js'
 import { useDatabase } from '../support/database.js'
 import { noWebhooks } from '../support/no-webhooks.js'
@@ -90,15 +90,33 @@ test('no credit is spent twice', async () => {
   expect((await accounts.find('main'))?.scanCredits).toBe(0)
 })
 
-test.runIf(isPostgres())('an empty database is migrated by both', async () => {
-  const name = `${basename(database.folder).toLowerCase().replaceAll('-', '_')}_empty`
-  await sql`create database ${sql.raw(name)}`.execute(database.db)
-  const servers = await Promise.all(
-    [1, 2].map(() => openDatabase({ ...settings, ...settingsOf(name), dataDir: '' })),
-  )
-  try {
-    await Promise.all(servers.map((server) => migrateSchema(server)))
-  } finally {
-    await Promise.all(servers.map((server) => server.close()))
+describe.runIf(isPostgres())('an empty PostgreSQL database', () => {
+  async function openEmpty(suffix: string) {
+    const name = `${basename(database.folder).toLowerCase().replaceAll('-', '_')}_${suffix}`
+    await sql`create database ${sql.raw(name)}`.execute(database.db)
+    return () => openDatabase({ ...settings, ...settingsOf(name), dataDir: '' })
   }
+
+  test('gets its schema from two servers that start together', async () => {
+    const open = await openEmpty('empty')
+    const servers = await Promise.all([open(), open()])
+    try {
+      await Promise.all(servers.map((server) => migrateSchema(server)))
+    } finally {
+      await Promise.all(servers.map((server) => server.close()))
+    }
+  })
+
+  test('from before the first release is refused, and left as it is', async () => {
+    const server = await (await openEmpty('before'))()
+    try {
+      await sql`create table kysely_migration as select '0001-initial' as name`.execute(server.db)
+      await expect(migrateSchema(server)).rejects.toThrow(
+        /made before the first release of callgate \(0001-initial\).*an empty database/,
+      )
+      expect(await readSchemaState(server.db)).toEqual({ tables: [], executed: ['0001-initial'] })
+    } finally {
+      await server.close()
+    }
+  })
 })

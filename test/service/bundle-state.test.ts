@@ -299,7 +299,7 @@ it('has no rows of a number that was erased', async () => {
   const erasure = { number: toPhoneNumber(erased), accountId: undefined, includesAllowed: true }
   const id = await openErasures(callgate).request({
     ...erasure,
-    ...{ reason: undefined, requestedBy: 'tester', keepYears: 5, eraseDecision: () => undefined },
+    ...{ reason: undefined, requestedBy: 'tester', keepYears: 5 },
   })
   callgate.journal.erase({ ...erasure, id })
   await awaitCheckpoint()

@@ -39,7 +39,6 @@ function requestFor(more: Partial<ErasureRequest> = {}): ErasureRequest {
     reason: undefined,
     requestedBy: 'tester',
     keepYears: 5,
-    eraseDecision: (body) => body.replaceAll(number, ''),
     ...more,
   }
 }
@@ -86,14 +85,12 @@ const kept: Readonly<Record<string, string>> = {
   // Of those who do not call, and not of those who are called.
   do_not_originate: 'prefix source imported_by',
   audit: 'who door action subject_kind mark',
-  call_outcomes: 'decision_id state not_carried_out leg dial_status',
   campaigns: 'project_code name status',
   // What was shown to the person, and where.
   consents:
     'id project_code number seller channel method wording wording_sha256 page certificate purposes kinds ends_on key_id',
   // Of those who sign in.
   console_sessions: 'hash key_id person role',
-  decisions: 'id call_kind decision reason via',
   ebr_records:
     'project_code type contact_on confirmed_on obligation_ends_on reference_num brand key_id number consent',
   erasures: 'id requested_by reason rows',
@@ -357,16 +354,4 @@ it('keeps the number of a scan in progress, and says so', async () => {
     result: 'kept',
     why: 'until the scan has ended: erase the number again then',
   })
-})
-
-it('deletes the decisions of versions before the journal', async () => {
-  database.exec('delete from decisions')
-  const insert = database.prepare(
-    "insert into decisions values (?, 'main', 1, '', '', '', '', '', 0, '{}')",
-  )
-  for (let index = 0; index < 1_200; index += 1) insert.run(`d${index}`)
-  await erasures().deleteOldDecisions()
-  for (const table of ['decisions', 'call_outcomes']) {
-    expect(database.prepare(`select count(*) from ${table}`).pluck().get()).toBe(0)
-  }
 })

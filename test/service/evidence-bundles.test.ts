@@ -336,7 +336,7 @@ it('deletes bundles of a number’s account when a number is erased, and all of 
   expect(before).toBeGreaterThan(1)
   const erasure = await openErasures(callgate).request({
     ...{ number: toPhoneNumber(stranger), accountId: 'main', includesAllowed: true },
-    ...{ requestedBy: 'test', reason: 'asked', keepYears: 5, eraseDecision: () => undefined },
+    ...{ requestedBy: 'test', reason: 'asked', keepYears: 5 },
   })
   callgate.changes.everythingChanged()
   const { bundles } = (await ask(owner, { path: '/v1/evidence' })).json() as {

@@ -1,5 +1,3 @@
-/** How often a person may be called: the law as packaged, judged by the gate over the table of attempts. */
-import type { Kysely } from 'kysely'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
 import type { LegalTimeQuestion } from '../../src/domain/compliance.js'
@@ -8,7 +6,6 @@ import type { Pauses } from '../../src/domain/mandate.js'
 import type { Gate } from '../../src/gate/gate.js'
 import type { GateSettings } from '../../src/gate/gate-deps.js'
 import { Attempts } from '../../src/service/accounts/attempts.js'
-import { putInShadow } from '../../src/storage/migrations/0020-frequency-expand.js'
 import { useDatabase } from '../support/database.js'
 import { answered, cleanRow, fakeCompliance, openHours } from '../support/fake-compliance.js'
 import { aCall, testGate } from '../support/test-gate.js'
@@ -264,26 +261,8 @@ describe('an own limit', () => {
 })
 
 describe('in shadow', () => {
-  it('a new check is for the accounts that there are, and not for the sandbox', async () => {
-    const { db } = database.storage
-    const account = { name: '', agents_may_remove: 0, created_at: 0 } as const
-    await db
-      .insertInto('accounts')
-      .values([
-        { id: 'older', kind: 'real', ...account },
-        { id: 'sandbox', kind: 'sandbox', ...account },
-      ])
-      .execute()
-    await putInShadow(db as Kysely<unknown>, 'attempts')
-    const rows = await db.selectFrom('pauses').selectAll().execute()
-    expect(rows).toMatchObject([
-      { subject: 'check:attempts:older', account_id: 'older', paused_by: 'upgrade' },
-    ])
-    expect(Math.abs(Number(rows[0]?.paused_at) - Date.now())).toBeLessThan(3_600_000)
-  })
-
   it('too many attempts are reported and counted, and block nothing', async () => {
-    const pause = { pausedAt: 0, pausedBy: 'upgrade', because: 'older' }
+    const pause = { pausedAt: 0, pausedBy: 'operator', because: 'new' }
     const gate = openGate({ pauses: new Map([['check:attempts:main', pause]]) })
     const times = [...threeInFlorida, '2026-11-23T20:00:00Z', '2026-11-23T20:00:01Z']
     const decisions = await callAt(gate, times, { dialed: florida })

@@ -390,11 +390,11 @@ describe('a database that another program made', () => {
     expect(message).toContain('Install the callgate version that wrote it')
   })
 
-  it('that skipped a migration of ours and has one of its own is newer too', async () => {
-    const message = await changed(
-      "update kysely_migration set name = '9999-future' where name like '0003%'",
-    )
-    expect(message).toContain('newer schema')
+  it('from before the first release is refused in one line with what to do', async () => {
+    const message = await changed("update kysely_migration set name = '0001-initial'")
+    expect(message).toMatch(/^\S+callgate\.sqlite: the database was made before the first release/)
+    expect(message).toContain('Start with an empty data folder')
+    expect(message).not.toContain('\n')
   })
 
   it.each(['drop table kysely_migration', 'delete from kysely_migration'])(
@@ -406,21 +406,4 @@ describe('a database that another program made', () => {
       expect(message).not.toContain('\n')
     },
   )
-
-  it('with a migration that fails is left as it was', async () => {
-    await changed(
-      "delete from kysely_migration where name like '0003%'",
-      'alter table accounts drop column country',
-    )
-    const database = new Sqlite(file())
-    const names = database.prepare('select name from pragma_table_info(?)').pluck().all('accounts')
-    database.close()
-    expect(names).not.toContain('country')
-  })
-
-  it('with part of the record is refused', async () => {
-    const message = await changed("delete from kysely_migration where name like '0003%'")
-    expect(message).toMatch(/callgate\.sqlite: the database schema could not be updated from \d/)
-    expect(message).toContain('Restore a backup')
-  })
 })

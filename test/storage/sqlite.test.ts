@@ -3,15 +3,10 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
-import { type Kysely, Migrator, sql } from 'kysely'
+import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { rights } from '../../src/domain/caller.js'
 import { openDatabase, openDatabaseInThread } from '../../src/storage/engine.js'
 import { migrateSchema } from '../../src/storage/migrate.js'
-import * as initial from '../../src/storage/migrations/0001-initial.js'
-import * as callOutcomes from '../../src/storage/migrations/0002-call-outcomes.js'
-import * as wholeService from '../../src/storage/migrations/0003-whole-service.js'
-import { up as markImported } from '../../src/storage/migrations/0007-imported-records.js'
 import type { OpenDatabase } from '../../src/storage/open-database.js'
 
 let folder: string
@@ -295,126 +290,5 @@ describe('migrations', () => {
     const before = executed.all()
     await expect(migrateSchema(storage)).rejects.toThrow('newer schema than this program knows')
     expect(executed.all()).toEqual(before)
-  })
-
-  it('bring a database of the first schema up to date, and leave what is in it', async () => {
-    const dataDir = join(folder, 'old')
-    const old = await openDatabase({ dataDir, lockWaitMs: 50, blockForLockMs: 0 })
-    const provider = { getMigrations: async () => ({ '0001-initial': initial }) }
-    expect((await new Migrator({ db: old.db, provider }).migrateToLatest()).error).toBeUndefined()
-    const names = async () => (await old.db.introspection.getTables()).map(({ name }) => name)
-    expect(await names()).not.toContain('call_outcomes')
-    await sql`insert into decisions (id, account_id, decided_at, number, call_kind, decision, reason, via,
-      what_if, body) values ('d1', 'a', 0, '', 'ai', 'block', '', '', 0, '{}')`.execute(old.db)
-    const account = {
-      id: 'a',
-      kind: 'real',
-      name: 'A',
-      agents_may_remove: 0,
-      created_at: 0,
-    } as const
-    await old.db.insertInto('accounts').values(account).execute()
-    const key = { id: 'k', account_id: 'a', key_hash: 'h', label: '', created_at: 0 }
-    await old.db
-      .insertInto('api_keys')
-      .values({ ...key, role: 'Agent' })
-      .execute()
-    await migrateSchema(old)
-    expect(await names()).toContain('call_outcomes')
-    const { rows } = await sql`select id, body from decisions`.execute(old.db)
-    expect(rows).toEqual([{ id: 'd1', body: '{}' }])
-    expect(await old.db.selectFrom('api_keys').selectAll().executeTakeFirst()).toMatchObject({
-      // Rights that came later have to be given.
-      rights: rights.filter((right) => right !== 'edge' && right !== 'platform').join(),
-      projects: null,
-      call_kinds: null,
-      expires_at: null,
-    })
-    await old.close()
-  })
-
-  it('number opt-outs and consents in the order they were stored, the opt-out last on a tie', async () => {
-    const dataDir = join(folder, 'third')
-    const old = await openDatabase({ dataDir, lockWaitMs: 50, blockForLockMs: 0 })
-    const provider = {
-      getMigrations: async () => ({
-        '0001-initial': initial,
-        '0002-call-outcomes': callOutcomes,
-        '0003-whole-service': wholeService,
-      }),
-    }
-    expect((await new Migrator({ db: old.db, provider }).migrateToLatest()).error).toBeUndefined()
-    await sql`insert into accounts (id, kind, name, created_at) values ('a', 'real', '', 0)`.execute(
-      old.db,
-    )
-    const optOut = (number: string, storedAt: number) =>
-      sql`insert into internal_dnc
-        (account_id, list, number, added_at, modified_at, opted_out_at, stored_at)
-        values ('a', 'a', ${number}, 5, 5, 5, ${storedAt})`.execute(old.db)
-    const consent = (number: string, storedAt: number) =>
-      sql`insert into ebr_records
-        (account_id, project_code, number, type, contact_on, recorded_at, stored_at)
-        values ('a', 'a', ${number}, 'P', '2026-11-01', 5, ${storedAt})`.execute(old.db)
-    await optOut('1', 300)
-    await consent('1', 300)
-    await optOut('2', 100)
-    await consent('2', 200)
-    await optOut('fixed fact, removed', 0)
-    await migrateSchema(old)
-    const optOuts = await old.db
-      .selectFrom('internal_dnc')
-      .select(['number', 'opted_out_seq', 'key_id'])
-      .orderBy('number')
-      .execute()
-    const consents = await old.db
-      .selectFrom('ebr_records')
-      .select(['number', 'stored_seq', 'lifts_opt_out', 'key_id'])
-      .orderBy('number')
-      .execute()
-    expect(optOuts).toEqual([
-      { number: '1', opted_out_seq: 4, key_id: null },
-      { number: '2', opted_out_seq: 1, key_id: null },
-      { number: 'fixed fact, removed', opted_out_seq: 0, key_id: null },
-    ])
-    expect(consents).toEqual([
-      { number: '1', stored_seq: 3, lifts_opt_out: 1, key_id: null },
-      { number: '2', stored_seq: 2, lifts_opt_out: 1, key_id: null },
-    ])
-    const head = await old.db.selectFrom('change_head').selectAll().execute()
-    expect(head).toMatchObject([{ id: 1, seq: 4, newest_at: 300, acceptances: 0, audit_seq: 0 }])
-    await old.close()
-  })
-
-  it('mark what was imported before, whatever its date', async () => {
-    const dataDir = join(folder, 'sixth')
-    const old = await openDatabase({ dataDir, lockWaitMs: 50, blockForLockMs: 0 })
-    await migrateSchema(old)
-    await sql`alter table internal_dnc drop column opted_out_by_date`.execute(old.db)
-    await sql`alter table ebr_records drop column imported`.execute(old.db)
-    await sql`insert into accounts (id, kind, name, created_at) values ('a', 'real', '', 0)`.execute(
-      old.db,
-    )
-    for (const [number, at, keyId] of [
-      ['1', 5, 'key-1'],
-      ['2', 5, 'import:crm'],
-      ['3', 86_399_999, 'key-1'],
-    ] as const) {
-      await sql`insert into internal_dnc
-        (account_id, list, number, added_at, modified_at, opted_out_at, stored_at, key_id)
-        values ('a', 'a', ${number}, 5, 5, ${at}, 5, ${keyId})`.execute(old.db)
-      await sql`insert into ebr_records
-        (account_id, project_code, number, type, contact_on, recorded_at, stored_at, key_id)
-        values ('a', 'a', ${number}, 'P', '2026-11-01', 5, 5, ${keyId})`.execute(old.db)
-    }
-    await markImported(old.db as unknown as Kysely<unknown>)
-    const entries = old.db.selectFrom('internal_dnc').select('opted_out_by_date')
-    expect(await entries.orderBy('number').execute()).toEqual(
-      [0, 1, 1].map((opted_out_by_date) => ({ opted_out_by_date })),
-    )
-    const records = old.db.selectFrom('ebr_records').select('imported')
-    expect(await records.orderBy('number').execute()).toEqual(
-      [0, 1, 0].map((imported) => ({ imported })),
-    )
-    await old.close()
   })
 })

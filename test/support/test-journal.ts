@@ -1,5 +1,4 @@
 /** A journal whose time is chosen, with decisions of chosen ids. */
-import { join } from 'node:path'
 import type { CallRequest, Decision } from '../../src/domain/decision.js'
 import type { SegmentEvent } from '../../src/gate/journal/index-writer.js'
 import { Journal } from '../../src/gate/journal/journal.js'
@@ -24,7 +23,6 @@ export function testJournal(
   const ignore = () => undefined
   const journal = new Journal({
     dataDir,
-    databasePath: join(dataDir, 'callgate.sqlite'),
     databaseFiles: [],
     clock: { now },
     checkFault: async () => undefined,

@@ -1,5 +1,5 @@
 /** Erases in a journal whose server does not run: opens it in its place, since what is changed in it must be signed before. */
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import { version } from '../../config/version.js'
 import { DataFileError } from '../../errors.js'
 import type { SegmentEvent } from '../../gate/journal/index-writer.js'
@@ -31,7 +31,6 @@ export async function eraseInJournal(
   const ignore = () => undefined
   const journal = new Journal({
     dataDir,
-    databasePath: join(dataDir, 'callgate.sqlite'),
     databaseFiles: [],
     checkFault: async () => undefined,
     clock: runtime.clock,

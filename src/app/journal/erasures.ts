@@ -42,9 +42,6 @@ export function createSegmentObserver(
         metrics.countRemovedDecisions('retention', decisions)
         const fields = { before: formatInstant(before), segments, decisions }
         log.info('decisions were removed after journal.keepYears', fields)
-        void erasures.deleteOldDecisions().catch((err: unknown) => {
-          log.warn('old decisions could not be deleted from the database', { err })
-        })
         break
       }
       case 'erased': {

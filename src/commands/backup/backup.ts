@@ -125,8 +125,7 @@ async function restore(
 ): Promise<BackupManifest> {
   const { dataDir, storage } = settings
   const { signingKeyFile } = settings.journal
-  const restoreStored = (folder: string, { database }: BackupManifest) =>
-    restoreDatabase(settings, folder, database.migrations)
+  const restoreStored = (folder: string) => restoreDatabase(settings, folder)
   if (storage.engine === 'sqlite')
     return await restoreBackup(path, { dataDir, key, signingKeyFile, hasDatabase: true })
   if (only === 'database') return await verifyBackup(path, key, restoreStored)

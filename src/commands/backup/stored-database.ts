@@ -46,11 +46,7 @@ export async function backUpDatabase(
 }
 
 /** From the folder of a backup, which was verified. All of it or nothing. */
-export async function restoreDatabase(
-  settings: Settings,
-  folder: string,
-  migrations: readonly string[],
-): Promise<void> {
+export async function restoreDatabase(settings: Settings, folder: string): Promise<void> {
   const decisions = join(folder, decisionsName)
   const restoreOthers = async (transaction: OpenDatabase['db'], path: string) => {
     if (!isPresent(decisions)) return
@@ -58,10 +54,9 @@ export async function restoreDatabase(
   }
   await withDatabase(settings, (database) =>
     withDatabaseFile(resolveDatabasePath(folder), (source) =>
-      restoreDatabaseFile(source, database, {
-        migrations,
-        restoreOthers: (transaction) => restoreOthers(transaction, database.path),
-      }),
+      restoreDatabaseFile(source, database, (transaction) =>
+        restoreOthers(transaction, database.path),
+      ),
     ),
   )
 }

@@ -8,7 +8,6 @@ import { DataFileError } from '../../errors.js'
 import { DecisionStore } from '../../gate/journal/projection/decision-store.js'
 import { isPresent } from '../../runtime/folders.js'
 import { findEdgeAccount } from '../../storage/cluster/edge-origins.js'
-import { readConnectedSchemas } from '../../storage/postgres/schema-locks.js'
 import { lockServing } from '../../storage/sqlite.js'
 import type { JournalRow } from '../../storage/tables.js'
 import { withAppContext } from '../account-command.js'
@@ -110,9 +109,6 @@ function toCells({ origin, next_seq, seen_at, shipped }: JournalRow): readonly s
 /** The origin of an edge's journal begins with its account. */
 const nameOf = (origin: string) => origin.slice(-64).slice(0, shownLength)
 
-/** Of the first version whose servers say when they are there. */
-const seeingSchema = 19
-
 async function findGone({ storage: { db } }: AppContext, given: string) {
   const rows = await new DecisionStore(db).listJournals()
   const [journal, ...others] = rows.filter(({ origin }) => nameOf(origin) === given)
@@ -131,11 +127,7 @@ async function findGone({ storage: { db } }: AppContext, given: string) {
       `<journal> '${given}': its server was seen at ${seen}; stop it, and try again ten minutes later`,
     )
   }
-  const schemas = await readConnectedSchemas(db)
-  if (journal.seen_at !== null || schemas.every((schema) => schema >= seeingSchema)) return journal
-  throw new CommandFailure(
-    `<journal> '${given}': may be of one of the servers of an older version that are running; upgrade them first`,
-  )
+  return journal
 }
 
 /** Refuses SQLite before a data folder is made for it. */

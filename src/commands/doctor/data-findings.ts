@@ -16,7 +16,7 @@ import {
 } from '../../app/data-folders.js'
 import { openReferenceData, type ReferenceData } from '../../app/service.js'
 import { readStorageSettings } from '../../app/storage-settings.js'
-import { listProviders, type Settings } from '../../config/settings.js'
+import type { Settings } from '../../config/settings.js'
 import { formatImportCommand } from '../../data/number-list/list-names.js'
 import type { Clock } from '../../domain/time/clock.js'
 import { formatDay, msPerDay } from '../../domain/time/dates.js'
@@ -219,7 +219,6 @@ async function findStoredFindings(
       ...(storage.isCopy
         ? []
         : await findPeopleFindings(settings, db, clock.now()).catch(() => [])),
-      ...(await findRightFindings(settings, db).catch(() => [])),
       ...(storage.isCopy ? [] : await findOptOutFindings(db).catch(() => [])),
       ...(storage.isCopy ? [] : await findPlatformFindings(db, clock.now()).catch(() => [])),
       ...(await findEarlyDisconnects(db, clock.now()).catch(() => [])),
@@ -302,7 +301,7 @@ async function findCallFindings(
   })
 }
 
-/** Opt-outs that a person still has to read; they are in force anyway. Fails for a database of an earlier version. */
+/** Opt-outs that a person still has to read; they are in force anyway. */
 async function findOptOutFindings(db: Db): Promise<readonly HealthFinding[]> {
   const rows = await db
     .selectFrom('opt_out_statements')
@@ -316,30 +315,6 @@ async function findOptOutFindings(db: Db): Promise<readonly HealthFinding[]> {
     const problem = `account ${account}: opt-outs with words that were not understood wait for a person to read them: ${count}`
     const fix = `callgate opt-outs list --unclear --account ${account}, then: callgate opt-outs read <id>`
     return { level: 'soon', subject: 'opt-outs', account, problem, fix }
-  })
-}
-
-/** Rights that the upgrade has given. Fails for a database of an earlier version. */
-async function findRightFindings(settings: Settings, db: Db): Promise<readonly HealthFinding[]> {
-  const rights = await db
-    .selectFrom('list_rights')
-    .selectAll()
-    .where('ended_at', 'is', null)
-    .where('granted_by', '=', 'upgrade')
-    .orderBy('account_id')
-    .execute()
-  return rights.map(({ account_id: account, list, owner_id: owner }) => {
-    const shared = listProviders(settings).filter(
-      ({ accounts }) => !Object.hasOwn(accounts, account),
-    )
-    const logins = shared.map(({ name }) => ` and its login for ${name}`).join('')
-    const ownLogins = shared.map(({ path }) => ` and set ${path.join('.')}.accounts.${account}`)
-    const problem = `account ${account} uses the lists of account ${owner}${logins} by the right that the upgrade gave it`
-    const fix =
-      `callgate lists share ${list} --with ${account} --from ${owner} --because <contract>, ` +
-      `or import its own with --account ${account}${ownLogins.join('')}, and end it: ` +
-      `callgate lists unshare ${list} --with ${account}`
-    return { level: 'note', subject: 'lists', account, problem, fix }
   })
 }
 

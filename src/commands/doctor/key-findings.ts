@@ -28,7 +28,7 @@ export async function findKeyFindings(db: Db, now: Instant): Promise<readonly He
   })
 }
 
-/** Accounts that asked for decisions lately and have no key left that may. Fails for a database of an earlier version. */
+/** Accounts that asked for decisions lately and have no key left that may. */
 export async function findKeylessAccounts(db: Db, now: Instant): Promise<readonly HealthFinding[]> {
   const inForce = db
     .selectFrom('api_keys')
@@ -56,7 +56,7 @@ export async function findKeylessAccounts(db: Db, now: Instant): Promise<readonl
   })
 }
 
-/** Pauses of calls, and checks that only report for an account, as those that are newer than it do after an upgrade. */
+/** Pauses of calls, and checks that only report for an account. */
 export async function findPauseFindings(db: Db): Promise<readonly HealthFinding[]> {
   const rows = await db
     .selectFrom('pauses')

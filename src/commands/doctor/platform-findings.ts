@@ -5,7 +5,7 @@ import { readHeldNumbers } from '../../storage/platform-events/held-numbers.js'
 import type { Db } from '../../storage/tables.js'
 import type { HealthFinding } from './finding.js'
 
-/** Fails for a database of an earlier version. */
+/** */
 export async function findPlatformFindings(
   db: Db,
   now: Instant,

@@ -1,13 +1,11 @@
 /**
  * The index of the journal: a SQLite file with a row for each decision, which says where its record is,
- * and for each outcome. It holds nothing that the journal does not, so it can be deleted and is made
- * again, except for decisions of versions before the journal, which it takes over from the database.
+ * and for each outcome. It holds nothing that the journal does not, so it can be deleted and is made again.
  */
-import Sqlite from 'better-sqlite3'
+import type Sqlite from 'better-sqlite3'
 import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { countLossFirst, DataFileError } from '../../errors.js'
-import { isPresent } from '../../runtime/folders.js'
 import type { AuditPosition } from '../../storage/audit/audit-log.js'
 import type { AnyErasureNotice } from '../../transparency/removal-notices.js'
 import type { DecisionDocument } from '../decision-document.js'
@@ -79,12 +77,12 @@ export class DecisionIndex {
     this.#journalFolder = journalFolder
     this.#connection = connection
     this.#upsertDecision = connection.prepare(
-      `insert into decisions values (?, ?, ?, ?, ?, ?, ?, ${fieldColumns.map(() => '?')}) on conflict do update set ` +
-        'segment = excluded.segment, byte_offset = excluded.byte_offset, body = excluded.body, ' +
+      `insert into decisions values (?, ?, ?, ?, ?, ?, ${fieldColumns.map(() => '?')}) on conflict do update set ` +
+        'segment = excluded.segment, byte_offset = excluded.byte_offset, ' +
         fieldColumns.map((name) => `${name} = excluded.${name}`).join(),
     )
     this.#updateFields = connection.prepare(
-      `update decisions set ${fieldColumns.map((name) => `${name} = ?`)} where id = ? and segment is ? and byte_offset is ?`,
+      `update decisions set ${fieldColumns.map((name) => `${name} = ?`)} where id = ? and segment = ? and byte_offset = ?`,
     )
     this.#upsertOutcome = connection.prepare('insert or replace into call_outcomes values (?, ?)')
     this.#setPosition = connection.prepare(
@@ -144,41 +142,6 @@ export class DecisionIndex {
       return removed
     })
     return removeAll.immediate()
-  }
-
-  /** Removes the decisions from before the journal. */
-  removeCarriedOver(): void {
-    if (!this.#hasCarriedOver()) return
-    const removeAll = this.#connection.transaction(() =>
-      this.#connection.exec(
-        'delete from call_outcomes where decision_id in (select id from decisions where segment is null);' +
-          'delete from decisions where segment is null;' +
-          'delete from carried_over',
-      ),
-    )
-    removeAll.immediate()
-  }
-
-  /** Looking for them takes a scan of the whole table. */
-  #hasCarriedOver(): boolean {
-    return this.#connection.prepare('select 1 from carried_over limit 1').get() !== undefined
-  }
-
-  /** Replaces bodies with the number of decisions from before the journal; `undefined` keeps one. */
-  eraseCarriedOver(number: string, erase: (body: Buffer) => Buffer | undefined): void {
-    if (!this.#hasCarriedOver()) return
-    const rows = this.#connection
-      .prepare<[string], { id: string; body: string }>(
-        'select id, body from decisions where segment is null and instr(body, ?) > 0',
-      )
-      .all(number)
-    const update = this.#connection.prepare('update decisions set body = ? where id = ?')
-    for (const { id, body } of rows) {
-      const erased = erase(Buffer.from(body))
-      if (!erased) continue
-      update.run(erased.toString(), id)
-      this.#updateFields.run(...this.#toColumns(readHead(erased)), id, null, null)
-    }
   }
 
   /** Makes a row that of a record which is about to replace another at the same place, without a number. */
@@ -268,7 +231,7 @@ export class DecisionIndex {
     const head = readHead(body)
     const { id, accountId, whatIf } = head
     this.#upsertDecision.run(
-      ...[accountId, id, at, whatIf ? 1 : 0, segment, offset, null],
+      ...[accountId, id, at, whatIf ? 1 : 0, segment, offset],
       ...this.#toColumns(head),
     )
   }
@@ -279,38 +242,6 @@ export class DecisionIndex {
     if (!own && known === undefined && this.#findDecision.get(id) === undefined) return
     const merged = mergeOutcome(known ? JSON.parse(known.outcome) : {}, outcome)
     this.#upsertOutcome.run(id, JSON.stringify(merged))
-  }
-
-  /**
-   * Takes over the next decisions of a database from before the journal, about a thousand. Returns
-   * false when there are no more.
-   */
-  carryOver(databasePath: string): boolean {
-    if (!isPresent(databasePath)) return false
-    const database = new Sqlite(databasePath, { readonly: true, timeout: 1_000 })
-    try {
-      const carried = this.#connection
-        .prepare<[], string>('select max(id) from carried_over')
-        .pluck()
-      const rows = selectOldDecisions(database).all(carried.get() ?? '')
-      this.#connection.transaction(() => this.#carry(rows)).immediate()
-      return rows.length > 0
-    } finally {
-      database.close()
-    }
-  }
-
-  #carry(rows: readonly OldDecisionRow[]): void {
-    for (const { id, account_id, decided_at, what_if, body, ...outcome } of rows) {
-      this.#upsertDecision.run(
-        ...[account_id, id, decided_at, what_if, null, null, body],
-        ...this.#toColumns(readHead(Buffer.from(body))),
-      )
-      const noted = toOutcome(outcome)
-      if (noted) this.#upsertOutcome.run(id, JSON.stringify(noted))
-    }
-    const last = rows.at(-1)
-    if (last) this.#connection.prepare('insert into carried_over values (?)').run(last.id)
   }
 
   /**
@@ -354,7 +285,7 @@ export class DecisionIndex {
   /** Number of the record of a decision; `undefined` if the journal has none. Throws as {@link DecisionIndex.find} does. */
   findSeq(id: string): number | undefined {
     const row = this.#findDecision.get(id)
-    if (row === undefined || row.segment === null) return undefined
+    if (row === undefined) return undefined
     const reader = new RecordReader(this.#journalFolder)
     try {
       return reader.read({ segment: row.segment, offset: row.byte_offset })?.seq
@@ -394,52 +325,4 @@ const noColumns = fieldColumns.map(() => null)
 /** Ids are made before the instant of the decision, while its limits are counted. */
 const maxDecidingMs = 60_000
 
-const selectPlaces = 'select id, segment, byte_offset, body from decisions'
-
-/** Columns of the tables `decisions` and `call_outcomes` of versions before the journal. */
-interface OldDecisionRow extends OldOutcomeColumns {
-  readonly id: string
-  readonly account_id: string
-  readonly decided_at: number
-  readonly what_if: number
-  readonly body: string
-}
-
-/** Null where nothing is known. */
-interface OldOutcomeColumns {
-  readonly state: CallOutcome['state'] | null
-  readonly handed_over_at: number | null
-  readonly not_carried_out_at: number | null
-  readonly not_carried_out: CallOutcome['notCarriedOut'] | null
-  readonly leg: string | null
-  readonly dialled_at: number | null
-  readonly answered_at: number | null
-  readonly failed_at: number | null
-  readonly ended_at: number | null
-  readonly dial_status: string | null
-  readonly cause: number | null
-}
-
-const selectOldDecisions = (database: Sqlite.Database) =>
-  database.prepare<[string], OldDecisionRow>(
-    'select id, account_id, decided_at, what_if, body, state, handed_over_at, not_carried_out_at, ' +
-      'not_carried_out, leg, dialled_at, answered_at, failed_at, ended_at, dial_status, cause ' +
-      'from decisions left join call_outcomes on decision_id = id where id > ? order by id limit 1000',
-  )
-
-function toOutcome(row: OldOutcomeColumns): CallOutcome | undefined {
-  if (row.state === null) return undefined
-  return {
-    state: row.state,
-    handedOverAt: row.handed_over_at ?? undefined,
-    notCarriedOutAt: row.not_carried_out_at ?? undefined,
-    notCarriedOut: row.not_carried_out ?? undefined,
-    leg: row.leg ?? undefined,
-    dialledAt: row.dialled_at ?? undefined,
-    answeredAt: row.answered_at ?? undefined,
-    failedAt: row.failed_at ?? undefined,
-    endedAt: row.ended_at ?? undefined,
-    dialStatus: row.dial_status ?? undefined,
-    cause: row.cause ?? undefined,
-  }
-}
+const selectPlaces = 'select id, segment, byte_offset from decisions'

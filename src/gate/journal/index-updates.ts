@@ -67,8 +67,7 @@ export class IndexUpdates {
 
   /** Whether a decision may be neither in the index nor in memory, where the records begin with number `firstSeq`. */
   isIncomplete(firstSeq: number): boolean {
-    if (this.#progress === undefined || this.#progress.hasOldDecisions) return true
-    return this.#progress.nextSeq < firstSeq
+    return this.nextSeq < firstSeq
   }
 
   /** Since when the oldest record on disk waits for a signed checkpoint; 0 without one. */

@@ -9,7 +9,6 @@ import { runInThread, type ThreadWork } from '../../runtime/thread.js'
 import type { KnownPosition } from '../../storage/audit/installation.js'
 import { toPublicKey } from '../../transparency/signed-note.js'
 import { DecisionIndex, type ErasureNote } from './decision-index.js'
-import { readBeginning } from './journal-beginning.js'
 import { hashOriginName } from './journal-origin.js'
 import {
   compressOldestSegment,
@@ -34,8 +33,6 @@ export interface IndexWriterOptions {
   /** Of the journal. */
   readonly folder: string
   readonly indexPath: string
-  /** Of the database that may hold decisions from before the journal. */
-  readonly databasePath: string
   /** How long decisions are kept. */
   readonly keepYears: number
   /** Of the key that signs the tree. */
@@ -79,8 +76,6 @@ export interface IndexProgress {
   readonly signedSeq: number
   /** Of the last record that was added; `undefined` before one was. */
   readonly position: KnownPosition | undefined
-  /** Whether some of the decisions from before the journal are not in the index yet. */
-  readonly hasOldDecisions: boolean
   /** Whether there is more to do at once. */
   readonly hasMore: boolean
   readonly event: SegmentEvent | undefined
@@ -100,7 +95,6 @@ class IndexWriter {
   #sealed: SealedReader | undefined
   #position: KnownPosition | undefined
   #signedAtSeconds = Number.NEGATIVE_INFINITY
-  #hasOldDecisions: boolean
   readonly #nextAttemptSeconds = new Map<SegmentWork, number>()
 
   constructor(options: IndexWriterOptions) {
@@ -109,13 +103,11 @@ class IndexWriter {
     this.#index = new DecisionIndex(indexPath, folder)
     this.#retention = new Retention(options, this.#index)
     this.#erasures = new PendingErasures(folder, this.#index)
-    // Decisions from before the journal are older than those that were removed.
-    this.#hasOldDecisions = readBeginning(folder).firstSeq === 1
   }
 
   /**
-   * Adds the next records, up to and including number `lastSeq`, about two megabytes of them at a time,
-   * and the next decisions from before the journal. When that is done, works on a complete segment.
+   * Adds the next records, up to and including number `lastSeq`, about two megabytes of them at a time.
+   * When that is done, works on a complete segment.
    */
   handle({ lastSeq, erasures, mustSign }: IndexRequest): IndexProgress {
     try {
@@ -127,21 +119,18 @@ class IndexWriter {
       }
       this.#index.add(records)
       this.#addErasures(records, erasures)
-      this.#hasOldDecisions &&= this.#index.carryOver(this.#options.databasePath)
-      const isCurrent = nextSeq > lastSeq && !this.#hasOldDecisions
+      const isCurrent = nextSeq > lastSeq
       const event =
         this.#attempt('sign', () => this.#addToTree(lastSeq, mustSign)) ??
         (isCurrent ? this.#workOnSegment(nextSeq) : undefined)
       const hasMore =
-        this.#hasOldDecisions ||
         (this.#isTreeBehind(lastSeq) && this.#mayTry('sign')) ||
         (this.#tree !== undefined && this.#mayTry('sign') && this.#hasWork())
       const { signedSeq = 0 } = this.#tree ?? {}
       const last = records.at(-1)
       if (last) this.#position = toPosition(last)
       const position = this.#position
-      const hasOldDecisions = this.#hasOldDecisions
-      return { nextSeq, signedSeq, position, hasOldDecisions, hasMore, event }
+      return { nextSeq, signedSeq, position, hasMore, event }
     } catch (cause) {
       // The next attempt begins where the index ends.
       this.#reader?.close()

@@ -25,8 +25,6 @@ export interface JournalObserver {
 export interface JournalOptions {
   /** Of the journal and its index; made when missing. */
   readonly dataDir: string
-  /** The database that may hold decisions from before the journal. */
-  readonly databasePath: string
   readonly clock: Clock
   /** That database, as it was opened. */
   readonly databaseFiles: readonly OpenedFile[]

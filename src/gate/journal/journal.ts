@@ -138,7 +138,7 @@ export class Journal implements OutcomeRecorder {
    */
   async open(): Promise<void> {
     if (this.#writer !== undefined) return
-    const { clock, version, dataDir, databasePath, databaseFiles, keepYears } = this.#options
+    const { clock, version, dataDir, databaseFiles, keepYears } = this.#options
     const { observer, installation, maxSegmentBytes = defaultMaxSegmentBytes } = this.#options
     const keyPath = findSigningKey(dataDir, this.#options.signingKeyFile)
     const folder = this.#folder
@@ -158,7 +158,7 @@ export class Journal implements OutcomeRecorder {
     const writing = { folder, origin, key, maxSegmentBytes, databaseFiles }
     this.#writer = startThread(segmentWriting, writing)
     this.#updates = new IndexUpdates({
-      thread: { folder, indexPath: this.#indexPath, databasePath, keepYears, keyPath },
+      thread: { folder, indexPath: this.#indexPath, keepYears, keyPath },
       observer,
       blocks: this.#blocks,
       getDurableSeq: () => this.#durableSeq,

@@ -326,20 +326,6 @@ const eraseAudit: EraseKind = async (db, { number, accountId }) => {
   return [{ what: 'audit rows', count: rows.length, result: 'reduced', why }]
 }
 
-/** Of versions before the journal, which stored them here. */
-const eraseOldDecisions: EraseKind = async (db, { number, accountId, eraseDecision }) => {
-  const { rows } = await sql<{ readonly id: string; readonly body: string }>`
-    select id, body from decisions where body like ${`%${number}%`}
-      and account_id = coalesce(${accountId ?? null}, account_id)`.execute(db)
-  for (const { id, body } of rows) {
-    const erased = eraseDecision(body)
-    if (erased === undefined) continue
-    await sql`update decisions set body = ${erased}, number = '' where id = ${id}`.execute(db)
-  }
-  // They are counted with the others.
-  return []
-}
-
 /** An account's own numbers are not those of a person who is called. */
 const reportLegalEntities: EraseKind = async (db, { number, accountId }) => {
   const rows = await db
@@ -370,7 +356,6 @@ const kinds: readonly EraseKind[] = [
   erasePlatformEvents,
   eraseWebhooks,
   eraseChanges,
-  eraseOldDecisions,
   reportLegalEntities,
   eraseAudit,
 ]

@@ -251,25 +251,7 @@ export class Erasures {
       .where('finished_at', '<=', now - keptForEdgesMs)
       .execute()
   }
-
-  /** Deletes decisions of versions before the journal; all of them are older than what it has removed. */
-  async deleteOldDecisions(): Promise<void> {
-    const { db } = this.#deps.storage
-    for (const [table, key] of [
-      ['call_outcomes', 'decision_id'],
-      ['decisions', 'id'],
-    ] as const) {
-      for (let deleted = 1n; deleted > 0n; ) {
-        const some = sql`select ${sql.ref(key)} from ${sql.table(table)} limit ${maxDeletedAtOnce}`
-        const query = sql`delete from ${sql.table(table)} where ${sql.ref(key)} in (${some})`
-        deleted = (await query.execute(db)).numAffectedRows ?? 0n
-      }
-    }
-  }
 }
-
-/** Other writes wait for one statement. */
-const maxDeletedAtOnce = 500
 
 /** Undoes a transaction. */
 class Undo extends Error {

@@ -9,8 +9,6 @@ export interface RowErasure {
   readonly at: Instant
   /** How long the law asks for records of calls. */
   readonly keepYears: number
-  /** For decisions of versions before the journal: the text without the number, or `undefined` to keep it. */
-  readonly eraseDecision: (body: string) => string | undefined
 }
 
 /** The result for rows of one kind. Never contains the number. */

@@ -5,11 +5,10 @@
 import Sqlite from 'better-sqlite3'
 import { Kysely, SqliteDialect, sql } from 'kysely'
 import { DataFileError } from '../../errors.js'
-import { knownMigrations, readSchemaState, runMigrations } from '../migrate.js'
+import { findSchemaProblem, lockMigration, makeSchema, readSchemaState } from '../migrate.js'
 import type { OpenDatabase } from '../open-database.js'
 import { ReadDriver, SqliteFileDialect } from '../sqlite.js'
 import type { Db, Tables } from '../tables.js'
-import { lockMigration } from './schema-locks.js'
 import { type AnyDb, copyTables, listTables, RowSum, readTable } from './table-copy.js'
 
 /** Runs `work` in a transaction that sees one instant of the database, while others go on writing. */
@@ -25,8 +24,8 @@ export async function readSnapshot<Result>(
 }
 
 /**
- * Writes all tables that SQLite has as well to a new file, with the schema that the database has. Throws
- * {@link DataFileError} if there are none, or if this program does not know the schema.
+ * Writes all tables that SQLite has as well to a new file. Throws {@link DataFileError} if there are none, or if this program
+ * does not know the schema.
  */
 export async function writeDatabaseFile(
   snapshot: Db,
@@ -34,13 +33,10 @@ export async function writeDatabaseFile(
 ): Promise<void> {
   const { executed } = await readSchemaState(snapshot)
   if (executed.length === 0) throw new DataFileError(source, 'there is no database to back up')
-  const unknown = executed.filter((name) => !knownMigrations.includes(name))
-  if (unknown.length > 0) {
-    const rule = `the database has a newer schema than this program knows (${unknown.join(', ')})`
-    throw new DataFileError(source, `${rule}. Use the newest callgate of your servers`)
-  }
+  const problem = findSchemaProblem(executed)
+  if (problem !== undefined) throw new DataFileError(source, problem)
   await writeFile(target, async (file, db) => {
-    await db.transaction().execute((transaction) => runMigrations(transaction, executed))
+    await db.transaction().execute(makeSchema)
     // The rows are from one instant, in which all references were right.
     file.pragma('foreign_keys = off')
     file.exec('delete from change_head; delete from changes')
@@ -122,22 +118,15 @@ export async function withDatabaseFile<Result>(
   }
 }
 
-export interface RestoreOptions {
-  /** Names of the migrations that made the schema of the file. */
-  readonly migrations: readonly string[]
-  /** Restores what else there is, before the newer migrations run. */
-  readonly restoreOthers: (transaction: Db) => Promise<void>
-}
-
 /**
  * Restores a file of {@link writeDatabaseFile}, or the database of a data folder, into a PostgreSQL database that has no
- * tables, and brings it up to the newest schema. Nobody sees anything of it before all of it is committed, so no server can
- * use a part of it. Throws {@link DataFileError} with nothing stored if there are tables.
+ * tables. Nobody sees anything of it before all of it is committed, so no server can use a part of it. Throws
+ * {@link DataFileError} with nothing stored if there are tables.
  */
 export async function restoreDatabaseFile(
   source: Db,
   { db, path }: Pick<OpenDatabase, 'db' | 'path'>,
-  { migrations, restoreOthers }: RestoreOptions,
+  restoreOthers: (transaction: Db) => Promise<void>,
 ): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     // Standbys may be behind by more than a commit waits for them.
@@ -153,12 +142,8 @@ export async function restoreDatabaseFile(
           'Create a new database and name it in storage.url, or restore the data folder alone with --only folder',
       )
     }
-    await runMigrations(transaction, migrations)
+    await makeSchema(transaction)
     await copyTables(source, transaction, { path })
     await restoreOthers(transaction)
-    await runMigrations(
-      transaction,
-      knownMigrations.filter((name) => !migrations.includes(name)),
-    )
   })
 }

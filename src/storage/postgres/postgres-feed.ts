@@ -8,9 +8,7 @@ import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { ClockReading, Instant } from '../../domain/time/clock.js'
 import { getErrorMessage } from '../../errors.js'
 import { systemClock, systemTimers } from '../../runtime/runtime.js'
-import { findNewerSchema, schemaNumber } from '../migrate.js'
 import type { ChangeFeed, FeedObserver, SeenChange } from '../open-database.js'
-import { registerServer } from './schema-locks.js'
 
 export const standbyProblem = 'it is a standby, which may be behind its primary'
 
@@ -75,7 +73,6 @@ export class PostgresFeed implements ChangeFeed {
   #clock: DatabaseReading | undefined
   #isLeader = false
   #problem: string | undefined
-  #schemaProblem: string | undefined
   #timer: NodeJS.Timeout | undefined
   #looking: Promise<void> = Promise.resolve()
   #trimmedAtMs = Number.NEGATIVE_INFINITY
@@ -112,11 +109,6 @@ export class PostgresFeed implements ChangeFeed {
     const latest = databaseNow + monotonicMs - sentMs
     const earliest = databaseNow + monotonicMs - receivedMs
     return now > latest ? now - latest : Math.min(0, now - earliest)
-  }
-
-  /** Why the server cannot use the database any more, as of its latest connection. */
-  get schemaProblem(): string | undefined {
-    return this.#schemaProblem
   }
 
   async follow(
@@ -188,9 +180,6 @@ export class PostgresFeed implements ChangeFeed {
     try {
       await client.query(`set application_name = 'callgate changes'`)
       await client.query(`set idle_session_timeout = ${leaderTimeoutMs}`)
-      const executed = await registerServer(client, schemaNumber)
-      this.#schemaProblem = findNewerSchema(executed, { isShared: true })
-      if (this.#schemaProblem !== undefined) throw new Error(this.#schemaProblem)
       await this.#reportLostChanges(connection)
       this.#onConnect()
       await observer.everythingChanged()

@@ -151,8 +151,7 @@ export async function openPostgres(
   // A command has temporary tables, which belong to their connection, and imports millions of rows at once.
   const pool = createPool(settings, isCommand ? { max: 1 } : { max: most, queryMs: statementMs })
   let fault: string | undefined
-  const findFault = () => feed?.schemaProblem ?? fault
-  const options = createDriverOptions(settings, findFault)
+  const options = createDriverOptions(settings, () => fault)
   const confirming = { confirm: async () => {} }
   const database = new Database(path, pool, {
     ...options,
@@ -174,7 +173,7 @@ export async function openPostgres(
     for (const { driver } of [database, reading]) driver.abandonQueries()
   }
   const check = async () => {
-    const found = feed?.schemaProblem ?? (await reading.findProblem())
+    const found = await reading.findProblem()
     const isNew = found !== fault
     fault = found
     // Two connections have waited in vain, so the others would as well.

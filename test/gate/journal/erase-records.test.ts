@@ -11,10 +11,8 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import Sqlite from 'better-sqlite3'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { CallRequest } from '../../../src/domain/decision.js'
-import { toDecisionDocument } from '../../../src/gate/decision-document.js'
 import { listSegments } from '../../../src/gate/journal/journal-reader.js'
 import {
   NumberEraser,
@@ -33,13 +31,6 @@ const folder = () => join(dataDir, 'journal')
 
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'callgate-erase-'))
-  const database = new Sqlite(join(dataDir, 'callgate.sqlite'))
-  database.exec(`
-    create table decisions (id text, account_id text, decided_at integer, what_if integer, body text);
-    create table call_outcomes (decision_id text, state text, handed_over_at integer,
-      not_carried_out_at integer, not_carried_out text, leg text, dialled_at integer,
-      answered_at integer, failed_at integer, ended_at integer, dial_status text, cause integer)`)
-  database.close()
 })
 
 afterEach(() => {
@@ -186,23 +177,6 @@ it('goes on after a restart, and through compressed segments', async () => {
   await last.drain()
   expect(last.find('main', 'd7')).toMatchObject({ erased: true })
   await last.close()
-})
-
-it('erases decisions of versions before the journal in the index', async () => {
-  const old = await blocked('0old')
-  const database = new Sqlite(join(dataDir, 'callgate.sqlite'))
-  const body = JSON.stringify(toDecisionDocument(old))
-  database.prepare("insert into decisions values ('0old', 'main', 1, 0, ?)").run(body)
-  database.close()
-  const { journal, events } = testJournal(dataDir, () => noon)
-  await journal.open()
-  await journal.drain()
-  expect(journal.find('main', '0old')?.number).toBe(number)
-  journal.erase(requested())
-  await journal.drain()
-  expect(events).toEqual([{ kind: 'erased', id: 'e1', erased: 1, kept: 0 }])
-  expect(journal.find('main', '0old')).toMatchObject({ reason: 'internal-dnc', number: '' })
-  await journal.close()
 })
 
 it('erases allowed calls only when told so, what-ifs always, and only the account', async () => {

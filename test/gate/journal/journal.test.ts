@@ -50,7 +50,6 @@ const indexPath = () => join(dataDir, 'index.sqlite')
 function create(options: Partial<JournalOptions> = {}): Journal {
   const journal = new Journal({
     dataDir,
-    databasePath: join(dataDir, 'callgate.sqlite'),
     clock: { now: () => now },
     databaseFiles: [],
     checkFault: async () => fault,
@@ -84,17 +83,6 @@ async function open(options?: Partial<JournalOptions>): Promise<Journal> {
   return journal
 }
 
-function oldDatabase(): Sqlite.Database {
-  const database = new Sqlite(join(dataDir, 'callgate.sqlite'))
-  database.exec(`
-    create table decisions (id text primary key, account_id text, decided_at integer, number text,
-      call_kind text, decision text, reason text, via text, what_if integer, body text);
-    create table call_outcomes (decision_id text primary key, state text, handed_over_at integer,
-      not_carried_out_at integer, not_carried_out text, leg text, dialled_at integer,
-      answered_at integer, failed_at integer, ended_at integer, dial_status text, cause integer)`)
-  return database
-}
-
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'callgate-journal-'))
   opened = []
@@ -108,7 +96,6 @@ beforeEach(() => {
     lag: [],
     indexFailures: 0,
   })
-  oldDatabase().close()
 })
 
 afterEach(async () => {
@@ -389,6 +376,7 @@ it('writes a batch once, though nothing can be said of the database after its fl
 })
 
 it('notices after each flush that a file of the database is gone', async () => {
+  writeFileSync(join(dataDir, 'callgate.sqlite'), '')
   const databaseFiles = listDatabaseFiles(join(dataDir, 'callgate.sqlite'))
   const journal = await open({
     databaseFiles,
@@ -674,13 +662,7 @@ describe('opening a journal', () => {
     expect(journal.find('main', 'd9')).toBeUndefined()
   })
 
-  it('makes an index of another version again, with the decisions from before the journal', async () => {
-    const database = oldDatabaseOpened()
-    const old = JSON.stringify(toDecisionDocument(await made('old')))
-    database
-      .prepare("insert into decisions values ('old', 'main', 1, '', '', '', '', '', 0, ?)")
-      .run(old)
-    database.close()
+  it('makes an index of another version again', async () => {
     await writeThree()
     rmSync(indexPath())
     const index = new Sqlite(indexPath())
@@ -693,14 +675,12 @@ describe('opening a journal', () => {
       create index decisions_by_time on decisions (account_id, decided_at);
       create table call_outcomes (
         decision_id text primary key, outcome text not null) without rowid;
-      create table carried_over (id text primary key) without rowid;
       insert into journal_position values (1, x'00', 5);
-      insert into decisions values ('d1', 'main', 0, 0, '{"id":"d1","accountId":"main"}');
-      insert into carried_over values ('old')`)
+      insert into decisions values ('d1', 'main', 0, 0, '{"id":"d1","accountId":"main"}')`)
     index.close()
     const journal = await open()
     await journal.drain()
-    for (const id of ['d1', 'd2', 'd3', 'old']) {
+    for (const id of ['d1', 'd2', 'd3']) {
       expect(journal.find('main', id)).toEqual(toDecisionDocument(await made(id)))
     }
     await journal.close()
@@ -722,33 +702,4 @@ describe('opening a journal', () => {
     await (await open()).drain()
     expect(rows()).toEqual(before)
   })
-
-  it('takes over the decisions and outcomes of a database from before the journal', async () => {
-    const database = oldDatabaseOpened()
-    const insert = database.prepare(
-      "insert into decisions values (?, 'main', ?, '', 'manual', 'allow', '', '', 0, ?)",
-    )
-    const body = (id: string) => JSON.stringify({ ...JSON.parse(sample), id })
-    const sample = JSON.stringify(toDecisionDocument(await made('x')))
-    database.transaction(() => {
-      for (let index = 0; index < 2_300; index += 1) {
-        const id = `0d${String(index).padStart(5, '0')}`
-        insert.run(id, noon, body(id))
-      }
-    })()
-    database
-      .prepare(
-        "insert into call_outcomes (decision_id, state, cause) values ('0d00007', 'failed', 17)",
-      )
-      .run()
-    database.close()
-    const journal = await open()
-    await append(journal, await made('new'))
-    await journal.drain()
-    for (const id of ['0d00000', '0d02299', 'new']) expect(journal.find('main', id)?.id).toBe(id)
-    expect(journal.find('main', '0d00007')?.outcome).toEqual({ state: 'failed', cause: 17 })
-    expect([...(journal.index?.decisionsSince('main', 0) ?? [])]).toHaveLength(2_301)
-  })
-
-  const oldDatabaseOpened = () => new Sqlite(join(dataDir, 'callgate.sqlite'))
 })

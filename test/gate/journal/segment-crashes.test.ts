@@ -89,7 +89,6 @@ function runServer(keepYears: number, erasures: readonly string[] = []): void {
   })
   const index = indexWriting.create({
     ...{ folder: folder(), indexPath: indexPath(), keyPath: keyPath(), keepYears },
-    databasePath: join(dataDir, 'callgate.sqlite'),
   })
   const add = (kind: JournalRecord['kind'], content: object) => {
     const body = Buffer.from(JSON.stringify(content))

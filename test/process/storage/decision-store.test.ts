@@ -479,7 +479,6 @@ it('the number of an erasure that is done is kept for thirty days if there are e
       ...who,
       number,
       includesAllowed: false,
-      eraseDecision: () => undefined,
     })
     await eraseStoredRows(storage.db, 'one', id)
     await erasures.finishJournal(id, 'one', { erased: 0, kept: 0 })

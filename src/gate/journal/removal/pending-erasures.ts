@@ -160,7 +160,6 @@ export class PendingErasures {
   }
 
   #finish({ id, eraser }: StartedErasure): FinishedErasure {
-    this.#index.eraseCarriedOver(eraser.number, (body) => eraser.eraseDecision(body))
     this.#index.flush()
     this.#started = undefined
     this.#pending.shift()

@@ -191,7 +191,6 @@ export class Retention {
   /** Returns how many decisions there were. While the file exists, this is done again after a crash. */
   #removeFromIndex(segment: Segment, next: Segment, begins: JournalBeginning): number {
     this.#index.setBeginning(begins)
-    this.#index.removeCarriedOver()
     const ids = new Set<string>()
     for (const { kind, body } of readSegment(this.#options.folder, segment, next)) {
       if (!isOfDecision(kind)) continue

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
-import type { Instant } from '../../../domain/time/clock.js'
 import { DecisionIndex } from '../decision-index.js'
 import { readBeginning } from '../journal-beginning.js'
 import { hashOriginName, readOriginName } from '../journal-origin.js'
@@ -11,13 +10,8 @@ import { JournalReader, listSegments } from '../journal-reader.js'
 import { readForm } from './index-file.js'
 
 export interface IndexComparison {
-  /**
-   * Decisions whose row, or the outcome of whose call, is not what the journal says, and those that are in the index alone though
-   * they are not from before the journal; at most a thousand, in their order.
-   */
+  /** Decisions whose row, or the outcome of whose call, is not what the journal says; at most a thousand, in their order. */
   readonly different: readonly string[]
-  /** Number of decisions from before the journal, which are in the index alone. */
-  readonly carriedOver: number
   /** Of the last record that is in the index. */
   readonly lastSeq: number
 }
@@ -37,9 +31,9 @@ export function compareIndex(indexPath: string, journalFolder: string): IndexCom
       const lastSeq = (position.pluck().get() ?? 1) - 1
       // Retention first takes what it removes out of the index, segment by segment.
       const leaving = `segment >= ${listSegments(journalFolder)[0]?.firstSeq ?? 1} and segment < ${readBeginning(journalFolder).firstSeq}`
-      const beganAt = makeIndex(path, journalFolder, lastSeq)
+      makeIndex(path, journalFolder, lastSeq)
       connection.prepare('attach ? as made').run(path)
-      return { ...compare(connection, beganAt, leaving), lastSeq }
+      return { different: compare(connection, leaving), lastSeq }
     } finally {
       connection.close()
     }
@@ -48,21 +42,16 @@ export function compareIndex(indexPath: string, journalFolder: string): IndexCom
   }
 }
 
-/** Returns when the journal began, or 0 if it begins with a later record: decisions from before it went with the first ones. */
-function makeIndex(path: string, journalFolder: string, lastSeq: number): Instant {
+function makeIndex(path: string, journalFolder: string, lastSeq: number): void {
   const index = new DecisionIndex(path, journalFolder)
   const beginning = readBeginning(journalFolder)
   const reader = new JournalReader(journalFolder, beginning.firstSeq)
-  let beganAt = 0
   try {
     index.claim(hashOriginName(readOriginName(journalFolder)))
     index.setBeginning(beginning)
     for (let records = reader.read(lastSeq); records.length > 0; records = reader.read(lastSeq)) {
-      const [first] = records
-      if (first?.seq === 1) beganAt = first.at
       index.add(records)
     }
-    return beganAt
   } finally {
     reader.close()
     index.close()
@@ -70,16 +59,12 @@ function makeIndex(path: string, journalFolder: string, lastSeq: number): Instan
 }
 
 /** An index that is not searched may have fields from when it was. */
-function compare(
-  connection: Sqlite.Database,
-  beganAt: Instant,
-  leaving: string,
-): Pick<IndexComparison, 'different' | 'carriedOver'> {
+function compare(connection: Sqlite.Database, leaving: string): readonly string[] {
   const columns =
     readForm(connection) === 'places'
       ? 'id, account_id, decided_at, what_if, segment, byte_offset'
       : '*'
-  const compared = `segment is not null and not (${leaving})`
+  const compared = `not (${leaving})`
   const decisions = (schema: string) =>
     `select ${columns} from ${schema}.decisions where ${compared}`
   // An outcome may be left of a decision that was removed after its time.
@@ -90,14 +75,8 @@ function compare(
     `select id from (${rows('main')} except ${rows('made')})`,
     `select id from (${rows('made')} except ${rows('main')})`,
   ])
-  const late = 'select id from main.decisions where segment is null and decided_at >= ?'
-  const different = connection
-    .prepare<[Instant], string>(
-      `${[...differences, late].join(' union ')} order by id limit ${maxDifferent}`,
-    )
+  return connection
+    .prepare<[], string>(`${differences.join(' union ')} order by id limit ${maxDifferent}`)
     .pluck()
-    .all(beganAt)
-  const carried = 'select count(*) from main.decisions where segment is null and decided_at < ?'
-  const count = connection.prepare<[Instant], number>(carried).pluck()
-  return { different, carriedOver: count.get(beganAt) ?? 0 }
+    .all()
 }

@@ -8,19 +8,18 @@ import { type RecordReader, segmentPath } from '../journal-reader.js'
 export type IndexForm = 'searched' | 'places'
 
 /** An index of another version is made again. */
-const schemaVersions: Readonly<Record<IndexForm, number>> = { searched: 5, places: 6 }
+const schemaVersions: Readonly<Record<IndexForm, number>> = { searched: 7, places: 8 }
 
 /**
  * Rows are never flushed one by one: what a crash takes from the index is read from the journal again.
- * Instants are milliseconds since the epoch. A decision of a version before the journal has its body
- * here, and no segment. Of an erased record, the notices about it are found. Decisions are in the order of their ids, which is that of time, and each index ends with it. Most
+ * Instants are milliseconds since the epoch. Of an
+ * erased record, the notices about it are found. Decisions are in the order of their ids, which is that of time, and each index ends with it. Most
  * are allowed, so that reason has no index.
  */
 const schema = `
   drop table if exists journal_position;
   drop table if exists decisions;
   drop table if exists call_outcomes;
-  drop table if exists carried_over;
   drop table if exists erased_records;
   create table journal_position (
     id integer primary key check (id = 1), origin blob not null, next_seq integer not null,
@@ -29,13 +28,12 @@ const schema = `
     installation text);
   create table decisions (
     account_id text not null, id text not null, decided_at integer not null,
-    what_if integer not null, segment integer, byte_offset integer, body text, number text, decision text,
+    what_if integer not null, segment integer not null, byte_offset integer not null, number text, decision text,
     reason text, call_kind text, via text, project_code text, campaign_id text, key_id text, reference text,
     primary key (account_id, id)) without rowid;
   create unique index decisions_by_id on decisions (id);
   create table call_outcomes (
     decision_id text primary key, outcome text not null) without rowid;
-  create table carried_over (id text primary key) without rowid;
   create table erased_records (
     seq integer not null, notice integer not null, segment integer not null, byte_offset integer not null,
     erasure text not null, is_finished integer not null default 0, primary key (seq, notice)) without rowid;
@@ -95,11 +93,12 @@ function changeForm(connection: Sqlite.Database, wanted: IndexForm = 'searched')
   connection.pragma(`user_version = ${schemaVersions[wanted]}`)
 }
 
-/** Where a decision is; one of a version before the journal is in the row. */
-export type DecisionRow = { readonly id: string } & (
-  | { readonly segment: number; readonly byte_offset: number }
-  | { readonly segment: null; readonly body: string }
-)
+/** Where a decision is. */
+export interface DecisionRow {
+  readonly id: string
+  readonly segment: number
+  readonly byte_offset: number
+}
 
 export interface DecisionFiles {
   readonly reader: RecordReader
@@ -116,7 +115,6 @@ export function readDecision(
   row: DecisionRow,
   { reader, folder, indexPath }: DecisionFiles,
 ): DecisionDocument | undefined {
-  if (row.segment === null) return JSON.parse(row.body)
   const { id, segment, byte_offset: offset } = row
   const record = reader.read({ segment, offset })
   if (record === undefined) return undefined

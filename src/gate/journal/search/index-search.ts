@@ -108,15 +108,13 @@ export class IndexSearch implements DecisionSearch {
   }
 
   /**
-   * The latest record of a decision; `before-journal` if a version without a journal recorded it, `undefined` if the account has
-   * none of that id in this journal. Throws `not-available` if it may be too new for the index.
+   * The latest record of a decision; `undefined` if the account has none of that id in this journal. Throws `not-available` if it may be too new for the index.
    */
-  findRecord(accountId: string, id: string): StoredRecord | 'before-journal' | undefined {
+  findRecord(accountId: string, id: string): StoredRecord | undefined {
     // Each form says where a record is.
     this.#open('searched', 'places')
     const position = this.#readPosition()
-    const select =
-      'select id, segment, byte_offset, body from decisions where id = ? and account_id = ?'
+    const select = 'select id, segment, byte_offset from decisions where id = ? and account_id = ?'
     const row = this.#prepare(select).get(id, accountId) as DecisionRow | undefined
     if (row === undefined) {
       const isNew = (readIdInstant(id) ?? 0) > position.last_at - longestIndexingMs
@@ -126,7 +124,6 @@ export class IndexSearch implements DecisionSearch {
         retryAfterSeconds: 1,
       })
     }
-    if (row.segment === null) return 'before-journal'
     const reader = new RecordReader(this.#folder)
     try {
       const record = reader.read({ segment: row.segment, offset: row.byte_offset })
@@ -212,7 +209,7 @@ export class IndexSearch implements DecisionSearch {
       `select id from ${sql} and id < ? and id >= ? order by id desc limit 1 offset ?`,
     ).pluck()
     const matches = this.#prepare(
-      `select id, segment, byte_offset, body, project_code, campaign_id from ${sql} and id < ? and id >= ? ` +
+      `select id, segment, byte_offset, project_code, campaign_id from ${sql} and id < ? and id >= ? ` +
         `and what_if = 0${conditions.map((one) => ` and ${one.sql}`).join('')} order by id desc limit ?`,
     )
     const wanted = conditions.flatMap((one) => one.values)
