@@ -269,7 +269,7 @@ export function describeGoingLive(
 /** The tables are read at most this often, since readiness needs no API key. */
 const readEverySeconds = 1
 /** A database that is slow has a check of its own; what was read of it before is used meanwhile. */
-const maxReadMs = 50
+export const maxReadMs = 50
 
 type ServedCalls = CallReadinessDeps & Pick<Callgate, 'dryRunGate' | 'recentCalls'>
 

@@ -1,11 +1,12 @@
 /** Keeps the data of a running server current and reports its readiness. */
 import type { Callgate } from '../../app/callgate.js'
 import type { MaybePromise } from '../../domain/compliance.js'
+import type { Pauses } from '../../domain/mandate.js'
 import type { Country } from '../../domain/place.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { Readiness, ReadinessCheck } from '../../http/health.js'
-import { monotonicSeconds } from '../../runtime/runtime.js'
-import { createCallReadiness, describeMissingList } from './call-readiness.js'
+import { monotonicSeconds, withTimeout } from '../../runtime/runtime.js'
+import { createCallReadiness, describeMissingList, maxReadMs } from './call-readiness.js'
 import { ClockMonitor, checkClockReadiness } from './clock-monitor.js'
 import {
   findListAgeProblem,
@@ -156,10 +157,9 @@ function reportData({ data, metrics, runtime }: Callgate): void {
  * A list that is missing or too old blocks real accounts, but the server stays ready, since another server
  * would have the same lists.
  */
-async function checkListReadiness(callgate: Callgate): Promise<Readiness> {
+function checkListReadiness(callgate: Callgate, pauses: Pauses): Readiness {
   const { lists } = callgate.data
   const damaged = lists.problems().map(({ detail }) => detail)
-  const pauses = await readPauses(callgate)
   const asked = lists.all().filter(({ name }) => isAskedFor(name, pauses))
   const aged = asked.flatMap((list) => findListAgeProblem(list, callgate)?.text ?? [])
   if (damaged.length > 0) return { ready: false, detail: [...damaged, ...aged].join('; ') }
@@ -170,6 +170,15 @@ async function checkListReadiness(callgate: Callgate): Promise<Readiness> {
     (name) => describeMissingList(name, callgate) ?? [],
   )
   return { ready: true, detail: [names.join(', ') || 'none', ...aged, ...missing].join('; ') }
+}
+
+/** A database that is slow has a check of its own; what was read of it before is used meanwhile. */
+function createListsCheck(callgate: Callgate): () => Promise<Readiness> {
+  let pauses: Pauses = new Map()
+  return async () => {
+    pauses = await withTimeout(readPauses(callgate), maxReadMs, () => pauses)
+    return checkListReadiness(callgate, pauses)
+  }
 }
 
 /** A damaged file is a fault even while the previously read data is still in use. */
@@ -213,10 +222,7 @@ export function listDataReadinessChecks(callgate: Callgate): readonly ReadinessC
     { name: 'calls', check: createCallReadiness(callgate) },
     ...(storage.feed ? [{ name: 'changes', check: () => checkFeedReadiness(callgate) }] : []),
     { name: 'clock', check: () => checkClockReadiness(callgate) },
-    {
-      name: 'lists',
-      check: () => checkListReadiness(callgate),
-    },
+    { name: 'lists', check: createListsCheck(callgate) },
     {
       name: 'facts',
       check: () => {
