@@ -20,7 +20,11 @@ export interface LoginProxy {
   close(): Promise<void>
 }
 
-export async function openLoginProxy(vendor: FakeVendor): Promise<LoginProxy> {
+/** `change` is applied to the body of each answer. */
+export async function openLoginProxy(
+  vendor: FakeVendor,
+  change: (body: string) => string = (body) => body,
+): Promise<LoginProxy> {
   const requests: ProviderRequest[] = []
   const refused = new Set<string>()
   const server = createServer(async (request, response) => {
@@ -42,7 +46,7 @@ export async function openLoginProxy(vendor: FakeVendor): Promise<LoginProxy> {
     response.writeHead(reply.status, {
       'content-type': reply.headers.get('content-type') ?? 'application/json',
     })
-    response.end(await reply.text())
+    response.end(change(await reply.text()))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo

@@ -2,12 +2,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, it } from 'vitest'
 import { importList } from '../../../src/data/number-list/import/list-import.js'
 import { nodeRuntime } from '../../../src/runtime/runtime.js'
 import { until } from '../../e2e/asterisk/lab/until.js'
 import { startPostgres } from '../../support/postgres-server.js'
-import { callgate, type Serving, serve } from '../../support/program.js'
+import { type Serving, serve } from '../../support/program.js'
+import { expectState, type ShownState, shownBy } from '../../support/states-page.js'
 import { openTcpProxy } from '../../support/tcp-proxy.js'
 
 /** Long enough for a call on a busy machine. */
@@ -16,40 +17,30 @@ const slowMs = '900'
 
 let dataDir: string
 let serving: Serving
+let shown: ShownState
 
 async function start(more: Readonly<Record<string, string>>): Promise<void> {
   dataDir = mkdtempSync(join(tmpdir(), 'callgate-slow-'))
   const environment = {
     CALLGATE_DATA_DIR: dataDir,
     CALLGATE_GATE_DEADLINE_MS: String(deadlineMs),
+    // A scrub row does not permit a call at night either.
     CALLGATE_POLICY_CALLING_HOURS_MODE: 'shadow',
+    CALLGATE_POLICY_PERMISSION_MODE: 'shadow',
     STORE_FAULTS: dataDir,
     ...more,
   }
   const preload = join(import.meta.dirname, '../../support/store-faults.mjs')
   serving = await serve(environment, [], { preload })
+  shown = shownBy(serving, environment, { number: '2127360002', callKind: 'manual' })
   const file = join(dataDir, 'numbers.txt')
   writeFileSync(file, '2127360001\n')
   const folder = join(dataDir, 'lists')
   for (const name of ['us-dnc', 'canada-dnc', 'litigators']) {
     await importList({ name, files: [file], folder, areaCodes: 'all', clock: nodeRuntime.clock })
   }
-  await until('calls are allowed', async () => (await decide()) === 'allow permitted')
+  await until('calls are allowed', async () => (await shown.callGets()) === 'allow permitted')
   await untilReady()
-}
-
-async function decide(): Promise<string> {
-  const response = await fetch(`${serving.url}/v1/decisions`, {
-    method: 'POST',
-    headers: {
-      loginId: serving.keys.main,
-      'content-type': 'application/json',
-      connection: 'close',
-    },
-    body: JSON.stringify({ number: '2127360002', callKind: 'manual' }),
-  })
-  const { decision, reason } = (await response.json()) as { decision?: string; reason: string }
-  return decision === undefined ? `status ${response.status}` : `${decision} ${reason}`
 }
 
 async function readyz(): Promise<string> {
@@ -64,26 +55,8 @@ const untilNotReady = (why: string) =>
     return answer.startsWith('503') && answer.includes(why)
   })
 
-const doctor = () => callgate(['doctor', '--url', serving.url], { CALLGATE_DATA_DIR: dataDir })
-
-/** All calls are blocked for the reason, which is named wherever somebody looks. */
-async function expectBlocked(reason: string, why: string): Promise<void> {
-  expect(await decide()).toBe(`block ${reason}`)
-  // The answer to others, of up to a second ago, is shared.
-  await untilNotReady(`main: every call is blocked: the latest calls got ${reason}`)
-  for (let call = 0; call < 2; call += 1) {
-    expect(await decide()).toBe(`block ${reason}`)
-    expect(await readyz()).toMatch(new RegExp(`^503 .*${why}`))
-  }
-  const { code, out } = await doctor()
-  expect(code).toBe(2)
-  expect(out).toContain(
-    `[NOW ] decisions: calls of account main are blocked: the latest calls got ${reason}`,
-  )
-}
-
 async function expectHealed(): Promise<void> {
-  await until('calls are allowed', async () => (await decide()) === 'allow permitted')
+  await until('calls are allowed', async () => (await shown.callGets()) === 'allow permitted')
   await untilReady()
 }
 
@@ -102,7 +75,8 @@ describe('a server whose disk is slow', () => {
   it('is not ready while the journal takes too long, before and after calls come', async () => {
     writeFileSync(join(dataDir, 'slow-flush'), slowMs)
     await untilNotReady('an append to the journal takes')
-    await expectBlocked('not-recorded', '"name":"records","ready":false')
+    await expectState('the journal takes longer than a call can wait', shown)
+    await untilNotReady('main: every call is blocked: the latest calls got not-recorded')
     rmSync(join(dataDir, 'slow-flush'))
     await expectHealed()
   })
@@ -110,7 +84,9 @@ describe('a server whose disk is slow', () => {
   it('is not ready while the database takes too long and all calls are counted in it', async () => {
     writeFileSync(join(dataDir, 'slow-commit'), slowMs)
     await untilNotReady('the database takes')
-    await expectBlocked('check-unanswered', 'the attempts could not be counted: no answer in time')
+    await expectState('the database takes longer, and all calls are counted', shown)
+    await untilNotReady('main: every call is blocked: the latest calls got check-unanswered')
+    await untilNotReady('the attempts could not be counted: no answer in time')
     rmSync(join(dataDir, 'slow-commit'))
     await expectHealed()
   })
@@ -128,12 +104,7 @@ it('is not ready while PostgreSQL answers too late', async () => {
   try {
     proxy.delay(Number(slowMs) / 2)
     await untilNotReady('"name":"changes","ready":false')
-    await until('calls are refused', async () => !(await decide()).startsWith('allow'))
-    for (let look = 0; look < 3; look += 1) {
-      expect(await decide()).toMatch(/^(?:block |status 503)/)
-      expect(await readyz()).toMatch(/^503 /)
-    }
-    expect((await doctor()).code).toBe(2)
+    await expectState('PostgreSQL answers too late', shown)
     proxy.delay(0)
     await expectHealed()
   } finally {
