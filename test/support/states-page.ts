@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import { tableRows } from './markdown-table.js'
 import { callgate, type Serving } from './program.js'
 
-export const statesPage = join(import.meta.dirname, '../../docs/states.md')
+const statesPage = join(import.meta.dirname, '../../docs/states.md')
 
 export const stateRows = tableRows(statesPage).filter((row) => row.has('State'))
 
