@@ -52,7 +52,7 @@ export async function readUnneeded({
   storage,
 }: Pick<Callgate, 'storage'>): Promise<UnneededCountries> {
   try {
-    const reading = readUnneededCountries(storage.reads)
+    const reading = readUnneededCountries(storage.db)
     return await withTimeout(reading, maxReadMs, () => noCountries)
   } catch {
     return noCountries
