@@ -1,7 +1,8 @@
 /** From which moment on the doctor warns, and that the server says the same. */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { getListsFolder } from '../../src/app/data-folders.js'
@@ -230,6 +231,22 @@ it('names the area codes that calls ask for and those that the list has', async 
     .toEqual([`note lists main: account main: of the latest 6 calls of the last day, 3 ${blocked}`])
   await importLists(['us-dnc'], 0)
   expect(await ofLists()).toEqual([])
+})
+
+it('says that it could not look at the area codes of calls where their index cannot be read', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'callgate-doctor-'))
+  try {
+    cpSync(running.dataDir, dataDir, { recursive: true })
+    writeFileSync(join(dataDir, 'index.sqlite'), 'no database')
+    writeFileSync(join(dataDir, 'index.sqlite-wal'), '')
+    expect(await findAll({ ...running.callgate.settings, dataDir })).toContainEqual(
+      expect.stringMatching(
+        /^soon lists -: the area codes of the calls of the last day could not be compared with the lists: .*: file is not a database$/,
+      ),
+    )
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true })
+  }
 })
 
 it('asks for the lists of the countries that an account calls alone', async () => {

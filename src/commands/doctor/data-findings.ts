@@ -207,26 +207,39 @@ async function findStoredFindings(
         ? await findForceFindings(settings, { data, db })
         : []),
       ...(await findCalls(db)),
-      // The index of decisions may be locked, or be made anew.
-      ...(data
-        ? await findCoverageFindings(settings, { data, storage: database, clock }).catch(() => [])
-        : []),
+      ...(data ? await findRecentCoverage(settings, { data, storage: database, clock }) : []),
       ...(await findKeyFindings(db, clock.now())),
-      ...(await findKeylessAccounts(db, clock.now()).catch(() => [])),
+      ...(await findKeylessAccounts(db, clock.now())),
       ...(await findBudgetFindings(settings, db, clock)),
       ...(await findPauseFindings(db)),
-      ...(await findUnapprovedFindings(settings, db).catch(() => [])),
+      ...(await findUnapprovedFindings(settings, db)),
       ...(storage.isCopy
         ? []
-        : await findPeopleFindings(settings, db, clock.now()).catch(() => [])),
-      ...(storage.isCopy ? [] : await findOptOutFindings(db).catch(() => [])),
-      ...(storage.isCopy ? [] : await findPlatformFindings(db, clock.now()).catch(() => [])),
-      ...(await findEarlyDisconnects(db, clock.now()).catch(() => [])),
+        : [
+            ...(await findPeopleFindings(settings, db, clock.now())),
+            ...(await findOptOutFindings(db)),
+            ...(await findPlatformFindings(db, clock.now())),
+          ]),
+      ...(await findEarlyDisconnects(db, clock.now())),
       ...(await findClockFindings(database, clock)),
       ...(storage.postgres ? await findConnectFindings(db) : []),
     ]
   } finally {
     await database.close()
+  }
+}
+
+/** The index of decisions may be locked, or be made anew. */
+async function findRecentCoverage(
+  ...given: Parameters<typeof findCoverageFindings>
+): Promise<readonly HealthFinding[]> {
+  try {
+    return await findCoverageFindings(...given)
+  } catch (cause) {
+    const problem = `the area codes of the calls of the last day could not be compared with the lists: ${getErrorMessage(cause)}`
+    const fix =
+      'run callgate doctor again; the index of decisions is made anew at the start of the server'
+    return [{ level: 'soon', subject: 'lists', problem, fix }]
   }
 }
 
