@@ -178,11 +178,12 @@ function registerCountries(group: Command, terminal: Terminal): void {
       withAppContext(command, async (context) => {
         requireOwnAccounts(context)
         await requireAccount(context, id)
-        for (const country of countries) {
-          const subject = `country:${country}:${id}` as const
-          if (called.includes(country)) await context.pauses.resume(subject)
-          else await context.pauses.pause({ subject, because, pausedBy: findUser() })
+        const subjectOf = (country: Country) => `country:${country}:${id}` as const
+        // First, so that nothing is called any longer than wanted, and a reason that is refused changes nothing.
+        for (const country of countries.filter((one) => !called.includes(one))) {
+          await context.pauses.pause({ subject: subjectOf(country), because, pausedBy: findUser() })
         }
+        for (const country of called) await context.pauses.resume(subjectOf(country))
         terminal.note(`${id} calls ${called.join(', ')}\n`)
       }),
     )
