@@ -52,6 +52,7 @@ export function callgate(
 
 export interface Serving {
   readonly url: string
+  readonly pid: number
   /** Of the first start over its data folder. */
   readonly keys: FirstKeys
   /** Everything written to standard output so far. */
@@ -101,7 +102,8 @@ export function serve(
       const signal = (name: NodeJS.Signals) => void child.kill(name)
       const ended = () => endOf(child)
       const end = createEnd(child)
-      resolve({ url, keys: firstKeysIn(folder), output: () => output, signal, ended, end })
+      const { pid = 0 } = child
+      resolve({ url, pid, keys: firstKeysIn(folder), output: () => output, signal, ended, end })
     }
     child.stdout.on('data', listen)
     child.stderr.on('data', listen)
