@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { readLostRows } from '../../app/journal/lost-rows.js'
 import { changesNothing } from '../../app/journal/put-in-force-again.js'
 import type { Settings } from '../../config/settings.js'
-import { getErrorMessage } from '../../errors.js'
+import { AppError, getErrorMessage } from '../../errors.js'
 import { JournalReader, listSegments } from '../../gate/journal/journal-reader.js'
 import { readLeaf } from '../../gate/journal/recovery/journal-state.js'
 import {
@@ -65,7 +65,9 @@ export async function countLoss(
       for (const change of await readNewRows(settings, copy.db, state))
         changes.set(change.mark, change)
     } catch (cause) {
-      problems.push(`the database cannot be read: ${getErrorMessage(cause)}`)
+      // Without the advice for a client of the server.
+      const why = cause instanceof AppError ? (cause.cause ?? cause) : cause
+      problems.push(`the database cannot be read: ${getErrorMessage(why)}`)
     }
     if (problems.length > 1) {
       throw new CommandFailure(
