@@ -4,6 +4,7 @@
  * with the rule in force; it is empty until the test writes one.
  */
 #define _GNU_SOURCE
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -30,11 +32,12 @@ struct rule {
   uint32_t operations;
   uint32_t error; /* errno, of FAIL */
   uint32_t stall_ms;
-  double from_ms, until_ms; /* since 1970 */
+  double for_ms, first_ms; /* how long from the first hit on, and when that was: since 1970, 0 before it */
   uint32_t max_hits;
   uint32_t hits;
   uint32_t kept_sectors; /* of CUT: bit n for the sectors n, n + 32... of what was not flushed */
-  char pattern[256]; /* fnmatch, of the path */
+  uint32_t seen; /* operations on the files, whether or not they are of the rule */
+  char pattern[256]; /* fnmatch, extended, of the path */
 };
 
 /* Bytes that a write replaced, until they are flushed. */
@@ -50,6 +53,7 @@ struct undo {
 static struct rule *rule;
 static char *paths[MAX_FILES];
 static struct undo *unflushed;
+static int is_to_be_cut; /* FAULTY_FILES_CUT: what is not flushed is remembered, for CUT */
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 #define REAL(name)                                                            \
@@ -65,6 +69,7 @@ __attribute__((constructor)) static void share_rule(void) {
   void *memory = mmap(NULL, sizeof(struct rule), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (fd < 0 || memory == MAP_FAILED) abort();
   rule = memory;
+  is_to_be_cut = getenv("FAULTY_FILES_CUT") != NULL;
   close(fd);
 }
 
@@ -99,10 +104,13 @@ static void lose_unflushed(void) {
 
 /* Whether the operation is to fail, with errno; stalls before. */
 static int meets_fault(uint32_t operation, const char *path) {
-  if (!rule || !rule->effect || !path || !(rule->operations & operation)) return 0;
-  double now = now_ms();
-  if (now < rule->from_ms || now >= rule->until_ms || fnmatch(rule->pattern, path, 0) != 0) return 0;
-  if (__atomic_fetch_add(&rule->hits, 1, __ATOMIC_SEQ_CST) >= rule->max_hits) return 0;
+  if (!rule || !rule->effect || !path || fnmatch(rule->pattern, path, FNM_EXTMATCH) != 0) return 0;
+  __atomic_fetch_or(&rule->seen, operation, __ATOMIC_SEQ_CST);
+  double now = now_ms(), first = rule->first_ms;
+  if (!(rule->operations & operation) || (first && now >= first + rule->for_ms)) return 0;
+  uint32_t hits = __atomic_fetch_add(&rule->hits, 1, __ATOMIC_SEQ_CST);
+  if (hits == 0) rule->first_ms = now;
+  if (hits >= rule->max_hits) return 0;
   if (rule->effect == CUT) {
     pthread_mutex_lock(&lock);
     lose_unflushed();
@@ -190,8 +198,8 @@ static off_t end_of(int fd) {
 
 #define WRITES(result, name, declared, offset, size, ...)                     \
   result name declared {                                                      \
-    if (!path_of(fd)) return REAL(name)(__VA_ARGS__);                         \
     if (meets_fault(WRITE, path_of(fd))) return -1;                           \
+    if (!path_of(fd) || !is_to_be_cut) return REAL(name)(__VA_ARGS__);        \
     pthread_mutex_lock(&lock);                                                \
     remember(fd, offset, size);                                               \
     result written = REAL(name)(__VA_ARGS__);                                 \
@@ -228,11 +236,30 @@ int stat64(const char *path, struct stat64 *found) {
   return meets_fault(STAT, path) ? -1 : REAL(stat64)(path, found);
 }
 
+int lstat64(const char *path, struct stat64 *found) {
+  return meets_fault(STAT, path) ? -1 : REAL(lstat64)(path, found);
+}
+
+int access(const char *path, int mode) { return meets_fault(STAT, path) ? -1 : REAL(access)(path, mode); }
+
 int fstat64(int fd, struct stat64 *found) {
   return meets_fault(STAT, path_of(fd)) ? -1 : REAL(fstat64)(fd, found);
 }
 
-/* Node.js calls statx and close so. */
+/* Of folders. */
+int scandir64(const char *path, struct dirent64 ***names, int (*filter)(const struct dirent64 *),
+              int (*compare)(const struct dirent64 **, const struct dirent64 **)) {
+  return meets_fault(OPEN, path) ? -1 : REAL(scandir64)(path, names, filter, compare);
+}
+
+DIR *opendir(const char *path) { return meets_fault(OPEN, path) ? NULL : REAL(opendir)(path); }
+
+ssize_t sendfile64(int to, int from, off_t *offset, size_t size) {
+  if (meets_fault(READ, path_of(from)) || meets_fault(WRITE, path_of(to))) return -1;
+  return REAL(sendfile64)(to, from, offset, size);
+}
+
+/* Node.js calls statx, close and copy_file_range so. */
 long syscall(long number, ...) {
   va_list more;
   va_start(more, number);
@@ -244,5 +271,7 @@ long syscall(long number, ...) {
     const char *path = (const char *)args[1];
     if (meets_fault(STAT, path && *path ? path : path_of(args[0]))) return -1;
   }
+  if (number == SYS_copy_file_range && (meets_fault(READ, path_of(args[0])) || meets_fault(WRITE, path_of(args[2]))))
+    return -1;
   return REAL(syscall)(number, args[0], args[1], args[2], args[3], args[4], args[5]);
 }
