@@ -245,6 +245,7 @@ class CellRun {
     } catch (cause) {
       this.#refusal = String(cause)
       if (this.#cell.when === 'load' || this.#faulty.read().hits === 0) throw cause
+      if (/\n {4}at /.test(this.#refusal)) throw new Error('a stack trace', { cause })
       if (/restore|damaged/i.test(this.#refusal)) throw new Error('advises a restore', { cause })
       this.#faulty.end()
       return await FaultyLoad.start(dataDir, faulty)

@@ -51,7 +51,7 @@ it('a database that cannot be read answers 503 to everybody, and takes the same 
   load = await FaultyLoad.start(join(folder, 'unreadable'), faulty.environment)
   const { url, keys } = load.serving
   const requests: readonly (readonly [string, object | undefined])[] = [
-    ['/v1/opt-outs', { number: '2125550100' }],
+    ['/v1/opt-outs', { number: '7185550112' }],
     ['/v1/keys', undefined],
     ['/app/main/rpc/pdnc', { phoneList: '7185550111', actionType: 'add' }],
     ['/app/main/rpc/pdnc', { phoneList: '7185550111', actionType: 'status' }],

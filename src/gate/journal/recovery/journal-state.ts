@@ -1,8 +1,7 @@
 /** What a journal says about itself before it is opened: nothing is written. */
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DataFileError } from '../../../errors.js'
-import { isFolder, isPresent } from '../../../runtime/folders.js'
+import { isFolder, isPresent, readWholeFile } from '../../../runtime/folders.js'
 import type { AuditPosition } from '../../../storage/audit/audit-log.js'
 import type { KnownPosition } from '../../../storage/audit/installation.js'
 import { parseCheckpoint } from '../../../transparency/checkpoint.js'
@@ -143,7 +142,7 @@ export function readLeaf(folder: string, seq: number): string | undefined {
 function readSignedLeaf(tree: string, seq: number): string | undefined {
   const path = checkpointPath(tree)
   if (!isPresent(path)) return undefined
-  const { size } = parseCheckpoint(parseNote(readFileSync(path, 'utf8')).text)
+  const { size } = parseCheckpoint(parseNote(readWholeFile(path).toString()).text)
   if (seq > size) return undefined
   try {
     return new TreeReader(tree, size).node(0, seq - 1).toString('hex')

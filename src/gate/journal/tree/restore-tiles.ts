@@ -1,9 +1,15 @@
 /** Makes the tiles of a tree again from what is left of them, and the records of its journal. */
 import { generateKeyPairSync } from 'node:crypto'
-import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { DataFileError } from '../../../errors.js'
-import { ensureFolder, isFolder, isPresent, syncFolder } from '../../../runtime/folders.js'
+import {
+  ensureFolder,
+  isFolder,
+  isPresent,
+  readWholeFile,
+  syncFolder,
+} from '../../../runtime/folders.js'
 import { parseCheckpoint } from '../../../transparency/checkpoint.js'
 import { createSigningKey, parseNote, type SigningKey } from '../../../transparency/signed-note.js'
 import { JournalReader } from '../journal-reader.js'
@@ -28,7 +34,7 @@ export function restoreTiles(journalFolder: string): void {
   const made = join(folder, 'made')
   rmSync(made, { recursive: true, force: true })
   if (!isPresent(checkpointPath(folder))) return
-  const { text } = parseNote(readFileSync(checkpointPath(folder), 'utf8'))
+  const { text } = parseNote(readWholeFile(checkpointPath(folder)).toString())
   const { size, root, origin } = parseCheckpoint(text)
   if (hasAllTiles(new TreeReader(folder, size))) return
   // The key of the journal signs nothing that was not compared, not even here.

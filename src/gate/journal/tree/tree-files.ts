@@ -7,7 +7,7 @@
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { countLossFirst, DataFileError, getErrorCode } from '../../../errors.js'
-import { ensureFolder, isPresent } from '../../../runtime/folders.js'
+import { ensureFolder, isPresent, readWholeFile } from '../../../runtime/folders.js'
 import type { KnownPosition } from '../../../storage/audit/installation.js'
 import { parseCheckpoint } from '../../../transparency/checkpoint.js'
 import { commitTo, encodeEntry, entryBytes, recordKinds } from '../../../transparency/log-entry.js'
@@ -170,7 +170,7 @@ export function copyTree(folder: string, target: string): void {
     const path = join(folder, name)
     if (isPresent(path)) cpSync(path, join(target, name), { recursive: true })
   }
-  const signed = readFileSync(checkpointPath(folder), 'utf8')
+  const signed = readWholeFile(checkpointPath(folder)).toString()
   const { size } = parseCheckpoint(signed)
   const reader = new TreeReader(folder, size)
   const kinds: TileKind[] = ['entries']
