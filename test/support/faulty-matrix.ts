@@ -29,7 +29,7 @@ const backgroundMs = 12_000
 const lists: readonly Chore[] = ['list', 'list']
 const records: readonly Chore[] = ['erasure', 'bundle', 'backup']
 
-export const fileKinds = {
+const fileKinds = {
   'data folder': { files: '*/data', chores: ['reload', 'list', 'backup'] },
   settings: { files: '*/data/callgate.yaml', chores: ['reload', 'backup'] },
   initialized: { files: '*/data/initialized*', chores: ['backup'] },
