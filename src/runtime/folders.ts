@@ -165,14 +165,14 @@ function toStamp({ ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return `${ino} ${size} ${mtimeNs} ${ctimeNs}`
 }
 
-/** Throws a system error if that cannot be found out: a file on a disk that fails is not a missing one, as `existsSync` says. */
+/** Throws {@link DataFileError} if that cannot be found out: a file on a disk that fails is not a missing one, as `existsSync` says. */
 export function isPresent(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false }) !== undefined
   } catch (cause) {
     // Something else is where its folder would be.
     if (getErrorCode(cause) === 'ENOTDIR') return false
-    throw cause
+    throw new DataFileError(path, `cannot be looked for: ${reasonOf(cause)}`, cause)
   }
 }
 
