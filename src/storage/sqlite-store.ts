@@ -228,8 +228,12 @@ function connect(settings: StorageSettings): Sqlite.Database {
   const mayCreate: DatabaseCreationOptions = { createDatabase, init }
   const path = resolveDatabasePath(dataDir)
   const evidence = findDatabaseEvidence(dataDir)
-  if (inspectFile(path).size === 0n)
-    refuseUnwantedDatabase(path, { hasContent: false, evidence }, mayCreate)
+  const { size, cause: unreadable } = inspectFile(path)
+  if (unreadable !== undefined) {
+    const why = `the database cannot be looked for: ${getErrorMessage(unreadable)}`
+    throw new DataFileError(path, why, unreadable)
+  }
+  if (size === 0n) refuseUnwantedDatabase(path, { hasContent: false, evidence }, mayCreate)
   ensureFolder(dataDir)
   let connection: Sqlite.Database | undefined
   try {

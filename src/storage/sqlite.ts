@@ -423,14 +423,16 @@ export class SqliteFileDialect implements Dialect {
  */
 export function lockServing(dataDir: string): Sqlite.Database {
   const path = join(dataDir, 'serving.lock')
-  const lock = new Sqlite(path, { timeout: 0 })
+  let lock: Sqlite.Database | undefined
   try {
+    lock = new Sqlite(path, { timeout: 0 })
     lock.exec('begin exclusive')
     return lock
   } catch (cause) {
-    lock.close()
-    const problem =
-      'another callgate is already serving this data folder; stop it, or set CALLGATE_DATA_DIR'
+    lock?.close()
+    const problem = sqliteTraits.isDiskError(cause)
+      ? `cannot be locked: ${getErrorMessage(cause)}`
+      : 'another callgate is already serving this data folder; stop it, or set CALLGATE_DATA_DIR'
     throw new DataFileError(path, problem, cause)
   }
 }

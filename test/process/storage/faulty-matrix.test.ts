@@ -122,8 +122,8 @@ describe('files that fail', () => {
 })
 
 const sample: readonly Cell[] = [
-  { when: 'start', kind: 'origin', operation: 'stat', effect: 'once' },
-  { when: 'start', kind: 'journal key', operation: 'read', effect: 'once' },
+  { when: 'start', kind: 'database', operation: 'stat', effect: 'once' },
+  { when: 'start', kind: 'serving.lock', operation: 'read', effect: 'once' },
   { when: 'start', kind: 'checkpoint', operation: 'read', effect: 'once' },
   { when: 'load', kind: 'segment', operation: 'flush', effect: 'once' },
   { when: 'load', kind: 'database -wal', operation: 'flush', effect: '300 ms' },
