@@ -63,7 +63,7 @@ async function registerCommand(): Promise<void> {
 /** Expected errors show only their message; anything else is a bug and shows its stack. */
 function describeFailure(error: unknown): string {
   if (error instanceof AppError || error instanceof DataFileError) return error.message
-  // Of a disk that fails, for example.
+  // A disk that fails, for example.
   if (error instanceof Error && 'syscall' in error) return error.message
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

@@ -71,7 +71,7 @@ export interface BaselineEntry extends HoursHistory {
   readonly sources: readonly string[]
 }
 
-/** Of several rows of one field no two hold on the same day, and the oldest comes first. */
+/** Rows of one field do not overlap, and the oldest comes first. */
 export interface RegionEntry extends HoursHistory {
   readonly name: string
   readonly country: Country

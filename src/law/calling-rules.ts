@@ -51,7 +51,7 @@ export interface EbrRule extends DayRange {
   /** Months; 0 gives no exemption. */
   readonly S: number
   readonly I: number
-  /** A record with the end date of an obligation exempts until that day, regardless of months. */
+  /** A sale with a written obligation exempts until that ends, regardless of months (New Jersey's rule). */
   readonly obligationExempts: boolean
   /** Whether it is the region's own, its country's, or there is none. */
   readonly basis: 'state' | 'federal' | 'none'

@@ -10,7 +10,7 @@ export function findEnd({ periodMs, days }: FrequencyLimit, at: Instant): Instan
   return toInstant(days.zone, day + days.count, 0, 'later')
 }
 
-/** Of the attempts before a call, the last instant that does not count any more. */
+/** Attempts at or before this instant no longer count for a call at `at`. */
 export function findLatestNotCounted({ periodMs, days }: FrequencyLimit, at: Instant): Instant {
   if (days === undefined) return at - periodMs
   const { day } = toLocalTime(days.zone, at)

@@ -36,7 +36,7 @@ const noLimits: readonly FrequencyLimit[] = []
 interface RulesOfPurpose {
   readonly all: readonly PreparedRule[]
   readonly byRegion: ReadonlyMap<string, readonly PreparedRule[]>
-  /** Florida and Oklahoma presume that whoever has a number of theirs is there. */
+  /** Florida and Oklahoma presume that a person with a number of theirs is there. */
   readonly byAreaCode: ReadonlyMap<string, readonly PreparedRule[]>
 }
 

@@ -161,7 +161,7 @@ export class PermitKeys {
   }
 }
 
-/** Of permits that have all expired by `now`. */
+/** Deletes keys whose permits have all expired by `now`. */
 export async function deleteOldPermitKeys(db: Db, now: Instant): Promise<void> {
   await db
     .deleteFrom('permit_keys')

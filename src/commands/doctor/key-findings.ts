@@ -6,7 +6,7 @@ import type { Db } from '../../storage/tables.js'
 import type { HealthFinding } from './finding.js'
 
 const keyExpiryMs = 7 * msPerDay
-/** An account that has not asked for longer is taken to have ended. */
+/** An account that has asked for nothing for longer is taken to be out of use. */
 const keyUseMs = 30 * msPerDay
 
 /** An expired key is reported until it is revoked. */
@@ -65,7 +65,7 @@ export async function findPauseFindings(db: Db): Promise<readonly HealthFinding[
     )
     .select(['subject', 'pauses.account_id', 'paused_at', 'paused_by', 'reason'])
     .where('revoked_at', 'is', null)
-    // Which countries an account calls is what it is, and not to be ended.
+    // A country that an account does not call is a lasting choice, not a pause to end.
     .where('subject', 'not like', 'country:%')
     .orderBy('subject')
     .execute()

@@ -7,6 +7,7 @@ import type { CandidatePlace } from '../../domain/place.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { addMonths, toUtcDay } from '../../domain/time/dates.js'
 import { toLocalTime } from '../../domain/time/time-zones.js'
+import type { EbrRule } from '../calling-rules.js'
 
 /** What the expiry of a record depends on. */
 export interface EbrTerms {
@@ -19,22 +20,12 @@ export interface EbrTerms {
   readonly consent?: Pick<ConsentTerms, 'endsOn'> | undefined
 }
 
-/** For how long a region honors records, by the row of its law that is in force on a day. */
-interface EbrRule {
-  /** Months for a sale and an inquiry; 0 gives no exemption. */
-  readonly S: number
-  readonly I: number
-  /** Whether a sale exempts until its written obligation ends (New Jersey's rule). */
-  readonly obligationExempts: boolean
-  readonly citation: string
-  /** The last day of the row. */
-  readonly until?: LocalDay | undefined
-}
+type EbrMonths = Pick<EbrRule, 'S' | 'I' | 'obligationExempts' | 'citation' | 'until'>
 
 /** The part of the calling rules that expiry needs. */
 export interface EbrLaw {
   /** `undefined` for an unknown region, which honors none. */
-  findEbrRule(region: string, day: LocalDay): EbrRule | undefined
+  findEbrRule(region: string, day: LocalDay): EbrMonths | undefined
 }
 
 /** Expiry of a permission whose consent does not end: it is valid until it is revoked (spec, "EBR record"). */
@@ -82,7 +73,7 @@ export function isExemptOn(expiry: LocalDay, day: LocalDay): boolean {
 }
 
 /** Only a sale can have an open obligation, and the federal limit still applies. */
-function computeObligationExpiry(record: EbrTerms, rule: EbrRule | undefined): LocalDay {
+function computeObligationExpiry(record: EbrTerms, rule: EbrMonths | undefined): LocalDay {
   const { type, obligationEndsOn } = record
   if (type !== 'S' || obligationEndsOn === undefined) return neverExempt
   if (!rule?.obligationExempts) return neverExempt

@@ -14,7 +14,7 @@ export interface EbrRecord extends EbrTerms {
   readonly storedSeq: number
   /** Its date comes from an import, so an opt-out that may be equally recent ends it. */
   readonly imported?: boolean | undefined
-  /** Of a permission. */
+  /** Only a permission has one. */
   readonly consent?: ConsentTerms | undefined
   /** Whether it may override an opt-out: its key could end one when it was stored, and nobody else is needed for that. */
   readonly liftsOptOut: boolean

@@ -17,8 +17,8 @@ export interface InternalDncEntry {
 }
 
 /**
- * Of an opt-out with a date but no time of day: the last millisecond of its UTC day, which is the latest it can be in UTC and
- * which no opt-out with a time uses.
+ * How an opt-out with a date but no time of day is stored: as the last millisecond of its UTC day. That is the latest it can have been,
+ * and no opt-out with a time uses it.
  */
 export function encodeDateOnly(day: LocalDay): Instant {
   return (day + 1) * msPerDay - 1

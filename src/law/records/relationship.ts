@@ -109,7 +109,7 @@ function computeExpiry(
   // No known rule gives a trial an end.
   if (strictest === undefined || record.type === 'T') return { expiry }
   const { region, day } = strictest
-  // Of a record that ends later, the row of its end decides.
+  // If the record ends later, the row in force on its last day decides.
   const rule = law.findEbrRule(region, Math.max(day, expiry))
   return { expiry, endsBy: `${region}, ${rule?.citation ?? 'no rule is known'}` }
 }

@@ -24,7 +24,7 @@ export function createDayCounter(count = daysOfClock): (day: number) => number |
 /** Gives the beginning of the earliest of the last days on which the journal was written, `undefined` while it has fewer. */
 export type FindToday = (days?: number) => Promise<Instant | undefined>
 
-/** Of thousands of segments, most are read once. */
+/** Reads the header of each segment once. */
 export function createFindToday(dataDir: string): FindToday {
   const folder = join(dataDir, 'journal')
   /** By the number of the first record. */
