@@ -4,7 +4,7 @@ import { DataFileError, getErrorCode, getErrorMessage } from '../../errors.js'
 import { readBeginning } from '../../gate/journal/journal-beginning.js'
 import { chunkBytes, listSegments, type Segment } from '../../gate/journal/journal-reader.js'
 import { LastGroup } from '../../gate/journal/recovery/sealed-groups.js'
-import { SegmentFile } from '../../gate/journal/segment-file.js'
+import { openSegmentFile, type SegmentFile } from '../../gate/journal/segment-file.js'
 import {
   checksumSeedOf,
   decodeFrame,
@@ -307,14 +307,12 @@ function checkSegment(
   }
 }
 
-/** It may have been compressed since it was listed, or removed after its time: `undefined` then. */
+/** `undefined` if it was removed after its time. */
 function openSegment(folder: string, { path, firstSeq }: Segment): SegmentFile | undefined {
-  for (const one of [path, `${path}.gz`]) {
-    try {
-      return new SegmentFile(one)
-    } catch (cause) {
-      if (getErrorCode(cause) !== 'ENOENT') throw cause
-    }
+  try {
+    return openSegmentFile(path).file
+  } catch (cause) {
+    if (getErrorCode(cause) !== 'ENOENT') throw cause
   }
   if (readBeginning(folder).firstSeq > firstSeq) return undefined
   throw new DataFileError(path, 'the segment is missing')

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Instant } from '../../domain/time/clock.js'
 import { countLossFirst, DataFileError, getErrorCode } from '../../errors.js'
 import { monotonicSeconds } from '../../runtime/runtime.js'
-import { compressSegment, isCompressed, SegmentFile } from './segment-file.js'
+import { compressSegment, isCompressed, openSegmentFile, type SegmentFile } from './segment-file.js'
 import {
   checksumSeedOf,
   decodeFrame,
@@ -98,8 +98,9 @@ export function findSegmentStart(folder: string, at: Instant): number | undefine
   return (wanted ?? segments[0])?.firstSeq
 }
 
+/** Throws as `openSync` does if the segment is missing. */
 export function readSegmentHeader(path: string): SegmentHeader | undefined {
-  const file = new SegmentFile(path)
+  const { file } = openSegmentFile(path)
   try {
     return decodeHeader(file.read(0, headerBytes))
   } finally {
@@ -228,7 +229,7 @@ export class JournalReader {
 
 /** `undefined` for a file whose header was never written whole, which holds nothing. */
 function openSegment(segment: Segment): OpenSegment | undefined {
-  const file = new SegmentFile(segment.path)
+  const { file } = openSegmentFile(segment.path)
   try {
     const header = decodeHeader(file.read(0, headerBytes))
     if (header?.firstSeq === segment.firstSeq) {
@@ -292,13 +293,10 @@ export class RecordReader {
 
   #openSegment(firstSeq: number) {
     const plain = segmentPath(this.#folder, firstSeq)
-    // It may be replaced by its compressed form at any moment.
-    for (const path of [plain, `${plain}.gz`]) {
-      try {
-        return { path, firstSeq, file: new SegmentFile(path) }
-      } catch (cause) {
-        if (getErrorCode(cause) !== 'ENOENT') throw cause
-      }
+    try {
+      return { ...openSegmentFile(plain), firstSeq }
+    } catch (cause) {
+      if (getErrorCode(cause) !== 'ENOENT') throw cause
     }
     const [oldest] = listSegments(this.#folder)
     if (oldest !== undefined && oldest.firstSeq > firstSeq) return undefined

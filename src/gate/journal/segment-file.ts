@@ -10,8 +10,8 @@
  */
 import { closeSync, fstatSync, fsyncSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs'
 import { crc32, deflateRawSync, gunzipSync } from 'node:zlib'
-import { DataFileError, getErrorMessage } from '../../errors.js'
-import { moveIntoPlace } from '../../runtime/folders.js'
+import { DataFileError, getErrorCode, getErrorMessage } from '../../errors.js'
+import { isPresent, moveIntoPlace } from '../../runtime/folders.js'
 
 /** What BGZF allows: compressed, it is below 64 KiB whatever it holds. */
 const blockBytes = 65_280
@@ -25,6 +25,17 @@ export function isCompressed(path: string): boolean {
 interface Block {
   readonly number: number
   readonly bytes: Buffer
+}
+
+/** Opens a segment for reading, also one that was compressed after it was listed. Throws as `openSync` does. */
+export function openSegmentFile(path: string): { path: string; file: SegmentFile } {
+  try {
+    return { path, file: new SegmentFile(path) }
+  } catch (cause) {
+    const compressed = `${path}.gz`
+    if (getErrorCode(cause) !== 'ENOENT' || isCompressed(path) || !isPresent(compressed)) throw cause
+    return { path: compressed, file: new SegmentFile(compressed) }
+  }
 }
 
 /** An open segment. Everything that fails throws {@link DataFileError} with the place, or a system error. */

@@ -18,8 +18,10 @@ import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vites
 import {
   compressOldestSegment,
   JournalReader,
+  listSegments,
   type PlacedRecord,
   RecordReader,
+  readSegmentHeader,
   segmentPath,
 } from '../../../src/gate/journal/journal-reader.js'
 import { recoverJournal } from '../../../src/gate/journal/recovery/recover-journal.js'
@@ -131,6 +133,18 @@ describe('a segment', () => {
     for (const record of records) expect(inOrder.read(record)?.seq).toBe(record.seq)
     inOrder.close()
     expect(compressOldestSegment(folder, recordCount + 1)).toBe(false)
+  })
+
+  it('is read when it was compressed after it was listed', () => {
+    const [listed] = listSegments(folder)
+    const path = listed?.path ?? expect.fail()
+    const before = readSegmentHeader(path)
+    expect(compressOldestSegment(folder, recordCount + 1)).toBe(true)
+    expect(readSegmentHeader(path)).toEqual(before)
+    rmSync(`${path}.gz`)
+    expect(() => readSegmentHeader(path)).toThrow(
+      `ENOENT: no such file or directory, open '${path}'`,
+    )
   })
 
   it('is compressed to a file that gzip can decompress, with members as BGZF has them', () => {
