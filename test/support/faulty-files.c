@@ -63,7 +63,16 @@ static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
     found;                                                                    \
   })
 
+static void take_lock(void) { pthread_mutex_lock(&lock); }
+
+static void give_lock(void) { pthread_mutex_unlock(&lock); }
+
+/* Not unlocked: the thread that locked it has another number here. */
+static void renew_lock(void) { lock = (pthread_mutex_t)PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP; }
+
 __attribute__((constructor)) static void share_rule(void) {
+  /* A child of fork has only the thread that forked: a lock that another one held would stay locked. */
+  pthread_atfork(take_lock, give_lock, renew_lock);
   const char *path = getenv("FAULTY_FILES");
   int fd = path ? REAL(open64)(path, O_RDWR | O_CLOEXEC) : -1;
   void *memory = mmap(NULL, sizeof(struct rule), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
