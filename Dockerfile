@@ -33,5 +33,5 @@ VOLUME /data
 EXPOSE 8480
 HEALTHCHECK --interval=30s --timeout=3s --start-period=60s --start-interval=1s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.CALLGATE_HTTP_PORT || 8480) + '/healthz').then(r => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "--max-semi-space-size=32", "--max-old-space-size=512", "dist/main.js"]
+ENTRYPOINT ["node", "--max-semi-space-size=32", "--max-old-space-size=400", "dist/main.js"]
 CMD ["serve"]

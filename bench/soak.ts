@@ -17,7 +17,7 @@ import { serveCallgate } from './serving.js'
 const perSecond = 200
 const manyNumbers = 100_000
 /** As `npm start` has them. */
-const nodeOptions = '--max-semi-space-size=32 --max-old-space-size=512'
+const nodeOptions = '--max-semi-space-size=32 --max-old-space-size=400'
 const program = join(import.meta.dirname, '../src/main.js')
 const run = promisify(execFile)
 

@@ -83,7 +83,7 @@ function listLockedPackages(): readonly string[] {
 }
 
 test('each way to start a server gives Node.js the same memory', () => {
-  const options = ['--max-semi-space-size=32', '--max-old-space-size=512']
+  const options = ['--max-semi-space-size=32', '--max-old-space-size=400']
   const option = options.join(' ')
   const { scripts } = JSON.parse(read('package.json'))
   expect(scripts.start).toBe(`node ${option} dist/main.js serve`)

@@ -158,7 +158,7 @@ describe('more connections than the system lets it open', () => {
 it('refuses a cache that would not fit into the memory of Node.js, with the number that does', async () => {
   const { code, err } = await runChild(
     process.execPath,
-    ['--max-old-space-size=512', program, 'serve'],
+    ['--max-old-space-size=400', program, 'serve'],
     {
       env: environmentOf({
         CALLGATE_DATA_DIR: newFolder(),
