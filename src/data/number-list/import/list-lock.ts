@@ -3,7 +3,16 @@
  * Readers never lock. The lock is a file that names its holder. If the holder was a process on this
  * host that has ended, the lock is taken over; a lock of another host must be removed by an operator.
  */
-import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { threadId } from 'node:worker_threads'
@@ -80,24 +89,37 @@ class ListLock {
   #create(): boolean {
     try {
       writeFileSync(this.#aside, this.#content)
-      linkSync(this.#aside, this.#path)
-      return true
-    } catch (cause) {
-      const code = getErrorCode(cause)
-      if (code === 'unknown') throw cause
-      return code !== 'EEXIST' && this.#createInPlace()
+      return this.#link()
     } finally {
       rmSync(this.#aside, { force: true })
     }
   }
 
-  #createInPlace(): boolean {
+  #link(): boolean {
     try {
-      writeFileSync(this.#path, this.#content, { flag: 'wx' })
+      linkSync(this.#aside, this.#path)
       return true
+    } catch (cause) {
+      return getErrorCode(cause) !== 'EEXIST' && this.#createInPlace()
+    }
+  }
+
+  #createInPlace(): boolean {
+    let file: number
+    try {
+      file = openSync(this.#path, 'wx')
     } catch (cause) {
       if (getErrorCode(cause) === 'EEXIST') return false
       throw cause
+    }
+    try {
+      writeFileSync(file, this.#content)
+      return true
+    } catch (cause) {
+      rmSync(this.#path, { force: true })
+      throw cause
+    } finally {
+      closeSync(file)
     }
   }
 
