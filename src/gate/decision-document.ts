@@ -136,16 +136,16 @@ export interface DecisionDocument {
   readonly reference?: string | undefined
   /** Id of an earlier allow of the same request that must not be acted on any more. */
   readonly withdraws?: string | undefined
-  /** See {@link recordVersion}; absent in records from before the findings had facts. */
-  readonly recordVersion?: number | undefined
+  /** See {@link recordVersion}. */
+  readonly recordVersion: number
   /** The number and what else was said about the person were erased. Only in a stored record. */
   readonly erased?: true | undefined
   /** Only in a stored record, if anything is known. */
   readonly outcome?: OutcomeDocument | undefined
 }
 
-/** Of what a record holds: since 2, all that the rules were applied to. */
-export const recordVersion = 2
+/** Of what a record holds. Changes when the rules are applied to something that earlier records do not have. */
+export const recordVersion = 1
 
 /**
  * The JSON text of a {@link DecisionDocument}, made once per decision: the record and the reply are the

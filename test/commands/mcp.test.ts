@@ -327,6 +327,7 @@ const decision = {
   dial: allowed,
   callKind: 'ai',
   decidedAt: '2026-11-23T17:00:00Z',
+  recordVersion: 1,
   judgedAt: '2026-11-23T17:00:00Z',
   validUntil: '2026-11-23T17:01:00Z',
   whatIf: false,

@@ -138,7 +138,7 @@ function expectedText(decision: Decision): string {
     postalCode: request.postalCode,
     callerId: request.callerId,
     reference: request.reference,
-    recordVersion: 2,
+    recordVersion: 1,
   })
 }
 

@@ -187,8 +187,7 @@ describe('a decision by what the call is for', () => {
 
 describe('a record that does not say what the rules were applied to', () => {
   it.each([
-    [{ recordVersion: undefined }, 'old-record'],
-    [{ recordVersion: 3 }, 'newer-record'],
+    [{ recordVersion: 2 }, 'newer-record'],
     [{ erased: true }, 'erased'],
     [{ findings: [], dialed: '2127365000' }, 'not-checked'],
   ] as const)('%j is not guessed', async (more, why) => {

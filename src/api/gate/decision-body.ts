@@ -250,10 +250,7 @@ export const decisionSchema = z.object({
     .describe(
       'Of a block that answers a repeated Idempotency-Key: the id of the earlier allow, which must not be acted on',
     ),
-  recordVersion: z
-    .number()
-    .optional()
-    .describe('2; absent in records from before the findings had facts'),
+  recordVersion: z.number().describe('1'),
   erased: z
     .literal(true)
     .optional()

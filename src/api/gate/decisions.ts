@@ -277,7 +277,7 @@ const common = {
   accountId: 'sandbox',
   keyId: 'k1',
   via: 'http',
-  recordVersion: 2,
+  recordVersion: 1,
 }
 
 const decisionExamples = {

@@ -93,8 +93,6 @@ export function readRehearsed(
 }
 
 export const unjudgedTexts: Readonly<Record<UnjudgedReason, string>> = {
-  'old-record':
-    'recorded by an older callgate, without what the rules are applied to (record version 1)',
   'newer-record': 'recorded by a newer version of callgate',
   erased: 'the number was erased',
   'not-checked': 'blocked before any check, and would be checked now',

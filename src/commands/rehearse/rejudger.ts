@@ -59,12 +59,11 @@ import {
 } from './recorded-counts.js'
 
 /**
- * - `old-record`: written before records had the facts;
  * - `newer-record`: written by a newer version of the program;
  * - `erased`: its facts were erased with the number;
  * - `not-checked`: it was blocked before any check, and would be checked now.
  */
-export const unjudgedReasons = ['old-record', 'newer-record', 'erased', 'not-checked'] as const
+export const unjudgedReasons = ['newer-record', 'erased', 'not-checked'] as const
 export type UnjudgedReason = (typeof unjudgedReasons)[number]
 
 /**
@@ -343,12 +342,11 @@ function findUnjudgedReason({
   erased,
   number,
   findings,
-  recordVersion: version = 1,
+  recordVersion: version,
 }: DecisionDocument): UnjudgedReason | undefined {
   // The mark of an erasure does not fit into each record, and only numbers are checked.
   if (erased || (number === '' && findings.length > 0)) return 'erased'
-  if (version === recordVersion) return undefined
-  return version < recordVersion ? 'old-record' : 'newer-record'
+  return version === recordVersion ? undefined : 'newer-record'
 }
 
 /** The account's clock is not in the record of a what-if; only ages depend on it there. */

@@ -33,7 +33,8 @@ export function openSegmentFile(path: string): { path: string; file: SegmentFile
     return { path, file: new SegmentFile(path) }
   } catch (cause) {
     const compressed = `${path}.gz`
-    if (getErrorCode(cause) !== 'ENOENT' || isCompressed(path) || !isPresent(compressed)) throw cause
+    if (getErrorCode(cause) !== 'ENOENT' || isCompressed(path) || !isPresent(compressed))
+      throw cause
     return { path: compressed, file: new SegmentFile(compressed) }
   }
 }

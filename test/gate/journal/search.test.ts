@@ -97,7 +97,7 @@ function aDecision(n: number, more: Partial<DecisionDocument> = {}): DecisionDoc
     dialed: number,
     ...(projectId !== undefined && { projectId }),
     ...(reference !== undefined && { reference }),
-    recordVersion: 2,
+    recordVersion: 1,
     ...rest,
   }
 }
