@@ -70,7 +70,6 @@ export interface Tables extends PlatformTables {
   erased_journals: ErasedJournalRow
   journals: JournalRow
   journal_positions: JournalPositionRow
-  recorded_decisions: RecordedDecisionRow
   decision_blocks: DecisionBlockRow
   recorded_outcomes: RecordedOutcomeRow
   access_tokens: AccessTokenRow
@@ -419,24 +418,10 @@ export interface JournalRow {
   removed_before: number
   /** 1 if its server is gone and all of it was copied, or was given up, so that no erasure waits for its folder. */
   shipped: number
-  /** When its server was last there, to a minute; null if that was one of an older version. */
-  seen_at: number | null
-  /** The same if that was one that reads blocks of decisions. */
-  blocks_seen_at: number | null
+  /** When its server was last there, to a minute. */
+  seen_at: number
   /** Of its decisions made before, none is missing. */
-  copied_until: number | null
+  copied_until: number
   /** The newest record that is copied, as JSON of a `CopiedRecord`; null if its server does not say it. */
   last_record: string | null
-}
-
-/** What a journal said about a decision while there were servers that read no blocks; in PostgreSQL only. */
-export interface RecordedDecisionRow {
-  id: string
-  origin: string
-  /** Null, as the body, if the decision is of another journal, and this one only says what became of the call. */
-  account_id: string | null
-  /** JSON. */
-  body: string | null
-  /** JSON of what is known of the call. */
-  outcome: string | null
 }

@@ -154,7 +154,6 @@ const ofTables: Readonly<Record<string, string>> = {
   erased_journals: 'not: how far an erasure is',
   journal_positions: 'not: what is known of the journals',
   journals: 'audited: journal.given-up; how far they are copied',
-  recorded_decisions: 'not: copied from the journal',
   access_tokens: 'not: of a key, for an hour',
   people: 'not: who has signed in; what they do has rows',
   state_registrations: 'audited: registration.recorded',
@@ -186,10 +185,7 @@ it('is decided for every table', async () => {
   const names = all
     .filter(({ schema }) => schema === undefined || schema === 'public')
     .map(({ name }) => name)
-  const onlyShared = [
-    ...['decision_blocks', 'erased_journals', 'journals'],
-    ...['recorded_decisions', 'recorded_outcomes'],
-  ]
+  const onlyShared = ['decision_blocks', 'erased_journals', 'journals', 'recorded_outcomes']
   const expected = Object.keys(ofTables).filter(
     (name) => isPostgres() || !onlyShared.includes(name),
   )

@@ -1,4 +1,4 @@
-/** What is stored of decisions in PostgreSQL, in blocks and in rows. */
+/** What is stored of decisions in PostgreSQL. */
 import { unpackDecisions } from '../../src/gate/journal/projection/block-format.js'
 
 export interface StoredDecision {
@@ -16,9 +16,6 @@ type Query = (sql: string) => Promise<readonly Readonly<Record<string, unknown>>
 /** By id. */
 export async function readStoredDecisions(query: Query): Promise<readonly StoredDecision[]> {
   const meta = 'tableoid::regclass::text as name, xmin::text'
-  const rows = await query(
-    `select ${meta}, id, body from recorded_decisions where body is not null`,
-  )
   const blocks = await query(`select ${meta}, body from decision_blocks`)
   const unpacked = blocks.map(async ({ body, ...block }) =>
     (await unpackDecisions(body as Buffer)).map((one) => ({
@@ -27,6 +24,6 @@ export async function readStoredDecisions(query: Query): Promise<readonly Stored
       body: one.body.toString(),
     })),
   )
-  const all = [...rows, ...(await Promise.all(unpacked)).flat()] as StoredDecision[]
+  const all = (await Promise.all(unpacked)).flat() as StoredDecision[]
   return all.sort((one, other) => (one.id < other.id ? -1 : 1))
 }

@@ -54,9 +54,9 @@ export async function readStatus(
     servers: ((await sharedDecisions?.listJournals()) ?? []).map((row) => ({
       journal: row.origin.slice(-64).slice(0, 12),
       account: findEdgeAccount(row.origin) ?? null,
-      lastSeenAt: toText(row.seen_at),
+      lastSeenAt: formatInstant(row.seen_at),
       copiedRecords: row.next_seq - 1,
-      copiedUntil: toText(row.copied_until),
+      copiedUntil: formatInstant(row.copied_until),
     })),
   }
 }

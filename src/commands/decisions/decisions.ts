@@ -77,7 +77,7 @@ export const registerDecisions: RegisterCommand = (program, terminal) => {
     .action((given: string, { yes }: { readonly yes?: boolean }, command: Command) =>
       withShared(command, async (context) => {
         const journal = await findGone(context, given)
-        const seen = journal.seen_at === null ? 'unknown' : formatInstant(journal.seen_at)
+        const seen = formatInstant(journal.seen_at)
         terminal.note(
           `journal ${given}: its server was last seen ${seen}; what it recorded after number ${journal.next_seq - 1} is not ` +
             'copied, and if its folder is found later, what is copied then still has the numbers that are erased now\n',
@@ -100,7 +100,7 @@ function toCells({ origin, next_seq, seen_at, shipped }: JournalRow): readonly s
   return [
     nameOf(origin),
     account === undefined ? 'server' : `edge of account ${account}`,
-    seen_at === null ? '-' : formatInstant(seen_at),
+    formatInstant(seen_at),
     String(next_seq - 1),
     account === undefined && shipped === 0 ? 'yes' : 'no',
   ]
@@ -122,7 +122,7 @@ async function findGone({ storage: { db } }: AppContext, given: string) {
     throw new CommandFailure(`<journal> '${given}': is of an edge, for which no erasure waits`, 2)
   }
   if (!journal.isGone) {
-    const seen = formatInstant(journal.seen_at ?? 0)
+    const seen = formatInstant(journal.seen_at)
     throw new CommandFailure(
       `<journal> '${given}': its server was seen at ${seen}; stop it, and try again ten minutes later`,
     )

@@ -301,13 +301,10 @@ const tables: readonly string[] = [
 const sharedTables: readonly string[] = [
   `create table journals (
     origin text collate "C" primary key, next_seq bigint not null, removed_before bigint not null,
-    shipped integer not null, seen_at bigint, blocks_seen_at bigint, copied_until bigint, last_record text collate "C")`,
+    shipped integer not null, seen_at bigint not null, copied_until bigint not null, last_record text collate "C")`,
   `create table erased_journals (
     erasure_id text collate "C" not null, origin text collate "C" not null, rows_done integer not null, erased integer, kept integer,
     constraint erased_journals_key primary key (erasure_id, origin))`,
-  `create table recorded_decisions (
-    id text collate "C" not null, origin text collate "C" not null, account_id text collate "C", body text, outcome text,
-    primary key (id, origin)) partition by range (id)`,
   `create table decision_blocks (
     last_id text collate "C" not null, first_id text collate "C" not null, origin text collate "C" not null, first_seq bigint not null,
     decisions integer not null, amends integer not null, terms bytea not null, body bytea not null,

@@ -260,7 +260,6 @@ const otherTables: ReadonlySet<string> = new Set([
   'people',
   'permit_keys',
   'permits',
-  'recorded_decisions',
   'recorded_outcomes',
   'repeated_requests',
   'scan_jobs',

@@ -32,9 +32,7 @@ afterAll(async () => {
   await server.end()
 })
 beforeEach(async () => {
-  await query(
-    'truncate journals, erasures, erased_journals, decision_blocks, recorded_decisions, recorded_outcomes',
-  )
+  await query('truncate journals, erasures, erased_journals, decision_blocks, recorded_outcomes')
   store = new DecisionStore(storage.db)
 })
 
@@ -73,12 +71,6 @@ async function readBlocks() {
   }))
   return await Promise.all(read)
 }
-
-const addOlderServer = () =>
-  query(
-    `insert into journals (origin, next_seq, removed_before, shipped, seen_at)
-     values ('older', 1, 0, 0, extract(epoch from now()) * 1000)`,
-  )
 
 it('a block has decisions of ten seconds, of a quarter of a megabyte, and at most 256', async () => {
   const entry = (madeAt: number, size = 10) => {
@@ -189,55 +181,6 @@ it('a journal restored from an older copy keeps what was stored of it, and goes 
   }
 })
 
-it('decisions are in rows while an older server is there, and amended across both forms', async () => {
-  await addOlderServer()
-  const [first, second] = [newId(), newId()]
-  const inRow = decision(first)
-  await store.claim('one', inRow.seq)
-  await store.store({
-    origin: 'one',
-    records: [inRow, note(first, { state: 'handed-over', handedOverAt: 1 })],
-  })
-  expect(await readBlocks()).toEqual([])
-  expect(await query('select id from recorded_decisions where body is not null')).toHaveLength(1)
-  // It is upgraded.
-  await store.claim('older', 1)
-  await store.store({
-    origin: 'one',
-    records: [
-      amendment(first, 'late'),
-      decision(second),
-      note(first, { state: 'answered', answeredAt: 2 }),
-    ],
-  })
-  expect(await readBlocks()).toMatchObject([{ amends: 1, decisions: 2 }])
-  expect(await store.find('main', first)).toMatchObject({
-    reason: 'late',
-    outcome: { state: 'answered', handedOverAt: formatInstant(1), answeredAt: formatInstant(2) },
-  })
-  // It goes back to the older version, which says only that it is there.
-  await query(`update journals set seen_at = seen_at + 1 where origin = 'older'`)
-  await store.store({ origin: 'one', records: [amendment(second, 'late')] })
-  expect(await store.find('main', second)).toMatchObject({ reason: 'late' })
-  expect(await readBlocks()).toHaveLength(1)
-  // It is gone.
-  await query(`update journals set seen_at = seen_at - 600000 where origin = 'older'`)
-  const third = newId()
-  await store.store({ origin: 'one', records: [decision(third)] })
-  expect((await readBlocks()).flatMap(({ ids }) => ids)).toContain(third)
-})
-
-it('an edge, and a journal that was shipped, do not count as an older server', async () => {
-  await query(
-    `insert into journals (origin, next_seq, removed_before, shipped, seen_at) values
-     ('main edge 1', 1, 0, 0, extract(epoch from now()) * 1000), ('gone', 1, 0, 1, extract(epoch from now()) * 1000)`,
-  )
-  const one = decision(newId())
-  await store.claim('one', one.seq)
-  await store.store({ origin: 'one', records: [one] })
-  expect(await readBlocks()).toHaveLength(1)
-})
-
 it('an erased number is in no block, in no term of one, and in no outcome', async () => {
   const number = '2125550177'
   await query(
@@ -277,4 +220,23 @@ it('an erased number is in no block, in no term of one, and in no outcome', asyn
   expect(places(await readBlocks())).toEqual(places(before))
   expect(await store.find('main', ids[0] ?? '')).toMatchObject({ number: '', erased: true })
   expect(await store.find('main', ids[1] ?? '')).toMatchObject({ number: '2125550100' })
+})
+
+it('a later block amends a decision, and what is noted of its call is merged', async () => {
+  const [first, second] = [newId(), newId()]
+  const early = decision(first)
+  await store.claim('one', early.seq)
+  const handedOver = note(first, { state: 'handed-over', handedOverAt: 1 })
+  await store.store({ origin: 'one', records: [early, handedOver] })
+  const answered = note(first, { state: 'answered', answeredAt: 2 })
+  const later = [amendment(first, 'late'), decision(second), answered]
+  await store.store({
+    origin: 'one',
+    records: later.map((one, index) => ({ ...one, seq: handedOver.seq + 1 + index })),
+  })
+  expect(await readBlocks()).toMatchObject([{ decisions: 1 }, { amends: 1, decisions: 2 }])
+  expect(await store.find('main', first)).toMatchObject({
+    reason: 'late',
+    outcome: { state: 'answered', handedOverAt: formatInstant(1), answeredAt: formatInstant(2) },
+  })
 })

@@ -1,4 +1,4 @@
-/** Decisions in PostgreSQL: by month, each record once; in blocks, and in rows while there is an older server. */
+/** Decisions in PostgreSQL: by month, each record once. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -42,10 +42,10 @@ afterAll(async () => {
   await storage.close()
   await server.end()
 })
-const parents = ['recorded_decisions', 'decision_blocks'] as const
+const parents = ['decision_blocks', 'recorded_outcomes'] as const
 
 beforeEach(async () => {
-  for (const parent of [...parents, 'recorded_outcomes']) {
+  for (const parent of parents) {
     for (const name of await monthTables(parent)) await query(`drop table ${name}`)
   }
   await query('truncate journals, erasures')
@@ -71,7 +71,7 @@ async function storeAll(origin: string, records: readonly JournalRecord[]) {
   return await store.store({ origin, records })
 }
 
-const monthTables = async (parent = 'recorded_decisions') =>
+const monthTables = async (parent = 'decision_blocks') =>
   (
     await query(
       `select relname as name from pg_class where relname like '${parent}_2%' and relkind = 'r' order by 1`,
@@ -80,27 +80,13 @@ const monthTables = async (parent = 'recorded_decisions') =>
 
 const readStored = () => readStoredDecisions(query)
 
-const older = 'older'
-const olderKeepsNothing = () =>
-  query(`update journals set removed_before = ${Number.MAX_SAFE_INTEGER} where origin = '${older}'`)
-/** As of a version that reads no blocks. */
-const addOlderServer = () =>
-  query(
-    `insert into journals (origin, next_seq, removed_before, shipped, seen_at)
-     values ('${older}', 1, 0, 0, extract(epoch from now()) * 1000)`,
-  )
-
-describe.each(parents)('in %s', (form) => {
-  beforeEach(async () => {
-    if (form === 'recorded_decisions') await addOlderServer()
-  })
-
+describe('in blocks', () => {
   it('a decision is in the table of its month in UTC, to the millisecond', async () => {
     const [last, first] = ['2026-11-30T23:59:59.999Z', '2026-12-01T00:00:00Z'].map(newId)
     await storeAll('one', [decision(last ?? ''), decision(first ?? '')])
     expect((await readStored()).map(({ id, name }) => [id, name])).toEqual([
-      [last, `${form}_2026_11`],
-      [first, `${form}_2026_12`],
+      [last, 'decision_blocks_2026_11'],
+      [first, 'decision_blocks_2026_12'],
     ])
     for (const id of [last, first]) expect(await store.find('main', id ?? '')).toMatchObject({ id })
     // The next month is there before its first decision.
@@ -122,7 +108,7 @@ describe.each(parents)('in %s', (form) => {
       )
       return rows.map(({ name }) => name)
     })
-    expect(locked).toContain(`${form}_2026_10`)
+    expect(locked).toContain('decision_blocks_2026_10')
     for (const name of locked) expect(name).toMatch(/_2026_10$/)
   })
 
@@ -176,9 +162,7 @@ describe.each(parents)('in %s', (form) => {
     expect(await claimJournal(store, folder, nextHash, 4)).toBe(4)
     expect(await claimJournal(store, folder, nextHash)).toBe(4)
     expect(await store.find('main', id)).toMatchObject({ id, outcome: { state: 'dialled' } })
-    const shipped = await query(
-      "select origin, shipped from journals where origin <> 'older' order by shipped",
-    )
+    const shipped = await query('select origin, shipped from journals order by shipped')
     expect(shipped).toEqual([
       { origin: nextHash, shipped: 0 },
       { origin: oldHash, shipped: 1 },
@@ -272,7 +256,6 @@ describe.each(parents)('in %s', (form) => {
     if (!old || !kept) throw new Error('there are no ids')
     const records = [decision(old), decision(kept)]
     await storeAll('one', records)
-    await olderKeepsNothing()
     expect(await store.removeBefore('one', at('2021-11-01T00:00:00Z'))).toBe(true)
     expect(await store.find('main', old)).toBeUndefined()
     expect(await store.find('main', kept)).toMatchObject({ id: kept })
@@ -290,7 +273,6 @@ describe.each(parents)('in %s', (form) => {
     const old = newId('2021-10-31T23:59:59.999Z')
     await storeAll('one', [])
     await storeAll('two', [decision(old)])
-    await olderKeepsNothing()
     expect(await store.removeBefore('one', at('2024-01-01T00:00:00Z'))).toBe(true)
     expect(await store.find('main', old)).toMatchObject({ id: old })
     // With the month after it, which was made ahead.
@@ -359,29 +341,25 @@ describe.each(parents)('in %s', (form) => {
   it('whoever reads for long holds up neither a new month nor, for long, the removal of an old one', async () => {
     const [old, current] = ['2021-10-31T12:00:00Z', '2026-11-10T12:00:00Z'].map(newId)
     await storeAll('one', [decision(old ?? '')])
-    await olderKeepsNothing()
     const reader = new pg.Client(`${server.address}/${database}`)
     await reader.connect()
     try {
-      await reader.query(`begin; select count(*) from ${form}`)
+      await reader.query('begin; select count(*) from decision_blocks')
       const started = performance.now()
       await store.store({ origin: 'one', records: [decision(current ?? '')] })
-      expect(await monthTables()).toContain('recorded_decisions_2026_12')
+      expect(await monthTables()).toContain('decision_blocks_2026_12')
       const removal = store.removeBefore('one', at('2022-01-01T00:00:00Z'))
       // It waits for the reader, and this one for it.
       expect(await store.find('main', current ?? '')).toMatchObject({ id: current })
       expect(await removal).toBe(false)
       // Any other statement would wait ten seconds for a lock.
       expect(performance.now() - started).toBeLessThan(8_000)
-      expect(await monthTables()).toContain('recorded_decisions_2021_10')
+      expect(await monthTables()).toContain('decision_blocks_2021_10')
     } finally {
       await reader.end()
     }
     expect(await store.removeBefore('one', at('2022-01-01T00:00:00Z'))).toBe(true)
-    expect(await monthTables()).toEqual([
-      'recorded_decisions_2026_11',
-      'recorded_decisions_2026_12',
-    ])
+    expect(await monthTables()).toEqual(['decision_blocks_2026_11', 'decision_blocks_2026_12'])
   })
 
   it('what an edge sends after an erasure is without the number, but not what it has recorded since', async () => {
@@ -414,9 +392,7 @@ describe.each(parents)('in %s', (form) => {
     expect(await store.find('main', blocked.id)).toMatchObject({ number: '', erased: true })
     const stored = (await readStored()).find((one) => one.id === blocked.id)
     expect(stored?.body).not.toContain(number)
-    const noteRows = await query(
-      `select outcome from recorded_decisions where id = '${blocked.id}'`,
-    )
+    const noteRows = await query(`select outcome from recorded_outcomes where id = '${blocked.id}'`)
     expect(JSON.stringify(noteRows)).not.toContain(number)
     for (const { id } of [allowed, later])
       expect(await store.find('main', id)).toMatchObject({ number })

@@ -341,7 +341,8 @@ it('an erasure no longer waits for a server whose folder is lost once that is gi
   }
   await cluster.query(
     `update journals set seen_at = seen_at - 600000 where origin = '${origin}';
-      insert into journals (origin, next_seq, removed_before, shipped) values ('main edge ${'e'.repeat(64)}', 1, 0, 0)`,
+      insert into journals (origin, next_seq, removed_before, shipped, seen_at, copied_until)
+        values ('main edge ${'e'.repeat(64)}', 1, 0, 0, 0, 0)`,
   )
   expect((await giveUp('e'.repeat(12), '--yes')).err).toContain('is of an edge')
   // Its own journal was done with it, but that was not copied.

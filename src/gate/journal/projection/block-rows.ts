@@ -26,16 +26,6 @@ export async function insertBlocks(
     .insertInto(table)
     .values(blocks.map((block) => ({ origin, ...block })))
     .execute()
-  const amended = entries.filter(({ amends }) => amends).map(({ id }) => id)
-  if (amended.length === 0) return
-  // The decision may be in a row, from while there were servers of an older version.
-  await db
-    .updateTable('recorded_decisions')
-    .set({ account_id: null, body: null })
-    .where('origin', '=', origin)
-    .where('id', 'in', amended)
-    .where('body', 'is not', null)
-    .execute()
 }
 
 export interface FoundInBlock {

@@ -1,11 +1,10 @@
-/** Rows of decisions and of what became of their calls. */
+/** Rows of what became of calls. */
 import { type Kysely, sql } from 'kysely'
 import type { CallOutcome } from '../../../domain/call-outcome.js'
 import type { Instant } from '../../../domain/time/clock.js'
 import { findEdgeAccount } from '../../../storage/cluster/edge-origins.js'
-import type { RecordedDecisionRow, Tables } from '../../../storage/tables.js'
+import type { RecordedOutcomeRow, Tables } from '../../../storage/tables.js'
 import { mergeOutcome } from '../merge-outcome.js'
-import { readHead } from '../search/searched-fields.js'
 
 /** What a record says about a decision, or all records of a batch. */
 export interface Entry {
@@ -24,29 +23,26 @@ export interface Entry {
 export const isVisible = (origin: string, accountId: string) =>
   (findEdgeAccount(origin) ?? accountId) === accountId
 
-/** Of some decisions; those of blocks have only outcomes. */
-export async function readRows(
+export async function readOutcomes(
   db: Kysely<Tables>,
   ids: readonly string[],
-): Promise<readonly RecordedDecisionRow[]> {
-  const { rows } = await sql<RecordedDecisionRow>`
-    select id, origin, account_id, body, outcome from recorded_decisions where id = any(${ids}::text[])
-    union all
-    select id, origin, null, null, outcome from recorded_outcomes where id = any(${ids}::text[])`.execute(
-    db,
-  )
-  return rows
+): Promise<readonly RecordedOutcomeRow[]> {
+  return await db
+    .selectFrom('recorded_outcomes')
+    .selectAll()
+    .where(sql<boolean>`id = any(${ids}::text[])`)
+    .execute()
 }
 
 /** Of one decision. What its own journal has noted comes first. */
 export function mergeOutcomes(
-  rows: readonly RecordedDecisionRow[],
+  rows: readonly RecordedOutcomeRow[],
   ownOrigin?: string,
 ): Partial<CallOutcome> {
-  const isOwn = ({ origin }: RecordedDecisionRow) => origin === ownOrigin
+  const isOwn = ({ origin }: RecordedOutcomeRow) => origin === ownOrigin
   const ordered = [...rows.filter(isOwn), ...rows.filter((row) => !isOwn(row))]
   return ordered.reduce<Partial<CallOutcome>>(
-    (known, { outcome }) => mergeOutcome(known, outcome ? JSON.parse(outcome) : {}),
+    (known, { outcome }) => mergeOutcome(known, JSON.parse(outcome)),
     {},
   )
 }
@@ -55,13 +51,13 @@ export function mergeOutcomes(
 export async function addKnownOutcomes(
   db: Kysely<Tables>,
   origin: string,
-  { table, entries }: { readonly table: string; readonly entries: Map<string, Entry> },
+  entries: Map<string, Entry>,
 ): Promise<void> {
   const noted = [...entries].filter(([, { outcome }]) => outcome).map(([id]) => id)
   if (noted.length === 0) return
   const known = await sql<{ readonly id: string; readonly outcome: string }>`
-    select id, outcome from ${sql.table(table)}
-    where origin = ${origin} and id = any(${noted}::text[]) and outcome is not null`.execute(db)
+    select id, outcome from recorded_outcomes
+    where origin = ${origin} and id = any(${noted}::text[])`.execute(db)
   for (const { id, outcome } of known.rows) {
     const entry = entries.get(id)
     if (entry === undefined) continue
@@ -80,31 +76,6 @@ export async function upsertOutcomes(
   await sql`insert into recorded_outcomes (id, origin, outcome)
     select id, ${origin}, outcome from unnest(${ids}::text[], ${outcomes}::text[]) as batch (id, outcome)
     on conflict (id, origin) do update set outcome = excluded.outcome`.execute(db)
-}
-
-/** What servers of an older version read. What a later batch does not say stays. */
-export async function upsertRows(
-  db: Kysely<Tables>,
-  origin: string,
-  entries: readonly Entry[],
-): Promise<void> {
-  if (entries.length === 0) return
-  const ids = encodeTexts(entries.map(({ id }) => id))
-  const accountIds = encodeTexts(
-    entries.map(({ body }) => (body ? readHead(body).accountId : null)),
-  )
-  const bodies = encodeTexts(entries.map(({ body }) => body ?? null))
-  const outcomes = encodeTexts(
-    entries.map(({ outcome }) => (outcome ? JSON.stringify(outcome) : null)),
-  )
-  await sql`insert into recorded_decisions (id, origin, account_id, body, outcome)
-    select id, ${origin}, account_id, body, outcome from unnest(
-      ${ids}::text[], ${accountIds}::text[], ${bodies}::text[], ${outcomes}::text[]
-    ) as batch (id, account_id, body, outcome)
-    on conflict (id, origin) do update set
-      account_id = coalesce(excluded.account_id, recorded_decisions.account_id),
-      body = coalesce(excluded.body, recorded_decisions.body),
-      outcome = coalesce(excluded.outcome, recorded_decisions.outcome)`.execute(db)
 }
 
 const textOid = 25

@@ -9,7 +9,7 @@ import type { Instant } from '../../../domain/time/clock.js'
 import { AppError } from '../../../errors.js'
 import type { KnownPosition } from '../../../storage/audit/installation.js'
 import { edgeOriginMark } from '../../../storage/cluster/edge-origins.js'
-import type { Db, JournalRow, RecordedDecisionRow, Tables } from '../../../storage/tables.js'
+import type { Db, JournalRow, RecordedOutcomeRow, Tables } from '../../../storage/tables.js'
 import { type DecisionDocument, withOutcome } from '../../decision-document.js'
 import type { ErasureNote, OutcomeNote } from '../decision-index.js'
 import { mergeOutcome } from '../merge-outcome.js'
@@ -22,9 +22,8 @@ import {
   type Entry,
   isVisible,
   mergeOutcomes,
-  readRows,
+  readOutcomes,
   upsertOutcomes,
-  upsertRows,
 } from './decision-rows.js'
 import { eraseArriving, eraseStoredRows } from './erase-rows.js'
 import { dropMonthsBefore, makeMonths } from './month-tables.js'
@@ -92,10 +91,10 @@ export class DecisionStore {
     // What the others have removed does not come back.
     const removedBefore = await readRemovedBefore(this.#db)
     const { rows } = await sql<Pick<JournalRow, 'next_seq' | 'last_record'>>`
-      insert into journals (origin, next_seq, removed_before, shipped, seen_at, blocks_seen_at, copied_until)
-      values (${origin}, ${firstSeq}, ${removedBefore}::bigint, 0, ${databaseNow}, ${databaseNow}, 0)
+      insert into journals (origin, next_seq, removed_before, shipped, seen_at, copied_until)
+      values (${origin}, ${firstSeq}, ${removedBefore}::bigint, 0, ${databaseNow}, 0)
       on conflict (origin) do update
-        set shipped = 0, seen_at = excluded.seen_at, blocks_seen_at = excluded.blocks_seen_at,
+        set shipped = 0, seen_at = excluded.seen_at,
           copied_until = case when excluded.next_seq = journals.next_seq and excluded.next_seq > 1
             then excluded.seen_at else journals.copied_until end,
           next_seq = greatest(excluded.next_seq, least(journals.next_seq, ${notStoredSeq}::bigint))
@@ -170,18 +169,11 @@ export class DecisionStore {
         const erased = await eraseArriving(db, origin, records)
         const freshEntries = erased ? erased.flatMap((record) => readEntry(record) ?? []) : entries
         const merged = mergeEntries(freshEntries.filter(({ madeAt }) => madeAt >= removedBefore))
-        const table = position.hasOlderServers ? 'recorded_decisions' : 'recorded_outcomes'
-        await addKnownOutcomes(db, origin, { table, entries: merged })
+        await addKnownOutcomes(db, origin, merged)
         const all = [...merged.values()]
-        if (position.hasOlderServers) await upsertRows(db, origin, all)
-        else {
-          await insertBlocks(db, origin, all.filter(isDecision))
-          await upsertOutcomes(
-            db,
-            origin,
-            all.filter(({ outcome }) => outcome),
-          )
-        }
+        await insertBlocks(db, origin, all.filter(isDecision))
+        const noted = all.filter(({ outcome }) => outcome)
+        await upsertOutcomes(db, origin, noted)
         const nextSeq = last.seq + 1
         await db
           .updateTable('journals')
@@ -189,7 +181,6 @@ export class DecisionStore {
             next_seq: nextSeq,
             shipped: 0,
             seen_at: databaseNow,
-            blocks_seen_at: databaseNow,
             copied_until: last.at,
             last_record: newest?.seq === last.seq ? JSON.stringify(newest) : null,
           })
@@ -205,34 +196,28 @@ export class DecisionStore {
     }
   }
 
-  /** The one whose server was not seen for longest comes first; those of older versions, which do not say it, come last. */
+  /** The one whose server was not seen for longest comes first. */
   async listJournals(): Promise<readonly ListedJournal[]> {
-    const isGone = sql<boolean>`coalesce(seen_at, 0) <= ${databaseNow} - ${goneAfterMs}`
+    const isGone = sql<boolean>`seen_at <= ${databaseNow} - ${goneAfterMs}`
     const query = this.#db.selectFrom('journals').selectAll().select(isGone.as('isGone'))
     return await query.orderBy('seen_at').execute()
   }
 
   /** `undefined` when the account has none of that id. */
   async find(accountId: string, id: string): Promise<DecisionDocument | undefined> {
-    const rows = await this.#readRows(accountId, id)
-    const found = await this.#findIn(rows, accountId, id)
-    return found && withOutcome(found.document, mergeOutcomes(rows, found.origin))
+    const found = await this.#find(accountId, id)
+    if (!found) return undefined
+    const outcomes = await this.#readOutcomes(accountId, id)
+    return withOutcome(found.document, mergeOutcomes(outcomes, found.origin))
   }
 
   /** Of the journal that a decision was copied from: SHA-256 of its name, in hex; `undefined` if the account has none of that id. */
   async findJournal(accountId: string, id: string): Promise<string | undefined> {
-    const found = await this.#findIn(await this.#readRows(accountId, id), accountId, id)
+    const found = await this.#find(accountId, id)
     return found?.origin.split(edgeOriginMark).at(-1)
   }
 
-  async #findIn(rows: readonly RecordedDecisionRow[], accountId: string, id: string) {
-    const inRow = rows.find((row) => row.body !== null && row.account_id === accountId)
-    return inRow
-      ? { origin: inRow.origin, document: JSON.parse(inRow.body ?? '') as DecisionDocument }
-      : await this.#findInBlocks(accountId, id)
-  }
-
-  async #findInBlocks(accountId: string, id: string) {
+  async #find(accountId: string, id: string) {
     for (const { origin, body } of await findInBlocks(this.#db, id)) {
       const document: DecisionDocument = JSON.parse(body.toString())
       const isOfAccount = document.accountId === accountId && isVisible(origin, accountId)
@@ -243,14 +228,14 @@ export class DecisionStore {
 
   /** What journals other than that of `origin` have noted about the call of a decision. */
   async findNotes(accountId: string, id: string, origin: string): Promise<Partial<CallOutcome>> {
-    const rows = await this.#readRows(accountId, id)
+    const rows = await this.#readOutcomes(accountId, id)
     return mergeOutcomes(rows.filter((row) => row.origin !== origin))
   }
 
   /** Without those of edges of other accounts. */
-  async #readRows(accountId: string, id: string): Promise<readonly RecordedDecisionRow[]> {
+  async #readOutcomes(accountId: string, id: string): Promise<readonly RecordedOutcomeRow[]> {
     if (readIdInstant(id) === undefined) return []
-    const rows = await readRows(this.#db, [id])
+    const rows = await readOutcomes(this.#db, [id])
     return rows.filter(({ origin }) => isVisible(origin, accountId))
   }
 
@@ -303,17 +288,12 @@ export async function readRemovedBefore(db: Kysely<Tables>): Promise<Instant> {
 interface Position {
   readonly next_seq: number
   readonly removed_before: number
-  /** Of a version that reads no blocks. */
-  readonly hasOlderServers: boolean
 }
 
 /** If PostgreSQL loses what it has not flushed, that is lost with the position, and copied again: so nobody waits for its disk. */
 async function lockPosition(db: Kysely<Tables>, origin: string): Promise<Position> {
   const { rows } = await sql<Position>`
-    select next_seq, removed_before, set_config('synchronous_commit', 'off', true), exists (
-      select from journals as other where shipped = 0 and origin not like ${`%${edgeOriginMark}%`}
-      and seen_at > ${databaseNow} - ${goneAfterMs} and seen_at is distinct from blocks_seen_at
-    ) as "hasOlderServers"
+    select next_seq, removed_before, set_config('synchronous_commit', 'off', true)
     from journals where origin = ${origin} for update`.execute(db)
   const [position] = rows
   if (position === undefined) {

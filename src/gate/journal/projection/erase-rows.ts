@@ -8,12 +8,6 @@ import type { JournalRecord } from '../segment-format.js'
 import { type BlockErasure, eraseInBlocks } from './block-rows.js'
 import { readIdInstant, toIdPrefix } from './decision-months.js'
 
-interface StoredRow {
-  readonly id: string
-  readonly body: string | null
-  readonly outcome: string | null
-}
-
 /**
  * All records of the journal before the erasure must be stored. Does nothing if the erasure is done, since the number
  * is not known any more then.
@@ -114,10 +108,6 @@ async function eraseInJournal(
     await db.transaction().execute(async (transaction) => {
       await lockJournal(transaction, origin)
       const span = { from: day, to: day + msPerDay }
-      const { rows } = await sql<StoredRow>`select id, body, outcome from recorded_decisions
-      where origin = ${origin} and id >= ${toIdPrefix(span.from)} and id < ${toIdPrefix(span.to)}
-      and (body ~ ${pattern} or outcome ~ ${pattern})`.execute(transaction)
-      for (const row of rows) await eraseRow(transaction, origin, { row, eraser })
       await eraseOutcomes(transaction, origin, { ...span, pattern, eraser })
       const erase = (body: Buffer) => withoutPadding(eraser.eraseDecision(body))
       await eraseInBlocks(transaction, origin, { ...span, erase })
@@ -137,34 +127,12 @@ async function findSpan(
 ): Promise<readonly [first: number, last: number]> {
   const { rows } = await sql<{ readonly first: string | null; readonly last: string | null }>`
     select min(first) as first, max(last) as last from (
-      select min(id) as first, max(id) as last from recorded_decisions where origin = ${origin} union all
-      select min(id), max(id) from recorded_outcomes where origin = ${origin} union all
+      select min(id) as first, max(id) as last from recorded_outcomes where origin = ${origin} union all
       select min(first_id), max(last_id) from decision_blocks where origin = ${origin}) as spans`.execute(
     db,
   )
   const [first, last] = [rows[0]?.first, rows[0]?.last].map((id) => readIdInstant(id ?? ''))
   return [first ?? 0, last ?? -1]
-}
-
-async function eraseRow(
-  db: Kysely<Tables>,
-  origin: string,
-  { row, eraser }: { readonly row: StoredRow; readonly eraser: NumberEraser },
-): Promise<void> {
-  const [body, outcome] = [row.body, row.outcome].map((text) =>
-    text === null ? undefined : Buffer.from(text),
-  )
-  const erasedBody = body && withoutPadding(eraser.eraseDecision(body))
-  const erasedOutcome = outcome && eraser.eraseText(outcome)
-  await db
-    .updateTable('recorded_decisions')
-    .set({
-      ...(erasedBody && { body: erasedBody.toString() }),
-      outcome: erasedOutcome?.toString() ?? null,
-    })
-    .where('origin', '=', origin)
-    .where('id', '=', row.id)
-    .execute()
 }
 
 async function eraseOutcomes(

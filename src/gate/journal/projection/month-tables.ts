@@ -4,7 +4,7 @@ import { getErrorCode } from '../../../errors.js'
 import type { Db, Tables } from '../../../storage/tables.js'
 import { type DecisionMonth, toIdPrefix } from './decision-months.js'
 
-const parents = ['decision_blocks', 'recorded_outcomes', 'recorded_decisions'] as const
+const parents = ['decision_blocks', 'recorded_outcomes'] as const
 
 /** Held by whoever makes months. */
 const monthsLock = 5_550_101

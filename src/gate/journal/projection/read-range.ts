@@ -1,13 +1,12 @@
-/** Reads the decisions of a time from PostgreSQL, of all servers, from blocks and from rows. */
-import { sql } from 'kysely'
+/** Reads the decisions of a time from PostgreSQL, of all servers. */
 import type { CallOutcome } from '../../../domain/call-outcome.js'
 import type { Instant } from '../../../domain/time/clock.js'
-import type { Db, RecordedDecisionRow } from '../../../storage/tables.js'
+import type { Db, RecordedOutcomeRow } from '../../../storage/tables.js'
 import type { TimeRange } from '../recorded-decisions.js'
 import { readHead } from '../search/searched-fields.js'
 import { blockSpanMs, unpackDecisions } from './block-format.js'
 import { readIdInstant, toIdPrefix } from './decision-months.js'
-import { isVisible, mergeOutcomes, readRows } from './decision-rows.js'
+import { isVisible, mergeOutcomes, readOutcomes } from './decision-rows.js'
 
 /** A decision, as it was recorded last. */
 export interface StoredDecision {
@@ -40,16 +39,13 @@ export async function* readRange(
 
 /** The instant of the first id from an instant on, or one before it in the same block. */
 async function findNext(db: Db, from: Instant): Promise<Instant | undefined> {
-  const prefix = toIdPrefix(from)
-  const { rows } = await sql<{ readonly block: string | null; readonly row: string | null }>`
-    select (select min(last_id) from decision_blocks where last_id >= ${prefix}) as block,
-      (select min(id) from recorded_decisions where id >= ${prefix} and body is not null) as row`.execute(
-    db,
-  )
-  const instants = [rows[0]?.block, rows[0]?.row].flatMap((id) => readIdInstant(id ?? '') ?? [])
-  const [blockAt] = instants
-  if (blockAt === undefined) return undefined
-  return Math.max(from, Math.min(...instants.map((at) => at - (at % blockSpanMs))))
+  const { last } = await db
+    .selectFrom('decision_blocks')
+    .select((row) => row.fn.min<string | null>('last_id').as('last'))
+    .where('last_id', '>=', toIdPrefix(from))
+    .executeTakeFirstOrThrow()
+  const at = readIdInstant(last ?? '')
+  return at === undefined ? undefined : Math.max(from, at - (at % blockSpanMs))
 }
 
 async function* readWindow(db: Db, { since, until }: TimeRange): AsyncGenerator<StoredDecision> {
@@ -60,14 +56,6 @@ async function* readWindow(db: Db, { since, until }: TimeRange): AsyncGenerator<
     if (id < first || id >= end || !isVisible(origin, readHead(body).accountId)) return
     found.set(id, { origin, body })
   }
-  const rows = await db
-    .selectFrom('recorded_decisions')
-    .select(['id', 'origin', 'body'])
-    .where('id', '>=', first)
-    .where('id', '<', end)
-    .where('body', 'is not', null)
-    .execute()
-  for (const { id, origin, body } of rows) add(id, { origin, body: Buffer.from(body ?? '') })
   const blocks = await db
     .selectFrom('decision_blocks')
     .select(['origin', 'body'])
@@ -80,8 +68,8 @@ async function* readWindow(db: Db, { since, until }: TimeRange): AsyncGenerator<
     for (const decision of await unpackDecisions(body)) add(decision.id, { origin, ...decision })
   }
   const ids = [...found.keys()].sort()
-  const noted = new Map<string, RecordedDecisionRow[]>(ids.map((id) => [id, []]))
-  for (const row of await readRows(db, ids)) noted.get(row.id)?.push(row)
+  const noted = new Map<string, RecordedOutcomeRow[]>(ids.map((id) => [id, []]))
+  for (const row of await readOutcomes(db, ids)) noted.get(row.id)?.push(row)
   for (const id of ids) {
     const decision = found.get(id)
     if (decision === undefined) continue

@@ -1,6 +1,6 @@
 /**
  * The search over the decisions of all servers, as they are copied to PostgreSQL. No index leads from a number to its decisions: blocks
- * are examined from the newest on, by their terms, and those that may have some are unpacked. So are rows of older versions.
+ * are examined from the newest on, by their terms, and those that may have some are unpacked.
  */
 import { type Kysely, sql } from 'kysely'
 import type { Instant } from '../../../domain/time/clock.js'
@@ -12,7 +12,7 @@ import { isSearched, readHead } from '../search/searched-fields.js'
 import { blockSpanMs, unpackDecisions } from './block-format.js'
 import { mayMeet } from './block-terms.js'
 import { readIdInstant, toIdPrefix } from './decision-months.js'
-import { isVisible, mergeOutcomes, readRows } from './decision-rows.js'
+import { isVisible, mergeOutcomes, readOutcomes } from './decision-rows.js'
 import { databaseNow, readRemovedBefore } from './decision-store.js'
 
 /** Decisions that are unpacked for an answer, step by step, so that a page of all decisions takes few. */
@@ -42,8 +42,6 @@ interface Step {
   /** All with greater ids are among the candidates of this step and those before. Empty if there are no more. */
   readonly floor: string
 }
-
-type Read = (top: string, most: number) => Promise<Step>
 
 export class SharedSearch implements DecisionSearch {
   readonly #db: Db
@@ -83,31 +81,13 @@ export class SharedSearch implements DecisionSearch {
     request: SearchRequest,
   ): Promise<{ readonly found: readonly Candidate[]; readonly floor: string }> {
     const range = toRange(request)
-    const sources: { readonly read: Read; floor: string }[] = [
-      {
-        read: (top, most) => readBlocks(this.#db, request, { ...range, top, most }),
-        floor: topOf(range),
-      },
-      {
-        read: (top, most) => readOldRows(this.#db, request, { ...range, top, most }),
-        floor: range.end,
-      },
-    ]
     const pending = new Map<string, Candidate>()
     const found: Candidate[] = []
-    let floor = range.end
+    let floor = topOf(range)
     for (const most of unpackedInSteps) {
-      for (const source of sources) {
-        // The other one is behind.
-        if (source.floor === '' || source.floor < floor) continue
-        const step = await source.read(source.floor, most)
-        source.floor = step.floor
-        for (const candidate of step.candidates) keepLatest(pending, candidate)
-      }
-      floor = sources.reduce(
-        (highest, source) => (source.floor > highest ? source.floor : highest),
-        '',
-      )
+      const step = await readBlocks(this.#db, request, { ...range, top: floor, most })
+      floor = step.floor
+      for (const candidate of step.candidates) keepLatest(pending, candidate)
       found.push(...takeFound(pending, { floor, range, request }))
       if (floor === '' || found.length > request.limit) break
     }
@@ -119,7 +99,7 @@ export class SharedSearch implements DecisionSearch {
     candidates: readonly Candidate[],
   ): Promise<readonly DecisionDocument[]> {
     if (candidates.length === 0) return []
-    const all = await readRows(
+    const all = await readOutcomes(
       this.#db,
       candidates.map(({ id }) => id),
     )
@@ -134,7 +114,7 @@ export class SharedSearch implements DecisionSearch {
     accountId: string,
   ): Promise<Pick<SearchPage, 'completeUntil' | 'removedBefore'>> {
     const { rows } = await sql<{ readonly until: Instant }>`
-      select coalesce(min(coalesce(copied_until, seen_at - 60000, 0)), ${databaseNow}) as until from journals
+      select coalesce(min(copied_until), ${databaseNow}) as until from journals
       where shipped = 0
       and (origin not like ${`%${edgeOriginMark}%`} or starts_with(origin, ${accountId + edgeOriginMark}))`.execute(
       this.#db,
@@ -207,29 +187,6 @@ async function readBlocks(
   }
   if (scan?.has_more) return { candidates, floor: rows.at(-1)?.last_id ?? '' }
   return { candidates, floor: scan?.examined === examinedBlocks ? (scan.reached ?? '') : '' }
-}
-
-/** All of them: they are from before there were blocks. */
-async function readOldRows(
-  db: Kysely<Tables>,
-  { caller: { accountId } }: SearchRequest,
-  { start, end, top, most }: Reading,
-): Promise<Step> {
-  const { rows } = await sql<{
-    readonly id: string
-    readonly origin: string
-    readonly body: string | null
-  }>`
-    select id, origin, case when account_id = ${accountId} then body end as body from recorded_decisions
-    where id >= ${start} and id < ${end} and id <= ${top} order by id desc limit ${most}`.execute(
-    db,
-  )
-  const candidates = rows.flatMap(({ id, origin, body }) =>
-    body === null || !isVisible(origin, accountId)
-      ? []
-      : [{ id, origin, body: Buffer.from(body), rank: Number.POSITIVE_INFINITY }],
-  )
-  return { candidates, floor: rows.length === most ? (rows.at(-1)?.id ?? '') : '' }
 }
 
 function keepLatest(pending: Map<string, Candidate>, candidate: Candidate): void {
