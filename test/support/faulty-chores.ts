@@ -89,11 +89,13 @@ export class FaultyChores {
   }
 
   async #endOf(id: string): Promise<Bundle> {
-    return await until('the bundle has ended', async () => {
+    const ask = async () => {
       const bundle = await this.#send<Bundle>(`/v1/evidence/${id}`)
       if (!['waiting', 'packing'].includes(bundle.state)) return bundle
       throw new Error(JSON.stringify(bundle))
-    })
+    }
+    // It is packed at the lowest priority, after what else the machine does.
+    return await until('the bundle has ended', ask, { withinMs: 180_000 })
   }
 
   async #send<Body>(

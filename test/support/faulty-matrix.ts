@@ -158,7 +158,7 @@ export async function observe(
       { ...place, dataDir, environment: load.environment },
       load.serving,
     )
-    for (const chore of chores) await doing.run(chore).catch(() => undefined)
+    for (const chore of chores) await doing.run(chore)
     await pause(cell.when === 'load' ? backgroundMs : 1_000)
     return faulty.read().seen
   } finally {
