@@ -50,11 +50,8 @@ export type NumberTable = (typeof numberTables)[number]
 
 export interface AccountCopy {
   readonly accountId: string
-  readonly tables: Readonly<Record<Exclude<AccountTable, 'list_rights'>, readonly CopiedRow[]>> & {
-    /** Absent from a center of an earlier version, which knows none. */
-    readonly list_rights?: readonly CopiedRow[] | undefined
-  }
-  /** All that it has of changes is of those up to this number; 0 from older servers. */
+  readonly tables: Readonly<Record<AccountTable, readonly CopiedRow[]>>
+  /** All that it has of changes is of those up to this number. */
   readonly seq: number
 }
 
@@ -140,19 +137,18 @@ export const edgeAccountEndpoint = defineEndpoint<object, AccountCopy>({
     tables: z.object({
       accounts: rows,
       api_keys: rows,
-      // A center of an earlier version has none.
-      pauses: rows.default([]),
-      caller_ids: rows.default([]),
-      abandonment_counts: rows.default([]),
+      pauses: rows,
+      caller_ids: rows,
+      abandonment_counts: rows,
       projects: rows,
       campaigns: rows,
       project_hours: rows,
       state_registrations: rows,
       internal_dnc_lists: rows,
-      list_rights: rows.optional(),
+      list_rights: rows,
       list_versions: rows,
     }),
-    seq: z.int().default(0),
+    seq: z.int(),
   }),
 })
 

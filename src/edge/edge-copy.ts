@@ -111,10 +111,8 @@ export class EdgeCopy {
         const column = findAccountColumn(table)
         const isOwn =
           column === undefined ? sql`true` : sql`${sql.ref(column)} in (${accountId}, '')`
-        const rows = tables[table]
-        if (!rows) continue
         await sql`delete from ${sql.table(table)} where ${isOwn}`.execute(transaction)
-        await this.#insert(transaction, table, rows)
+        await this.#insert(transaction, table, tables[table])
       }
     })
   }

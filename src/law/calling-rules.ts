@@ -100,7 +100,7 @@ export class CallingRules {
   readonly frequency: FrequencyRules
   readonly purposes: Purposes
   readonly abandonment: AbandonmentRules
-  /** Absent from files of earlier versions. */
+  /** `undefined` if the file has none. */
   readonly revocation: RevocationRules | undefined
   readonly callerIds: CallerIdRules
   readonly exceptions: Exceptions

@@ -1,7 +1,7 @@
 /**
  * The decisions of all servers in PostgreSQL, copied from their journals, by month: decisions in blocks, and what became of their
  * calls in a row for each. Each journal has its position there, which advances in the transaction that stores its records, so
- * that each record is stored once. While a server of an older version is there, which reads no blocks, decisions are in rows too.
+ * that each record is stored once.
  */
 import { type Kysely, sql } from 'kysely'
 import type { CallOutcome } from '../../../domain/call-outcome.js'
