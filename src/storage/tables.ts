@@ -420,7 +420,7 @@ export interface JournalRow {
   shipped: number
   /** When its server was last there, to a minute. */
   seen_at: number
-  /** Of its decisions made before, none is missing. */
+  /** No decision that it made before is missing; 0 while none are copied. */
   copied_until: number
   /** The newest record that is copied, as JSON of a `CopiedRecord`; null if its server does not say it. */
   last_record: string | null

@@ -63,9 +63,11 @@ const statusResponse = z.object({
       z.object({
         journal: z.string().describe('As `callgate decisions list` shows it'),
         account: z.string().nullable().describe('Of an edge; null for a server'),
-        lastSeenAt: instant.nullable(),
+        lastSeenAt: instant,
         copiedRecords: z.int(),
-        copiedUntil: instant.nullable().describe('Of its decisions before, none is missing'),
+        copiedUntil: instant
+          .nullable()
+          .describe('No earlier decision of this server is missing; null while none are copied'),
       }),
     )
     .describe('Whose decisions are in the PostgreSQL database; none with SQLite')

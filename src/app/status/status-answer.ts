@@ -56,7 +56,7 @@ export async function readStatus(
       account: findEdgeAccount(row.origin) ?? null,
       lastSeenAt: formatInstant(row.seen_at),
       copiedRecords: row.next_seq - 1,
-      copiedUntil: formatInstant(row.copied_until),
+      copiedUntil: row.copied_until === 0 ? null : formatInstant(row.copied_until),
     })),
   }
 }

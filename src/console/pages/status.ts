@@ -74,7 +74,7 @@ function renderServers(servers: StatusBody['servers']): Html {
         copiedRecords,
         copiedUntil,
       }) => html`<tr><th scope="row"><code>${journal}</code></th>
-<td>${account === null ? 'server' : `edge of account ${account}`}</td><td>${whenOrNever(lastSeenAt)}</td><td class="number">${formatInteger(copiedRecords)}</td><td>${whenOrNever(copiedUntil)}</td></tr>`,
+<td>${account === null ? 'server' : `edge of account ${account}`}</td><td>${renderInstant(lastSeenAt)}</td><td class="number">${formatInteger(copiedRecords)}</td><td>${whenOrNever(copiedUntil)}</td></tr>`,
     ),
   )
 }

@@ -17,6 +17,8 @@ import { isOfDecision, type JournalRecord } from '../segment-format.js'
 import { type BlockEntry, readId } from './block-format.js'
 import { findInBlocks, insertBlocks } from './block-rows.js'
 import { type DecisionMonth, monthOf, readIdInstant } from './decision-months.js'
+import { eraseArriving, eraseStoredRows } from './erase-rows.js'
+import { dropMonthsBefore, makeMonths } from './month-tables.js'
 import {
   addKnownOutcomes,
   type Entry,
@@ -24,9 +26,7 @@ import {
   mergeOutcomes,
   readOutcomes,
   upsertOutcomes,
-} from './decision-rows.js'
-import { eraseArriving, eraseStoredRows } from './erase-rows.js'
-import { dropMonthsBefore, makeMonths } from './month-tables.js'
+} from './outcome-rows.js'
 
 /** Tells a journal from another one of the same name, such as a copy of its folder. */
 export interface CopiedRecord extends KnownPosition {

@@ -6,7 +6,7 @@ import type { TimeRange } from '../recorded-decisions.js'
 import { readHead } from '../search/searched-fields.js'
 import { blockSpanMs, unpackDecisions } from './block-format.js'
 import { readIdInstant, toIdPrefix } from './decision-months.js'
-import { isVisible, mergeOutcomes, readOutcomes } from './decision-rows.js'
+import { isVisible, mergeOutcomes, readOutcomes } from './outcome-rows.js'
 
 /** A decision, as it was recorded last. */
 export interface StoredDecision {

@@ -12,8 +12,8 @@ import { isSearched, readHead } from '../search/searched-fields.js'
 import { blockSpanMs, unpackDecisions } from './block-format.js'
 import { mayMeet } from './block-terms.js'
 import { readIdInstant, toIdPrefix } from './decision-months.js'
-import { isVisible, mergeOutcomes, readOutcomes } from './decision-rows.js'
 import { databaseNow, readRemovedBefore } from './decision-store.js'
+import { isVisible, mergeOutcomes, readOutcomes } from './outcome-rows.js'
 
 /** Decisions that are unpacked for an answer, step by step, so that a page of all decisions takes few. */
 const unpackedInSteps = [400, 800, 1_600, 3_200]

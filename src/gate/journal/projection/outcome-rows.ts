@@ -1,4 +1,4 @@
-/** Rows of what became of calls. */
+/** Outcomes of calls in PostgreSQL: one row for each decision and each journal that noted something about its call. */
 import { type Kysely, sql } from 'kysely'
 import type { CallOutcome } from '../../../domain/call-outcome.js'
 import type { Instant } from '../../../domain/time/clock.js'
