@@ -89,22 +89,22 @@ class ListLock {
   #create(): boolean {
     try {
       writeFileSync(this.#aside, this.#content)
-      return this.#link()
+      return this.#link(this.#content)
     } finally {
       rmSync(this.#aside, { force: true })
     }
   }
 
-  #link(): boolean {
+  #link(content: string): boolean {
     try {
       linkSync(this.#aside, this.#path)
       return true
     } catch (cause) {
-      return getErrorCode(cause) !== 'EEXIST' && this.#createInPlace()
+      return getErrorCode(cause) !== 'EEXIST' && this.#createInPlace(content)
     }
   }
 
-  #createInPlace(): boolean {
+  #createInPlace(content: string): boolean {
     let file: number
     try {
       file = openSync(this.#path, 'wx')
@@ -113,7 +113,7 @@ class ListLock {
       throw cause
     }
     try {
-      writeFileSync(file, this.#content)
+      writeFileSync(file, content)
       return true
     } catch (cause) {
       rmSync(this.#path, { force: true })
@@ -142,14 +142,16 @@ class ListLock {
     if (!this.#isStale(found, now)) return false
     try {
       renameSync(this.#path, this.#aside)
-      const moved = readFileSync(this.#aside, 'utf8')
-      rmSync(this.#aside)
-      if (moved !== found) writeFileSync(this.#path, moved, { flag: 'wx' })
-      return moved === found
     } catch (cause) {
-      if (getErrorCode(cause) === 'EEXIST') return false
       if (getErrorCode(cause) === 'ENOENT') return true
       throw cause
+    }
+    try {
+      const moved = readFileSync(this.#aside, 'utf8')
+      if (moved !== found) this.#link(moved)
+      return moved === found
+    } finally {
+      rmSync(this.#aside, { force: true })
     }
   }
 
