@@ -73,14 +73,15 @@ export function createBackgroundJobs(context: AppContext, deps: BackgroundDeps):
   )
   const expiry = recurring('expiring registrations', () => projects.registrations.expireDue())
   const cleanup = new HourlyCleanup(findToday, async (now) => {
-    await attempts.deleteOld(now)
-    await abandonment.deleteOld(now)
+    const hasMoreAttempts = await attempts.deleteOld(now)
+    const hasMoreCalls = await abandonment.deleteOld(now)
     await context.changeRequests.deleteOld(now)
     await deleteEndedSessions(storage.db, now)
     await deleteOldPermitKeys(storage.db, now)
     const auditBefore = now - settings.retention.auditDays * msPerDay
     const hasMoreAudit = await deleteOldAudit(storage, auditBefore)
-    return (await deleteOldPermits(storage.db, now)) || hasMoreAudit
+    const hasMorePermits = await deleteOldPermits(storage.db, now)
+    return hasMoreAttempts || hasMoreCalls || hasMoreAudit || hasMorePermits
   })
   // There are too many of these to keep them for eight days.
   const manyRows = new HourlyCleanup(

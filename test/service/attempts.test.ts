@@ -167,6 +167,21 @@ describe('a limit on attempts', () => {
     await attempts.deleteOld(start + 31 * day + 1)
     expect(await take(coolDown, start + 1)).toMatchObject({ remaining: {} })
   })
+
+  it('leaves more than 10,000 at once for the next statements', async () => {
+    const { db } = database.storage
+    const row = { key_id: 'k', account_id: 'main', number: '2125550100', at: 0 }
+    for (let first = 0; first < 10_001; first += 1_000) {
+      const rows = Array.from({ length: Math.min(1_000, 10_001 - first) }, (_, index) => ({
+        ...row,
+        decision_id: `old-${first + index}`,
+      }))
+      await db.insertInto('attempts').values(rows).execute()
+    }
+    const attempts = attemptsOn(database.storage)
+    expect(await attempts.deleteOld(31 * day + 1)).toBe(true)
+    expect(await attempts.deleteOld(31 * day + 1)).toBe(false)
+  })
 })
 
 describe('an approval', () => {

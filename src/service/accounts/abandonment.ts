@@ -24,6 +24,7 @@ import { readCacheLimits } from '../sql/read-cache-limits.js'
 /** A report of an older call would be counted once more each time that it comes, since what was counted is forgotten. */
 const maxReportAgeMs = 31 * msPerDay
 const keptMs = 2 * maxReportAgeMs
+const maxDeletedAtOnce = 10_000
 
 export interface AbandonmentOptions {
   readonly storage: Pick<OpenDatabase, 'db' | 'reads' | 'traits' | 'retryWhileLocked'>
@@ -132,8 +133,11 @@ export class Abandonment implements AbandonmentReports {
     )
   }
 
-  /** Forgets how calls were counted of which no report counts any more. The counts stay, as evidence. */
-  async deleteOld(now: Instant): Promise<void> {
+  /**
+   * Forgets how calls were counted once reports about them count no longer. The counts stay, as evidence. Returns whether there
+   * may be more to forget.
+   */
+  async deleteOld(now: Instant): Promise<boolean> {
     const { db } = this.#options.storage
     const newest = await db
       .selectFrom('answered_calls')
@@ -141,7 +145,17 @@ export class Abandonment implements AbandonmentReports {
       .executeTakeFirst()
     // A clock that is ahead does not make those forgotten that are still counted.
     const until = Math.min(now, Number(newest?.at ?? 0)) - keptMs
-    await db.deleteFrom('answered_calls').where('at', '<', until).execute()
+    const { numDeletedRows } = await db
+      .deleteFrom('answered_calls')
+      .where('decision_id', 'in', (old) =>
+        old
+          .selectFrom('answered_calls')
+          .select('decision_id')
+          .where('at', '<', until)
+          .limit(maxDeletedAtOnce),
+      )
+      .executeTakeFirst()
+    return numDeletedRows >= maxDeletedAtOnce
   }
 }
 

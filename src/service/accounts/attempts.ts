@@ -39,6 +39,7 @@ const maxRemembered = 10_000
 
 /** How long attempts are kept at least. */
 const keptMs = maxFrequencyHours * msPerHour
+const maxDeletedAtOnce = 10_000
 
 export type AttemptStorage = Pick<OpenDatabase, 'db' | 'reads' | 'traits' | 'retryWhileLocked'>
 
@@ -176,18 +177,25 @@ export class Attempts implements AttemptCounter {
     )
   }
 
-  /** Deletes attempts that no limit counts. */
-  async deleteOld(now: Instant): Promise<void> {
+  /** Deletes attempts that no limit counts. Returns whether there may be more. */
+  async deleteOld(now: Instant): Promise<boolean> {
     const { db } = this.#storage
-    await db
+    const { numDeletedRows } = await db
       .deleteFrom('attempts')
-      .where('at', '<', now - keptMs)
-      .execute()
+      .where('decision_id', 'in', (old) =>
+        old
+          .selectFrom('attempts')
+          .select('decision_id')
+          .where('at', '<', now - keptMs)
+          .limit(maxDeletedAtOnce),
+      )
+      .executeTakeFirst()
     // Those that were used are in the records of the decisions. Without one, nothing is approved.
     await db
       .deleteFrom('approvals')
       .where('expires_at', '<', now - contactMs)
       .execute()
+    return numDeletedRows >= maxDeletedAtOnce
   }
 }
 
