@@ -27,18 +27,15 @@ type ServerReaderDeps = Pick<
 
 type CampaignReadings = Pick<ServerReadings, 'abandonment' | 'disconnectedEarly'>
 
+type FileReadings = Pick<ServerReadings, 'disks' | 'lastBackupAt'>
+
 type StoredReadings = CampaignReadings &
-  Pick<
-    ServerReadings,
-    'disks' | 'edgeOptOutsPending' | 'lastBackupAt' | 'nextKeyExpiryAt' | 'providerBudgets'
-  >
+  Pick<ServerReadings, 'edgeOptOutsPending' | 'nextKeyExpiryAt' | 'providerBudgets'>
 
 const nothingRead: StoredReadings = {
   abandonment: [],
   disconnectedEarly: [],
-  disks: [],
   edgeOptOutsPending: undefined,
-  lastBackupAt: undefined,
   nextKeyExpiryAt: undefined,
   providerBudgets: [],
 }
@@ -46,24 +43,26 @@ const nothingRead: StoredReadings = {
 /** Each has time series of its own. */
 const maxBudgets = 400
 
-/** A disk that does not answer must not keep the other metrics from being read. */
+/** A disk or database that does not answer must not keep the other metrics from being read. */
 const maxWaitMs = 50
+
+/** For how long the readings before are shown while the next ones take that long. */
+const maxReadSeconds = 10
 
 export function createServerReader(deps: ServerReaderDeps): () => Promise<ServerReadings> {
   const { changeHead, gate, journal, remote, storage } = deps
-  let stored = nothingRead
-  let reading: Promise<void> | undefined
-  const readStored = async () => {
-    stored = await readFromDisk(deps).catch(() => nothingRead)
-    reading = undefined
-  }
+  const readStored = keepLatest(() => readDatabase(deps), nothingRead)
+  const readFiles = keepLatest(() => readFilesOf(deps.settings), {
+    disks: [],
+    lastBackupAt: undefined,
+  })
   return async () => {
-    reading ??= readStored()
-    await withTimeout(reading, maxWaitMs, () => undefined)
+    const [stored, files] = await Promise.all([readStored(), readFiles()])
     const { settings } = deps
     const policy = buildPolicy(settings)
     return {
       ...stored,
+      ...files,
       decisionsInFlight: gate.pendingCount,
       maxDecisionsInFlight: settings.gate.maxPending,
       oldestPendingRecordSeconds: journal.oldestWaitingSeconds,
@@ -80,6 +79,25 @@ export function createServerReader(deps: ServerReaderDeps): () => Promise<Server
         rateBudgets().map((budget) => ({ source: name, ...budget })),
       ),
     }
+  }
+}
+
+/** One reading at a time; gives the latest within {@link maxWaitMs}, and nothing if it failed or hangs. */
+export function keepLatest<Readings>(read: () => Promise<Readings>, nothing: Readings) {
+  let latest = nothing
+  let reading: Promise<void> | undefined
+  let begunAt = 0
+  const readOnce = async () => {
+    begunAt = monotonicSeconds()
+    latest = await read().catch(() => nothing)
+    reading = undefined
+  }
+  return async () => {
+    reading ??= readOnce()
+    await withTimeout(reading, maxWaitMs, () => {
+      if (monotonicSeconds() - begunAt > maxReadSeconds) latest = nothing
+    })
+    return latest
   }
 }
 
@@ -133,24 +151,26 @@ async function readBudgets({
   return await readBudgetStates(settings, storage.db, toUtcDay(runtime.clock.now()))
 }
 
-async function readFromDisk(deps: ServerReaderDeps): Promise<StoredReadings> {
-  const { keys, settings, storage } = deps
-  const [disks, nextKeyExpiryAt, lastBackup, edgeOptOutsPending, campaigns, providerBudgets] =
-    await Promise.all([
-      readDisks(settings),
-      keys.findNextExpiry(),
-      readFile(resolveLastBackupPath(settings), 'utf8').catch(() => ''),
-      storage.traits.isCopy ? countEdgeOptOuts(storage) : undefined,
-      countCampaigns(deps),
-      readBudgets(deps),
-    ])
-  const lastBackupAt = parseInstant(lastBackup.split(' ', 1)[0] ?? '')
+async function readDatabase(deps: ServerReaderDeps): Promise<StoredReadings> {
+  const { keys, storage } = deps
+  const [nextKeyExpiryAt, edgeOptOutsPending, campaigns, providerBudgets] = await Promise.all([
+    keys.findNextExpiry(),
+    storage.traits.isCopy ? countEdgeOptOuts(storage) : undefined,
+    countCampaigns(deps),
+    readBudgets(deps),
+  ])
   return {
     ...campaigns,
-    disks,
     edgeOptOutsPending,
-    lastBackupAt,
     nextKeyExpiryAt,
     providerBudgets: providerBudgets.slice(0, maxBudgets),
   }
+}
+
+async function readFilesOf(settings: ServerReaderDeps['settings']): Promise<FileReadings> {
+  const [disks, lastBackup] = await Promise.all([
+    readDisks(settings),
+    readFile(resolveLastBackupPath(settings), 'utf8').catch(() => ''),
+  ])
+  return { disks, lastBackupAt: parseInstant(lastBackup.split(' ', 1)[0] ?? '') }
 }
