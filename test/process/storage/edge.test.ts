@@ -178,6 +178,21 @@ it('takes keys from the center, also that they were revoked', async () => {
   })
 })
 
+it('blocks calls to a country that the account does not call', async () => {
+  const setCountries = async (countries: string) => {
+    const { code } = await callgate(
+      ['accounts', 'countries', 'sandbox', countries],
+      cluster.environment,
+    )
+    expect(code).toBe(0)
+  }
+  await untilDecided(edge, '6465550100', 'allow permitted')
+  await setCountries('CA')
+  await untilDecided(edge, '6465550100', 'block foreign-number')
+  await setCountries('US,CA')
+  await untilDecided(edge, '6465550100', 'allow permitted')
+})
+
 it('enforces its own opt-outs at once, and passes them on', async () => {
   expect(await pdnc(edge, '9145550100')).toBe(200)
   expect(await decide(edge, '9145550100')).toBe('block internal-dnc')
