@@ -58,6 +58,7 @@ const blockWords: Readonly<Record<number, string>> = {
   401: 'unauthenticated',
   403: 'forbidden',
   405: 'bad-request',
+  409: 'conflict',
   413: 'bad-request',
   415: 'bad-request',
   503: 'overloaded',

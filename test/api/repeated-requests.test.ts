@@ -102,6 +102,17 @@ it('has an allow only as long as that may be acted on, and while no outcome of t
   await refused('placed')
 })
 
+it('is a conflict on the one-line call too, which says so', async () => {
+  const path = '/v1/predial'
+  const conflict = { status: 409, text: 'block:conflict:-:end\n' }
+  const body = { number: florida, kind: 'ai' }
+  expect((await send('line', { path, body })).text).toMatch(/^allow:/)
+  await laterBy(60_000)
+  expect(await send('line', { path, body })).toMatchObject(conflict)
+  const other = { number: '2125550106', kind: 'ai' }
+  expect(await send('line', { path, body: other })).toMatchObject(conflict)
+})
+
 it('is decided anew after a block that only says that nothing could be decided', async () => {
   const pausing = app.callgate.storage.db
   await pausing.schema.alterTable('internal_dnc').renameTo('hidden').execute()
