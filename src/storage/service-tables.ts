@@ -252,13 +252,10 @@ export interface AttemptRow {
   /** Null if the request said nothing of it. */
   subject: string | null
   person: string | null
-  /** Null in rows of servers from before there were purposes. */
-  purpose: CallPurpose | null
+  purpose: CallPurpose
   /** When it was allowed, or dialed. */
   at: number
-  /** 1 or 0, for servers from before `reach`; null while it is not known. */
-  answered: number | null
-  /** How far the call got, see `CallReach`; null while it is not known, and in rows of older servers. */
+  /** How far the call got, see `CallReach`; null while it is not known. */
   reach: number | null
   /** 1 once the call is known to have left. */
   placed: number | null

@@ -150,7 +150,7 @@ export const attemptsShape = {
         decisionId: nullableText.describe('null for one of another system'),
         ref: nullableText.describe('Of the other system'),
         at: instant,
-        purpose: nullableText,
+        purpose: z.enum(callPurposes),
         subject: nullableText,
         personId: nullableText,
         reach: z

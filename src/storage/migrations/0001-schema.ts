@@ -164,8 +164,7 @@ const tables: readonly string[] = [
   // Calls that limits count.
   `create table attempts (
     decision_id text primary key, key_id text not null, account_id text not null, number text not null,
-    at bigint not null, subject text, person text, answered integer, placed integer, purpose text,
-    reach integer)`,
+    at bigint not null, subject text, person text, placed integer, purpose text not null, reach integer)`,
   `create index attempts_key on attempts (key_id, at)`,
   `create index attempts_number on attempts (key_id, number, at)`,
   `create index attempts_at on attempts (at)`,
