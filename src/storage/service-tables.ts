@@ -288,8 +288,8 @@ export interface AnsweredCallRow {
   connected_at: number | null
   /** In which rows of `abandonment_counts` it is counted, and as what, as JSON. */
   counted: string
-  /** The same of a call that nobody answered; null in rows of older servers. */
-  rang: string | null
+  /** The same of a call that nobody answered. */
+  rang: string
 }
 
 /** What a person said when they opted out; `internal_dnc` has the opt-out. */
@@ -305,14 +305,13 @@ export interface OptOutStatementRow {
   said: string | null
   /** When it was stored and took effect. */
   heard_at: number
-  key_id: string | null
-  /** Null, as what follows, in rows from before there were scopes: those hold for their list. */
-  scope: OptOutScope | null
-  channel: OptOutChannel | null
+  key_id: string
+  scope: OptOutScope
+  channel: OptOutChannel
   /** When the person said it, or it came in. */
-  received_at: number | null
+  received_at: number
   /** 0 if a person should read the words. */
-  understood: number | null
+  understood: number
   /** When a person did. */
   read_at: Generated<number | null>
   read_by: Generated<string | null>

@@ -133,18 +133,16 @@ function toCells(
   row: StoredStatement,
   findLastDay: (receivedAt: number) => number | undefined,
 ): readonly string[] {
-  const receivedAt = row.received_at ?? row.heard_at
-  const lastDay = findLastDay(receivedAt)
+  const lastDay = findLastDay(row.received_at)
   return [
-    formatInstant(receivedAt),
+    formatInstant(row.received_at),
     formatInstant(row.heard_at),
     lastDay === undefined ? '-' : formatDay(lastDay),
     row.number,
-    // Those from before there were scopes hold for their list.
     row.scope === 'everything' ? 'everything' : `project ${row.list}`,
-    row.channel ?? '-',
+    row.channel,
     row.source,
-    row.key_id ?? '-',
+    row.key_id,
     toPlainText(row.goods),
     toPlainText(row.said),
   ]

@@ -93,9 +93,9 @@ export async function readOptOuts(db: Db, question: NumberQuestion) {
       // One of everything holds for the projects of the key, but who said what in a call of another one does not concern it.
       const shown = <Value>(value: Value) => (isShown ? value : null)
       return {
-        receivedAt: formatInstant(row.received_at ?? row.heard_at),
+        receivedAt: formatInstant(row.received_at),
         heardAt: formatInstant(row.heard_at),
-        scope: row.scope ?? 'project',
+        scope: row.scope,
         list: shown(row.list),
         channel: row.channel,
         source: shown(row.source),
