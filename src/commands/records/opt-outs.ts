@@ -88,7 +88,7 @@ function registerList(group: Command, terminal: Terminal): void {
           subject: only === undefined ? { kind: 'opt-outs', id: '' } : { kind: 'number', id: only },
           rows: rows.length,
         })
-        const findLastDay = (receivedAt: number) => revocation?.find(receivedAt, ruleDates)?.lastDay
+        const findLastDay = (receivedAt: number) => revocation.find(receivedAt, ruleDates)?.lastDay
         const withId = (id: string, cells: readonly string[]) => (isUnread ? [id, ...cells] : cells)
         terminal.out(
           formatTable(
