@@ -67,9 +67,9 @@ async function fill({ db }: OpenDatabase, rows: number): Promise<void> {
   for (let first = 0; first < rows; first += batch) {
     await sql`with recursive n (i) as (
         select ${first} union all select i + 1 from n where i < ${first + batch - 1})
-      insert into attempts (decision_id, key_id, account_id, number, at)
+      insert into attempts (decision_id, key_id, account_id, number, at, purpose)
       select printf('filled%d', i), '', 'main', printf('305%07d', 2000000 + i % ${rows / 10}),
-        ${now} - (i * 7919) % ${30 * dayMs} from n`.execute(db)
+        ${now} - (i * 7919) % ${30 * dayMs}, 'telemarketing' from n`.execute(db)
   }
   await sql`analyze`.execute(db)
 }

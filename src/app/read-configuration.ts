@@ -66,7 +66,7 @@ function listUnknownRuleDates(
   { optOuts, callingHours: { rulesFile } }: Settings,
   { revocation }: CallingRules,
 ): readonly string[] {
-  const known = revocation?.undatedRules.map(({ id }) => id) ?? []
+  const known = revocation.undatedRules.map(({ id }) => id)
   return optOuts.ruleDates
     .filter(({ rule }) => !known.includes(rule))
     .map(

@@ -24,10 +24,10 @@ export interface CallingRulesDocument {
   readonly observedPolicies: Readonly<Record<string, ObservedPolicy>>
   readonly holidays: Readonly<Record<string, { readonly name: string; readonly rule: HolidayRule }>>
   readonly disclosures: readonly DisclosureEntry[]
-  readonly purposes?: PurposesDocument | undefined
+  readonly purposes: PurposesDocument
   readonly frequencyRules: readonly FrequencyRule[]
   readonly abandonmentRules: readonly AbandonmentRule[]
-  readonly revocation?: RevocationEntry | undefined
+  readonly revocation: RevocationEntry
   readonly exceptions: readonly ExceptionRow[]
   readonly consentRequired: readonly ConsentRule[]
   readonly reassignedReleases: readonly (LawRow & ReleaseRule)[]

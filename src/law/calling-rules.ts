@@ -100,8 +100,7 @@ export class CallingRules {
   readonly frequency: FrequencyRules
   readonly purposes: Purposes
   readonly abandonment: AbandonmentRules
-  /** `undefined` if the file has none. */
-  readonly revocation: RevocationRules | undefined
+  readonly revocation: RevocationRules
   readonly callerIds: CallerIdRules
   readonly exceptions: Exceptions
   readonly requiredConsents: ConsentRules
@@ -283,9 +282,8 @@ function holdsSomewhere(
 
 const noDays: ReadonlyMap<LocalDay, string> = new Map()
 
-function prepareRevocation(document: CallingRulesDocument): RevocationRules | undefined {
+function prepareRevocation(document: CallingRulesDocument): RevocationRules {
   const { revocation } = document
-  if (!revocation) return undefined
   const holidays = revocation.holidays.map((key) => ({ key }))
   const policy = revocation.observedPolicy
   return new RevocationRules(revocation, createHolidayCalendar(document, { holidays, policy }))

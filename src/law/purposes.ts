@@ -27,12 +27,11 @@ interface PurposeHours extends DayRange {
   readonly citation: string
 }
 
-/** Without the table, every call is judged as telemarketing. */
 export class Purposes {
   readonly #purposes: ReadonlyMap<CallPurpose, PreparedPurpose>
 
-  constructor(document: PurposesDocument | undefined) {
-    const entries = Object.entries(document ?? {}) as [
+  constructor(document: PurposesDocument) {
+    const entries = Object.entries(document) as [
       keyof PurposesDocument,
       PurposesDocument[keyof PurposesDocument],
     ][]

@@ -252,13 +252,10 @@ export interface AttemptRow {
   /** Null if the request said nothing of it. */
   subject: string | null
   person: string | null
-  /** Null in rows of servers from before there were purposes. */
-  purpose: CallPurpose | null
+  purpose: CallPurpose
   /** When it was allowed, or dialed. */
   at: number
-  /** 1 or 0, for servers from before `reach`; null while it is not known. */
-  answered: number | null
-  /** How far the call got, see `CallReach`; null while it is not known, and in rows of older servers. */
+  /** How far the call got, see `CallReach`; null while it is not known. */
   reach: number | null
   /** 1 once the call is known to have left. */
   placed: number | null
@@ -291,8 +288,8 @@ export interface AnsweredCallRow {
   connected_at: number | null
   /** In which rows of `abandonment_counts` it is counted, and as what, as JSON. */
   counted: string
-  /** The same of a call that nobody answered; null in rows of older servers. */
-  rang: string | null
+  /** The same of a call that nobody answered. */
+  rang: string
 }
 
 /** What a person said when they opted out; `internal_dnc` has the opt-out. */
@@ -308,14 +305,13 @@ export interface OptOutStatementRow {
   said: string | null
   /** When it was stored and took effect. */
   heard_at: number
-  key_id: string | null
-  /** Null, as what follows, in rows from before there were scopes: those hold for their list. */
-  scope: OptOutScope | null
-  channel: OptOutChannel | null
+  key_id: string
+  scope: OptOutScope
+  channel: OptOutChannel
   /** When the person said it, or it came in. */
-  received_at: number | null
+  received_at: number
   /** 0 if a person should read the words. */
-  understood: number | null
+  understood: number
   /** When a person did. */
   read_at: Generated<number | null>
   read_by: Generated<string | null>

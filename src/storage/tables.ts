@@ -283,10 +283,7 @@ export interface InternalDncRow {
    * an older opt-out may have a number.
    */
   opted_out_by_date: number
-  /**
-   * The API key that stored the latest opt-out, or `import:<source>`; null for rows written before
-   * keys were kept.
-   */
+  /** The API key that stored the latest opt-out, or `import:<source>`; null for the fixed facts of a sandbox. */
   key_id: string | null
 }
 
@@ -362,7 +359,7 @@ export interface EbrRecordRow {
   contact_on: string
   /** The instant of contact, where the caller gave a time of day. */
   contact_at: number | null
-  /** The last day on which the person confirmed the identity in a call; null in records of older servers. */
+  /** The last day on which the person confirmed the identity in a call; null before that. */
   confirmed_on: Generated<string | null>
   obligation_ends_on: string | null
   reference_num: string | null
@@ -377,8 +374,8 @@ export interface EbrRecordRow {
   imported: number
   /** Whether it may lift an opt-out: 0 for a record of an Agent's key where Agents may not remove. */
   lifts_opt_out: number
-  /** The API key that stored it, or `import:<source>`; null for rows written before keys were kept. */
-  key_id: string | null
+  /** The API key that stored it, or `import:<source>`. */
+  key_id: string
   /** The consent that it points to, as JSON; null if there is none. */
   consent: Generated<string | null>
   /** Null for the record in force; a replaced record is kept as evidence. */

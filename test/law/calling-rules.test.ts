@@ -378,6 +378,22 @@ describe('a rules file with a mistake is refused', () => {
     expect(message).toContain(' 1 mistake(s):')
   })
 
+  test.each([
+    'disclosures',
+    'frequencyRules',
+    'exceptions',
+    'consentRequired',
+    'conversations',
+    'reassignedReleases',
+    'purposes',
+    'abandonmentRules',
+    'revocation',
+    'callerIdRules',
+  ])('a file without %s', (table) => {
+    const message = complaint({ [table]: undefined })
+    expect(message).toContain(` 1 mistake(s):\n  - ${table}: is missing`)
+  })
+
   test('every mistake is listed, also several of one region', () => {
     const message = complaint({
       'regions.AL.hours.sat': '8 to 20',

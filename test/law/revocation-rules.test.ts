@@ -109,9 +109,3 @@ test.each([
   const checked = checkCallingRules(document)
   expect(JSON.stringify(checked)).toContain(rule)
 })
-
-test('a file of an earlier version, without these rules, is used', () => {
-  const { revocation: _, ...earlier } = parse(readFileSync(shipped, 'utf8'))
-  const checked = checkCallingRules(earlier)
-  expect(checked.ok && new CallingRules(checked.document).revocation).toBeUndefined()
-})

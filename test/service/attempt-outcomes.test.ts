@@ -21,10 +21,9 @@ async function reserve(): Promise<AttemptOutcomes> {
 
 const read = async () => {
   const rows = await database.storage.db.selectFrom('attempts').selectAll().execute()
-  return rows.map(({ at, reach, answered, placed }) => ({
+  return rows.map(({ at, reach, placed }) => ({
     after: Number(at) - reservedAt,
     reach,
-    answered,
     placed,
   }))
 }
@@ -33,10 +32,10 @@ describe('an attempt', () => {
   it('counts from dialing, and never from earlier than before', async () => {
     const outcomes = await reserve()
     await outcomes.notePlaced(attempt, { dialedAt: reservedAt - 5_000 })
-    expect(await read()).toEqual([{ after: 0, reach: null, answered: null, placed: 1 }])
+    expect(await read()).toEqual([{ after: 0, reach: null, placed: 1 }])
     await outcomes.notePlaced(attempt, { dialedAt: reservedAt + 9_000 })
     await outcomes.notePlaced(attempt, { dialedAt: reservedAt + 4_000 })
-    expect(await read()).toEqual([{ after: 9_000, reach: null, answered: null, placed: 1 }])
+    expect(await read()).toEqual([{ after: 9_000, reach: null, placed: 1 }])
   })
 
   it.each([
@@ -53,9 +52,7 @@ describe('an attempt', () => {
   ] as const)('that got as far as %j is stored as %j', async (all, reach) => {
     const outcomes = await reserve()
     for (const one of all) await outcomes.notePlaced(attempt, { reach: one })
-    expect(await read()).toEqual([
-      { after: 0, reach, answered: reach === null ? null : Number(reach > 0), placed: 1 },
-    ])
+    expect(await read()).toEqual([{ after: 0, reach, placed: 1 }])
   })
 
   it('is released once and again, until its call has left', async () => {
@@ -64,7 +61,7 @@ describe('an attempt', () => {
     expect(await outcomes.noteNotPlaced(attempt)).toBe('released')
     expect(await read()).toEqual([])
     await outcomes.notePlaced(attempt, { dialedAt: reservedAt + 1_000, reach: 1 })
-    expect(await read()).toEqual([{ after: 1_000, reach: 1, answered: 1, placed: 1 }])
+    expect(await read()).toEqual([{ after: 1_000, reach: 1, placed: 1 }])
     expect(await outcomes.noteNotPlaced(attempt)).toBe('placed')
     expect(await read()).toHaveLength(1)
   })
@@ -87,7 +84,7 @@ describe('an attempt', () => {
     const outcomes = await reserve()
     const erased = { ...attempt, number: undefined }
     await outcomes.notePlaced(erased, { reach: 0 })
-    expect(await read()).toEqual([{ after: 0, reach: 0, answered: 0, placed: 1 }])
+    expect(await read()).toEqual([{ after: 0, reach: 0, placed: 1 }])
     await database.storage.db.deleteFrom('attempts').execute()
     await outcomes.notePlaced(erased, { reach: 1 })
     expect(await read()).toEqual([])

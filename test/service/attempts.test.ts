@@ -170,7 +170,10 @@ describe('a limit on attempts', () => {
 
   it('leaves more than 10,000 at once for the next statements', async () => {
     const { db } = database.storage
-    const row = { key_id: 'k', account_id: 'main', number: '2125550100', at: 0 }
+    const row = {
+      ...{ key_id: 'k', account_id: 'main', number: '2125550100', at: 0 },
+      purpose: 'telemarketing' as const,
+    }
     for (let first = 0; first < 10_001; first += 1_000) {
       const rows = Array.from({ length: Math.min(1_000, 10_001 - first) }, (_, index) => ({
         ...row,

@@ -207,7 +207,7 @@ it('takes the number from audit rows, also where it is hashed, and from no other
 it('ends a consent, keeps it as long as the law asks, and deletes it then', async () => {
   database.exec('delete from ebr_records')
   const insert = database.prepare(
-    "insert into ebr_records (account_id, project_code, number, type, contact_on, email, recorded_at, stored_at, superseded_at) values (?, 'main', ?, 'P', '2021-01-01', 'jane@example.com', 1, 1, ?)",
+    "insert into ebr_records (account_id, project_code, number, type, contact_on, email, recorded_at, stored_at, key_id, superseded_at) values (?, 'main', ?, 'P', '2021-01-01', 'jane@example.com', 1, 1, 'k', ?)",
   )
   const [year, at] = [365.25 * 86_400_000, running.clock.at]
   insert.run('main', number, null)
@@ -271,8 +271,8 @@ it('deletes a stored consent five years after the last call that can have rested
       ends_on, recorded_at, key_id) values (?, 'main', 'main', ?, 1, 'Acme', 'web', 'written', 'I agree', 'x', ?, ?, 'k')`,
   )
   const insertRecord = database.prepare(
-    `insert into ebr_records (account_id, project_code, number, type, contact_on, recorded_at, stored_at, consent, superseded_at)
-      values ('main', 'main', ?, 'P', '2019-01-01', 1, 1, json_object('id', ?), ?)`,
+    `insert into ebr_records (account_id, project_code, number, type, contact_on, recorded_at, stored_at, key_id, consent, superseded_at)
+      values ('main', 'main', ?, 'P', '2019-01-01', 1, 1, 'k', json_object('id', ?), ?)`,
   )
   const add = (id: string, ends: string | null, replacedAt: number | null, storedAt: number) => {
     insertConsent.run(id, number, ends, storedAt)
@@ -314,7 +314,7 @@ it('takes the id of a debt from the attempts of its calls, and no other subject'
     "insert into attempts (decision_id, key_id, account_id, number, at, subject, purpose) values (?, 'k', 'main', ?, 1, ?, ?)",
   )
   insert.run('a1', number, 'debt-77', 'debt-collection')
-  insert.run('a2', number, 'solar', null)
+  insert.run('a2', number, 'solar', 'telemarketing')
   insert.run('a3', '2125550199', 'debt-78', 'debt-collection')
   await erasures().request(requestFor())
   const subjects = database.prepare('select subject from attempts order by decision_id').pluck()

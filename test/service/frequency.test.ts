@@ -241,7 +241,7 @@ describe('the rules of other places', () => {
     const [first, second] = await callAt(gate, times, machine)
     expect([first?.reason, second?.reason]).toEqual(['permitted', 'too-many-attempts'])
     expect((await gate.decide(aCall({ ...machine, callKind: 'manual' }))).reason).toBe('permitted')
-    await database.storage.db.updateTable('attempts').set({ answered: 0 }).execute()
+    await database.storage.db.updateTable('attempts').set({ reach: 0 }).execute()
     expect((await gate.decide(aCall(machine))).reason).toBe('permitted')
   })
 })

@@ -237,21 +237,6 @@ describe('one with the reference of an earlier one', () => {
     for (const event of events) expect(await report(event)).toMatchObject({ isRepeated: true })
     expect(await isLifted('SALES')).toBe(true)
   })
-
-  test('of an older server, which has put it on one list, is for every project', async () => {
-    const { report, internalDnc, listedIn, clock } = await build()
-    for (const event of [words, { ...words, decisionId: 'd1' }]) {
-      await report(event)
-      const old = { scope: null, channel: null, received_at: null, understood: null }
-      await database.db.updateTable('opt_out_statements').set(old).execute()
-      for (const projectId of ['OTHER', undefined])
-        await internalDnc.remove(me, { numbers: [number], projectId })
-      clock.advance(60_000)
-      expect(await report(event)).toMatchObject({ scope: 'everything', isRepeated: false })
-      expect(await listedIn()).toEqual(['main', 'SALES', 'OTHER', 'SHARED'])
-      expect(await report(event)).toMatchObject({ isRepeated: true })
-    }
-  })
 })
 
 describe('what is stored and answered', () => {

@@ -187,17 +187,6 @@ it('calls for a sale do not count towards a debt, nor the other way round', asyn
   ])
 })
 
-it('what a server from before there were purposes has counted counts for every rule', async () => {
-  const debt = openGate('debt-collection')
-  const massachusetts = { dialed: '6175550100' }
-  const times = ['2026-11-23T14:00:00Z', '2026-11-23T15:00:00Z']
-  await callAt(debt, times, massachusetts, 0)
-  const set = { purpose: null, reach: null, answered: 0 }
-  await database.storage.db.updateTable('attempts').set(set).execute()
-  const [refused] = await callAt(debt, ['2026-11-23T16:00:00Z'], massachusetts)
-  expect(refused?.reason).toBe('too-many-attempts')
-})
-
 it.each([
   ['informational', 'autodialed', 3, '2026-12-23T14:00:00.000Z'],
   ['healthcare', 'autodialed', 1, '2026-11-24T14:00:00.000Z'],

@@ -43,7 +43,7 @@ const listVersion = z
     importedBy: z
       .string()
       .nullable()
-      .describe('As in the audit table; null if that has no row about it, as of earlier versions'),
+      .describe('As in the audit table; null if that has no row about it'),
     inUse: z.boolean(),
   })
   .meta({ id: 'ListVersion' })

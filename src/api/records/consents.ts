@@ -143,7 +143,7 @@ const history: z.ZodType<ConsentHistory> = z.object({
       consentId: nullableText,
       evidence: evidence.nullable(),
       recordedAt: text,
-      recordedBy: nullableText,
+      recordedBy: text,
       replacedAt: nullableText,
     }),
   ),

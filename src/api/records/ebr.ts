@@ -48,9 +48,9 @@ const body: z.ZodType<ListedEbrRecord> = z.object({
   brand: text,
   email: text,
   recordedOn: z.string().describe('UTC instant of the report'),
-  recordedBy: text.describe(
-    'Id of the key that stored it, or `import:` and the source of an import',
-  ),
+  recordedBy: z
+    .string()
+    .describe('Id of the key that stored it, or `import:` and the source of an import'),
 })
 
 const paths = ['/app/main/rpc/ebr']

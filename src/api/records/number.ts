@@ -1,7 +1,12 @@
 /** All that an account has about one number, each part with whether it is known. */
 import { z } from 'zod'
 import { consentEvidence, ebrTypes } from '../../domain/compliance.js'
-import { consentChannels, consentMethods } from '../../domain/consent/consent-records.js'
+import {
+  consentChannels,
+  consentMethods,
+  optOutChannels,
+  optOutScopes,
+} from '../../domain/consent/consent-records.js'
 import { callKinds, callPurposes } from '../../domain/decision.js'
 import { historicalScores, labelStatuses, scores } from '../../domain/reputation.js'
 import { defineEndpoint, singleScope } from '../endpoint.js'
@@ -12,9 +17,7 @@ import { previewRowSchema } from '../gate/preview.js'
 const text = z.string()
 const nullableText = text.nullable()
 const nullableInstant = instant.nullable()
-const by = nullableText.describe(
-  'The id of the key, or `import:<source>`; null in rows from before keys were kept',
-)
+const author = 'The id of the key, or `import:<source>`'
 const more = z.boolean().describe('There are older ones, which are left out')
 
 const notKnown = z.object({ known: z.literal(false), because: text }).meta({
@@ -58,7 +61,7 @@ const optOuts = part({
         onList: z.boolean(),
         addedAt: instant,
         optedOutAt: instant.describe('The latest opt-out, also of a number that was on the list'),
-        optedOutBy: by,
+        optedOutBy: nullableText.describe(`${author}; null for a fixed fact of the sandbox`),
         removedAt: nullableInstant,
       }),
     )
@@ -69,14 +72,14 @@ const optOuts = part({
       z.object({
         receivedAt: instant,
         heardAt: instant.describe('When it took effect'),
-        scope: text.describe('`everything`, or `project`: the list alone'),
+        scope: z.enum(optOutScopes).describe('`everything`, or `project`: the list alone'),
         list: nullableText.describe('null if the key may not use that project'),
-        channel: nullableText,
+        channel: z.enum(optOutChannels),
         source: nullableText,
         said: nullableText,
         goods: nullableText,
         decisionId: nullableText,
-        by,
+        by: nullableText.describe(`${author}; null if the key may not use that project`),
         readBy: nullableText.describe('Who read words that were not understood'),
       }),
     )
@@ -129,7 +132,7 @@ const consents = part({
         consentId: nullableText,
         evidence: z.enum(consentEvidence).nullable(),
         recordedAt: instant,
-        recordedBy: by,
+        recordedBy: text.describe(author),
         replacedAt: nullableInstant,
       }),
     )
@@ -150,7 +153,7 @@ export const attemptsShape = {
         decisionId: nullableText.describe('null for one of another system'),
         ref: nullableText.describe('Of the other system'),
         at: instant,
-        purpose: nullableText,
+        purpose: z.enum(callPurposes),
         subject: nullableText,
         personId: nullableText,
         reach: z

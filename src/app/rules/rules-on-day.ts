@@ -310,7 +310,7 @@ function listCallRows(rules: CallingRules, code: string, region: RegionEntry): r
 
 /** Opt-outs are judged by them wherever the person is. */
 function listRevocationRows({ rules, ruleDates }: RuleSources): readonly DatedRow[] {
-  return (rules.document.revocation?.rules ?? []).map((row) => {
+  return rules.document.revocation.rules.map((row) => {
     const entered = ruleDates.find(({ rule }) => rule === row.id)
     const undated = row.datedByOperator && !entered
     const value =

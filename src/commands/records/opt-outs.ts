@@ -88,7 +88,7 @@ function registerList(group: Command, terminal: Terminal): void {
           subject: only === undefined ? { kind: 'opt-outs', id: '' } : { kind: 'number', id: only },
           rows: rows.length,
         })
-        const findLastDay = (receivedAt: number) => revocation?.find(receivedAt, ruleDates)?.lastDay
+        const findLastDay = (receivedAt: number) => revocation.find(receivedAt, ruleDates)?.lastDay
         const withId = (id: string, cells: readonly string[]) => (isUnread ? [id, ...cells] : cells)
         terminal.out(
           formatTable(
@@ -133,18 +133,16 @@ function toCells(
   row: StoredStatement,
   findLastDay: (receivedAt: number) => number | undefined,
 ): readonly string[] {
-  const receivedAt = row.received_at ?? row.heard_at
-  const lastDay = findLastDay(receivedAt)
+  const lastDay = findLastDay(row.received_at)
   return [
-    formatInstant(receivedAt),
+    formatInstant(row.received_at),
     formatInstant(row.heard_at),
     lastDay === undefined ? '-' : formatDay(lastDay),
     row.number,
-    // Those from before there were scopes hold for their list.
     row.scope === 'everything' ? 'everything' : `project ${row.list}`,
-    row.channel ?? '-',
+    row.channel,
     row.source,
-    row.key_id ?? '-',
+    row.key_id,
     toPlainText(row.goods),
     toPlainText(row.said),
   ]

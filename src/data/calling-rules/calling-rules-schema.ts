@@ -284,7 +284,6 @@ function rowsWithIds<Row extends { readonly id: string }>(row: z.ZodType<Row>) {
       (rows) => new Set(rows.map(({ id }) => id)).size === rows.length,
       'must have each id once',
     )
-    .default([])
 }
 
 function documentSchema(known: DefinedNames) {
@@ -299,34 +298,32 @@ function documentSchema(known: DefinedNames) {
       z.strictObject({ saturday: observedShifts, sunday: observedShifts }),
     ),
     holidays: z.record(z.string(), z.strictObject({ name: text, rule: holidayRuleSchema })),
-    disclosures: z
-      .array(
-        z
-          .strictObject({
-            key: z.enum(disclosureKeys, `must be one of ${disclosureKeys.join(', ')}`),
-            callKinds: z.array(z.enum(callKinds)).min(1, 'must not be empty'),
-            purposes: purposeList.optional(),
-            countries: z.array(country).min(1, 'must not be empty').optional(),
-            regions: z.array(region).min(1, 'must not be empty').optional(),
-            ...dates,
-            citation: text,
-            confidence,
-          })
-          .refine(hasDatesInOrder, datesInOrder),
-      )
-      .default([]),
+    disclosures: z.array(
+      z
+        .strictObject({
+          key: z.enum(disclosureKeys, `must be one of ${disclosureKeys.join(', ')}`),
+          callKinds: z.array(z.enum(callKinds)).min(1, 'must not be empty'),
+          purposes: purposeList.optional(),
+          countries: z.array(country).min(1, 'must not be empty').optional(),
+          regions: z.array(region).min(1, 'must not be empty').optional(),
+          ...dates,
+          citation: text,
+          confidence,
+        })
+        .refine(hasDatesInOrder, datesInOrder),
+    ),
     purposes: purposesSchema(region),
-    frequencyRules: z.array(frequencyRuleSchema(region)).default([]),
-    abandonmentRules: z.array(abandonmentRuleSchema).default([]),
+    frequencyRules: z.array(frequencyRuleSchema(region)),
+    abandonmentRules: z.array(abandonmentRuleSchema),
     revocation: revocationSchema(
       reference(known.holidays, 'holidays'),
       reference(known.policies, 'observedPolicies'),
-    ).optional(),
+    ),
     exceptions: rowsWithIds(exceptionSchema(region)),
     consentRequired: rowsWithIds(consentRuleSchema(region)),
-    reassignedReleases: z.array(releaseSchema).default([]),
-    conversations: z.array(conversationSchema).default([]),
-    callerIdRules: z.array(callerIdRuleSchema(region)).default([]),
+    reassignedReleases: z.array(releaseSchema),
+    conversations: z.array(conversationSchema),
+    callerIdRules: z.array(callerIdRuleSchema(region)),
     regions: z.record(code, regionSchema(known)),
     sources: z.record(z.string(), sourceSchema),
   })

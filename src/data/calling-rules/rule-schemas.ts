@@ -149,16 +149,14 @@ export function purposesSchema(region: Reference) {
     confidence,
     notes: text.optional(),
   })
-  return z
-    .strictObject({
-      informational: rules,
-      'debt-collection': rules,
-      political: rules,
-      charity: rules,
-      healthcare: rules,
-      emergency: rules,
-    })
-    .optional()
+  return z.strictObject({
+    informational: rules,
+    'debt-collection': rules,
+    political: rules,
+    charity: rules,
+    healthcare: rules,
+    emergency: rules,
+  })
 }
 
 export function revocationSchema(holiday: Reference, observedPolicy: Reference) {

@@ -61,7 +61,7 @@ const resOrBusiness: FactFeed<ResOrBusinessFact> = {
 const createReassignedFeed = (feed: string, since: string): FactFeed<ReassignedFact> => ({
   shape: {
     feed,
-    formatVersion: 2,
+    formatVersion: 1,
     columns: { said: 'text', day: 'integer', asOn: 'integer' },
     key: ['said', 'day'],
     newestBy: 'asOn',

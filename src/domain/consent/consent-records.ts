@@ -42,8 +42,8 @@ export interface ListedEbrRecord {
   readonly email: string | null
   /** UTC instant of the report. */
   readonly recordedOn: string
-  /** Id of the key that stored it, or `import:<source>`; null for records from before this was stored. */
-  readonly recordedBy: string | null
+  /** Id of the key that stored it, or `import:<source>`. */
+  readonly recordedBy: string
 }
 
 export const optOutChannels = [
@@ -181,7 +181,7 @@ export interface PastRecord {
   /** Of a permission. */
   readonly evidence: ConsentEvidence | null
   readonly recordedAt: string
-  readonly recordedBy: string | null
+  readonly recordedBy: string
   /** When another replaced it, or it was removed. */
   readonly replacedAt: string | null
 }

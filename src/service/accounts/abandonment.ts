@@ -163,7 +163,7 @@ export class Abandonment implements AbandonmentReports {
 async function lockCall(db: Db, { decisionId, at }: CampaignCall): Promise<AnsweredCallRow> {
   return await db
     .insertInto('answered_calls')
-    .values({ decision_id: decisionId, at, counted: '[]' })
+    .values({ decision_id: decisionId, at, counted: '[]', rang: '[]' })
     .onConflict((conflict) =>
       conflict.column('decision_id').doUpdateSet((row) => ({ at: row.ref('answered_calls.at') })),
     )
@@ -201,7 +201,7 @@ function judgeRing(ring: AnswerReport['ring'], { ringMs }: AbandonmentLimit): Co
   return ring.isEndedByCaller && ring.ringMs < ringMs ? 'early' : 'rang'
 }
 
-const parseCounted = (text: string | null): readonly Counted[] => JSON.parse(text ?? '[]')
+const parseCounted = (text: string): readonly Counted[] => JSON.parse(text)
 
 type Period = Pick<Counted, 'rule' | 'from' | 'until'>
 

@@ -1,14 +1,8 @@
 /** What became of the calls of attempts. One that is not known to have stayed here counts, whatever is reported afterwards. */
 import { sql } from 'kysely'
-import type {
-  AttemptReports,
-  CallReach,
-  PlacedCall,
-  ReportedAttempt,
-} from '../../domain/mandate.js'
+import type { AttemptReports, PlacedCall, ReportedAttempt } from '../../domain/mandate.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
-import { storedReach } from './frequency-counts.js'
 
 type OutcomeStorage = Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
 
@@ -40,15 +34,12 @@ export class AttemptOutcomes implements AttemptReports {
     const { db, traits, retryWhileLocked } = this.#storage
     if (traits.isCopy) return
     const { decisionId, keyId, accountId, subject = null, personId = null, number, at } = attempt
-    const next =
-      reach === undefined
-        ? storedReach
-        : sql<number>`case when ${reach} < 1 and ${storedReach} > ${reach} then ${storedReach} else ${reach} end`
     const changes = {
       placed: 1,
       at: sql<number>`case when attempts.at < ${dialedAt ?? at} then ${dialedAt ?? at} else attempts.at end`,
-      reach: next,
-      answered: sql<number | null>`case when ${next} >= 1 then 1 when ${next} < 1 then 0 end`,
+      ...(reach !== undefined && {
+        reach: sql<number>`case when ${reach} < 1 and attempts.reach > ${reach} then attempts.reach else ${reach} end`,
+      }),
     }
     await retryWhileLocked(async () => {
       if (number === undefined) {
@@ -68,19 +59,13 @@ export class AttemptOutcomes implements AttemptReports {
           person: personId,
           at: Math.max(at, dialedAt ?? at),
           purpose: attempt.purpose ?? 'telemarketing',
-          ...toReachColumns(reach),
+          reach: reach ?? null,
           placed: 1,
         })
         .onConflict((conflict) => conflict.column('decision_id').doUpdateSet(changes))
         .execute()
     })
   }
-}
-
-/** `answered` is for servers from before `reach`. */
-export function toReachColumns(reach: CallReach | undefined) {
-  if (reach === undefined) return { reach: null, answered: null }
-  return { reach, answered: reach >= 1 ? 1 : 0 }
 }
 
 /** False if its call is known to have left, so that it counts. */

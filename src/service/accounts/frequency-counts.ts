@@ -1,5 +1,4 @@
 /** Which attempts count towards the frequency limits of a call. */
-import { type SqlBool, sql } from 'kysely'
 import {
   type Attempt,
   countedReach,
@@ -21,9 +20,6 @@ export async function readFrequencyCounts(
   for (const limit of limits) counts.push(await readCount(db, attempt, limit, until))
   return counts
 }
-
-/** An older server knows only that a call was answered, so a person may have talked. */
-export const storedReach = sql<number | null>`coalesce(attempts.reach, attempts.answered * 2)`
 
 /** What is not known of an attempt, every limit counts. */
 async function readCount(
@@ -48,14 +44,11 @@ async function readCount(
       )
     }
     if (counts !== 'all') {
-      const isFarEnough = sql<SqlBool>`${storedReach} >= ${countedReach[counts]}`
-      query = query.where((row) => row.or([isFarEnough, row('answered', 'is', null)]))
-    }
-    if (purposes) {
       query = query.where((row) =>
-        row.or([row('purpose', 'in', purposes), row('purpose', 'is', null)]),
+        row.or([row('reach', '>=', countedReach[counts]), row('reach', 'is', null)]),
       )
     }
+    if (purposes) query = query.where('purpose', 'in', purposes)
     return query.orderBy('at', 'desc').limit(calls).execute()
   }
   const rows = await newest('number', number)

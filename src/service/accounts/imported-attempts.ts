@@ -8,7 +8,6 @@ import { formatInstant, msPerHour } from '../../domain/time/dates.js'
 import { AppError, describeProblem, type FieldProblem, invalidRequest } from '../../errors.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db, Tables } from '../../storage/tables.js'
-import { toReachColumns } from './attempt-outcomes.js'
 
 export interface ImportedAttemptsDeps {
   readonly storage: Pick<OpenDatabase, 'db' | 'traits' | 'retryWhileLocked'>
@@ -114,15 +113,15 @@ const toRow = (
   person: personId ?? null,
   at,
   purpose: purpose ?? 'telemarketing',
-  ...toReachColumns(reach),
+  reach: reach ?? null,
   placed: 1,
 })
 
-const compared = ['number', 'subject', 'person'] as const
+const compared = ['number', 'subject', 'person', 'purpose', 'reach'] as const
 
 type ComparedRow = Pick<
   Selectable<Tables['attempts']>,
-  'decision_id' | 'at' | 'answered' | 'purpose' | (typeof compared)[number]
+  'decision_id' | 'at' | (typeof compared)[number]
 >
 
 function findConflicts(
@@ -135,9 +134,7 @@ function findConflicts(
     const isSame =
       one !== undefined &&
       Number(one.at) === row.at &&
-      compared.every((name) => one[name] === row[name]) &&
-      one.answered === row.answered &&
-      (one.purpose ?? 'telemarketing') === row.purpose
+      compared.every((name) => one[name] === row[name])
     if (isSame) return []
     const rule = 'stands for an attempt with other content; each needs a ref of its own'
     return [{ field: `attempts[${index}].ref`, value: attempts[index]?.ref, rule }]
@@ -147,7 +144,7 @@ function findConflicts(
 async function readStored(db: Db, ids: readonly string[]): Promise<readonly ComparedRow[]> {
   return await db
     .selectFrom('attempts')
-    .select(['decision_id', 'at', 'answered', 'purpose', ...compared])
+    .select(['decision_id', 'at', ...compared])
     .where('decision_id', 'in', ids)
     .execute()
 }

@@ -24,9 +24,7 @@ export async function insertStatement(
   const { owner, at, seq } = write
   const { decisionId, reference, said, source, scope, isUnderstood } = statement
   const isRepeatable = decisionId !== undefined || reference !== undefined
-  const content = [number, decisionId, reference, source, said]
-  // Those of everything have the ids that they had before there were scopes.
-  if (scope !== 'everything') content.push(scope)
+  const content = [number, decisionId, reference, source, said, scope]
   const hash = createHash('sha256').update(JSON.stringify(content)).digest('hex')
   const id = isRepeatable ? hash : `change-${seq}`
   // An account's clock may be fixed.
@@ -36,23 +34,20 @@ export async function insertStatement(
   if (await insertUnlessStored(db, write, row)) return recorded
   const stored = await db
     .selectFrom('opt_out_statements')
-    .select(['heard_at', 'received_at', 'scope'])
+    .select(['heard_at', 'received_at'])
     .where('account_id', '=', owner.accountId)
     .where('id', '=', id)
     .executeTakeFirstOrThrow()
-  // One without a scope holds for its list alone.
   const isSameEvent =
-    stored.scope !== null &&
-    (statement.receivedAt === stored.received_at ||
-      (decisionId !== undefined && statement.receivedAt === undefined))
+    statement.receivedAt === stored.received_at ||
+    (decisionId !== undefined && statement.receivedAt === undefined)
   if (!isSameEvent && !(await isInForce(db, owner, { number, scope }))) {
     await insertUnlessStored(db, write, { ...row, id: `change-${seq}` })
     return recorded
   }
-  const effectiveAt = stored.heard_at
   return {
     ...recorded,
-    ...{ receivedAt: stored.received_at ?? effectiveAt, effectiveAt, isRepeated: true },
+    ...{ receivedAt: stored.received_at, effectiveAt: stored.heard_at, isRepeated: true },
   }
 }
 

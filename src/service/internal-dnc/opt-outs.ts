@@ -27,7 +27,7 @@ export interface OptOutsDeps {
   readonly viewOf: ViewOf<'clock'>
   readonly readWords: OptOutReader
   readonly getSettings: () => OptOutSettings
-  readonly getRules: () => RevocationRules | undefined
+  readonly getRules: () => RevocationRules
   /** With the seconds from its receipt until no decision can miss it. */
   readonly onInForce: (seconds: number) => void
 }
@@ -87,7 +87,7 @@ export class OptOuts {
     now: Instant,
   ): Omit<OptOutTerms, 'isProjectKnown'> {
     const { getRules, getSettings } = this.#deps
-    const terms = getRules()?.find(receivedAt, getSettings().ruleDates)
+    const terms = getRules().find(receivedAt, getSettings().ruleDates)
     if (!terms) return { lastDay: null, confirmBefore: null, rules: [] }
     const { lastDay, confirmBefore, rules } = terms
     const mayConfirm = !isRepeated && now < confirmBefore

@@ -8,7 +8,6 @@ import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, msPerDay } from '../../domain/time/dates.js'
 import type { Db } from '../../storage/tables.js'
-import { storedReach } from '../accounts/frequency-counts.js'
 import { toPastRecord } from '../consent/consent-history.js'
 import { toStoredConsent } from '../consent/consent-rows.js'
 import type { ProjectScope } from '../projects/project-scope.js'
@@ -94,9 +93,9 @@ export async function readOptOuts(db: Db, question: NumberQuestion) {
       // One of everything holds for the projects of the key, but who said what in a call of another one does not concern it.
       const shown = <Value>(value: Value) => (isShown ? value : null)
       return {
-        receivedAt: formatInstant(row.received_at ?? row.heard_at),
+        receivedAt: formatInstant(row.received_at),
         heardAt: formatInstant(row.heard_at),
-        scope: row.scope ?? 'project',
+        scope: row.scope,
         list: shown(row.list),
         channel: row.channel,
         source: shown(row.source),
@@ -177,7 +176,7 @@ export async function readAttempts(
   const isLimited = limits.projects !== 'any' || limits.callKinds !== 'any'
   const rows = await db
     .selectFrom('attempts')
-    .select(['decision_id', 'at', 'purpose', 'subject', 'person', storedReach.as('reached')])
+    .select(['decision_id', 'at', 'purpose', 'subject', 'person', 'reach'])
     .where('account_id', '=', accountId)
     .where('number', '=', number)
     .$if(isLimited, (query) => query.where('key_id', '=', keyId))
@@ -198,7 +197,7 @@ export async function readAttempts(
         purpose: row.purpose,
         subject: row.subject,
         personId: row.person,
-        reach: row.reached === null ? null : (reachWords.get(row.reached as 0) ?? null),
+        reach: row.reach === null ? null : (reachWords.get(row.reach as 0) ?? null),
       }
     }),
     more: rows.length > maxRows,

@@ -51,7 +51,7 @@ const tables: readonly string[] = [
     project_code text not null, number text not null, type text not null, contact_on text not null,
     contact_at bigint, obligation_ends_on text, reference_num text, brand text, email text,
     recorded_at bigint not null, stored_at bigint not null, superseded_at bigint,
-    stored_seq bigint default 0 not null, lifts_opt_out bigint default 1 not null, key_id text,
+    stored_seq bigint default 0 not null, lifts_opt_out bigint default 1 not null, key_id text not null,
     imported integer default 0 not null, erase_at bigint, consent text, confirmed_on text)`,
   `create unique index ebr_records_in_force on ebr_records (account_id, project_code, number) where superseded_at is null`,
   `create index ebr_records_erase_at on ebr_records (erase_at) where erase_at is not null`,
@@ -164,8 +164,7 @@ const tables: readonly string[] = [
   // Calls that limits count.
   `create table attempts (
     decision_id text primary key, key_id text not null, account_id text not null, number text not null,
-    at bigint not null, subject text, person text, answered integer, placed integer, purpose text,
-    reach integer)`,
+    at bigint not null, subject text, person text, placed integer, purpose text not null, reach integer)`,
   `create index attempts_key on attempts (key_id, at)`,
   `create index attempts_number on attempts (key_id, number, at)`,
   `create index attempts_at on attempts (at)`,
@@ -186,8 +185,9 @@ const tables: readonly string[] = [
   // What people said when they opted out: its scope, how it came in and when.
   `create table opt_out_statements (
     account_id text not null, id text not null, list text not null, number text not null, decision_id text,
-    source text not null, said text, heard_at bigint not null, key_id text, scope text, channel text,
-    received_at bigint, understood integer, read_at bigint, read_by text, goods text,
+    source text not null, said text, heard_at bigint not null, key_id text not null, scope text not null,
+    channel text not null, received_at bigint not null, understood integer not null, read_at bigint,
+    read_by text, goods text,
     constraint opt_out_statements_key primary key (account_id, id))`,
   `create index opt_out_statements_number on opt_out_statements (number)`,
   // The caller IDs that calls of an account can show.
@@ -220,7 +220,7 @@ const tables: readonly string[] = [
   `create index abandonment_counts_current on abandonment_counts (account_id, period_end)`,
   `create table answered_calls (
     decision_id text not null primary key, at bigint not null, answered_by text, answered_at bigint,
-    greeting_ended_at bigint, connected_at bigint, counted text not null, rang text)`,
+    greeting_ended_at bigint, connected_at bigint, counted text not null, rang text not null)`,
   `create index answered_calls_at on answered_calls (at)`,
   `create table do_not_originate (
     prefix text not null, source text not null, imported_at bigint not null, imported_by text not null,

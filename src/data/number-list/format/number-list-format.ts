@@ -18,8 +18,7 @@
 import { DataFileError } from '../../../errors.js'
 import { type FileKind, readCheckedHeader } from '../../files/checked-file.js'
 
-/** Format 1 had no feed, previous version or days. */
-export const numberListFile: FileKind = { kind: 'number-list', formatVersion: 2 }
+export const numberListFile: FileKind = { kind: 'number-list', formatVersion: 1 }
 
 /** The extension of number list files, as in `us-dnc.cglist`. */
 export const numberListExtension = '.cglist'
