@@ -62,7 +62,8 @@ export class RecentCalls {
   }
 
   /** Takes note of a decision as it leaves. A call that is blocked for what it is says nothing about the server. */
-  note({ accountId, request, reason, findings, detail }: Decision): void {
+  note(decision: Pick<Decision, 'accountId' | 'request' | 'reason' | 'findings' | 'detail'>): void {
+    const { accountId, request, reason, findings, detail } = decision
     if (accountId === sandboxAccountId || request.at !== undefined) return
     if (reason === 'permitted') {
       this.allowedAtMs = this.#timers.monotonicMs()
@@ -130,9 +131,11 @@ export class RecentCalls {
     }
     if (nowMs - Math.max(outcomes.atMs, outcomes.judgedAgainAtMs) < idleMs) return
     outcomes.judgedAgainAtMs = nowMs
+    const { atMs } = outcomes
     judgeAgain(request).then(
       ({ reason }) => {
-        if (!undecidedReasons.has(reason)) outcomes.failed = 0
+        // It says nothing about a call that has come since it began.
+        if (!undecidedReasons.has(reason) && outcomes.atMs === atMs) outcomes.failed = 0
       },
       () => undefined,
     )
