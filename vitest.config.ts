@@ -36,8 +36,8 @@ export default defineConfig({
           exclude: [...configDefaults.exclude, processes, 'test/e2e/**'],
           // Files share what they import, which costs as much as the tests; none keeps a state there.
           isolate: false,
-          // One for each core of the machine the checks run on: each imports the program for itself.
-          maxWorkers: 2,
+          // One for each core of the machine the checks run on, and one for those that wait until something is signed.
+          maxWorkers: 3,
           sequence: { groupOrder: 0 },
         },
       },
@@ -50,7 +50,7 @@ export default defineConfig({
           exclude: [...configDefaults.exclude, 'test/service/erasure.test.ts'],
           globalSetup: ['test/support/postgres.ts'],
           isolate: false,
-          maxWorkers: 2,
+          maxWorkers: 3,
           sequence: { groupOrder: 3 },
         },
       },

