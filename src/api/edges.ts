@@ -81,7 +81,7 @@ export interface ChangesRequest {
 /** What has changed after a cursor, as it is now. */
 export interface ChangesCopy {
   readonly accountId: string
-  /** Number of the newest migration that the center knows. */
+  /** Number of the center's schema. */
   readonly schema: number
   /** Of the newest change in this answer, which may have the first of its numbers alone. */
   readonly cursor: string

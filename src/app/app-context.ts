@@ -74,7 +74,7 @@ export interface OpenAppOptions {
   readonly author?: Author | undefined
 }
 
-/** Opens and migrates the database, and creates the two built-in accounts if missing. */
+/** Opens the database, makes its schema if it is empty, and creates the two built-in accounts if missing. */
 export async function openAppContext(
   settings: Settings,
   runtime: Runtime,

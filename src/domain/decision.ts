@@ -47,7 +47,7 @@ export interface StatedPurpose {
   readonly setBy: string
 }
 
-/** The checks that an account may have in shadow by itself, as those do that are older than the check. */
+/** The checks that an account may have in shadow by itself. */
 export const laterChecks = [
   'attempts',
   'caller-id',

@@ -42,7 +42,6 @@ const everything: MissingPart = { account: true, records: allRecords }
 
 export class EdgeCopy {
   readonly #storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked' | 'traits'>
-  readonly #columns = new Map<string, ReadonlySet<string>>()
 
   constructor(storage: Pick<OpenDatabase, 'db' | 'retryWhileLocked' | 'traits'>) {
     this.#storage = storage
@@ -261,31 +260,17 @@ export class EdgeCopy {
 
   async #insert(transaction: Db, table: keyof Tables, rows: readonly CopiedRow[]): Promise<void> {
     if (rows.length === 0) return
-    const known = await this.#readColumns(transaction, table)
-    // A center of another version may have other columns.
-    const own = rows.map((row) =>
-      Object.fromEntries(Object.entries(row).filter(([column]) => known.has(column))),
-    )
     const seqs = rows.map((row) => Number(row.stored_seq ?? row.opted_out_seq ?? 0))
     await raiseSequence(transaction, Math.max(...seqs))
-    const columns = Object.keys(own[0] ?? {})
+    const columns = Object.keys(rows[0] ?? {})
     const perStatement = Math.floor(this.#storage.traits.maxParameters / columns.length)
-    for (let from = 0; from < own.length; from += perStatement) {
-      const values = own.slice(from, from + perStatement)
+    for (let from = 0; from < rows.length; from += perStatement) {
+      const values = rows.slice(from, from + perStatement)
       await transaction
         .insertInto(table)
         .values(values as never)
         .execute()
     }
-  }
-
-  async #readColumns(db: Db, table: keyof Tables): Promise<ReadonlySet<string>> {
-    const cached = this.#columns.get(table)
-    if (cached) return cached
-    const query = sql<{ name: string }>`select name from pragma_table_info(${table})`
-    const columns = new Set((await query.execute(db)).rows.map(({ name }) => name))
-    this.#columns.set(table, columns)
-    return columns
   }
 }
 

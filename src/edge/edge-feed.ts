@@ -294,7 +294,7 @@ export class EdgeFeed implements ChangeFeed {
 
 const readSeq = ({ cursor }: CopyState) => Number(cursor.split('-', 1)[0])
 
-/** An edge would leave out what only a newer center knows, such as another rule of a project. */
+/** Rows of another schema may have what this program does not know, such as another rule of a project. */
 function requireCopyable(changes: ChangesCopy): void {
   if (changes.schema === schemaNumber) return
   throw new Error('the center has another schema than this edge; run the same version on both')

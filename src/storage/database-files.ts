@@ -12,12 +12,11 @@ export const resolveRestoringPath = (dataDir: string): string => join(dataDir, '
 /** Shows that the folder holds a database. It survives `rm callgate.sqlite*`. */
 const resolveMarkerPath = (dataDir: string): string => join(dataDir, 'initialized')
 
-/**
- * The file that shows that the folder has held a database: the marker, or the lock file of a server,
- * for folders of versions that wrote no marker. Imported files show nothing: they may come first.
- */
-export const findDatabaseEvidence = (dataDir: string): string | undefined =>
-  [resolveMarkerPath(dataDir), join(dataDir, 'serving.lock')].find((path) => isPresent(path))
+/** The marker, which shows that the folder has held a database. Imported files show nothing: they may come first. */
+export function findDatabaseEvidence(dataDir: string): string | undefined {
+  const path = resolveMarkerPath(dataDir)
+  return isPresent(path) ? path : undefined
+}
 
 export interface DatabaseCreationOptions {
   /** False: a database is created only with `init`. */

@@ -167,12 +167,6 @@ describe('a folder that has held a database', () => {
     await (await open()).close()
   })
 
-  it('is known by its lock file too, where an older version has made it', async () => {
-    mkdirSync(dataDir())
-    writeFileSync(join(dataDir(), 'serving.lock'), '')
-    expect(await messageOf(open())).toContain(`${join(dataDir(), 'serving.lock')} shows`)
-  })
-
   it('keeps its database when it is asked to make one', async () => {
     await addAccount(await open(), 'kept')
     expect(await messageOf(open({ init: true }))).toContain('the database exists already')

@@ -10,7 +10,7 @@ export function readLastImport<File>(read: () => File | undefined): File | undef
   try {
     return read()
   } catch (error) {
-    // A damaged file, or one in an older format, must not prevent its replacement.
+    // A damaged file, or one in another format, must not prevent its replacement.
     if (error instanceof DataFileError) return undefined
     throw error
   }
