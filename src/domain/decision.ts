@@ -48,7 +48,7 @@ export interface StatedPurpose {
 }
 
 /** The checks that an account may have in shadow by itself. */
-export const laterChecks = [
+export const accountShadowChecks = [
   'attempts',
   'caller-id',
   'reassigned',

@@ -6,6 +6,7 @@
 import { sandboxAccountId } from '../domain/caller.js'
 import type { MaybePromise } from '../domain/compliance.js'
 import {
+  accountShadowChecks,
   type CallKind,
   type CallRequest,
   type CheckName,
@@ -14,7 +15,6 @@ import {
   decide,
   type Finding,
   type FindingName,
-  laterChecks,
   type Policy,
   type Ruling,
   telemarketing,
@@ -367,7 +367,7 @@ export class Gate {
     if (isShadowed) return this.#shadowPolicy
     if (pauses === undefined || pauses.size === 0) return policy
     const isInShadow = (check: CheckName) => pauses.has(`check:${check}:${accountId}`)
-    return this.#policies.get(laterChecks.filter(isInShadow).join()) ?? policy
+    return this.#policies.get(accountShadowChecks.filter(isInShadow).join()) ?? policy
   }
 
   /** Blocks and records, without checks, a call with invalid facts; `detail` says which and why. */
@@ -426,7 +426,7 @@ export class Gate {
 /** By the checks that are in shadow for an account. */
 function preparePolicies(policy: Policy): ReadonlyMap<string, Policy> {
   let shadowed: readonly CheckName[][] = [[]]
-  for (const check of laterChecks) {
+  for (const check of accountShadowChecks) {
     shadowed = [...shadowed, ...shadowed.map((checks) => [...checks, check])]
   }
   return new Map(shadowed.map((checks) => [checks.join(), toShadowPolicy(policy, checks)]))

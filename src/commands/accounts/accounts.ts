@@ -1,7 +1,7 @@
 /** `callgate accounts ...`: lists accounts and changes their permissions. */
 import { type Command, Option } from 'commander'
 import { defaultMaxScrubNumbers, maxScrubNumbers } from '../../domain/caller.js'
-import { laterChecks } from '../../domain/decision.js'
+import { accountShadowChecks } from '../../domain/decision.js'
 import type { Pauses } from '../../domain/mandate.js'
 import { type Country, countries } from '../../domain/place.js'
 import { formatInstant } from '../../domain/time/dates.js'
@@ -124,7 +124,7 @@ function registerSet(group: Command, terminal: Terminal): void {
 }
 
 interface CheckOptions {
-  readonly check: (typeof laterChecks)[number]
+  readonly check: (typeof accountShadowChecks)[number]
   readonly because: string
 }
 
@@ -133,7 +133,9 @@ function registerChecks(group: Command, terminal: Terminal): void {
     command
       .argument('<id>', 'the id shown by accounts list')
       .addOption(
-        new Option('--check <name>', 'the check').choices(laterChecks).makeOptionMandatory(),
+        new Option('--check <name>', 'the check')
+          .choices(accountShadowChecks)
+          .makeOptionMandatory(),
       )
 
   withCheck(group.command('shadow'))
@@ -245,7 +247,8 @@ function describeAccounts(accounts: readonly Account[], pauses: Pauses): string 
       account.id,
       account.kind,
       ...settingNames.map((name) => formatValue(account[name])),
-      laterChecks.filter((check) => pauses.has(`check:${check}:${account.id}`)).join(',') || '-',
+      accountShadowChecks.filter((check) => pauses.has(`check:${check}:${account.id}`)).join(',') ||
+        '-',
       countries.filter((country) => !pauses.has(`country:${country}:${account.id}`)).join(',') ||
         '-',
       formatInstant(account.createdAt),
