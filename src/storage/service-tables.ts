@@ -273,8 +273,8 @@ export interface AbandonmentCountRow {
   answered: number
   abandoned: number
   /** Not answered, with times; and those that the side of the caller ended too early. */
-  unanswered: Generated<number>
-  disconnected_early: Generated<number>
+  unanswered: number
+  disconnected_early: number
 }
 
 /** What was reported of a call that was answered, or that rang; kept as long as a report may still correct it. */

@@ -127,7 +127,7 @@ export interface ApiKeyRow {
   created_at: number
   revoked_at: number | null
   /** Words separated by commas. */
-  rights: Generated<string>
+  rights: string
   /** Codes separated by commas; null is any project. */
   projects: string | null
   /** Words separated by commas; null is any kind of call. */
@@ -139,8 +139,8 @@ export interface ApiKeyRow {
   /** Of its limits; see {@link KeyVersionRow}. */
   version: Generated<number>
   /** Who is behind it; empty at an edge. `is_personal` is 1 for their own key, and 0 for that of a program. */
-  root: Generated<string>
-  is_personal: Generated<number>
+  root: string
+  is_personal: number
 }
 
 /** What a key was limited to, as evidence of what it could do when. */
@@ -301,8 +301,8 @@ interface ChangeHeadRow {
   /** 1 in a transaction that may delete or change rows of `audit`. */
   audit_open: Generated<number>
   /** For hashes of numbers, in hex, as the random name that follows. */
-  audit_key: Generated<string>
-  installation: Generated<string>
+  audit_key: string
+  installation: string
 }
 
 /** What has changed, for the other servers; see `postgres-feed.ts`. */

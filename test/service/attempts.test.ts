@@ -27,7 +27,7 @@ beforeEach(async () => {
     .insertInto('accounts')
     .values({ id: 'main', ...account })
     .execute()
-  const key = { account_id: 'main', label: '', created_at: 0, is_personal: 0 }
+  const key = { account_id: 'main', label: '', created_at: 0, rights: 'decide', is_personal: 0 }
   await db
     .insertInto('api_keys')
     .values([

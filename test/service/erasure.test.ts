@@ -207,7 +207,7 @@ it('takes the number from audit rows, also where it is hashed, and from no other
 it('ends a consent, keeps it as long as the law asks, and deletes it then', async () => {
   database.exec('delete from ebr_records')
   const insert = database.prepare(
-    "insert into ebr_records (account_id, project_code, number, type, contact_on, email, recorded_at, stored_at, key_id, superseded_at) values (?, 'main', ?, 'P', '2021-01-01', 'jane@example.com', 1, 1, 'k', ?)",
+    "insert into ebr_records (account_id, project_code, number, type, contact_on, email, recorded_at, stored_at, stored_seq, imported, lifts_opt_out, key_id, superseded_at) values (?, 'main', ?, 'P', '2021-01-01', 'jane@example.com', 1, 1, 0, 0, 1, 'k', ?)",
   )
   const [year, at] = [365.25 * 86_400_000, running.clock.at]
   insert.run('main', number, null)
@@ -271,8 +271,8 @@ it('deletes a stored consent five years after the last call that can have rested
       ends_on, recorded_at, key_id) values (?, 'main', 'main', ?, 1, 'Acme', 'web', 'written', 'I agree', 'x', ?, ?, 'k')`,
   )
   const insertRecord = database.prepare(
-    `insert into ebr_records (account_id, project_code, number, type, contact_on, recorded_at, stored_at, key_id, consent, superseded_at)
-      values ('main', 'main', ?, 'P', '2019-01-01', 1, 1, 'k', json_object('id', ?), ?)`,
+    `insert into ebr_records (account_id, project_code, number, type, contact_on, recorded_at, stored_at, stored_seq, imported,
+      lifts_opt_out, key_id, consent, superseded_at) values ('main', 'main', ?, 'P', '2019-01-01', 1, 1, 0, 0, 1, 'k', json_object('id', ?), ?)`,
   )
   const add = (id: string, ends: string | null, replacedAt: number | null, storedAt: number) => {
     insertConsent.run(id, number, ends, storedAt)

@@ -40,6 +40,9 @@ beforeEach(async () => {
       label: '',
       role: 'Administrator',
       created_at: 0,
+      rights: 'decide',
+      root: '',
+      is_personal: 0,
     })
     .execute()
 })

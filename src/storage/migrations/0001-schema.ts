@@ -7,7 +7,7 @@ import { type Kysely, PostgresAdapter, sql } from 'kysely'
 const tables: readonly string[] = [
   `create table accounts (
     id text primary key, kind text not null, name text not null,
-    agents_may_remove integer default 0 not null, created_at bigint not null,
+    agents_may_remove integer not null, created_at bigint not null,
     country text default 'US' not null, may_scan integer default 1 not null,
     auto_prefix integer default 0 not null, scan_credits integer, webhook_secret text,
     ignores_repeated_add bigint default 0 not null, numbers_per_scrub integer,
@@ -15,21 +15,21 @@ const tables: readonly string[] = [
   `create table api_keys (
     id text primary key, account_id text not null references accounts (id), key_hash text not null unique,
     label text not null, role text not null, created_at bigint not null, revoked_at bigint,
-    rights text default 'decide,look-up,records,consent,manage' not null, projects text, call_kinds text,
+    rights text not null, projects text, call_kinds text,
     expires_at bigint, call_limits text, not_before bigint, version integer default 1 not null,
-    root text default '' not null, is_personal integer default 0 not null)`,
+    root text not null, is_personal integer not null)`,
   `create table projects (
     account_id text not null references accounts (id), code text not null, name text not null,
-    status text not null, industry_exemption integer default 0 not null,
-    voip_restricted integer default 0 not null, inherits_internal_dnc integer default 0 not null,
-    inherits_ebr integer default 0 not null, created_at bigint not null, modified_at bigint not null,
+    status text not null, industry_exemption integer not null,
+    voip_restricted integer not null, inherits_internal_dnc integer not null,
+    inherits_ebr integer not null, created_at bigint not null, modified_at bigint not null,
     notes text, san text, org_id text, webhook_url text, ftc_status text, ftc_message text,
     ftc_checked_at bigint, ftc_expires_on text, ftc_entire_us integer default 0 not null,
     ftc_area_codes text default '' not null,
     constraint projects_key primary key (account_id, code))`,
   `create table campaigns (
     id integer primary key autoincrement, account_id text not null, project_code text not null,
-    name text not null, is_default integer default 0 not null, status text not null,
+    name text not null, is_default integer not null, status text not null,
     constraint campaigns_project foreign key (account_id, project_code) references projects (account_id, code))`,
   `create table project_hours (
     account_id text not null, project_code text not null, region text not null, mon_fri text not null,
@@ -40,8 +40,8 @@ const tables: readonly string[] = [
   `create table internal_dnc (
     account_id text not null references accounts (id), list text not null, number text not null,
     added_at bigint not null, modified_at bigint not null, removed_at bigint, opted_out_at bigint not null,
-    stored_at bigint not null, opted_out_seq bigint default 0 not null, key_id text,
-    opted_out_by_date integer default 0 not null,
+    stored_at bigint not null, opted_out_seq bigint not null, key_id text,
+    opted_out_by_date integer not null,
     constraint internal_dnc_key primary key (account_id, list, number))`,
   `create table internal_dnc_lists (
     account_id text not null references accounts (id), list text not null, modified_at bigint not null,
@@ -51,8 +51,8 @@ const tables: readonly string[] = [
     project_code text not null, number text not null, type text not null, contact_on text not null,
     contact_at bigint, obligation_ends_on text, reference_num text, brand text, email text,
     recorded_at bigint not null, stored_at bigint not null, superseded_at bigint,
-    stored_seq bigint default 0 not null, lifts_opt_out bigint default 1 not null, key_id text not null,
-    imported integer default 0 not null, erase_at bigint, consent text, confirmed_on text)`,
+    stored_seq bigint not null, lifts_opt_out integer not null, key_id text not null,
+    imported integer not null, erase_at bigint, consent text, confirmed_on text)`,
   `create unique index ebr_records_in_force on ebr_records (account_id, project_code, number) where superseded_at is null`,
   `create index ebr_records_erase_at on ebr_records (erase_at) where erase_at is not null`,
   `create index ebr_records_of_number on ebr_records (account_id, number)`,
@@ -118,8 +118,8 @@ const tables: readonly string[] = [
   `create table change_head (
     id integer primary key, seq bigint not null, newest_at bigint not null,
     acceptances integer default 0 not null, audit_seq bigint default 0 not null,
-    audit_open integer default 0 not null, audit_key text default '' not null,
-    installation text default '' not null)`,
+    audit_open integer default 0 not null, audit_key text not null,
+    installation text not null)`,
   // Requests to erase a number.
   `create table erasures (
     id text primary key, number text, account_id text, includes_allowed integer not null,
@@ -214,8 +214,8 @@ const tables: readonly string[] = [
   `create table abandonment_counts (
     account_id text not null references accounts (id), campaign text not null, rule text not null,
     period_start bigint not null, period_end bigint not null, answered integer not null,
-    abandoned integer not null, unanswered integer default 0 not null,
-    disconnected_early integer default 0 not null,
+    abandoned integer not null, unanswered integer not null,
+    disconnected_early integer not null,
     constraint abandonment_counts_key primary key (account_id, campaign, rule, period_start))`,
   `create index abandonment_counts_current on abandonment_counts (account_id, period_end)`,
   `create table answered_calls (
@@ -237,7 +237,7 @@ const tables: readonly string[] = [
   `create table audit (
     seq bigint primary key, at bigint not null, account_id text not null, who text not null,
     door text not null, action text not null, subject_kind text not null, subject text not null,
-    before text, after text, reason text, mark text default '' not null)`,
+    before text, after text, reason text, mark text not null)`,
   `create index audit_newest on audit (account_id, at, seq)`,
   `create index audit_subject on audit (subject)`,
   `create table journal_positions (
@@ -251,7 +251,7 @@ const tables: readonly string[] = [
     id text primary key, account_id text not null, kind text not null, what text not null, endpoint text,
     request text, request_hash text not null, reason text, asked_by text not null, asked_id text not null,
     asked_at bigint not null, expires_at bigint not null, state text not null, decided_by text,
-    decided_at bigint, note text, problem text, asked_seq bigint default 0 not null)`,
+    decided_at bigint, note text, problem text, asked_seq bigint not null)`,
   `create index change_requests_newest on change_requests (account_id, asked_at)`,
   // When keys were last used. Apart from the keys, which edges copy and each change of which other servers follow.
   `create table key_uses (key_id text primary key, used_at bigint not null)`,
