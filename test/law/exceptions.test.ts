@@ -132,7 +132,7 @@ describe('a record is a relationship', () => {
   )
 })
 
-test('what an exception lifts is not sent to the counter, which may be an older center', async () => {
+test('what an exception lifts is not sent to the counter, which counts nothing for it', async () => {
   const sent: object[] = []
   const counter = {
     take: async (_: unknown, limits: object) => {
