@@ -1,4 +1,4 @@
-/** The frozen calls in their file: a line of JSON for each world with what came of it, compressed. */
+/** The frozen calls in their files: a line of JSON for each world with what came of it, compressed. */
 import { hash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,11 @@ export interface Frozen {
   readonly result: Result
 }
 
-const frozenFile = join(import.meta.dirname, 'calls.jsonl.br')
+/** Each is written once. */
+export const frozenFiles = ['calls.jsonl.br', 'more-calls.jsonl.br'] as const
+type FrozenFile = (typeof frozenFiles)[number]
+
+const pathOf = (file: FrozenFile) => join(import.meta.dirname, file)
 const changedFile = join(import.meta.dirname, 'changed.jsonl')
 
 /** A difference that is wanted. The calls stay as they were frozen. */
@@ -22,27 +26,36 @@ export interface Changed {
   readonly reason: string
 }
 
-export function readFrozen(): { readonly frozen: readonly Frozen[]; readonly sha256: string } {
-  const bytes = readFileSync(frozenFile)
-  const lines = brotliDecompressSync(bytes).toString().trim().split('\n')
-  return { frozen: lines.map((line) => JSON.parse(line)), sha256: hash('sha256', bytes) }
+/** `sha256` of each file. */
+export function readFrozen(): {
+  readonly frozen: readonly Frozen[]
+  readonly sha256: Readonly<Record<string, string>>
+} {
+  const files = frozenFiles.map((file) => ({ file, bytes: readFileSync(pathOf(file)) }))
+  const lines = files.flatMap(({ bytes }) =>
+    brotliDecompressSync(bytes).toString().trim().split('\n'),
+  )
+  return {
+    frozen: lines.map((line) => JSON.parse(line)),
+    sha256: Object.fromEntries(files.map(({ file, bytes }) => [file, hash('sha256', bytes)])),
+  }
 }
+
+export const isWritten = (file: FrozenFile): boolean => existsSync(pathOf(file))
 
 export function readChanged(): readonly Changed[] {
   const lines = readFileSync(changedFile, 'utf8').split('\n')
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line))
 }
 
-/** Throws if there are frozen calls: what differs is a line of `changed.jsonl`. */
-export function writeFrozen(frozen: readonly Frozen[]): string {
-  if (existsSync(frozenFile)) throw new Error(`${frozenFile} is written once`)
+/** Throws if there is such a file: what differs is a line of `changed.jsonl`. */
+export function writeFrozen(file: FrozenFile, frozen: readonly Frozen[]): void {
+  if (isWritten(file)) throw new Error(`${file} is written once`)
   const text = frozen.map((one) => `${JSON.stringify(one)}\n`).join('')
   const params = {
     [constants.BROTLI_PARAM_QUALITY]: 9,
     [constants.BROTLI_PARAM_LGWIN]: 24,
     [constants.BROTLI_PARAM_SIZE_HINT]: text.length,
   }
-  const bytes = brotliCompressSync(text, { params })
-  writeFileSync(frozenFile, bytes)
-  return hash('sha256', bytes)
+  writeFileSync(pathOf(file), brotliCompressSync(text, { params }))
 }

@@ -28,6 +28,8 @@ export interface Tally {
   readonly reasons: Counts
   /** `check verdict mode kind`. */
   readonly cells: Counts
+  /** `check reason`, of the findings that deny. */
+  readonly deniers: Counts
   /** `reason + reason`, in the order of the alphabet, of the findings that deny one call. */
   readonly denials: Counts
   readonly repeats: number
@@ -39,7 +41,10 @@ export type Counts = ReadonlyMap<string, number>
 const isWhole: ReadonlySet<Door> = new Set(['decide', 'permit'])
 
 export function tally(frozen: readonly Frozen[]): Tally {
-  const [strata, doors, reasons, cells, denials] = Array.from({ length: 5 }, () => new Counter())
+  const [strata, doors, reasons, cells, deniers, denials] = Array.from(
+    { length: 6 },
+    () => new Counter(),
+  )
   let repeats = 0
   for (const { call, tuple, mode, stratum } of listCalls(frozen)) {
     strata?.add(stratum)
@@ -49,7 +54,10 @@ export function tally(frozen: readonly Frozen[]): Tally {
     if (!isWhole.has(call.door) || tuple.length <= at.findings) continue
     const findings = tuple[at.findings] as readonly (readonly string[])[]
     const kind = String(call.fields.callKind)
-    for (const [check, verdict] of findings) cells?.add(`${check} ${verdict} ${mode} ${kind}`)
+    for (const [check, verdict, reason] of findings) {
+      cells?.add(`${check} ${verdict} ${mode} ${kind}`)
+      if (verdict === 'deny') deniers?.add(`${check} ${reason}`)
+    }
     const denying = [
       ...new Set(
         findings.flatMap(([, verdict, reason = '']) => (verdict === 'deny' ? [reason] : [])),
@@ -68,6 +76,7 @@ export function tally(frozen: readonly Frozen[]): Tally {
     doors: (doors ?? empty).counts,
     reasons: (reasons ?? empty).counts,
     cells: (cells ?? empty).counts,
+    deniers: (deniers ?? empty).counts,
     denials: (denials ?? empty).counts,
     repeats,
     pairs,

@@ -1,8 +1,10 @@
-/** The worlds that are frozen. */
+/** The worlds that are frozen, by their file. */
 import type { World } from '../script.js'
 import { makeAbandonedWorld, makeCountedWorld } from './counted.js'
+import { makeAbandonedExactWorld, makePlacesWorld, makeStoredBeforeWorld } from './exact.js'
 import { makeMixedWorld } from './mixed.js'
 import { makeRealWorld, makeSandboxWorld } from './own.js'
+import { makePairsWorld } from './pairs.js'
 import {
   makeClockWorld,
   makeCrowdedWorld,
@@ -10,6 +12,13 @@ import {
   makeNarrowWorld,
   makeSilentWorld,
 } from './rare.js'
+import {
+  makeCoolDownWorld,
+  makeExpiredWorld,
+  makeInvalidWorld,
+  makeRestingWorld,
+  makeUnprovenWorld,
+} from './seldom.js'
 import { makeVendorWorld } from './vendors.js'
 import { makeWhatIfWorld } from './what-if.js'
 
@@ -59,5 +68,50 @@ export function* makeWorlds(share: number): Generator<World> {
   for (const { make, calls, inSample } of rows) {
     const others = Math.ceil((calls * share - inSample * sampleCalls) / otherCalls)
     for (let nth = 1; nth <= others; nth += 1) yield make(inSample + nth, otherCalls)
+  }
+}
+
+interface MoreRow {
+  readonly make: Row['make']
+  readonly seeds: readonly number[]
+  /** Of each world. */
+  readonly calls: number
+}
+
+/** Small, so that the sample may have one of each edge. */
+const exact: readonly MoreRow[] = [
+  { make: makeStoredBeforeWorld, seeds: [1], calls: 45 },
+  { make: makePlacesWorld, seeds: [1], calls: 45 },
+  { make: makeAbandonedExactWorld, seeds: [1], calls: 135 },
+]
+
+const more: readonly MoreRow[] = [
+  { make: makeStoredBeforeWorld, seeds: [2], calls: 240 },
+  { make: makePlacesWorld, seeds: [2], calls: 240 },
+  { make: makeAbandonedExactWorld, seeds: [2, 3], calls: 230 },
+  { make: makeExpiredWorld, seeds: [1], calls: 130 },
+  { make: makeInvalidWorld, seeds: [1], calls: 150 },
+  { make: makeUnprovenWorld, seeds: [1, 2], calls: 130 },
+  { make: makeCoolDownWorld, seeds: [1], calls: 150 },
+  ...(['one', 'fallback', 'any-no-blocks'] as const).map((mode) => ({
+    make: (seed: number, calls: number) => makeRestingWorld(mode, seed, calls),
+    ...{ seeds: [1], calls: 430 },
+  })),
+  {
+    make: (seed, calls) => makePairsWorld('own', seed, calls),
+    ...{ seeds: [0, 1, 2, 3, 4, 5, 6, 7], calls: 420 },
+  },
+  {
+    make: (seed, calls) => makePairsWorld('one', seed, calls),
+    ...{ seeds: [0, 1, 2, 3, 4, 5], calls: 420 },
+  },
+]
+
+export function* makeMoreWorlds(): Generator<World> {
+  for (const { make, seeds, calls } of exact) {
+    for (const seed of seeds) yield { ...make(seed, calls), isSample: true }
+  }
+  for (const { make, seeds, calls } of more) {
+    for (const seed of seeds) yield make(seed, calls)
   }
 }
