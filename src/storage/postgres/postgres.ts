@@ -64,7 +64,8 @@ function createPool(settings: PostgresSettings, { max, queryMs, isThread }: Pool
       idle_in_transaction_session_timeout: idleInThreadMs,
     }),
     max,
-    verify: prepareClient,
+    // Not `verify`, which gives the connection to nobody if the query that asked for it has given up meanwhile.
+    onConnect: prepareClient,
   })
   // An idle connection that ends is replaced by the next query.
   pool.on('error', () => undefined)
@@ -79,10 +80,9 @@ const prepareSession = `select pg_is_in_recovery() as "isStandby",
     then set_config('synchronous_commit', 'on', false) end`
 
 /** Refuses a standby, which may not have an opt-out that its primary has. */
-function prepareClient(client: pg.PoolClient, done: (cause?: Error) => void): void {
-  client
-    .query(prepareSession)
-    .then(({ rows }) => done(rows[0].isStandby ? new Error(standbyProblem) : undefined), done)
+async function prepareClient(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query(prepareSession)
+  if (rows[0].isStandby) throw new Error(standbyProblem)
 }
 
 /** On a connection of its own, since those of the pool may all be waiting. */
