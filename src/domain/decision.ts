@@ -47,14 +47,6 @@ export interface StatedPurpose {
   readonly setBy: string
 }
 
-/** The checks that an account may have in shadow by itself. */
-export const accountShadowChecks = [
-  'attempts',
-  'caller-id',
-  'reassigned',
-  'abandonment',
-] as const satisfies readonly CheckName[]
-
 /** What a caller may have to say, in the order in which it is said. The caller chooses the words. */
 export const disclosureKeys = [
   'natural-voice-first',

@@ -6,10 +6,9 @@
 import { sandboxAccountId } from '../domain/caller.js'
 import type { MaybePromise } from '../domain/compliance.js'
 import {
-  accountShadowChecks,
   type CallKind,
   type CallRequest,
-  type CheckName,
+  checkNames,
   type Decision,
   type DecisionFinalizer,
   decide,
@@ -68,7 +67,8 @@ interface AttemptCounting {
 export class Gate {
   #deps: GateDeps
   #shadowPolicy: Policy
-  #policies: ReadonlyMap<string, Policy>
+  /** By the checks that an account has in shadow by itself. */
+  readonly #ownPolicies = new Map<string, Policy>()
   #legalTimeOptions: Readonly<Record<CallKind, LegalTimeOptions>>
   readonly #recorder: DecisionRecorder
   #pending = 0
@@ -77,7 +77,6 @@ export class Gate {
     this.#deps = deps
     this.#recorder = new DecisionRecorder(deps)
     this.#shadowPolicy = toShadowPolicy(deps.policy)
-    this.#policies = preparePolicies(deps.policy)
     this.#legalTimeOptions = prepareLegalTimeOptions(deps.settings)
   }
 
@@ -89,7 +88,7 @@ export class Gate {
     this.#deps = { ...this.#deps, ...rules }
     this.#recorder.replaceDeps(this.#deps)
     this.#shadowPolicy = toShadowPolicy(rules.policy)
-    this.#policies = preparePolicies(rules.policy)
+    this.#ownPolicies.clear()
     this.#legalTimeOptions = prepareLegalTimeOptions(rules.settings)
   }
 
@@ -366,8 +365,12 @@ export class Gate {
       accounts.includes(accountId) || (trunk !== undefined && trunks.includes(trunk))
     if (isShadowed) return this.#shadowPolicy
     if (pauses === undefined || pauses.size === 0) return policy
-    const isInShadow = (check: CheckName) => pauses.has(`check:${check}:${accountId}`)
-    return this.#policies.get(accountShadowChecks.filter(isInShadow).join()) ?? policy
+    const shadowed = checkNames.filter((check) => pauses.has(`check:${check}:${accountId}`))
+    if (shadowed.length === 0) return policy
+    const key = shadowed.join()
+    const own = this.#ownPolicies.get(key) ?? toShadowPolicy(policy, shadowed)
+    this.#ownPolicies.set(key, own)
+    return own
   }
 
   /** Blocks and records, without checks, a call with invalid facts; `detail` says which and why. */
@@ -421,15 +424,6 @@ export class Gate {
     }
     return pauses instanceof Promise ? pauses.then(conclude) : conclude(pauses)
   }
-}
-
-/** By the checks that are in shadow for an account. */
-function preparePolicies(policy: Policy): ReadonlyMap<string, Policy> {
-  let shadowed: readonly CheckName[][] = [[]]
-  for (const check of accountShadowChecks) {
-    shadowed = [...shadowed, ...shadowed.map((checks) => [...checks, check])]
-  }
-  return new Map(shadowed.map((checks) => [checks.join(), toShadowPolicy(policy, checks)]))
 }
 
 const isCounted = (check: FindingName) =>

@@ -1,7 +1,7 @@
 /** `callgate accounts ...`: lists accounts and changes their permissions. */
 import { type Command, Option } from 'commander'
 import { defaultMaxScrubNumbers, maxScrubNumbers } from '../../domain/caller.js'
-import { accountShadowChecks } from '../../domain/decision.js'
+import { type CheckName, checkNames } from '../../domain/decision.js'
 import type { Pauses } from '../../domain/mandate.js'
 import { type Country, countries } from '../../domain/place.js'
 import { formatInstant } from '../../domain/time/dates.js'
@@ -124,7 +124,7 @@ function registerSet(group: Command, terminal: Terminal): void {
 }
 
 interface CheckOptions {
-  readonly check: (typeof accountShadowChecks)[number]
+  readonly check: CheckName
   readonly because: string
 }
 
@@ -133,9 +133,7 @@ function registerChecks(group: Command, terminal: Terminal): void {
     command
       .argument('<id>', 'the id shown by accounts list')
       .addOption(
-        new Option('--check <name>', 'the check')
-          .choices(accountShadowChecks)
-          .makeOptionMandatory(),
+        new Option('--check <name>', 'the check').choices(checkNames).makeOptionMandatory(),
       )
 
   withCheck(group.command('shadow'))
@@ -247,8 +245,7 @@ function describeAccounts(accounts: readonly Account[], pauses: Pauses): string 
       account.id,
       account.kind,
       ...settingNames.map((name) => formatValue(account[name])),
-      accountShadowChecks.filter((check) => pauses.has(`check:${check}:${account.id}`)).join(',') ||
-        '-',
+      checkNames.filter((check) => pauses.has(`check:${check}:${account.id}`)).join(',') || '-',
       countries.filter((country) => !pauses.has(`country:${country}:${account.id}`)).join(',') ||
         '-',
       formatInstant(account.createdAt),

@@ -6,11 +6,11 @@
 import type { Configuration } from '../../app/configuration.js'
 import type { Settings } from '../../config/settings.js'
 import {
-  accountShadowChecks,
   type CallKind,
   type CallPurpose,
   type CallRequest,
   type CheckName,
+  checkNames,
   type Decision,
   decide,
   type Finding,
@@ -160,7 +160,7 @@ export class Rejudger {
       accounts.includes(accountId) || (trunk !== undefined && trunks.includes(trunk))
     if (isShadowed) return this.#shadowPolicy
     // An account may have some checks in shadow by itself, which only the effects show.
-    const own = accountShadowChecks.filter((name) =>
+    const own = checkNames.filter((name) =>
       policy.some(({ check, effect }) => check === name && effect === 'shadowed'),
     )
     return own.length === 0 ? this.#policy : toShadowPolicy(this.#policy, own)

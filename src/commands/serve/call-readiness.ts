@@ -18,6 +18,7 @@ import {
   toAccountListName,
 } from '../../data/number-list/list-names.js'
 import { mainAccountId } from '../../domain/caller.js'
+import type { CheckName } from '../../domain/decision.js'
 import { type Country, countries } from '../../domain/place.js'
 import { getErrorMessage } from '../../errors.js'
 import { buildPolicy } from '../../gate/build-policy.js'
@@ -58,23 +59,27 @@ export async function readAccountCallStatuses(
   deps: CallReadinessDeps,
 ): Promise<readonly AccountCallStatus[]> {
   const { accounts, settings } = deps
+  const policy = buildPolicy(settings)
   const numberingBlockers = findNumberingBlockers(deps)
   const owners = await readOwners(deps)
   // What-if decisions do not count, since operators use them for diagnosis.
   const activeAccounts = new Set(deps.journal.listActiveAccounts())
   if (resolveAriServers(settings.asterisk).length > 0) activeAccounts.add(settings.gate.account)
   const subscribed = await findSubscribedAccounts(deps)
-  const uncalled = await readUncalledCountries(deps)
+  const pauses = await readPauses(deps)
   const real = (await accounts.list()).filter(({ kind }) => kind === 'real')
   return real.map(({ id }) => {
-    const called = countries.filter((country) => !uncalled.has(`country:${country}:${id}`))
-    const blockers = settings.gate.shadow.accounts.includes(id)
-      ? []
-      : [
-          ...findListBlockers({ accountId: id, listOwners: owners.get(id) ?? noListOwners }, deps),
-          ...numberingBlockers,
-          ...(subscribed?.has(id) === false ? [notSubscribed] : []),
-        ]
+    const called = countries.filter((country) => !pauses.has(`country:${country}:${id}`))
+    const isEnforced = (check: CheckName) =>
+      policy[check].mode === 'enforce' &&
+      !settings.gate.shadow.accounts.includes(id) &&
+      !pauses.has(`check:${check}:${id}`)
+    const user = { accountId: id, listOwners: owners.get(id) ?? noListOwners }
+    const blockers = [
+      ...findListBlockers(user, isEnforced, deps),
+      ...(isEnforced('calling-hours') ? numberingBlockers : []),
+      ...(isEnforced('permission') && subscribed?.has(id) === false ? [notSubscribed] : []),
+    ]
     return {
       accountId: id,
       isInUse: activeAccounts.has(id),
@@ -87,15 +92,17 @@ export async function readAccountCallStatuses(
   })
 }
 
-/** As subjects of pauses. */
-async function readUncalledCountries({
+/** Their subjects: countries that accounts do not call, and checks that they have in shadow. */
+async function readPauses({
   storage,
 }: Pick<CallReadinessDeps, 'storage'>): Promise<ReadonlySet<string>> {
   if (!storage) return new Set()
   const rows = await storage.db
     .selectFrom('pauses')
     .select('subject')
-    .where('subject', 'like', 'country:%')
+    .where((row) =>
+      row.or([row('subject', 'like', 'country:%'), row('subject', 'like', 'check:%')]),
+    )
     .execute()
   return new Set(rows.map(({ subject }) => subject))
 }
@@ -107,19 +114,26 @@ async function readOwners({
   return storage ? await readAllListOwners(storage.db) : new Map()
 }
 
+type IsEnforced = (check: CheckName) => boolean
+
 /** With a remote source, no lists are needed, but a login. */
-function findListBlockers(user: ListUser, deps: CallReadinessDeps): readonly CallBlocker[] {
+function findListBlockers(
+  user: ListUser,
+  isEnforced: IsEnforced,
+  deps: CallReadinessDeps,
+): readonly CallBlocker[] {
   const { settings, runtime } = deps
-  if (settings.source.kind === 'remote') return findLoginBlockers(user, settings)
-  const policy = buildPolicy(settings)
-  const { allowUnknown } = policy.litigator
+  if (settings.source.kind === 'remote') {
+    return isEnforced('permission') ? findLoginBlockers(user, settings) : []
+  }
+  const { allowUnknown } = buildPolicy(settings).litigator
   const isUnknownAllowed = allowUnknown !== undefined && runtime.clock.now() < allowUnknown.until
   const needed = [
     // A number that no national list covers is denied, and onUnknown does not change a denial.
-    ...(policy.permission.mode === 'enforce'
+    ...(isEnforced('permission')
       ? countries.map((country) => ({ name: nationalListNames[country], countries: [country] }))
       : []),
-    ...(policy.litigator.mode === 'enforce' && !isUnknownAllowed
+    ...(isEnforced('litigator') && !isUnknownAllowed
       ? [{ name: litigatorListName, countries }]
       : []),
   ]
@@ -136,7 +150,6 @@ function findLoginBlockers(
   settings: Settings,
 ): readonly CallBlocker[] {
   if (accountId === mainAccountId || canUseProviders(listOwners)) return []
-  if (buildPolicy(settings).permission.mode !== 'enforce') return []
   const used = listProviders(settings).filter(({ path }) => path[0] === 'source')
   const missing = used.filter(({ accounts }) => !Object.hasOwn(accounts, accountId))
   const isEnough = settings.source.combine === 'fallback' && missing.length < used.length
@@ -173,8 +186,7 @@ export function describeMissingList(
 }
 
 function findNumberingBlockers({ data, settings }: CallReadinessDeps): readonly CallBlocker[] {
-  const isEnforced = buildPolicy(settings)['calling-hours'].mode === 'enforce'
-  if (settings.numbering.unknownPrefix !== 'strict' || !isEnforced) return []
+  if (settings.numbering.unknownPrefix !== 'strict') return []
   const coverage = data.plan.coverage()
   const blocked = countries.filter((country) => coverage[country].mode !== 'imported')
   if (blocked.length === 0) return []
@@ -184,15 +196,13 @@ function findNumberingBlockers({ data, settings }: CallReadinessDeps): readonly 
 
 /**
  * Accounts with at least one active project whose federal subscription is usable; `undefined` when
- * subscriptions block nothing, with a remote source or the check in shadow mode. One query for all
- * accounts, since readiness needs no API key.
+ * subscriptions block nothing, with a remote source. One query for all accounts, since readiness needs no API key.
  */
 async function findSubscribedAccounts(
   deps: CallReadinessDeps,
 ): Promise<ReadonlySet<string> | undefined> {
   const { settings, storage } = deps
   if (!storage || settings.source.kind === 'remote') return undefined
-  if (buildPolicy(settings).permission.mode !== 'enforce') return undefined
   const rows = await storage.db
     .selectFrom('projects')
     .select('account_id')

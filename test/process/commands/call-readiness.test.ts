@@ -112,6 +112,18 @@ describe('whether real calls can be allowed', () => {
     expect(running.callgate.data.lists.problems()).toHaveLength(1)
   })
 
+  it('asks for no list of a check that the account has in shadow', async () => {
+    await start()
+    expect(await call('2127360002')).toMatch(/^block list-/)
+    const { pauses } = running.callgate
+    for (const check of ['permission', 'litigator'] as const) {
+      const subject = `check:${check}:main` as const
+      await pauses.pause({ subject, because: 'beside another dialer', pausedBy: 'a test' })
+    }
+    await expect.poll(() => call('2127360002')).toBe('allow permitted')
+    await expect.poll(calls).toBe('200 main: no country is blocked')
+  })
+
   it('is told for each account, and one that is blocked takes nothing from the others', async () => {
     await start()
     for (const name of ['us-dnc', 'litigators']) await importNumbers(name)
