@@ -149,7 +149,7 @@ function addProvider(router: Router, provider: IdentityProvider, options: SignIn
   router.get('/oidc/callback', finish)
 }
 
-/** Always a new one; the session of before ends. */
+/** Always a new one; the session that the browser had ends. */
 async function beginSession(
   response: Response,
   caller: Caller,

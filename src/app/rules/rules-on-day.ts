@@ -355,7 +355,7 @@ function listFigures({ document }: CallingRules): readonly DatedRow[] {
 }
 
 function listPurposeRows(rules: CallingRules, code: string): readonly DatedRow[] {
-  return Object.entries(rules.document.purposes ?? {}).flatMap(([purpose, row]) => {
+  return Object.entries(rules.document.purposes).flatMap(([purpose, row]) => {
     const own = row.regions[code]
     const general = createRow(`purposes.${purpose}`, formatPurpose(row.hours, row.machines), row)
     return own
