@@ -28,6 +28,7 @@ const fewerCells: Readonly<Record<string, number>> = {
   'reassigned deny own manual': 23,
   'reassigned unknown own manual': 19,
 }
+/** Each needs a number of a rare state, such as disconnected, in a call that something else rare also forbids. */
 const fewerPairs: Readonly<Record<string, number>> = {
   'abandonment-rate + foreign-number': 0,
   'abandonment-rate + unknown-project': 0,
