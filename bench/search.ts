@@ -4,10 +4,10 @@
  */
 import { rmSync } from 'node:fs'
 import { noLimits } from '../src/domain/caller.js'
-import type { DecisionDocument } from '../src/gate/decision-document.js'
 import { toIdPrefix } from '../src/gate/journal/projection/decision-months.js'
 import type { DecisionFilter } from '../src/gate/journal/search/decision-search.js'
 import { IndexSearch } from '../src/gate/journal/search/index-search.js'
+import type { DecisionDocument } from '../src/gate/record/decision-document.js'
 import { systemClock } from '../src/runtime/runtime.js'
 import { type KeptJournal, openKeptJournal } from './kept-journal.js'
 import { quantileOf } from './load.js'

@@ -55,6 +55,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'platform-events/': ['data/files/', 'domain/', 'errors.ts'],
   'http/': ['api/', 'domain/', 'observability/', 'runtime/', 'errors.ts'],
   'gate/': ['law/', 'domain/', 'observability/', 'runtime/runtime.ts', 'errors.ts'],
+  'gate/record/': ['gate/journal/', 'domain/', 'storage/audit/', 'transparency/'],
   'gate/preview.ts': ['gate/', 'api/', 'domain/', 'runtime/'],
   'gate/journal/': [
     'gate/',
@@ -108,6 +109,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'api/',
     'domain/',
     'gate/journal/',
+    'gate/record/',
     'observability/log.ts',
     'runtime/',
     'storage/',
@@ -226,6 +228,65 @@ describe('architecture', () => {
         .map(({ name }) => `${path} imports ${name}`),
     )
     expect(wrong).toEqual([])
+  })
+
+  /** What else is read as JSON where records are read, and made as JSON where they are written. */
+  const otherJson: Readonly<Record<string, string>> = {
+    'app/changes/change-routes.ts': 'requests that wait for a second person',
+    'app/evidence/job-files.ts': 'the file of a bundle',
+    'app/lists/lists-answer.ts': 'rows of the audit table',
+    'commands/backup/loss.ts': 'rows of the audit table',
+    'commands/backup/manifest.ts': 'the manifest',
+    'commands/compare/own-rows.ts': 'replies of the API',
+    'commands/doctor/ring-time.ts': 'a reply of Asterisk',
+    'commands/mcp/gate-client.ts': 'replies of the API',
+    'commands/mcp/standard-input.ts': 'messages of a client',
+    'commands/reload.ts': 'the answer of the server',
+    'commands/serve/audit-of-data.ts': 'rows of the audit table',
+    'commands/warm/warmup-client.ts': 'replies of the API',
+    'edge/center-client.ts': 'replies of the API',
+    'edge/edge-copy.ts': 'a column of its own',
+    'evidence/bundle/state-files.ts': 'columns of the database',
+    'evidence/bundle/verify/state-check.ts': 'lines of a bundle',
+    'evidence/bundle/verify/verify-bundle.ts': 'the manifest',
+    'gate/checks/permission.ts': 'the facts of a finding',
+    'gate/mandate.ts': 'the facts of a finding',
+    'gate/journal/journal-beginning.ts': 'files beside the journal',
+    'gate/journal/decision-index.ts': 'the outcome of a call, in a row',
+    'gate/journal/projection/decision-store.ts': 'how far a journal was copied',
+    'gate/journal/projection/outcome-rows.ts': 'the outcome of a call, in a row',
+    'gate/journal/search/index-search.ts': 'the outcome of a call, in a row',
+  }
+
+  it('reads records in one file', () => {
+    const readers = sources.filter(
+      ({ path, text }) =>
+        /^(gate|evidence|edge|app|commands)\//.test(path) &&
+        withoutComments(text).includes('JSON.parse('),
+    )
+    const found = readers.map(({ path }) => path).toSorted()
+    expect(found).toEqual([...Object.keys(otherJson), 'gate/record/read-record.ts'].toSorted())
+  })
+
+  it('writes records in one folder', () => {
+    const written = sources.filter(
+      ({ path, text }) =>
+        /^gate\/(journal|record)\//.test(path) && withoutComments(text).includes('JSON.stringify('),
+    )
+    const found = written.map(({ path }) => path.replace(/^gate\//, '')).toSorted()
+    // Files beside the journal, rows, cursors, events of a stream and texts that are compared.
+    const others = [
+      'journal/decision-index.ts',
+      'journal/journal-beginning.ts',
+      'journal/projection/decision-store.ts',
+      'journal/projection/outcome-rows.ts',
+      'journal/recovery/former-names.ts',
+      'journal/search/index-search.ts',
+      'journal/search/search-cursor.ts',
+      'journal/search/stream-route.ts',
+    ]
+    const own = ['record/erase-called-person.ts', 'record/read-head.ts', 'record/write-record.ts']
+    expect(found).toEqual([...others, ...own])
   })
 
   it('keeps the law free of libraries and of Node.js', () => {

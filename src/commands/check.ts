@@ -12,12 +12,9 @@ import { sandboxAccountId } from '../domain/caller.js'
 import { type CallKind, type CallRequest, callKinds, callPurposes } from '../domain/decision.js'
 import { isFictional, parseDialString } from '../domain/phone-number.js'
 import { AppError, describeProblem } from '../errors.js'
-import {
-  type DecisionDocument,
-  type FindingDocument,
-  formatPolicyEffect,
-  toDecisionDocument,
-} from '../gate/decision-document.js'
+import type { DecisionDocument, FindingDocument } from '../gate/record/decision-document.js'
+import { toDecisionDocument } from '../gate/record/reply.js'
+import { formatPolicyEffect } from '../gate/record/write-record.js'
 import { nodeRuntime, systemClock } from '../runtime/runtime.js'
 import { requireAccount } from './account-command.js'
 import { CommandFailure, loadCommandSettings, type RegisterCommand } from './command.js'

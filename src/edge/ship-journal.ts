@@ -8,8 +8,8 @@ import {
   type ProjectionRequest,
   type RecordStore,
 } from '../gate/journal/projection/journal-projection.js'
-import { readHead } from '../gate/journal/search/searched-fields.js'
 import type { JournalRecord } from '../gate/journal/segment-format.js'
+import { readHead } from '../gate/record/read-head.js'
 import { runInThread, type ThreadWork } from '../runtime/thread.js'
 import { CenterClient, type CenterClientOptions } from './center-client.js'
 

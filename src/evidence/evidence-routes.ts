@@ -8,7 +8,6 @@ import type { Caller } from '../domain/caller.js'
 import type { Clock } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'
 import { AppError, getErrorCode } from '../errors.js'
-import type { DecisionDocument } from '../gate/decision-document.js'
 import { readFormerOrigins } from '../gate/journal/journal-beginning.js'
 import { hashOriginName } from '../gate/journal/journal-origin.js'
 import type { IndexSearch } from '../gate/journal/search/index-search.js'
@@ -18,6 +17,7 @@ import {
   treeFolder,
   verifierKeyPath,
 } from '../gate/journal/tree/tree-files.js'
+import { readRecord } from '../gate/record/read-record.js'
 import type { RecordRead } from '../service/audit/read-log.js'
 import { openCheckpoint } from '../transparency/checkpoint.js'
 import { parseVerifierKey, type VerifierKey } from '../transparency/signed-note.js'
@@ -53,7 +53,7 @@ export async function proveDecision(
       `id '${id}': ${rule}. GET /v1/journal says which one a server has`,
     )
   }
-  const document: DecisionDocument = JSON.parse(found.body.toString())
+  const document = readRecord('decision', { id, body: found.body })
   requireScopeAllowed(caller, document)
   const proof = proveStored(join(dataDir, 'journal'), found)
   const subject = { kind: 'decision', id }

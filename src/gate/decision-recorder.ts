@@ -4,16 +4,18 @@
  */
 
 import type { MaybePromise } from '../domain/compliance.js'
-import type {
-  CallRequest,
-  Decision,
-  DecisionFinalizer,
-  ReasonCode,
-  StatedPurpose,
+import {
+  type CallRequest,
+  type Decision,
+  type DecisionFinalizer,
+  listDegradedChecks,
+  type ReasonCode,
+  type StatedPurpose,
 } from '../domain/decision.js'
+import { maskNumber } from '../domain/phone-number.js'
 import type { ClockReading, Instant } from '../domain/time/clock.js'
-import { createSampledLine } from '../observability/log.js'
-import { type MeasuredDecision, toLogFields } from './decision-document.js'
+import { createSampledLine, type LogFields } from '../observability/log.js'
+import type { DecisionVia } from '../observability/metrics.js'
 import type { GateAccount, GateDeps } from './gate-deps.js'
 import { findRegionDays } from './mandate.js'
 import {
@@ -27,6 +29,34 @@ import { computeAgeMs } from './staleness.js'
 
 /** Writing more lines would take a tenth of the time of a decision; the journal has all of them. */
 const maxLogLinesPerSecond = 1_000
+
+/** A decision that is counted and logged, and how long it took. */
+interface MeasuredDecision {
+  readonly final: Decision
+  readonly via: DecisionVia
+  readonly seconds: number
+}
+
+/** The fields of its log line. */
+function toLogFields({ final, via, seconds }: MeasuredDecision): LogFields {
+  const { id, accountId, number, decision, reason, request } = final
+  const degraded = listDegradedChecks(final)
+  return {
+    decisionId: id,
+    account: accountId,
+    // A service code is nobody's number.
+    number: reason === 'service-code' ? number : maskNumber(number),
+    kind: request.callKind,
+    decision,
+    reason,
+    degraded: degraded.length === 0 ? undefined : degraded,
+    via,
+    server: request.channel?.server,
+    channelId: request.channel?.id,
+    traceId: request.trace?.traceId,
+    ms: Math.round(seconds * 1e6) / 1e3,
+  }
+}
 
 /** One reading of two clocks. */
 export interface Instants {

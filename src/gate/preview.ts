@@ -11,8 +11,9 @@ import { createRoute, type Route } from '../api/route.js'
 import type { CallRequest, ReasonCode } from '../domain/decision.js'
 import type { Clock } from '../domain/time/clock.js'
 import { mapConcurrently } from '../runtime/yield-to-event-loop.js'
-import { type DecisionDocument, toDecisionDocument } from './decision-document.js'
 import type { Gate } from './gate.js'
+import type { DecisionDocument } from './record/decision-document.js'
+import { toDecisionDocument } from './record/reply.js'
 
 /**
  * So many numbers wait for answers at once. An answer that all of them wait for, such as their project,

@@ -75,7 +75,7 @@ import type { CallerIdEntry, Pause } from '../domain/mandate.js'
 import type { Instant } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'
 import type { Approval } from './accounts/approvals.js'
-import type { AuditRecord } from './audit/audit-trail.js'
+import type { AuditPage } from './audit/audit-trail.js'
 import type { AccountKey } from './keys/account-keys.js'
 import type {
   AccountServices,
@@ -311,11 +311,11 @@ function toApprovalBody(approval: Approval): ApprovalBody {
   }
 }
 
-async function* toAuditBodies(pages: AsyncIterable<readonly AuditRecord[]>) {
+async function* toAuditBodies(pages: AsyncIterable<AuditPage['records']>) {
   for await (const records of pages) yield records.map(toAuditBody)
 }
 
-function toAuditBody({ accountId, at, ...record }: AuditRecord): AuditRecordBody {
+function toAuditBody({ accountId, at, ...record }: AuditPage['records'][number]): AuditRecordBody {
   return { ...record, at: formatInstant(at) }
 }
 

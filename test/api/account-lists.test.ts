@@ -6,7 +6,7 @@ import { registerImport } from '../../src/commands/import/import.js'
 import { registerLists } from '../../src/commands/lists/lists.js'
 import { refreshData } from '../../src/commands/serve/data-watch.js'
 import { formatDay } from '../../src/domain/time/dates.js'
-import type { DecisionDocument } from '../../src/gate/decision-document.js'
+import type { DecisionDocument } from '../../src/gate/record/decision-document.js'
 import { runCommand } from '../support/run-command.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { openErasures } from '../../src/app/journal/erasures.js'
 import type { AddedConsent, ConsentHistory } from '../../src/domain/consent/consent-records.js'
 import { toPhoneNumber } from '../../src/domain/phone-number.js'
-import type { DecisionDocument } from '../../src/gate/decision-document.js'
+import type { DecisionDocument } from '../../src/gate/record/decision-document.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 const opened: TestCallgate[] = []

@@ -1,6 +1,6 @@
 /** Emergency and service codes over `POST /v1/decisions`, whatever else the request holds or lacks. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { DecisionDocument } from '../../src/gate/decision-document.js'
+import type { DecisionDocument } from '../../src/gate/record/decision-document.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 let running: TestCallgate

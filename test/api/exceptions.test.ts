@@ -1,7 +1,7 @@
 /** Exceptions of the calling rules that an operator uses: what a relationship on file lifts, and what it never lifts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfiguration } from '../../src/app/read-configuration.js'
-import type { DecisionDocument } from '../../src/gate/decision-document.js'
+import type { DecisionDocument } from '../../src/gate/record/decision-document.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 const decided = { decidedBy: 'J. Doe, counsel', on: '2026-11-01' }

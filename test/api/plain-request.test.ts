@@ -11,7 +11,7 @@ import { describe, expect, it } from 'vitest'
 import type { DecisionFinalizer } from '../../src/domain/decision.js'
 import { fixedClock } from '../../src/domain/time/clock.js'
 import type { TraceContext } from '../../src/domain/trace/trace-context.js'
-import { encodeDecision } from '../../src/gate/decision-document.js'
+import { encodeReply } from '../../src/gate/record/reply.js'
 import type { Authenticate } from '../../src/http/authenticate.js'
 import { createDecisionRoutes } from '../../src/http/decision-routes.js'
 import { readPlainRequest } from '../../src/http/request/plain-request.js'
@@ -75,7 +75,7 @@ async function open({
     serviceCodes: new Set<string>(),
     clock: fixedClock(noon),
     gate: { judge, allowUnrecorded: (call) => gate.allowUnrecorded(call) },
-    encode: encodeDecision,
+    encode: encodeReply,
   }).map((route) => ({
     ...route,
     handle: (...exchange: Parameters<typeof route.handle>) => {

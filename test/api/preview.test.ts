@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { maxPreviewNumbers } from '../../src/api/gate/preview.js'
 import { callKinds } from '../../src/domain/decision.js'
-import type { DecisionDocument } from '../../src/gate/decision-document.js'
+import type { DecisionDocument } from '../../src/gate/record/decision-document.js'
 import { shortOrLong } from '../support/long.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 

@@ -1,6 +1,6 @@
 /** What a call is for chooses the rules that are asked of it, over HTTP. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { DecisionDocument } from '../../src/gate/decision-document.js'
+import type { DecisionDocument } from '../../src/gate/record/decision-document.js'
 import { sandboxLines } from '../support/sandbox-lines.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 

@@ -10,7 +10,7 @@ import { refreshData } from '../../src/commands/serve/data-watch.js'
 import { factFeeds } from '../../src/data/facts/fact-feeds.js'
 import { importFacts } from '../../src/data/facts/fact-import.js'
 import { importList } from '../../src/data/number-list/import/list-import.js'
-import type { DecisionDocument } from '../../src/gate/decision-document.js'
+import type { DecisionDocument } from '../../src/gate/record/decision-document.js'
 import { callKinds } from '../support/sandbox-lines.js'
 import {
   mondayNoon,

@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfiguration } from '../../src/app/read-configuration.js'
 import { Rejudger } from '../../src/commands/rehearse/rejudger.js'
-import { type DecisionDocument, encodeDecision } from '../../src/gate/decision-document.js'
+import type { DecisionDocument } from '../../src/gate/record/decision-document.js'
+import { encodeReply } from '../../src/gate/record/reply.js'
 import { tableRows } from '../support/markdown-table.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
@@ -28,7 +29,7 @@ async function decide(body: Readonly<Record<string, unknown>>): Promise<Decision
   const document = JSON.parse(text) as DecisionDocument
   // Judged again from its record alone, the decision is the same.
   const again = rejudger.rejudge(document)
-  expect(again.kind === 'judged' && encodeDecision(again.decision)).toBe(text.trim())
+  expect(again.kind === 'judged' && encodeReply(again.decision)).toBe(text.trim())
   return document
 }
 

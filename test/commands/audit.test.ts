@@ -12,7 +12,7 @@ import { registerImport } from '../../src/commands/import/import.js'
 import { findUser } from '../../src/commands/option-values.js'
 import { registerOptOuts } from '../../src/commands/records/opt-outs.js'
 import { registerRecords } from '../../src/commands/records/records.js'
-import type { AuditRecord } from '../../src/service/audit/audit-trail.js'
+import type { AuditRecord } from '../../src/storage/audit/audit-log.js'
 import { writeMigratedDatabase } from '../support/database.js'
 import { runCommand } from '../support/run-command.js'
 

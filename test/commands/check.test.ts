@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { registerProjects } from '../../src/commands/accounts/projects.js'
 import { registerCheck } from '../../src/commands/check.js'
-import type { DecisionDocument } from '../../src/gate/decision-document.js'
+import type { DecisionDocument } from '../../src/gate/record/decision-document.js'
 import { runCommand } from '../support/run-command.js'
 
 let dataDir: string

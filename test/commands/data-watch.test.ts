@@ -6,7 +6,7 @@ import { getListsFolder, getNumberingFolder } from '../../src/app/data-folders.j
 import { registerRecords } from '../../src/commands/records/records.js'
 import { refreshData, watchData } from '../../src/commands/serve/data-watch.js'
 import { importList } from '../../src/data/number-list/import/list-import.js'
-import type { DecisionDocument } from '../../src/gate/decision-document.js'
+import type { DecisionDocument } from '../../src/gate/record/decision-document.js'
 import { nodeRuntime } from '../../src/runtime/runtime.js'
 import { runCommand } from '../support/run-command.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'

@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Answer, ScrubVerdict } from '../../src/domain/compliance.js'
 import type { CallKind, ReasonCode } from '../../src/domain/decision.js'
-import { toDecisionDocument } from '../../src/gate/decision-document.js'
 import type { Journal } from '../../src/gate/journal/journal.js'
+import { toDecisionDocument } from '../../src/gate/record/reply.js'
 import type { LogFields } from '../../src/observability/log.js'
 import { silentLogger } from '../../src/runtime/runtime.js'
 import {

@@ -4,7 +4,7 @@ import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-sch
 import type { MaybePromise } from '../../src/domain/compliance.js'
 import type { CallRequest } from '../../src/domain/decision.js'
 import type { AttemptResult, Mandate, Pauses } from '../../src/domain/mandate.js'
-import { toDecisionDocument } from '../../src/gate/decision-document.js'
+import { toDecisionDocument } from '../../src/gate/record/reply.js'
 import { CallingRules } from '../../src/law/calling-rules.js'
 import type { CallingRulesDocument } from '../../src/law/calling-rules-document.js'
 import { answered, fakeCompliance, noon, openHours } from '../support/fake-compliance.js'

@@ -5,12 +5,9 @@ import { createVerdictVariables } from '../../src/asterisk/gate/verdict-variable
 import { answerFailureReasons, isRequestError } from '../../src/domain/compliance.js'
 import type { CallRequest, CheckPolicy, Decision, Policy } from '../../src/domain/decision.js'
 import { fixedClock } from '../../src/domain/time/clock.js'
-import {
-  type DecisionDocument,
-  encodeDecision,
-  toDecisionDocument,
-} from '../../src/gate/decision-document.js'
 import type { Journal } from '../../src/gate/journal/journal.js'
+import type { DecisionDocument } from '../../src/gate/record/decision-document.js'
+import { encodeReply, toDecisionDocument } from '../../src/gate/record/reply.js'
 import { createDecisionRoutes } from '../../src/http/decision-routes.js'
 import { createLogger } from '../../src/observability/log.js'
 import { silentLogger } from '../../src/runtime/runtime.js'
@@ -479,7 +476,7 @@ describe('doors', () => {
           judge: (call) => gateOf(of).gate.judge(call),
           allowUnrecorded: (call) => gateOf(of).gate.allowUnrecorded(call),
         },
-        encode: encodeDecision,
+        encode: encodeReply,
         serviceCodes: new Set(),
         maxBodyBytes: 10_000,
         clock: fixedClock(noon),

@@ -5,11 +5,8 @@ import { Rejudger } from '../../src/commands/rehearse/rejudger.js'
 import type { Compliance } from '../../src/domain/compliance.js'
 import type { Decision, Policy } from '../../src/domain/decision.js'
 import { fixedClock } from '../../src/domain/time/clock.js'
-import {
-  type DecisionDocument,
-  encodeDecision,
-  toDecisionDocument,
-} from '../../src/gate/decision-document.js'
+import type { DecisionDocument } from '../../src/gate/record/decision-document.js'
+import { encodeReply, toDecisionDocument } from '../../src/gate/record/reply.js'
 import { RestrictedCompliance } from '../../src/sources/combine/restricted-compliance.js'
 import {
   answered,
@@ -119,7 +116,7 @@ describe('a decision by the answers of a provider', () => {
     for (const compliance of [provider, restricted]) {
       const decision = await decide(compliance)
       const again = rejudge(createRejudger(), decision)
-      expect(encodeDecision(again)).toBe(encodeDecision(decision))
+      expect(encodeReply(again)).toBe(encodeReply(decision))
     }
   })
 

@@ -7,7 +7,8 @@ import type { Configuration } from '../../src/app/configuration.js'
 import { readConfiguration } from '../../src/app/read-configuration.js'
 import { Rejudger } from '../../src/commands/rehearse/rejudger.js'
 import { parseInstant } from '../../src/domain/time/dates.js'
-import { type DecisionDocument, encodeDecision } from '../../src/gate/decision-document.js'
+import type { DecisionDocument } from '../../src/gate/record/decision-document.js'
+import { encodeReply } from '../../src/gate/record/reply.js'
 import type { RecordedFacts } from '../../src/service/recorded-facts.js'
 import { recordsIn } from '../support/journal.js'
 import { shortOrLong } from '../support/long.js'
@@ -252,7 +253,7 @@ describe('rejudging', () => {
         continue
       }
       judged += 1
-      const text = encodeDecision(found.decision)
+      const text = encodeReply(found.decision)
       if (text !== body) wrong.push([text, body])
     }
     expect(wrong.slice(0, 1)).toEqual([])

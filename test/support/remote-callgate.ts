@@ -6,7 +6,7 @@ import {
   type FakeVendorOptions,
   openFakeVendor,
 } from '../../src/fake-vendor/fake-vendor.js'
-import type { DecisionDocument, FindingDocument } from '../../src/gate/decision-document.js'
+import type { DecisionDocument, FindingDocument } from '../../src/gate/record/decision-document.js'
 import { fetchMetrics } from './fresh-metrics.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from './test-callgate.js'
 

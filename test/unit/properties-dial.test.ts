@@ -7,8 +7,8 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { parseDialString } from '../../src/domain/phone-number.js'
 import { fixedClock } from '../../src/domain/time/clock.js'
-import { encodeDecision, toDecisionDocument } from '../../src/gate/decision-document.js'
 import { withoutJournal } from '../../src/gate/gate-deps.js'
+import { encodeReply, toDecisionDocument } from '../../src/gate/record/reply.js'
 import { createDecisionRoutes } from '../../src/http/decision-routes.js'
 import { silentLogger } from '../../src/runtime/runtime.js'
 import { seededRandom } from '../data/random-numbers.js'
@@ -102,7 +102,7 @@ describe('no digit that was handed in is lost', () => {
         shut: { problem: undefined },
         authenticate: (key) => (key === adminKey ? admin : undefined),
         gate,
-        encode: encodeDecision,
+        encode: encodeReply,
         serviceCodes: ownCodes,
         maxBodyBytes: 10_000,
         clock: fixedClock(noon),

@@ -1,7 +1,7 @@
 /** Rows of the audit table that a journal has and the database lacks. */
 import { JournalReader, listSegments } from '../../gate/journal/journal-reader.js'
-import type { MarkedAuditRecord } from '../../service/audit/audit-trail.js'
-import type { AuditPosition } from '../../storage/audit/audit-log.js'
+import { readRecord } from '../../gate/record/read-record.js'
+import type { AuditPosition, MarkedAuditRecord } from '../../storage/audit/audit-log.js'
 import { hasAuditRow, type InstallationState } from '../../storage/audit/installation.js'
 import type { Db } from '../../storage/tables.js'
 
@@ -49,7 +49,7 @@ function readAuditRows(folder: string, firstSeq: number, endSeq: number): Record
   try {
     for (let records = reader.read(endSeq - 1); records.length > 0; ) {
       for (const { kind, seq, body } of records) {
-        if (kind === 'audit') rows.push({ row: JSON.parse(body.toString()), seq })
+        if (kind === 'audit') rows.push({ row: readRecord(kind, { seq, body }), seq })
       }
       records = reader.read(endSeq - 1)
     }

@@ -12,12 +12,15 @@ import {
   type JournalState,
   readJournalState,
   readLeaf,
-  readRecord,
+  readStored,
 } from '../../gate/journal/recovery/journal-state.js'
 import { sleep } from '../../runtime/runtime.js'
-import type { MarkedAuditRecord } from '../../service/audit/audit-trail.js'
 import { runTransaction } from '../../service/sql/account-transaction.js'
-import { type AuditPosition, recordAudit } from '../../storage/audit/audit-log.js'
+import {
+  type AuditPosition,
+  type MarkedAuditRecord,
+  recordAudit,
+} from '../../storage/audit/audit-log.js'
 import {
   acceptedAction,
   forgetPositions,
@@ -167,7 +170,7 @@ interface Compared extends Omit<ReadJournal, 'isShared'> {
 function isShort({ dataDir }: Pick<Settings, 'dataDir'>, { state, journal, found }: Compared) {
   const folder = join(dataDir, 'journal')
   const known = state.journals.get(journal.origins[0] ?? '')?.seq ?? 0
-  const atOf = (seq: number) => readRecord(folder, seq)?.at ?? 0
+  const atOf = (seq: number) => readStored(folder, seq)?.at ?? 0
   return atOf(journal.lastSeq) - atOf(Math.max(known, found.commonRecord)) <= maxFailoverMs
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { PauseSubject } from '../../domain/mandate.js'
 import { parsePhoneNumber } from '../../domain/phone-number.js'
 import { AppError } from '../../errors.js'
-import type { MarkedAuditRecord } from '../../service/audit/audit-trail.js'
+import type { MarkedAuditRecord } from '../../storage/audit/audit-log.js'
 import type { Callgate } from '../callgate.js'
 
 /**

@@ -1,8 +1,9 @@
 /** `callgate audit`: who changed what, and who read about whom. */
 import { createOperatorCaller } from '../../domain/caller.js'
 import { formatInstant } from '../../domain/time/dates.js'
-import { type AuditRecord, AuditTrail } from '../../service/audit/audit-trail.js'
+import { AuditTrail } from '../../service/audit/audit-trail.js'
 import { createReadLog } from '../../service/audit/read-log.js'
+import type { AuditRecord } from '../../storage/audit/audit-log.js'
 import { type AccountRequest, forAccount } from '../account-command.js'
 import { formatTable, type RegisterCommand } from '../command.js'
 import { parseTimeRange } from '../option-values.js'

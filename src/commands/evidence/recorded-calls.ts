@@ -12,6 +12,7 @@ import {
   readRecordedDecisions,
   type TimeRange,
 } from '../../gate/journal/recorded-decisions.js'
+import { readRecord } from '../../gate/record/read-record.js'
 import { withAppContext } from '../account-command.js'
 import { CommandFailure, loadCommandSettings } from '../command.js'
 import { parseTimeOption } from '../option-values.js'
@@ -43,7 +44,8 @@ export async function forEachDecision(
   }
   await withAppContext(command, async (context) => {
     for await (const { body } of readRange(context.storage.db, range)) {
-      await onDecision({ document: JSON.parse(body), body, isAmendment: false })
+      const document = readRecord('decision', { body })
+      await onDecision({ document, body, isAmendment: false })
     }
   })
 }
@@ -67,7 +69,7 @@ export async function forEachCall(
   }
   await withAppContext(command, async (context) => {
     for await (const stored of readRange(context.storage.db, range)) {
-      const document = JSON.parse(stored.body)
+      const document = readRecord('decision', stored)
       observer.onDecision({ document })
       observer.onOutcome(document.id, stored.outcome)
     }

@@ -6,13 +6,11 @@
 import type { Configuration } from '../../app/configuration.js'
 import { type Decision, type FindingName, reasonTexts } from '../../domain/decision.js'
 import { findNextAllowedAt } from '../../gate/checks/attempts.js'
-import {
-  type DecisionDocument,
-  encodeDecision,
-  type FindingDocument,
-} from '../../gate/decision-document.js'
 import type { RecordedDecision } from '../../gate/journal/recorded-decisions.js'
 import { blockInstead } from '../../gate/pre-check-ruling.js'
+import type { DecisionDocument, FindingDocument } from '../../gate/record/decision-document.js'
+import { readRecord } from '../../gate/record/read-record.js'
+import { writeDecision } from '../../gate/record/write-record.js'
 import { embeddedSourceName } from '../../sources/embedded-compliance.js'
 import { instantOf } from '../rehearse/recorded-compliance.js'
 import { isCountJudged } from '../rehearse/recorded-counts.js'
@@ -63,9 +61,10 @@ export class Replayer {
     if (found.kind === 'unjudged') return { kind: 'not-replayed', why: found.why }
     const given = listGiven(document)
     const judged = await this.#findNext(document, found.decision, given)
-    const text = encodeDecision(withWhatTheGateDid(judged, document))
+    const text = writeDecision(withWhatTheGateDid(judged, document))
     if (text === body) return { kind: 'same', given }
-    return { kind: 'different', given, members: listDifferences(document, JSON.parse(text)) }
+    const members = listDifferences(document, readRecord('decision', { body: text }))
+    return { kind: 'different', given, members }
   }
 
   /** When what is counted about other calls blocks, the gate looks for an instant at which the checks allow the call too. */

@@ -11,7 +11,7 @@ import type {
   DecisionDocument,
   FindingDocument,
   ListDocument,
-} from '../../gate/decision-document.js'
+} from '../../gate/record/decision-document.js'
 import type { CallingRules } from '../../law/calling-rules.js'
 import { CallingHours } from '../../service/calling-hours/calling-hours.js'
 import { type ListFinding, noListEvidence, noStateFinding } from '../../service/lists/list-facts.js'

@@ -9,10 +9,10 @@ import type { ReassignedStatus } from '../../domain/lookups.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { parseDay } from '../../domain/time/dates.js'
 import { findLimits, judgeAttempt, judgeSubject } from '../../gate/checks/attempts.js'
-import type { DecisionDocument, FindingDocument } from '../../gate/decision-document.js'
 import type { GateRules, GateSettings } from '../../gate/gate-deps.js'
 import { findPlaces } from '../../gate/mandate.js'
 import { judgeAbandonment } from '../../gate/outcomes/abandonment.js'
+import type { DecisionDocument, FindingDocument } from '../../gate/record/decision-document.js'
 import { instantOf } from './recorded-compliance.js'
 
 /** The call, and the rules that count it. */

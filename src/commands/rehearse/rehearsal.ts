@@ -2,12 +2,10 @@
 import { sandboxAccountId } from '../../domain/caller.js'
 import { type Decision, reasonTexts } from '../../domain/decision.js'
 import { formatInstant } from '../../domain/time/dates.js'
-import {
-  type DecisionDocument,
-  formatPolicyEffect,
-  toDecisionDocument,
-} from '../../gate/decision-document.js'
 import { readRecordedDecisions, type TimeRange } from '../../gate/journal/recorded-decisions.js'
+import type { DecisionDocument } from '../../gate/record/decision-document.js'
+import { toDecisionDocument } from '../../gate/record/reply.js'
+import { formatPolicyEffect } from '../../gate/record/write-record.js'
 import type { Rejudger, UnjudgedReason } from './rejudger.js'
 
 type Ruled = Pick<DecisionDocument, 'decision' | 'reason'>

@@ -31,17 +31,17 @@ import { allChecks, runChecks } from '../../gate/checks/checks.js'
 import { pickStrictestFinding } from '../../gate/checks/combine-findings.js'
 import { prepareExceptions } from '../../gate/checks/exceptions.js'
 import { withoutPermissionText } from '../../gate/checks/reassigned.js'
-import {
-  type DecisionDocument,
-  type FindingDocument,
-  recordVersion,
-} from '../../gate/decision-document.js'
 import { findRegionDays } from '../../gate/mandate.js'
 import {
   type CallRuling,
   ruleBeforeChecks,
   rulingWithoutFindings,
 } from '../../gate/pre-check-ruling.js'
+import {
+  type DecisionDocument,
+  type FindingDocument,
+  recordVersion,
+} from '../../gate/record/decision-document.js'
 import { CallingRules } from '../../law/calling-rules.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import {

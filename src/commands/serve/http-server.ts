@@ -30,9 +30,10 @@ import { Center } from '../../edge/center.js'
 import { createEdgeDecisionsRoute } from '../../edge/edge-decisions-route.js'
 import { edgeRoutes } from '../../edge/edge-routes.js'
 import { AppError } from '../../errors.js'
-import { type DecisionDocument, encodeDecision } from '../../gate/decision-document.js'
 import { findDecision, journalRoutes } from '../../gate/journal/journal-routes.js'
 import { createPreviewRoute } from '../../gate/preview.js'
+import type { DecisionDocument } from '../../gate/record/decision-document.js'
+import { encodeReply, toDecisionDocument } from '../../gate/record/reply.js'
 import { computeAgeMs } from '../../gate/staleness.js'
 import { createApiDocsPages } from '../../http/api-docs.js'
 import {
@@ -134,7 +135,7 @@ export async function openHttpServer(
       permits: callgate.permits,
       repeats: createRepeatedRequests(callgate),
       shut: callgate.shut,
-      encode: encodeDecision,
+      encode: encodeReply,
       journal: callgate.journal,
       serviceCodes,
       clock: runtime.clock,
@@ -292,7 +293,7 @@ function createRepeatedRequests(callgate: Callgate): DecisionRoutesOptions['repe
       if (isDecided) await requests.replace(caller, request, { earlier: id, decisionId: block.id })
       const { reason } = block
       runtime.log.warn('a repeated request is no longer allowed', { id, by: block.id, reason })
-      return toAnswer(JSON.parse(encodeDecision(block)))
+      return toAnswer(toDecisionDocument(block))
     },
     finish: requests.finish.bind(requests),
     forget: requests.forget.bind(requests),

@@ -6,8 +6,9 @@ import { parseCampaignId, parseProjectCode } from '../../domain/caller.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatDay, parseInstant } from '../../domain/time/dates.js'
 import { toLocalTime } from '../../domain/time/time-zones.js'
-import type { DecisionDocument, FindingDocument } from '../../gate/decision-document.js'
-import type { AuditRecord } from '../../service/audit/audit-trail.js'
+import type { DecisionDocument, FindingDocument } from '../../gate/record/decision-document.js'
+import { readRecord } from '../../gate/record/read-record.js'
+import type { AuditRecord } from '../../storage/audit/audit-log.js'
 import type { Question } from './question.js'
 
 /** A record with an entry of the audit table. */
@@ -96,7 +97,7 @@ export class Basis {
   /** Entries about numbers of persons are searched when the numbers are known. */
   addAudit(record: number, body: Buffer): void {
     if (body.includes(subjectOfNumber)) return
-    const entry: AuditRecord = JSON.parse(body.toString())
+    const entry = readRecord('audit', { seq: record, body })
     const { action, at, accountId, subject } = entry
     if (action === 'settings.in-use' || action === 'rules.in-use') {
       this.#addInUse({

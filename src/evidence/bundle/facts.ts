@@ -1,6 +1,6 @@
 /** What a bundle is about, and what was packed: for the pages that people read. */
 import { formatInstant } from '../../domain/time/dates.js'
-import type { DecisionDocument } from '../../gate/decision-document.js'
+import type { DecisionDocument } from '../../gate/record/decision-document.js'
 import type { StoredRow } from '../../service/records/recorded-state.js'
 import type { Question } from './question.js'
 

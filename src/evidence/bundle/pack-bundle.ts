@@ -20,6 +20,7 @@ import {
   verifierKeyPath,
 } from '../../gate/journal/tree/tree-files.js'
 import { readHead } from '../../gate/journal/tree/tree-head.js'
+import { readRecord } from '../../gate/record/read-record.js'
 import { isPresent } from '../../runtime/folders.js'
 import { openCheckpoint, parseCheckpoint } from '../../transparency/checkpoint.js'
 import { commitTo, decodeEntry } from '../../transparency/log-entry.js'
@@ -363,8 +364,8 @@ function* listRecords(
     const commitment = commitTo(salt, body)
     const isAsSigned = decodeEntry(reader.readEntry(seq - 1))?.commitment.equals(commitment)
     if (isAsSigned !== true) changed.push({ seq, commitment })
-    else if (kind === 'notice') notices.addNotice(seq, JSON.parse(body.toString()))
-    else if (kind === 'erasure') notices.addRequest(seq, JSON.parse(body.toString()))
+    else if (kind === 'notice') notices.addNotice(seq, readRecord(kind, { seq, body }))
+    else if (kind === 'erasure') notices.addRequest(seq, readRecord(kind, { seq, body }))
     yield Buffer.concat([Buffer.from(`${seq} ${salt.toString('hex')} `), body, Buffer.from('\n')])
   }
   const wrong = changed.find(({ seq, commitment }) => notices.find(seq, commitment) === undefined)

@@ -1,5 +1,5 @@
 /** What a bundle is about. Runs in the verifier, with Node alone. */
-import type { DecisionDocument } from '../../gate/decision-document.js'
+import type { DecisionDocument } from '../../gate/record/decision-document.js'
 
 export interface Question {
   readonly accountId?: string | undefined

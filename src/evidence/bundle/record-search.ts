@@ -1,14 +1,14 @@
 /** Finds the records of a journal that answer a question, and what they rest on, in one reading from its first record. */
 import { AppError } from '../../errors.js'
-import type { DecisionDocument } from '../../gate/decision-document.js'
 import {
   isOfDecision,
   type JournalRecord,
   type RecordKind,
   type StoredRecord,
 } from '../../gate/journal/segment-format.js'
+import type { DecisionDocument } from '../../gate/record/decision-document.js'
+import { type NoticeContent, type OutcomeNote, readRecord } from '../../gate/record/read-record.js'
 import type { SeqRange } from '../../transparency/range-proof.js'
-import type { AnyErasureNotice } from '../../transparency/removal-notices.js'
 import { Basis } from './basis.js'
 import { isAsked, type Question } from './question.js'
 
@@ -54,13 +54,15 @@ export class RecordSearch {
     const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = this.#question
     const isInTime = at >= from && at < to
     if (isInTime) this.#inTime = [this.#inTime?.[0] ?? seq, seq]
-    if (kind === 'notice') this.#addNotice(seq, JSON.parse(body.toString()))
-    else if (kind === 'erasure') this.#addRequest(seq, JSON.parse(body.toString()))
+    if (kind === 'notice') this.#addNotice(seq, readRecord(kind, { seq, body }))
+    else if (kind === 'erasure') this.#addRequest(seq, readRecord(kind, { seq, body }))
     else if (kind === 'audit') this.basis.addAudit(seq, body)
-    else if (isOfDecision(kind)) this.#addOfDecision({ seq, kind, body }, isInTime)
+    else if (isOfDecision(kind)) {
+      this.#addOfDecision({ seq, kind }, readRecord(kind, { seq, body }), isInTime)
+    }
   }
 
-  #addNotice(seq: number, { erasure, changed = [] }: AnyErasureNotice): void {
+  #addNotice(seq: number, { erasure, changed = [] }: NoticeContent): void {
     if (erasure !== undefined && changed.length > 0) {
       this.#notices.push({ seq, erasure, changed: changed.map(([of]) => of) })
     }
@@ -87,14 +89,17 @@ export class RecordSearch {
   }
 
   /** Outcomes follow their decision, whenever they were recorded. */
-  #addOfDecision({ seq, kind, body }: Omit<JournalRecord, 'at'>, isInTime: boolean): void {
-    const document: DecisionDocument = JSON.parse(body.toString())
-    const { id } = document
-    if (kind !== 'outcome' && isInTime && isAsked(document, this.#question)) {
+  #addOfDecision(
+    { seq, kind }: Pick<JournalRecord, 'seq' | 'kind'>,
+    content: DecisionDocument | OutcomeNote,
+    isInTime: boolean,
+  ): void {
+    const { id } = content
+    if ('findings' in content && isInTime && isAsked(content, this.#question)) {
       this.#ids.add(id)
-      this.basis.addDecision(document)
+      this.basis.addDecision(content)
       if (this.#reported.size < maxReported || this.#reported.has(id))
-        this.#reported.set(id, document)
+        this.#reported.set(id, content)
     }
     if (!this.#ids.has(id)) return
     this.take(seq, kind)

@@ -1,7 +1,7 @@
 /** `report.html` of a bundle: what its records and rows say, in plain English, to be printed. */
 import { formatDay, parseInstant } from '../../domain/time/dates.js'
 import { getTimeZone, toLocalTime } from '../../domain/time/time-zones.js'
-import type { DecisionDocument } from '../../gate/decision-document.js'
+import type { DecisionDocument } from '../../gate/record/decision-document.js'
 import { listPlaces } from './basis.js'
 import { escapeHtml, formatPage } from './documents.js'
 import {

@@ -4,8 +4,8 @@
  * which it was stored. Without that one the row is only what the database says.
  */
 import { formatDay, formatInstant } from '../../domain/time/dates.js'
-import type { DecisionDocument } from '../../gate/decision-document.js'
 import type { StoredRecord } from '../../gate/journal/segment-format.js'
+import { readRecord } from '../../gate/record/read-record.js'
 import {
   readAccountIds,
   readCallerIdRows,
@@ -208,7 +208,7 @@ function* listReassigned({ basis, readDecisions }: StateInput): Generator<StateL
   if (!basis.hasReassigned) return
   for (const { seq, kind, body } of readDecisions()) {
     if (kind !== 'decision' && kind !== 'amendment') continue
-    const { id, accountId, number, findings }: DecisionDocument = JSON.parse(body.toString())
+    const { id, accountId, number, findings } = readRecord(kind, { seq, body })
     for (const { check, verdict, facts } of findings) {
       if (check !== 'reassigned' || !facts) continue
       const row = { decisionId: id, accountId, number, verdict, ...facts }

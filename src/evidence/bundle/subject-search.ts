@@ -1,6 +1,6 @@
 /** Finds what was changed about the numbers of a bundle, by whom, and what their persons were told. */
 import type { RecordKind, StoredRecord } from '../../gate/journal/segment-format.js'
-import type { AuditRecord } from '../../service/audit/audit-trail.js'
+import { readRecord } from '../../gate/record/read-record.js'
 import type { Basis, Change } from './basis.js'
 
 export class SubjectSearch {
@@ -16,10 +16,10 @@ export class SubjectSearch {
   /** Is given all records in their order, once the decisions are known. */
   add({ seq, kind, body }: StoredRecord): void {
     if (kind === 'receipt') {
-      const { accountId = '', number = '' } = JSON.parse(body.toString())
+      const { accountId = '', number = '' } = readRecord(kind, { seq, body })
       if (this.#basis.isSubject(accountId, number)) this.#take(seq, kind)
     } else if (kind === 'audit') {
-      const { at, action, accountId, subject, after }: AuditRecord = JSON.parse(body.toString())
+      const { at, action, accountId, subject, after } = readRecord(kind, { seq, body })
       if (subject.kind !== 'number' || !this.#basis.isSubject(accountId, subject.id)) return
       this.#take(seq, kind)
       const { consentId } = Object(after)

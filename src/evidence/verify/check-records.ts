@@ -158,7 +158,7 @@ class RecordCheck {
 
   #readNote({ seq, kind, at, body }: StoredRecord, isSigned: boolean): void {
     if (kind !== 'notice' && kind !== 'opened' && kind !== 'erasure') return
-    const note = parseNote(body)
+    const note = parseNote(kind, body)
     if (note === undefined) {
       this.#findings.add('false', `record ${seq} is no ${kind}`, [seq, seq])
       return

@@ -1,4 +1,5 @@
 /** Whether the times of records can be right: between the heads that others have seen, and in their order. */
+
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Instant } from '../../domain/time/clock.js'
@@ -9,6 +10,7 @@ import {
   type TreeReader,
   timestampsPath,
 } from '../../gate/journal/tree/tree-files.js'
+import { readRecord } from '../../gate/record/read-record.js'
 import { isPresent } from '../../runtime/folders.js'
 import { openCheckpoint, parseCheckpoint } from '../../transparency/checkpoint.js'
 import type { VerifierKey } from '../../transparency/signed-note.js'
@@ -195,6 +197,5 @@ export class TimeCheck {
 /** After it was ahead, the operator says that the clock is right now. */
 function isClockAccepted(body: Buffer): boolean {
   if (!body.includes('"clock.accepted"')) return false
-  const { action }: { readonly action?: unknown } = JSON.parse(body.toString())
-  return action === 'clock.accepted'
+  return readRecord('audit', { body }).action === 'clock.accepted'
 }

@@ -1,4 +1,6 @@
 import { type FormerOrigin, isFormerOrigin } from '../../gate/journal/journal-beginning.js'
+import { RecordError, readRecord } from '../../gate/record/read-record.js'
+import type { NoteKind } from '../../gate/record/write-record.js'
 import type { RemovalNotice } from '../../transparency/removal-notices.js'
 
 /** What a record says about others: a notice, a request to erase or a start. What it does not say is empty, 0 or absent. */
@@ -13,14 +15,14 @@ export interface Note {
 }
 
 /** `undefined` if it is none. */
-export function parseNote(body: Buffer): Note | undefined {
-  let note: Partial<Record<string, unknown>> | null
+export function parseNote(kind: NoteKind, body: Buffer): Note | undefined {
+  let note: Partial<Record<string, unknown>>
   try {
-    note = JSON.parse(body.toString())
-  } catch {
-    return undefined
+    note = { ...readRecord(kind, { body }) }
+  } catch (cause) {
+    if (cause instanceof RecordError) return undefined
+    throw cause
   }
-  if (typeof note !== 'object' || note === null) return undefined
   const { id = '', erasure = '', changed = [], finished, formerOrigins = [], keepYears = 0 } = note
   const removal = note.firstSeq === undefined ? undefined : readRemoval(note)
   const isValid =

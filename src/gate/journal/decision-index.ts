@@ -7,8 +7,14 @@ import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { countLossFirst, DataFileError } from '../../errors.js'
 import type { AuditPosition } from '../../storage/audit/audit-log.js'
-import type { AnyErasureNotice } from '../../transparency/removal-notices.js'
-import type { DecisionDocument } from '../decision-document.js'
+import type { DecisionDocument } from '../record/decision-document.js'
+import { type DecisionHead, readHead } from '../record/read-head.js'
+import {
+  type NoticeContent,
+  type OutcomeNote,
+  type RecordContents,
+  readRecord,
+} from '../record/read-record.js'
 import type { JournalBeginning } from './journal-beginning.js'
 import { type PlacedRecord, type RecordPlace, RecordReader } from './journal-reader.js'
 import { mergeOutcome } from './merge-outcome.js'
@@ -20,21 +26,7 @@ import {
   readDecision,
   readForm,
 } from './search/index-file.js'
-import { type DecisionHead, fieldColumns, readHead, toColumns } from './search/searched-fields.js'
-
-/** The body of an outcome record: what was noted about a call. */
-export interface OutcomeNote {
-  readonly id: string
-  /** Whether this process made the decision. */
-  readonly own: boolean
-  readonly outcome: Partial<CallOutcome>
-}
-
-/** The body of an erasure record; the number is not in the journal. */
-export interface ErasureNote {
-  /** Of the row that requested it. */
-  readonly id: string
-}
+import { fieldColumns, toColumns } from './search/searched-fields.js'
 
 export interface IndexOwner {
   /** SHA-256 of the name of the journal. */
@@ -180,15 +172,15 @@ export class DecisionIndex {
   #add(record: PlacedRecord): void {
     const { kind } = record
     if (kind === 'decision' || kind === 'amendment') this.#addDecision(record)
-    else if (kind === 'outcome') this.#addOutcome(JSON.parse(record.body.toString()) as OutcomeNote)
-    else if (kind === 'audit') this.#noteAudited(JSON.parse(record.body.toString()))
-    else if (kind === 'opened') this.#noteInstallation(JSON.parse(record.body.toString()))
-    else if (kind === 'notice') this.#addNotice(record, JSON.parse(record.body.toString()))
+    else if (kind === 'outcome') this.#addOutcome(readRecord(kind, record))
+    else if (kind === 'audit') this.#noteAudited(readRecord(kind, record))
+    else if (kind === 'opened') this.#noteInstallation(readRecord(kind, record))
+    else if (kind === 'notice') this.#addNotice(record, readRecord(kind, record))
   }
 
   #addNotice(
     { seq, segment, offset }: PlacedRecord,
-    { erasure, changed = [], finished }: AnyErasureNotice,
+    { erasure, changed = [], finished }: NoticeContent,
   ): void {
     const insert = this.#connection.prepare(
       'insert or ignore into erased_records values (?, ?, ?, ?, ?, 0)',
@@ -223,8 +215,10 @@ export class DecisionIndex {
     this.#connection.prepare(note).run(seq, mark)
   }
 
-  #noteInstallation({ installation = null }: { readonly installation?: string | null }): void {
-    this.#connection.prepare('update journal_position set installation = ?').run(installation)
+  #noteInstallation({ installation }: RecordContents['opened']): void {
+    this.#connection
+      .prepare('update journal_position set installation = ?')
+      .run(installation ?? null)
   }
 
   #addDecision({ at, body, segment, offset }: PlacedRecord): void {

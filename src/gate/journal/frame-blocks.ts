@@ -10,6 +10,8 @@ import type { Instant } from '../../domain/time/clock.js'
 import { systemTimers } from '../../runtime/runtime.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
 import { recordKinds } from '../../transparency/log-entry.js'
+import { startOfBody } from '../record/read-head.js'
+import { readRecord } from '../record/read-record.js'
 import type { IndexedDecision } from './decision-index.js'
 import { mergeOutcome } from './merge-outcome.js'
 import {
@@ -124,7 +126,7 @@ export class FrameBlocks {
    * so what is found begins a body.
    */
   *recordsOf(id: string, fromSeq: number): Generator<JournalRecord> {
-    const start = Buffer.from(`{"id":${JSON.stringify(id)}`)
+    const start = startOfBody(id)
     for (const { bytes, size, endSeq } of this.#blocks) {
       if (endSeq <= fromSeq) continue
       const frames = bytes.subarray(0, size)
@@ -185,7 +187,9 @@ export class RecentCalls {
   /** As the journal and its index have it. */
   find(id: string): IndexedDecision | undefined {
     const call = this.#calls.get(id)
-    return call && { document: JSON.parse(call.body), outcome: call.outcome }
+    return (
+      call && { document: readRecord('decision', { id, body: call.body }), outcome: call.outcome }
+    )
   }
 
   clear(): void {

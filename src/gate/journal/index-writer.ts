@@ -8,7 +8,8 @@ import { monotonicSeconds } from '../../runtime/runtime.js'
 import { runInThread, type ThreadWork } from '../../runtime/thread.js'
 import type { KnownPosition } from '../../storage/audit/installation.js'
 import { toPublicKey } from '../../transparency/signed-note.js'
-import { DecisionIndex, type ErasureNote } from './decision-index.js'
+import { readRecord } from '../record/read-record.js'
+import { DecisionIndex } from './decision-index.js'
 import { hashOriginName } from './journal-origin.js'
 import {
   compressOldestSegment,
@@ -149,13 +150,13 @@ class IndexWriter {
   /** One that this process has not requested is done, or will be requested again. */
   #addErasures(records: readonly PlacedRecord[], requested: readonly RequestedErasure[]): void {
     for (const record of records) {
-      const { kind, body, segment } = record
+      const { kind, segment } = record
       if (kind === 'notice') {
         this.#erasures.addNotice(record)
         this.#retention.addNotice(record)
       }
       if (kind !== 'erasure') continue
-      const note: ErasureNote = JSON.parse(body.toString())
+      const note = readRecord(kind, record)
       const erasure = requested.find(({ id }) => id === note.id)
       if (erasure) this.#erasures.add({ ...erasure, beforeSeq: segment })
     }

@@ -18,7 +18,7 @@ import type { ImportedAttempt } from '../../domain/mandate.js'
 import type { Clock } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { AppError, invalidRequest } from '../../errors.js'
-import type { DecisionDocument } from '../decision-document.js'
+import type { DecisionDocument } from '../record/decision-document.js'
 import type { Journal } from './journal.js'
 import type { DecisionStore } from './projection/decision-store.js'
 import { type AppliedOptOut, applyOptOut, type DecidedCall } from './reports/opt-out-reports.js'
@@ -86,7 +86,7 @@ async function makeReceipt(
   { scope, receivedAt, effectiveAt }: OptOutResponse,
 ): Promise<string | null> {
   try {
-    const content = { what: 'opt-out', ...about, scope, receivedAt, effectiveAt }
+    const content = { what: 'opt-out' as const, ...about, scope, receivedAt, effectiveAt }
     return await journal.addReceipt(content)
   } catch {
     return null

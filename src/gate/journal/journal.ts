@@ -17,8 +17,15 @@ import { startThread, type Thread } from '../../runtime/thread.js'
 import type { KnownPosition } from '../../storage/audit/installation.js'
 import { signReceipt } from '../../transparency/receipt.js'
 import type { SigningKey } from '../../transparency/signed-note.js'
-import { type DecisionDocument, encodeDecision, withOutcome } from '../decision-document.js'
-import { DecisionIndex, type ErasureNote, type OutcomeNote } from './decision-index.js'
+import { readRecord } from '../record/read-record.js'
+import { withOutcome } from '../record/reply.js'
+import {
+  type NoteContent,
+  type NoteKind,
+  writeDecision,
+  writeRecord,
+} from '../record/write-record.js'
+import { DecisionIndex } from './decision-index.js'
 import {
   FrameBlocks,
   type OnWritten,
@@ -180,7 +187,7 @@ export class Journal implements OutcomeRecorder {
   append(decision: Decision, onWritten?: OnWritten, kind: RecordKind = 'decision'): void {
     const { accountId, request } = decision
     if (request.at === undefined) this.#lastSeqByAccount.set(accountId, this.#nextSeq)
-    const body = encodeDecision(decision)
+    const body = writeDecision(decision)
     const isAdded = this.#enqueue({ kind, at: decision.decidedAt, body }, decision.id, onWritten)
     if (isAdded) decision.seq = this.#nextSeq - 1
     // Of what persons dial without an Asterisk, little is asked again.
@@ -196,8 +203,7 @@ export class Journal implements OutcomeRecorder {
 
   /** Adds what became of a call; on disk with the next flush, or after a tenth of a second. */
   record(decisionId: string, outcome: Partial<CallOutcome>, own: boolean): void {
-    const note: OutcomeNote = { id: decisionId, own, outcome }
-    const body = JSON.stringify(note)
+    const body = writeRecord('outcome', { id: decisionId, own, outcome })
     const at = this.#options.clock.now()
     if (this.#enqueue({ kind: 'outcome', at, body }, decisionId))
       this.#recent.note(decisionId, outcome)
@@ -208,13 +214,12 @@ export class Journal implements OutcomeRecorder {
   erase(erasure: RequestedErasure): void {
     this.#recent.clear()
     this.#updates?.addErasure(erasure)
-    const note: ErasureNote = { id: erasure.id }
-    this.#enqueueNote('erasure', note)
+    this.#enqueueNote('erasure', { id: erasure.id })
     this.#flush()
   }
 
   /** Adds a record that is about no single decision; on disk as soon as possible if somebody waits. Returns its number if it was added. */
-  note(kind: 'audit', content: object, onWritten?: OnWritten): number | undefined {
+  note(kind: 'audit', content: NoteContent<'audit'>, onWritten?: OnWritten): number | undefined {
     const seq = this.#nextSeq
     const isAdded = this.#enqueueNote(kind, content, onWritten)
     if (onWritten) this.#flush()
@@ -239,9 +244,8 @@ export class Journal implements OutcomeRecorder {
     let document = indexed?.document
     let outcome = indexed?.outcome ?? {}
     for (const { kind, body } of this.#blocks.recordsOf(id, this.#updates?.nextSeq ?? 0)) {
-      const content: unknown = JSON.parse(body.toString())
-      if (kind !== 'outcome') document = content as DecisionDocument
-      else outcome = mergeOutcome(outcome, (content as OutcomeNote).outcome)
+      if (kind !== 'outcome') document = readRecord('decision', { id, body })
+      else outcome = mergeOutcome(outcome, readRecord(kind, { id, body }).outcome)
     }
     const firstSeq = this.#blocks.firstSeq ?? this.#nextSeq
     if (document === undefined && this.#updates?.isIncomplete(firstSeq)) {
@@ -321,9 +325,10 @@ export class Journal implements OutcomeRecorder {
   }
 
   /** Adds a receipt for a person. Resolves to it, signed, once its record is on disk; rejects if that fails. */
-  addReceipt(content: object): Promise<string> {
+  addReceipt(content: NoteContent<'receipt'>): Promise<string> {
+    const body = writeRecord('receipt', content)
     return new Promise((resolve, reject) => {
-      const [seq, body, at] = [this.#nextSeq, JSON.stringify(content), this.#options.clock.now()]
+      const [seq, at] = [this.#nextSeq, this.#options.clock.now()]
       const onWritten = (cause?: unknown) => {
         if (cause === undefined && this.#key) resolve(signReceipt({ seq, body }, this.#key))
         else reject(cause ?? new Error('the journal is not open'))
@@ -333,8 +338,8 @@ export class Journal implements OutcomeRecorder {
     })
   }
 
-  #enqueueNote(kind: RecordKind, content: object, onWritten?: OnWritten): boolean {
-    const body = JSON.stringify(content)
+  #enqueueNote<K extends NoteKind>(kind: K, content: NoteContent<K>, onWritten?: OnWritten) {
+    const body = writeRecord(kind, content)
     return this.#enqueue({ kind, at: this.#options.clock.now(), body }, '', onWritten)
   }
 

@@ -3,8 +3,8 @@ import type { Instant } from '../../domain/time/clock.js'
 import { parseInstant } from '../../domain/time/dates.js'
 import { DataFileError } from '../../errors.js'
 import { isPresent } from '../../runtime/folders.js'
-import type { DecisionDocument } from '../decision-document.js'
-import type { OutcomeNote } from './decision-index.js'
+import type { DecisionDocument } from '../record/decision-document.js'
+import { type OutcomeNote, readRecord } from '../record/read-record.js'
 import { findSegmentStart, JournalReader } from './journal-reader.js'
 import type { JournalRecord } from './segment-format.js'
 
@@ -50,7 +50,7 @@ export function* readRecordedCalls(
 ): Generator<RecordedDecision | OutcomeNote> {
   const until = range.until + Math.max(outcomeDelayMs, maxWriteDelayMs)
   for (const record of readRecords(folder, { ...range, until })) {
-    if (record.kind === 'outcome') yield JSON.parse(record.body.toString())
+    if (record.kind === 'outcome') yield readRecord(record.kind, record)
     else {
       const decision = readDecision(record, range)
       if (decision) yield decision
@@ -76,12 +76,12 @@ function* readRecords(folder: string, { since, until }: TimeRange): Generator<Jo
 }
 
 function readDecision(
-  { kind, at, body }: JournalRecord,
+  { seq, kind, at, body }: JournalRecord,
   { since, until }: TimeRange,
 ): RecordedDecision | undefined {
   if (kind !== 'decision' && kind !== 'amendment') return undefined
   const text = body.toString()
-  const document: DecisionDocument = JSON.parse(text)
+  const document = readRecord(kind, { seq, body: text })
   const decidedAt = parseInstant(document.decidedAt) ?? at
   if (decidedAt < since || decidedAt >= until) return undefined
   return { document, body: text, isAmendment: kind === 'amendment' }

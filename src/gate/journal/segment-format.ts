@@ -26,7 +26,7 @@ import { recordKinds, saltBytes, sha256 } from '../../transparency/log-entry.js'
 export type RecordKind = keyof typeof recordKinds
 
 /** Whether the body of such a record begins with the id of a decision. */
-export function isOfDecision(kind: RecordKind): boolean {
+export function isOfDecision(kind: RecordKind): kind is 'decision' | 'amendment' | 'outcome' {
   return kind === 'decision' || kind === 'amendment' || kind === 'outcome'
 }
 

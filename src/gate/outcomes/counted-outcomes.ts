@@ -7,8 +7,8 @@ import {
 } from '../../domain/call-outcome.js'
 import type { PlacedCall, ReportedAttempt } from '../../domain/mandate.js'
 import { createSampledLine, type Logger } from '../../observability/log.js'
-import type { DecisionDocument } from '../decision-document.js'
 import { countRing, type ReportCounters, readRecorded } from '../journal/reports/outcome-reports.js'
+import type { DecisionDocument } from '../record/decision-document.js'
 
 export interface CountedOutcomesDeps {
   readonly journal: OutcomeRecorder

@@ -4,7 +4,12 @@ import { parsePhoneNumber } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { AppError, invalidRequest } from '../../errors.js'
 import { waitForNextTurn } from '../../runtime/yield-to-event-loop.js'
-import { type AuditPosition, changeAudit, hashNumber } from '../../storage/audit/audit-log.js'
+import {
+  type AuditRecord,
+  changeAudit,
+  hashNumber,
+  type MarkedAuditRecord,
+} from '../../storage/audit/audit-log.js'
 import type { ThreadDatabase } from '../../storage/open-database.js'
 import type { AuditRow, Db } from '../../storage/tables.js'
 import { runTransaction } from '../sql/account-transaction.js'
@@ -22,22 +27,6 @@ export interface AuditQuestion {
   /** Of the page before. */
   readonly cursor?: string | undefined
 }
-
-export interface AuditRecord {
-  readonly seq: number
-  readonly at: Instant
-  readonly accountId: string
-  readonly who: string
-  readonly door: string
-  readonly action: string
-  readonly subject: { readonly kind: string; readonly id: string }
-  readonly before: unknown
-  readonly after: unknown
-  readonly reason: string | null
-}
-
-/** As it is in the journal. */
-export type MarkedAuditRecord = AuditRecord & AuditPosition
 
 export interface AuditPage {
   readonly records: readonly AuditRecord[]

@@ -118,6 +118,22 @@ export interface AuditPosition {
   readonly mark: string
 }
 
+export interface AuditRecord {
+  readonly seq: number
+  readonly at: Instant
+  readonly accountId: string
+  readonly who: string
+  readonly door: string
+  readonly action: string
+  readonly subject: { readonly kind: string; readonly id: string }
+  readonly before: unknown
+  readonly after: unknown
+  readonly reason: string | null
+}
+
+/** As it is in the journal. */
+export type MarkedAuditRecord = AuditRecord & AuditPosition
+
 /**
  * Stands for a number in rows that say who read about it. Only somebody with the key, which is in the database, can tell whether it is a
  * given number. The last four digits are for people.

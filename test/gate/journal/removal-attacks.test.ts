@@ -171,7 +171,7 @@ it('a signed record of another kind that has what a notice says is none', async 
   const content = { changed: [[seq, commitTo(forged.salt, forged.body).toString('base64')]] }
   const { journal } = open()
   await journal.open()
-  await journal.addReceipt(content)
+  await journal.addReceipt(content as object)
   await journal.drain()
   await journal.close()
   const last = listSegments(folder()).at(-1) ?? expect.fail()

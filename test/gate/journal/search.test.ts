@@ -5,7 +5,6 @@ import Sqlite from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Caller, noLimits } from '../../../src/domain/caller.js'
 import { formatInstant } from '../../../src/domain/time/dates.js'
-import type { DecisionDocument } from '../../../src/gate/decision-document.js'
 import { DecisionIndex } from '../../../src/gate/journal/decision-index.js'
 import {
   JournalReader,
@@ -21,8 +20,10 @@ import type {
 } from '../../../src/gate/journal/search/decision-search.js'
 import { IndexSearch } from '../../../src/gate/journal/search/index-search.js'
 import { decodeCursor, encodeCursor } from '../../../src/gate/journal/search/search-cursor.js'
-import { isSearched, readHead } from '../../../src/gate/journal/search/searched-fields.js'
+import { isSearched } from '../../../src/gate/journal/search/searched-fields.js'
 import { segmentWriting } from '../../../src/gate/journal/segment-writer.js'
+import type { DecisionDocument } from '../../../src/gate/record/decision-document.js'
+import { readHead } from '../../../src/gate/record/read-head.js'
 import { noon } from '../../support/fake-compliance.js'
 import { frameRunOf, sealKey } from '../../support/journal.js'
 

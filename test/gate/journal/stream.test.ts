@@ -1,10 +1,10 @@
 /** The stream of decisions over a search that ends its pages early, as that of a busy machine does. */
 import { expect, it } from 'vitest'
 import type { Caller } from '../../../src/domain/caller.js'
-import type { DecisionDocument } from '../../../src/gate/decision-document.js'
 import { toIdPrefix } from '../../../src/gate/journal/projection/decision-months.js'
 import type { DecisionSearch } from '../../../src/gate/journal/search/decision-search.js'
 import { createStreamRoute } from '../../../src/gate/journal/search/stream-route.js'
+import type { DecisionDocument } from '../../../src/gate/record/decision-document.js'
 
 const now = Date.parse('2026-11-20T12:00:00Z')
 const caller = {

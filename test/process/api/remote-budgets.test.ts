@@ -6,7 +6,7 @@ import { getListsFolder } from '../../../src/app/data-folders.js'
 import { registerReport } from '../../../src/commands/report.js'
 import { importList } from '../../../src/data/number-list/import/list-import.js'
 import type { FakeVendor } from '../../../src/fake-vendor/fake-vendor.js'
-import type { DecisionDocument } from '../../../src/gate/decision-document.js'
+import type { DecisionDocument } from '../../../src/gate/record/decision-document.js'
 import {
   findingOf,
   openRemoteCallgate,

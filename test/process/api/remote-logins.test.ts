@@ -2,7 +2,7 @@
 import { afterEach, expect, it } from 'vitest'
 import { toPhoneNumber } from '../../../src/domain/phone-number.js'
 import { type FakeVendor, openFakeVendor } from '../../../src/fake-vendor/fake-vendor.js'
-import type { DecisionDocument } from '../../../src/gate/decision-document.js'
+import type { DecisionDocument } from '../../../src/gate/record/decision-document.js'
 import { systemClock } from '../../../src/runtime/runtime.js'
 import { ListRights } from '../../../src/service/lists/list-rights.js'
 import { type LoginProxy, openLoginProxy } from '../../support/login-proxy.js'

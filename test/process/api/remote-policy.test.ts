@@ -1,6 +1,6 @@
 /** What policy makes of a provider that does not answer, in answers, records, headers and metrics. */
 import { describe, expect, it } from 'vitest'
-import type { DecisionDocument } from '../../../src/gate/decision-document.js'
+import type { DecisionDocument } from '../../../src/gate/record/decision-document.js'
 import {
   findingOf,
   ofEachQuestion,

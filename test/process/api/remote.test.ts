@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { getListsFolder } from '../../../src/app/data-folders.js'
 import { refreshData } from '../../../src/commands/serve/data-watch.js'
 import { importList } from '../../../src/data/number-list/import/list-import.js'
-import type { DecisionDocument } from '../../../src/gate/decision-document.js'
+import type { DecisionDocument } from '../../../src/gate/record/decision-document.js'
 import {
   findingOf,
   openRemoteCallgate,

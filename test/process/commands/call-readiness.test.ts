@@ -7,7 +7,7 @@ import { getListsFolder } from '../../../src/app/data-folders.js'
 import { refreshData } from '../../../src/commands/serve/data-watch.js'
 import { importList } from '../../../src/data/number-list/import/list-import.js'
 import { serverAuthor } from '../../../src/domain/caller.js'
-import type { DecisionDocument } from '../../../src/gate/decision-document.js'
+import type { DecisionDocument } from '../../../src/gate/record/decision-document.js'
 import {
   mondayNoon,
   openTestCallgate,

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import Sqlite from 'better-sqlite3'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import type { DecisionDocument } from '../../../src/gate/decision-document.js'
+import type { DecisionDocument } from '../../../src/gate/record/decision-document.js'
 import { recordsIn } from '../../support/journal.js'
 import { callgate, type Serving, serve } from '../../support/program.js'
 

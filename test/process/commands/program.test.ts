@@ -15,7 +15,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startChild } from '../../../scripts/children.mjs'
 import { formatDay } from '../../../src/domain/time/dates.js'
-import type { DecisionDocument } from '../../../src/gate/decision-document.js'
+import type { DecisionDocument } from '../../../src/gate/record/decision-document.js'
 import { callgate, environmentOf, program, type Serving, serve } from '../../support/program.js'
 
 let dataDir: string

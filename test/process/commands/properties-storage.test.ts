@@ -24,7 +24,7 @@ import { getListsFolder } from '../../../src/app/data-folders.js'
 import { listDataReadinessChecks, refreshData } from '../../../src/commands/serve/data-watch.js'
 import { importList } from '../../../src/data/number-list/import/list-import.js'
 import { DataFileError } from '../../../src/errors.js'
-import type { DecisionDocument } from '../../../src/gate/decision-document.js'
+import type { DecisionDocument } from '../../../src/gate/record/decision-document.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../../support/test-callgate.js'
 
 const runs = Number(process.env.CALLGATE_FAULT_RUNS ?? 8)

@@ -5,7 +5,7 @@ import Sqlite from 'better-sqlite3'
 import { CompiledQuery } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { watchData } from '../../../src/commands/serve/data-watch.js'
-import type { DecisionDocument } from '../../../src/gate/decision-document.js'
+import type { DecisionDocument } from '../../../src/gate/record/decision-document.js'
 import { openTestCallgate, type TestCallgate } from '../../support/test-callgate.js'
 
 let running: TestCallgate

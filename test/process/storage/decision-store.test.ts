@@ -60,8 +60,9 @@ const record = (kind: RecordKind, body: object): JournalRecord => {
   seq += 1
   return { seq, kind, at: 0, body: Buffer.from(JSON.stringify(body)) }
 }
+const judged = { whatIf: false, number: '', dialed: '', findings: [], accountId: 'main' }
 const decision = (id: string, reason = 'permitted') =>
-  record('decision', { id, reason, whatIf: false, accountId: 'main', via: 'http' })
+  record('decision', { id, reason, ...judged, via: 'http' })
 const note = (id: string, outcome: Partial<CallOutcome>, own = true) =>
   record('outcome', { id, own, outcome })
 
@@ -209,8 +210,7 @@ describe('in blocks', () => {
 
   it('an amendment replaces its decision, in the same batch and later', async () => {
     const id = newId('2026-11-10T12:00:00Z')
-    const amend = (reason: string) =>
-      record('amendment', { id, reason, whatIf: false, accountId: 'main', via: 'http' })
+    const amend = (reason: string) => record('amendment', { id, reason, ...judged, via: 'http' })
     await storeAll('one', [decision(id), amend('late')])
     expect(await store.find('main', id)).toMatchObject({ reason: 'late' })
     expect(await store.findJournal('main', id)).toBe('one')

@@ -466,8 +466,8 @@ it('stores no decision of another account, and nothing in the journal of a serve
     status: 200,
     text: expect.stringContaining('"nextSeq":1'),
   })
-  const decision = JSON.stringify({ id: 'd', accountId: 'sandbox', whatIf: false })
-  const record = { seq: 1, kind: 'decision', at: 1, body: decision }
+  const decision = { id: 'd', accountId: 'sandbox', number: '', dialed: '', findings: [] }
+  const record = { seq: 1, kind: 'decision', at: 1, body: JSON.stringify(decision) }
   expect(await post([record])).toMatchObject({ status: 403 })
   expect(await post([{ ...record, body: '{' }])).toMatchObject({ status: 400 })
   const id = '0mwx1pqpn212a8fbc7589c139bbbc'

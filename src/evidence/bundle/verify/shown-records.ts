@@ -1,4 +1,5 @@
 /** Which records a bundle shows, of those that it has entries of. Runs in the verifier, with Node alone. */
+import { readRecord } from '../../../gate/record/read-record.js'
 import { recordKinds } from '../../../transparency/log-entry.js'
 import { isAsked, type Question } from '../question.js'
 
@@ -38,7 +39,7 @@ export class ShownRecords {
     count(this.shown, kind)
     if (!this.#isInSpan(seq)) this.#singleShown += 1
     if (this.#hasAnswer || (kind !== recordKinds.decision && kind !== recordKinds.amendment)) return
-    this.#hasAnswer = isAsked(JSON.parse(body.toString()), this.#question)
+    this.#hasAnswer = isAsked(readRecord('decision', { seq, body }), this.#question)
   }
 
   /** What keeps the bundle from proving anything about its question, although nothing is false. */

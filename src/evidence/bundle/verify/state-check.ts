@@ -5,7 +5,8 @@ import { type ByteSource, digest, linesOf } from '../../byte-source.js'
 interface ProvenChange {
   readonly accountId?: string | undefined
   readonly subject?: { readonly kind: string; readonly id: string } | undefined
-  readonly after?: { readonly wordingSha256?: string } | null
+  /** May have the member `wordingSha256`. */
+  readonly after?: unknown
 }
 
 interface StateLine {
@@ -22,11 +23,11 @@ export class StateCheck {
   rows = 0
   stored = 0
   /** By number of the record. */
-  readonly #changes = new Map<number, ProvenChange>()
+  readonly #changes = new Map<number, ProvenChange & { readonly wordingSha256: string }>()
 
   addChange(seq: number, { accountId, subject, after }: ProvenChange): void {
-    const { wordingSha256 = '' } = after ?? {}
-    this.#changes.set(seq, { accountId, subject, after: { wordingSha256 } })
+    const { wordingSha256 = '' } = Object(after)
+    this.#changes.set(seq, { accountId, subject, wordingSha256 })
   }
 
   /** Throws an error that names the first line that does not. */
@@ -46,14 +47,14 @@ export class StateCheck {
     if (storedBy !== null && !records.includes(storedBy)) return `does not name record ${storedBy}`
     for (const seq of records) {
       if (!proven.has(seq)) return `names record ${seq}, which is not proven`
-      const { accountId, subject, after } = this.#changes.get(seq) ?? {}
+      const { accountId, subject, wordingSha256 } = this.#changes.get(seq) ?? {}
       const isOfOther =
         row.accountId !== undefined && accountId !== undefined && row.accountId !== accountId
       if (isOfOther) return `names record ${seq}, which is of another account`
       if (subject?.kind === 'number' && subject.id !== row.number) {
         return `names record ${seq}, which is about another number`
       }
-      const signed = seq === storedBy && row.wording !== undefined && after?.wordingSha256
+      const signed = seq === storedBy && row.wording !== undefined && wordingSha256
       if (signed && signed !== digest(Buffer.from(row.wording ?? ''))) {
         return `has another wording than record ${seq} says`
       }

@@ -3,6 +3,7 @@
  * it is the verifier in it, too.
  */
 import { createHash } from 'node:crypto'
+import { readRecord } from '../../../gate/record/read-record.js'
 import {
   type Checkpoint,
   openCheckpoint,
@@ -276,10 +277,10 @@ class BundleCheck {
   }
 
   #readProven({ seq, kind }: LogEntry, body: Buffer, notices: ErasureNotices): void {
-    const read = () => JSON.parse(body.toString())
-    if (kind === recordKinds.audit) this.state.addChange(seq, read())
-    else if (kind === recordKinds.erasure) notices.addRequest(seq, read())
-    else if (kind === recordKinds.notice) notices.addNotice(seq, read())
+    const record = { seq, body }
+    if (kind === recordKinds.audit) this.state.addChange(seq, readRecord('audit', record))
+    else if (kind === recordKinds.erasure) notices.addRequest(seq, readRecord('erasure', record))
+    else if (kind === recordKinds.notice) notices.addNotice(seq, readRecord('notice', record))
   }
 
   /** The manifest says how many records of each kind were packed. */

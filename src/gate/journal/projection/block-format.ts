@@ -6,8 +6,7 @@
 import { promisify } from 'node:util'
 import { brotliCompressSync, brotliDecompress, constants } from 'node:zlib'
 import type { Instant } from '../../../domain/time/clock.js'
-import type { DecisionDocument } from '../../decision-document.js'
-import { readHead } from '../search/searched-fields.js'
+import { readHead } from '../../record/read-head.js'
 import { BlockTerms } from './block-terms.js'
 
 export interface BlockDecision {
@@ -103,12 +102,6 @@ export function packDecisions(
   }
   const body = brotliCompressSync(memory.subarray(0, length), { params })
   return { terms: terms.encode(), body }
-}
-
-/** Of a decision. */
-export function readId(body: Buffer): string {
-  const [, id] = /^\{"id":"([0-9a-z]{29})"/.exec(body.toString('latin1', 0, 37)) ?? []
-  return id ?? (JSON.parse(body.toString()) as DecisionDocument).id
 }
 
 const decompress = promisify(brotliDecompress)

@@ -4,8 +4,8 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import { normalizeProjectCode } from '../../../domain/caller.js'
+import type { DecisionHead } from '../../record/read-head.js'
 import type { DecisionFilter } from '../search/decision-search.js'
-import type { DecisionHead } from '../search/searched-fields.js'
 
 const termFields = [
   'number',

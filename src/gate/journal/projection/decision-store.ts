@@ -10,11 +10,13 @@ import { AppError } from '../../../errors.js'
 import type { KnownPosition } from '../../../storage/audit/installation.js'
 import { edgeOriginMark } from '../../../storage/cluster/edge-origins.js'
 import type { Db, JournalRow, RecordedOutcomeRow, Tables } from '../../../storage/tables.js'
-import { type DecisionDocument, withOutcome } from '../../decision-document.js'
-import type { ErasureNote, OutcomeNote } from '../decision-index.js'
+import type { DecisionDocument } from '../../record/decision-document.js'
+import { readId } from '../../record/read-head.js'
+import { readRecord } from '../../record/read-record.js'
+import { withOutcome } from '../../record/reply.js'
 import { mergeOutcome } from '../merge-outcome.js'
 import { isOfDecision, type JournalRecord } from '../segment-format.js'
-import { type BlockEntry, readId } from './block-format.js'
+import type { BlockEntry } from './block-format.js'
 import { findInBlocks, insertBlocks } from './block-rows.js'
 import { type DecisionMonth, monthOf, readIdInstant } from './decision-months.js'
 import { eraseArriving, eraseStoredRows } from './erase-rows.js'
@@ -135,7 +137,7 @@ export class DecisionStore {
     for (const part of splitAtErasures(records)) {
       const [first] = part
       if (first?.kind === 'erasure') {
-        const { id }: ErasureNote = JSON.parse(first.body.toString())
+        const { id } = readRecord(first.kind, first)
         await eraseStoredRows(this.#db, origin, id)
       }
       const { nextSeq, decisions, outcomes } = await this.#storePart(origin, part, last)
@@ -219,7 +221,7 @@ export class DecisionStore {
 
   async #find(accountId: string, id: string) {
     for (const { origin, body } of await findInBlocks(this.#db, id)) {
-      const document: DecisionDocument = JSON.parse(body.toString())
+      const document = readRecord('decision', { id, body })
       const isOfAccount = document.accountId === accountId && isVisible(origin, accountId)
       if (isOfAccount) return { origin, document }
     }
@@ -317,7 +319,7 @@ function splitAtErasures(records: readonly JournalRecord[]): readonly JournalRec
 /** `undefined` if it says nothing about a decision, as a note of an id that is none of a decision. */
 function readEntry({ seq, kind, body }: JournalRecord): Entry | undefined {
   if (!isOfDecision(kind)) return undefined
-  const note: OutcomeNote | undefined = kind === 'outcome' ? JSON.parse(body.toString()) : undefined
+  const note = kind === 'outcome' ? readRecord(kind, { seq, body }) : undefined
   const id = note ? note.id : readId(body)
   const madeAt = readIdInstant(id)
   if (madeAt === undefined) return undefined

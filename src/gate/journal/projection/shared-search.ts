@@ -6,9 +6,12 @@ import { type Kysely, sql } from 'kysely'
 import type { Instant } from '../../../domain/time/clock.js'
 import { edgeOriginMark } from '../../../storage/cluster/edge-origins.js'
 import type { Db, Tables } from '../../../storage/tables.js'
-import { type DecisionDocument, withOutcome } from '../../decision-document.js'
+import type { DecisionDocument } from '../../record/decision-document.js'
+import { readHead } from '../../record/read-head.js'
+import { readRecord } from '../../record/read-record.js'
+import { withOutcome } from '../../record/reply.js'
 import type { DecisionSearch, SearchPage, SearchRequest } from '../search/decision-search.js'
-import { isSearched, readHead } from '../search/searched-fields.js'
+import { isSearched } from '../search/searched-fields.js'
 import { blockSpanMs, unpackDecisions } from './block-format.js'
 import { mayMeet } from './block-terms.js'
 import { readIdInstant, toIdPrefix } from './decision-months.js'
@@ -105,7 +108,7 @@ export class SharedSearch implements DecisionSearch {
     )
     return candidates.map(({ id, origin, body }) => {
       const rows = all.filter((row) => row.id === id && isVisible(row.origin, accountId))
-      return withOutcome(JSON.parse(body.toString()), mergeOutcomes(rows, origin))
+      return withOutcome(readRecord('decision', { id, body }), mergeOutcomes(rows, origin))
     })
   }
 

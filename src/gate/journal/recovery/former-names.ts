@@ -3,6 +3,7 @@ import { countLossFirst, DataFileError } from '../../../errors.js'
 import type { Checkpoint } from '../../../transparency/checkpoint.js'
 import { recordKinds } from '../../../transparency/log-entry.js'
 import { formatVerifierKey } from '../../../transparency/signed-note.js'
+import { readRecord } from '../../record/read-record.js'
 import { type FormerOrigin, formerOriginsPath, readFormerOrigins } from '../journal-beginning.js'
 import { hashOriginName, readOriginName } from '../journal-origin.js'
 import { listSegments, RecordReader, readSegmentHeader } from '../journal-reader.js'
@@ -24,9 +25,7 @@ export function requireFormerNames(
 ): readonly FormerOrigin[] | undefined {
   const names = readFormerOrigins(folder)
   const opened = findLastOpened(folder, tree, nextSeq)
-  const { formerOrigins = [] }: { readonly formerOrigins?: readonly FormerOrigin[] } = opened
-    ? JSON.parse(opened.body.toString())
-    : {}
+  const formerOrigins = (opened && readRecord('opened', opened).formerOrigins) ?? []
   if (!isCopyOf({ folder, size: tree.size }, names, formerOrigins)) {
     const said = opened ? `record ${opened.seq}, that of the last start` : 'the tree'
     const rule = `the file does not agree with ${said}. Restore it from a backup${countLossFirst}`

@@ -6,6 +6,7 @@ import type { AuditPosition } from '../../../storage/audit/audit-log.js'
 import type { KnownPosition } from '../../../storage/audit/installation.js'
 import { parseCheckpoint } from '../../../transparency/checkpoint.js'
 import { parseNote } from '../../../transparency/signed-note.js'
+import { readRecord } from '../../record/read-record.js'
 import { DecisionIndex } from '../decision-index.js'
 import { readBeginning, readFormerOrigins } from '../journal-beginning.js'
 import { hashOriginName, originPath, readOriginName } from '../journal-origin.js'
@@ -109,12 +110,12 @@ function readSegment(folder: string, firstSeq: number, endSeq: number): SealedEn
   const read = () => reader.read(endSeq - 1)
   try {
     for (let records = read(); records.length > 0; records = read()) {
-      for (const { kind, body } of records) {
+      for (const { seq: at, kind, body } of records) {
         if (kind === 'audit') {
-          const { seq, mark }: AuditPosition = JSON.parse(body.toString())
+          const { seq, mark } = readRecord(kind, { seq: at, body })
           audited = { seq, mark }
         }
-        if (kind === 'opened') installation = JSON.parse(body.toString()).installation
+        if (kind === 'opened') installation = readRecord(kind, { seq: at, body }).installation
       }
     }
     return { nextSeq: reader.nextSeq, offset: reader.offset, audited, installation }
@@ -153,12 +154,12 @@ function readSignedLeaf(tree: string, seq: number): string | undefined {
 }
 
 export function readPosition(folder: string, seq: number): KnownPosition | undefined {
-  const record = readRecord(folder, seq)
+  const record = readStored(folder, seq)
   return record && toPosition(record)
 }
 
 /** `undefined` unless it is in a segment. */
-export function readRecord(folder: string, seq: number): StoredRecord | undefined {
+export function readStored(folder: string, seq: number): StoredRecord | undefined {
   const [oldest] = listSegments(folder)
   if (oldest === undefined || seq < oldest.firstSeq) return undefined
   const reader = new JournalReader(folder, seq)

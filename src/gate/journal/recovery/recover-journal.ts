@@ -22,7 +22,7 @@ import {
 } from './sealed-groups.js'
 
 /** What follows the end that the journal has sealed: a write that a crash ended, or what somebody else has put there. */
-interface NotTakenOver {
+export interface NotTakenOver {
   /** In the folder of the journal, with these bytes; nothing reads it. */
   readonly file: string
   readonly bytes: number

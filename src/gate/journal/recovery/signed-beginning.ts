@@ -1,5 +1,5 @@
 import { countLossFirst, DataFileError } from '../../../errors.js'
-import type { RemovalNotice } from '../../../transparency/removal-notices.js'
+import { readRecord } from '../../record/read-record.js'
 import { beginningPath, type JournalBeginning, readBeginning } from '../journal-beginning.js'
 import { JournalReader } from '../journal-reader.js'
 import { requireAsSigned } from '../removal/signed-records.js'
@@ -22,7 +22,7 @@ export function readSignedBeginning(folder: string, tree: SignedTree): JournalBe
     const [record] = reader.read(notice)
     if (record?.kind !== 'notice') throw new DataFileError(path, `${rule} is none. ${advice}`)
     requireAsSigned(record, tree.readEntries([notice, notice])(notice), folder)
-    const said: Partial<RemovalNotice> = JSON.parse(record.body.toString())
+    const said = readRecord(record.kind, record)
     if (said.firstSeq === firstSeq && said.removedBefore === removedBefore) return begins
     const found = `says firstSeq ${said.firstSeq} and removedBefore ${said.removedBefore}`
     throw new DataFileError(path, `${rule} ${found}. ${advice}`)

@@ -1,5 +1,6 @@
 /** What an erasure leaves of a record: the same bytes without the number, and without what leads to its person. */
-import type { DecisionDocument, FindingDocument } from '../../decision-document.js'
+import { eraseCalledPerson } from '../../record/erase-called-person.js'
+import { readRecord } from '../../record/read-record.js'
 import type { JournalRecord } from '../segment-format.js'
 
 export interface NumberErasure {
@@ -49,7 +50,7 @@ export class NumberEraser {
   eraseDecision(body: Buffer): Buffer | undefined {
     if (!this.mayHaveNumber(body)) return undefined
     const { number, accountId, includesAllowed } = this.#erasure
-    const document: DecisionDocument = JSON.parse(body.toString())
+    const document = readRecord('decision', { body })
     if (accountId !== undefined && document.accountId !== accountId) return undefined
     // A what-if is no call.
     if (document.decision === 'allow' && !document.whatIf && !includesAllowed) {
@@ -58,7 +59,7 @@ export class NumberEraser {
     }
     this.#erased.add(document.id)
     const isDialed = document.number === number || this.mayHaveNumber(Buffer.from(document.dialed))
-    return this.eraseText(isDialed ? withoutCalledPerson(document, body.length) : body)
+    return this.eraseText(isDialed ? eraseCalledPerson(document, body.length) : body)
   }
 
   /** As {@link NumberEraser.eraseDecision}, for a record of any kind. */
@@ -68,15 +69,11 @@ export class NumberEraser {
     if (!isOfAccount && kind !== 'outcome') return undefined
     if (!this.mayHaveNumber(body)) return undefined
     const { accountId } = this.#erasure
-    if (isOfAccount && accountId !== undefined && readAccountId(body) !== accountId)
-      return undefined
+    const isOfOther =
+      isOfAccount && accountId !== undefined && readRecord(kind, { body }).accountId !== accountId
+    if (isOfOther) return undefined
     return this.eraseText(body)
   }
-}
-
-function readAccountId(body: Buffer): string {
-  const { accountId }: { readonly accountId: string } = JSON.parse(body.toString())
-  return accountId
 }
 
 /** As it is dialed or written, in UTF-8 read as Latin-1; not within a longer number or an id. */
@@ -84,37 +81,4 @@ function numberPattern(number: string): RegExp {
   const separators = '[\\s().+/\\xc2-]{0,4}'
   const digits = [...number].join(separators)
   return new RegExp(`(?<![0-9A-Za-z])(?:1${separators})?${digits}(?![0-9A-Za-z])`)
-}
-
-/** What was dialed may have more digits than the number. White space at the end is no part of the JSON. */
-function withoutCalledPerson(document: DecisionDocument, length: number): Buffer {
-  const { dial, reference, personId, postalCode, subject, ...more } = document
-  const kept = { ...more, findings: document.findings.map(withoutFacts) }
-  const body = Buffer.alloc(length, ' ')
-  const marked = Buffer.from(
-    JSON.stringify({ ...kept, number: '', dialed: '', erased: true }, removeLinks),
-  )
-  // Without room for the mark, as after an unusual number, the record is erased all the same.
-  const text =
-    marked.length <= length
-      ? marked
-      : Buffer.from(JSON.stringify({ ...kept, number: '', dialed: '' }, removeLinks))
-  text.copy(body)
-  return body
-}
-
-/** Places, consents and opt-outs of the person. */
-function withoutFacts({ facts, parts, ...finding }: FindingDocument): FindingDocument {
-  return finding
-}
-
-/**
- * A replacer of JSON. Rows that the law has kept, which have the number, could be found by the id of a consent and by the time
- * of an opt-out: takes out the one, and leaves the day of the other.
- */
-function removeLinks(name: string, value: unknown): unknown {
-  if ((name !== 'detail' && name !== 'message') || typeof value !== 'string') return value
-  return value
-    .replace(/\bconsent c\d+\b/g, 'consent')
-    .replace(/\b(\d{4}-\d\d-\d\d)T[\d:.]+Z/g, '$1')
 }

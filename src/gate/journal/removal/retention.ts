@@ -9,6 +9,7 @@ import type { Instant } from '../../../domain/time/clock.js'
 import { addMonths, msPerDay, toCalendarDate, toUtcDay } from '../../../domain/time/dates.js'
 import { syncFolder } from '../../../runtime/folders.js'
 import type { RemovalNotice } from '../../../transparency/removal-notices.js'
+import { readRecord } from '../../record/read-record.js'
 import type { DecisionIndex } from '../decision-index.js'
 import { type JournalBeginning, writeBeginning } from '../journal-beginning.js'
 import { JournalReader, listSegments, type Segment, segmentPath } from '../journal-reader.js'
@@ -142,8 +143,9 @@ export class Retention {
     const signed = new SignedRecords(folder, tree, this.#index)
     for (const record of readSegment(folder, segment, next)) {
       signed.require(record, entryOf(record.seq), segment.path)
-      if (record.kind !== 'opened' && record.kind !== 'notice') continue
-      const note: Partial<RemovalNotice> = JSON.parse(record.body.toString())
+      const { kind } = record
+      if (kind !== 'opened' && kind !== 'notice') continue
+      const note: Partial<RemovalNotice> = readRecord(kind, record)
       longestKeepYears = Math.max(longestKeepYears, note.keepYears ?? 0, note.longestKeepYears ?? 0)
     }
     this.#removal = {
@@ -192,10 +194,9 @@ export class Retention {
   #removeFromIndex(segment: Segment, next: Segment, begins: JournalBeginning): number {
     this.#index.setBeginning(begins)
     const ids = new Set<string>()
-    for (const { kind, body } of readSegment(this.#options.folder, segment, next)) {
+    for (const { seq, kind, body } of readSegment(this.#options.folder, segment, next)) {
       if (!isOfDecision(kind)) continue
-      const { id }: { readonly id: string } = JSON.parse(body.toString())
-      ids.add(id)
+      ids.add(readRecord(kind, { seq, body }).id)
     }
     return this.#index.remove(ids, next.firstSeq)
   }

@@ -1,6 +1,6 @@
 /** Compares records with what was signed: with their entries in the tree or, once something was erased, with the notices of that. */
 import type { LogEntry } from '../../../transparency/log-entry.js'
-import type { ErasureNotice } from '../../../transparency/removal-notices.js'
+import { type NoticeContent, readRecord } from '../../record/read-record.js'
 import type { DecisionIndex, NoticePlace } from '../decision-index.js'
 import { JournalReader, RecordReader, segmentPath } from '../journal-reader.js'
 import type { StoredRecord } from '../segment-format.js'
@@ -10,7 +10,7 @@ export class SignedRecords {
   readonly #folder: string
   readonly #tree: SignedTree
   readonly #index: Pick<DecisionIndex, 'listNotices'>
-  #latest: { readonly seq: number; readonly notice: ErasureNotice } | undefined
+  #latest: { readonly seq: number; readonly notice: NoticeContent } | undefined
 
   /** `folder` is that of the journal. */
   constructor(folder: string, tree: SignedTree, index: Pick<DecisionIndex, 'listNotices'>) {
@@ -27,14 +27,14 @@ export class SignedRecords {
     const text = commitment.toString('base64')
     for (const place of this.#index.listNotices(seq)) {
       if (place.notice > this.#tree.size) continue
-      const { changed } = this.#readNotice(place)
+      const { changed = [] } = this.#readNotice(place)
       if (changed.some(([of, noticed]) => of === seq && noticed === text)) return
     }
     throw changedRecord(path, seq)
   }
 
   /** The index only says where it is. */
-  #readNotice({ notice: seq, ...place }: NoticePlace): ErasureNotice {
+  #readNotice({ notice: seq, ...place }: NoticePlace): NoticeContent {
     if (this.#latest?.seq === seq) return this.#latest.notice
     const reader = new RecordReader(this.#folder)
     try {
@@ -42,7 +42,7 @@ export class SignedRecords {
       const record = reader.read(place)
       if (record?.kind !== 'notice') throw changedRecord(path, seq)
       requireAsSigned(record, this.#tree.readEntries([seq, seq])(seq), path)
-      const notice: ErasureNotice = JSON.parse(record.body.toString())
+      const notice = readRecord(record.kind, record)
       this.#latest = { seq, notice }
       return notice
     } finally {

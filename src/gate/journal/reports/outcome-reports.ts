@@ -24,9 +24,9 @@ import type { CandidatePlace } from '../../../domain/place.js'
 import type { Instant } from '../../../domain/time/clock.js'
 import { formatInstant, parseInstant } from '../../../domain/time/dates.js'
 import { AppError, type FieldProblem, invalidRequest } from '../../../errors.js'
-import type { DecisionDocument } from '../../decision-document.js'
 import type { GateRules } from '../../gate-deps.js'
 import { listRecordedPlaces } from '../../mandate.js'
+import type { DecisionDocument } from '../../record/decision-document.js'
 import { mergeOutcome } from '../merge-outcome.js'
 
 /** Clocks differ by as much. */

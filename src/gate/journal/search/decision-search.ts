@@ -5,7 +5,7 @@
  */
 import type { Caller } from '../../../domain/caller.js'
 import type { Instant } from '../../../domain/time/clock.js'
-import type { DecisionDocument } from '../../decision-document.js'
+import type { DecisionDocument } from '../../record/decision-document.js'
 
 /** All that are present must be met. Texts are as in the {@link DecisionDocument}, and compared as they are. */
 export interface DecisionFilter {

@@ -1,7 +1,8 @@
 /** The file of an index of decisions: its tables, its form, and how a row leads to the decision. */
 import Sqlite from 'better-sqlite3'
 import { DataFileError, getErrorMessage } from '../../../errors.js'
-import type { DecisionDocument } from '../../decision-document.js'
+import type { DecisionDocument } from '../../record/decision-document.js'
+import { readRecord } from '../../record/read-record.js'
 import { type RecordReader, segmentPath } from '../journal-reader.js'
 
 /** What a row has: the fields that are searched as well, or only where the record is. */
@@ -118,8 +119,9 @@ export function readDecision(
   const { id, segment, byte_offset: offset } = row
   const record = reader.read({ segment, offset })
   if (record === undefined) return undefined
-  const isDecision = record.kind === 'decision' || record.kind === 'amendment'
-  const document = isDecision ? (JSON.parse(record.body.toString()) as DecisionDocument) : undefined
+  const { kind } = record
+  const isDecision = kind === 'decision' || kind === 'amendment'
+  const document = isDecision ? readRecord(kind, record) : undefined
   if (document?.id === id) return document
   const rule = `the record at byte ${offset} is not that of decision ${id}, as the index says`
   const advice = `Stop the server and delete ${indexPath}`

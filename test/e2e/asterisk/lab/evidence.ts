@@ -2,7 +2,7 @@
  * What must hold whatever fails: the INVITEs at the trunk against the decisions on record and against
  * what the callers were told. Each finding is a sentence; where all is well there is none.
  */
-import type { DecisionDocument } from '../../../../src/gate/decision-document.js'
+import type { DecisionDocument } from '../../../../src/gate/record/decision-document.js'
 import type { PlacedCall } from './sipp-caller.js'
 import type { Arrival } from './sipp-trunk.js'
 

@@ -1,5 +1,5 @@
 /** Calls of a phone, and what became of each: for the caller, on record, and at the trunks. */
-import type { DecisionDocument } from '../../../../src/gate/decision-document.js'
+import type { DecisionDocument } from '../../../../src/gate/record/decision-document.js'
 import type { CallgateProcess } from './callgate-process.js'
 import { type CallsOptions, type PlacedCall, placeCalls } from './sipp-caller.js'
 import type { TrunkArrival, Trunks } from './trunks.js'

@@ -1,166 +1,47 @@
-/** A decision as people and programs read it: the reply to the HTTP call, the stored record, the log line. */
-import type {
-  Answerer,
-  CallOutcome,
-  NotCarriedOutReason,
-  OutcomeState,
-} from '../domain/call-outcome.js'
+/** The way into the record: the text of what is recorded. */
 import {
-  type CallChannel,
   type CallKind,
   type Decision,
-  type Disclosure,
   type Finding,
   listDegradedChecks,
   type PolicyEffect,
   reasonTexts,
-  type Verdict,
-} from '../domain/decision.js'
-import type { CountedCall } from '../domain/mandate.js'
-import type { ListVersion } from '../domain/number-set.js'
-import { maskNumber } from '../domain/phone-number.js'
-import type { Instant } from '../domain/time/clock.js'
-import { formatInstant, msPerDay } from '../domain/time/dates.js'
-import type { LogFields } from '../observability/log.js'
-import type { DecisionVia } from '../observability/metrics.js'
+} from '../../domain/decision.js'
+import type { ListVersion } from '../../domain/number-set.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { formatInstant, msPerDay } from '../../domain/time/dates.js'
+import type { RecordKind } from '../journal/segment-format.js'
+import {
+  type DecisionDocument,
+  type FindingDocument,
+  type ListDocument,
+  type MandateDocument,
+  type PolicyDocument,
+  recordVersion,
+} from './decision-document.js'
+import type { RecordContents } from './read-record.js'
 
-/** The version of an imported list that a finding is based on. */
-export interface ListDocument {
-  readonly name: string
-  readonly version: string
-  readonly asOf: string
+/** Of the records that are no decisions. */
+export type NoteKind = Exclude<RecordKind, 'decision' | 'amendment'>
+export type NoteContent<Kind extends NoteKind> = Partial<RecordContents[Kind]>
+
+export function writeRecord<Kind extends NoteKind>(
+  _kind: Kind,
+  content: NoteContent<Kind>,
+): string {
+  return JSON.stringify(content)
 }
-
-export interface FindingDocument {
-  readonly check: string
-  readonly verdict: Verdict
-  readonly reason: string
-  readonly detail: string
-  readonly source: string
-  /** Milliseconds from establishing the fact to using it. */
-  readonly ageMs: number
-  /** The answer is older than its maximum age; the detail says why there is no newer one. */
-  readonly stale?: true | undefined
-  /** Instants are ISO 8601 in UTC. */
-  readonly opensAt?: string | undefined
-  /** Absent if no imported list was checked, or the source does not report it. */
-  readonly lists?: readonly ListDocument[] | undefined
-  /** Set on an unknown that the request itself caused. */
-  readonly requestError?: true | undefined
-  /** Why its source does not give a newer answer; present if and only if `stale` is. */
-  readonly staleReason?: string | undefined
-  /** The finding must not be relied on from then on; absent if that is more than a day ahead, or follows from `facts`. */
-  readonly holdsUntil?: string | undefined
-  /** What our own rules were applied to; absent when no rule was, or the rules of a provider. */
-  readonly facts?: Readonly<Record<string, unknown>> | undefined
-  /** The findings of each source alone, if several were asked. */
-  readonly parts?: readonly FindingDocument[] | undefined
-}
-
-/** How policy overrode a finding, and why. */
-export interface PolicyDocument {
-  readonly check: string
-  readonly effect: PolicyEffect['effect']
-  readonly because: string
-  readonly until?: string | undefined
-}
-
-/** What happened to the call, as far as it is known. */
-interface OutcomeDocument {
-  readonly state: OutcomeState
-  readonly handedOverAt?: string | undefined
-  readonly notCarriedOutAt?: string | undefined
-  readonly notCarriedOut?: NotCarriedOutReason | undefined
-  readonly leg?: string | undefined
-  readonly dialledAt?: string | undefined
-  readonly answeredAt?: string | undefined
-  readonly answeredBy?: Answerer | undefined
-  readonly greetingEndedAt?: string | undefined
-  readonly connectedAt?: string | undefined
-  readonly messagePlayed?: boolean | undefined
-  readonly identityConfirmed?: true | undefined
-  /** The disclosures that were said, in the order of time. */
-  readonly said?: readonly { readonly key: string; readonly at: string }[] | undefined
-  readonly failedAt?: string | undefined
-  readonly endedAt?: string | undefined
-  readonly dialStatus?: string | undefined
-  readonly cause?: number | undefined
-}
-
-interface MandateDocument extends CountedCall {
-  readonly version: number
-}
-
-export interface DecisionDocument {
-  readonly id: string
-  readonly decision: 'allow' | 'block'
-  readonly reason: string
-  readonly message: string
-  readonly number: string
-  /** The digits that were checked, to be dialed unchanged; on an allow only. */
-  readonly dial?: string | undefined
-  readonly callKind: string
-  /** What the call was judged as being for; telemarketing if absent, because nobody said it. */
-  readonly purpose?: string | undefined
-  /** `request`, or who set it in the settings. */
-  readonly purposeSetBy?: string | undefined
-  readonly decidedAt: string
-  readonly judgedAt: string
-  readonly validUntil: string
-  readonly nextAllowedAt?: string | undefined
-  /** The call may be placed then at the latest: reports of other calls may open it earlier. */
-  readonly nextAllowedAtLatest?: true | undefined
-  /** Of an allow, in the order in which it is said; absent if nothing must be. */
-  readonly disclosures?: readonly Disclosure[] | undefined
-  readonly whatIf: boolean
-  /** Checks without a fresh answer that policy allowed; empty for a block. */
-  readonly degraded: readonly string[]
-  /** Absent if policy overrode no finding. */
-  readonly policy?: readonly PolicyDocument[] | undefined
-  readonly findings: readonly FindingDocument[]
-  readonly accountId: string
-  /** Id of the API key. */
-  readonly keyId?: string | undefined
-  /** Version of the limits of the key, and what they leave after an allow; absent if nothing limits its calls. */
-  readonly mandate?: MandateDocument | undefined
-  readonly via: string
-  readonly dialed: string
-  readonly trunk?: string | undefined
-  readonly channel?: CallChannel | undefined
-  readonly projectId?: string | undefined
-  readonly campaignId?: string | undefined
-  readonly postalCode?: string | undefined
-  readonly callerId?: string | undefined
-  readonly subject?: string | undefined
-  readonly personId?: string | undefined
-  readonly reference?: string | undefined
-  /** Id of an earlier allow of the same request that must not be acted on any more. */
-  readonly withdraws?: string | undefined
-  /** See {@link recordVersion}. */
-  readonly recordVersion: number
-  /** The number and what else was said about the person were erased. Only in a stored record. */
-  readonly erased?: true | undefined
-  /** Only in a stored record, if anything is known. */
-  readonly outcome?: OutcomeDocument | undefined
-}
-
-/** Of what a record holds. Changes when the rules are applied to something that earlier records do not have. */
-export const recordVersion = 1
 
 /**
- * The JSON text of a {@link DecisionDocument}, made once per decision: the record and the reply are the
- * same. Put together from its parts, it takes a fraction of the time of an object made for JSON.
+ * The JSON text of a {@link DecisionDocument}, made once per decision. Put together from its parts, it takes a fraction of the
+ * time of an object made for JSON.
  */
-export function encodeDecision(decision: Decision): string {
+export function writeDecision(decision: Decision): string {
   const { encoded } = decision
   if (encoded?.of === decision) return encoded.json
   const json = formatDecision(decision)
   decision.encoded = { of: decision, json }
   return json
-}
-
-export function toDecisionDocument(decision: Decision): DecisionDocument {
-  return JSON.parse(encodeDecision(decision))
 }
 
 /** In Node.js 20, a text that was once the key of an object makes whatever it is joined to take two bytes a character. */
@@ -290,38 +171,6 @@ function formatMember(name: keyof DecisionDocument | keyof FindingDocument, text
   return text === undefined ? '' : `,"${name}":${quote(text)}`
 }
 
-/** A stored decision, with what is known of its call. */
-export function withOutcome(
-  document: DecisionDocument,
-  { state, ...more }: Partial<CallOutcome>,
-): DecisionDocument {
-  return state ? { ...document, outcome: toOutcomeDocument({ state, ...more }) } : document
-}
-
-function toOutcomeDocument(outcome: CallOutcome): OutcomeDocument {
-  return {
-    state: outcome.state,
-    handedOverAt: formatFinite(outcome.handedOverAt),
-    notCarriedOutAt: formatFinite(outcome.notCarriedOutAt),
-    notCarriedOut: outcome.notCarriedOut,
-    leg: outcome.leg,
-    dialledAt: formatFinite(outcome.dialledAt),
-    answeredAt: formatFinite(outcome.answeredAt),
-    answeredBy: outcome.answeredBy,
-    greetingEndedAt: formatFinite(outcome.greetingEndedAt),
-    connectedAt: formatFinite(outcome.connectedAt),
-    messagePlayed: outcome.messagePlayed,
-    identityConfirmed: outcome.identityConfirmed,
-    said: outcome.said
-      ?.toSorted((a, b) => a.at - b.at)
-      .map(({ key, at }) => ({ key, at: formatInstant(at) })),
-    failedAt: formatFinite(outcome.failedAt),
-    endedAt: formatFinite(outcome.endedAt),
-    dialStatus: outcome.dialStatus,
-    cause: outcome.cause,
-  }
-}
-
 /** The reason in words, with the detail of the finding it comes from, or what policy overrode. */
 function formatMessage({ decision, reason, findings, effects, detail }: Decision): string {
   if (detail !== undefined) return `${reasonTexts[reason]}: ${detail}`
@@ -382,34 +231,6 @@ function formatList(list: ListVersion): string {
 }
 
 /** Infinity, for an instant that is not soon, is left out. */
-function formatFinite(at: Instant | undefined): string | undefined {
+export function formatFinite(at: Instant | undefined): string | undefined {
   return at === undefined || !Number.isFinite(at) ? undefined : formatInstant(at)
-}
-
-/** A decision that is counted and logged, and how long it took. */
-export interface MeasuredDecision {
-  readonly final: Decision
-  readonly via: DecisionVia
-  readonly seconds: number
-}
-
-/** The fields of its log line. */
-export function toLogFields({ final, via, seconds }: MeasuredDecision): LogFields {
-  const { id, accountId, number, decision, reason, request } = final
-  const degraded = listDegradedChecks(final)
-  return {
-    decisionId: id,
-    account: accountId,
-    // A service code is nobody's number.
-    number: reason === 'service-code' ? number : maskNumber(number),
-    kind: request.callKind,
-    decision,
-    reason,
-    degraded: degraded.length === 0 ? undefined : degraded,
-    via,
-    server: request.channel?.server,
-    channelId: request.channel?.id,
-    traceId: request.trace?.traceId,
-    ms: Math.round(seconds * 1e6) / 1e3,
-  }
 }

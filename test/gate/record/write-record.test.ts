@@ -11,10 +11,10 @@ import {
   policyEffects,
   type ReasonCode,
   reasonTexts,
-} from '../../src/domain/decision.js'
-import type { ListVersion } from '../../src/domain/number-set.js'
-import { encodeDecision, toDecisionDocument } from '../../src/gate/decision-document.js'
-import { anyText, holds } from '../unit/properties-support.js'
+} from '../../../src/domain/decision.js'
+import type { ListVersion } from '../../../src/domain/number-set.js'
+import { encodeReply, toDecisionDocument } from '../../../src/gate/record/reply.js'
+import { anyText, holds } from '../../unit/properties-support.js'
 
 const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined })
 const reasons = Object.keys(reasonTexts) as ReasonCode[]
@@ -176,7 +176,7 @@ describe('the text of a decision', () => {
   it('is that of its members, whatever they hold', () => {
     holds(
       fc.property(anyDecision, (decision) => {
-        expect(encodeDecision(decision)).toBe(expectedText(decision))
+        expect(encodeReply(decision)).toBe(expectedText(decision))
       }),
       2_000,
     )
@@ -187,8 +187,8 @@ describe('the text of a decision', () => {
       fc.property(anyDecision, anyDecision, (earlier, decision) => {
         const { findings } = earlier
         const later = { ...decision, findings }
-        expect(encodeDecision(earlier)).toBe(expectedText(earlier))
-        expect(encodeDecision(later)).toBe(expectedText(later))
+        expect(encodeReply(earlier)).toBe(expectedText(earlier))
+        expect(encodeReply(later)).toBe(expectedText(later))
       }),
       500,
     )

@@ -1,0 +1,127 @@
+/** A decision as it is stored, and as people and programs read it. */
+import type { Answerer, NotCarriedOutReason, OutcomeState } from '../../domain/call-outcome.js'
+import type { CallChannel, Disclosure, PolicyEffect, Verdict } from '../../domain/decision.js'
+import type { CountedCall } from '../../domain/mandate.js'
+
+/** The version of an imported list that a finding is based on. */
+export interface ListDocument {
+  readonly name: string
+  readonly version: string
+  readonly asOf: string
+}
+
+export interface FindingDocument {
+  readonly check: string
+  readonly verdict: Verdict
+  readonly reason: string
+  readonly detail: string
+  readonly source: string
+  /** Milliseconds from establishing the fact to using it. */
+  readonly ageMs: number
+  /** The answer is older than its maximum age; the detail says why there is no newer one. */
+  readonly stale?: true | undefined
+  /** Instants are ISO 8601 in UTC. */
+  readonly opensAt?: string | undefined
+  /** Absent if no imported list was checked, or the source does not report it. */
+  readonly lists?: readonly ListDocument[] | undefined
+  /** Set on an unknown that the request itself caused. */
+  readonly requestError?: true | undefined
+  /** Why its source does not give a newer answer; present if and only if `stale` is. */
+  readonly staleReason?: string | undefined
+  /** The finding must not be relied on from then on; absent if that is more than a day ahead, or follows from `facts`. */
+  readonly holdsUntil?: string | undefined
+  /** What our own rules were applied to; absent when no rule was, or the rules of a provider. */
+  readonly facts?: Readonly<Record<string, unknown>> | undefined
+  /** The findings of each source alone, if several were asked. */
+  readonly parts?: readonly FindingDocument[] | undefined
+}
+
+/** How policy overrode a finding, and why. */
+export interface PolicyDocument {
+  readonly check: string
+  readonly effect: PolicyEffect['effect']
+  readonly because: string
+  readonly until?: string | undefined
+}
+
+/** What happened to the call, as far as it is known. */
+export interface OutcomeDocument {
+  readonly state: OutcomeState
+  readonly handedOverAt?: string | undefined
+  readonly notCarriedOutAt?: string | undefined
+  readonly notCarriedOut?: NotCarriedOutReason | undefined
+  readonly leg?: string | undefined
+  readonly dialledAt?: string | undefined
+  readonly answeredAt?: string | undefined
+  readonly answeredBy?: Answerer | undefined
+  readonly greetingEndedAt?: string | undefined
+  readonly connectedAt?: string | undefined
+  readonly messagePlayed?: boolean | undefined
+  readonly identityConfirmed?: true | undefined
+  /** The disclosures that were said, in the order of time. */
+  readonly said?: readonly { readonly key: string; readonly at: string }[] | undefined
+  readonly failedAt?: string | undefined
+  readonly endedAt?: string | undefined
+  readonly dialStatus?: string | undefined
+  readonly cause?: number | undefined
+}
+
+export interface MandateDocument extends CountedCall {
+  readonly version: number
+}
+
+export interface DecisionDocument {
+  readonly id: string
+  readonly decision: 'allow' | 'block'
+  readonly reason: string
+  readonly message: string
+  readonly number: string
+  /** The digits that were checked, to be dialed unchanged; on an allow only. */
+  readonly dial?: string | undefined
+  readonly callKind: string
+  /** What the call was judged as being for; telemarketing if absent, because nobody said it. */
+  readonly purpose?: string | undefined
+  /** `request`, or who set it in the settings. */
+  readonly purposeSetBy?: string | undefined
+  readonly decidedAt: string
+  readonly judgedAt: string
+  readonly validUntil: string
+  readonly nextAllowedAt?: string | undefined
+  /** The call may be placed then at the latest: reports of other calls may open it earlier. */
+  readonly nextAllowedAtLatest?: true | undefined
+  /** Of an allow, in the order in which it is said; absent if nothing must be. */
+  readonly disclosures?: readonly Disclosure[] | undefined
+  readonly whatIf: boolean
+  /** Checks without a fresh answer that policy allowed; empty for a block. */
+  readonly degraded: readonly string[]
+  /** Absent if policy overrode no finding. */
+  readonly policy?: readonly PolicyDocument[] | undefined
+  readonly findings: readonly FindingDocument[]
+  readonly accountId: string
+  /** Id of the API key. */
+  readonly keyId?: string | undefined
+  /** Version of the limits of the key, and what they leave after an allow; absent if nothing limits its calls. */
+  readonly mandate?: MandateDocument | undefined
+  readonly via: string
+  readonly dialed: string
+  readonly trunk?: string | undefined
+  readonly channel?: CallChannel | undefined
+  readonly projectId?: string | undefined
+  readonly campaignId?: string | undefined
+  readonly postalCode?: string | undefined
+  readonly callerId?: string | undefined
+  readonly subject?: string | undefined
+  readonly personId?: string | undefined
+  readonly reference?: string | undefined
+  /** Id of an earlier allow of the same request that must not be acted on any more. */
+  readonly withdraws?: string | undefined
+  /** See {@link recordVersion}. */
+  readonly recordVersion: number
+  /** The number and what else was said about the person were erased. Only in a stored record. */
+  readonly erased?: true | undefined
+  /** Only in a stored record, if anything is known. */
+  readonly outcome?: OutcomeDocument | undefined
+}
+
+/** Of what a record holds. Changes when the rules are applied to something that earlier records do not have. */
+export const recordVersion = 1

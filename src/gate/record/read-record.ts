@@ -1,0 +1,117 @@
+/**
+ * The way out of the record: what a record of each kind has, from its JSON text. Also runs in the verifier of evidence bundles,
+ * with Node alone.
+ */
+import type { CallOutcome } from '../../domain/call-outcome.js'
+import type { MarkedAuditRecord } from '../../storage/audit/audit-log.js'
+import type { AnyErasureNotice, RemovalNotice } from '../../transparency/removal-notices.js'
+import type { FormerOrigin } from '../journal/journal-beginning.js'
+import type { NotTakenOver } from '../journal/recovery/recover-journal.js'
+import type { RecordKind } from '../journal/segment-format.js'
+import type { DecisionDocument } from './decision-document.js'
+
+/** What was noted about a call. */
+export interface OutcomeNote {
+  /** Of the decision. */
+  readonly id: string
+  /** Whether this process made the decision. */
+  readonly own: boolean
+  readonly outcome: Partial<CallOutcome>
+}
+
+/** The number is not in the journal. */
+interface ErasureNote {
+  /** Of the row that requested it. */
+  readonly id: string
+}
+
+/** What each start says. */
+interface StartNote {
+  /** Of the program. */
+  readonly version: string
+  /** Name of the installation. */
+  readonly installation?: string | undefined
+  readonly notTakenOver?: NotTakenOver | undefined
+  readonly keepYears: number
+  readonly formerOrigins?: readonly FormerOrigin[] | undefined
+}
+
+/** What a person got who opted out. */
+interface ReceiptContent {
+  readonly what: 'opt-out'
+  readonly accountId: string
+  readonly number: string | undefined
+  readonly projectId: string | undefined
+  readonly scope: string
+  /** ISO 8601 in UTC, as is `effectiveAt`. */
+  readonly receivedAt: string
+  readonly effectiveAt: string
+}
+
+export type NoticeContent = AnyErasureNotice & Partial<RemovalNotice>
+
+/** By the kind of the record. */
+export interface RecordContents {
+  readonly decision: DecisionDocument
+  readonly amendment: DecisionDocument
+  readonly outcome: OutcomeNote
+  readonly erasure: ErasureNote
+  readonly opened: StartNote
+  readonly audit: MarkedAuditRecord
+  readonly notice: NoticeContent
+  readonly receipt: ReceiptContent
+}
+
+/** A record whose body is not what its kind has; the message names both. */
+export class RecordError extends Error {
+  constructor(where: string, kind: RecordKind, problem: string, cause?: unknown) {
+    super(`${where} is no ${kind}: ${problem}`, cause === undefined ? undefined : { cause })
+    this.name = 'RecordError'
+  }
+}
+
+interface RecordText {
+  /** Of a record in a journal. */
+  readonly seq?: number
+  /** Of a decision, where it is stored by its id. */
+  readonly id?: string
+  /** JSON in UTF-8. */
+  readonly body: Buffer | string
+}
+
+/**
+ * Throws {@link RecordError} if the body is no JSON object, or if that of a decision or outcome lacks what they are found and
+ * erased by. Nothing else is checked: the tree says whether a record is as it was written.
+ */
+export function readRecord<Kind extends RecordKind>(
+  kind: Kind,
+  { seq, id, body }: RecordText,
+): RecordContents[Kind] {
+  const fail = (problem: string, cause?: unknown) => {
+    const where =
+      seq !== undefined ? `record ${seq}` : id === undefined ? 'the record' : `the record of ${id}`
+    return new RecordError(where, kind, problem, cause)
+  }
+  let content: unknown
+  try {
+    content = JSON.parse(body.toString())
+  } catch (cause) {
+    throw fail(cause instanceof Error ? cause.message : String(cause), cause)
+  }
+  if (!isObject(content)) throw fail('it is no JSON object')
+  if (kind === 'outcome') {
+    if (typeof content.id !== 'string') throw fail('it must have an id')
+    if (!isObject(content.outcome)) throw fail('it must have an outcome')
+  } else if (kind === 'decision' || kind === 'amendment') {
+    const missing = textsOfDecision.find((name) => typeof content[name] !== 'string')
+    if (missing !== undefined) throw fail(`it must have the text ${missing}`)
+    const { findings } = content
+    if (!Array.isArray(findings) || !findings.every(isObject)) throw fail('it must have findings')
+  }
+  return content as unknown as RecordContents[Kind]
+}
+
+const textsOfDecision = ['id', 'accountId', 'number', 'dialed'] as const
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
