@@ -319,7 +319,7 @@ describe('records that are in a segment once more, as where a write was repeated
 
   const decisions = (count: number, text = '') =>
     Array.from({ length: count }, (_, index) => {
-      const body = Buffer.from(JSON.stringify({ id: `more${index}`, text }))
+      const body = Buffer.from(JSON.stringify({ id: `more${index}`, own: true, outcome: {}, text }))
       return { seq: 4 + index, kind: 'outcome' as const, at: now, body }
     })
 
@@ -347,7 +347,7 @@ describe('records that are in a segment once more, as where a write was repeated
   it('are not taken over, but kept aside, if one has another content', async () => {
     const records = decisions(5)
     appendFileSync(newest().path, seal(records))
-    const body = Buffer.from('{"id":"other"}')
+    const body = Buffer.from('{"id":"other","own":true,"outcome":{}}')
     const others = records.map((one) => (one.seq === 6 ? { ...one, body } : one))
     appendFileSync(newest().path, seal(others))
     expect(check().result).toBe('FALSE')
