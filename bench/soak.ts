@@ -38,8 +38,9 @@ export async function benchSoak({
   const folder = mkdtempSync(join(tmpdir(), 'callgate-bench-'))
   const environment = {
     CALLGATE_DATA_DIR: join(folder, 'data'),
-    // The time of day decides nothing here.
+    // At night nearly every call would be blocked, also by the hours of its scrub.
     CALLGATE_POLICY_CALLING_HOURS_MODE: 'shadow',
+    CALLGATE_POLICY_PERMISSION_MODE: 'shadow',
     NODE_OPTIONS: nodeOptions,
   }
   const command = (...words: readonly string[]) =>
