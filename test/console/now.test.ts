@@ -8,7 +8,6 @@ import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js
 let running: TestCallgate
 beforeAll(async () => {
   running = await openTestCallgate()
-  await decide('2125550100')
 })
 afterAll(() => running.end())
 
@@ -179,6 +178,7 @@ describe('the figures of the server', () => {
 
 describe('the page', () => {
   it('is the first one, and shows the last decisions and the checks', async () => {
+    await decide('2125550100')
     const client = await openConsoleClient(running, running.keys.sandbox)
     const page = await client.get('/console')
     expect(page.path).toBe('/console/now')

@@ -37,11 +37,8 @@ import {
   ruleBeforeChecks,
   rulingWithoutFindings,
 } from '../../gate/pre-check-ruling.js'
-import {
-  type DecisionDocument,
-  type FindingDocument,
-  recordVersion,
-} from '../../gate/record/decision-document.js'
+import type { DecisionDocument, FindingDocument } from '../../gate/record/decision-document.js'
+import { recordVersion } from '../../gate/record/write-record.js'
 import { CallingRules } from '../../law/calling-rules.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import {

@@ -115,13 +115,10 @@ export interface DecisionDocument {
   readonly reference?: string | undefined
   /** Id of an earlier allow of the same request that must not be acted on any more. */
   readonly withdraws?: string | undefined
-  /** See {@link recordVersion}. */
+  /** See `recordVersion` in write-record.ts. */
   readonly recordVersion: number
   /** The number and what else was said about the person were erased. Only in a stored record. */
   readonly erased?: true | undefined
   /** Only in a stored record, if anything is known. */
   readonly outcome?: OutcomeDocument | undefined
 }
-
-/** Of what a record holds. Changes when the rules are applied to something that earlier records do not have. */
-export const recordVersion = 1

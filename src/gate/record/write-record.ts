@@ -11,15 +11,17 @@ import type { ListVersion } from '../../domain/number-set.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, msPerDay } from '../../domain/time/dates.js'
 import type { RecordKind } from '../journal/segment-format.js'
-import {
-  type DecisionDocument,
-  type FindingDocument,
-  type ListDocument,
-  type MandateDocument,
-  type PolicyDocument,
-  recordVersion,
+import type {
+  DecisionDocument,
+  FindingDocument,
+  ListDocument,
+  MandateDocument,
+  PolicyDocument,
 } from './decision-document.js'
 import type { RecordContents } from './read-record.js'
+
+/** Of what a record holds. Changes when the rules are applied to something that earlier records do not have. */
+export const recordVersion = 1
 
 /** Of the records that are no decisions. */
 export type NoteKind = Exclude<RecordKind, 'decision' | 'amendment'>
