@@ -9,6 +9,8 @@ export interface Readiness {
   readonly ready: boolean
   /** For people: what is missing, or what the answer depends on. */
   readonly detail?: string | undefined
+  /** Something that others run fails, as the detail says. This server is ready. */
+  readonly impaired?: boolean | undefined
   /** Accounts whose latest calls could not be decided, which concerns them also while the server is ready for others. */
   readonly failing?: readonly FailingAccount[]
 }

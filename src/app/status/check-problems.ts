@@ -1,6 +1,5 @@
 /** What is wrong with a running server, as its checks say, and what to do about it: the words of `callgate doctor`. */
 
-import { isCircuitOpen } from '../../commands/serve/source-readiness.js'
 import { countLossFirst } from '../../errors.js'
 import type { Readiness } from '../../http/health.js'
 
@@ -24,18 +23,12 @@ export const fixes: Readonly<Record<string, string>> = {
 export function findProblem({
   name,
   ready,
+  impaired = false,
   detail,
 }: Readiness & { readonly name: string }):
   | { readonly problem: string; readonly fix: string }
   | undefined {
-  // These checks are always ready, since an outage of others is no fault of this server.
-  const isWrong =
-    name === 'copies'
-      ? detail !== undefined
-      : name === 'source'
-        ? isCircuitOpen(detail ?? '')
-        : !ready
-  if (!isWrong) return undefined
+  if (ready && !impaired) return undefined
   return {
     problem: detail || 'not ready',
     fix: fixes[name] ?? 'see the log of the server and docs/runbook.md',

@@ -207,7 +207,15 @@ export function listDataReadinessChecks(callgate: Callgate): readonly ReadinessC
     { name: 'records', check: createRecordsCheck(callgate) },
     // Always ready: the journal has them, and goes on.
     ...(projection
-      ? [{ name: 'copies', check: () => ({ ready: true, detail: projection.problem }) }]
+      ? [
+          {
+            name: 'copies',
+            check: () => {
+              const { problem } = projection
+              return { ready: true, impaired: problem !== undefined, detail: problem }
+            },
+          },
+        ]
       : []),
     { name: 'database', check: createDatabaseCheck(callgate) },
     { name: 'calls', check: createCallReadiness(callgate) },

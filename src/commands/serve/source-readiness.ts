@@ -12,14 +12,20 @@ export function listSourceReadinessChecks({ remote }: Callgate): readonly Readin
   return [
     {
       name: 'source',
-      check: () => ({
-        ready: true,
-        detail: remote.providers
-          .map(({ name, circuits }) => ({ name, circuits: circuits() }))
-          .filter(({ name, circuits }) => !isLogin(name) || circuits.some(({ open }) => open))
-          .map(({ name, circuits }) => describeCircuits(name, circuits))
-          .join('; '),
-      }),
+      check: () => {
+        const states = remote.providers.map(({ name, circuits }) => {
+          const all = circuits()
+          return { name, circuits: all, isAsked: !all.some(({ open }) => open) }
+        })
+        return {
+          ready: true,
+          impaired: states.some(({ isAsked }) => !isAsked),
+          detail: states
+            .filter(({ name, isAsked }) => !isLogin(name) || !isAsked)
+            .map(({ name, circuits }) => describeCircuits(name, circuits))
+            .join('; '),
+        }
+      },
     },
   ]
 }
@@ -38,14 +44,7 @@ function describeCircuits(
   const open = circuits.filter((circuit) => circuit.open)
   if (open.length === 0) return `${name} is in use`
   const why = open.map(({ question, detail }) => `${question} (${detail ?? 'failing'})`)
-  return `${name}${openCircuitText}${why.join(', ')}`
-}
-
-const openCircuitText = ' is not asked for '
-
-/** Whether the detail of the check `source` in `/readyz` names an open circuit. */
-export function isCircuitOpen(detail: string): boolean {
-  return detail.includes(openCircuitText)
+  return `${name} is not asked for ${why.join(', ')}`
 }
 
 /** One warning per address to which a key would be sent unencrypted. */
