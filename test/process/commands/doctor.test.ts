@@ -342,10 +342,12 @@ describe('callgate doctor without a server', () => {
 
   it('says what does not answer on a disk that hangs, and ends', async () => {
     const lists = await makeListHang()
-    const ended = await doctor(['--url', unreachable, '--timeout', '3s'])
+    const temporary = join(folder, 'temporary')
+    mkdirSync(temporary)
+    const ended = await doctor(['--url', unreachable, '--timeout', '3s'], { TMPDIR: temporary })
     expect(ended.code).toBe(2)
     expect(ended.out).toContain(`[NOW ] data: no answer within 3 s: the files in ${lists} and `)
-    expect(readdirSync(tmpdir()).filter((name) => name.startsWith('callgate-doctor-'))).toEqual([])
+    expect(readdirSync(temporary)).toEqual([])
   })
 
   it.each(['SIGINT', 'SIGTERM'] as const)(
