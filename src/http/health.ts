@@ -9,7 +9,7 @@ export interface Readiness {
   readonly ready: boolean
   /** For people: what is missing, or what the answer depends on. */
   readonly detail?: string | undefined
-  /** Something that others run fails, as the detail says. This server is ready. */
+  /** The server is ready, but something that it depends on and others run is failing; the detail says what. */
   readonly impaired?: boolean | undefined
   /** Accounts whose latest calls could not be decided, which concerns them also while the server is ready for others. */
   readonly failing?: readonly FailingAccount[]

@@ -70,7 +70,7 @@ const isOf =
     checksOf(reason).every((check) => checks.includes(check))
 
 const pairObstacles: readonly PairObstacle[] = [
-  // Of what is called about and of how often, both may be said.
+  // The check `attempts` may give two reasons: an unknown subject and too many calls.
   ...Object.keys(reasonsOf)
     .filter((check) => check !== 'attempts')
     .map((check) => ({

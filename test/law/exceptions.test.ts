@@ -132,7 +132,7 @@ describe('a record is a relationship', () => {
   )
 })
 
-test('what an exception lifts is not sent to the counter, which counts nothing for it', async () => {
+test('the counter is not told which limits an exception lifts', async () => {
   const sent: object[] = []
   const counter = {
     take: async (_: unknown, limits: object) => {

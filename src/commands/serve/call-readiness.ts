@@ -114,12 +114,10 @@ async function readOwners({
   return storage ? await readAllListOwners(storage.db) : new Map()
 }
 
-type IsEnforced = (check: CheckName) => boolean
-
 /** With a remote source, no lists are needed, but a login. */
 function findListBlockers(
   user: ListUser,
-  isEnforced: IsEnforced,
+  isEnforced: (check: CheckName) => boolean,
   deps: CallReadinessDeps,
 ): readonly CallBlocker[] {
   const { settings, runtime } = deps

@@ -46,7 +46,7 @@ const maxBudgets = 400
 /** A disk or database that does not answer must not keep the other metrics from being read. */
 const maxWaitMs = 50
 
-/** For how long the readings before are shown while the next ones take that long. */
+/** How long the previous readings are shown while the next ones hang. */
 const maxReadSeconds = 10
 
 export function createServerReader(deps: ServerReaderDeps): () => Promise<ServerReadings> {

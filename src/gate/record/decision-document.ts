@@ -113,7 +113,7 @@ export interface DecisionDocument {
   readonly subject?: string | undefined
   readonly personId?: string | undefined
   readonly reference?: string | undefined
-  /** Id of an earlier allow of the same request that must not be acted on any more. */
+  /** Id of an earlier allow of the same request, which must no longer be acted on. */
   readonly withdraws?: string | undefined
   /** See `recordVersion` in write-record.ts. */
   readonly recordVersion: number

@@ -9,7 +9,7 @@ export function eraseCalledPerson(document: DecisionDocument, length: number): B
   const marked = Buffer.from(
     JSON.stringify({ ...kept, number: '', dialed: '', erased: true }, removeLinks),
   )
-  // Without room for the mark, as after an unusual number, the record is erased all the same.
+  // An unusual number may leave no room for the mark; the record is erased without it then.
   const text =
     marked.length <= length
       ? marked

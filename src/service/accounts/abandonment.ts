@@ -2,6 +2,7 @@
  * How many of the calls that persons answer are abandoned, and how many others are disconnected too early: a row for each campaign, law and period, which the reports of what became
  * of the calls change. Nothing is ever counted again from the calls themselves.
  */
+
 import { sql } from 'kysely'
 import type {
   AbandonmentCount,
@@ -19,12 +20,12 @@ import { judgeAbandoned } from '../../law/abandonment-rules.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { AnsweredCallRow, Db } from '../../storage/tables.js'
+import { deleteOldRows } from '../sql/delete-old-rows.js'
 import { readCacheLimits } from '../sql/read-cache-limits.js'
 
 /** A report of an older call would be counted once more each time that it comes, since what was counted is forgotten. */
 const maxReportAgeMs = 31 * msPerDay
 const keptMs = 2 * maxReportAgeMs
-const maxDeletedAtOnce = 10_000
 
 export interface AbandonmentOptions {
   readonly storage: Pick<OpenDatabase, 'db' | 'reads' | 'traits' | 'retryWhileLocked'>
@@ -134,8 +135,8 @@ export class Abandonment implements AbandonmentReports {
   }
 
   /**
-   * Forgets how calls were counted once reports about them count no longer. The counts stay, as evidence. Returns whether there
-   * may be more to forget.
+   * Forgets how each call was counted once no report can change it. The counts stay, as evidence. Returns whether there may be
+   * more to forget.
    */
   async deleteOld(now: Instant): Promise<boolean> {
     const { db } = this.#options.storage
@@ -144,18 +145,8 @@ export class Abandonment implements AbandonmentReports {
       .select((row) => row.fn.max('at').as('at'))
       .executeTakeFirst()
     // A clock that is ahead does not make those forgotten that are still counted.
-    const until = Math.min(now, Number(newest?.at ?? 0)) - keptMs
-    const { numDeletedRows } = await db
-      .deleteFrom('answered_calls')
-      .where('decision_id', 'in', (old) =>
-        old
-          .selectFrom('answered_calls')
-          .select('decision_id')
-          .where('at', '<', until)
-          .limit(maxDeletedAtOnce),
-      )
-      .executeTakeFirst()
-    return numDeletedRows >= maxDeletedAtOnce
+    const before = Math.min(now, Number(newest?.at ?? 0)) - keptMs
+    return deleteOldRows(db, 'answered_calls', { key: ['decision_id'], at: 'at', before })
   }
 }
 

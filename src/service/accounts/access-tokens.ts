@@ -3,6 +3,7 @@
  * valid for an hour. They are stored in the database, so every process accepts them, even after a
  * restart; like keys, only their SHA-256 is stored or cached.
  */
+
 import { hash } from 'node:crypto'
 import type { Caller, TokenRequest, TokenResponse } from '../../domain/caller.js'
 import type { MaybePromise } from '../../domain/compliance.js'
@@ -13,6 +14,7 @@ import { TtlCache } from '../../runtime/ttl-cache.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
 import type { KeyUses } from '../keys/key-uses.js'
+import { deleteOldRows } from '../sql/delete-old-rows.js'
 import { readCacheLimits } from '../sql/read-cache-limits.js'
 import { type ApiKeys, tokenPrefix } from './api-keys.js'
 import { findBeyond, narrow } from './call-limits.js'
@@ -29,8 +31,6 @@ const clockSkewMs = 60_000
 
 /** Enough to keep up with new tokens, and few enough for a short transaction. */
 const maxDeletedAtOnce = 100
-/** In the background. */
-const maxExpiredAtOnce = 10_000
 
 export interface AccessTokensOptions {
   readonly storage: Pick<OpenDatabase, 'db' | 'reads' | 'traits' | 'retryWhileLocked'>
@@ -204,16 +204,8 @@ export class AccessTokens {
 }
 
 /** Returns whether there may be more to delete. */
-export async function deleteExpiredTokens(db: Db, now: Instant): Promise<boolean> {
-  const { numDeletedRows } = await db
-    .deleteFrom('access_tokens')
-    .where('token_hash', 'in', (expired) =>
-      expired
-        .selectFrom('access_tokens')
-        .select('token_hash')
-        .where('expires_at', '<=', now)
-        .limit(maxExpiredAtOnce),
-    )
-    .executeTakeFirst()
-  return numDeletedRows >= maxExpiredAtOnce
+export function deleteExpiredTokens(db: Db, now: Instant): Promise<boolean> {
+  // A token is not valid in the millisecond in which it expires.
+  const before = now + 1
+  return deleteOldRows(db, 'access_tokens', { key: ['token_hash'], at: 'expires_at', before })
 }

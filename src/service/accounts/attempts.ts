@@ -2,6 +2,7 @@
  * Counts the calls that were allowed: those of keys with limits, and those to people whom a law or an own rule lets be called only
  * so often. The database counts, so that two questions at the same time, on one server or on several, cannot both take the last one.
  */
+
 import { type SqlBool, sql } from 'kysely'
 import {
   type Attempt,
@@ -21,6 +22,7 @@ import { msPerDay, msPerHour } from '../../domain/time/dates.js'
 import { takeShared } from '../../storage/cluster/shared-limits.js'
 import type { EngineTraits, OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
+import { deleteOldRows } from '../sql/delete-old-rows.js'
 import type { WebhookQueue } from '../webhooks/webhook-queue.js'
 import { useApproval } from './approvals.js'
 import { releaseAttempt } from './attempt-outcomes.js'
@@ -39,7 +41,6 @@ const maxRemembered = 10_000
 
 /** How long attempts are kept at least. */
 const keptMs = maxFrequencyHours * msPerHour
-const maxDeletedAtOnce = 10_000
 
 export type AttemptStorage = Pick<OpenDatabase, 'db' | 'reads' | 'traits' | 'retryWhileLocked'>
 
@@ -180,22 +181,12 @@ export class Attempts implements AttemptCounter {
   /** Deletes attempts that no limit counts. Returns whether there may be more. */
   async deleteOld(now: Instant): Promise<boolean> {
     const { db } = this.#storage
-    const { numDeletedRows } = await db
-      .deleteFrom('attempts')
-      .where('decision_id', 'in', (old) =>
-        old
-          .selectFrom('attempts')
-          .select('decision_id')
-          .where('at', '<', now - keptMs)
-          .limit(maxDeletedAtOnce),
-      )
-      .executeTakeFirst()
     // Those that were used are in the records of the decisions. Without one, nothing is approved.
     await db
       .deleteFrom('approvals')
       .where('expires_at', '<', now - contactMs)
       .execute()
-    return numDeletedRows >= maxDeletedAtOnce
+    return deleteOldRows(db, 'attempts', { key: ['decision_id'], at: 'at', before: now - keptMs })
   }
 }
 

@@ -2,14 +2,15 @@
  * Which decision a request with an `Idempotency-Key` has. The database remembers it, so a request that is sent again to another
  * server is not decided twice.
  */
+
 import { hash } from 'node:crypto'
-import { sql } from 'kysely'
 import type { Caller } from '../../domain/caller.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
 import { msPerDay } from '../../domain/time/dates.js'
 import { AppError } from '../../errors.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
 import type { Db } from '../../storage/tables.js'
+import { deleteOldRows } from '../sql/delete-old-rows.js'
 
 /** A request that has no decision by then has none: its server ended, or its answer was a block that was not remembered. */
 const maxDecidingMs = 60_000
@@ -127,17 +128,8 @@ export class RepeatedRequests {
   }
 }
 
-/** A day of them may become old at once, and other writes wait for each statement. */
-const maxDeletedAtOnce = 10_000
-
 /** Returns whether there may be more to delete. */
-export async function deleteOldRequests(db: Db, now: Instant): Promise<boolean> {
-  const { numDeletedRows } = await db
-    .deleteFrom('repeated_requests')
-    .where(
-      sql<boolean>`(key_id, key) in (
-        select key_id, key from repeated_requests where at < ${now - msPerDay} limit ${maxDeletedAtOnce})`,
-    )
-    .executeTakeFirst()
-  return numDeletedRows >= maxDeletedAtOnce
+export function deleteOldRequests(db: Db, now: Instant): Promise<boolean> {
+  const before = now - msPerDay
+  return deleteOldRows(db, 'repeated_requests', { key: ['key_id', 'key'], at: 'at', before })
 }

@@ -47,7 +47,7 @@ export function makeInvalidWorld(seed: number, calls: number): World {
   return maker.world
 }
 
-/** Consents that are shown by less than is asked for, or just as much. */
+/** Consents with less evidence than the settings require, or exactly that much. */
 export function makeUnprovenWorld(seed: number, calls: number): World {
   const settings = { gate: { aiConsentEvidence: seed % 2 === 0 ? 'recorded' : 'certified' } }
   const own = { stratum: 'own', mode: 'own', seed, settings } as const
