@@ -79,7 +79,12 @@ async function openParts(world: World, opened: Close[], close: () => Promise<voi
   const server = await openHttpServer(callgate)
   opened.push(() => server.close(0))
   if (asterisk) await attach(callgate, asterisk, opened)
-  const connect = () => Client.connect(server.port)
+  // A first request is as old as its connection may be, so time must not pass between the two.
+  const connect = async () => {
+    const connected = await Client.connect(server.port)
+    await connected.send({ method: 'GET', path: '/healthz', key: '' })
+    return connected
+  }
   const client = await connect()
   opened.push(() => client.close())
   const reloader = new Reloader(callgate, { file, onReconfigured: () => undefined })

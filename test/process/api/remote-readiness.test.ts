@@ -1,5 +1,5 @@
 /** A provider whose answers are of no use to any call: `/readyz` and the doctor say so, though its circuit is closed. */
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { Fault } from '../../../src/fake-vendor/fault.js'
 import { callgate } from '../../support/program.js'
 import {
@@ -18,6 +18,8 @@ beforeAll(async () => {
     provider: { ...ofEachQuestion('DEADLINE_MS', '1000'), CIRCUIT_OPEN_MS: '500' },
   })
 })
+// Also when a case has failed, for its next try and for the next case.
+afterEach(() => remote.vendor.setFault('all', undefined))
 afterAll(() => remote.end())
 
 async function readyz(): Promise<string> {
@@ -34,10 +36,13 @@ it.each<readonly [string, Fault, string]>([
   const asked = async () => (await decide(freshNumber())).reason
   await expect.poll(asked).toBe('permitted')
   vendor.setFault('all', fault)
-  expect(await asked()).toBe('check-unanswered')
   const blocked = 'main: every call is blocked: the latest calls got check-unanswered'
-  // The answer to others, of up to a second ago, is shared.
-  await expect.poll(readyz).toMatch(new RegExp(`^503 .*${blocked}.*${why}`))
+  // More calls must fail than were allowed a moment ago, and the answer to others, of up to a second ago, is shared.
+  const afterOneMore = async () => {
+    expect(await asked()).toBe('check-unanswered')
+    return await readyz()
+  }
+  await expect.poll(afterOneMore).toMatch(new RegExp(`^503 .*${blocked}.*${why}`))
   for (let call = 0; call < 2; call += 1) {
     expect(await asked()).toBe('check-unanswered')
     expect(await readyz()).toMatch(/^503 /)
