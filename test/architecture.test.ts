@@ -249,8 +249,6 @@ describe('architecture', () => {
     'evidence/bundle/state-files.ts': 'columns of the database',
     'evidence/bundle/verify/state-check.ts': 'lines of a bundle',
     'evidence/bundle/verify/verify-bundle.ts': 'the manifest',
-    'gate/checks/permission.ts': 'the facts of a finding',
-    'gate/mandate.ts': 'the facts of a finding',
     'gate/journal/journal-beginning.ts': 'files beside the journal',
     'gate/journal/decision-index.ts': 'the outcome of a call, in a row',
     'gate/journal/projection/decision-store.ts': 'how far a journal was copied',

@@ -96,8 +96,6 @@ const remedies: Partial<Readonly<Record<ReasonCode, string>>> = {
 
 export const findRemedy = (code: string): string | undefined => remedies[code as ReasonCode]
 
-const provinces = /^(?:AB|BC|MB|NB|NL|NS|NT|NU|ON|PE|QC|SK|YT) /
-
 /**
  * The rule behind a block, where the reason alone does not name it. `undefined` if callgate asks for more than a law, or if it is not
  * known in which country the person is.
@@ -108,11 +106,11 @@ export function findLaw({
   purpose = 'telemarketing',
   findings,
 }: DecisionRecordBody): string | undefined {
-  const places = findings.flatMap(({ facts }) => (Array.isArray(facts?.places) ? facts.places : []))
-  if (places.length === 0) return undefined
-  const isCanadian = places.map((place) => provinces.test(String(place)))
-  if (isCanadian.includes(true) && isCanadian.includes(false)) return undefined
-  const country = isCanadian[0] ? 'CA' : 'US'
+  const places = findings.flatMap(({ facts = {} }) => [facts, Object(facts.postal)])
+  // The record leaves out the United States.
+  const countries = places.flatMap(({ places: found, country = 'US' }) => (found ? [country] : []))
+  const [country, ...others] = new Set<'US' | 'CA'>(countries)
+  if (country === undefined || others.length > 0) return undefined
   const isSale = purpose === 'telemarketing'
   if (reason === 'no-consent' || reason === 'consent-unproven') {
     // The message already names the law of a region, which may require more.

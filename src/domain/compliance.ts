@@ -7,7 +7,7 @@
 import type { CallKind, CallPurpose, Finding, PurposeRules } from './decision.js'
 import type { ListVersion } from './number-set.js'
 import type { PhoneNumber } from './phone-number.js'
-import type { PlaceSource } from './place.js'
+import type { CandidatePlace, LineClass, PlaceSource } from './place.js'
 import type { ClockReading, Instant, LocalDay } from './time/clock.js'
 import type { TraceContext } from './trace/trace-context.js'
 
@@ -224,6 +224,10 @@ export interface ScrubVerdict {
   readonly letter: ResultLetter
   /** The row's `Reason`, such as `National (USA) 2024-01-31;;;W` or `Litigator`. */
   readonly reason: string
+  /** The list that `reason` names first. */
+  readonly listedOn?: 'litigator' | 'national' | 'state' | undefined
+  /** Absent when the source does not report it. */
+  readonly lineClass?: LineClass | undefined
   readonly ebrType: EbrType | ''
   /** The day of the contact of a current record; absent when the source does not report it. */
   readonly contactOn?: LocalDay | undefined
@@ -293,6 +297,8 @@ export interface LegalTime {
   readonly restrictedDay: string | undefined
   readonly placeSource: PlaceSource | undefined
   readonly message: string | null
+  /** See {@link Finding.places}. */
+  readonly places?: readonly CandidatePlace[] | undefined
   /** See {@link Finding.facts}. */
   readonly facts?: string | undefined
 }

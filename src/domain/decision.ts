@@ -4,6 +4,7 @@
 
 import type { CallKind, CallPurpose, CountedCall, Mandate, Relationship } from './mandate.js'
 import type { ListVersion } from './number-set.js'
+import type { CandidatePlace } from './place.js'
 import type { Instant } from './time/clock.js'
 import type { TraceContext } from './trace/trace-context.js'
 
@@ -234,6 +235,8 @@ export interface Finding {
    * another service.
    */
   readonly facts?: string | undefined
+  /** Of the check of calling hours: where the number and the postal code may be; absent if its source does not say. */
+  readonly places?: readonly CandidatePlace[] | undefined
   /** Of the permission check: a permission record on file that is current allows the call. */
   readonly hasPermission?: true | undefined
   /** On the permission check: the record on file satisfies a state consent law. */

@@ -141,37 +141,10 @@ export function findRegionDays(findings: readonly Finding[], at: Instant): reado
   }))
 }
 
-/** Of findings that many calls share. */
-const placesOf = new WeakMap<Finding, readonly CandidatePlace[]>()
-
-/** As the facts of the finding on calling hours have them; those of a postal code, too. */
+/** Where the called person may be, by the finding on calling hours. */
 export function findPlaces(findings: readonly Finding[]): readonly CandidatePlace[] {
-  const hours = findings.find(({ check }) => check === 'calling-hours')
-  if (hours === undefined) return []
-  const known = placesOf.get(hours)
-  if (known !== undefined) return known
-  const found = [hours, ...(hours.parts ?? [])].flatMap(({ facts }) => {
-    return facts === undefined ? [] : listRecordedPlaces(JSON.parse(facts))
-  })
-  placesOf.set(hours, found)
-  return found
-}
-
-/** Each place is a region and a time zone. */
-interface RecordedPlaces {
-  readonly places?: readonly string[]
-  readonly postal?: { readonly places?: readonly string[] }
-}
-
-/** By the facts of a finding on calling hours. */
-export function listRecordedPlaces({
-  places = [],
-  postal,
-}: RecordedPlaces): readonly CandidatePlace[] {
-  return [...places, ...(postal?.places ?? [])].map((place) => {
-    const [region = '', zone = ''] = place.split(' ')
-    return { region, zone }
-  })
+  const { places = [], parts = [] } = findings.find(({ check }) => check === 'calling-hours') ?? {}
+  return parts.length === 0 ? places : parts.flatMap((part) => part.places ?? [])
 }
 
 function deny(reason: ReasonCode, detail: string): Judgment & { readonly verdict: Verdict } {

@@ -3,7 +3,14 @@
  * be tried on it later. What is usual takes no space: an absent member has the value that its comment
  * names, or there was none. Written by `calling-hours/calling-hours.ts` and `scrub/scrub-evaluator.ts`.
  */
-import type { Country, LineClass, NumberFacts, Place, PlaceSource } from '../domain/place.js'
+import type {
+  CandidatePlace,
+  Country,
+  LineClass,
+  NumberFacts,
+  Place,
+  PlaceSource,
+} from '../domain/place.js'
 import type { Instant, LocalDay } from '../domain/time/clock.js'
 import { msPerDay } from '../domain/time/dates.js'
 import type { ProjectHours } from '../domain/time/week-windows.js'
@@ -11,8 +18,7 @@ import type { EbrRecord } from '../law/records/ebr-record.js'
 import { type ListEvidence, type ListFinding, noListEvidence } from './lists/list-facts.js'
 
 export interface RecordedPlace {
-  /** Each a region and its time zone, such as `NY America/New_York`. */
-  readonly places: readonly string[]
+  readonly places: readonly CandidatePlace[]
   /** US. */
   readonly country?: Country | undefined
 }
@@ -73,10 +79,7 @@ export interface RecordedEntry {
 export type RecordedFacts = RecordedNumber & UnusualFacts
 
 export function toRecordedPlace({ candidates, country }: Place): RecordedPlace {
-  return {
-    places: candidates.map(({ region, zone }) => `${region} ${zone}`),
-    country: country === 'US' ? undefined : country,
-  }
+  return { places: candidates, country: country === 'US' ? undefined : country }
 }
 
 /** Of the regions of the places; `undefined` if there are none. */
@@ -93,11 +96,7 @@ export function fromRecordedPlace(
   { places, country = 'US' }: RecordedPlace,
   source: PlaceSource,
 ): Place {
-  const candidates = places.map((text) => {
-    const space = text.indexOf(' ')
-    return { region: text.slice(0, space), zone: text.slice(space + 1) }
-  })
-  return { country, candidates, source }
+  return { country, candidates: places, source }
 }
 
 export function fromRecordedNumber(recorded: RecordedNumber): NumberFacts {

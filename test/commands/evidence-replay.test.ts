@@ -74,7 +74,9 @@ describe('random records', () => {
     [
       'the place',
       'calling-hours',
-      (_, { places, ...facts }) => ({ facts: { ...facts, places: ['GU Pacific/Guam'] } }),
+      (_, { places, ...facts }) => ({
+        facts: { ...facts, places: [{ region: 'GU', zone: 'Pacific/Guam' }] },
+      }),
     ],
     [
       'the verdict',

@@ -3,14 +3,14 @@ import { expect, it } from 'vitest'
 import type { DecisionRecordBody } from '../../src/api/gate/decision-body.js'
 import { findLaw } from '../../src/console/reasons.js'
 
-const createBlock = (more: Partial<DecisionRecordBody>, places?: unknown) =>
+const createBlock = (more: Partial<DecisionRecordBody>, facts?: object) =>
   ({
-    ...{ reason: 'no-consent', callKind: 'ai', findings: [{ facts: { places } }] },
+    ...{ reason: 'no-consent', callKind: 'ai', findings: [{ facts }] },
     ...more,
   }) as DecisionRecordBody
 
-const newYork = ['NY America/New_York']
-const ontario = ['ON America/Toronto']
+const newYork = { places: [{ region: 'NY', zone: 'America/New_York' }] }
+const ontario = { places: [{ region: 'ON', zone: 'America/Toronto' }], country: 'CA' }
 
 it.each([
   [
@@ -34,9 +34,9 @@ it.each([
 })
 
 it.each([
-  createBlock({}, [...newYork, ...ontario]),
+  createBlock({}, { ...newYork, postal: ontario }),
   createBlock({}),
-  createBlock({}, 'NY'),
+  createBlock({}, {}),
   createBlock({ callKind: 'autodialed' }, ontario),
   createBlock({ reason: 'internal-dnc', purpose: 'political' }, newYork),
   createBlock({ reason: 'overloaded' }, newYork),

@@ -240,7 +240,7 @@ describe('the permission check over several sources', () => {
       'of two denies the reason that ranks highest',
       from('a', row('B', { allowed: none }), {
         otherAnswers: [
-          from('b', row('D', { allowed: none, reason: 'Litigator' })),
+          from('b', row('D', { allowed: none, reason: 'Litigator', listedOn: 'litigator' })),
           from('c', row('I', { allowed: none })),
         ],
       }),

@@ -108,15 +108,24 @@ describe('the reason of a block', () => {
   const cases: readonly (readonly [CallKind, Partial<FakeAnswers>, ReasonCode])[] = [
     [
       'manual',
-      row({ letter: 'D', reason: 'National (USA) 2024-01-31;;;', allowed: none }),
+      row({
+        letter: 'D',
+        reason: 'National (USA) 2024-01-31;;;',
+        listedOn: 'national',
+        allowed: none,
+      }),
       'national-dnc',
     ],
     [
       'manual',
-      row({ letter: 'D', reason: ';State (TX) 2024-01-31;;', allowed: none }),
+      row({ letter: 'D', reason: ';State (TX) 2024-01-31;;', listedOn: 'state', allowed: none }),
       'state-dnc',
     ],
-    ['manual', row({ letter: 'D', reason: 'Litigator', allowed: none }), 'litigator'],
+    [
+      'manual',
+      row({ letter: 'D', reason: 'Litigator', listedOn: 'litigator', allowed: none }),
+      'litigator',
+    ],
     ['manual', row({ letter: 'P', allowed: none }), 'internal-dnc'],
     ['manual', row({ letter: 'P', ebrType: 'P', allowed: none }), 'consent-revoked'],
     ['manual', row({ letter: 'B', allowed: none }), 'list-not-covering'],

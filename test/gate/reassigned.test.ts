@@ -118,21 +118,21 @@ describe('is asked', () => {
   ])(
     'of a call that is no sale only if the record matters: %s (%s): %j',
     async (letter, _what, expected) => {
-      const facts = JSON.stringify({ line: 'EO'.includes(letter) ? 'wireline' : 'wireless' })
-      expect(await kindsFor('informational', { row: { letter, facts } })).toEqual(expected)
+      const lineClass = 'EO'.includes(letter) ? 'wireline' : 'wireless'
+      expect(await kindsFor('informational', { row: { letter, lineClass } })).toEqual(expected)
     },
   )
 
   it('of a call that is no sale if the record lifts an opt-out, or may', async () => {
-    const facts = JSON.stringify({ line: 'wireline' })
+    const lineClass = 'wireline'
     const listed = { internalDnc: () => answered({ onList: true, addedAt: 0 }) }
     const silent = { internalDnc: () => unanswered() }
     for (const scrub of [listed, silent]) {
-      const setting = { scrub, row: { letter: 'O', facts } } as const
+      const setting = { scrub, row: { letter: 'O', lineClass } } as const
       expect(await kindsFor('informational', setting)).toEqual([1, 1, 1])
       expect(await kindsFor('emergency', setting)).toEqual([0, 0, 0])
     }
-    const sold = { scrub: listed, row: { letter: 'O', ebrType: 'S', facts } } as const
+    const sold = { scrub: listed, row: { letter: 'O', ebrType: 'S', lineClass } } as const
     expect(await kindsFor('informational', sold)).toEqual([0, 0, 0])
   })
 
@@ -172,9 +172,9 @@ it('a record that an autodialed call to a landline does not need lifts limits, o
   const settings = {
     purposes: [{ purpose: 'informational', requestsMay: [], setBy: 'test' }],
   } as const
-  const facts = JSON.stringify({ line: 'wireline' })
+  const lineClass = 'wireline'
   const decide = async (one: ReassignedStatus) => {
-    const setting = { row: { letter: 'E', facts }, status: one } as const
+    const setting = { row: { letter: 'E', lineClass }, status: one } as const
     const decision = await gateOf(setting, { callingRules, settings }).gate.decide(
       call('autodialed'),
     )
@@ -194,12 +194,12 @@ it('in shadow it leaves the permission of such a call as it is, so that the same
   const settings = {
     purposes: [{ purpose: 'informational', requestsMay: [], setBy: 'test' }],
   } as const
-  const facts = JSON.stringify({ line: 'wireline', places: ['NY America/New_York'] })
+  const lineClass = 'wireline'
   const rules = loadCallingRules('config/calling-rules.yaml')
   const decide = async (mode: 'shadow' | 'enforce', found: ReassignedStatus) => {
     const limits: string[] = []
     const policy = { ...strictPolicy, reassigned: { mode, allowUnknown: undefined } }
-    const setting = { row: { letter: 'E', facts }, status: found } as const
+    const setting = { row: { letter: 'E', lineClass }, status: found } as const
     const attempts = {
       take: async (_: unknown, { frequency }: { frequency: readonly { id: string }[] }) => {
         limits.push(...frequency.map(({ id }) => id))

@@ -182,7 +182,7 @@ describe('with one rule changed', () => {
         const { line = 'wireless', voipRestricted = false } = facts ?? {}
         const isMobile = line !== 'wireline' && (line !== 'voip' || voipRestricted)
         const places = [...(facts?.places ?? []), ...(facts?.postal?.places ?? [])]
-        const isInNewYork = places.some((place) => place.startsWith('NY '))
+        const isInNewYork = places.some(({ region }) => region === 'NY')
         const isBanned = isInNewYork && isMobile && /[WGHY]/.test(letter)
         return isBanned && (isAllowedByPermission(one) || liftsOptOutInShadow(one))
       })

@@ -45,7 +45,7 @@ function openGate({ settings = {}, pauses = new Map(), behindUtc }: Options = {}
     return answered({ ...openHours, permitted: isOpen, opensAt: isOpen ? at : opensAt })
   }
   // Machines may call a landline everywhere.
-  const scrub = () => answered({ ...cleanRow, facts: '{"line":"wireline"}' })
+  const scrub = () => answered({ ...cleanRow, lineClass: 'wireline' as const })
   const compliance = { ...fakeCompliance({ scrub }), legalTime }
   return testGate(compliance, {
     attempts: new Attempts(database.storage, webhooks),
@@ -167,13 +167,13 @@ describe('Florida, three calls in 24 hours', () => {
   })
 
   it('holds for a number of Florida whatever the postal code says, and for a postal code of Florida', async () => {
-    const facts = JSON.stringify({
-      places: ['NY America/New_York'],
-      postal: { places: ['FL America/New_York'] },
-    })
+    const places = [
+      { region: 'NY', zone: 'America/New_York' },
+      { region: 'FL', zone: 'America/New_York' },
+    ]
     const gate = openGate()
     const elsewhere = testGate(
-      fakeCompliance({ legalTime: () => answered({ ...openHours, facts }) }),
+      fakeCompliance({ legalTime: () => answered({ ...openHours, places }) }),
       {
         callingRules,
         attempts: new Attempts(database.storage, webhooks),

@@ -51,9 +51,12 @@ function openGate(purpose: CallPurpose, letter: 'C' | 'E' = 'C'): Gate {
     return answered(value)
   }
   const row = { ...cleanRow, letter, ebrType: letter === 'E' ? ('P' as const) : ('' as const) }
-  const facts = JSON.stringify({ places: ['GA America/New_York'], line: 'wireline' })
   const scrub = () =>
-    answered({ ...row, facts, allowed: { manual: true, autodialed: true, ai: true } })
+    answered({
+      ...row,
+      lineClass: 'wireline' as const,
+      allowed: { manual: true, autodialed: true, ai: true },
+    })
   return testGate(
     { ...fakeCompliance(), legalTime, scrub },
     {

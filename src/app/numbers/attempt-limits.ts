@@ -1,14 +1,13 @@
 /** How often a number may be called, how often it was, and when it may be called again, by the limits on attempts alone. */
 import type { AttemptLimitsBody, AttemptLimitsRequest } from '../../api/gate/attempts.js'
 import type { Caller } from '../../domain/caller.js'
-import type { CallRequest, Finding } from '../../domain/decision.js'
+import type { CallRequest } from '../../domain/decision.js'
 import type { FrequencyCount } from '../../domain/mandate.js'
-import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { AppError } from '../../errors.js'
 import { buildPolicy } from '../../gate/build-policy.js'
-import { createAttempt, findLimits } from '../../gate/checks/attempts.js'
+import { createAttempt, findFrequency } from '../../gate/checks/attempts.js'
 import { readFrequencyCounts } from '../../service/accounts/frequency-counts.js'
 import { createReadLog } from '../../service/audit/read-log.js'
 import { readAttempts } from '../../service/numbers/number-history.js'
@@ -97,33 +96,9 @@ function listLimits(
   const { law, numberingPlan } = viewOf(call.accountId)
   const facts = number === undefined ? undefined : numberingPlan.lookup(number)
   const places = facts?.status === 'ok' ? facts.place.candidates : []
-  const findings = [
-    createPassed('calling-hours', now, {
-      facts: JSON.stringify({ places: places.map(({ region, zone }) => `${region} ${zone}`) }),
-    }),
-    createPassed('permission', now, hasPermission ? { hasPermission } : {}),
-  ]
-  const judged = { findings, ruling: { decision: 'allow', nextAllowedAt: undefined } } as const
-  const found = findLimits(
-    call,
-    { ...judged, number: number ?? ('' as PhoneNumber) },
-    {
-      rules: { settings: settings.gate, callingRules: law },
-      policy: buildPolicy(settings),
-      ...{ purpose, now },
-    },
-  )
-  return found?.frequency ?? []
-}
-
-/** All that counting asks of a check: where the person may be, or that there is a permission. */
-function createPassed(
-  check: 'calling-hours' | 'permission',
-  now: Instant,
-  more: Pick<Finding, 'facts' | 'hasPermission'>,
-): Finding {
-  const judged = { check, verdict: 'pass', reason: 'permitted', detail: '' } as const
-  return { ...judged, source: 'attempts', asOf: now, holdsUntil: now, ...more }
+  const called = { number: number ?? '', places, hasPermission }
+  const rules = { settings: settings.gate, callingRules: law }
+  return findFrequency(call, called, { rules, purpose, now }).frequency
 }
 
 async function isEnforced({ settings, pauses }: Deps, accountId: string): Promise<boolean> {

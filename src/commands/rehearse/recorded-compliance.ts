@@ -149,7 +149,7 @@ export class RecordedCompliance {
 
   #shareNumber(facts: RecordedFacts): NumberFacts {
     const { places, country, by, line, assigned } = facts
-    const key = [...places, country, by, line, assigned].join()
+    const key = JSON.stringify([places, country, by, line, assigned])
     const shared = this.#numbers.get(key) ?? fromRecordedNumber(facts)
     this.#numbers.set(key, shared)
     return shared

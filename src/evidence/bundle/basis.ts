@@ -7,7 +7,7 @@ import type { Instant } from '../../domain/time/clock.js'
 import { formatDay, parseInstant } from '../../domain/time/dates.js'
 import { toLocalTime } from '../../domain/time/time-zones.js'
 import type { DecisionDocument, FindingDocument } from '../../gate/record/decision-document.js'
-import { readRecord } from '../../gate/record/read-record.js'
+import { listRecordedPlaces, readRecord } from '../../gate/record/read-record.js'
 import type { AuditRecord } from '../../storage/audit/audit-log.js'
 import type { Question } from './question.js'
 
@@ -164,8 +164,8 @@ export class Basis {
       list.lastAt = decidedAt
     }
     const at = parseInstant(document.judgedAt)
-    if (finding.check !== 'calling-hours' || at === undefined) return
-    for (const { region, zone } of listPlaces(finding)) {
+    if (at === undefined) return
+    for (const { region, zone } of listRecordedPlaces([finding])) {
       const { day } = toLocalTime(zone, at)
       const found = getOrAdd(this.regionDays, `${region} ${formatDay(day)}`, () => ({
         ...{ region, day, versions: new Set<string>() },
@@ -221,14 +221,4 @@ const toKey = (...parts: readonly string[]): string => parts.join('\n')
 function readVersion({ after }: AuditRecord): string {
   const { version } = Object(after)
   return typeof version === 'string' ? version : ''
-}
-
-/** Where the number may be, by the facts of a finding of ours. */
-export function listPlaces({ facts }: FindingDocument): { region: string; zone: string }[] {
-  const { places } = Object(facts)
-  if (!Array.isArray(places)) return []
-  return places.map(String).flatMap((text) => {
-    const [region, zone] = text.split(' ')
-    return region && zone ? [{ region, zone }] : []
-  })
 }

@@ -2,7 +2,7 @@
 import { formatDay, parseInstant } from '../../domain/time/dates.js'
 import { getTimeZone, toLocalTime } from '../../domain/time/time-zones.js'
 import type { DecisionDocument } from '../../gate/record/decision-document.js'
-import { listPlaces } from './basis.js'
+import { listRecordedPlaces } from '../../gate/record/read-record.js'
 import { escapeHtml, formatPage } from './documents.js'
 import {
   type BundleFacts,
@@ -76,13 +76,7 @@ function formatDecision(document: DecisionDocument): string {
 /** On the clocks of the places where the number may be, by its record; none if the record does not say where. */
 function formatLocalTimes({ decidedAt, findings }: DecisionDocument): string {
   const at = parseInstant(decidedAt)
-  const zones = new Set(
-    findings
-      .filter(({ check }) => check === 'calling-hours')
-      .flatMap(({ parts = [], ...finding }) => [finding, ...parts])
-      .flatMap(listPlaces)
-      .map(({ zone }) => zone),
-  )
+  const zones = new Set(listRecordedPlaces(findings).map(({ zone }) => zone))
   if (at === undefined || zones.size === 0) return ''
   const times = [...zones].map((zone) => {
     const { day, secondOfDay } = toLocalTime(zone, at)

@@ -9,7 +9,9 @@ import type {
   FrequencyCount,
   FrequencyLimit,
   LimitsOfAttempt,
+  Relationship,
 } from '../../domain/mandate.js'
+import type { CandidatePlace } from '../../domain/place.js'
 import type { Instant, Timers } from '../../domain/time/clock.js'
 import { formatDay, formatInstant, msPerHour } from '../../domain/time/dates.js'
 import { getErrorMessage } from '../../errors.js'
@@ -78,16 +80,46 @@ export function findLimits(
     readonly now: Instant
   },
 ): LimitsOfCall | undefined {
-  const { settings, callingRules } = rules
-  const { callKind, mandate, at } = request
+  const { mandate, at } = request
   const isAllowed = ruling.decision === 'allow'
   if (!isAllowed && ruling.nextAllowedAt === undefined) return undefined
   const key = isAllowed && at === undefined ? mandate?.attempts : undefined
+  const { relationship } = findings.find(({ check }) => check === 'permission') ?? {}
   const hasPermission = findings.some((finding) => finding.hasPermission === true)
-  const toCount = { callKind, purpose, number, places: findPlaces(findings), hasPermission }
-  const found = callingRules.frequency.find(toCount, at ?? now)
-  const lifted =
-    found.length === 0 ? noneLifted : findLifted(request, findings, { found, rules, at: at ?? now })
+  const called = { number, places: findPlaces(findings), hasPermission, relationship }
+  const limits = findFrequency(request, called, { rules, purpose, now })
+  if (key === undefined && limits.frequency.length === 0 && limits.lifted.length === 0)
+    return undefined
+  return { key, ...limits, isShadowed: policy.attempts.mode === 'shadow' }
+}
+
+/** The limits on how often a person is called: those of the law and the operator's own. */
+export function findFrequency(
+  request: CallRequest,
+  {
+    relationship,
+    ...called
+  }: {
+    readonly number: string
+    readonly places: readonly CandidatePlace[]
+    readonly hasPermission: boolean
+    readonly relationship?: Relationship | undefined
+  },
+  {
+    rules,
+    purpose,
+    now,
+  }: { readonly rules: CountingRules; readonly purpose: CallPurpose; readonly now: Instant },
+): Pick<LimitsOfCall, 'frequency' | 'lifted'> {
+  const { callKind, at = now } = request
+  const found = rules.callingRules.frequency.find({ ...called, callKind, purpose }, at)
+  const findExceptions =
+    relationship && found.length > 0 ? prepareExceptions(request, rules, at) : undefined
+  const applied = findExceptions && relationship ? findExceptions('cap', relationship) : []
+  const lifted = found.flatMap((limit) => {
+    const by = applied.find((one) => rules.callingRules.exceptions.liftsCap(one, limit.id))
+    return by ? [{ limit, by }] : []
+  })
   const lawful =
     lifted.length === 0
       ? found
@@ -95,36 +127,9 @@ export function findLimits(
   const own =
     purpose === 'emergency'
       ? []
-      : settings.houseLimits.filter((limit) => isInScope(request, limit) !== false)
+      : rules.settings.houseLimits.filter((limit) => isInScope(request, limit) !== false)
   const frequency = own.length === 0 ? lawful : [...lawful, ...own.map(toFrequencyLimit)]
-  if (key === undefined && frequency.length === 0 && lifted.length === 0) return undefined
-  return { key, frequency, lifted, isShadowed: policy.attempts.mode === 'shadow' }
-}
-
-const noneLifted: readonly LiftedLimit[] = []
-
-/** The limits that an exception lifts which the operator uses. */
-function findLifted(
-  request: CallRequest,
-  findings: readonly Finding[],
-  {
-    found,
-    rules,
-    at,
-  }: {
-    readonly found: readonly FrequencyLimit[]
-    readonly rules: CountingRules
-    readonly at: Instant
-  },
-): readonly LiftedLimit[] {
-  const findExceptions = prepareExceptions(request, rules, at)
-  const { relationship } = findings.find(({ check }) => check === 'permission') ?? {}
-  if (!findExceptions || !relationship) return noneLifted
-  const applied = findExceptions('cap', relationship)
-  return found.flatMap((limit) => {
-    const by = applied.find((one) => rules.callingRules.exceptions.liftsCap(one, limit.id))
-    return by ? [{ limit, by }] : []
-  })
+  return { frequency, lifted }
 }
 
 function toFrequencyLimit({ calls, seconds }: HouseLimit): FrequencyLimit {

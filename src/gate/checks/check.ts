@@ -56,6 +56,7 @@ export interface CheckResult {
   readonly opensAt?: Instant | undefined
   readonly lists?: Finding['lists']
   readonly facts?: Finding['facts']
+  readonly places?: Finding['places']
   readonly hasPermission?: Finding['hasPermission']
   readonly relationship?: Finding['relationship']
   /** Replaces the answer's own if the judgment also depends on another answer. */

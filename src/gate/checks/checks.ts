@@ -139,15 +139,16 @@ export const callingHoursCheck: Check<'legalTime'> = {
   question: 'legalTime',
   judge({ value: legalTime }) {
     const { status, message, rule, placeSource, permitted, restrictedDay, opensAt } = legalTime
-    const { facts } = legalTime
+    const { places, facts } = legalTime
     if (status !== 'OK') {
       return { verdict: 'deny', reason: statusReasons[status], detail: message ?? status }
     }
     // Shows a reader how reliable the place is.
     const detail = placeSource === undefined ? rule : `${rule} (${placeTexts[placeSource]})`
-    if (permitted) return { verdict: 'pass', reason: 'permitted', detail, facts }
+    if (permitted) return { verdict: 'pass', reason: 'permitted', detail, places, facts }
     return {
       verdict: 'deny',
+      places,
       facts,
       reason: restrictedDay === undefined ? 'outside-calling-hours' : 'restricted-day',
       detail,
@@ -415,6 +416,7 @@ function judgeSuccess(
       staleReason,
       lists: result.lists,
       facts: result.facts,
+      places: result.places,
       hasPermission: result.hasPermission,
       relationship: result.relationship,
       text: undefined,

@@ -78,7 +78,7 @@ function judgeWithoutLists(
 ): Pick<CheckResult, 'verdict' | 'reason' | 'detail'> {
   const { purpose, hasPermission, problem } = call
   const detail = `${formatLetterDetail(row)}; do-not-call lists do not forbid ${purpose.purpose} calls`
-  if (forbiddenLetters.has(row.letter) || row.reason === 'Litigator') {
+  if (forbiddenLetters.has(row.letter) || row.listedOn === 'litigator') {
     return { verdict: 'deny', reason: getLetterReason(row), detail: formatLetterDetail(row) }
   }
   if (hasPermission || !needsPermission(row, call))
@@ -93,14 +93,7 @@ export function needsPermission(
   { callKind, purpose: { machines } }: Pick<AnsweredCall, 'callKind' | 'purpose'>,
 ): boolean {
   if (callKind === 'manual' || machines === 'unlimited') return false
-  return callKind === 'ai' || machines === 'permission' || !isLandline(row)
-}
-
-/** Only if its facts say so: without facts, or for a provider's row, it may be any line. */
-export function isLandline({ facts }: ScrubVerdict): boolean {
-  if (facts === undefined) return false
-  const { line }: { readonly line?: string } = JSON.parse(facts)
-  return line === 'wireline'
+  return callKind === 'ai' || machines === 'permission' || row.lineClass !== 'wireline'
 }
 
 /** Letters that may permit a kind of call; for `G` and `H` a machine also needs a permission record. */
@@ -148,10 +141,10 @@ function formatLetterDetail(row: ScrubVerdict): string {
 }
 
 function getLetterReason(row: ScrubVerdict): ReasonCode {
-  const { letter, reason, ebrType, listProblem, optOut } = row
+  const { letter, listedOn = 'national', ebrType, listProblem, optOut } = row
   switch (letter) {
     case 'D':
-      return getListReason(reason)
+      return listedOn === 'litigator' ? listedOn : `${listedOn}-dnc`
     case 'P':
       return ebrType === 'P' && optOut !== 'not-lifted' ? 'consent-revoked' : 'internal-dnc'
     case 'B':
@@ -170,11 +163,4 @@ function getLetterReason(row: ScrubVerdict): ReasonCode {
     default:
       return ebrType === 'P' && optOut === 'ended' ? 'consent-revoked' : 'no-consent'
   }
-}
-
-/** The parts of `Reason` tell which list matched (national, then state; or the litigator list). */
-function getListReason(reason: string): ReasonCode {
-  if (reason === 'Litigator') return 'litigator'
-  if (reason.startsWith('National')) return 'national-dnc'
-  return reason.split(';')[1]?.startsWith('State') === true ? 'state-dnc' : 'national-dnc'
 }

@@ -5,7 +5,7 @@ import { type Finding, pickHigherRankedReason } from '../../domain/decision.js'
 import { formatDay } from '../../domain/time/dates.js'
 import type { AnsweredCall } from './check.js'
 import { findConsentProblem } from './consent-evidence.js'
-import { isLandline, relatedLetters } from './permission.js'
+import { relatedLetters } from './permission.js'
 
 /**
  * Adds these laws to the finding of the permission check on this row. A block for a reason of a higher rank stays, and so
@@ -17,7 +17,7 @@ export function requireConsent(
   call: Pick<AnsweredCall, 'callKind' | 'purpose' | 'aiConsentEvidence'>,
   laws: readonly RequiredConsent[],
 ): Finding {
-  const line = isLandline(row) ? 'landline' : 'wireless'
+  const line = row.lineClass === 'wireline' ? 'landline' : 'wireless'
   const asking = laws.filter(({ lines }) => lines?.includes(line) !== false)
   if (asking.length === 0 || finding.verdict === 'unknown') return finding
   if (pickHigherRankedReason('no-consent', finding.reason) !== 'no-consent') return finding

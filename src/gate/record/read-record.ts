@@ -3,12 +3,13 @@
  * with Node alone.
  */
 import type { CallOutcome } from '../../domain/call-outcome.js'
+import type { CandidatePlace } from '../../domain/place.js'
 import type { MarkedAuditRecord } from '../../storage/audit/audit-log.js'
 import type { AnyErasureNotice, RemovalNotice } from '../../transparency/removal-notices.js'
 import type { FormerOrigin } from '../journal/journal-beginning.js'
 import type { NotTakenOver } from '../journal/recovery/recover-journal.js'
 import type { RecordKind } from '../journal/segment-format.js'
-import type { DecisionDocument } from './decision-document.js'
+import type { DecisionDocument, FindingDocument } from './decision-document.js'
 
 /** What was noted about a call. */
 export interface OutcomeNote {
@@ -115,3 +116,21 @@ const textsOfDecision = ['id', 'accountId', 'number', 'dialed'] as const
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Where the called person may have been, by the facts of the findings on calling hours. */
+export function listRecordedPlaces(
+  findings: readonly FindingDocument[],
+): readonly CandidatePlace[] {
+  return findings
+    .filter(({ check }) => check === 'calling-hours')
+    .flatMap(({ facts, parts = [] }) => {
+      const { places = [], postal } = (facts ?? {}) as RecordedPlaces
+      return [...places, ...(postal?.places ?? []), ...listRecordedPlaces(parts)]
+    })
+}
+
+interface RecordedPlaces {
+  readonly places?: readonly CandidatePlace[]
+  /** Of the postal code. */
+  readonly postal?: Pick<RecordedPlaces, 'places'>
+}

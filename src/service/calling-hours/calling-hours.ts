@@ -150,6 +150,7 @@ export class CallingHours {
       status: 'OK',
       placeSource: source,
       message: null,
+      places: postal ? [...facts.place.candidates, ...postal.candidates] : facts.place.candidates,
       facts: recorded,
       ...evaluation,
       rule,

@@ -231,6 +231,8 @@ export class ScrubEvaluator {
       verdict: {
         letter,
         reason: buildReason(letter, found, facts),
+        listedOn: findListedOn(found),
+        lineClass: query.isForDecision ? facts.lineClass : undefined,
         ebrType,
         contactOn: query.isForDecision ? query.record?.contactOn : undefined,
         confirmedOn: query.isForDecision ? query.record?.confirmedOn : undefined,
@@ -337,6 +339,12 @@ function buildReason(
     state: stateOn === undefined || region === undefined ? undefined : { region, on: stateOn },
     isWireless: lineClass === 'wireless' || lineClass === 'unknown',
   })
+}
+
+function findListedOn({ national, state, litigator }: Findings): ScrubVerdict['listedOn'] {
+  if (litigator.status === 'listed') return 'litigator'
+  if (national.status === 'listed') return 'national'
+  return state.status === 'listed' ? 'state' : undefined
 }
 
 /** What the record needs besides the facts about the number; `undefined` if there is nothing, as usual. */

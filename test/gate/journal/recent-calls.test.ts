@@ -40,7 +40,10 @@ async function open(more: Partial<JournalOptions> = {}) {
 /** An allow of a call to New York, whose number alone would be of no country. */
 async function allowed(call: Partial<CallRequest>, more: Partial<Decision> = {}) {
   const { findings, ...decision } = await makeDecision({ id: 'd1' })
-  const facts = JSON.stringify({ places: ['NY America/New_York'], by: 'postal-code' })
+  const facts = JSON.stringify({
+    places: [{ region: 'NY', zone: 'America/New_York' }],
+    by: 'postal-code',
+  })
   const placed = findings.map(
     (one): Finding => (one.check === 'calling-hours' ? { ...one, facts } : one),
   )

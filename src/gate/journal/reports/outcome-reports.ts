@@ -20,13 +20,12 @@ import {
   type ReportedAttempt,
 } from '../../../domain/mandate.js'
 import type { PhoneNumber } from '../../../domain/phone-number.js'
-import type { CandidatePlace } from '../../../domain/place.js'
 import type { Instant } from '../../../domain/time/clock.js'
 import { formatInstant, parseInstant } from '../../../domain/time/dates.js'
 import { AppError, type FieldProblem, invalidRequest } from '../../../errors.js'
 import type { GateRules } from '../../gate-deps.js'
-import { listRecordedPlaces } from '../../mandate.js'
 import type { DecisionDocument } from '../../record/decision-document.js'
+import { listRecordedPlaces } from '../../record/read-record.js'
 import { mergeOutcome } from '../merge-outcome.js'
 
 /** Clocks differ by as much. */
@@ -158,7 +157,7 @@ async function count(
   const { id: decisionId, accountId } = document
   const at = parseInstant(document.decidedAt) ?? 0
   const purpose = findPurpose(document)
-  const called = { number: document.number, purpose, places: findPlaces(document) }
+  const called = { number: document.number, purpose, places: listRecordedPlaces(document.findings) }
   const limits: readonly AbandonmentLimit[] = getCallingRules().abandonment.find(called, at)
   const call = { decisionId, accountId, campaign: nameCampaign(document), callKind, at }
   await abandonment.count(call, report, limits)
@@ -166,13 +165,6 @@ async function count(
 
 const findPurpose = ({ purpose }: DecisionDocument): CallPurpose =>
   callPurposes.find((one) => one === purpose) ?? 'telemarketing'
-
-function findPlaces({ findings }: DecisionDocument): readonly CandidatePlace[] {
-  return findings
-    .filter(({ check }) => check === 'calling-hours')
-    .flatMap((hours) => [hours, ...(hours.parts ?? [])])
-    .flatMap(({ facts }) => (facts ? listRecordedPlaces(facts) : []))
-}
 
 /** What was reported before. */
 export function readRecorded({ outcome: recorded }: DecisionDocument): Partial<CallOutcome> {

@@ -74,7 +74,8 @@ function interpretRow(
   if (contradiction !== undefined) return { problem: contradiction }
   const { letter, ebrType, doNotCallToday = false } = row
   const reason = toPlainText(row.reason, maxReasonLength)
-  const common = { letter, ebrType, doNotCallToday, reason, detail: undefined }
+  const listedOn = findListedOn(reason)
+  const common = { letter, ebrType, doNotCallToday, reason, listedOn, detail: undefined }
   if (!mayPermit) {
     // Flags for manual and autodialed calls are ignored on a letter that permits no call.
     const allowed = { manual: false, autodialed: false, ai: false }
@@ -87,6 +88,13 @@ function interpretRow(
     value: { ...common, allowed, opensAt },
     holdsUntil: computeHoldsUntil({ allowed, doNotCallToday }, hours, askedAt),
   }
+}
+
+/** The parts of `Reason` are lists: the national one, then that of the state; or the litigator list alone. */
+function findListedOn(reason: string): ScrubVerdict['listedOn'] {
+  if (reason === 'Litigator') return 'litigator'
+  if (reason.startsWith('National')) return 'national'
+  return reason.split(';')[1]?.startsWith('State') ? 'state' : undefined
 }
 
 /**
