@@ -114,15 +114,14 @@ export function findLaw({
   const isSale = purpose === 'telemarketing'
   if (reason === 'no-consent' || reason === 'consent-unproven') {
     // The message already names the law of a region, which may require more.
-    if (findings.some(({ detail }) => regionalLaw.test(detail))) return undefined
+    const sources = findings.flatMap((finding) => [finding, ...(finding.parts ?? [])])
+    if (sources.some(({ unmetLaws }) => unmetLaws)) return undefined
     return consentLaws[country][callKind]?.[isSale ? 'sale' : 'other']
   }
   // That of a machine's call is in the rule on consent, whatever the call is for.
   if (reason === 'consent-revoked' && country === 'US' && callKind !== 'manual') return revokedLaw
   return isSale ? saleLaws[country][reason as ReasonCode] : undefined
 }
-
-const regionalLaw = /; [A-Z]{2} law [a-z0-9-]+ \(/
 
 type ConsentLaw = Partial<
   Readonly<Record<string, { readonly sale?: string; readonly other?: string }>>

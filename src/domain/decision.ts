@@ -241,6 +241,10 @@ export interface Finding {
   readonly hasPermission?: true | undefined
   /** On the permission check: the record on file satisfies a state consent law. */
   readonly restsOnRecord?: true | undefined
+  /** On the permission check: why its record lifts no limit on how often. */
+  readonly reassigned?: Finding | undefined
+  /** On the permission check: the ids of the state consent laws that no record on file satisfies. */
+  readonly unmetLaws?: readonly string[] | undefined
   /** This finding as it is while the check of reassigned numbers is in shadow, if that differs. */
   readonly inShadow?: Finding | undefined
   /** Of the permission check: what exceptions of the law may rest on. */

@@ -68,7 +68,7 @@ describe('ebr warns of a record without effect', () => {
     await pdnc('add')
     running.clock.at = monday + day
     expect(await ebr([{ dateOfLastContact: '2026-11-23' }])).toBe(
-      `${number}: the opt-out of 2026-11-23T17:00:00Z ended the permission record on file`,
+      `${number}: the opt-out of 2026-11-23 ended the permission record on file`,
     )
   })
 
@@ -126,7 +126,7 @@ describe('a record of an Agent', () => {
     const key = await keyOf('Agent')
     const text =
       'the permission record on file was stored with a key that may not lift opt-outs, or only a second person may, so it does not ' +
-      'lift the opt-out of 2026-11-23T17:00:00Z'
+      'lift the opt-out of 2026-11-23'
     expect(await ebr([newer], { key })).toBe(`${number}: ${text}`)
     const { decision, reason, message } = await decide()
     expect([decision, reason]).toEqual(['block', 'internal-dnc'])
@@ -160,7 +160,7 @@ describe('a record ended by an opt-out is reported as such', () => {
     await ebr([{ dateOfLastContact: '2026-11-20' }])
     running.clock.at = monday + 1000
     await pdnc('add')
-    const text = 'the opt-out of 2026-11-23T17:00:01Z ended the permission record on file'
+    const text = 'the opt-out of 2026-11-23 ended the permission record on file'
     const { row, warning } = await scrub()
     expect(row).toMatchObject({ ResultCode: 'P', EBRType: 'P', EBRExpiresOn: '2026-11-23' })
     expect(warning).toContain(`${number}: ${text}`)
@@ -174,7 +174,7 @@ describe('a record ended by an opt-out is reported as such', () => {
     running.clock.at = monday + 1000
     await pdnc('add')
     await pdnc('remove')
-    const text = 'the opt-out of 2026-11-23T17:00:01Z ended the permission record on file'
+    const text = 'the opt-out of 2026-11-23 ended the permission record on file'
     const { row, warning } = await scrub()
     expect(row).toMatchObject({ EBRType: 'P', EBRExpiresOn: '2026-11-23', IsCallAllowedAI: '0' })
     expect(warning).toContain(text)

@@ -67,6 +67,14 @@ describe('random records', () => {
     for (const day of ['2026-03-08', '2026-11-01']) expect(days).toContain(day)
   })
 
+  it('have details that an erasure can leave: no time of an opt-out, no id of a consent', () => {
+    const details = records.flatMap(({ document }) => document.findings).map(({ detail }) => detail)
+    const ofOptOuts = details.filter((detail) => /since \d|the opt-out of/.test(detail))
+    expect(ofOptOuts.length).toBeGreaterThan(9)
+    expect(ofOptOuts.filter((detail) => /\dT\d\d:/.test(detail))).toEqual([])
+    expect(details.filter((detail) => /\bc\d+\b/.test(detail))).toEqual([])
+  })
+
   /** Of one finding of a record. */
   type Change = (finding: FindingDocument, facts: Record<string, unknown>) => object | undefined
 

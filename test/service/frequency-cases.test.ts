@@ -160,8 +160,8 @@ function openGate(uses: string | undefined): Gate {
   const legalTime = (question: LegalTimeQuestion) => {
     const { number, at = now, strictestPlace, ...rest } = question
     if (current.get('hours') === 'open') {
-      const { facts } = hours.checkTimeLegal({ phoneNumber: number, at, now })
-      return answered({ ...openHours, facts, opensAt: at })
+      const { places } = hours.checkTimeLegal({ phoneNumber: number, at, now })
+      return answered({ ...openHours, places, opensAt: at })
     }
     const item = { ...rest, phoneNumber: number, at, now, requireBothPlaces: strictestPlace }
     const { holdsUntil, ...value } = hours.checkTimeLegal(item)
@@ -171,9 +171,9 @@ function openGate(uses: string | undefined): Gate {
     const own = record(current.get('onFile') ?? '')
     const isMobile = current.get('line') === 'mobile'
     const letter = isMobile && own.letter === 'E' ? 'G' : isMobile ? 'W' : own.letter
-    const facts = JSON.stringify({ line: isMobile ? 'wireless' : 'wireline' })
+    const lineClass = isMobile ? ('wireless' as const) : ('wireline' as const)
     const allowed = { manual: true, autodialed: true, ai: true }
-    return answered({ ...cleanRow, ...own, letter, facts, allowed })
+    return answered({ ...cleanRow, ...own, letter, lineClass, allowed })
   }
   return testGate(
     { ...fakeCompliance(), legalTime, scrub },

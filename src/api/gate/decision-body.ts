@@ -31,7 +31,7 @@ const reasonCode = z.string().meta({
   anyOf: [{ enum: Object.keys(reasonTexts) }, { type: 'string' }],
 })
 
-const sourceFindingSchema = z.object({
+const ownFindingSchema = z.object({
   check: findingName,
   verdict: z.enum(['pass', 'deny', 'unknown']).meta({ id: 'Verdict' }),
   reason: reasonCode,
@@ -76,6 +76,19 @@ const sourceFindingSchema = z.object({
     .describe(
       'What our own rules were applied to, for callgate rehearse. Its members may change with recordVersion',
     ),
+})
+
+const sourceFindingSchema = ownFindingSchema.extend({
+  unmetLaws: z
+    .array(z.string())
+    .readonly()
+    .optional()
+    .describe(
+      'Ids of the state consent laws that no record on file satisfies; only of the check permission',
+    ),
+  reassigned: ownFindingSchema
+    .optional()
+    .describe('Why the permission lifts no limit on how often; only of the check permission'),
 })
 
 const findingSchema = sourceFindingSchema
@@ -162,6 +175,10 @@ export const decisionSchema = z.object({
   decision: z.enum(['allow', 'block']),
   reason: reasonCode,
   message: z.string(),
+  detail: z
+    .string()
+    .optional()
+    .describe('What the gate itself adds, as on a call that it refused without checks'),
   number: z
     .string()
     .describe('The normalized number that was checked; empty when the input is not a number'),

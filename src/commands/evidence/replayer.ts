@@ -4,7 +4,7 @@
  * itself blocked an allow. What follows from that is judged again all the same.
  */
 import type { Configuration } from '../../app/configuration.js'
-import { type Decision, type FindingName, reasonTexts } from '../../domain/decision.js'
+import type { Decision, FindingName, ReasonCode } from '../../domain/decision.js'
 import { findNextAllowedAt } from '../../gate/checks/attempts.js'
 import type { RecordedDecision } from '../../gate/journal/recorded-decisions.js'
 import { blockInstead } from '../../gate/pre-check-ruling.js'
@@ -121,14 +121,11 @@ function isGiven(finding: FindingDocument, document: DecisionDocument): boolean 
 
 /** An allow that the gate did not let leave, or only by an exception of an edge. */
 function withWhatTheGateDid(decision: Decision, document: DecisionDocument): Decision {
-  const { reason, message } = document
-  const isByGate = gateReasons.has(reason)
-  const cutOff = message.startsWith(`${reasonTexts.permitted}: by a copy that is `)
-  if (decision.decision !== 'allow' || !(isByGate || cutOff)) return decision
-  const code = reason as keyof typeof reasonTexts
-  const text = reasonTexts[code]
-  const detail = message.startsWith(`${text}: `) ? message.slice(text.length + 2) : undefined
-  return isByGate ? { ...blockInstead(decision, code), detail } : { ...decision, detail }
+  const { detail } = document
+  const reason = document.reason as ReasonCode
+  if (decision.decision !== 'allow') return decision
+  if (gateReasons.has(reason)) return { ...blockInstead(decision, reason), detail }
+  return reason === 'permitted' ? { ...decision, detail } : decision
 }
 
 /** The innermost members that differ; findings are named by their checks. */

@@ -66,13 +66,12 @@ export function judgeCount(
 interface RecordedLimit {
   readonly id: string
   readonly attempts: readonly string[]
+  /** Of a full one. */
+  readonly opensAt?: string
 }
 
-/** The record has when each full limit has room only in the text for people. */
-const openingPattern = /, until (\d[\w:.-]+Z)/g
-
 function judgeRecordedAttempts(
-  { facts, detail, opensAt }: FindingDocument,
+  { facts }: FindingDocument,
   { request, number, purpose, findings, policy, rules, now }: CountedContext,
 ): Finding | undefined {
   const ruling = { decision: 'allow', nextAllowedAt: undefined } as const
@@ -80,16 +79,14 @@ function judgeRecordedAttempts(
   const limits = findLimits(request, { number, findings, ruling }, counting)
   if (limits === undefined) return undefined
   const left = [...((facts?.limits ?? []) as readonly RecordedLimit[])]
-  const openings = [...detail.matchAll(openingPattern)].map(([, text = '']) => instantOf(text))
-  const latest = opensAt === undefined ? undefined : instantOf(opensAt)
   const counts = limits.frequency.map((limit) => {
     const index = left.findIndex(({ id }) => id === limit.id)
     const [known] = index === -1 ? [] : left.splice(index, 1)
-    const attempts = known?.attempts ?? []
+    const { attempts = [], opensAt } = known ?? {}
     const isFull = attempts.length >= limit.calls
     // Of a limit that was not full then, it is not known.
-    const room = isFull ? (openings.shift() ?? latest ?? now + limit.periodMs) : undefined
-    return { limit, attempts, opensAt: room }
+    const room = opensAt === undefined ? now + limit.periodMs : instantOf(opensAt)
+    return { limit, attempts, opensAt: isFull ? room : undefined }
   })
   return judgeAttempt({ counts, isCounted: false }, limits, now)[0]
 }

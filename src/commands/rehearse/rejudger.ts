@@ -30,7 +30,7 @@ import { findPurpose, selectLegalTimeOptions } from '../../gate/call-terms.js'
 import { allChecks, runChecks } from '../../gate/checks/checks.js'
 import { pickStrictestFinding } from '../../gate/checks/combine-findings.js'
 import { prepareExceptions } from '../../gate/checks/exceptions.js'
-import { withoutPermissionText } from '../../gate/checks/reassigned.js'
+import { withoutPermission } from '../../gate/checks/reassigned.js'
 import { findRegionDays } from '../../gate/mandate.js'
 import {
   type CallRuling,
@@ -210,7 +210,8 @@ export class Rejudger {
       if (found === undefined || own[recorded.check as keyof OwnFindings] !== recorded) {
         return restoreFinding(recorded, accountTime)
       }
-      return restoreWords(found, recorded)
+      const { reassigned } = recorded
+      return reassigned ? withoutPermission(found, restoreFinding(reassigned, accountTime)) : found
     }
     const checks = document.findings.map((finding) => {
       if (finding.parts === undefined) return judge(finding)
@@ -318,20 +319,6 @@ function restoreFinding(recorded: FindingDocument, accountTime: Instant): Findin
     // Only those of checks that our own rules are applied to again.
     facts: keptChecks.has(check) && recorded.facts ? JSON.stringify(recorded.facts) : undefined,
   }
-}
-
-const ageText = /; answered \d+ s ago; /
-
-/**
- * The record has the age at the time of the question, which is a little before that of the decision. That a permission lifts
- * no limit on how often, because of what the sources of reassigned numbers said, is in its detail alone.
- */
-function restoreWords(found: Finding, recorded: FindingDocument): Finding {
-  const [age] = ageText.exec(recorded.detail) ?? []
-  const detail = age === undefined ? found.detail : found.detail.replace(ageText, age)
-  if (!recorded.detail.startsWith(`${detail}${withoutPermissionText}`)) return { ...found, detail }
-  const { hasPermission, relationship, ...withoutIt } = found
-  return { ...withoutIt, detail: recorded.detail }
 }
 
 /** Why a record cannot be judged at all. */

@@ -244,9 +244,10 @@ function judgeCounts(
     ...lifted.map(({ limit, by }) => `${limit.citation} lifted: ${describeExceptions([by])}`),
   ].join('; ')
   const facts = JSON.stringify({
-    limits: counts.map(({ limit: { id, citation, calls, periodMs, days }, attempts }) => {
+    limits: counts.map(({ limit: { id, citation, calls, periodMs, days }, attempts, opensAt }) => {
       const period = days ? { days: days.count, in: days.zone } : { hours: periodMs / msPerHour }
-      return { id, citation, calls, ...period, attempts }
+      const full = opensAt !== undefined && { opensAt: formatInstant(opensAt) }
+      return { id, citation, calls, ...period, attempts, ...full }
     }),
     ...(lifted.length > 0 && {
       lifted: lifted.map(({ limit, by: { relationship, ...exception } }) => ({

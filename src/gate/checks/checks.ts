@@ -31,7 +31,7 @@ import {
 import type { ReassignedSource } from '../../domain/lookups.js'
 import type { PlaceSource } from '../../domain/place.js'
 import type { Instant, Timers } from '../../domain/time/clock.js'
-import { formatInstant } from '../../domain/time/dates.js'
+import { formatDay, toUtcDay } from '../../domain/time/dates.js'
 import { withTimeout } from '../../runtime/runtime.js'
 import type { GateRules } from '../gate-deps.js'
 import { findPlaces } from '../mandate.js'
@@ -114,7 +114,7 @@ export const internalDncCheck: Check<'internalDnc'> = {
 }
 
 function formatListed(addedAt: Instant | undefined): string {
-  const since = addedAt === undefined ? '' : ` since ${formatInstant(addedAt)}`
+  const since = addedAt === undefined ? '' : ` since ${formatDay(toUtcDay(addedAt))}`
   return `on the internal do-not-call list${since}`
 }
 
@@ -388,8 +388,7 @@ function toFinding(check: Check, answer: Answer<JudgedValue>, call: AnsweredCall
     return judged.finding
   }
   const finding = judgeSuccess(check, answer, call)
-  const isOfCall = answer.staleReason !== undefined || check.readsOtherAnswers?.(answer) === true
-  if (!isOfCall && finding.verdict !== 'unknown') {
+  if (check.readsOtherAnswers?.(answer) !== true && finding.verdict !== 'unknown') {
     answer.judged = { of: answer, callKind, purpose, aiConsentEvidence, finding }
   }
   return finding
@@ -408,7 +407,9 @@ function judgeSuccess(
       verdict: result.verdict,
       reason: result.reason,
       detail:
-        staleReason === undefined ? result.detail : describeStale(result.detail, answer, call),
+        staleReason === undefined
+          ? result.detail
+          : `${result.detail}; ${source} gives no newer answer: ${staleReason}`,
       source,
       asOf: result.asOf ?? asOf,
       holdsUntil: result.holdsUntil ?? holdsUntil,
@@ -424,15 +425,6 @@ function judgeSuccess(
   } catch (cause) {
     return createUnknownFinding(check.name, call.askedAt, createFailure(cause))
   }
-}
-
-function describeStale(
-  detail: string,
-  { source, asOf, staleReason }: AnswerSuccess<unknown>,
-  { askedAt }: AnsweredCall,
-): string {
-  const seconds = Math.max(0, Math.round((askedAt - asOf) / 1000))
-  return `${detail}; answered ${seconds} s ago; ${source}: ${staleReason}`
 }
 
 const listFailureReasons: Readonly<Partial<Record<AnswerFailureReason, ReasonCode>>> = {

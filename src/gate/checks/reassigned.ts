@@ -56,10 +56,8 @@ export function addReassigned(
   return withTimeout(status, deadlineMs, () => late, { timers }).then(add)
 }
 
-/** Follows the detail of the permission check, before that of the check of reassigned numbers. */
-export const withoutPermissionText = '; the permission record lifts no limit on how often, '
-
-function withoutPermission(finding: Finding, { detail }: Finding): Finding {
+/** The finding of the permission check while its record lifts no limit on how often, because of what `reassigned` says. */
+export function withoutPermission(finding: Finding, reassigned: Finding): Finding {
   if (!finding.hasPermission) return finding
   const withoutIt = {
     ...finding,
@@ -67,8 +65,8 @@ function withoutPermission(finding: Finding, { detail }: Finding): Finding {
     relationship: undefined,
     text: undefined,
   }
-  const why = `${finding.detail}${withoutPermissionText}${detail}`
-  return { ...withoutIt, detail: why, inShadow: finding }
+  const detail = `${finding.detail}; the permission record lifts no limit on how often, ${reassigned.detail}`
+  return { ...withoutIt, detail, reassigned, inShadow: finding }
 }
 
 const unreachable = {

@@ -31,7 +31,10 @@ export function requireConsent(
   }
   const detail = [finding.detail, ...unmet.map((law) => describeUnmet(law, onFile))].join('; ')
   const denial = { verdict: 'deny', reason: 'no-consent', detail } as const
-  return { ...finding, ...denial, opensAt: undefined, hasPermission: undefined, text: undefined }
+  return {
+    ...{ ...finding, ...denial, unmetLaws: unmet.map(({ id }) => id) },
+    ...{ opensAt: undefined, hasPermission: undefined, text: undefined },
+  }
 }
 
 const recordNames: Readonly<Record<LiftingRecord, string>> = {

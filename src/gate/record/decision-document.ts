@@ -30,6 +30,10 @@ export interface FindingDocument {
   readonly staleReason?: string | undefined
   /** The finding must not be relied on from then on; absent if that is more than a day ahead, or follows from `facts`. */
   readonly holdsUntil?: string | undefined
+  /** Ids of the state consent laws that no record on file satisfies; only of the permission check. */
+  readonly unmetLaws?: readonly string[] | undefined
+  /** Why the permission record lifts no limit on how often; only of the permission check. */
+  readonly reassigned?: FindingDocument | undefined
   /** What our own rules were applied to; absent when no rule was, or the rules of a provider. */
   readonly facts?: Readonly<Record<string, unknown>> | undefined
   /** The findings of each source alone, if several were asked. */
@@ -75,6 +79,8 @@ export interface DecisionDocument {
   readonly decision: 'allow' | 'block'
   readonly reason: string
   readonly message: string
+  /** What the gate itself adds, as on a call that it refused without checks. */
+  readonly detail?: string | undefined
   readonly number: string
   /** The digits that were checked, to be dialed unchanged; on an allow only. */
   readonly dial?: string | undefined

@@ -65,7 +65,7 @@ function formatDecision(decision: Decision): string {
   }
   return (
     `{"id":"${decision.id}","decision":"${decision.decision}","reason":"${decision.reason}"` +
-    `,"message":${quote(formatMessage(decision))},"number":${number}` +
+    `,"message":${quote(formatMessage(decision))}${formatMember('detail', decision.detail)},"number":${number}` +
     (decision.decision === 'allow' ? `,"dial":${number}` : '') +
     `${callKindMembers[request.callKind]}${formatPurpose(decision)},"decidedAt":"${formatInstant(decidedAt)}"` +
     `,"judgedAt":"${formatInstant(judgedAt)}","validUntil":"${formatInstant(decision.validUntil)}"` +
@@ -124,11 +124,7 @@ function formatFinding(finding: Finding, decision: Decision): string {
 }
 
 function formatAroundAge(finding: Finding, decision: Decision): NonNullable<Finding['text']> {
-  const { opensAt, lists, staleReason, facts, parts, holdsUntil } = finding
-  const isLimited =
-    facts === undefined &&
-    holdsUntil < decision.judgedAt + msPerDay &&
-    holdsUntil !== Number.NEGATIVE_INFINITY
+  const { opensAt, lists, staleReason, facts, parts, holdsUntil, reassigned } = finding
   const text = {
     of: finding,
     beforeAge: shareText(
@@ -140,19 +136,33 @@ function formatAroundAge(finding: Finding, decision: Decision): NonNullable<Find
         (opensAt === undefined ? '' : formatMember('opensAt', formatFinite(opensAt))) +
         (lists?.length ? `,"lists":[${lists.map(formatList).join()}]` : '') +
         (parts === undefined
-          ? (finding.isRequestError ? ',"requestError":true' : '') +
-            (staleReason === undefined ? '' : `,"staleReason":${quote(staleReason)}`) +
-            (isLimited ? formatMember('holdsUntil', formatInstant(holdsUntil)) : '') +
-            (facts === undefined ? '' : `,"facts":${facts}`)
+          ? formatBasis(finding, decision)
           : `,"parts":[${parts.map((part) => formatFinding(part, decision)).join()}]`) +
         '}',
     ),
   }
-  // With these, the text also depends on the call.
-  if (parts === undefined && (facts !== undefined || holdsUntil === Number.POSITIVE_INFINITY)) {
+  const isOfCall = parts !== undefined || reassigned !== undefined
+  if (!isOfCall && (facts !== undefined || holdsUntil === Number.POSITIVE_INFINITY)) {
     finding.text = text
   }
   return text
+}
+
+/** Of the finding of one source. */
+function formatBasis(finding: Finding, decision: Decision): string {
+  const { isRequestError, staleReason, facts, holdsUntil, reassigned, unmetLaws } = finding
+  const isLimited =
+    facts === undefined &&
+    holdsUntil < decision.judgedAt + msPerDay &&
+    holdsUntil !== Number.NEGATIVE_INFINITY
+  return (
+    (isRequestError ? ',"requestError":true' : '') +
+    formatMember('staleReason', staleReason) +
+    (isLimited ? formatMember('holdsUntil', formatInstant(holdsUntil)) : '') +
+    (unmetLaws === undefined ? '' : `,"unmetLaws":${JSON.stringify(unmetLaws)}`) +
+    (reassigned === undefined ? '' : `,"reassigned":${formatFinding(reassigned, decision)}`) +
+    (facts === undefined ? '' : `,"facts":${facts}`)
+  )
 }
 
 /** Findings of many numbers have the same text, which is in memory once. */

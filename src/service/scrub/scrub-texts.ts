@@ -5,8 +5,7 @@
 import type { EbrType, ResultLetter, ScrubVerdict } from '../../domain/compliance.js'
 import type { Country, LineClass, NumberFacts, OriginalCarrier } from '../../domain/place.js'
 import type { LocalDay } from '../../domain/time/clock.js'
-import { formatDay, formatInstant } from '../../domain/time/dates.js'
-import { decodeDateOnly } from '../../law/records/opt-out.js'
+import { formatDay, toUtcDay } from '../../domain/time/dates.js'
 import type { OptOutEffect, RelationshipFinding } from '../../law/records/relationship.js'
 import type { ListEvidence, ListFinding, StateFinding } from '../lists/list-facts.js'
 
@@ -19,8 +18,7 @@ export const recordNames: Readonly<Record<EbrType, string>> = {
 
 /** Describes the effect of an opt-out on a record, human-readable. */
 export function formatOptOutEffect(type: EbrType, { effect, optedOutAt }: OptOutEffect): string {
-  const day = decodeDateOnly(optedOutAt)
-  const optOut = `the opt-out of ${day === undefined ? formatInstant(optedOutAt) : formatDay(day)}`
+  const optOut = `the opt-out of ${formatDay(toUtcDay(optedOutAt))}`
   const record = `the ${recordNames[type]} record on file`
   if (effect === 'ended') return `${optOut} ended ${record}`
   return `${record} was stored with a key that may not lift opt-outs, or only a second person may, so it does not lift ${optOut}`

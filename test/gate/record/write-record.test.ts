@@ -42,12 +42,17 @@ const sourceFinding = fc.record({
   isRequestError: maybe(fc.boolean()),
   staleReason: maybe(anyText),
   lists: maybe(fc.array(anyList, { maxLength: 3 })),
+  unmetLaws: maybe(fc.array(anyText, { minLength: 1, maxLength: 2 })),
   facts: maybe(anyText.map((text) => JSON.stringify({ text }))),
 }) satisfies fc.Arbitrary<Finding>
 
 const anyFinding: fc.Arbitrary<Finding> = fc
-  .tuple(sourceFinding, maybe(fc.array(sourceFinding, { minLength: 1, maxLength: 3 })))
-  .map(([finding, parts]) => ({ ...finding, parts }))
+  .tuple(
+    sourceFinding,
+    maybe(sourceFinding),
+    maybe(fc.array(sourceFinding, { minLength: 1, maxLength: 3 })),
+  )
+  .map(([finding, reassigned, parts]) => ({ ...finding, reassigned, parts }))
 
 const anyEffect: fc.Arbitrary<PolicyEffect> = fc.record({
   check: fc.constantFrom(...checkNames),
@@ -108,6 +113,7 @@ function expectedText(decision: Decision): string {
     decision: decision.decision,
     reason: decision.reason,
     message,
+    detail: decision.detail,
     number: decision.number,
     dial: decision.decision === 'allow' ? decision.number : undefined,
     callKind: request.callKind,
@@ -147,12 +153,14 @@ function expectedFinding(
   times: Pick<Decision, 'accountTime' | 'judgedAt'>,
 ): object {
   const { accountTime, judgedAt } = times
-  const { lists, parts, facts } = finding
+  const { lists, parts, facts, reassigned } = finding
   const isFar = finding.holdsUntil >= judgedAt + 86_400_000
   const basis = {
     requestError: finding.isRequestError || undefined,
     staleReason: finding.staleReason,
     holdsUntil: facts === undefined && !isFar ? iso(finding.holdsUntil) : undefined,
+    unmetLaws: finding.unmetLaws,
+    reassigned: reassigned && expectedFinding(reassigned, times),
     facts: facts === undefined ? undefined : JSON.parse(facts),
   }
   return {
