@@ -4,7 +4,8 @@
  * itself blocked an allow. What follows from that is judged again all the same.
  */
 import type { Configuration } from '../../app/configuration.js'
-import { type Decision, type FindingName, reasonTexts } from '../../domain/decision.js'
+import { type FindingName, type ReasonCode, reasons } from '../../domain/checks.js'
+import type { Decision } from '../../domain/decision.js'
 import { findNextAllowedAt } from '../../gate/checks/attempts.js'
 import type { RecordedDecision } from '../../gate/journal/recorded-decisions.js'
 import { blockInstead } from '../../gate/pre-check-ruling.js'
@@ -123,10 +124,10 @@ function isGiven(finding: FindingDocument, document: DecisionDocument): boolean 
 function withWhatTheGateDid(decision: Decision, document: DecisionDocument): Decision {
   const { reason, message } = document
   const isByGate = gateReasons.has(reason)
-  const cutOff = message.startsWith(`${reasonTexts.permitted}: by a copy that is `)
+  const cutOff = message.startsWith(`${reasons.permitted.text}: by a copy that is `)
   if (decision.decision !== 'allow' || !(isByGate || cutOff)) return decision
-  const code = reason as keyof typeof reasonTexts
-  const text = reasonTexts[code]
+  const code = reason as ReasonCode
+  const { text } = reasons[code]
   const detail = message.startsWith(`${text}: `) ? message.slice(text.length + 2) : undefined
   return isByGate ? { ...blockInstead(decision, code), detail } : { ...decision, detail }
 }
