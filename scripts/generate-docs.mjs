@@ -9,8 +9,9 @@ import { isReloadable, listSettingLeaves, unwrapSchema } from '../dist/config/lo
 import { settingsSchema } from '../dist/config/settings.js'
 import { factFeedNames } from '../dist/data/facts/fact-feeds.js'
 import { handoverFailures } from '../dist/domain/call-outcome.js'
+import { checkNames, reasonCodes } from '../dist/domain/checks.js'
 import { answerFailureReasons, questionNames } from '../dist/domain/compliance.js'
-import { callKinds, callPurposes, checkNames, reasonTexts } from '../dist/domain/decision.js'
+import { callKinds, callPurposes } from '../dist/domain/decision.js'
 import { journalRoutes } from '../dist/gate/journal/journal-routes.js'
 import { decisionEndpoints } from '../dist/http/decision-routes.js'
 import { listMetricStates } from '../dist/observability/list-metrics.js'
@@ -217,7 +218,7 @@ function labelValues() {
     account: `account ids; ${code('other')} for accounts beyond the first 200`,
     readiness: `the checks of ${code('/readyz')}`,
     decision: words(['allow', 'block']),
-    reason: words(Object.keys(reasonTexts)),
+    reason: words(reasonCodes),
     kind: words(callKinds),
     purpose: words(callPurposes),
     via: `${words(['http', 'predial', 'asterisk', 'check'])}; ${code('what-if')} for a request with ${code('at')}`,

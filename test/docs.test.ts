@@ -3,7 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { callKinds, reasonTexts } from '../src/domain/decision.js'
+import { reasonCodes, reasons } from '../src/domain/checks.js'
+import { callKinds } from '../src/domain/decision.js'
 import { countLossFirst } from '../src/errors.js'
 import { type TableRow, tableRows } from './support/markdown-table.js'
 import { openTestCallgate, type TestCallgate } from './support/test-callgate.js'
@@ -75,7 +76,7 @@ describe('the pages of the gate and of the sandbox', () => {
       cell(row, 'Reason'),
       cell(row, 'Meaning'),
     ])
-    expect(listed).toEqual(Object.entries(reasonTexts))
+    expect(listed).toEqual(reasonCodes.map((code) => [code, reasons[code].text]))
   })
 
   it('list every line of the sandbox with its facts', () => {

@@ -204,10 +204,11 @@ function resolveProviderAddresses({
 }
 
 function resolveStaleForMs(policy: Settings['policy']): Readonly<Record<QuestionName, number>> {
+  const ofCheck = (check: keyof typeof policy) => policy[check].staleForMs ?? 0
   return {
-    scrub: policy.permission.staleForMs,
-    'internal-dnc': policy.internalDnc.staleForMs,
-    litigator: policy.litigator.staleForMs,
-    'legal-time': policy.callingHours.staleForMs,
+    scrub: ofCheck('permission'),
+    'internal-dnc': ofCheck('internalDnc'),
+    litigator: ofCheck('litigator'),
+    'legal-time': ofCheck('callingHours'),
   }
 }

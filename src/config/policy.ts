@@ -1,5 +1,6 @@
 /** The policy settings of each check, and what an operator has decided about opt-outs, each with a name. */
 import { z } from 'zod'
+import { type CheckName, type CheckSetting, checks } from '../domain/checks.js'
 import { addProblem, day, instant, milliseconds, reloadable, text } from './values.js'
 
 const checkFields = (check: string) => ({
@@ -53,30 +54,23 @@ function requireException(
   }
 }
 
-const checkPolicy = (check: string) =>
+const checkPolicy = ({ about, isCached }: (typeof checks)[CheckName]) =>
   z
-    .strictObject({ ...checkFields(check), staleForMs })
+    .strictObject({
+      ...checkFields(about),
+      // Its type is for both.
+      ...((isCached ? { staleForMs } : {}) as unknown as {
+        staleForMs: z.ZodOptional<typeof staleForMs>
+      }),
+    })
     .superRefine(requireException)
     .prefault({})
 
-export const policySchema = z.strictObject({
-  litigator: checkPolicy('litigator'),
-  internalDnc: checkPolicy('internal list'),
-  permission: checkPolicy('permission'),
-  callingHours: checkPolicy('calling hours'),
-  // Never answered from a cache.
-  attempts: z.strictObject(checkFields('attempts')).superRefine(requireException).prefault({}),
-  callerId: z.strictObject(checkFields('caller ID')).superRefine(requireException).prefault({}),
-  // Its answers end with the release of their data.
-  reassigned: z
-    .strictObject(checkFields('reassigned number'))
-    .superRefine(requireException)
-    .prefault({}),
-  abandonment: z
-    .strictObject(checkFields('abandoned calls'))
-    .superRefine(requireException)
-    .prefault({}),
-})
+export const policySchema = z.strictObject(
+  Object.fromEntries(
+    Object.values(checks).map((check) => [check.setting, checkPolicy(check)]),
+  ) as Record<CheckSetting, ReturnType<typeof checkPolicy>>,
+)
 
 const by = text.max(100).describe('Who has decided it')
 

@@ -347,14 +347,7 @@ export const settingsSchema = settingsShape.superRefine((settings, context) => {
     problem(['gate', 'exceptions'], rule)
   }
   const keepsStale = source.kind === 'remote' && gate.cache.maxEntries > 0
-  const {
-    attempts: _,
-    callerId: __,
-    reassigned: ___,
-    abandonment: ____,
-    ...cached
-  } = settings.policy
-  for (const [check, { staleForMs }] of Object.entries(cached)) {
+  for (const [check, { staleForMs = 0 }] of Object.entries(settings.policy)) {
     if (staleForMs === 0 || keepsStale) continue
     const rule = 'has no effect without source.kind remote and gate.cache.maxEntries'
     problem(['policy', check, 'staleForMs'], rule)

@@ -1,67 +1,11 @@
 /** The reason codes of decisions in words: what each is called, what the law says, and what to do about a block. */
 import type { DecisionRecordBody } from '../api/gate/decision-body.js'
-import type { ReasonCode } from '../domain/decision.js'
+import { type Reason, type ReasonCode, reasons } from '../domain/checks.js'
 import { type Html, html, nothing } from './html.js'
 
-export const reasonNames: Readonly<Record<ReasonCode, string>> = {
-  'not-recorded': 'Could not be recorded',
-  'clock-behind': 'Clock is behind',
-  'clock-ahead': 'Clock is ahead',
-  'not-current': 'Server is not up to date',
-  expired: 'Answer came too late',
-  'ai-paused': 'AI calls are paused',
-  'key-paused': 'Key is paused',
-  'key-kind': 'Key: kind of call not allowed',
-  'key-project': 'Key: project not allowed',
-  'key-caller-id': 'Key: caller ID not allowed',
-  'key-region': 'Key: state or province not allowed',
-  'key-concurrent': 'Key: too many calls at a time',
-  'key-attempts': 'Key: too many calls in this time',
-  'key-cool-down': 'Key: same number too soon',
-  'approval-needed': 'Approval needed',
-  'permit-too-short': 'Too little time left to call',
-  'invalid-request': 'Invalid request',
-  'invalid-number': 'Not a telephone number',
-  'foreign-number': 'Number of another country',
-  extension: 'Internal extension',
-  litigator: 'Known litigator',
-  'consent-revoked': 'Consent revoked',
-  'internal-dnc': 'Opted out',
-  'national-dnc': 'On a national do-not-call list',
-  'state-dnc': 'On a state do-not-call list',
-  'wireless-state': 'State bans sales calls to wireless',
-  'list-not-covering': 'No list covers the area code',
-  'list-stale': 'List is too old',
-  'list-unreadable': 'List cannot be read',
-  'toll-free': 'Toll-free number',
-  'unknown-prefix': 'Not in service',
-  'no-consent': 'No consent',
-  'consent-unproven': 'Consent is not proven',
-  reassigned: 'Number was reassigned',
-  disconnected: 'Line is out of service',
-  'not-permitted': 'Scrub result forbids the call',
-  'unknown-project': 'No such project or campaign',
-  'purpose-not-allowed': 'Purpose is not allowed',
-  'caller-id-invalid': 'Caller ID: not a number to show',
-  'caller-id-do-not-originate': 'Caller ID: nobody may show it',
-  'caller-id-not-owned': 'Caller ID: not your own number',
-  'caller-id-expired': 'Caller ID: not in force now',
-  'caller-id-missing': 'Caller ID: missing',
-  'caller-id-neighbor': 'Caller ID: of a place you are not at',
-  'restricted-day': 'No calls on this day',
-  'outside-calling-hours': 'Outside calling hours',
-  'too-many-attempts': 'Called too often',
-  'abandonment-rate': 'Too many abandoned calls',
-  'unknown-subject': 'Unknown subject',
-  'list-missing': 'A list is missing',
-  'check-unanswered': 'A check had no answer',
-  overloaded: 'Server overloaded',
-  'policy-allows': 'Allowed unchecked by policy',
-  'service-code': 'Emergency or service code',
-  permitted: 'All checks passed',
-}
+const find = (code: string): Reason | undefined => reasons[code as ReasonCode]
 
-export const nameReason = (code: string): string => reasonNames[code as ReasonCode] ?? code
+export const nameReason = (code: string): string => find(code)?.name ?? code
 
 /** The code, which the API, the metrics and the logs have, stands behind the words. */
 export function renderReason(code: string, message?: string): Html {
@@ -71,30 +15,7 @@ export function renderReason(code: string, message?: string): Html {
 }
 
 /** What to do about a block, where it does not follow from the reason itself. */
-const remedies: Partial<Readonly<Record<ReasonCode, string>>> = {
-  'approval-needed': 'Page Approvals shows what became of the request for this call.',
-  litigator: 'Do not call this number: a consent does not change that.',
-  'consent-revoked':
-    'Do not call, unless the person gives a new consent after the opt-out; store it on page Consents.',
-  'internal-dnc':
-    'Do not call, unless the person asks for calls again; then end the opt-out on page Opt-outs.',
-  'national-dnc':
-    'Do not call, unless the person has given consent; then store it on page Consents.',
-  'state-dnc': 'Do not call, unless the person has given consent; then store it on page Consents.',
-  'no-consent':
-    'If the person has consented to such calls, store the consent with its wording on page Consents.',
-  'consent-unproven': 'Store the consent with what shows it on page Consents.',
-  'list-not-covering': 'Import a list for this area code.',
-  'list-stale': 'Import a newer list; page Lists shows the age of each.',
-  'list-unreadable': 'See the problem on page Lists; import the list again if its file is damaged.',
-  'list-missing': 'Import the list.',
-  'check-unanswered': 'Try again later; the source did not answer.',
-  'not-current': 'Try again in a moment.',
-  overloaded: 'Try again in a moment.',
-  'too-many-attempts': 'Page Attempts shows the limits and when they have room again.',
-}
-
-export const findRemedy = (code: string): string | undefined => remedies[code as ReasonCode]
+export const findRemedy = (code: string): string | undefined => find(code)?.remedy
 
 /**
  * The rule behind a block, where the reason alone does not name it. `undefined` if callgate asks for more than a law, or if it is not

@@ -2,29 +2,28 @@
  * A call to decide on, the findings of the checks, and the pure function from findings to ruling.
  */
 
+import {
+  type CheckName,
+  checkNames,
+  type FindingName,
+  type ReasonCode,
+  reasonCodes,
+  reasons,
+} from './checks.js'
 import type { CallKind, CallPurpose, CountedCall, Mandate, Relationship } from './mandate.js'
 import type { ListVersion } from './number-set.js'
 import type { CandidatePlace } from './place.js'
 import type { Instant } from './time/clock.js'
 import type { TraceContext } from './trace/trace-context.js'
 
+export {
+  type CheckName,
+  checkNames,
+  type FindingName,
+  type ReasonCode,
+  undecidedReasons,
+} from './checks.js'
 export { type CallKind, type CallPurpose, callKinds, callPurposes } from './mandate.js'
-
-/**
- * `attempts` is of the calls that a frequency limit counts, `caller-id` of those whose caller ID is judged, `reassigned` of those that
- * rest on a record, `abandonment` of those of campaigns with reported answers; the others are of every call.
- */
-export const checkNames = [
-  'litigator',
-  'internal-dnc',
-  'permission',
-  'calling-hours',
-  'attempts',
-  'caller-id',
-  'reassigned',
-  'abandonment',
-] as const
-export type CheckName = (typeof checkNames)[number]
 
 /** What is asked of calls of a purpose. Do-not-call lists and bans on calls to mobile numbers are of telemarketing alone. */
 export interface PurposeRules {
@@ -70,100 +69,9 @@ export interface Disclosure {
   readonly rules: readonly string[]
 }
 
-/** `mandate` is about the key that asks, and about pauses; no policy changes it. */
-export type FindingName = CheckName | 'mandate'
-
-/**
- * Why a call was allowed or blocked. The order is the rank: of several denying findings, the first
- * one here becomes the decision's reason. The codes are also metric labels and part of a pre-dial reply.
- */
-export const reasonTexts = {
-  'not-recorded': 'the decision could not be written to disk, so the call is blocked',
-  'clock-behind': 'the clock is behind the newest stored record, so times are unreliable',
-  'clock-ahead': 'the clock is ahead of the clock of the database, so times are unreliable',
-  'not-current':
-    'this server does not know what others have stored in the last moments, so the call is blocked',
-  expired: 'the facts expired before the decision could be returned',
-  'ai-paused': 'all calls of AI agents are paused, of the account or on this installation',
-  'key-paused': 'an operator has paused the key',
-  'key-kind': 'the key may not ask for this kind of call',
-  'key-project': 'the key may not ask for calls of this project or campaign',
-  'key-caller-id': 'the key may not ask for calls from this caller ID',
-  'key-region': 'the key may not ask for calls to this state or province',
-  'key-concurrent': 'as many calls of the key are in progress as it may have at a time',
-  'key-attempts': 'the key has been given as many calls as it may ask for in this time',
-  'key-cool-down': 'the key has been given a call to this number too recently',
-  'approval-needed': 'a person must approve this call of the key first',
-  'permit-too-short': 'the call may be placed for less than 5 seconds, too short for a permit',
-  'invalid-request': 'the facts of the call are invalid, so it was not checked',
-  'invalid-number': 'the dialed text is not a telephone number',
-  'foreign-number': 'the number belongs to another country; policy blocks those',
-  extension: 'the digits are an internal extension; policy blocks those',
-  litigator: 'the number is linked to a known TCPA litigator; consent does not override this',
-  'consent-revoked': 'an opt-out is newer than the permission on file',
-  'internal-dnc': 'the number is on the internal do-not-call list',
-  'national-dnc': 'the number is on a national do-not-call list and no exemption applies',
-  'state-dnc': 'the number is on a state do-not-call list and no exemption applies',
-  'wireless-state': 'the state prohibits sales calls to wireless numbers',
-  'list-not-covering':
-    'no imported national list covers this area code, so the number is not known to be clean',
-  'list-stale': 'an imported list is too old to be used, so the number is not known to be clean',
-  'list-unreadable': 'an imported list cannot be read, so the number is not known to be clean',
-  'toll-free': 'toll-free numbers are not called',
-  'unknown-prefix': 'the area code or exchange is not in service',
-  'no-consent': 'this kind of call requires a consent that is not on file',
-  'consent-unproven': 'there is less evidence of the consent than gate.aiConsentEvidence requires',
-  reassigned: 'the number has been disconnected since the consent or the last contact',
-  disconnected: 'the line is out of service',
-  'not-permitted': 'the scrub result does not permit this kind of call',
-  'unknown-project': 'the account has no such project or campaign',
-  'purpose-not-allowed': 'calls of this project and campaign may not be for what the request says',
-  'caller-id-invalid': 'the caller ID is not a number that may be shown',
-  'caller-id-do-not-originate': 'the caller ID is on a do-not-originate list: nobody may show it',
-  'caller-id-not-owned': 'the caller ID is not an own number of the account and project',
-  'caller-id-expired': 'the caller ID is an own number that may not be shown at this time',
-  'caller-id-missing':
-    'the call shows no caller ID, and calls of a machine must show an own number',
-  'caller-id-neighbor':
-    'the caller ID is one of the place of the person called, where the account is not known to be',
-  'restricted-day': 'calls are prohibited on this local date',
-  'outside-calling-hours': 'the local time is outside the lawful calling hours',
-  'too-many-attempts': 'the person has been called as often as the law or an own limit allows',
-  'abandonment-rate': 'too many answered calls of the campaign were abandoned in the period',
-  'unknown-subject': 'the subject of the call is not one of the account',
-  'list-missing': 'a list this check needs has not been imported',
-  'check-unanswered': 'a check could not be answered, so the call is blocked',
-  overloaded: 'the gate is overloaded',
-  'policy-allows': 'policy allows extensions and numbers of other countries unchecked',
-  'service-code': 'emergency and service codes are always allowed',
-  permitted: 'every check passed',
-} as const
-export type ReasonCode = keyof typeof reasonTexts
-
 const reasonRank: ReadonlyMap<ReasonCode, number> = new Map(
-  (Object.keys(reasonTexts) as ReasonCode[]).map((code, rank) => [code, rank]),
+  reasonCodes.map((code, rank) => [code, rank]),
 )
-
-/** Reasons that say nothing about the call. */
-export const undecidedReasons: ReadonlySet<ReasonCode> = new Set([
-  'not-recorded',
-  'clock-behind',
-  'clock-ahead',
-  'not-current',
-  'expired',
-  'check-unanswered',
-  'overloaded',
-])
-
-/** Reasons that end by themselves with time. */
-const temporaryReasons: ReadonlySet<ReasonCode> = new Set([
-  'key-attempts',
-  'key-cool-down',
-  'restricted-day',
-  'outside-calling-hours',
-  'too-many-attempts',
-  'abandonment-rate',
-])
 
 /** A channel of one of the configured Asterisk servers. */
 export interface CallChannel {
@@ -432,7 +340,7 @@ function findNextAllowedAt(
   denials: readonly Finding[],
   exceptionUntil: Instant,
 ): Instant | undefined {
-  if (!denials.every((finding) => temporaryReasons.has(finding.reason))) return undefined
+  if (!denials.every(({ reason }) => reasons[reason].kind === 'time')) return undefined
   const openings = denials.flatMap((finding) => finding.opensAt ?? [])
   const opening = Math.max(...openings)
   return Number.isFinite(opening) && opening < exceptionUntil ? opening : undefined

@@ -1,12 +1,7 @@
 /** The gate's policy, built from the settings, and the warnings about it at the start. */
 
-import {
-  type CheckName,
-  type CheckPolicy,
-  checkNames,
-  type Policy,
-  toShadowPolicy,
-} from '../domain/decision.js'
+import { type CheckSetting, checks } from '../domain/checks.js'
+import { type CheckPolicy, checkNames, type Policy, toShadowPolicy } from '../domain/decision.js'
 import type { Instant } from '../domain/time/clock.js'
 import { formatInstant, msPerDay } from '../domain/time/dates.js'
 
@@ -16,20 +11,11 @@ export interface CheckPolicySettings {
   readonly onUnknown: 'block' | 'allow'
   readonly reason?: string | undefined
   readonly until?: Instant | undefined
-  readonly staleForMs?: number
+  readonly staleForMs?: number | undefined
 }
 
 /** The settings `policy`. */
-export interface PolicySettings {
-  readonly litigator: CheckPolicySettings
-  readonly internalDnc: CheckPolicySettings
-  readonly permission: CheckPolicySettings
-  readonly callingHours: CheckPolicySettings
-  readonly attempts: CheckPolicySettings
-  readonly callerId: CheckPolicySettings
-  readonly reassigned: CheckPolicySettings
-  readonly abandonment: CheckPolicySettings
-}
+export type PolicySettings = Readonly<Record<CheckSetting, CheckPolicySettings>>
 
 /** The settings that say what a finding does to a call. */
 export interface AllPolicySettings {
@@ -46,16 +32,8 @@ interface ShadowSettings {
 }
 
 export function buildPolicy({ policy: settings, gate }: AllPolicySettings): Policy {
-  const policy: Policy = {
-    litigator: buildCheckPolicy(settings.litigator),
-    'internal-dnc': buildCheckPolicy(settings.internalDnc),
-    permission: buildCheckPolicy(settings.permission),
-    'calling-hours': buildCheckPolicy(settings.callingHours),
-    attempts: buildCheckPolicy(settings.attempts),
-    'caller-id': buildCheckPolicy(settings.callerId),
-    reassigned: buildCheckPolicy(settings.reassigned),
-    abandonment: buildCheckPolicy(settings.abandonment),
-  }
+  const entries = checkNames.map((name) => [name, buildCheckPolicy(settings[checks[name].setting])])
+  const policy: Policy = Object.fromEntries(entries)
   return gate.shadow.all ? toShadowPolicy(policy) : policy
 }
 
@@ -63,17 +41,6 @@ export function buildPolicy({ policy: settings, gate }: AllPolicySettings): Poli
 function buildCheckPolicy({ mode, onUnknown, reason, until }: CheckPolicySettings): CheckPolicy {
   const isAllowed = onUnknown === 'allow' && reason !== undefined && until !== undefined
   return isAllowed ? { mode, allowUnknown: { reason, until } } : { mode }
-}
-
-const settingNames: Readonly<Record<CheckName, keyof PolicySettings>> = {
-  litigator: 'litigator',
-  'internal-dnc': 'internalDnc',
-  permission: 'permission',
-  'calling-hours': 'callingHours',
-  attempts: 'attempts',
-  'caller-id': 'callerId',
-  reassigned: 'reassigned',
-  abandonment: 'abandonment',
 }
 
 /** An exception that ends later is probably meant to be permanent. */
@@ -86,7 +53,7 @@ export function listPolicyWarnings(
 ): readonly string[] {
   const policy = buildPolicy({ policy: settings, gate: { shadow: { ...shadow, all: false } } })
   const lines = checkNames.flatMap((check) => {
-    const name = settingNames[check]
+    const name = checks[check].setting
     const warnings = [
       ...listCheckWarnings(policy[check], now),
       ...listStaleWarnings(settings[name]),

@@ -8,7 +8,8 @@ import {
   readPreviewNumber,
 } from '../api/gate/preview.js'
 import { createRoute, type Route } from '../api/route.js'
-import type { CallRequest, ReasonCode } from '../domain/decision.js'
+import { type ReasonCode, reasons } from '../domain/checks.js'
+import type { CallRequest } from '../domain/decision.js'
 import type { Clock } from '../domain/time/clock.js'
 import { mapConcurrently } from '../runtime/yield-to-event-loop.js'
 import type { Gate } from './gate.js'
@@ -58,7 +59,9 @@ export function toPreviewRow(document: DecisionDocument): PreviewBody['rows'][nu
   const { dialed, number, postalCode, decision, reason, message } = document
   const { nextAllowedAt, nextAllowedAtLatest } = document
   const hours = document.findings.find(({ check }) => check === 'calling-hours')
-  const callingHours = hours && hoursReasons.has(hours.reason) ? hours.detail : undefined
+  // Otherwise the detail is not the rule for the hours, but why there is none.
+  const hasRule = hours?.verdict === 'pass' || reasons[hours?.reason as ReasonCode]?.kind === 'time'
+  const callingHours = hasRule ? hours?.detail : undefined
   return {
     dialed,
     number,
@@ -71,13 +74,6 @@ export function toPreviewRow(document: DecisionDocument): PreviewBody['rows'][nu
     callingHours,
   }
 }
-
-/** Of findings whose detail is the rule for the hours, not why there is none. */
-const hoursReasons: ReadonlySet<string> = new Set([
-  'permitted',
-  'outside-calling-hours',
-  'restricted-day',
-] satisfies ReasonCode[])
 
 export class DecisionCounts {
   allowed = 0

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { z } from 'zod'
 import { decideEndpoint, predialGet, predialPost } from '../../src/api/gate/decisions.js'
 import type { OpenApiDocument, Operation } from '../../src/api/openapi.js'
-import { callKinds, checkNames, reasonTexts } from '../../src/domain/decision.js'
+import { checkNames, reasonCodes } from '../../src/domain/checks.js'
+import { callKinds } from '../../src/domain/decision.js'
 import { approvalStates } from '../../src/domain/mandate.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
@@ -40,7 +41,7 @@ describe('named schemas', () => {
       OAuthError: { required: ['error', 'error_description'] },
       Verdict: { enum: ['pass', 'deny', 'unknown'] },
       Via: { enum: ['http', 'predial', 'asterisk', 'check'] },
-      ReasonCode: { anyOf: [{ enum: Object.keys(reasonTexts) }, { type: 'string' }] },
+      ReasonCode: { anyOf: [{ enum: [...reasonCodes] }, { type: 'string' }] },
       Decision: { oneOf: [{}, {}], discriminator: { propertyName: 'decision' } },
       Problem: { required: ['type', 'title', 'status', 'detail', 'instance'] },
     })

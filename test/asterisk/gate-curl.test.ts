@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { createVerdictVariables } from '../../src/asterisk/gate/verdict-variables.js'
-import { type Decision, type ReasonCode, reasonTexts } from '../../src/domain/decision.js'
+import { type ReasonCode, reasonCodes } from '../../src/domain/checks.js'
+import type { Decision } from '../../src/domain/decision.js'
 
 /** Answers that are no 200, so that the dialplan sees no line of them. */
 const withoutLine: ReadonlySet<ReasonCode> = new Set([
@@ -18,7 +19,7 @@ describe('the cause of a blocked call in gate-curl.conf', () => {
       const block = { decision: 'block', reason, number: '', id: '', effects: [], request: {} }
       return createVerdictVariables(block as unknown as Decision, '').CALLGATE_CAUSE
     }
-    const reasons = (Object.keys(reasonTexts) as ReasonCode[]).filter(
+    const reasons = reasonCodes.filter(
       (reason) => causeOf(reason) === '42' && !withoutLine.has(reason),
     )
     expect(named.map(([, reason]) => reason).sort()).toEqual(reasons.sort())

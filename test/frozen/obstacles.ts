@@ -1,4 +1,5 @@
 /** What no call can have, and why. */
+import { checkNames, reasonCodes, reasons } from '../../src/domain/checks.js'
 
 /** Reasons that no act of a script causes. */
 export const cannotHappen: Readonly<Record<string, string>> = {
@@ -25,31 +26,12 @@ export function findCellObstacle(
 }
 
 /** The reasons for which each check denies. */
-export const reasonsOf: Readonly<Record<string, readonly string[]>> = {
-  litigator: ['litigator'],
-  'internal-dnc': ['consent-revoked', 'internal-dnc'],
-  'calling-hours': [
-    ...['outside-calling-hours', 'restricted-day', 'toll-free', 'unknown-prefix'],
-    'unknown-project',
-  ],
-  permission: [
-    ...['consent-revoked', 'consent-unproven', 'internal-dnc', 'invalid-number', 'litigator'],
-    ...['list-not-covering', 'list-stale', 'list-unreadable', 'national-dnc', 'no-consent'],
-    ...['not-permitted', 'outside-calling-hours', 'restricted-day', 'state-dnc', 'unknown-prefix'],
-    'wireless-state',
-  ],
-  attempts: ['too-many-attempts', 'unknown-subject'],
-  'caller-id': [
-    ...['caller-id-do-not-originate', 'caller-id-expired', 'caller-id-invalid'],
-    ...['caller-id-missing', 'caller-id-neighbor', 'caller-id-not-owned'],
-  ],
-  reassigned: ['disconnected', 'reassigned'],
-  abandonment: ['abandonment-rate'],
-  mandate: [
-    ...['ai-paused', 'approval-needed', 'foreign-number', 'key-attempts', 'key-caller-id'],
-    ...['key-concurrent', 'key-cool-down', 'key-kind', 'key-paused', 'key-project', 'key-region'],
-  ],
-}
+export const reasonsOf: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  [...checkNames, 'mandate' as const].map((check) => [
+    check,
+    reasonCodes.filter((code) => reasons[code].by.includes(check)),
+  ]),
+)
 
 const checksOf = (reason: string) =>
   Object.keys(reasonsOf).filter((check) => reasonsOf[check]?.includes(reason))

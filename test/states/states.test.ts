@@ -15,7 +15,7 @@ import { listDataReadinessChecks, refreshData } from '../../src/commands/serve/d
 import { attachAsterisk } from '../../src/commands/serve/serve.js'
 import { listSourceReadinessChecks } from '../../src/commands/serve/source-readiness.js'
 import { importList } from '../../src/data/number-list/import/list-import.js'
-import { type ReasonCode, reasonTexts, undecidedReasons } from '../../src/domain/decision.js'
+import { type ReasonCode, reasonCodes, undecidedReasons } from '../../src/domain/checks.js'
 import type { CallLimits } from '../../src/domain/mandate.js'
 import { openFakeVendor } from '../../src/fake-vendor/fake-vendor.js'
 import { DoNotOriginate } from '../../src/service/accounts/do-not-originate.js'
@@ -568,7 +568,7 @@ describe('docs/states.md', () => {
     const allowed = ['permitted', 'service-code', 'policy-allows']
     // Needs servers whose clocks differ.
     const others = new Set([...allowed, 'clock-ahead'])
-    const reasons = Object.keys(reasonTexts).filter((reason) => !others.has(reason))
+    const reasons = reasonCodes.filter((reason) => !others.has(reason))
     expect(reasons.filter((reason) => !got.includes(`block ${reason}`))).toEqual([])
   })
 

@@ -1,13 +1,8 @@
 /** A decision in the API: the answer of the decision endpoint, and the record that can be read later. */
 import { z } from 'zod'
 import { answerers, notCarriedOutReasons, outcomeStates } from '../../domain/call-outcome.js'
-import {
-  callKinds,
-  checkNames,
-  disclosureKeys,
-  policyEffects,
-  reasonTexts,
-} from '../../domain/decision.js'
+import { checkNames, reasonCodes } from '../../domain/checks.js'
+import { callKinds, disclosureKeys, policyEffects } from '../../domain/decision.js'
 
 /** Values that are read as any text, and described as what they are. */
 export const instant = z.string().meta({ format: 'date-time' })
@@ -28,7 +23,7 @@ const reasonCode = z.string().meta({
   id: 'ReasonCode',
   description:
     'New codes may come with any release: treat one that you do not know as its decision',
-  anyOf: [{ enum: Object.keys(reasonTexts) }, { type: 'string' }],
+  anyOf: [{ enum: [...reasonCodes] }, { type: 'string' }],
 })
 
 const ownFindingSchema = z.object({

@@ -1,11 +1,7 @@
 /** The endpoint that lists the decisions of an account. */
 import { z } from 'zod'
-import {
-  callKinds,
-  maxReferenceLength,
-  type ReasonCode,
-  reasonTexts,
-} from '../../domain/decision.js'
+import { reasonCodes } from '../../domain/checks.js'
+import { callKinds, maxReferenceLength } from '../../domain/decision.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { type CsvColumns, type CsvExport, csvReplyHeaders, maxCsvRows, streamCsv } from '../csv.js'
 import { defineEndpoint, type Reply } from '../endpoint.js'
@@ -33,7 +29,7 @@ const searchFields = fields({
   from: instant.optional().describe('The earliest instant'),
   to: instant.optional().describe('The first instant that is too late'),
   decision: oneOf(['allow', 'block']),
-  reason: oneOf(Object.keys(reasonTexts) as ReasonCode[]),
+  reason: oneOf(reasonCodes),
   kind: oneOf(callKinds),
   project: optionalId.describe(
     'Code of a project; the decisions without project and campaign are of the Master Project',

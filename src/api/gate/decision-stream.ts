@@ -1,6 +1,7 @@
 /** The endpoint that streams decisions as they are recorded, as server-sent events. */
 import { z } from 'zod'
-import { callKinds, type ReasonCode, reasonTexts } from '../../domain/decision.js'
+import { reasonCodes } from '../../domain/checks.js'
+import { callKinds } from '../../domain/decision.js'
 import { defineEndpoint, type StreamedReply } from '../endpoint.js'
 import { fields, optionalId } from '../fields.js'
 import { oneOf } from './decision-search.js'
@@ -12,7 +13,7 @@ const maxSeconds = 3_600
 
 const request = fields({
   decision: oneOf(['allow', 'block']),
-  reason: oneOf(Object.keys(reasonTexts) as ReasonCode[]),
+  reason: oneOf(reasonCodes),
   kind: oneOf(callKinds),
   project: optionalId.describe('Code of a project'),
   after: z

@@ -1,11 +1,7 @@
 /** What the latest real calls of each account got: whether they could be allowed, and if not, why. */
 import { sandboxAccountId } from '../../domain/caller.js'
-import {
-  type CallRequest,
-  type Decision,
-  type ReasonCode,
-  undecidedReasons,
-} from '../../domain/decision.js'
+import { reasons, undecidedReasons } from '../../domain/checks.js'
+import type { CallRequest, Decision } from '../../domain/decision.js'
 import type { Timers } from '../../domain/time/clock.js'
 import { maskNumbers } from '../../observability/log.js'
 
@@ -41,16 +37,6 @@ const overloadedWeight = 1 / 16
 const idleMs = 1_000
 const forgetErrorsAfterMs = 5_000
 
-const fixes: Readonly<Partial<Record<ReasonCode, string>>> = {
-  'not-recorded': 'check the disk of the journal: df -h, iostat -x, dmesg',
-  'check-unanswered': 'check what did not answer: the provider and its key, or the database',
-  'not-current': 'check the line to the database',
-  'clock-behind': 'check the time with timedatectl',
-  'clock-ahead': 'check the time with timedatectl',
-  expired: 'check the clocks of this machine and of the provider',
-  overloaded: 'send it fewer calls, or check what uses the processors: top',
-}
-
 export class RecentCalls {
   readonly #timers: Pick<Timers, 'monotonicMs'>
   readonly #byAccount = new Map<string, Outcomes>()
@@ -72,14 +58,15 @@ export class RecentCalls {
       return
     }
     const unknown = findings.find(({ verdict }) => verdict === 'unknown')
-    if (!undecidedReasons.has(reason) || unknown?.isRequestError) return
+    const entry = reasons[reason]
+    if (entry.kind !== 'fault' || unknown?.isRequestError) return
     const why =
       reason === 'check-unanswered' && unknown ? `${unknown.check}: ${unknown.detail}` : detail
     const outcomes = this.#count(accountId)
     outcomes.failed += reason === 'overloaded' ? overloadedWeight : 1
     outcomes.failure = {
       problem: `the latest calls got ${reason}${why === undefined ? '' : ` (${maskNumbers(why)})`}`,
-      fix: fixes[reason] ?? '',
+      fix: entry.fix,
       request,
     }
   }

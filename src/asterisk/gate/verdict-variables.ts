@@ -1,70 +1,19 @@
 /** The channel variables that give a decision to the dialplan. */
-import { type Decision, listDegradedChecks, type ReasonCode } from '../../domain/decision.js'
+import { type Reason, reasons } from '../../domain/checks.js'
+import { type Decision, listDegradedChecks } from '../../domain/decision.js'
 import { formatTraceparent } from '../../domain/trace/trace-context.js'
 
-/** Q.850: 21, call rejected, for a rule that blocks. 42, congestion, for no decision. */
-type HangupCause = '' | '21' | '42'
-
 /**
- * The hangup cause of a blocked call, SIP 403 or 503. A call that could not be checked or recorded may
- * be retried; a call blocked by a rule may not.
+ * The hangup cause of a blocked call by Q.850: 21, call rejected, SIP 403; 42, congestion, SIP 503. A call that could not be
+ * checked or recorded may be retried; a call blocked by a rule may not.
  */
-const hangupCauses: Readonly<Record<ReasonCode, HangupCause>> = {
-  'not-recorded': '42',
-  'clock-behind': '42',
-  'clock-ahead': '42',
-  'not-current': '42',
-  expired: '42',
-  'ai-paused': '21',
-  'key-paused': '21',
-  'key-kind': '21',
-  'key-project': '21',
-  'key-caller-id': '21',
-  'key-region': '21',
-  'key-concurrent': '21',
-  'key-attempts': '21',
-  'key-cool-down': '21',
-  'approval-needed': '21',
-  'permit-too-short': '21',
-  'invalid-request': '42',
-  'invalid-number': '21',
-  'foreign-number': '21',
-  extension: '21',
-  litigator: '21',
-  'consent-revoked': '21',
-  'internal-dnc': '21',
-  'national-dnc': '21',
-  'state-dnc': '21',
-  'wireless-state': '21',
-  'list-not-covering': '21',
-  'list-stale': '42',
-  'list-unreadable': '42',
-  'toll-free': '21',
-  'unknown-prefix': '21',
-  'no-consent': '21',
-  'consent-unproven': '21',
-  reassigned: '21',
-  disconnected: '21',
-  'not-permitted': '21',
-  'purpose-not-allowed': '21',
-  'unknown-project': '21',
-  'caller-id-invalid': '21',
-  'caller-id-not-owned': '21',
-  'caller-id-expired': '21',
-  'caller-id-missing': '21',
-  'caller-id-do-not-originate': '21',
-  'caller-id-neighbor': '21',
-  'restricted-day': '21',
-  'outside-calling-hours': '21',
-  'too-many-attempts': '21',
-  'abandonment-rate': '21',
-  'unknown-subject': '21',
-  'list-missing': '42',
-  'check-unanswered': '42',
-  overloaded: '42',
-  'policy-allows': '',
-  'service-code': '',
-  permitted: '',
+const hangupCauses: Readonly<Record<Reason['kind'], '' | '21' | '42'>> = {
+  allow: '',
+  rule: '21',
+  time: '21',
+  list: '42',
+  request: '42',
+  fault: '42',
 }
 
 /** `permit` is empty unless the call is allowed. */
@@ -77,7 +26,7 @@ export function createVerdictVariables(
     CALLGATE_DECISION: decision,
     CALLGATE_NUMBER: number,
     CALLGATE_REASON: reason,
-    CALLGATE_CAUSE: decision === 'allow' ? '' : hangupCauses[reason],
+    CALLGATE_CAUSE: decision === 'allow' ? '' : hangupCauses[reasons[reason].kind],
     CALLGATE_ID: id,
     CALLGATE_SEQ: seq === undefined ? '' : String(seq),
     // No comma, which would start the value of the next variable.

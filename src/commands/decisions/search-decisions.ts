@@ -6,7 +6,8 @@ import { decisionColumns, vias } from '../../api/gate/decision-search.js'
 import type { AppContext } from '../../app/app-context.js'
 import { openDecisionSearch } from '../../app/journal/open-search.js'
 import { createOperatorCaller, parseProjectCode } from '../../domain/caller.js'
-import { callKinds, reasonTexts } from '../../domain/decision.js'
+import { reasonCodes } from '../../domain/checks.js'
+import { callKinds } from '../../domain/decision.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { DecisionFilter, SearchPage } from '../../gate/journal/search/decision-search.js'
 import { type AccountRequest, forAccount } from '../account-command.js'
@@ -39,7 +40,7 @@ export function registerDecisionSearch(decisions: Command, terminal: Terminal): 
     .option('--since <time>', 'instant, date or how long ago, such as 7d', '1d')
     .option('--until <time>', 'instant, date or how long ago; now when absent')
     .addOption(choice('--decision <word>', 'only these', ['allow', 'block']))
-    .addOption(choice('--reason <code>', 'only with this reason', Object.keys(reasonTexts)))
+    .addOption(choice('--reason <code>', 'only with this reason', reasonCodes))
     .addOption(choice('--kind <kind>', 'only calls of this kind', callKinds))
     .option(
       '--project <code>',

@@ -4,7 +4,8 @@
  * itself blocked an allow. What follows from that is judged again all the same.
  */
 import type { Configuration } from '../../app/configuration.js'
-import type { Decision, FindingName, ReasonCode } from '../../domain/decision.js'
+import type { FindingName, ReasonCode } from '../../domain/checks.js'
+import type { Decision } from '../../domain/decision.js'
 import { findNextAllowedAt } from '../../gate/checks/attempts.js'
 import type { RecordedDecision } from '../../gate/journal/recorded-decisions.js'
 import { blockInstead } from '../../gate/pre-check-ruling.js'

@@ -1,6 +1,7 @@
 /** Counts and lists the recorded calls that another configuration would have decided otherwise, and why. */
 import { sandboxAccountId } from '../../domain/caller.js'
-import { type Decision, reasonTexts } from '../../domain/decision.js'
+import { reasons } from '../../domain/checks.js'
+import type { Decision } from '../../domain/decision.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { readRecordedDecisions, type TimeRange } from '../../gate/journal/recorded-decisions.js'
 import type { DecisionDocument } from '../../gate/record/decision-document.js'
@@ -172,5 +173,5 @@ function explainFlip(document: DecisionDocument, decision: Decision): readonly s
     ...before.filter((text) => !after.includes(text)).map((text) => `policy was: ${text}`),
     ...after.filter((text) => !before.includes(text)).map((text) => `policy would be: ${text}`),
   ]
-  return effects.length > 0 ? effects : [reasonTexts[decision.reason]]
+  return effects.length > 0 ? effects : [reasons[decision.reason].text]
 }

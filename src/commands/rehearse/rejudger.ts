@@ -5,6 +5,7 @@
  */
 import type { Configuration } from '../../app/configuration.js'
 import type { Settings } from '../../config/settings.js'
+import { reasonCodes, reasons } from '../../domain/checks.js'
 import {
   type CallKind,
   type CallPurpose,
@@ -74,16 +75,9 @@ export type Rejudgment =
   | { readonly kind: 'unjudged'; readonly why: UnjudgedReason }
 
 /** With these, the gate blocks by its own state, before or after the checks. */
-export const gateReasons: ReadonlySet<string> = new Set<ReasonCode>([
-  'not-recorded',
-  'clock-behind',
-  'clock-ahead',
-  'not-current',
-  'expired',
-  'invalid-request',
-  'overloaded',
-  'permit-too-short',
-])
+export const gateReasons: ReadonlySet<string> = new Set(
+  reasonCodes.filter((code) => reasons[code].by.includes('gate')),
+)
 
 export class Rejudger {
   readonly #settings: Settings

@@ -10,13 +10,13 @@ import type { DecisionRecordBody } from '../../api/gate/decision-body.js'
 import { searchDecisionsEndpoint } from '../../api/gate/decision-search.js'
 import { streamDecisionsEndpoint } from '../../api/gate/decision-stream.js'
 import { isOperator } from '../../domain/caller.js'
+import { reasonCodes, reasons } from '../../domain/checks.js'
 import { type AppError, invalidRequest } from '../../errors.js'
 import { assets } from '../assets.js'
 import { kindNames, renderDecisions, renderInstant, renderTable } from '../format.js'
 import { Form } from '../forms.js'
 import { type Html, html, nothing } from '../html.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
-import { reasonNames } from '../reasons.js'
 
 const shownDecisions = 50
 
@@ -25,6 +25,8 @@ const verdictChoices = [
   ['block', 'Blocked'],
   ['allow', 'Allowed'],
 ] as const
+
+const reasonNames = Object.fromEntries(reasonCodes.map((code) => [code, reasons[code].name]))
 
 async function showNow(request: PageRequest): Promise<PageAnswer> {
   const { api, caller, query } = request

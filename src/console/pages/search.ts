@@ -1,6 +1,7 @@
 /** Search: the decisions of an account. Numbers are sent by POST, so that no address shows them. */
 
 import { searchDecisionsEndpoint, vias } from '../../api/gate/decision-search.js'
+import { reasonCodes, reasons } from '../../domain/checks.js'
 import { callKinds } from '../../domain/decision.js'
 import { AppError } from '../../errors.js'
 import { kindNames, renderDecisions, renderInstant } from '../format.js'
@@ -8,7 +9,6 @@ import { Form, type FormValues, readSought, toDigits, toInstantText } from '../f
 import { type Html, html, nothing } from '../html.js'
 import { renderFormToken } from '../layout.js'
 import type { Page, PageAnswer, PageRequest } from '../pages.js'
-import { reasonNames } from '../reasons.js'
 
 const filterNames = [
   'number',
@@ -24,8 +24,8 @@ const filterNames = [
 ] as const
 
 /** By their names; the code is for who has it from a log. */
-const reasonChoices = Object.entries(reasonNames)
-  .map(([code, name]) => [code, `${name} (${code})`] as const)
+const reasonChoices = reasonCodes
+  .map((code) => [code, `${reasons[code].name} (${code})`] as const)
   .sort(([, one], [, other]) => one.localeCompare(other))
 
 async function showSearch(request: PageRequest): Promise<PageAnswer> {

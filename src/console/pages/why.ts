@@ -3,6 +3,7 @@ import type { DecisionRecordBody } from '../../api/gate/decision-body.js'
 import { readDecisionEndpoint } from '../../api/gate/decisions.js'
 import { decisionProofEndpoint } from '../../api/gate/evidence.js'
 import { previewEndpoint } from '../../api/gate/preview.js'
+import { type CheckName, checks } from '../../domain/checks.js'
 import { parseInstant } from '../../domain/time/dates.js'
 import {
   formatDuration,
@@ -23,17 +24,8 @@ import { numberPath } from './records/number.js'
 
 type Finding = DecisionRecordBody['findings'][number]
 
-const checkNames: Readonly<Record<string, string>> = {
-  mandate: 'What the key may ask for',
-  litigator: 'Known litigators',
-  'internal-dnc': 'Opt-outs (internal do-not-call list)',
-  permission: 'Consent and do-not-call lists',
-  'calling-hours': 'Calling hours',
-  attempts: 'How often the person was called',
-  'caller-id': 'Caller ID',
-  reassigned: 'Reassigned numbers',
-  abandonment: 'Abandoned calls',
-}
+const titleOfCheck = (check: string): string =>
+  check === 'mandate' ? 'What the key may ask for' : (checks[check as CheckName]?.title ?? check)
 
 async function showWhy(request: PageRequest): Promise<PageAnswer> {
   const decision = await request.api.call(request.caller, readDecisionEndpoint, {
@@ -72,7 +64,7 @@ ${
     ? nothing
     : html`<section aria-labelledby="policy"><h2 id="policy">What the operator's policy changed</h2><ul>${policy.map(
         ({ check, effect, because, until }) =>
-          html`<li>${checkNames[check] ?? check}: ${effectTexts[effect]} Stated reason: ${because}.${until ? html` Until ${renderInstant(until)}.` : nothing}</li>`,
+          html`<li>${titleOfCheck(check)}: ${effectTexts[effect]} Stated reason: ${because}.${until ? html` Until ${renderInstant(until)}.` : nothing}</li>`,
       )}</ul></section>`
 }
 ${renderMandate(decision)}
@@ -148,7 +140,7 @@ function renderChange({
       ? html`Only the time is wrong: the call may be placed ${nextAllowedAtLatest ? 'at the latest from' : 'from'} ${renderInstant(nextAllowedAt)}.`
       : inTheWay.length === 0
         ? 'It was refused before any check was made.'
-        : html`Not passed: ${inTheWay.map(({ check }, index) => html`${index > 0 ? '; ' : ''}<a href="#finding-${check}">${(checkNames[check] ?? check).toLowerCase()}</a>`)}. ${inTheWay.length === 1 ? 'The call is allowed only if this check passes.' : 'The call is allowed only if all of these checks pass.'}`
+        : html`Not passed: ${inTheWay.map(({ check }, index) => html`${index > 0 ? '; ' : ''}<a href="#finding-${check}">${titleOfCheck(check).toLowerCase()}</a>`)}. ${inTheWay.length === 1 ? 'The call is allowed only if this check passes.' : 'The call is allowed only if all of these checks pass.'}`
   } ${nextAllowedAt === undefined ? findRemedy(reason) : nothing}</p>`
 }
 
@@ -172,7 +164,7 @@ function renderFinding(finding: Finding, decision: DecisionRecordBody): Html {
     parts = [],
   } = finding
   const at = parseInstant(decision.decidedAt) ?? 0
-  return html`<li id="finding-${check}"><h3>${checkNames[check] ?? check} ${renderVerdict(verdict)}</h3>
+  return html`<li id="finding-${check}"><h3>${titleOfCheck(check)} ${renderVerdict(verdict)}</h3>
 <p>${sentence(detail || reason)}</p>
 <p class="note">${verdict === 'pass' ? nothing : html`${renderReason(reason)}. `}Source: ${sourceNames[source] ?? source}, ${ageMs === 0 ? 'looked up for this call' : `looked up ${formatDuration(ageMs)} before`}${stale ? ', older than usual because its source did not answer' : ''}.${opensAt ? html` Opens at ${renderInstant(opensAt)}.` : nothing}</p>
 ${

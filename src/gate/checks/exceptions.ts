@@ -1,4 +1,5 @@
 /** Exceptions of the law that an operator has decided to use: a relationship on file lifts hours or the number of calls. */
+import { reasons } from '../../domain/checks.js'
 import type {
   Answer,
   AnswerSuccess,
@@ -55,11 +56,6 @@ export function describeExceptions(applied: readonly AppliedException[]): string
 
 const recordNames = { S: 'sale', I: 'inquiry', P: 'permission' } as const
 
-const reasonsOfTime: ReadonlySet<Finding['reason']> = new Set([
-  'outside-calling-hours',
-  'restricted-day',
-])
-
 /** What the lifting of hours needs of a call. */
 interface CallToLift {
   readonly findings: readonly Finding[]
@@ -96,7 +92,7 @@ export function liftHours(call: CallToLift): MaybePromise<readonly Finding[]> {
 }
 
 function isOfTime({ verdict, reason }: Finding): boolean {
-  return verdict === 'deny' && reasonsOfTime.has(reason)
+  return verdict === 'deny' && reasons[reason].kind === 'time'
 }
 
 /** The row at a time of day at which calls are allowed: its letter and records decide alone. */

@@ -1,11 +1,11 @@
 /** The way into the record: the text of what is recorded. */
+import { reasons } from '../../domain/checks.js'
 import {
   type CallKind,
   type Decision,
   type Finding,
   listDegradedChecks,
   type PolicyEffect,
-  reasonTexts,
 } from '../../domain/decision.js'
 import type { ListVersion } from '../../domain/number-set.js'
 import type { Instant } from '../../domain/time/clock.js'
@@ -185,16 +185,16 @@ function formatMember(name: keyof DecisionDocument | keyof FindingDocument, text
 
 /** The reason in words, with the detail of the finding it comes from, or what policy overrode. */
 function formatMessage({ decision, reason, findings, effects, detail }: Decision): string {
-  if (detail !== undefined) return `${reasonTexts[reason]}: ${detail}`
-  if (decision === 'allow')
-    return effects.length === 0 ? reasonTexts[reason] : formatPolicyAllow(effects)
+  const { text } = reasons[reason]
+  if (detail !== undefined) return `${text}: ${detail}`
+  if (decision === 'allow') return effects.length === 0 ? text : formatPolicyAllow(effects)
   const decisive = findings.find(
     (finding) =>
       finding.reason === reason &&
       finding.verdict !== 'pass' &&
       !effects.some(({ check }) => check === finding.check),
   )
-  return decisive ? `${reasonTexts[reason]}: ${decisive.detail}` : reasonTexts[reason]
+  return decisive ? `${text}: ${decisive.detail}` : text
 }
 
 /** Why a call is allowed although not every check passed with a fresh answer. */

@@ -4,13 +4,8 @@ import { StasisGate, type StasisGateDeps } from '../../../src/asterisk/gate/stas
 import { PermitSigner } from '../../../src/asterisk/permit.js'
 import { asteriskSchema } from '../../../src/config/asterisk.js'
 import type { CallOutcome } from '../../../src/domain/call-outcome.js'
-import {
-  type CallRequest,
-  type Decision,
-  type DecisionFinalizer,
-  type ReasonCode,
-  reasonTexts,
-} from '../../../src/domain/decision.js'
+import { reasonCodes } from '../../../src/domain/checks.js'
+import type { CallRequest, Decision, DecisionFinalizer } from '../../../src/domain/decision.js'
 import type { LogLevel } from '../../../src/observability/log.js'
 import {
   type ActionName,
@@ -330,8 +325,7 @@ describe('a call that is blocked', () => {
     'overloaded',
   ])
   const allowing: ReadonlySet<string> = new Set(['policy-allows', 'service-code', 'permitted'])
-  const reasons = Object.keys(reasonTexts) as ReasonCode[]
-  for (const reason of reasons.filter((code) => !allowing.has(code))) {
+  for (const reason of reasonCodes.filter((code) => !allowing.has(code))) {
     const cause = undecided.has(reason) ? '42' : '21'
     it(`ends with cause ${cause} for ${reason}`, async () => {
       const one = stasis()

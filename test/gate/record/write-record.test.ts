@@ -1,6 +1,7 @@
 /** The text of a decision, which is put together by hand, is the one that JSON gives of its members. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { reasonCodes } from '../../../src/domain/checks.js'
 import {
   type CallRequest,
   callKinds,
@@ -9,15 +10,12 @@ import {
   type Finding,
   type PolicyEffect,
   policyEffects,
-  type ReasonCode,
-  reasonTexts,
 } from '../../../src/domain/decision.js'
 import type { ListVersion } from '../../../src/domain/number-set.js'
 import { encodeReply, toDecisionDocument } from '../../../src/gate/record/reply.js'
 import { anyText, holds } from '../../unit/properties-support.js'
 
 const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined })
-const reasons = Object.keys(reasonTexts) as ReasonCode[]
 const instant = fc.oneof(
   fc.integer({ min: -2_200_000_000_000, max: 7_200_000_000_000 }),
   fc.integer({ min: -2_200_000_000, max: 7_200_000_000 }).map((second) => second * 1000),
@@ -33,7 +31,7 @@ const anyList: fc.Arbitrary<ListVersion> = fc.record({
 const sourceFinding = fc.record({
   check: fc.constantFrom(...checkNames),
   verdict: fc.constantFrom('pass', 'deny', 'unknown'),
-  reason: fc.constantFrom(...reasons),
+  reason: fc.constantFrom(...reasonCodes),
   detail: anyText,
   source: anyText,
   asOf: instant,
@@ -86,7 +84,7 @@ const anyDecision: fc.Arbitrary<Decision> = fc.record({
   request: anyCall,
   number: anyText,
   decision: fc.constantFrom('allow', 'block'),
-  reason: fc.constantFrom(...reasons),
+  reason: fc.constantFrom(...reasonCodes),
   effects: fc.array(anyEffect, { maxLength: 3 }),
   findings: fc.array(anyFinding, { maxLength: 4 }),
   holdsUntil: endless,
