@@ -18,13 +18,14 @@ interface PathCount {
 }
 
 /**
- * A flush ends with the order to bring the index and the tree up to date. A cold decision also collects the facts of its record, and makes what a warm one finds made. Both ask whether calls are
+ * A flush ends with the order to bring the index and the tree up to date. The limits on how often are found by a function of their
+ * own, which answers people too, and what the finding of one source rests on has one to write it. A cold decision also collects the facts of its record, and makes what a warm one finds made. Both ask whether calls are
  * paused, what must be said in them, and whether a law limits how often the person is called, what the call shows, whether too many calls were abandoned, and whether a law of a state asks for a consent, and count what calls get; what such a limit or a key counts
  * runs through more.
  */
 const bounds = {
-  warm: { files: 36, functions: 110, calls: 191 },
-  cold: { files: 55, functions: 235, calls: 518 },
+  warm: { files: 36, functions: 111, calls: 193 },
+  cold: { files: 55, functions: 235, calls: 522 },
 }
 
 it('a decision runs through few files and functions', async () => {

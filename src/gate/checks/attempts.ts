@@ -84,8 +84,8 @@ export function findLimits(
   const isAllowed = ruling.decision === 'allow'
   if (!isAllowed && ruling.nextAllowedAt === undefined) return undefined
   const key = isAllowed && at === undefined ? mandate?.attempts : undefined
-  const { relationship } = findings.find(({ check }) => check === 'permission') ?? {}
-  const hasPermission = findings.some((finding) => finding.hasPermission === true)
+  const permission = findings.find(({ check }) => check === 'permission')
+  const { hasPermission = false, relationship } = permission ?? {}
   const called = { number, places: findPlaces(findings), hasPermission, relationship }
   const limits = findFrequency(request, called, { rules, purpose, now })
   if (key === undefined && limits.frequency.length === 0 && limits.lifted.length === 0)

@@ -157,7 +157,7 @@ function formatBasis(finding: Finding, decision: Decision): string {
     holdsUntil !== Number.NEGATIVE_INFINITY
   return (
     (isRequestError ? ',"requestError":true' : '') +
-    formatMember('staleReason', staleReason) +
+    (staleReason === undefined ? '' : `,"staleReason":${quote(staleReason)}`) +
     (isLimited ? formatMember('holdsUntil', formatInstant(holdsUntil)) : '') +
     (unmetLaws === undefined ? '' : `,"unmetLaws":${JSON.stringify(unmetLaws)}`) +
     (reassigned === undefined ? '' : `,"reassigned":${formatFinding(reassigned, decision)}`) +
