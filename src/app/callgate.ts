@@ -5,7 +5,6 @@
 
 import { resolveGateDeadlineMs, type Settings } from '../config/settings.js'
 import { version } from '../config/version.js'
-import type { Compliance } from '../domain/compliance.js'
 import { callKinds } from '../domain/decision.js'
 import { noCallerIds } from '../domain/mandate.js'
 import { buildPolicy } from '../gate/build-policy.js'
@@ -19,7 +18,6 @@ import type { DecisionStore } from '../gate/journal/projection/decision-store.js
 import { toCutOffException } from '../gate/staleness.js'
 import { TracedGate } from '../gate/traced-gate.js'
 import type { Authenticate } from '../http/authenticate.js'
-import type { CallingRules } from '../law/calling-rules.js'
 import { createMetrics, type Metrics } from '../observability/metrics.js'
 import type { Tracing } from '../observability/tracing.js'
 import { PermitKeys } from '../permits/permit-keys.js'
@@ -41,7 +39,12 @@ import type { FeedObserver } from '../storage/open-database.js'
 import { createAccountServices, createFactServices } from './account-service.js'
 import { type AppContext, type OpenAppOptions, openAppContext } from './app-context.js'
 import type { BackgroundJobs } from './background.js'
-import type { Configuration } from './configuration.js'
+import {
+  type Configuration,
+  type ConfigurationVersions,
+  computeVersions,
+  toConfiguration,
+} from './configuration.js'
 import { type FactSources, openFactSources } from './fact-sources.js'
 import {
   createDecisionProjection,
@@ -64,6 +67,8 @@ import {
 /** The whole program without its HTTP server and Asterisk connections. */
 export interface Callgate extends AppContext {
   readonly data: ReferenceData
+  /** Of what is in use. */
+  readonly versions: ConfigurationVersions
   readonly service: Service
   /** Resolves an API key or access token to its caller. */
   readonly authenticate: Authenticate
@@ -96,9 +101,9 @@ export interface Callgate extends AppContext {
   readonly permits: Permits
   /**
    * Judges by another configuration from the next question on; what needs a restart must be the same in
-   * it. Throws as {@link replaceRules} does, and changes nothing then.
+   * it, and its rules be kept beside the journal. Throws as {@link replaceRules} does, and changes nothing then.
    */
-  reconfigure(next: Configuration): void
+  reconfigure(next: Configuration, versions: ConfigurationVersions): void
 }
 
 export interface OpenCallgateOptions extends OpenAppOptions {
@@ -147,8 +152,7 @@ async function buildCallgate(
     onAttempt: (outcome) => metrics.countWebhookAttempt(outcome),
     onPending: (count) => metrics.setPendingWebhooks(count),
   })
-  const own = embedded.real
-  const remote = await createRemoteStack(foundation, { own, metrics, tracing, getSettings })
+  const remote = await createRemoteStack(foundation, { embedded, metrics, tracing, getSettings })
   // Subscribes before the caches, so that a repeated question does not see an outdated project.
   changes.subscribe({
     numbersChanged: () => undefined,
@@ -160,13 +164,15 @@ async function buildCallgate(
   const warmup = createWarmup(foundation, { embedded, remote, getSettings })
   const journal = createJournal(foundation, metrics)
   const projection = createDecisionProjection(foundation, journal, metrics)
-  const rules = createGateRules(settings, data.rules)
+  const versions = computeVersions(toConfiguration(settings, data))
+  const rules = createGateRules({ settings, data, versions })
   const gateDeps = createGateDeps(foundation, { accounts, metrics, journal, ...rules })
   const recheckGate = createRecheckGate(gateDeps)
   const callgate: Callgate = {
     ...foundation,
     permits: createPermits(foundation, { recheck: recheckGate, metrics }),
     data,
+    versions,
     service: { ...services, ...accountSubjects, ...facts.subjects },
     authenticate: createAuthenticator(foundation.keys, accountSubjects.tokens),
     factSources,
@@ -197,10 +203,10 @@ async function buildCallgate(
         () => journal.close(),
         () => foundation.close(),
       ]),
-    reconfigure: (next) => {
+    reconfigure: (next, versions) => {
       replaceRules(next, runtime, { data, views })
-      Object.assign(callgate, { settings: next.settings })
-      replaceGateRules(next.settings, callgate)
+      Object.assign(callgate, { settings: next.settings, versions })
+      replaceGateRules(callgate)
       factSources.factsChanged()
       // Answers by the old rules, also those that are still being computed, are not cached.
       changes.everythingChanged()
@@ -298,12 +304,10 @@ function createJournal(context: AppContext, metrics: Metrics): Journal {
 async function createRemoteStack(
   { settings, runtime, storage, projects }: AppContext,
   {
-    own: embedded,
+    embedded,
     tracing: tracer,
     ...deps
-  }: {
-    readonly own: Compliance
-    readonly metrics: Metrics
+  }: Pick<Callgate, 'embedded' | 'metrics'> & {
     readonly tracing: Tracing | undefined
     readonly getSettings: () => Settings
   },
@@ -316,7 +320,7 @@ async function createRemoteStack(
     settings,
     runtime,
     storage,
-    embedded,
+    embedded: embedded.real,
     gateDeadlineMs: deadlineMs,
     hasLoginRight: (accountId) => hasLoginRight(projects, accountId),
     tracer,
@@ -358,9 +362,11 @@ function createWarmup(
   return routeWarmupByAccount([warmers.sandbox, warmers.real], chooseByAccount(warmers))
 }
 
-function createGateRules(settings: Settings, callingRules: CallingRules): GateRules {
+function createGateRules(callgate: Pick<Callgate, 'settings' | 'data' | 'versions'>): GateRules {
+  const { settings, data, versions } = callgate
   return {
-    callingRules,
+    callingRules: data.rules,
+    rulesVersion: versions.rules,
     policy: buildPolicy(settings),
     settings: {
       ...settings.gate,
@@ -372,14 +378,11 @@ function createGateRules(settings: Settings, callingRules: CallingRules): GateRu
   }
 }
 
-function replaceGateRules(
-  settings: Settings,
-  { gate, dryRunGate, recheckGate, data }: Callgate,
-): void {
-  const rules = createGateRules(settings, data.rules)
-  gate.replaceRules(rules)
-  dryRunGate.replaceRules(toDryRunRules(rules))
-  recheckGate.replaceRules(toRecheckRules(rules))
+function replaceGateRules(callgate: Callgate): void {
+  const rules = createGateRules(callgate)
+  callgate.gate.replaceRules(rules)
+  callgate.dryRunGate.replaceRules(toDryRunRules(rules))
+  callgate.recheckGate.replaceRules(toRecheckRules(rules))
 }
 
 /** As many times longer as background questions to a provider may take. */

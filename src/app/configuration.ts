@@ -2,7 +2,6 @@
  * What the operator edits: settings, calling rules, and the facts of the sandbox; what differs between two
  * of them, and which of it a running server can take over.
  */
-import { createHash } from 'node:crypto'
 import {
   getAt,
   isReloadable,
@@ -15,6 +14,7 @@ import {
 import type { Settings } from '../config/settings.js'
 import { formatDay, formatInstant } from '../domain/time/dates.js'
 import { type DayWindow, formatDayWindow } from '../domain/time/week-windows.js'
+import { nameVersion } from '../gate/journal/recovery/kept-rules.js'
 import type { CallingRules } from '../law/calling-rules.js'
 import type { SandboxFile } from '../service/sandbox/sandbox-file.js'
 
@@ -24,6 +24,15 @@ export interface Configuration {
   readonly rules: CallingRules['document']
   readonly sandboxFile: SandboxFile
 }
+
+/** What is in use. */
+export const toConfiguration = (
+  settings: Settings,
+  {
+    rules,
+    sandbox,
+  }: { readonly rules: CallingRules; readonly sandbox: { readonly file: SandboxFile } },
+): Configuration => ({ settings, rules: rules.document, sandboxFile: sandbox.file })
 
 /** Both values as JSON, shortened; secrets are hidden. */
 export interface ValueChange {
@@ -43,15 +52,22 @@ export interface ConfigurationVersions {
 
 export function computeVersions(configuration: Configuration): ConfigurationVersions {
   const { settings, rules, sandboxFile } = configuration
-  const normalize = (name: string, value: unknown) => {
+  const sandbox = { ...sandboxFile, lines: [...sandboxFile.lines] }
+  return {
+    settings: nameVersion(formatSorted([settings, sandbox])),
+    rules: nameVersion(formatRules(rules)),
+  }
+}
+
+/** Their text, which is the same for the same rules. */
+export const formatRules = (rules: Configuration['rules']): string => formatSorted(rules)
+
+function formatSorted(all: unknown): string {
+  return JSON.stringify(all, (name, value) => {
     // Whoever reads the version must not be able to try secrets.
     if (secretNames.has(name)) return undefined
     return isTree(value) ? Object.fromEntries(Object.entries(value).sort(byName)) : value
-  }
-  const sandbox = { ...sandboxFile, lines: [...sandboxFile.lines] }
-  const digest = (value: unknown) =>
-    createHash('sha256').update(JSON.stringify(value, normalize)).digest('hex').slice(0, 12)
-  return { settings: digest([settings, sandbox]), rules: digest(rules) }
+  })
 }
 
 /** The value of each setting as JSON, shortened; secrets are hidden. */

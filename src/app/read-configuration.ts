@@ -2,6 +2,7 @@
  * Reads and checks settings, calling rules and the facts of the sandbox. Parsing takes longer than the main
  * thread may be held, so a reload does it in a thread.
  */
+import { join } from 'node:path'
 import { checkSettings, resolveShippedFile, type SettingsInput } from '../config/load.js'
 import { hashSecretFiles } from '../config/secret-file.js'
 import type { Settings } from '../config/settings.js'
@@ -9,6 +10,7 @@ import { checkCallingRules } from '../data/calling-rules/calling-rules-schema.js
 import { loadOptOutReader } from '../data/files/opt-out-phrases.js'
 import { readYamlFile } from '../data/files/yaml-file.js'
 import { DataFileError, describeProblem } from '../errors.js'
+import { keepRules } from '../gate/journal/recovery/kept-rules.js'
 import { CallingRules } from '../law/calling-rules.js'
 import { runInThread, type ThreadWork } from '../runtime/thread.js'
 import { prepareClosures } from '../service/calling-hours/prepare-closures.js'
@@ -19,6 +21,7 @@ import {
   type ConfigurationVersions,
   compareConfigurations,
   computeVersions,
+  formatRules,
   keepUntilRestart,
   type ValueChange,
 } from './configuration.js'
@@ -96,7 +99,7 @@ export interface ReloadRequest {
   readonly secrets: Readonly<Record<string, string>>
 }
 
-/** `next` is what to use from now on: settings that need a restart are as in use. */
+/** `next` is what to use from now on: settings that need a restart are as in use, and its rules are kept beside the journal. */
 export type ReloadPlan =
   | { readonly problems: readonly string[] }
   | {
@@ -106,10 +109,11 @@ export type ReloadPlan =
       readonly versions: ConfigurationVersions
     }
 
-function planReload({ file, inUse, secrets }: ReloadRequest): ReloadPlan {
+async function planReload({ file, inUse, secrets }: ReloadRequest): Promise<ReloadPlan> {
   const { configuration: read, problems } = readConfiguration({ file })
   if (!read) return { problems }
   const next = { ...read, settings: keepUntilRestart(inUse.settings, read.settings) }
+  await keepRules(join(next.settings.dataDir, 'journal'), formatRules(next.rules))
   const { applied, needRestart } = compareConfigurations(inUse, read)
   const changed = listChangedSecrets(inUse.settings, secrets)
   const changes = { applied, needRestart: [...needRestart, ...changed] }

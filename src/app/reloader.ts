@@ -9,7 +9,7 @@ import {
   type Configuration,
   type ConfigurationChanges,
   type ConfigurationVersions,
-  computeVersions,
+  toConfiguration,
 } from './configuration.js'
 import { type ReloadPlan, reloadWork } from './read-configuration.js'
 
@@ -32,26 +32,15 @@ export class Reloader {
   readonly #options: ReloaderOptions
   /** Of the files that the start has read. */
   readonly #secrets: Readonly<Record<string, string>>
-  #versions: ConfigurationVersions
   #running: Promise<ReloadResult> | undefined
   #next: Promise<ReloadResult> | undefined
 
   constructor(callgate: Callgate, options: ReloaderOptions) {
     this.#callgate = callgate
     this.#options = options
-    const { settings, data, metrics } = callgate
+    const { settings, metrics, versions } = callgate
     this.#secrets = hashSecretFiles(settings)
-    this.#versions = computeVersions({
-      settings,
-      rules: data.rules.document,
-      sandboxFile: data.sandbox.file,
-    })
-    metrics.setConfigurationVersions(this.#versions)
-  }
-
-  /** Of what is in use. */
-  get versions(): ConfigurationVersions {
-    return this.#versions
+    metrics.setConfigurationVersions(versions)
   }
 
   /**
@@ -93,12 +82,11 @@ export class Reloader {
     if (unapproved.length > 0) return this.#refuse(unapproved)
     if (changes.applied.length > 0) {
       deepFreeze(next.settings)
-      this.#callgate.reconfigure(next)
+      this.#callgate.reconfigure(next, versions)
       this.#options.onReconfigured(next)
-      this.#versions = versions
       this.#callgate.metrics.setConfigurationVersions(versions)
     }
-    return { problems: [], ...changes, versions: this.#versions }
+    return { problems: [], ...changes, versions: this.#callgate.versions }
   }
 
   /** Exceptions of the policy that need a second person, and have none. */
@@ -110,7 +98,7 @@ export class Reloader {
   }
 
   #refuse(problems: readonly string[]): ReloadResult {
-    return { problems, applied: [], needRestart: [], versions: this.#versions }
+    return { problems, applied: [], needRestart: [], versions: this.#callgate.versions }
   }
 
   async #plan(): Promise<ReloadPlan> {
@@ -120,7 +108,7 @@ export class Reloader {
       return await thread.ask({
         file: this.#options.file,
         secrets: this.#secrets,
-        inUse: { settings, rules: data.rules.document, sandboxFile: data.sandbox.file },
+        inUse: toConfiguration(settings, data),
       })
     } finally {
       await thread.close()
@@ -128,7 +116,7 @@ export class Reloader {
   }
 
   #log({ problems, applied, needRestart }: ReloadResult): void {
-    const { runtime, settings } = this.#callgate
+    const { runtime, settings, versions } = this.#callgate
     const { log, clock } = runtime
     if (problems.length > 0) {
       log.error('the settings were not reloaded; the previous ones stay in use', {
@@ -144,7 +132,7 @@ export class Reloader {
     log.info('the settings were reloaded', {
       changed: applied.length,
       needRestart: needRestart.length,
-      versions: this.#versions,
+      versions,
     })
     if (applied.length === 0) return
     for (const warning of listPolicyWarnings(settings, clock.now())) log.warn(warning)

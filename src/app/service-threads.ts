@@ -10,7 +10,7 @@ import { AppError } from '../errors.js'
 import type { ReceivedRequest, RequestAnswerer, RequestEvents } from '../http/route-handler.js'
 import { connectPort, listMovableBuffers, type PortCalls } from '../runtime/port-calls.js'
 import type { Callgate } from './callgate.js'
-import type { Configuration } from './configuration.js'
+import { type Configuration, toConfiguration } from './configuration.js'
 import { createNumberQuestions } from './numbers/number-questions.js'
 import { createEventPort } from './platform-events/event-port.js'
 import type {
@@ -123,12 +123,10 @@ export class ServiceThreads implements RequestAnswerer {
     /** The lists of writes whose items are being sent. */
     const lists = new Map<number, Record<string, unknown[]>>()
     const workerData: ServiceThreadOptions = {
-      settings,
+      ...toConfiguration(settings, data),
       lists: shareLists(data.lists),
       numberingInForce: data.plan.inForce,
       storage: this.#storageSettings,
-      rules: data.rules.document,
-      sandboxFile: data.sandbox.file,
       storePort,
     }
     const { module, resourceLimits, confirmAudited = async () => undefined } = this.#options

@@ -239,6 +239,8 @@ export interface Decision extends Ruling {
   readonly detail?: string | undefined
   /** Id of an earlier allow of the same request that is no longer one: it must not be acted on. */
   readonly withdraws?: string | undefined
+  /** Version of the calling rules that it was judged by. */
+  readonly rules: string
   /** An allow may be acted on before this instant; a block remains valid until then. */
   readonly validUntil: Instant
   /** Its text, once that was needed. In a changed copy of the decision, `of` still names the original. */

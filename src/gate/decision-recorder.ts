@@ -130,7 +130,7 @@ export class DecisionRecorder {
     { number, ruling, findings, detail, id, counted }: CallRuling,
     { now: decidedAt, accountNow: accountTime } = this.readInstants(account),
   ): Decision {
-    const { newId, settings, callingRules } = this.#deps
+    const { newId, settings, callingRules, rulesVersion } = this.#deps
     const { callKind, at: judgedAt = accountTime } = request
     const disclosures =
       ruling.reason === 'permitted'
@@ -152,6 +152,7 @@ export class DecisionRecorder {
       counted,
       disclosures,
       detail,
+      rules: rulesVersion,
       validUntil: Math.max(judgedAt, Math.min(judgedAt + maxValidMs, ruling.holdsUntil)),
       encoded: undefined,
       seq: undefined,

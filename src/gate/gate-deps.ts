@@ -94,6 +94,8 @@ export interface GateAccount {
 export interface GateRules {
   readonly policy: Policy
   readonly settings: GateSettings
+  /** Of the calling rules; kept beside the journal. */
+  readonly rulesVersion: string
   readonly callingRules: {
     /** By the area code; `undefined` for a number of neither country. */
     findCountry(number: string): Country | undefined

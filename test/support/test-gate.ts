@@ -85,6 +85,7 @@ export function testGate(
     accounts: { real: account, sandbox: account },
     checks: allChecks,
     policy: strictPolicy,
+    rulesVersion: '0123456789ab',
     callingRules: withoutRules,
     journal: {
       append: (decision, onWritten) => {

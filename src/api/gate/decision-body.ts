@@ -262,6 +262,11 @@ export const decisionSchema = z.object({
     .describe(
       'Of a block that answers a repeated Idempotency-Key: the id of the earlier allow, which must not be acted on',
     ),
+  rules: z
+    .string()
+    .describe(
+      'Version of the calling rules that the call was judged by: the file rules/<version>.json beside the journal',
+    ),
   recordVersion: z.number().describe('1'),
   erased: z
     .literal(true)

@@ -277,6 +277,7 @@ const common = {
   accountId: 'sandbox',
   keyId: 'k1',
   via: 'http',
+  rules: '9f1b06c2d4aa',
   recordVersion: 1,
 }
 

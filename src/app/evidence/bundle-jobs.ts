@@ -13,6 +13,7 @@ import { startThread, type Thread } from '../../runtime/thread.js'
 import type { Erasure } from '../../service/erasure/erasure.js'
 import { findAuthor } from '../../storage/audit/audit-log.js'
 import type { Callgate } from '../callgate.js'
+import { toConfiguration } from '../configuration.js'
 import { resolveBundlesFolder } from '../data-folders.js'
 import { openErasures } from '../journal/erasures.js'
 import { type BundleJob, JobFiles, keepMs } from './job-files.js'
@@ -207,7 +208,7 @@ export class BundleJobs {
     const job = { ...waiting, state: 'packing', startedAt: runtime.clock.now() } as const
     const progress = new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT)
     const options: PackOptions = {
-      configuration: { settings, rules: data.rules.document, sandboxFile: data.sandbox.file },
+      configuration: toConfiguration(settings, data),
       ...{ progress, minFreeBytes: this.#options.minFreeBytes },
     }
     const thread = startThread(bundlePacking, options, {

@@ -1,10 +1,12 @@
 /** The journal of a server: opened once it is known to belong to the database, and kept in step with it. */
 import { join } from 'node:path'
+import { keepRules } from '../../gate/journal/recovery/kept-rules.js'
 import { SegmentWatch } from '../../gate/journal/segment-watch.js'
 import { BackgroundTask } from '../../service/background/background-task.js'
 import type { AuditPosition } from '../../storage/audit/audit-log.js'
 import { storePosition } from '../../storage/audit/installation.js'
 import type { Callgate } from '../callgate.js'
+import { formatRules } from '../configuration.js'
 import { AuditEntries } from './audit-entries.js'
 import { joinParts } from './parts.js'
 
@@ -25,7 +27,8 @@ export async function openServedJournal(
   let entries: AuditEntries | undefined
   const tasks: BackgroundTask[] = []
   const open = async (position: AuditPosition) => {
-    const { journal, storage, shut, backgroundJobs } = callgate
+    const { journal, storage, shut, backgroundJobs, settings, data } = callgate
+    await keepRules(join(settings.dataDir, 'journal'), formatRules(data.rules.document))
     await journal.open()
     entries = new AuditEntries(callgate, journal, position)
     storage.onAudited(entries.confirm)

@@ -188,6 +188,7 @@ export class Rejudger {
             )
           : undefined,
       detail,
+      rules: document.rules,
       validUntil: Math.max(judgedAt, Math.min(judgedAt + maxValidMs, ruling.holdsUntil)),
     }
   }

@@ -54,8 +54,6 @@ export class AuditOfData {
   }
 
   async #run(): Promise<number> {
-    // A reload says that everything has changed before it has the new versions, in the same turn.
-    await Promise.resolve()
     if (!this.#isStartRecorded) await this.#recordStart()
     this.#isStartRecorded = true
     for (const one of this.#listInUse()) {

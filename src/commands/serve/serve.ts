@@ -208,10 +208,10 @@ async function startServer(
   const server = await listen(callgate, readiness, serviceThreads)
   opened.push(() => server.close())
   const reloader = createReloader(serviceThreads)
-  const begun = served.opened.then(() => beginWork(callgate, opened, { witnesses, reloader }))
+  const begun = served.opened.then(() => beginWork(callgate, opened, witnesses))
   if (shut.problem === undefined) await begun
   opened.push(await openReloadSocket(callgate.settings.dataDir, reloader, log))
-  const { versions } = reloader
+  const { versions } = callgate
   log.info('started', { version, url: server.url, zoneRules: getIanaVersion(), versions })
   await printGreeting(callgate, { server, output, sandboxKey })
   await notifySystemd('READY=1', log)
@@ -221,11 +221,7 @@ async function startServer(
 }
 
 /** What is done beside the answers, which writes to the parts. */
-function beginWork(
-  callgate: Callgate,
-  opened: Closer[],
-  { witnesses, reloader }: Pick<StartOptions, 'witnesses'> & { readonly reloader: Reloader },
-): void {
+function beginWork(callgate: Callgate, opened: Closer[], witnesses: Witnesses | undefined): void {
   const { backgroundJobs, journal, projection } = callgate
   const erasureTask = createErasureTask(callgate, journal)
   opened.push(() => erasureTask.close())
@@ -235,7 +231,7 @@ function beginWork(
   projection?.start()
   witnesses?.start()
   checkDatabasePages(callgate)
-  const auditOfData = new AuditOfData(callgate, () => reloader.versions)
+  const auditOfData = new AuditOfData(callgate, () => callgate.versions)
   auditOfData.start()
   opened.push(() => auditOfData.close())
 }

@@ -121,6 +121,8 @@ export interface DecisionDocument {
   readonly reference?: string | undefined
   /** Id of an earlier allow of the same request, which must no longer be acted on. */
   readonly withdraws?: string | undefined
+  /** Version of the calling rules that the call was judged by: 12 hex digits. See kept-rules.ts. */
+  readonly rules: string
   /** See `recordVersion` in write-record.ts. */
   readonly recordVersion: number
   /** The number and what else was said about the person were erased. Only in a stored record. */

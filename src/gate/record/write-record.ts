@@ -89,7 +89,7 @@ function formatDecision(decision: Decision): string {
     formatMember('personId', request.personId) +
     formatMember('reference', request.reference) +
     formatMember('withdraws', decision.withdraws) +
-    `,"recordVersion":${recordVersion}}`
+    `,"rules":"${decision.rules}","recordVersion":${recordVersion}}`
   )
 }
 

@@ -92,6 +92,7 @@ class FakeGate {
       judgedAt,
       accountTime: judgedAt,
       validUntil: judgedAt + 60_000,
+      rules: '0123456789ab',
       decision,
       reason,
       effects: [],

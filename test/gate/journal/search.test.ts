@@ -98,6 +98,7 @@ function aDecision(n: number, more: Partial<DecisionDocument> = {}): DecisionDoc
     dialed: number,
     ...(projectId !== undefined && { projectId }),
     ...(reference !== undefined && { reference }),
+    rules: '0123456789ab',
     recordVersion: 1,
     ...rest,
   }

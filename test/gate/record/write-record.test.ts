@@ -94,6 +94,7 @@ const anyDecision: fc.Arbitrary<Decision> = fc.record({
   accountTime: instant,
   detail: maybe(anyText),
   validUntil: instant,
+  rules: fc.stringMatching(/^[0-9a-f]{12}$/),
 })
 
 /** The slow and obvious way: an instant as `Date` writes it. */
@@ -142,6 +143,7 @@ function expectedText(decision: Decision): string {
     postalCode: request.postalCode,
     callerId: request.callerId,
     reference: request.reference,
+    rules: decision.rules,
     recordVersion: 1,
   })
 }

@@ -39,11 +39,12 @@ function readLoaded(lists: string): readonly Loaded[] {
 const sqlite = ['better-sqlite3', 'bindings', 'file-uri-to-path']
 const settings = ['js-yaml', 'zod']
 
-// Settings have verifier keys, which are checked as they are read: 2 files, and a policy for each of the listed checks: 1. Each command asks first how many files it may open.
+// Settings have verifier keys, which are checked as they are read: 2 files, and a policy for each of the listed checks: 1. 1 names the
+// versions of calling rules. Each command asks first how many files it may open.
 it.each([
   ['--version', 6, ['commander']],
   ['--help', 6, ['commander']],
-  ['config check', 65, ['commander', ...settings, 'luxon', 'moment', 'moment-timezone']],
+  ['config check', 66, ['commander', ...settings, 'luxon', 'moment', 'moment-timezone']],
   ['lists', 65, ['better-sqlite3', 'commander', ...settings]],
 ] as const)(
   'callgate %s loads at most %i files of its own, and few libraries',
@@ -84,8 +85,9 @@ it('each thread of a server loads what it uses', async () => {
     // stored and joined to its call. 25 for the seals of the journal, what is compared with its tree at the start, whether the parts
     // of the data belong together, and what strangers may use.
     // 3 for what day it is apart from the clock, ended sessions, and what a call would get; 2 for how many files it may open, and
-    // whether a segment of the journal is gone. 4 for the one way into a record and out of it, 1 for old rows, 1 for the list of checks and reasons.
-    'main.js': 532,
+    // whether a segment of the journal is gone. 4 for the one way into a record and out of it, 1 for old rows, 1 for the list of checks and
+    // reasons, 1 for the versions of calling rules.
+    'main.js': 533,
     'storage/sqlite-store.js': 9,
     'gate/journal/segment-writer.js': 12,
     // 6 to compare what is signed with its seal, and what is erased or removed with the signed tree, and to have the notices of that

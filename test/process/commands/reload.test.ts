@@ -1,5 +1,15 @@
 /** Settings, calling rules and sandbox facts that change while the built program decides. */
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
@@ -79,6 +89,7 @@ interface Answer {
   readonly id: string
   readonly decision: string
   readonly reason: string
+  readonly rules: string
   readonly findings: readonly { readonly check: string; readonly verdict: string }[]
   readonly policy?: readonly { readonly check: string; readonly effect: string }[]
 }
@@ -92,6 +103,13 @@ async function ask(number = '2125550100'): Promise<Answer> {
   expect(response.status).toBe(200)
   return (await response.json()) as Answer
 }
+
+const recordOf = (id: string) =>
+  until('the record', async () => {
+    const headers = { loginId: server.keys.sandbox }
+    const response = await fetch(`${server.url}/v1/decisions/${id}`, { headers })
+    return response.status === 200 && ((await response.json()) as Answer)
+  })
 
 interface Asked {
   readonly sentAt: number
@@ -245,6 +263,67 @@ describe('wrong files', () => {
   })
 })
 
+describe('the calling rules in use', () => {
+  const rulesOf = (dataDir: string, version = '') => {
+    const path = join(dataDir, 'journal', 'rules')
+    return version === '' ? path : join(path, `${version}.json`)
+  }
+  const kept = (version?: string) => rulesOf(environment.CALLGATE_DATA_DIR, version)
+  const closedVersion = async () => {
+    closeNewYork()
+    const { versions, problems } = JSON.parse((await reload('--json')).out)
+    expect(problems).toEqual([])
+    return String(versions.rules)
+  }
+
+  test('are kept beside the journal once, and a decision names those it was judged by', async () => {
+    const open = await ask()
+    const version = await closedVersion()
+    const closed = await ask()
+    expect([open.decision, closed.decision]).toEqual(['allow', 'block'])
+    expect(closed.rules).toBe(version)
+    expect(open.rules).not.toBe(version)
+    for (const { id, rules } of [open, closed]) {
+      const text = readFileSync(kept(rules))
+      expect(createHash('sha256').update(text).digest('hex').slice(0, 12)).toBe(rules)
+      expect(await recordOf(id)).toMatchObject({ rules })
+    }
+    const { regions } = JSON.parse(readFileSync(kept(version), 'utf8'))
+    expect(regions.NY.hours).toEqual({})
+    const { ino } = statSync(kept(version))
+    writeRules(() => undefined)
+    expect(await reload()).toMatchObject({ code: 0 })
+    await closedVersion()
+    expect(statSync(kept(version)).ino).toBe(ino)
+  })
+
+  test('are not taken over, and no server starts with them, if they cannot be kept', async () => {
+    const version = await closedVersion()
+    writeRules(() => undefined)
+    expect(await reload()).toMatchObject({ code: 0 })
+    const text = readFileSync(kept(version))
+    writeFileSync(kept(version), text.subarray(1))
+    closeNewYork()
+    const other = 'it does not hold the calling rules that it is named after. Move it away'
+    const refused = (why: string) => ({ code: 2, err: expect.stringContaining(why) })
+    expect(await reload()).toMatchObject(refused(`${kept(version)}: ${other}`))
+    expect(await ask()).toMatchObject({ decision: 'allow' })
+
+    const started = { ...environment, CALLGATE_DATA_DIR: join(folder, 'refused') }
+    mkdirSync(rulesOf(started.CALLGATE_DATA_DIR), { recursive: true })
+    copyFileSync(kept(version), rulesOf(started.CALLGATE_DATA_DIR, version))
+    await expect(serve(started)).rejects.toThrow(other)
+    writeFileSync(kept(version), text)
+
+    renameSync(kept(), `${kept()}-aside`)
+    writeFileSync(kept(), '')
+    expect(await reload()).toMatchObject(refused(`${kept()}: exists and is not a folder`))
+    expect(await ask()).toMatchObject({ decision: 'allow' })
+    rmSync(kept())
+    renameSync(`${kept()}-aside`, kept())
+  })
+})
+
 describe('a changed setting', () => {
   test('that needs a restart is named, with its secret hidden, and not in use', async () => {
     const changed = {
@@ -332,13 +411,7 @@ describe('a changed setting', () => {
     writeSettings({ policy: { permission: { mode: 'shadow' } } })
     expect(await reload()).toMatchObject({ code: 0 })
     const { id } = await ask('2125550103')
-    const record = await until('the record', async () => {
-      const response = await fetch(`${server.url}/v1/decisions/${id}`, {
-        headers: { loginId: server.keys.sandbox },
-      })
-      return response.status === 200 && ((await response.json()) as Answer)
-    })
-    expect(record).toMatchObject({
+    expect(await recordOf(id)).toMatchObject({
       decision: 'allow',
       policy: [{ check: 'permission', effect: 'shadowed' }],
     })

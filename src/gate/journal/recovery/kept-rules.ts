@@ -1,0 +1,36 @@
+/** Each version of the calling rules in use, kept once beside the journal: a record names the one it was judged by. */
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { DataFileError } from '../../../errors.js'
+import {
+  ensureFolder,
+  isPresent,
+  readWholeFile,
+  syncFolder,
+  writeWholeFile,
+} from '../../../runtime/folders.js'
+
+/** What a version is called: the first 12 hex digits of the SHA-256 of its text. */
+export const nameVersion = (text: string | Buffer): string =>
+  createHash('sha256').update(text).digest('hex').slice(0, 12)
+
+const rulesFolder = (journalFolder: string): string => join(journalFolder, 'rules')
+
+const rulesPath = (journalFolder: string, version: string): string =>
+  join(rulesFolder(journalFolder), `${version}.json`)
+
+/**
+ * Does nothing if the version is there already. Once this resolves, it is on disk. Rejects with a {@link DataFileError} that names
+ * the file if it cannot be written, or holds something else.
+ */
+export async function keepRules(journalFolder: string, text: string): Promise<void> {
+  const path = rulesPath(journalFolder, nameVersion(text))
+  ensureFolder(rulesFolder(journalFolder))
+  if (!isPresent(path)) {
+    await writeWholeFile(path, async (write) => write(text))
+    syncFolder(journalFolder)
+  } else if (readWholeFile(path).toString() !== text) {
+    const rule = 'it does not hold the calling rules that it is named after'
+    throw new DataFileError(path, `${rule}. Move it away, and the rules are written again`)
+  }
+}
