@@ -327,6 +327,7 @@ const decision = {
   dial: allowed,
   callKind: 'ai',
   decidedAt: '2026-11-23T17:00:00Z',
+  rules: '9f1b06c2d4aa',
   recordVersion: 1,
   judgedAt: '2026-11-23T17:00:00Z',
   validUntil: '2026-11-23T17:01:00Z',
