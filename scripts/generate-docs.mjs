@@ -1,6 +1,6 @@
 /**
- * Writes docs/settings.md and docs/metrics.md from the compiled program, so that they always match
- * the code. With `--check` it writes nothing and exits with 1 when a page differs.
+ * Writes docs/settings.md, docs/metrics.md and the table of reasons in docs/gate.md from the compiled program, so that they
+ * always match the code. With `--check` it writes nothing and exits with 1 when a page differs.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
@@ -9,7 +9,7 @@ import { isReloadable, listSettingLeaves, unwrapSchema } from '../dist/config/lo
 import { settingsSchema } from '../dist/config/settings.js'
 import { factFeedNames } from '../dist/data/facts/fact-feeds.js'
 import { handoverFailures } from '../dist/domain/call-outcome.js'
-import { checkNames, reasonCodes } from '../dist/domain/checks.js'
+import { checkNames, reasonCodes, reasons } from '../dist/domain/checks.js'
 import { answerFailureReasons, questionNames } from '../dist/domain/compliance.js'
 import { callKinds, callPurposes } from '../dist/domain/decision.js'
 import { journalRoutes } from '../dist/gate/journal/journal-routes.js'
@@ -24,7 +24,11 @@ import { attemptOutcomes } from '../dist/service/webhooks/webhook-retry-policy.j
 import { lookupNames } from '../dist/sources/remote/lookups/lookup-options.js'
 import { warmupRoutes } from '../dist/sources/warming/warmup-routes.js'
 
-const pages = { 'docs/settings.md': settingsPage(), 'docs/metrics.md': await metricsPage() }
+const pages = {
+  'docs/settings.md': settingsPage(),
+  'docs/metrics.md': await metricsPage(),
+  'docs/gate.md': gatePage(),
+}
 const onlyCheck = process.argv.includes('--check')
 
 for (const [path, text] of Object.entries(pages)) {
@@ -34,6 +38,19 @@ for (const [path, text] of Object.entries(pages)) {
     console.error(`${path} differs from the code; run: npm run docs`)
     process.exitCode = 1
   }
+}
+
+/** The page with the table of reasons in place of the one that it has. */
+function gatePage() {
+  const text = readFileSync(new URL('../docs/gate.md', import.meta.url), 'utf8')
+  const findings = [...checkNames, 'mandate']
+  const rows = reasonCodes.map((name) => {
+    const { text: meaning, by } = reasons[name]
+    const givers = by.map((one) => (findings.includes(one) ? code(one) : one.replace('-', ' ')))
+    return [code(name), meaning, givers.join(', ')]
+  })
+  const written = table(['Reason', 'Meaning', 'Given by'], rows)
+  return text.replace(/^\| Reason .*?\n(?=\n## )/ms, () => written)
 }
 
 function settingsPage() {

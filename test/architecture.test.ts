@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { checkNames, reasonCodes } from '../src/domain/checks.js'
 
 const root = join(import.meta.dirname, '..', 'src')
 
@@ -285,6 +286,16 @@ describe('architecture', () => {
     ]
     const own = ['record/erase-called-person.ts', 'record/read-head.ts', 'record/write-record.ts']
     expect(found).toEqual([...others, ...own])
+  })
+
+  it('lists checks and reasons in one file', () => {
+    const quoted = (text: string, names: readonly string[]) =>
+      names.filter((name) => text.includes(`'${name}'`) || text.includes(`  ${name}:`)).length
+    const lists = sources
+      // What gives reasons names those that it gives.
+      .filter(({ path }) => !path.startsWith('gate/'))
+      .filter(({ text }) => quoted(text, reasonCodes) > 5 || quoted(text, checkNames) > 5)
+    expect(lists.map(({ path }) => path)).toEqual(['domain/checks.ts'])
   })
 
   it('keeps the law free of libraries and of Node.js', () => {

@@ -3,15 +3,14 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { dashboards } from '../scripts/dashboards/dashboards.js'
+import { dashboards, undecided } from '../scripts/dashboards/dashboards.js'
 import { buildDashboard } from '../scripts/dashboards/panels.js'
 
 const root = join(import.meta.dirname, '..')
 const folder = join(root, 'config/grafana/dashboards')
-const alerts: readonly string[] = parse(
-  readFileSync(join(root, 'config/prometheus/alerts.yml'), 'utf8'),
-).groups.flatMap((group: { rules: { alert?: string }[] }) =>
-  group.rules.flatMap(({ alert }) => alert ?? []),
+const alertsText = readFileSync(join(root, 'config/prometheus/alerts.yml'), 'utf8')
+const alerts: readonly string[] = parse(alertsText).groups.flatMap(
+  (group: { rules: { alert?: string }[] }) => group.rules.flatMap(({ alert }) => alert ?? []),
 )
 
 describe.each(dashboards)('$title', (spec) => {
@@ -34,6 +33,12 @@ describe.each(dashboards)('$title', (spec) => {
     const ids = (buildDashboard(spec).panels ?? []).map(({ id }) => id)
     expect(new Set(ids).size).toBe(ids.length)
   })
+})
+
+test('the alerts count decisions without answers by the same reasons', () => {
+  const listed = alertsText.match(/reason=~"[^"]+"/g) ?? []
+  expect(listed.length).toBeGreaterThan(0)
+  expect(new Set(listed)).toEqual(new Set([undecided]))
 })
 
 test('every file is of a dashboard', () => {

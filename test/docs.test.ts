@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { reasonCodes, reasons } from '../src/domain/checks.js'
+import { checkNames, checks, reasonCodes, reasons } from '../src/domain/checks.js'
 import { callKinds } from '../src/domain/decision.js'
 import { countLossFirst } from '../src/errors.js'
 import { type TableRow, tableRows } from './support/markdown-table.js'
@@ -77,6 +77,25 @@ describe('the pages of the gate and of the sandbox', () => {
       cell(row, 'Meaning'),
     ])
     expect(listed).toEqual(reasonCodes.map((code) => [code, reasons[code].text]))
+  })
+
+  it('list every check', () => {
+    const listed = rowsWith(gatePage, 'Check').map((row) => cell(row, 'Check'))
+    expect(listed).toEqual(checkNames)
+  })
+
+  it('name the checks of every call as the settings do', () => {
+    const settings = Object.values(checks).flatMap(({ judges, setting }) =>
+      judges === 'answer' ? [setting] : [],
+    )
+    const sentence = /The checks are called (.*) in the settings/.exec(
+      readFileSync(join(root, 'docs/policy.md'), 'utf8'),
+    )
+    expect(sentence?.[1]?.match(/\w+(?=`)/g)).toEqual(settings)
+    const example = readFileSync(join(root, 'config/callgate.yaml'), 'utf8')
+    expect(example.match(/^# {3}\w+(?=: \{ mode: enforce)/gm)).toEqual(
+      settings.map((name) => `#   ${name}`),
+    )
   })
 
   it('list every line of the sandbox with its facts', () => {

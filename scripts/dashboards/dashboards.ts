@@ -1,4 +1,5 @@
 /** The dashboards of `config/grafana/dashboards/`, written by `npm run dashboards`. */
+import { reasonCodes, reasons } from '../../src/domain/checks.js'
 import { calls, type DashboardSpec, own, type PanelSpec, type Query } from './panels.js'
 
 const rate = (metric: string, selector: string) => `rate(${metric}{${selector}}[$__rate_interval])`
@@ -13,8 +14,9 @@ function quantiles(metric: string, selector: string, by = ''): readonly Query[] 
   ])
 }
 
-const undecided =
-  'reason=~"check-unanswered|list-missing|list-stale|list-unreadable|overloaded|not-recorded|expired|clock-behind|clock-ahead|not-current"'
+const undecidedCodes = reasonCodes.filter((code) => ['fault', 'list'].includes(reasons[code].kind))
+/** Of decisions that were made without answers. The alerts count the same. */
+export const undecided = `reason=~"${undecidedCodes.join('|')}"`
 const decisions = 'callgate_decisions_total'
 const share = (part: string, window: string, offset = '') =>
   `sum(rate(${decisions}{${calls},${part}}[${window}]${offset})) / sum(rate(${decisions}{${calls}}[${window}]${offset}))`

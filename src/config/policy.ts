@@ -54,12 +54,12 @@ function requireException(
   }
 }
 
-const checkPolicy = ({ about, isCached }: (typeof checks)[CheckName]) =>
+const checkPolicy = ({ about, judges }: (typeof checks)[CheckName]) =>
   z
     .strictObject({
       ...checkFields(about),
       // Its type is for both.
-      ...((isCached ? { staleForMs } : {}) as unknown as {
+      ...((judges === 'answer' ? { staleForMs } : {}) as unknown as {
         staleForMs: z.ZodOptional<typeof staleForMs>
       }),
     })

@@ -10,8 +10,11 @@ interface CheckEntry {
   readonly about: string
   /** Its heading in the console. */
   readonly title: string
-  /** Whether it judges answers that are cached. Counts never are, and those on reassigned numbers end with the release of their data. */
-  readonly isCached: boolean
+  /**
+   * What it judges: the `answer` of a source, which may be cached; a `count` of the calls before; an entry of the account's `register`; or
+   * a `look-up`, whose answers end with the release of their data.
+   */
+  readonly judges: 'answer' | 'count' | 'register' | 'look-up'
 }
 
 /**
@@ -20,14 +23,14 @@ interface CheckEntry {
  */
 // biome-ignore format: a table is read by its rows
 export const checks = {
-  litigator: { setting: 'litigator', about: 'litigator', title: 'Known litigators', isCached: true },
-  'internal-dnc': { setting: 'internalDnc', about: 'internal list', title: 'Opt-outs (internal do-not-call list)', isCached: true },
-  permission: { setting: 'permission', about: 'permission', title: 'Consent and do-not-call lists', isCached: true },
-  'calling-hours': { setting: 'callingHours', about: 'calling hours', title: 'Calling hours', isCached: true },
-  attempts: { setting: 'attempts', about: 'attempts', title: 'How often the person was called', isCached: false },
-  'caller-id': { setting: 'callerId', about: 'caller ID', title: 'Caller ID', isCached: false },
-  reassigned: { setting: 'reassigned', about: 'reassigned number', title: 'Reassigned numbers', isCached: false },
-  abandonment: { setting: 'abandonment', about: 'abandoned calls', title: 'Abandoned calls', isCached: false },
+  litigator: { setting: 'litigator', about: 'litigator', title: 'Known litigators', judges: 'answer' },
+  'internal-dnc': { setting: 'internalDnc', about: 'internal list', title: 'Opt-outs (internal do-not-call list)', judges: 'answer' },
+  permission: { setting: 'permission', about: 'permission', title: 'Consent and do-not-call lists', judges: 'answer' },
+  'calling-hours': { setting: 'callingHours', about: 'calling hours', title: 'Calling hours', judges: 'answer' },
+  attempts: { setting: 'attempts', about: 'attempts', title: 'How often the person was called', judges: 'count' },
+  'caller-id': { setting: 'callerId', about: 'caller ID', title: 'Caller ID', judges: 'register' },
+  reassigned: { setting: 'reassigned', about: 'reassigned number', title: 'Reassigned numbers', judges: 'look-up' },
+  abandonment: { setting: 'abandonment', about: 'abandoned calls', title: 'Abandoned calls', judges: 'count' },
 } as const satisfies Readonly<Record<string, CheckEntry>>
 export type CheckName = keyof typeof checks
 export const checkNames = Object.keys(checks) as readonly CheckName[]
@@ -36,6 +39,12 @@ export type CheckSetting = (typeof checks)[CheckName]['setting']
 
 /** `mandate` is about the key that asks, and about pauses; no policy changes it. */
 export type FindingName = CheckName | 'mandate'
+
+/** Their findings change with each call that is placed. */
+export const countedChecks: ReadonlySet<string> = new Set([
+  ...checkNames.filter((name) => checks[name].judges === 'count'),
+  'mandate',
+])
 
 /**
  * Who gives a reason: the findings that deny a call for it; `any-check`, a finding that passes, or one that is unknown; `number`, what was

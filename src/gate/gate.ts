@@ -4,16 +4,15 @@
  */
 
 import { sandboxAccountId } from '../domain/caller.js'
+import { checkNames, countedChecks } from '../domain/checks.js'
 import type { MaybePromise } from '../domain/compliance.js'
 import {
   type CallKind,
   type CallRequest,
-  checkNames,
   type Decision,
   type DecisionFinalizer,
   decide,
   type Finding,
-  type FindingName,
   type Policy,
   type Ruling,
   telemarketing,
@@ -332,7 +331,9 @@ export class Gate {
     { number, findings: found, ruling }: NumberRuling,
     policy: Policy,
   ): Promise<Ruling> {
-    const isByCount = found.some(({ check, verdict }) => verdict !== 'pass' && isCounted(check))
+    const isByCount = found.some(
+      ({ check, verdict }) => verdict !== 'pass' && countedChecks.has(check),
+    )
     if (!isByCount || ruling.nextAllowedAt === undefined) return ruling
     const { request } = call
     const nextAllowedAt = await findNextAllowedAt(ruling.nextAllowedAt, async (at) => {
@@ -426,8 +427,6 @@ export class Gate {
   }
 }
 
-const isCounted = (check: FindingName) =>
-  check === 'attempts' || check === 'abandonment' || check === 'mandate'
 const isOfKey = ({ check }: Finding) => check === 'mandate'
 const isNotOfKey = (finding: Finding) => !isOfKey(finding)
 

@@ -4,7 +4,7 @@
  * itself blocked an allow. What follows from that is judged again all the same.
  */
 import type { Configuration } from '../../app/configuration.js'
-import type { FindingName, ReasonCode } from '../../domain/checks.js'
+import { checkNames, checks, countedChecks, type ReasonCode } from '../../domain/checks.js'
 import type { Decision } from '../../domain/decision.js'
 import { findNextAllowedAt } from '../../gate/checks/attempts.js'
 import type { RecordedDecision } from '../../gate/journal/recorded-decisions.js'
@@ -94,13 +94,10 @@ export class Replayer {
   }
 }
 
-const countedChecks: ReadonlySet<FindingName> = new Set(['attempts', 'abandonment', 'mandate'])
-
 /** By what was counted and registered at that moment. */
-const storedChecks: ReadonlySet<string> = new Set<FindingName>([
-  ...countedChecks,
-  'caller-id',
-  'reassigned',
+const storedChecks: ReadonlySet<string> = new Set([
+  ...checkNames.filter((name) => checks[name].judges !== 'answer'),
+  'mandate',
 ])
 
 /** An entry on a list of ours, or that a source did not answer, is a fact itself. */
