@@ -27,6 +27,7 @@ import {
   fileSource,
 } from '../../src/evidence/byte-source.js'
 import { encodeQuery } from '../../src/evidence/witness/timestamps.js'
+import { keepRules, nameVersion } from '../../src/gate/journal/recovery/kept-rules.js'
 import { readSigningKey } from '../../src/gate/journal/tree/tree-head.js'
 import { parseCheckpoint, signCheckpoint } from '../../src/transparency/checkpoint.js'
 import {
@@ -47,6 +48,8 @@ const mutations = shortOrLong(300, 5_000)
 const seed = Number(process.env.CALLGATE_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const number = '2125550106'
 const stranger = '2125550177'
+/** Those of the gate in tests. */
+const rules = '{}'
 
 let parent: string
 let verifier: Buffer
@@ -113,6 +116,7 @@ beforeAll(async () => {
     .close()
   const { journal, append } = testJournal(dataDir, () => noon)
   await journal.open()
+  await keepRules(join(dataDir, 'journal'), rules)
   for (let index = 0; index < 60; index += 1) {
     const dialed = index % 10 === 7 ? number : stranger
     await append(await makeDecision({ id: `d${index}` }, { dialed }))
@@ -276,6 +280,7 @@ it('has who changed the number and what its person was told, and nothing of the 
   execFileSync('cp', [at('data/callgate.sqlite'), dataDir])
   const { journal, append } = testJournal(dataDir, () => noon)
   await journal.open()
+  await keepRules(join(dataDir, 'journal'), rules)
   for (const one of [number, stranger]) {
     await append(await makeDecision({ id: `d${one}` }, { dialed: one }))
     const subject = { kind: 'number', id: one }
@@ -358,6 +363,32 @@ it('is false with another key in it, and in records that were edited together wi
   expect(await edited(/^(.*\n)/, '$1$1')).toBe(10)
   expect(await edited(/$/, '\n')).toBe(10)
   expect(await edited(/^/, '\ufeff')).toBe(10)
+})
+
+it('is false without the calling rules that a decision names, or with others in their place', async () => {
+  const name = `rules/${nameVersion(rules)}.json`
+  const falseBy = async (change: (files: Map<string, Buffer>) => void) => {
+    const { status, stdout } = verifyZip(await repack(change), ...trusted)
+    return [status, /^FALSE: (.*)$/m.exec(stdout)?.[1]]
+  }
+  const judged = expect.stringMatching(`^record \\d+ was judged by ${name}: `)
+  const missing = await falseBy((files) => void files.delete(name))
+  expect(missing).toEqual([10, judged])
+  expect(missing[1]).toContain(`${name} is missing`)
+  const other = await falseBy((files) => files.set(name, Buffer.from('[]')))
+  expect(other).toEqual([10, judged])
+  expect(other[1]).toContain('does not hold the calling rules that it is named after')
+})
+
+it('is not packed without the calling rules that a decision names', async () => {
+  const path = at(`data/journal/rules/${nameVersion(rules)}.json`)
+  writeFileSync(path, '[]')
+  await expect(pack('others.zip', { number: stranger })).rejects.toThrow(
+    `${path}: does not hold the calling rules that it is named after`,
+  )
+  rmSync(path)
+  await expect(pack('none.zip', { number: stranger })).rejects.toThrow(`${path}: is missing`)
+  writeFileSync(path, rules)
 })
 
 describe('that shows less than it has packed', () => {

@@ -4,10 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Callgate, openCallgate } from '../../src/app/callgate.js'
+import { formatRules } from '../../src/app/configuration.js'
 import { openHttpServer } from '../../src/commands/serve/http-server.js'
 import { loadSettings } from '../../src/config/load.js'
 import { serverAuthor } from '../../src/domain/caller.js'
 import type { Clock, Instant } from '../../src/domain/time/clock.js'
+import { keepRules } from '../../src/gate/journal/recovery/kept-rules.js'
 import { createLogger } from '../../src/observability/log.js'
 import { nodeRuntime, type Runtime } from '../../src/runtime/runtime.js'
 import { writeMigratedDatabase } from './database.js'
@@ -72,6 +74,7 @@ export async function openTestCallgate(options: TestCallgateOptions = {}): Promi
   })
   if (options.dataDir === undefined) await writeMigratedDatabase(dataDir)
   const callgate = await openCallgate(settings, world)
+  await keepRules(join(dataDir, 'journal'), formatRules(callgate.data.rules.document))
   await callgate.journal.open()
   const server = await openHttpServer(callgate)
   const keyOf = async (accountId: string) =>

@@ -9,6 +9,7 @@ import { type Clock, fixedClock } from '../../src/domain/time/clock.js'
 import { allChecks } from '../../src/gate/checks/checks.js'
 import { Gate } from '../../src/gate/gate.js'
 import type { GateDeps, GateSettings } from '../../src/gate/gate-deps.js'
+import { nameVersion } from '../../src/gate/journal/recovery/kept-rules.js'
 import { createMetrics } from '../../src/observability/metrics.js'
 import { silentLogger, systemTimers } from '../../src/runtime/runtime.js'
 import { noon } from './fake-compliance.js'
@@ -85,7 +86,7 @@ export function testGate(
     accounts: { real: account, sandbox: account },
     checks: allChecks,
     policy: strictPolicy,
-    rulesVersion: '0123456789ab',
+    rulesVersion: nameVersion('{}'),
     callingRules: withoutRules,
     journal: {
       append: (decision, onWritten) => {

@@ -28,6 +28,9 @@ state/ has what the decisions rest on, one JSON object a line: "row" is as the d
 is the record of records.txt that says who stored it and when, and "records" are all records that say who changed it. null: no
 signed record says so, and the row is only what the database says today.
 
+rules/ has the calling rules that the decisions were judged by, as JSON. Each decision names its version ("rules"): the file's
+name is the beginning of its SHA-256.
+
 HOW TO VERIFY
 1. Get the key of the log from somebody you trust, not from this bundle. With Node 18 or newer:
      node verify.mjs --key '<key>' --head <a signed head that you have kept> --witness '<key of a witness>'

@@ -8,6 +8,7 @@ import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DataFileError } from '../../errors.js'
 import { JournalReader } from '../../gate/journal/journal-reader.js'
+import { readRules } from '../../gate/journal/recovery/kept-rules.js'
 import { readSignedBeginning } from '../../gate/journal/recovery/signed-beginning.js'
 import type { StoredRecord } from '../../gate/journal/segment-format.js'
 import { SignedTree } from '../../gate/journal/tree/signed-tree.js'
@@ -175,6 +176,9 @@ async function writeBundle(
   await writeProofs(bundle, { selection, reader, checkpoint }, writer)
   await writer.add('records.txt', listRecords(journalFolder, selection, reader))
   await writer.add('report.html', formatReport(about))
+  for (const version of selection.rules) {
+    await writer.add(`rules/${version}.json`, readRules(journalFolder, version))
+  }
   await writer.add('safe-harbor.html', formatSafeHarbor(about))
   await writeStamps(timestampsPath(folder), { origin, size, node: reader.node }, writer)
   await writer.add('verify.mjs', bundle.verifier)

@@ -21,6 +21,8 @@ export interface Selection {
   readonly span: SeqRange | undefined
   readonly counts: Readonly<Record<string, number>>
   readonly reported: readonly DecisionDocument[]
+  /** Versions of the calling rules that the decisions name, in order. */
+  readonly rules: readonly string[]
 }
 
 interface NoticedErasure {
@@ -41,6 +43,7 @@ export class RecordSearch {
   readonly #notices: NoticedErasure[] = []
   readonly #reported = new Map<string, DecisionDocument>()
   readonly #counts: Record<string, number> = {}
+  readonly #rules = new Set<string>()
   /** The first and the last record of the time that was asked for. */
   #inTime: SeqRange | undefined
   #ofDecisions: SeqRange | undefined
@@ -103,7 +106,8 @@ export class RecordSearch {
     }
     if (!this.#ids.has(id)) return
     this.take(seq, kind)
-    if (kind === 'outcome') return
+    if (!('findings' in content)) return
+    this.#rules.add(content.rules)
     this.#ofDecisions = [this.#ofDecisions?.[0] ?? seq, seq]
   }
 
@@ -135,6 +139,7 @@ export class RecordSearch {
     const reported = [...this.#reported.values()]
     const isWhole = this.#question.without !== 'others'
     const shown = isWhole ? span : undefined
-    return { seqs: this.listSeqs(), span: shown, counts: this.#counts, reported }
+    const rules = [...this.#rules].sort()
+    return { seqs: this.listSeqs(), span: shown, counts: this.#counts, reported, rules }
   }
 }

@@ -127,6 +127,9 @@ it('loses what was stored after the backup began, exactly, and nothing else', as
   expect(await first.end('SIGKILL')).toBe('SIGKILL')
   await clientsDone
   const original = { optOuts: readOptOuts(dataDir), decisions: readDecisions(dataDir) }
+  const readRules = (version = '') => readFileSync(join(dataDir, `journal/rules/${version}.json`))
+  const [version] = [...original.decisions.values()].map(({ document }) => document.rules)
+  const rules = readRules(version)
   const counted = await callgate(['backup', 'loss', backup], environmentFor(dataDir))
   for (const ending of ['-wal', '-shm']) rmSync(join(dataDir, `callgate.sqlite${ending}`))
   damageByte(join(dataDir, 'callgate.sqlite'), 0)
@@ -145,6 +148,12 @@ it('loses what was stored after the backup began, exactly, and nothing else', as
   expect(acknowledged.optOuts.slice(0, before.optOuts).filter(isMissingIn(optOuts))).toEqual([])
   expect(acknowledged.decisions.slice(0, before.decisions).filter(isMissingIn(decisions))).toEqual(
     [],
+  )
+
+  // What its decisions were judged by is there too.
+  expect(readRules(version).equals(rules)).toBe(true)
+  expect(new Set([...decisions.values()].map(({ document }) => document.rules))).toEqual(
+    new Set([version]),
   )
 
   // The cut of each part is in the manifest: before it everything is there, and nothing behind it.

@@ -304,7 +304,7 @@ describe('the calling rules in use', () => {
     const text = readFileSync(kept(version))
     writeFileSync(kept(version), text.subarray(1))
     closeNewYork()
-    const other = 'it does not hold the calling rules that it is named after. Move it away'
+    const other = 'does not hold the calling rules that it is named after. Move it away'
     const refused = (why: string) => ({ code: 2, err: expect.stringContaining(why) })
     expect(await reload()).toMatchObject(refused(`${kept(version)}: ${other}`))
     expect(await ask()).toMatchObject({ decision: 'allow' })

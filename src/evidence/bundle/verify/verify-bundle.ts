@@ -99,6 +99,8 @@ class BundleCheck {
   cosigners = 0
   readonly timestamps: BundleStamp[] = []
   readonly state = new StateCheck()
+  /** Versions of the calling rules that were checked. */
+  readonly #rules = new Set<string>()
   shown: ShownRecords | undefined
   size = 0
   outside: BundleVerification['outside']
@@ -261,6 +263,9 @@ class BundleCheck {
       const entry = decodeEntry(entryOf(seq) ?? Buffer.alloc(0))
       if (entry === undefined) throw new Error(`record ${seq} has no entry`)
       this.shown?.addRecord(seq, entry.kind, body)
+      if (entry.kind === recordKinds.decision || entry.kind === recordKinds.amendment) {
+        this.#checkRules(seq, readRecord('decision', { seq, body }).rules)
+      }
       const commitment = commitTo(salt, body)
       if (entry.commitment.equals(commitment)) {
         proven.add(seq)
@@ -274,6 +279,17 @@ class BundleCheck {
       else this.erased.push({ seq, notice })
     }
     return proven
+  }
+
+  #checkRules(seq: number, version: string): void {
+    if (this.#rules.has(version)) return
+    this.#rules.add(version)
+    const name = `rules/${version}.json`
+    this.run(`record ${seq} was judged by ${name}`, () => {
+      if (!digestFile(this.file(name)).startsWith(version)) {
+        throw new Error('that does not hold the calling rules that it is named after')
+      }
+    })
   }
 
   #readProven({ seq, kind }: LogEntry, body: Buffer, notices: ErasureNotices): void {

@@ -1,5 +1,5 @@
 /** Copies of a journal that a server may be writing to. */
-import { constants, copyFileSync, readdirSync, rmSync } from 'node:fs'
+import { constants, copyFileSync, cpSync, readdirSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { getErrorCode } from '../../../errors.js'
 import { isPresent } from '../../../runtime/folders.js'
@@ -8,6 +8,7 @@ import { readOrigin } from '../journal-origin.js'
 import { JournalReader, listSegments } from '../journal-reader.js'
 import { copyTree, treeFolder } from '../tree/tree-files.js'
 import { readTree } from '../tree/tree-head.js'
+import { rulesFolder } from './kept-rules.js'
 import { recoverJournal } from './recover-journal.js'
 
 export interface JournalExtent {
@@ -56,6 +57,10 @@ function copyFiles(folder: string, target: string): void {
   for (const { path, firstSeq } of listSegments(folder)) {
     if (firstSeq > copiedSeq) copySegment(path, target)
   }
+  // After the records, which name only what was kept before them.
+  const rules = rulesFolder(folder)
+  const isWhole = (path: string) => !path.endsWith('.part')
+  if (isPresent(rules)) cpSync(rules, rulesFolder(target), { recursive: true, filter: isWhole })
   const former = formerOriginsPath(folder)
   if (isPresent(former)) copyFileSync(former, formerOriginsPath(target))
 }

@@ -14,7 +14,7 @@ import {
 export const nameVersion = (text: string | Buffer): string =>
   createHash('sha256').update(text).digest('hex').slice(0, 12)
 
-const rulesFolder = (journalFolder: string): string => join(journalFolder, 'rules')
+export const rulesFolder = (journalFolder: string): string => join(journalFolder, 'rules')
 
 const rulesPath = (journalFolder: string, version: string): string =>
   join(rulesFolder(journalFolder), `${version}.json`)
@@ -30,7 +30,21 @@ export async function keepRules(journalFolder: string, text: string): Promise<vo
     await writeWholeFile(path, async (write) => write(text))
     syncFolder(journalFolder)
   } else if (readWholeFile(path).toString() !== text) {
-    const rule = 'it does not hold the calling rules that it is named after'
+    const rule = 'does not hold the calling rules that it is named after'
     throw new DataFileError(path, `${rule}. Move it away, and the rules are written again`)
   }
+}
+
+/** Throws a {@link DataFileError} that names the file if it is missing, or does not hold that version. */
+export function readRules(journalFolder: string, version: string): Buffer {
+  const path = rulesPath(journalFolder, version)
+  if (!isPresent(path)) {
+    throw new DataFileError(
+      path,
+      'is missing: it has the calling rules that decisions were judged by',
+    )
+  }
+  const text = readWholeFile(path)
+  if (nameVersion(text) === version) return text
+  throw new DataFileError(path, 'does not hold the calling rules that it is named after')
 }
