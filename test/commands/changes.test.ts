@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import os from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { registerChanges } from '../../src/commands/accounts/changes.js'
 import { registerKeys } from '../../src/commands/accounts/keys.js'
 import { registerProjects } from '../../src/commands/accounts/projects.js'
@@ -160,23 +160,11 @@ it('a number is erased by who asked, once another user has approved it, and once
   person.name = 'ann'
   const other = await run(registerErase, ...erase, '--allowed-calls')
   expect(other.err).toContain('approval-needed')
-  const [asked] = [run(registerErase, ...erase)]
-  // The running server erases in its journal.
-  await vi.waitFor(async () => {
-    const { db } = running.callgate.storage
-    const rows = await db.selectFrom('erasures').select('id').execute()
-    expect(rows).toHaveLength(1)
-  })
+  const { code, err } = await run(registerErase, ...erase)
+  expect(code, err).toBe(0)
   expect(
     await running.callgate.storage.db.selectFrom('change_requests').selectAll().execute(),
   ).not.toContainEqual(expect.objectContaining({ request: expect.stringContaining(number) }))
-  const { openErasures } = await import('../../src/app/journal/erasures.js')
-  const erasures = openErasures(running.callgate)
-  for (const { id } of await erasures.findUnfinished('')) {
-    await erasures.finishJournal(id, '', { erased: 0, kept: 0 })
-  }
-  const { code, err } = await asked
-  expect([code, err]).toEqual([0, expect.any(String)])
   expect((await run(registerErase, ...erase)).err).toContain('approval-needed')
 })
 
