@@ -240,6 +240,7 @@ describe('architecture', () => {
     'commands/backup/manifest.ts': 'the manifest',
     'commands/compare/own-rows.ts': 'replies of the API',
     'commands/doctor/ring-time.ts': 'a reply of Asterisk',
+    'commands/evidence/replay.ts': 'the kept calling rules',
     'commands/mcp/gate-client.ts': 'replies of the API',
     'commands/mcp/standard-input.ts': 'messages of a client',
     'commands/reload.ts': 'the answer of the server',

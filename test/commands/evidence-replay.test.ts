@@ -1,7 +1,8 @@
 /** `callgate evidence replay` over a journal of many random calls, and over changed and special records. */
-import { writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
 import { readConfiguration } from '../../src/app/read-configuration.js'
 import { registerEvidence } from '../../src/commands/evidence/evidence.js'
 import type { ReplayReport } from '../../src/commands/evidence/replay.js'
@@ -250,6 +251,40 @@ describe('callgate evidence replay', () => {
     expect(out).toContain(
       '  validUntil: recorded "2026-11-24T01:42:00Z", judged again "2026-11-24T01:41:30Z"\n',
     )
+  })
+
+  it('judges a record by the calling rules that it names, not by those in use today', async () => {
+    const today = join(running.dataDir, 'rules.yaml')
+    const { regions, ...rest } = parse(readFileSync('config/calling-rules.yaml', 'utf8'))
+    const NY = { ...regions.NY, hours: { monFri: 'none', sat: 'none', sun: 'none' } }
+    writeFileSync(today, JSON.stringify({ ...rest, regions: { ...regions, NY } }))
+    const changed = `${more}callingHours: { rulesFile: '${today}' }\n`
+    const replayToday = (...args: readonly string[]) => {
+      const command = ['evidence', 'replay', ids.allowed ?? '', ...args]
+      return runCommand(registerEvidence, command, { dataDir: running.dataDir, more: changed })
+    }
+    const { rules: version } = running.callgate.versions
+    const same = await replayToday()
+    expect([same.code, same.out]).toEqual([0, expect.stringContaining(`by rules ${version} and`)])
+    const given = await replayToday('--rules', today)
+    expect([given.code, given.out]).toEqual([
+      10,
+      expect.stringContaining('  decision: recorded "allow", judged again "block"\n'),
+    ])
+    const kept = join(running.dataDir, `journal/rules/${version}.json`)
+    const text = readFileSync(kept)
+    const unread = async (problem: string) => {
+      const { code, out } = await replayToday()
+      expect([code, out]).toEqual([2, expect.stringContaining(`:\n  ${kept}: ${problem}`)])
+      const report = JSON.parse((await replayToday('--json')).out)
+      expect(report).toMatchObject({ same: 0, notReplayed: { 'no-rules': 1 } })
+    }
+    writeFileSync(kept, text.subarray(1))
+    await unread('does not hold the calling rules that it is named after')
+    rmSync(kept)
+    await unread('is missing')
+    expect((await replay(ids.allowed ?? '')).code).toBe(0)
+    writeFileSync(kept, text)
   })
 
   it('judges a limit on how often somebody is called by another number of calls, as rehearse does', async () => {

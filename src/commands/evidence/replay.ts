@@ -1,10 +1,18 @@
 /** `callgate evidence replay`: judges recorded decisions again, and compares what comes out with their records. */
+import { join } from 'node:path'
 import { Argument, type Command } from 'commander'
-import { type ConfigurationVersions, computeVersions } from '../../app/configuration.js'
+import {
+  type Configuration,
+  type ConfigurationVersions,
+  computeVersions,
+} from '../../app/configuration.js'
 import { formatInstant } from '../../domain/time/dates.js'
+import { DataFileError } from '../../errors.js'
 import type { EvidenceResult } from '../../evidence/result.js'
 import { readIdInstant } from '../../gate/journal/projection/decision-months.js'
 import type { RecordedDecision, TimeRange } from '../../gate/journal/recorded-decisions.js'
+import { readRules } from '../../gate/journal/recovery/kept-rules.js'
+import type { DecisionDocument } from '../../gate/record/decision-document.js'
 import { systemClock } from '../../runtime/runtime.js'
 import { checkAccount } from '../account-command.js'
 import { CommandFailure, findConfigOption, formatTable, type RegisterCommand } from '../command.js'
@@ -25,6 +33,9 @@ interface ReplayOptions {
   readonly json?: boolean
 }
 
+/** `no-rules`: the calling rules that the record names cannot be read. */
+type NotReplayedReason = UnjudgedReason | 'no-rules'
+
 interface DifferentRecord {
   readonly id: string
   readonly decidedAt: string
@@ -38,14 +49,16 @@ export interface ReplayReport {
   readonly from: string
   readonly to: string
   readonly account?: string | undefined
-  /** What they were judged again by, as `callgate reload` names them. */
-  readonly versions: ConfigurationVersions
+  /** What they were judged again by, as `callgate reload` names it. */
+  readonly versions: { readonly settings: string; readonly rules: readonly string[] }
   readonly records: number
   readonly same: number
   readonly different: number
   /** Blocked by the gate itself, before any check. */
   readonly byGate: number
-  readonly notReplayed: Readonly<Partial<Record<UnjudgedReason, number>>>
+  readonly notReplayed: Readonly<Partial<Record<NotReplayedReason, number>>>
+  /** Which of the calling rules that records name cannot be read, and why. */
+  readonly unreadRules: readonly string[]
   /** Findings that were taken as recorded, by check and source. */
   readonly given: readonly {
     readonly check: string
@@ -72,7 +85,7 @@ export const registerReplay: RegisterCommand = (group, terminal) => {
     )
     .option('--to <time>', 'the same (default: now)')
     .option('--account <id>', 'only this account (default: all)')
-    .option('--rules <file>', 'the calling rules of that time (default: those in use)')
+    .option('--rules <file>', 'calling rules (default: those that each record names)')
     .option(
       '--policy <file>',
       'settings file of that time; the settings it contains replace those in use: policy, gate, callingHours',
@@ -109,16 +122,17 @@ async function replay(
   const { account, limit } = options
   const range = findRange(id, options)
   const configuration = readRehearsed(options, findConfigOption(command))
-  const counter = new ReplayCounter(new Replayer(configuration), limit)
+  const replayers = new Replayers(configuration, options.rules !== undefined)
+  const counter = new ReplayCounter(replayers, limit)
   await forEachDecision(command, range, async (recorded) => {
     const { document } = recorded
     if (id !== undefined && document.id !== id) return
     if (account === undefined || document.accountId === account) await counter.add(recorded)
   })
-  const versions = computeVersions(configuration)
+  const { versions, unread: unreadRules } = replayers
   const [from, to] = [formatInstant(range.since), formatInstant(range.until)]
   const counts = counter.report()
-  return { result: findResult(counts), from, to, account, versions, ...counts }
+  return { result: findResult(counts), from, to, account, versions, unreadRules, ...counts }
 }
 
 /** A decision is made at most a few seconds after its id. */
@@ -140,29 +154,74 @@ function findRange(id: string | undefined, { from, to }: ReplayOptions): TimeRan
   )
 }
 
+/** By the calling rules that records name, or by the given ones alone. */
+class Replayers {
+  readonly #configuration: Configuration
+  readonly #given: string | undefined
+  readonly #versions: ConfigurationVersions
+  readonly #byRules = new Map<string, Replayer | undefined>()
+  readonly unread: string[] = []
+
+  constructor(configuration: Configuration, areRulesGiven: boolean) {
+    this.#configuration = configuration
+    this.#versions = computeVersions(configuration)
+    this.#given = areRulesGiven ? this.#versions.rules : undefined
+  }
+
+  get versions(): ReplayReport['versions'] {
+    const rules = [...this.#byRules].flatMap(([version, replayer]) => (replayer ? [version] : []))
+    return { settings: this.#versions.settings, rules }
+  }
+
+  /** `undefined` if they cannot be read. */
+  find({ rules }: DecisionDocument): Replayer | undefined {
+    const version = this.#given ?? rules
+    if (!this.#byRules.has(version)) this.#byRules.set(version, this.#create(version))
+    return this.#byRules.get(version)
+  }
+
+  #create(version: string): Replayer | undefined {
+    const { settings, rules } = this.#configuration
+    if (version === this.#versions.rules) return new Replayer({ settings, rules })
+    try {
+      const text = readRules(join(settings.dataDir, 'journal'), version)
+      return new Replayer({ settings, rules: JSON.parse(text.toString()) })
+    } catch (cause) {
+      if (!(cause instanceof DataFileError)) throw cause
+      this.unread.push(cause.message)
+      return undefined
+    }
+  }
+}
+
 class ReplayCounter {
-  readonly #replayer: Replayer
+  readonly #replayers: Replayers
   readonly #maxListed: number
   readonly #counts = { records: 0, same: 0, different: 0, byGate: 0, withGiven: 0 }
-  readonly #notReplayed = new Map<UnjudgedReason, number>()
+  readonly #notReplayed = new Map<NotReplayedReason, number>()
   readonly #given = new Map<string, number>()
   readonly #differences: DifferentRecord[] = []
 
-  constructor(replayer: Replayer, maxListed: number) {
-    this.#replayer = replayer
+  constructor(replayers: Replayers, maxListed: number) {
+    this.#replayers = replayers
     this.#maxListed = maxListed
   }
 
   async add(recorded: RecordedDecision): Promise<void> {
     const counts = this.#counts
     counts.records += 1
-    const found = await this.#replayer.replay(recorded)
+    const replayer = this.#replayers.find(recorded.document)
+    if (replayer === undefined) {
+      this.#addNotReplayed('no-rules')
+      return
+    }
+    const found = await replayer.replay(recorded)
     if (found.kind === 'by-gate') {
       counts.byGate += 1
       return
     }
     if (found.kind === 'not-replayed') {
-      this.#notReplayed.set(found.why, (this.#notReplayed.get(found.why) ?? 0) + 1)
+      this.#addNotReplayed(found.why)
       return
     }
     counts[found.kind] += 1
@@ -175,6 +234,10 @@ class ReplayCounter {
       const { id, decidedAt, accountId } = recorded.document
       this.#differences.push({ id, decidedAt, accountId, members: found.members })
     }
+  }
+
+  #addNotReplayed(why: NotReplayedReason): void {
+    this.#notReplayed.set(why, (this.#notReplayed.get(why) ?? 0) + 1)
   }
 
   report() {
@@ -210,7 +273,7 @@ function formatReport(report: ReplayReport): string {
   const whose = account === undefined ? '' : ` of account '${account}'`
   const lines = [
     `${from} to ${to}: ${formatCount(records, 'record')} of decisions${whose}`,
-    `judged again by rules ${versions.rules} and settings ${versions.settings}, in the rows of each decision's day`,
+    `judged again by rules ${versions.rules.join(', ') || 'none'} and settings ${versions.settings}, in the rows of each decision's day`,
     `${formatNumber(same)} give the same bytes`,
     `${formatNumber(different)} differ`,
     ...(byGate > 0
@@ -220,6 +283,7 @@ function formatReport(report: ReplayReport): string {
       const count = report.notReplayed[why]
       return count ? [`${formatNumber(count)} cannot be judged again: ${unjudgedTexts[why]}`] : []
     }),
+    ...formatUnread(report),
     ...formatGiven(report.given, withGiven),
   ]
   const text = records === 0 ? 'there is no record to judge again.' : resultTexts[report.result]
@@ -237,6 +301,13 @@ function formatReport(report: ReplayReport): string {
     ...differences.map(formatDifferent),
     last,
   ])
+}
+
+function formatUnread({ notReplayed, unreadRules }: ReplayReport): readonly string[] {
+  const count = notReplayed['no-rules']
+  if (count === undefined) return []
+  const why = 'cannot be judged again, since the calling rules that they name cannot be read'
+  return [`${formatNumber(count)} ${why}:`, ...unreadRules.map((problem) => `  ${problem}`)]
 }
 
 function formatGiven(given: ReplayReport['given'], withGiven: number): readonly string[] {

@@ -290,6 +290,9 @@ describe('the calling rules in use', () => {
     }
     const { regions } = JSON.parse(readFileSync(kept(version), 'utf8'))
     expect(regions.NY.hours).toEqual({})
+    // By the rules that close the state, this allow would be a block.
+    const replayed = await callgate(['evidence', 'replay', open.id], environment)
+    expect(replayed).toMatchObject({ code: 0, out: expect.stringContaining(`rules ${open.rules}`) })
     const { ino } = statSync(kept(version))
     writeRules(() => undefined)
     expect(await reload()).toMatchObject({ code: 0 })
