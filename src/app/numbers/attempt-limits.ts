@@ -96,9 +96,10 @@ function listLimits(
   const { law, numberingPlan } = viewOf(call.accountId)
   const facts = number === undefined ? undefined : numberingPlan.lookup(number)
   const places = facts?.status === 'ok' ? facts.place.candidates : []
-  const called = { number: number ?? '', places, hasPermission }
+  const { callKind } = call
+  const called = { callKind, purpose, number: number ?? '', places, hasPermission }
   const rules = { settings: settings.gate, callingRules: law }
-  return findFrequency(call, called, { rules, purpose, now }).frequency
+  return findFrequency(call, called, { rules, now }).frequency
 }
 
 async function isEnforced({ settings, pauses }: Deps, accountId: string): Promise<boolean> {

@@ -4,14 +4,13 @@ import type {
   AppliedException,
   Attempt,
   AttemptCounter,
+  CallToCount,
   CountedAttempt,
   CountedCall,
   FrequencyCount,
   FrequencyLimit,
   LimitsOfAttempt,
-  Relationship,
 } from '../../domain/mandate.js'
-import type { CandidatePlace } from '../../domain/place.js'
 import type { Instant, Timers } from '../../domain/time/clock.js'
 import { formatDay, formatInstant, msPerHour } from '../../domain/time/dates.js'
 import { getErrorMessage } from '../../errors.js'
@@ -80,56 +79,63 @@ export function findLimits(
     readonly now: Instant
   },
 ): LimitsOfCall | undefined {
-  const { mandate, at } = request
+  const { callKind, mandate, at } = request
   const isAllowed = ruling.decision === 'allow'
   if (!isAllowed && ruling.nextAllowedAt === undefined) return undefined
   const key = isAllowed && at === undefined ? mandate?.attempts : undefined
   const permission = findings.find(({ check }) => check === 'permission')
   const { hasPermission = false, relationship } = permission ?? {}
-  const called = { number, places: findPlaces(findings), hasPermission, relationship }
-  const limits = findFrequency(request, called, { rules, purpose, now })
-  if (key === undefined && limits.frequency.length === 0 && limits.lifted.length === 0)
-    return undefined
-  return { key, ...limits, isShadowed: policy.attempts.mode === 'shadow' }
+  const places = findPlaces(findings)
+  const called = { callKind, purpose, number, places, hasPermission, relationship }
+  const { frequency, lifted } = findFrequency(request, called, { rules, now })
+  if (key === undefined && frequency.length === 0 && lifted.length === 0) return undefined
+  return { key, frequency, lifted, isShadowed: policy.attempts.mode === 'shadow' }
 }
 
 /** The limits on how often a person is called: those of the law and the operator's own. */
 export function findFrequency(
   request: CallRequest,
-  {
-    relationship,
-    ...called
-  }: {
-    readonly number: string
-    readonly places: readonly CandidatePlace[]
-    readonly hasPermission: boolean
-    readonly relationship?: Relationship | undefined
-  },
-  {
-    rules,
-    purpose,
-    now,
-  }: { readonly rules: CountingRules; readonly purpose: CallPurpose; readonly now: Instant },
+  called: CallToCount & Pick<Finding, 'relationship'>,
+  { rules, now }: { readonly rules: CountingRules; readonly now: Instant },
 ): Pick<LimitsOfCall, 'frequency' | 'lifted'> {
-  const { callKind, at = now } = request
-  const found = rules.callingRules.frequency.find({ ...called, callKind, purpose }, at)
-  const findExceptions =
-    relationship && found.length > 0 ? prepareExceptions(request, rules, at) : undefined
-  const applied = findExceptions && relationship ? findExceptions('cap', relationship) : []
-  const lifted = found.flatMap((limit) => {
-    const by = applied.find((one) => rules.callingRules.exceptions.liftsCap(one, limit.id))
-    return by ? [{ limit, by }] : []
-  })
+  const { at = now } = request
+  const found = rules.callingRules.frequency.find(called, at)
+  const lifted = found.length === 0 ? noneLifted : findLifted(request, called, { found, rules, at })
   const lawful =
     lifted.length === 0
       ? found
       : found.filter((limit) => lifted.every((one) => one.limit !== limit))
   const own =
-    purpose === 'emergency'
+    called.purpose === 'emergency'
       ? []
       : rules.settings.houseLimits.filter((limit) => isInScope(request, limit) !== false)
   const frequency = own.length === 0 ? lawful : [...lawful, ...own.map(toFrequencyLimit)]
   return { frequency, lifted }
+}
+
+const noneLifted: readonly LiftedLimit[] = []
+
+/** The limits that an exception lifts which the operator uses. */
+function findLifted(
+  request: CallRequest,
+  { relationship }: Pick<Finding, 'relationship'>,
+  {
+    found,
+    rules,
+    at,
+  }: {
+    readonly found: readonly FrequencyLimit[]
+    readonly rules: CountingRules
+    readonly at: Instant
+  },
+): readonly LiftedLimit[] {
+  const findExceptions = prepareExceptions(request, rules, at)
+  if (!findExceptions || !relationship) return noneLifted
+  const applied = findExceptions('cap', relationship)
+  return found.flatMap((limit) => {
+    const by = applied.find((one) => rules.callingRules.exceptions.liftsCap(one, limit.id))
+    return by ? [{ limit, by }] : []
+  })
 }
 
 function toFrequencyLimit({ calls, seconds }: HouseLimit): FrequencyLimit {
