@@ -60,7 +60,7 @@ const at = (name: string) => join(parent, name)
 /** Without a database. */
 const noSources: StateSources = {
   db: undefined,
-  rules: { version: 'v', describe: () => undefined },
+  describeRules: () => undefined,
   listVersions: () => [],
 }
 
