@@ -234,6 +234,7 @@ describe('architecture', () => {
   /** What else is read as JSON where records are read, and made as JSON where they are written. */
   const otherJson: Readonly<Record<string, string>> = {
     'app/changes/change-routes.ts': 'requests that wait for a second person',
+    'app/evidence/bundle-sources.ts': 'the kept calling rules',
     'app/evidence/job-files.ts': 'the file of a bundle',
     'app/lists/lists-answer.ts': 'rows of the audit table',
     'commands/backup/loss.ts': 'rows of the audit table',

@@ -336,6 +336,8 @@ export interface EdgeDecisionsRequest {
   readonly notStoredSeq?: number | undefined
   /** Consecutive, from the next one on; empty to ask which that is. */
   readonly records: readonly EdgeRecord[]
+  /** Calling rules that decisions name, each sent once by a process: the texts that their versions are hashes of. */
+  readonly rules?: readonly string[] | undefined
   /** Host and folder, where there are no records. */
   readonly sender?: string | undefined
   /** The last of the records. */
@@ -396,6 +398,7 @@ export const edgeDecisionsEndpoint = defineEndpoint<EdgeDecisionsRequest, EdgeDe
         body: z.string('must be text'),
       }),
     ),
+    rules: z.array(z.string('must be text')).optional(),
     sender: sender.optional(),
     last: copiedRecord.optional(),
   }),

@@ -109,11 +109,11 @@ export type ReloadPlan =
       readonly versions: ConfigurationVersions
     }
 
-async function planReload({ file, inUse, secrets }: ReloadRequest): Promise<ReloadPlan> {
+function planReload({ file, inUse, secrets }: ReloadRequest): ReloadPlan {
   const { configuration: read, problems } = readConfiguration({ file })
   if (!read) return { problems }
   const next = { ...read, settings: keepUntilRestart(inUse.settings, read.settings) }
-  await keepRules(join(next.settings.dataDir, 'journal'), formatRules(next.rules))
+  keepRules(join(next.settings.dataDir, 'journal'), formatRules(next.rules))
   const { applied, needRestart } = compareConfigurations(inUse, read)
   const changed = listChangedSecrets(inUse.settings, secrets)
   const changes = { applied, needRestart: [...needRestart, ...changed] }

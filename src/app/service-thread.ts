@@ -4,6 +4,7 @@
  * `service-threads.ts`.
  */
 import { getPriority, platform, setPriority } from 'node:os'
+import { join } from 'node:path'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import type { BytesReply, StreamedReply } from '../api/endpoint.js'
 import type { Route } from '../api/route.js'
@@ -227,7 +228,7 @@ class ServiceThread implements ServiceThreadFunctions {
       ...createListsRoutes({ getSettings: () => this.#settings, clock, storage }),
       createRulesRoute({ getSettings: () => this.#settings, viewOf }),
       ...createEventRoutes(this.#createInbox(storage)),
-      createEdgeDecisionsRoute(storage),
+      createEdgeDecisionsRoute(storage, join(settings.dataDir, 'journal')),
       openSearchRoute({ dataDir: settings.dataDir, storage, clock }),
       openStreamRoute({ dataDir: settings.dataDir, storage, clock }),
       ...openEvidenceRoutes({ settings, storage, clock }),

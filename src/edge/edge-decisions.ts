@@ -5,6 +5,7 @@ import { msPerDay } from '../domain/time/dates.js'
 import { AppError, invalidRequest } from '../errors.js'
 import { readIdInstant } from '../gate/journal/projection/decision-months.js'
 import { DecisionStore } from '../gate/journal/projection/decision-store.js'
+import { keepRules } from '../gate/journal/recovery/kept-rules.js'
 import type { JournalRecord } from '../gate/journal/segment-format.js'
 import { RecordError, readRecord } from '../gate/record/read-record.js'
 import { systemClock } from '../runtime/runtime.js'
@@ -13,9 +14,12 @@ import type { Db } from '../storage/tables.js'
 
 export class EdgeDecisionStore {
   readonly #store: DecisionStore
+  readonly #journalFolder: string
 
-  constructor(db: Db) {
+  /** The folder is that of this server's journal. */
+  constructor(db: Db, journalFolder: string) {
     this.#store = new DecisionStore(db)
+    this.#journalFolder = journalFolder
   }
 
   async store(caller: Caller, request: EdgeDecisionsRequest): Promise<EdgeDecisionsResponse> {
@@ -24,7 +28,8 @@ export class EdgeDecisionStore {
     const records = request.records.map((record, index) =>
       toRecord(record, index, caller.accountId),
     )
-    const { firstSeq, notStoredSeq, sender, last } = request
+    const { firstSeq, notStoredSeq, sender, last, rules = [] } = request
+    for (const text of rules) keepRules(this.#journalFolder, text)
     if (records.length > 0) return await this.#store.store({ origin, records, last })
     // What another sender has stored is no older copy of what this one has.
     const other = await this.#store.findSender(origin)

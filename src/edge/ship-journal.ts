@@ -1,5 +1,6 @@
 /** Sends the journal of an edge to its center. Runs in a thread of its own, as for PostgreSQL. */
 import type { EdgeRecord } from '../api/edges.js'
+import { DataFileError } from '../errors.js'
 import type { ClaimedJournal, RecordBatch } from '../gate/journal/projection/decision-store.js'
 import {
   JournalProjection,
@@ -8,8 +9,10 @@ import {
   type ProjectionRequest,
   type RecordStore,
 } from '../gate/journal/projection/journal-projection.js'
+import { readRules } from '../gate/journal/recovery/kept-rules.js'
 import type { JournalRecord } from '../gate/journal/segment-format.js'
 import { readHead } from '../gate/record/read-head.js'
+import { readRecord } from '../gate/record/read-record.js'
 import { runInThread, type ThreadWork } from '../runtime/thread.js'
 import { CenterClient, type CenterClientOptions } from './center-client.js'
 
@@ -22,12 +25,16 @@ export interface ShippingOptions extends CenterClientOptions {
 
 class CenterStore implements RecordStore {
   readonly #client: CenterClient
+  readonly #folder: string
   readonly #sender: string
+  /** Versions of calling rules that the center has. */
+  readonly #sentRules = new Set<string>()
   #accountId = ''
   #firstSeq = 1
 
   constructor({ folder, ...options }: CenterClientOptions & Pick<ShippingOptions, 'folder'>) {
     this.#client = new CenterClient(options)
+    this.#folder = folder
     this.#sender = nameSender(folder)
   }
 
@@ -47,12 +54,23 @@ class CenterStore implements RecordStore {
 
   async store({ origin, records, last }: RecordBatch) {
     const sent = records.map((record) => this.#toSent(record))
-    return await this.#client.storeRecords({
+    const versions = this.#listNewRules(sent)
+    const stored = await this.#client.storeRecords({
       origin,
       firstSeq: this.#firstSeq,
       records: sent,
+      rules: versions.flatMap((version) => tryReadRules(this.#folder, version)),
       last,
     })
+    for (const version of versions) this.#sentRules.add(version)
+    return stored
+  }
+
+  #listNewRules(records: readonly EdgeRecord[]): readonly string[] {
+    const named = records.flatMap(({ seq, kind, body }) =>
+      kind === 'decision' || kind === 'amendment' ? [readRecord(kind, { seq, body }).rules] : [],
+    )
+    return [...new Set(named)].filter((version) => !this.#sentRules.has(version))
   }
 
   /** The servers of the center do that. */
@@ -69,6 +87,16 @@ class CenterStore implements RecordStore {
     return isSent
       ? { seq, kind, at, body: body.toString() }
       : { seq, kind: 'opened', at, body: '{}' }
+  }
+}
+
+/** A decision whose rules are lost is sent all the same; the center names the file when it needs it. */
+function tryReadRules(folder: string, version: string): readonly string[] {
+  try {
+    return [readRules(folder, version).toString()]
+  } catch (cause) {
+    if (cause instanceof DataFileError) return []
+    throw cause
   }
 }
 

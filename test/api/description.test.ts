@@ -107,7 +107,7 @@ function everyEndpoint() {
         }),
         running.callgate,
       ),
-      createEdgeDecisionsRoute(storage),
+      createEdgeDecisionsRoute(storage, ''),
       createLiveRoute({
         read: async () => ({ ungatedLegs: 0, steps: [] }),
       }),

@@ -60,7 +60,7 @@ const at = (name: string) => join(parent, name)
 /** Without a database. */
 const noSources: StateSources = {
   db: undefined,
-  rules: { version: 'v', describe: () => undefined },
+  describeRules: () => undefined,
   listVersions: () => [],
 }
 
@@ -116,7 +116,7 @@ beforeAll(async () => {
     .close()
   const { journal, append } = testJournal(dataDir, () => noon)
   await journal.open()
-  await keepRules(join(dataDir, 'journal'), rules)
+  keepRules(join(dataDir, 'journal'), rules)
   for (let index = 0; index < 60; index += 1) {
     const dialed = index % 10 === 7 ? number : stranger
     await append(await makeDecision({ id: `d${index}` }, { dialed }))
@@ -280,7 +280,7 @@ it('has who changed the number and what its person was told, and nothing of the 
   execFileSync('cp', [at('data/callgate.sqlite'), dataDir])
   const { journal, append } = testJournal(dataDir, () => noon)
   await journal.open()
-  await keepRules(join(dataDir, 'journal'), rules)
+  keepRules(join(dataDir, 'journal'), rules)
   for (const one of [number, stranger]) {
     await append(await makeDecision({ id: `d${one}` }, { dialed: one }))
     const subject = { kind: 'number', id: one }

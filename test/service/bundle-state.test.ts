@@ -49,11 +49,11 @@ const toConsent = (of: string, wording: string) => ({
 
 type Bundle = ReadonlyMap<string, Buffer>
 
-async function pack(question: Question, name: string): Promise<Bundle> {
+async function pack(question: Question, name: string, today = configuration): Promise<Bundle> {
   const out = join(away, name)
   const journalFolder = join(two.running.dataDir, 'journal')
   const made = { journalFolder, question, out, program: 'test', verifier }
-  await withStateSources(configuration, (sources) => packBundle({ ...made, sources }))
+  await withStateSources(today, (sources) => packBundle({ ...made, sources }))
   const files = openZip(bufferSource(readFileSync(out)))
   return new Map([...files].map(([path, file]) => [path, file.read(0, file.size)]))
 }
@@ -173,10 +173,22 @@ it('has the opt-out, its words, the own number, the project and what was in use'
   expect(readRecord(bundle, asking?.storedBy).action).toBe('key.created')
   expect(readLines(bundle, 'projects')[0]?.row).toMatchObject({ code: 'main' })
   const [rules] = readLines(bundle, 'rules')
-  expect(rules?.row).toMatchObject({ region: 'NY', days: ['2026-11-23'], isOfThen: true })
+  const { rules: version } = two.running.callgate.versions
+  expect(rules?.row).toMatchObject({ region: 'NY', days: ['2026-11-23'], version })
   expect(readRecord(bundle, rules?.storedBy).action).toBe('rules.in-use')
   const kinds = readLines(bundle, 'settings').map(({ row }) => row.kind)
   expect(kinds.sort()).toEqual(['rules', 'settings'])
+})
+
+it('has the calling rules that the decisions were judged by, whatever those of today are', async () => {
+  const { regions } = configuration.rules
+  const { NY, ...others } = regions
+  const today = { ...configuration, rules: { ...configuration.rules, regions: others } }
+  const later = await pack({ number, accountId: 'main' }, 'later.zip', today)
+  expect(NY).toBeDefined()
+  expect(textOf(later, 'state/rules.jsonl')).toBe(textOf(bundle, 'state/rules.jsonl'))
+  const { rules: version } = two.running.callgate.versions
+  expect(JSON.parse(textOf(later, `rules/${version}.json`)).regions.NY).toEqual(NY)
 })
 
 it('has the versions of the lists that the decisions name, with the SHA-256 of what was imported', () => {

@@ -207,7 +207,7 @@ it('gives another account its own records alone, and nothing of the server', asy
     expect(JSON.parse(line.slice(line.indexOf('{'))).accountId, line).toBe('other')
   }
   expect(text('state/settings.jsonl')).toBe('')
-  expect(text('state/rules.jsonl')).toContain('"isOfThen":true')
+  expect(text('state/rules.jsonl')).toContain(`"version":"${two.running.callgate.versions.rules}"`)
   const lists = text('state/lists.jsonl')
     .trimEnd()
     .split('\n')

@@ -74,7 +74,7 @@ export async function openTestCallgate(options: TestCallgateOptions = {}): Promi
   })
   if (options.dataDir === undefined) await writeMigratedDatabase(dataDir)
   const callgate = await openCallgate(settings, world)
-  await keepRules(join(dataDir, 'journal'), formatRules(callgate.data.rules.document))
+  keepRules(join(dataDir, 'journal'), formatRules(callgate.data.rules.document))
   await callgate.journal.open()
   const server = await openHttpServer(callgate)
   const keyOf = async (accountId: string) =>

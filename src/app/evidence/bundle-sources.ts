@@ -1,14 +1,16 @@
 /** Opens what a bundle has besides the journal: the database at one instant, the calling rules, and the files of lists. */
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { findVersions } from '../../data/number-list/list-version-files.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { StateSources } from '../../evidence/bundle/state-files.js'
+import { readRules } from '../../gate/journal/recovery/kept-rules.js'
 import { isPresent } from '../../runtime/folders.js'
 import { resolveDatabasePath } from '../../storage/database-files.js'
 import { openDatabase } from '../../storage/engine.js'
 import { openReadOnlyDatabase } from '../../storage/read-only-database.js'
 import type { Db } from '../../storage/tables.js'
-import { type Configuration, computeVersions } from '../configuration.js'
+import type { Configuration } from '../configuration.js'
 import { getListsFolder } from '../data-folders.js'
 import { describeRegion, toRuleSources } from '../rules/rules-on-day.js'
 import { readStorageSettings } from '../storage-settings.js'
@@ -18,16 +20,21 @@ export async function withStateSources<Result>(
   work: (sources: StateSources) => Promise<Result>,
 ): Promise<Result> {
   const { settings } = configuration
-  const rules = toRuleSources(configuration)
+  const prepared = new Map<string, ReturnType<typeof toRuleSources>>()
+  const prepareRules = (version: string) => {
+    const known = prepared.get(version)
+    if (known) return known
+    const rules = JSON.parse(readRules(join(settings.dataDir, 'journal'), version).toString())
+    const made = toRuleSources({ ...configuration, rules })
+    prepared.set(version, made)
+    return made
+  }
   const toSources = (db: Db | undefined): StateSources => ({
     db,
-    rules: {
-      version: computeVersions(configuration).rules,
-      describe(region, day) {
-        const found = describeRegion(rules, region, day)
-        // These differ from day to day without any change of a rule.
-        return found && { ...found, date: undefined, next: undefined, closedDays: undefined }
-      },
+    describeRules(version, region, day) {
+      const found = describeRegion(prepareRules(version), region, day)
+      // These differ from day to day without any change of a rule.
+      return found && { ...found, date: undefined, next: undefined, closedDays: undefined }
     },
     listVersions: (name) =>
       findVersions(getListsFolder(settings), name).map((version) => ({

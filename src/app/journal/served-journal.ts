@@ -28,7 +28,7 @@ export async function openServedJournal(
   const tasks: BackgroundTask[] = []
   const open = async (position: AuditPosition) => {
     const { journal, storage, shut, backgroundJobs, settings, data } = callgate
-    await keepRules(join(settings.dataDir, 'journal'), formatRules(data.rules.document))
+    keepRules(join(settings.dataDir, 'journal'), formatRules(data.rules.document))
     await journal.open()
     entries = new AuditEntries(callgate, journal, position)
     storage.onAudited(entries.confirm)

@@ -1,5 +1,6 @@
 /** What the HTTP server of a callgate answers: its endpoints, limits, pages and checks of readiness. */
 
+import { join } from 'node:path'
 import type { Page } from '../../api/endpoint.js'
 import { attemptLimitsEndpoint } from '../../api/gate/attempts.js'
 import { createRoute, type Route } from '../../api/route.js'
@@ -198,7 +199,7 @@ export function listRoutes(
       }),
       callgate,
     ),
-    createEdgeDecisionsRoute(callgate.storage),
+    createEdgeDecisionsRoute(callgate.storage, join(settings.dataDir, 'journal')),
     openSearchRoute(searched),
     ...openEvidenceRoutes({ settings, storage, clock: runtime.clock }),
     createNumberRoute(createNumberPageDeps(callgate)),

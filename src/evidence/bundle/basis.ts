@@ -40,11 +40,11 @@ export interface InUse {
   readonly record: number
 }
 
-/** The calls of a local day to a region, with the versions of the rules file that were in use then. */
+/** The calls of a local day to a region, by the version of the calling rules that they were judged by. */
 export interface RegionDay {
   readonly region: string
   readonly day: number
-  readonly versions: Set<string>
+  readonly version: string
 }
 
 interface AccountBasis {
@@ -87,8 +87,6 @@ export class Basis {
   /** The latest of each server and kind. */
   readonly #latest = new Map<string, InUse & { readonly body: Buffer }>()
   #hasNewInUse = false
-  /** Of the calling rules, by all servers. */
-  #rulesVersions: readonly string[] = []
 
   constructor(question: Question) {
     this.#question = question
@@ -121,8 +119,6 @@ export class Basis {
   #addInUse(inUse: InUse & { readonly body: Buffer }): void {
     this.#latest.set(`${inUse.kind} ${inUse.host}`, inUse)
     this.#hasNewInUse = true
-    const rules = [...this.#latest.values()].filter(({ kind }) => kind === 'rules')
-    this.#rulesVersions = [...new Set(rules.map(({ version }) => version))]
   }
 
   addDecision(document: DecisionDocument): void {
@@ -167,10 +163,8 @@ export class Basis {
     if (at === undefined) return
     for (const { region, zone } of listRecordedPlaces([finding])) {
       const { day } = toLocalTime(zone, at)
-      const found = getOrAdd(this.regionDays, `${region} ${formatDay(day)}`, () => ({
-        ...{ region, day, versions: new Set<string>() },
-      }))
-      for (const version of this.#rulesVersions) found.versions.add(version)
+      const version = document.rules
+      this.regionDays.set(`${region} ${formatDay(day)} ${version}`, { region, day, version })
     }
   }
 

@@ -29,12 +29,8 @@ import type { SubjectSearch } from './subject-search.js'
 export interface StateSources {
   /** Of one instant; `undefined` if there is no database. */
   readonly db: Db | undefined
-  /** What the file in use today says. */
-  readonly rules: {
-    readonly version: string
-    /** `undefined` for a region that it does not have. */
-    describe(region: string, day: number): object | undefined
-  }
+  /** What a version of the calling rules says; `undefined` for a region that it does not have. */
+  describeRules(version: string, region: string, day: number): object | undefined
   /** What the files of a list in the data folder say of their versions. */
   listVersions(name: string): readonly StoredRow[]
 }
@@ -217,35 +213,28 @@ function* listReassigned({ basis, readDecisions }: StateInput): Generator<StateL
   }
 }
 
-/** What the rules file of today says of the days of the calls, and whether it is the one that was in use then. */
+/** What the calling rules that they were judged by say of the days of the calls. */
 function* listRules({
   question: { without },
   basis,
-  sources: { rules },
+  sources: { describeRules },
 }: StateInput): Generator<StateLine> {
-  const groups = new Map<string, { days: string[]; row: StoredRow; versions: Set<string> }>()
-  for (const { region, day, versions } of basis.regionDays.values()) {
-    const rows = rules.describe(region, day)
-    const key = JSON.stringify([region, [...versions], rows])
+  const groups = new Map<string, { days: string[]; version: string; row: StoredRow }>()
+  for (const { region, day, version } of basis.regionDays.values()) {
+    const row = { region, rules: describeRules(version, region, day) ?? null }
+    const key = JSON.stringify([version, row])
     const known = groups.get(key)
     if (known) known.days.push(formatDay(day))
-    else groups.set(key, { days: [formatDay(day)], versions, row: { region, rules: rows ?? null } })
+    else groups.set(key, { days: [formatDay(day)], version, row })
   }
-  for (const { days, row, versions } of groups.values()) {
+  for (const { days, version, row } of groups.values()) {
     const inUse = [...basis.inUse.values()].filter(
-      ({ kind, version }) => without !== 'others' && kind === 'rules' && versions.has(version),
+      (one) => without !== 'others' && one.kind === 'rules' && one.version === version,
     )
-    const isOfThen = versions.size === 1 && versions.has(rules.version)
     yield {
-      storedBy: isOfThen ? (inUse.at(-1)?.record ?? null) : null,
+      storedBy: inUse.at(-1)?.record ?? null,
       records: inUse.map(({ record }) => record),
-      row: {
-        ...row,
-        days: days.sort(),
-        versionsInUse: [...versions],
-        version: rules.version,
-        isOfThen,
-      },
+      row: { ...row, days: days.sort(), version },
     }
   }
 }

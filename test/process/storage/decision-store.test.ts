@@ -408,10 +408,10 @@ describe('in blocks', () => {
       },
       transformResult: async ({ result }) => result,
     }
-    const route = createEdgeDecisionsRoute({
-      db: storage.db.withPlugin(plugin),
-      traits: storage.traits,
-    })
+    const route = createEdgeDecisionsRoute(
+      { db: storage.db.withPlugin(plugin), traits: storage.traits },
+      '',
+    )
     const origin = '0'.repeat(64)
     const send = (records: readonly object[]) =>
       route.handle(

@@ -1,9 +1,10 @@
 /** An edge beside servers that share a PostgreSQL database: it decides as they do, or blocks. */
-import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { parse } from 'yaml'
 import { until } from '../../e2e/asterisk/lab/until.js'
 import { type Cluster, type ClusterNode, openCluster } from '../../support/cluster.js'
 import { shortOrLong } from '../../support/long.js'
@@ -38,6 +39,7 @@ beforeAll(async () => {
     CALLGATE_SANDBOX_AT: '2026-11-23T17:00:00Z',
     CALLGATE_EDGE_CENTERS: `[${lines.map(({ port }) => `http://127.0.0.1:${port}`).join(', ')}]`,
     CALLGATE_EDGE_LOGIN_ID_FILE: loginIdFile,
+    CALLGATE_CALLING_HOURS_RULES_FILE: writeOwnRules(),
   }
   for (const number of ['2125550100', '7185550100'])
     expect(await pdnc(first.serving, number)).toBe(200)
@@ -50,6 +52,15 @@ afterAll(async () => {
   for (const line of lines) line.close()
   await cluster.close()
 })
+
+/** Of the edge alone: they cite another law of New York. */
+function writeOwnRules(): string {
+  const { regions, ...rest } = parse(readFileSync('config/calling-rules.yaml', 'utf8'))
+  const NY = { ...regions.NY, citation: 'Law of the edge' }
+  const file = join(cluster.folder, 'edge-rules.yaml')
+  writeFileSync(file, JSON.stringify({ ...rest, regions: { ...regions, NY } }))
+  return file
+}
 
 async function createKey(
   rights: string,
@@ -341,10 +352,11 @@ it('goes on with another server of the center when one is gone', async () => {
 interface Made {
   readonly id: string
   readonly reason: string
+  readonly rules: string
 }
 
-async function make(): Promise<Made> {
-  const response = await send(edge, '/v1/decisions', { number: '6465550100', callKind: 'manual' })
+async function make(on: Serving = edge): Promise<Made> {
+  const response = await send(on, '/v1/decisions', { number: '6465550100', callKind: 'manual' })
   return (await response.json()) as Made
 }
 
@@ -366,6 +378,22 @@ it('sends its decisions to the center, also those it made while it was cut off',
   for (const line of lines) line.resume()
   await untilFound(withheld, second)
   await untilReady()
+})
+
+it('sends the calling rules that they were judged by, and the center judges them again by these', async () => {
+  const made = await make()
+  await untilFound(made, first)
+  const pathIn = (name: string) =>
+    join(cluster.folder, name, 'journal', 'rules', `${made.rules}.json`)
+  const keeper = [first, second].find(({ name }) => existsSync(pathIn(name)))
+  if (!keeper) throw new Error(`no server has rules ${made.rules}`)
+  expect(readFileSync(pathIn(keeper.name))).toEqual(readFileSync(pathIn('edge')))
+  expect((await make(keeper.serving)).rules).not.toBe(made.rules)
+  const replayed = await callgate(['evidence', 'replay', made.id], {
+    ...cluster.environment,
+    CALLGATE_DATA_DIR: join(cluster.folder, keeper.name),
+  })
+  expect(replayed).toMatchObject({ code: 0, out: expect.stringContaining(`rules ${made.rules}`) })
 })
 
 it('goes on sending them when its journal goes on under another name, and proves them itself', async () => {

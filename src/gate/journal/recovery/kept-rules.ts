@@ -1,13 +1,14 @@
 /** Each version of the calling rules in use, kept once beside the journal: a record names the one it was judged by. */
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DataFileError } from '../../../errors.js'
+import { DataFileError, getErrorMessage } from '../../../errors.js'
 import {
   ensureFolder,
   isPresent,
+  moveIntoPlace,
   readWholeFile,
   syncFolder,
-  writeWholeFile,
 } from '../../../runtime/folders.js'
 
 /** What a version is called: the first 12 hex digits of the SHA-256 of its text. */
@@ -20,18 +21,30 @@ const rulesPath = (journalFolder: string, version: string): string =>
   join(rulesFolder(journalFolder), `${version}.json`)
 
 /**
- * Does nothing if the version is there already. Once this resolves, it is on disk. Rejects with a {@link DataFileError} that names
- * the file if it cannot be written, or holds something else.
+ * Does nothing if the version is there already. Once this returns, it is on disk. Throws a {@link DataFileError} that names the file
+ * if it cannot be written, or holds something else.
  */
-export async function keepRules(journalFolder: string, text: string): Promise<void> {
+export function keepRules(journalFolder: string, text: string): void {
   const path = rulesPath(journalFolder, nameVersion(text))
   ensureFolder(rulesFolder(journalFolder))
   if (!isPresent(path)) {
-    await writeWholeFile(path, async (write) => write(text))
+    writeRules(path, text)
     syncFolder(journalFolder)
   } else if (readWholeFile(path).toString() !== text) {
     const rule = 'does not hold the calling rules that it is named after'
     throw new DataFileError(path, `${rule}. Move it away, and the rules are written again`)
+  }
+}
+
+/** Several threads may write the same version at once. */
+function writeRules(path: string, text: string): void {
+  const aside = `${path}.${randomBytes(6).toString('hex')}.part`
+  try {
+    writeFileSync(aside, text, { mode: 0o600, flush: true })
+    moveIntoPlace(aside, path)
+  } catch (cause) {
+    rmSync(aside, { force: true })
+    throw new DataFileError(path, `cannot be written: ${getErrorMessage(cause)}`, cause)
   }
 }
 
