@@ -13,6 +13,7 @@ import type { GateRules, GateSettings } from '../../gate/gate-deps.js'
 import { findPlaces } from '../../gate/mandate.js'
 import { judgeAbandonment } from '../../gate/outcomes/abandonment.js'
 import type { DecisionDocument, FindingDocument } from '../../gate/record/decision-document.js'
+import { notConfigured } from '../../service/lookups/reassigned-statuses.js'
 import { instantOf } from './recorded-compliance.js'
 
 /** The call, and the rules that count it. */
@@ -114,12 +115,9 @@ function judgeRecordedAbandonment(
 }
 
 /** What the sources of reassigned numbers said, by the finding that was made of it. */
-export function toReassignedStatus({
-  facts = {},
-  source,
-  detail,
-}: FindingDocument): ReassignedStatus {
-  const { answer, askedAbout, safeHarbor, national, ownData, release } = facts
+export function toReassignedStatus({ facts, source }: FindingDocument): ReassignedStatus {
+  if (facts === undefined) return notConfigured
+  const { answer, detail, askedAbout, safeHarbor, national, ownData, release } = facts
   const { askedBy, askedAt, holdsUntil } = facts
   const day = (value: unknown) => (typeof value === 'string' ? parseDay(value) : undefined)
   const instant = (value: unknown) => (typeof value === 'string' ? instantOf(value) : undefined)
@@ -135,7 +133,7 @@ export function toReassignedStatus({
   } as NonNullable<ReassignedStatus['report']>
   return {
     result: answer as ReassignedStatus['result'],
-    detail: detail.replace(/^(?:no data|unreachable|not asked): /, ''),
+    detail: detail as ReassignedStatus['detail'],
     report: hasReport ? report : undefined,
     source,
     agent: askedBy as ReassignedStatus['agent'],

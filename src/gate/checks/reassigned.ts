@@ -205,10 +205,11 @@ function describe(
 
 /** What proves that the data were asked, and what they said. */
 function toFacts(status: ReassignedStatus, { number, since, basis }: JudgedCall) {
-  const { result, report, source, agent, askedAt, releasedOn } = status
+  const { result, detail, report, source, agent, askedAt, releasedOn } = status
   const day = report?.since ?? since
   return {
     answer: result,
+    detail,
     number,
     askedAbout: day === undefined ? undefined : formatDay(day),
     because: basis,

@@ -196,7 +196,7 @@ function describeOld({ askedAt }: ReassignedReport, { on }: Release): string {
   return `the newest data are of ${formatDay(toUtcDay(askedAt))}, before the release of ${formatDay(on)}`
 }
 
-const notConfigured: ReassignedStatus = {
+export const notConfigured: ReassignedStatus = {
   result: 'not-configured',
   detail: 'no source of reassigned numbers is configured',
   source: gateSource,
