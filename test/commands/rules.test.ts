@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import type { RuleChange, RulesOnDay } from '../../src/app/rules/rules-on-day.js'
+import type { RuleChange } from '../../src/app/rules/compare-rules.js'
+import type { RulesOnDay } from '../../src/app/rules/rules-on-day.js'
 import { registerRules } from '../../src/commands/rules/rules.js'
 import { useTempFolder } from '../data/temp-folder.js'
 import { runCommand } from '../support/run-command.js'
@@ -48,7 +49,7 @@ describe('rules show', () => {
     // July 4, 2027 is a Sunday.
     const found = await runJson<RulesOnDay>('show AL --at 2027-07-05')
     expect(found.day).toMatchObject({
-      calls: { window: 'none' },
+      calls: { window: 'none', basis: expect.stringMatching(/^state rule: Ala\. /) },
       closedBy: 'Independence Day (observed)',
     })
     const inJuly = found.closedDays.filter(({ date }) => date.startsWith('2027-07'))

@@ -27,23 +27,15 @@ import type { OperatorDates } from '../../law/revocation-rules.js'
 import { prepareClosures } from '../../service/calling-hours/prepare-closures.js'
 import { recordNames } from '../../service/scrub/scrub-texts.js'
 import type { Configuration } from '../configuration.js'
-
-/** One row in force. Days are `YYYY-MM-DD`; an open end is `null`. */
-export interface RuleRow {
-  /** Where it is in the file, such as `hours` or `holidays.juneteenth`. */
-  readonly rule: string
-  readonly value: string
-  readonly from: string | null
-  readonly until: string | null
-  readonly citation: string
-  readonly confidence: string | null
-}
+import { compareRows, type RuleChange, type RuleRow } from './compare-rules.js'
 
 /** The hours of one day and the text of the rule, as a finding has it. */
 interface DayAnswer {
   /** `08:00-20:00`, or `none`. */
   readonly window: string
   readonly rule: string
+  /** What it rests on, such as `state rule: Fla. Stat. 501.616(6)(a), (b)`; empty for a region without rules. */
+  readonly basis: string
 }
 
 export interface RulesOnDay {
@@ -69,14 +61,6 @@ export interface RulesOnDay {
   readonly closedDays: readonly { readonly date: string; readonly name: string }[]
   /** The first later day on which other rows hold, as far as the file says. */
   readonly next: { readonly date: string; readonly changes: readonly RuleChange[] } | null
-}
-
-/** A row that differs; `null` on the side that has none. */
-export interface RuleChange {
-  readonly region: string
-  readonly rule: string
-  readonly before: RuleRow | null
-  readonly after: RuleRow | null
 }
 
 /** Calling rules, and what the operator has entered. */
@@ -110,7 +94,9 @@ export function describeRegion(
   if (region === undefined) return undefined
   const dayRule = (recordedVoice: boolean) => {
     const options = { overrides: [], recordedVoice, requireStatutoryWindow: false }
-    return findDayRule({ rules, closures, place: { region: code }, day, options })
+    const found = findDayRule({ rules, closures, place: { region: code }, day, options })
+    const { restrictedDay, rule, basis = '' } = found
+    return { restrictedDay, answer: { window: formatWindow(found.window), rule, basis } }
   }
   const [calls, voice] = [dayRule(false), dayRule(true)]
   const { year } = toCalendarDate(day)
@@ -120,8 +106,8 @@ export function describeRegion(
     country: region.country,
     date: formatDay(day),
     day: {
-      calls: { window: formatWindow(calls.window), rule: calls.rule },
-      recordedVoice: { window: formatWindow(voice.window), rule: voice.rule },
+      calls: calls.answer,
+      recordedVoice: voice.answer,
       closedBy: calls.restrictedDay ?? null,
       emergencies: listEmergencies(closures, code, day),
     },
@@ -171,34 +157,13 @@ function listClosures(
 ): readonly RuleRow[] {
   const open = { from: null, until: null, confidence: null }
   const ofHolidays = rules.find(({ rule }) => rule.startsWith('holidays.'))?.citation ?? ''
-  const citation = calls.rule.slice(calls.rule.indexOf('; ') + 2)
+  const citation = calls.basis
   return [
     ...(closedBy === null ? [] : [{ ...open, rule: 'closed', value: closedBy, citation }]),
     ...(withYear ? closedDays : []).map(({ date, name }) => {
       return { ...open, rule: `closedDays.${date}`, value: name, citation: ofHolidays }
     }),
   ]
-}
-
-function compareRows(
-  region: string,
-  before: readonly RuleRow[],
-  after: readonly RuleRow[],
-): readonly RuleChange[] {
-  const [old, next] = [groupByRule(before), groupByRule(after)]
-  return [...new Set([...old.keys(), ...next.keys()])].flatMap((rule) => {
-    const [from = [], to = []] = [old.get(rule), next.get(rule)]
-    const count = Math.max(from.length, to.length)
-    return Array.from({ length: count }, (_, index): RuleChange => {
-      return { region, rule, before: from[index] ?? null, after: to[index] ?? null }
-    }).filter((change) => JSON.stringify(change.before) !== JSON.stringify(change.after))
-  })
-}
-
-function groupByRule(rows: readonly RuleRow[]): ReadonlyMap<string, readonly RuleRow[]> {
-  const groups = new Map<string, RuleRow[]>()
-  for (const row of rows) groups.set(row.rule, [...(groups.get(row.rule) ?? []), row])
-  return groups
 }
 
 function findNextChange(sources: RuleSources, code: string, day: LocalDay): RulesOnDay['next'] {

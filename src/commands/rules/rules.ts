@@ -1,11 +1,10 @@
 /** `callgate rules ...`: the calling rules in force in a region on a day, and how they differ from others. */
 import type { Command } from 'commander'
 import { readConfiguration } from '../../app/read-configuration.js'
+import type { RuleChange, RuleRow } from '../../app/rules/compare-rules.js'
 import {
   compareRegions,
   describeRegion,
-  type RuleChange,
-  type RuleRow,
   type RuleSources,
   type RulesOnDay,
   toRuleSources,

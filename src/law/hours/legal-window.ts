@@ -176,7 +176,14 @@ function isNotEmpty({ from, until }: CallingPeriod): boolean {
 interface DayRule extends Pick<LegalWindow, 'restrictedDay' | 'rule'> {
   /** Absent on a day without calls. */
   readonly window: DayWindow | undefined
+  /** Such as `state rule: Fla. Stat. 501.616(6)(a), (b)`; absent for a region without rules. */
+  readonly basis?: string
 }
+
+const closeDay = (restrictedDay: string, basis: string): DayRule => ({
+  ...{ window: undefined, restrictedDay, basis },
+  rule: `no calls on ${restrictedDay}; ${basis}`,
+})
 
 export interface DayRequest extends Pick<LegalWindowRequest, 'rules' | 'day' | 'options'> {
   readonly closures: Pick<OperatorClosures, 'findProclaimedDay'>
@@ -194,16 +201,13 @@ export function findDayRule({ rules, closures, place, day, options }: DayRequest
   if (findOwnHours(rules, { region: region.code, day }, options.purpose) === undefined) {
     const proclaimedDay = closures.findProclaimedDay(place.region, day)
     if (proclaimedDay !== undefined) {
-      const rule = `no calls on ${proclaimedDay}; proclaimed day entered by the operator`
-      return { window: undefined, restrictedDay: proclaimedDay, rule }
+      return closeDay(proclaimedDay, 'proclaimed day entered by the operator')
     }
     const restrictedDay = isLifted(region.code, options.exceptions)
       ? undefined
       : rules.findRestrictedDay(region.code, day)
-    if (restrictedDay !== undefined) {
-      const rule = `no calls on ${restrictedDay}; state rule: ${region.citation}`
-      return { window: undefined, restrictedDay, rule }
-    }
+    if (restrictedDay !== undefined)
+      return closeDay(restrictedDay, `state rule: ${region.citation}`)
   }
   const { week, basis } = hoursInForce
   const recorded = options.recordedVoice ? rules.findRecordedHours(region.code, day) : undefined
@@ -213,5 +217,5 @@ export function findDayRule({ rules, closures, place, day, options }: DayRequest
     : forEveryVoice
   const hours = window ? `calls ${formatDayWindow(window)}` : 'no calls on this day'
   const voice = recorded ? `; recorded voice: ${recorded.citation}` : ''
-  return { window, restrictedDay: undefined, rule: `${hours}; ${basis}${voice}` }
+  return { window, restrictedDay: undefined, basis, rule: `${hours}; ${basis}${voice}` }
 }
