@@ -51,6 +51,9 @@ function writeRules(path: string, text: string): void {
 /** Throws a {@link DataFileError} that names the file if it is missing, or does not hold that version. */
 export function readRules(journalFolder: string, version: string): Buffer {
   const path = rulesPath(journalFolder, version)
+  if (!/^[0-9a-f]{12}$/.test(version)) {
+    throw new DataFileError(path, 'cannot be one of calling rules: a version has 12 hex digits')
+  }
   if (!isPresent(path)) {
     throw new DataFileError(
       path,
