@@ -364,6 +364,15 @@ export interface EdgeDecisionsResponse {
 const sender = z.string().max(1_000, 'must not be longer than 1000 characters')
 const recordNumber = z.int('must be a whole number').positive('must be above 0')
 
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
 const copiedRecord = z.strictObject({
   seq: recordNumber,
   leaf: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 lower case hexadecimal digits'),
@@ -398,7 +407,7 @@ export const edgeDecisionsEndpoint = defineEndpoint<EdgeDecisionsRequest, EdgeDe
         body: z.string('must be text'),
       }),
     ),
-    rules: z.array(z.string('must be text')).optional(),
+    rules: z.array(z.string('must be text').refine(isJson, 'must be JSON')).optional(),
     sender: sender.optional(),
     last: copiedRecord.optional(),
   }),

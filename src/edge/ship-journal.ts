@@ -9,7 +9,7 @@ import {
   type ProjectionRequest,
   type RecordStore,
 } from '../gate/journal/projection/journal-projection.js'
-import { readRules } from '../gate/journal/recovery/kept-rules.js'
+import { nameVersion, readRules } from '../gate/journal/recovery/kept-rules.js'
 import type { JournalRecord } from '../gate/journal/segment-format.js'
 import { readHead } from '../gate/record/read-head.js'
 import { readRecord } from '../gate/record/read-record.js'
@@ -54,15 +54,15 @@ class CenterStore implements RecordStore {
 
   async store({ origin, records, last }: RecordBatch) {
     const sent = records.map((record) => this.#toSent(record))
-    const versions = this.#listNewRules(sent)
+    const rules = this.#listNewRules(sent).flatMap((version) => tryReadRules(this.#folder, version))
     const stored = await this.#client.storeRecords({
       origin,
       firstSeq: this.#firstSeq,
       records: sent,
-      rules: versions.flatMap((version) => tryReadRules(this.#folder, version)),
+      rules,
       last,
     })
-    for (const version of versions) this.#sentRules.add(version)
+    for (const text of rules) this.#sentRules.add(nameVersion(text))
     return stored
   }
 
