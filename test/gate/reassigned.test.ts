@@ -186,7 +186,7 @@ it('a record that an autodialed call to a landline does not need lifts limits, o
   for (const one of [status({ result: 'yes' }), unknown('no-data', 'because')]) {
     const { permission, ...rest } = await decide(one)
     expect(rest).toEqual({ ruling: 'allow', findings: 4, lifts: undefined })
-    expect(permission?.detail).toContain('the permission record lifts no limit on how often, ')
+    expect(permission?.detail).toContain('the permission record does not lift frequency limits: ')
     expect(permission?.reassigned).toMatchObject({ check: 'reassigned', facts: expect.any(String) })
   }
 })

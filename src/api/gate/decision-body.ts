@@ -83,7 +83,7 @@ const sourceFindingSchema = ownFindingSchema.extend({
     ),
   reassigned: ownFindingSchema
     .optional()
-    .describe('Why the permission lifts no limit on how often; only of the check permission'),
+    .describe('Why the permission does not lift frequency limits; only of the check permission'),
 })
 
 const findingSchema = sourceFindingSchema

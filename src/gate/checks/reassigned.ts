@@ -56,7 +56,7 @@ export function addReassigned(
   return withTimeout(status, deadlineMs, () => late, { timers }).then(add)
 }
 
-/** The finding of the permission check while its record lifts no limit on how often, because of what `reassigned` says. */
+/** The finding of the permission check if its record does not lift frequency limits, because of `reassigned`. */
 export function withoutPermission(finding: Finding, reassigned: Finding): Finding {
   if (!finding.hasPermission) return finding
   const withoutIt = {
@@ -65,7 +65,7 @@ export function withoutPermission(finding: Finding, reassigned: Finding): Findin
     relationship: undefined,
     text: undefined,
   }
-  const detail = `${finding.detail}; the permission record lifts no limit on how often, ${reassigned.detail}`
+  const detail = `${finding.detail}; the permission record does not lift frequency limits: ${reassigned.detail}`
   return { ...withoutIt, detail, reassigned, inShadow: finding }
 }
 

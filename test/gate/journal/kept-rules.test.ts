@@ -1,22 +1,49 @@
 /** Versions of the calling rules that a record may name. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { copyJournal } from '../../../src/gate/journal/recovery/copy-journal.js'
 import { keepRules, nameVersion, readRules } from '../../../src/gate/journal/recovery/kept-rules.js'
+import { noon } from '../../support/fake-compliance.js'
+import { makeDecision, testJournal } from '../../support/test-journal.js'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'callgate-kept-rules-'))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
 
 it('are read by their version alone, and from their folder alone', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'callgate-kept-rules-'))
-  try {
-    keepRules(folder, '{}')
-    expect(readRules(folder, nameVersion('{}')).toString()).toBe('{}')
-    for (const version of ['', 'A', '../../settings', undefined as unknown as string]) {
-      expect(() => readRules(folder, version), String(version)).toThrow(
-        'a version has 12 hex digits',
-      )
-    }
-    expect(() => readRules(folder, '0'.repeat(12))).toThrow('is missing')
-  } finally {
-    rmSync(folder, { recursive: true })
+  keepRules(folder, '{}')
+  expect(readRules(folder, nameVersion('{}')).toString()).toBe('{}')
+  for (const version of ['', 'A', '../../settings', undefined as unknown as string]) {
+    expect(() => readRules(folder, version), String(version)).toThrow('a version has 12 hex digits')
   }
+  expect(() => readRules(folder, '0'.repeat(12))).toThrow('is missing')
+})
+
+it('are in a copy of a journal with decisions, or there is no copy', async () => {
+  const { journal, append } = testJournal(folder, () => noon)
+  await journal.open()
+  await append(await makeDecision({ id: 'd1' }))
+  await journal.close()
+  const [kept, rules] = [join(folder, 'journal'), join(folder, 'journal', 'rules')]
+  const copy = (name: string) => {
+    const target = join(folder, name)
+    mkdirSync(target)
+    copyJournal(kept, target)
+    return readRules(target, nameVersion('{}')).toString()
+  }
+  expect(() => copy('without')).toThrow(`${rules}: cannot be read`)
+  writeFileSync(rules, '')
+  expect(() => copy('with-a-file')).toThrow(`${rules}: cannot be read`)
+  rmSync(rules)
+  keepRules(kept, '{}')
+  expect(copy('whole')).toBe('{}')
+  renameSync(rules, join(folder, 'elsewhere'))
+  symlinkSync(join(folder, 'elsewhere'), rules)
+  expect(copy('by-a-link')).toBe('{}')
+  writeFileSync(join(rules, `${nameVersion('{}')}.json`), '{"damaged"')
+  expect(() => copy('damaged')).toThrow('does not hold the calling rules')
 })

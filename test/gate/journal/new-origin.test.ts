@@ -30,6 +30,7 @@ import {
   segmentPath,
 } from '../../../src/gate/journal/journal-reader.js'
 import { copyJournal } from '../../../src/gate/journal/recovery/copy-journal.js'
+import { keepRules } from '../../../src/gate/journal/recovery/kept-rules.js'
 import { beginNewOrigin } from '../../../src/gate/journal/recovery/new-origin.js'
 import {
   checksumSeedOf,
@@ -320,6 +321,7 @@ describe('a new origin', () => {
     await serve(5, 'b')
     const copy = folder.file('copy')
     mkdirSync(copy)
+    keepRules(journal, '{}')
     const { lastSeq } = copyJournal(journal, copy)
     expect(lastSeq).toBe(recordsIn(folder.path).length)
     expect(readFormerOrigins(copy)).toEqual(readFormerOrigins(journal))

@@ -1,5 +1,5 @@
 /** Copies of a journal that a server may be writing to. */
-import { constants, copyFileSync, cpSync, readdirSync, rmSync } from 'node:fs'
+import { constants, copyFileSync, readdirSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { getErrorCode } from '../../../errors.js'
 import { isPresent } from '../../../runtime/folders.js'
@@ -8,7 +8,7 @@ import { readOrigin } from '../journal-origin.js'
 import { JournalReader, listSegments } from '../journal-reader.js'
 import { copyTree, treeFolder } from '../tree/tree-files.js'
 import { readTree } from '../tree/tree-head.js'
-import { rulesFolder } from './kept-rules.js'
+import { keepRules, listRules, readRules } from './kept-rules.js'
 import { recoverJournal } from './recover-journal.js'
 
 export interface JournalExtent {
@@ -33,7 +33,7 @@ export function copyJournal(folder: string, target: string): JournalExtent {
     signedSeq = readTree(folder)?.head.size ?? 0
     copyFiles(folder, target)
     // What it says was erased or removed may still be in the copy, or already be gone.
-  } while (hasNotice(target, signedSeq + 1))
+  } while (hasRecord('notice', target, signedSeq + 1))
   const [first] = listSegments(target)
   if (first === undefined) return noRecords
   const known = { tree: readTree(target), fromSeq: first.firstSeq }
@@ -58,21 +58,21 @@ function copyFiles(folder: string, target: string): void {
     if (firstSeq > copiedSeq) copySegment(path, target)
   }
   // After the records, which name only what was kept before them.
-  const rules = rulesFolder(folder)
-  const isWhole = (path: string) => !path.endsWith('.part')
-  if (isPresent(rules)) cpSync(rules, rulesFolder(target), { recursive: true, filter: isWhole })
+  if (hasRecord('decision', target, 1))
+    for (const version of listRules(folder))
+      keepRules(target, readRules(folder, version).toString())
   const former = formerOriginsPath(folder)
   if (isPresent(former)) copyFileSync(former, formerOriginsPath(target))
 }
 
 /** Whether one was written from a record on. Nothing is erased or removed before its notice is signed. */
-function hasNotice(folder: string, fromSeq: number): boolean {
+function hasRecord(sought: 'notice' | 'decision', folder: string, fromSeq: number): boolean {
   const [first] = listSegments(folder)
   if (first === undefined) return false
   const reader = new JournalReader(folder, Math.max(first.firstSeq, fromSeq))
   try {
     for (let records = reader.read(); records.length > 0; records = reader.read()) {
-      if (records.some(({ kind }) => kind === 'notice')) return true
+      if (records.some(({ kind }) => kind === sought)) return true
     }
     return false
   } finally {

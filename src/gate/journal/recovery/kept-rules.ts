@@ -1,8 +1,8 @@
 /** Each version of the calling rules in use, kept once beside the journal: a record names the one it was judged by. */
 import { createHash, randomBytes } from 'node:crypto'
-import { rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DataFileError, getErrorMessage } from '../../../errors.js'
+import { DataFileError, getErrorCode, getErrorMessage } from '../../../errors.js'
 import {
   ensureFolder,
   isPresent,
@@ -15,7 +15,7 @@ import {
 export const nameVersion = (text: string | Buffer): string =>
   createHash('sha256').update(text).digest('hex').slice(0, 12)
 
-export const rulesFolder = (journalFolder: string): string => join(journalFolder, 'rules')
+const rulesFolder = (journalFolder: string): string => join(journalFolder, 'rules')
 
 const rulesPath = (journalFolder: string, version: string): string =>
   join(rulesFolder(journalFolder), `${version}.json`)
@@ -45,6 +45,20 @@ function writeRules(path: string, text: string): void {
   } catch (cause) {
     rmSync(aside, { force: true })
     throw new DataFileError(path, `cannot be written: ${getErrorMessage(cause)}`, cause)
+  }
+}
+
+/**
+ * The versions that are kept. Throws a {@link DataFileError} that names the folder if it cannot be read: each start of a server
+ * makes it before it decides.
+ */
+export function listRules(journalFolder: string): readonly string[] {
+  const folder = rulesFolder(journalFolder)
+  try {
+    return readdirSync(folder).flatMap((name) => /^([0-9a-f]{12})\.json$/.exec(name)?.[1] ?? [])
+  } catch (cause) {
+    const rule = 'cannot be read: it has the calling rules that decisions were judged by'
+    throw new DataFileError(folder, `${rule} (${getErrorCode(cause)})`, cause)
   }
 }
 
