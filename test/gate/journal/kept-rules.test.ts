@@ -1,5 +1,14 @@
 /** Versions of the calling rules that a record may name. */
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -21,6 +30,21 @@ it('are read by their version alone, and from their folder alone', () => {
     expect(() => readRules(folder, version), String(version)).toThrow('a version has 12 hex digits')
   }
   expect(() => readRules(folder, '0'.repeat(12))).toThrow('is missing')
+})
+
+it('are a file of a few megabytes, and nothing that never ends', () => {
+  keepRules(folder, '{}')
+  const version = nameVersion('{}')
+  const path = join(folder, 'rules', `${version}.json`)
+  const refusal = `${path}: must be a regular file of at most 16777216 bytes`
+  rmSync(path)
+  execFileSync('mkfifo', [path])
+  expect(() => readRules(folder, version)).toThrow(refusal)
+  expect(() => keepRules(folder, '{}')).toThrow(refusal)
+  rmSync(path)
+  writeFileSync(path, '')
+  truncateSync(path, 16_777_217)
+  expect(() => readRules(folder, version)).toThrow(refusal)
 })
 
 it('are in a copy of a journal with decisions, or there is no copy', async () => {

@@ -1,6 +1,6 @@
 /** Each version of the calling rules in use, kept once beside the journal: a record names the one it was judged by. */
 import { createHash, randomBytes } from 'node:crypto'
-import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DataFileError, getErrorCode, getErrorMessage } from '../../../errors.js'
 import {
@@ -30,10 +30,21 @@ export function keepRules(journalFolder: string, text: string): void {
   if (!isPresent(path)) {
     writeRules(path, text)
     syncFolder(journalFolder)
-  } else if (readWholeFile(path).toString() !== text) {
+  } else if (readKept(path).toString() !== text) {
     const rule = 'does not hold the calling rules that it is named after'
     throw new DataFileError(path, `${rule}. Move it away, and the rules are written again`)
   }
+}
+
+/** Many times the rules of today. */
+const maxBytes = 16 * 1024 * 1024
+
+/** A pipe or a device would never end. */
+function readKept(path: string): Buffer {
+  const found = statSync(path)
+  if (found.isFile() && found.size <= maxBytes) return readWholeFile(path)
+  const rule = `must be a regular file of at most ${maxBytes} bytes`
+  throw new DataFileError(path, `${rule}: it is named as calling rules. Move it away`)
 }
 
 /** Several threads may write the same version at once. */
@@ -74,7 +85,7 @@ export function readRules(journalFolder: string, version: string): Buffer {
       'is missing: it has the calling rules that decisions were judged by',
     )
   }
-  const text = readWholeFile(path)
+  const text = readKept(path)
   if (nameVersion(text) === version) return text
   throw new DataFileError(path, 'does not hold the calling rules that it is named after')
 }
