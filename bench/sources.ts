@@ -13,6 +13,7 @@ import { loadSettings } from '../src/config/load.js'
 import { questionNames } from '../src/domain/compliance.js'
 import type { Clock } from '../src/domain/time/clock.js'
 import { parseInstant } from '../src/domain/time/dates.js'
+import { describeSaid } from '../src/domain/words/words.js'
 import { nodeRuntime } from '../src/runtime/runtime.js'
 import { seededRandom } from './random.js'
 import { figure, printTable } from './rounds.js'
@@ -108,7 +109,9 @@ async function openGated(environment: Readonly<Record<string, string>>): Promise
       const call = { accountId, dialed, callKind: 'manual', via: 'http' } as const
       const { decision, reason, findings } = await callgate.gate.decide(call)
       if (decision !== 'allow') {
-        const why = findings.map(({ check, verdict, detail }) => `${check} ${verdict} ${detail}`)
+        const why = findings.map(
+          ({ check, verdict, says }) => `${check} ${verdict} ${describeSaid(says)}`,
+        )
         throw new Error(`${dialed}: ${reason}; ${why.join('; ')}`)
       }
       return performance.now() - asked

@@ -15,8 +15,10 @@ import {
   type FrequencyLimit,
   type LimitsOfAttempt,
 } from '../domain/mandate.js'
+import type { Said } from '../domain/words/words.js'
 import { type BytesReply, defineEndpoint } from './endpoint.js'
 import { fields } from './fields.js'
+import { said } from './gate/decision-body.js'
 
 /** Of a table, by column; instants are milliseconds since the epoch. */
 export type CopiedRow = Readonly<Record<string, string | number | null>>
@@ -301,7 +303,7 @@ export const edgeAttemptsEndpoint = defineEndpoint<
     refused: z
       .object({
         reason: z.enum(['key-attempts', 'key-cool-down', 'key-concurrent', 'approval-needed']),
-        detail: z.string(),
+        says: z.array(said as z.ZodType<Said>).min(1),
         opensAt: z.number().optional(),
       })
       .optional(),

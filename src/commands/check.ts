@@ -12,9 +12,9 @@ import { sandboxAccountId } from '../domain/caller.js'
 import { type CallKind, type CallRequest, callKinds, callPurposes } from '../domain/decision.js'
 import { isFictional, parseDialString } from '../domain/phone-number.js'
 import { AppError, describeProblem } from '../errors.js'
-import type { DecisionDocument, FindingDocument } from '../gate/record/decision-document.js'
-import { toDecisionDocument } from '../gate/record/reply.js'
-import { formatPolicyEffect } from '../gate/record/write-record.js'
+import type { DecisionReply, FindingReply } from '../gate/record/decision-document.js'
+import { describePolicy } from '../gate/record/describe-decision.js'
+import { replyTo } from '../gate/record/reply.js'
 import { nodeRuntime, systemClock } from '../runtime/runtime.js'
 import { requireAccount } from './account-command.js'
 import { CommandFailure, loadCommandSettings, type RegisterCommand } from './command.js'
@@ -84,7 +84,7 @@ async function decide(
   number: string,
   options: CheckOptions,
   command: Command,
-): Promise<readonly DecisionDocument[]> {
+): Promise<readonly DecisionReply[]> {
   const settings = loadCommandSettings(command)
   const kinds = options.kind === undefined ? callKinds : [options.kind]
   const requests = kinds.map((kind) => parseRequest(number, { ...options, kind }))
@@ -92,10 +92,10 @@ async function decide(
   try {
     const accountId = options.account ?? defaultAccount(number, settings.gate.account)
     await requireAccount(callgate, accountId)
-    const decisions: DecisionDocument[] = []
+    const decisions: DecisionReply[] = []
     for (const { number: dialed, ...request } of requests) {
       const call: CallRequest = { ...request, accountId, dialed, via: 'check' }
-      decisions.push(toDecisionDocument(await callgate.dryRunGate.decide(call)))
+      decisions.push(replyTo(await callgate.dryRunGate.decide(call)))
     }
     return decisions
   } finally {
@@ -162,13 +162,13 @@ function defaultAccount(number: string, accountId: string): string {
   return dialed.kind === 'nanp' && isFictional(dialed.number) ? sandboxAccountId : accountId
 }
 
-const marks: Readonly<Record<FindingDocument['verdict'], string>> = {
+const marks: Readonly<Record<FindingReply['verdict'], string>> = {
   pass: 'ok',
   deny: 'NO',
   unknown: '??',
 }
 
-function describeDecision(decision: DecisionDocument): string {
+function describeDecision(decision: DecisionReply): string {
   const { number, callKind, accountId, judgedAt, validUntil, nextAllowedAt } = decision
   const latest = decision.nextAllowedAtLatest ? ' at the latest' : ''
   const { degraded, policy = [] } = decision
@@ -182,7 +182,7 @@ function describeDecision(decision: DecisionDocument): string {
       ({ check, verdict, detail, source }) =>
         `  [${marks[verdict]}] ${check.padEnd(widest)}  ${detail} (${source})`,
     ),
-    ...policy.map((effect) => `  policy: ${formatPolicyEffect(effect)}`),
+    ...policy.map((effect) => `  policy: ${describePolicy(effect, decision.findings)}`),
     ...(degraded.length === 0 ? [] : [`  degraded: ${degraded.join(', ')}`]),
     '',
   ].join('\n')

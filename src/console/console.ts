@@ -257,7 +257,7 @@ function addPage(
     } catch (refusal) {
       if (!(refusal instanceof AppError && get)) throw refusal
       if (refusal.kind === 'approval-needed') {
-        const done = refusal.message.replace('approval-needed:', 'Not done yet:')
+        const done = `Not done yet: ${refusal.problems[0]?.rule ?? refusal.message}`
         const goTo = request.baseUrl + request.path
         return await sendAnswer(response, { goTo, done }, shared)
       }

@@ -10,6 +10,7 @@ import type { PhoneNumber } from './phone-number.js'
 import type { CandidatePlace, LineClass, PlaceSource } from './place.js'
 import type { ClockReading, Instant, LocalDay } from './time/clock.js'
 import type { TraceContext } from './trace/trace-context.js'
+import type { Said } from './words/words.js'
 
 export type MaybePromise<T> = T | Promise<T>
 
@@ -76,7 +77,7 @@ export interface HoursException {
 /** Describes the primary source that was not used. */
 export interface UnavailablePrimary<T> {
   /** Why it was not waited for. */
-  readonly reason: string
+  readonly says: readonly Said[]
   /** Its own answer, if it may still arrive. */
   readonly lateAnswer?: Promise<Answer<T>> | undefined
 }
@@ -91,10 +92,10 @@ export interface AnswerSuccess<T> {
   /** The answer must not be used at or after this instant; infinity without a limit. */
   readonly holdsUntil: Instant
   /**
-   * Set on an answer beyond its maximum age that is used because its source does not answer: the
-   * reason why it does not.
+   * Set on an answer beyond its maximum age that is used because its source does not answer: why it
+   * does not.
    */
-  readonly staleReason?: string | undefined
+  readonly notRenewed?: readonly Said[] | undefined
   /** Set on the answer of a fallback source when the primary is slow or does not answer. */
   readonly unavailablePrimary?: UnavailablePrimary<T> | undefined
   /** Answers of other sources: the call is permitted only if all of them permit it. */
@@ -161,7 +162,7 @@ export function isRequestError(why: AnswerFailureReason): boolean {
 export interface AnswerFailure {
   readonly ok: false
   readonly reason: AnswerFailureReason
-  readonly detail: string
+  readonly says: readonly Said[]
   readonly source: string
 }
 
@@ -242,10 +243,10 @@ export interface ScrubVerdict {
     readonly autodialed: boolean
     readonly ai: boolean
   }
-  /** Additional explanation, set only by the embedded service. */
-  readonly detail: string | undefined
+  /** Explains the letter; empty but from the embedded service. */
+  readonly says: readonly Said[]
   /**
-   * Set by the embedded service when an opt-out makes the record on file ineffective; `detail` has the
+   * Set by the embedded service when an opt-out makes the record on file ineffective; `says` has the
    * opt-out. `ended`: it ended the record. `not-lifted`: the record is newer but was stored with an
    * Agent's key.
    */
@@ -291,8 +292,8 @@ export interface LegalTime {
   readonly secondsLeft: number
   /** First instant, from the one in question, at which the call is permitted; absent when none is soon. */
   readonly opensAt: Instant | undefined
-  /** Describes the rule that applied: citation, window, place. */
-  readonly rule: string
+  /** The rule that applied: citation, window, place; or why none did. */
+  readonly says: readonly Said[]
   /** Name of the restricted day or emergency that closes the local date. */
   readonly restrictedDay: string | undefined
   readonly placeSource: PlaceSource | undefined
@@ -322,10 +323,13 @@ export function findUnanswered<T>(answer: Answer<T>): AnswerFailure | undefined 
 }
 
 /** The answer and those of other sources, marked as given because a source does not answer. */
-export function markStale<T>(answer: AnswerSuccess<T>, staleReason: string): AnswerSuccess<T> {
+export function markStale<T>(
+  answer: AnswerSuccess<T>,
+  notRenewed: readonly Said[],
+): AnswerSuccess<T> {
   const { value, source, asOf, holdsUntil, otherAnswers } = answer
-  const stale = { ok: true, value, source, asOf, holdsUntil, staleReason } as const
+  const stale = { ok: true, value, source, asOf, holdsUntil, notRenewed } as const
   if (otherAnswers === undefined) return stale
-  const marked = otherAnswers.map((more) => (more.ok ? markStale(more, staleReason) : more))
+  const marked = otherAnswers.map((more) => (more.ok ? markStale(more, notRenewed) : more))
   return { ...stale, otherAnswers: marked }
 }

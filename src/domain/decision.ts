@@ -15,6 +15,7 @@ import type { ListVersion } from './number-set.js'
 import type { CandidatePlace } from './place.js'
 import type { Instant } from './time/clock.js'
 import type { TraceContext } from './trace/trace-context.js'
+import type { Said } from './words/words.js'
 
 export {
   type CheckName,
@@ -120,8 +121,8 @@ export interface Finding {
   readonly check: FindingName
   readonly verdict: Verdict
   readonly reason: ReasonCode
-  /** Explanation for people: the rule and its citation, the letter, the list. */
-  readonly detail: string
+  /** The rule and its citation, the letter, the list: what {@link describeSaid} explains to people. */
+  readonly says: readonly Said[]
   readonly source: string
   /** When the fact was established. */
   readonly asOf: Instant
@@ -135,7 +136,7 @@ export interface Finding {
    */
   readonly isRequestError?: boolean | undefined
   /** Set when the answer exceeded its maximum age: why its source does not give a newer one. */
-  readonly staleReason?: string | undefined
+  readonly notRenewed?: readonly Said[] | undefined
   /** The imported lists that were checked; absent when the source does not report them. */
   readonly lists?: readonly ListVersion[] | undefined
   /**
@@ -159,8 +160,20 @@ export interface Finding {
   readonly relationship?: Relationship | undefined
   /** What each source alone gave, if several did. */
   readonly parts?: readonly Finding[] | undefined
-  /** Its JSON around its age, which alone differs from call to call; a copy does not have it. */
-  text?: { readonly of: unknown; readonly beforeAge: string; readonly afterAge: string } | undefined
+  /** Its JSON around its age, in records and in replies; a copy does not have it. */
+  text?:
+    | {
+        readonly of: unknown
+        readonly record?: TextAroundAge | undefined
+        readonly reply?: TextAroundAge | undefined
+      }
+    | undefined
+}
+
+/** The age alone differs from call to call. */
+export interface TextAroundAge {
+  readonly beforeAge: string
+  readonly afterAge: string
 }
 
 /** The policy for one check. By default, anything but a pass blocks. */
@@ -191,8 +204,8 @@ export const policyEffects = ['unknown-allowed', 'stale-allowed', 'shadowed'] as
 export interface PolicyEffect {
   readonly check: FindingName
   readonly effect: (typeof policyEffects)[number]
-  /** The reason set in policy, why the source does not answer, or the detail of the finding. */
-  readonly because: string
+  /** For `unknown-allowed`: the reason set in policy. */
+  readonly because?: string | undefined
   /** For `unknown-allowed`: when unknown blocks again. */
   readonly until?: Instant | undefined
 }
@@ -235,15 +248,15 @@ export interface Decision extends Ruling {
   readonly counted?: CountedCall | undefined
   /** Absent unless the call is permitted. */
   readonly disclosures?: readonly Disclosure[] | undefined
-  /** Additional explanation for a call that was refused without checks. */
-  readonly detail?: string | undefined
+  /** Why a call was refused without checks, or by which exception an allow leaves. */
+  readonly says?: readonly Said[] | undefined
   /** Id of an earlier allow of the same request that is no longer one: it must not be acted on. */
   readonly withdraws?: string | undefined
   /** Version of the calling rules that it was judged by. */
   readonly rules: string
   /** An allow may be acted on before this instant; a block remains valid until then. */
   readonly validUntil: Instant
-  /** Its text, once that was needed. In a changed copy of the decision, `of` still names the original. */
+  /** The text of its record, once that was needed. In a changed copy of the decision, `of` still names the original. */
   encoded?: { readonly of: Decision; readonly json: string } | undefined
   /** Of its record in the journal; absent until there is one. */
   seq?: number | undefined
@@ -268,7 +281,7 @@ export function decide(findings: readonly Finding[], policy: Policy, at: Instant
   let exceptionUntil = Number.POSITIVE_INFINITY
   for (const finding of findings) {
     const checkPolicy = finding.check === 'mandate' ? enforced : policy[finding.check]
-    const isFreshPass = finding.verdict === 'pass' && finding.staleReason === undefined
+    const isFreshPass = finding.verdict === 'pass' && finding.notRenewed === undefined
     const effect = isFreshPass ? undefined : findPolicyEffect(finding, checkPolicy, at)
     if (effect) effects.push(effect)
     if (checkPolicy.mode === 'shadow') continue
@@ -298,16 +311,14 @@ function findPolicyEffect(
   { mode, allowUnknown }: CheckPolicy,
   at: Instant,
 ): PolicyEffect | undefined {
-  const { check, verdict, staleReason } = finding
+  const { check, verdict, notRenewed } = finding
   if (verdict === 'pass') {
-    if (mode === 'shadow' || staleReason === undefined) return undefined
-    return { check, effect: 'stale-allowed', because: staleReason }
+    const isFresh = notRenewed === undefined
+    return mode === 'shadow' || isFresh ? undefined : { check, effect: 'stale-allowed' }
   }
   const isOutage = verdict === 'unknown' && finding.isRequestError !== true
   const isExempt = isOutage && allowUnknown !== undefined && at < allowUnknown.until
-  if (mode === 'shadow') {
-    return isExempt ? undefined : { check, effect: 'shadowed', because: finding.detail }
-  }
+  if (mode === 'shadow') return isExempt ? undefined : { check, effect: 'shadowed' }
   if (!isExempt) return undefined
   const { reason, until } = allowUnknown
   return { check, effect: 'unknown-allowed', because: reason, until }

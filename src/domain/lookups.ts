@@ -8,6 +8,7 @@ import type { MaybePromise } from './compliance.js'
 import type { Finding } from './decision.js'
 import type { PhoneNumber } from './phone-number.js'
 import type { Instant, LocalDay } from './time/clock.js'
+import type { Said } from './words/words.js'
 
 /** `N` not available, `L` landline, `V` VoIP, `W` wireless, `O` other. */
 export const phoneTypes = ['N', 'L', 'V', 'W', 'O'] as const
@@ -158,7 +159,7 @@ export interface ReassignedStatus {
     | 'unreachable'
     | 'not-configured'
   /** Says more about a result that is not known. */
-  readonly detail?: string | undefined
+  readonly says?: Said | undefined
   /** The source, and what it said; absent without one. */
   readonly report?: ReassignedReport | undefined
   readonly source: string

@@ -5,6 +5,7 @@
 import type { PhoneNumber } from './phone-number.js'
 import type { CandidatePlace, Country } from './place.js'
 import type { Instant, LocalDay } from './time/clock.js'
+import type { Said } from './words/words.js'
 
 /** A person dials; a machine dials (ATDS, predictive, prerecorded); an AI agent speaks. */
 export const callKinds = ['manual', 'autodialed', 'ai'] as const
@@ -245,7 +246,7 @@ export type CountedAttempt = AttemptResult & {
 
 export interface AttemptRefusal {
   readonly reason: 'key-attempts' | 'key-cool-down' | 'key-concurrent' | 'approval-needed'
-  readonly detail: string
+  readonly says: readonly Said[]
   /** When there is room again; absent when that depends on a person. */
   readonly opensAt?: Instant | undefined
 }
@@ -338,13 +339,19 @@ export interface OwnNumber {
   readonly until: Instant
 }
 
+/** A do-not-originate list, and its prefix. */
+export interface BarredBy {
+  readonly prefix: string
+  readonly list: string
+}
+
 /** The own numbers of an account, those that have ended too. */
 export interface CallerIdRegister {
   readonly numbers: ReadonlyMap<string, readonly OwnNumber[]>
   /** Of the numbers. */
   readonly projects: ReadonlySet<string>
-  /** The list, and its prefix, by which nobody may show the number of the call; absent if there is none. */
-  readonly barredBy?: string | undefined
+  /** By which nobody may show the number of the call; absent if there is none. */
+  readonly barredBy?: BarredBy | undefined
 }
 
 export const noCallerIds: CallerIdRegister = { numbers: new Map(), projects: new Set() }

@@ -3,6 +3,9 @@
  * and SIP, the strict ten-digit form of the API, and the codes that are not ordinary numbers.
  */
 
+import type { CallerIdProblem } from './words/caller-id.js'
+import type { Said } from './words/words.js'
+
 declare const brand: unique symbol
 
 /** Exactly ten decimal digits: area code, exchange, line. */
@@ -17,7 +20,8 @@ export type ParsedDialString =
   | { readonly kind: 'extension'; readonly digits: string }
   /** Another country's number without separators, with `+`, `011` or `00` and a country code other than 1. */
   | { readonly kind: 'foreign'; readonly digits: string }
-  | { readonly kind: 'invalid'; readonly detail: string }
+  /** The words of `says` follow the name of what was sent. */
+  | { readonly kind: 'invalid'; readonly says: readonly Said[] }
 
 const tenDigits = /^\d{10}$/
 
@@ -76,20 +80,19 @@ export function parseDialString(
     return { kind: 'nanp', number: text as PhoneNumber }
   }
   if (text.length > maxDialStringLength) {
-    return { kind: 'invalid', detail: `is longer than ${maxDialStringLength} characters` }
+    return toInvalid({ code: 'longer-than', params: { characters: maxDialStringLength } })
   }
   const parts = splitDialString(text.trim()) ?? splitDialString(replaceLookalikes(text).trim())
-  if (parts === undefined) return { kind: 'invalid', detail: describeMalformed(text) }
+  if (parts === undefined) return toInvalid(...explainMalformed(text))
   const { number, host } = parts
   const digits = number.replace(/\D/g, '')
-  if (digits === '') return { kind: 'invalid', detail: 'has no digits' }
+  if (digits === '') return toInvalid({ code: 'no-digits' })
   const dialed = classifyDigits(digits, number.startsWith('+'), moreServiceCodes)
   if (dialed.kind === 'service-code' || !/\d/.test(host)) return dialed
-  return {
-    kind: 'invalid',
-    detail: `the host '${host}' contains digits, which may be another number; send the number without it`,
-  }
+  return toInvalid({ code: 'host-has-digits', quote: host })
 }
+
+const toInvalid = (...says: readonly Said[]): ParsedDialString => ({ kind: 'invalid', says })
 
 function splitDialString(
   text: string,
@@ -112,17 +115,13 @@ function replaceLookalikes(text: string): string {
 }
 
 /** Names a character that people cannot see or would mistake for another one. */
-function describeMalformed(text: string): string {
-  if (text.trim() === '') return 'has no digits'
+function explainMalformed(text: string): readonly Said[] {
+  if (text.trim() === '') return [{ code: 'no-digits' }]
   const odd = /[^\x20-\x7e\p{Zs}]/u.exec(replaceLookalikes(text))?.[0]
-  if (odd === undefined) return dialStringRule
+  if (odd === undefined) return [{ code: 'not-one-number' }]
   const code = odd.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
-  return `${dialStringRule}; it contains the character U+${code}`
+  return [{ code: 'not-one-number' }, { code: 'has-character', params: { character: `U+${code}` } }]
 }
-
-const dialStringRule =
-  'is not one telephone number: must be digits, with an optional + and spaces or ( ) . - / between ' +
-  'them, or a tel: or sip: URI without other digits'
 
 const noExtraServiceCodes: ReadonlySet<string> = new Set()
 
@@ -140,10 +139,7 @@ function classifyDigits(
   if (digits.length === 10) return { kind: 'nanp', number: digits as PhoneNumber }
   if (/^1\d{10}$/.test(digits)) return { kind: 'nanp', number: digits.slice(1) as PhoneNumber }
   if (/^\d{2,6}$/.test(digits)) return { kind: 'extension', digits }
-  return {
-    kind: 'invalid',
-    detail: `${digits.length} digits are not a North American number, which has 10`,
-  }
+  return toInvalid({ code: 'not-national', params: { digits: digits.length } })
 }
 
 /**
@@ -156,22 +152,18 @@ function classifyInternational(digits: string, prefix: string): ParsedDialString
   }
   const code = digits.slice(1)
   if (digits.startsWith('1') && serviceCodes.has(code)) {
-    const detail = `has a 1 before the service code ${code}; must be just ${code}`
-    return { kind: 'invalid', detail }
+    return toInvalid({ code: 'service-code-after-1', params: { code } })
   }
   if (/^[01]/.test(digits)) {
-    return {
-      kind: 'invalid',
-      detail: 'is not a valid international number: country code 0 or wrong length',
-    }
+    return toInvalid({ code: 'not-international' })
   }
   // ITU-T E.164 allows at most 15 digits.
   if (digits.length < 5 || digits.length > 15) {
-    const detail = `${digits.length} digits after ${prefix} are not an international number, which has 5 to 15`
-    return { kind: 'invalid', detail }
+    const params = { digits: digits.length, prefix }
+    return toInvalid({ code: 'wrong-international-length', params })
   }
   if (prefix === '+' && /^[2-9]\d{2}[2-9]\d{6}$/.test(digits)) {
-    return { kind: 'invalid', detail: 'may be a national number with a plus added' }
+    return toInvalid({ code: 'plus-before-national' })
   }
   return { kind: 'foreign', digits: prefix + digits }
 }
@@ -190,17 +182,17 @@ const reservedAreaCode = /^(?:.9|37|96)/
 /** Premium services, for which the person who calls back would pay. */
 const premiumNumber = /^(?:900|\d{3}976)/
 
-/** The number of the North American plan that a caller ID is, or why it may not be shown, to follow the name of what is wrong. */
+/** The number of the North American plan that a caller ID is, or why it may not be shown. */
 export function parseCallerId(
   text: string,
-): { readonly number: PhoneNumber } | { readonly problem: string } {
+): { readonly number: PhoneNumber } | { readonly problem: CallerIdProblem } {
   const parsed = parseDialString(text)
   if (parsed.kind !== 'nanp' || !isPossibleNumber(parsed.number)) {
-    return { problem: 'is not a telephone number of the North American plan' }
+    return { problem: 'not-nanp' }
   }
   const { number } = parsed
-  if (reservedAreaCode.test(number)) return { problem: 'has an area code that is not in use' }
-  return premiumNumber.test(number) ? { problem: 'is a premium number' } : { number }
+  if (reservedAreaCode.test(number)) return { problem: 'area-code-not-in-use' }
+  return premiumNumber.test(number) ? { problem: 'premium' } : { number }
 }
 
 /** What telephone systems send instead of a withheld number. */

@@ -2,6 +2,7 @@
 
 import type { PhoneNumber } from './phone-number.js'
 import type { Instant, LocalDay } from './time/clock.js'
+import type { Said } from './words/words.js'
 
 export const countries = ['US', 'CA'] as const
 export type Country = (typeof countries)[number]
@@ -66,7 +67,7 @@ export type NumberFacts =
   /** Not in the master list; `areaCodeInUse` distinguishes an unassigned exchange from an unused area code. */
   | {
       readonly status: 'unknown-prefix'
-      readonly detail: string
+      readonly says: readonly Said[]
       readonly areaCodeInUse: boolean
     }
 

@@ -9,6 +9,7 @@ import {
   type StatedPurpose,
   telemarketing,
 } from '../domain/decision.js'
+import type { Said } from '../domain/words/words.js'
 
 /** Of an account, a project and a campaign, or of any. */
 export interface CallScope {
@@ -56,22 +57,24 @@ export function findPurpose(
   request: CallRequest,
   rows: readonly PurposeSettings[],
   purposes: { find(purpose: CallPurpose): PurposeRules },
-): typeof unstated | { readonly stated?: undefined; readonly refusal: string } {
+): typeof unstated | { readonly stated?: undefined; readonly refusal: Said } {
   const { purpose } = request
   if (rows.length === 0 && purpose === undefined) return unstated
   const row = rows.find((one) => isInScope(request, one) !== false)
   if (row && isInScope(request, row) === undefined) {
-    return { refusal: 'name its project, not only its campaign: gate.purposes goes by projects' }
+    return { refusal: { code: 'purpose-needs-project' } }
   }
   const allowed = row ? [row.purpose, ...row.requestsMay] : ['telemarketing']
   if (purpose !== undefined && !allowed.includes(purpose)) {
-    return { refusal: `gate.purposes allows ${allowed.join(', ')} for this call, not ${purpose}` }
+    const params = { purposes: allowed, purpose }
+    return { refusal: { code: 'purpose-not-among', params } }
   }
   const stated = purpose
     ? { purpose, setBy: 'request' }
     : row && { purpose: row.purpose, setBy: row.setBy }
   if (stated && purposes.find(stated.purpose).purpose !== stated.purpose) {
-    return { refusal: `the calling rules do not say what is asked of ${stated.purpose} calls` }
+    const params = { purpose: stated.purpose }
+    return { refusal: { code: 'purpose-without-rules', params } }
   }
   return { stated }
 }

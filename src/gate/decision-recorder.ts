@@ -127,7 +127,7 @@ export class DecisionRecorder {
 
   createDecision(
     { request, account, purpose }: Pick<PendingCall, 'request' | 'account' | 'purpose'>,
-    { number, ruling, findings, detail, id, counted }: CallRuling,
+    { number, ruling, findings, says, id, counted }: CallRuling,
     { now: decidedAt, accountNow: accountTime } = this.readInstants(account),
   ): Decision {
     const { newId, settings, callingRules, rulesVersion } = this.#deps
@@ -151,7 +151,7 @@ export class DecisionRecorder {
       purpose,
       counted,
       disclosures,
-      detail,
+      says,
       rules: rulesVersion,
       validUntil: Math.max(judgedAt, Math.min(judgedAt + maxValidMs, ruling.holdsUntil)),
       encoded: undefined,
@@ -229,12 +229,12 @@ export class DecisionRecorder {
 
   /**
    * The age counts from before the call was judged, so what was stored longer ago cannot have been missed. A
-   * decision with a detail is recorded as an exception.
+   * decision that says something is recorded as an exception.
    */
-  #isCurrent({ currentAt }: PendingCall, { detail }: Decision, reading: ClockReading): boolean {
+  #isCurrent({ currentAt }: PendingCall, { says }: Decision, reading: ClockReading): boolean {
     if (currentAt === undefined) return true
     const { maxStalenessMs, whileCutOff } = this.#deps.settings
-    const maxAgeMs = detail === undefined ? maxStalenessMs : (whileCutOff?.maxAgeMs ?? 0)
+    const maxAgeMs = says === undefined ? maxStalenessMs : (whileCutOff?.maxAgeMs ?? 0)
     return computeAgeMs(currentAt, reading) <= maxAgeMs
   }
 
@@ -243,8 +243,9 @@ export class DecisionRecorder {
     if (decision.decision !== 'allow') return decision
     const lagMs = this.#deps.watermark.getLagMs(now)
     if (lagMs === 0) return decision
-    const detail = `by ${Math.ceil(Math.abs(lagMs) / 1000)} s`
-    return { ...blockInstead(decision, lagMs > 0 ? 'clock-behind' : 'clock-ahead'), detail }
+    const params = { seconds: Math.ceil(Math.abs(lagMs) / 1000) }
+    const reason = lagMs > 0 ? 'clock-behind' : 'clock-ahead'
+    return { ...blockInstead(decision, reason), says: [{ code: 'clock-off', params }] }
   }
 
   #measure(final: Decision, tookMs: number): void {

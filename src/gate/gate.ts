@@ -21,6 +21,7 @@ import {
 import type { AttemptCounter, Pauses } from '../domain/mandate.js'
 import { type PhoneNumber, parseDialString } from '../domain/phone-number.js'
 import type { Instant, Timers } from '../domain/time/clock.js'
+import type { Said } from '../domain/words/words.js'
 import { findPurpose, type LegalTimeOptions, prepareLegalTimeOptions } from './call-terms.js'
 import {
   createAttempt,
@@ -44,14 +45,11 @@ import {
   rulingWithoutFindings,
   type UncheckedDial,
 } from './pre-check-ruling.js'
-import { describeException } from './staleness.js'
+import { sayException } from './staleness.js'
 import { addStoredFindings, readStored, type StoredLimits } from './stored-limits.js'
 
 /** Part of the deadline in which checks must answer; the rest is left for the record. */
 const checkDeadlineShare = 0.9
-
-const shutDetail =
-  'this server is shut, since the parts of its data do not belong together; /readyz says what to do'
 
 type Judging = MaybePromise<DecisionFinalizer>
 
@@ -126,7 +124,10 @@ export class Gate {
     const { number } = dialed
     if (this.#deps.shut?.problem !== undefined) {
       const ruling = rulingWithoutFindings(number, 'block', 'not-recorded')
-      const decision = this.#recorder.blockUnrecorded(call, { ...ruling, detail: shutDetail })
+      const decision = this.#recorder.blockUnrecorded(call, {
+        ...ruling,
+        says: [{ code: 'server-shut' }],
+      })
       return () => decision
     }
     const deadlineMs = settings.deadlineMs * checkDeadlineShare - (monotonicMs - call.arrivedAtMs)
@@ -135,7 +136,7 @@ export class Gate {
         ? rulingWithoutFindings(number, 'block', 'overloaded')
         : refusal !== undefined && {
             ...rulingWithoutFindings(number, 'block', 'purpose-not-allowed'),
-            detail: refusal,
+            says: [refusal],
           }
     if (blocked) {
       const decision = this.#recorder.recordNow(call, blocked)
@@ -229,10 +230,10 @@ export class Gate {
     const instants = this.#recorder.readInstants(call.account)
     const ruling = rule(request, findings, policy, instants)
     const mayBeExcepted = settings.whileCutOff !== undefined && ruling.decision === 'allow'
-    const detail = mayBeExcepted
-      ? describeException(call, { now: instants.now, monotonicMs: timers.monotonicMs() }, settings)
+    const exception = mayBeExcepted
+      ? sayException(call, { now: instants.now, monotonicMs: timers.monotonicMs() }, settings)
       : undefined
-    const judged = { number, findings, ruling, detail }
+    const judged = { number, findings, ruling, says: exception && [exception] }
     const counting = { rules: this.#deps, policy, purpose, now: instants.now }
     const counter = this.#deps.attempts
     const limits = counter && findLimits(request, judged, counting)
@@ -374,13 +375,13 @@ export class Gate {
     return own
   }
 
-  /** Blocks and records, without checks, a call with invalid facts; `detail` says which and why. */
-  refuse(request: CallRequest, detail: string): Decision {
+  /** Blocks and records, without checks, a call with invalid facts; `why` says which and why. */
+  refuse(request: CallRequest, why: Said): Decision {
     const invalid = rulingWithoutFindings('', 'block', 'invalid-request')
     const account = this.#accountOf(request)
     const arrivedAtMs = this.#deps.timers.monotonicMs()
     const call = { request, account, arrivedAtMs, currentAt: undefined }
-    return this.#recorder.recordNow(call, { ...invalid, detail })
+    return this.#recorder.recordNow(call, { ...invalid, says: [why] })
   }
 
   /**

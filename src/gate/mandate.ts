@@ -8,9 +8,10 @@ import type { CandidatePlace, Country } from '../domain/place.js'
 import type { Instant, LocalDay, Timers } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'
 import { toLocalTime } from '../domain/time/time-zones.js'
+import type { Said } from '../domain/words/words.js'
 import { withTimeout } from '../runtime/runtime.js'
 
-type Judgment = Pick<Finding, 'verdict' | 'reason' | 'detail' | 'opensAt'>
+type Judgment = Pick<Finding, 'verdict' | 'reason' | 'says' | 'opensAt'>
 
 /**
  * The `mandate` finding that refuses a call because of what it says, before anything is looked up: the answers about
@@ -60,72 +61,82 @@ interface PausedCall {
 
 function judgePauses(request: CallRequest, { pauses, country }: PausedCall): Judgment | undefined {
   if (pauses === undefined) {
-    const detail = 'whether calls are paused could not be read'
-    return { verdict: 'unknown', reason: 'check-unanswered', detail }
+    return { verdict: 'unknown', reason: 'check-unanswered', says: [{ code: 'pauses-unread' }] }
   }
   if (pauses.size === 0) return undefined
   const { accountId, keyId, mandate, callKind } = request
   const ai = callKind === 'ai' ? (pauses.get('ai') ?? pauses.get(`ai:${accountId}`)) : undefined
-  if (ai) return deny('ai-paused', describePause(ai))
+  if (ai) return deny('ai-paused', { code: 'paused', ...toSaid(ai) })
   const key = keyId === undefined ? undefined : pauses.get(`key:${keyId}`)
-  if (key) return deny('key-paused', describePause(key))
+  if (key) return deny('key-paused', { code: 'paused', ...toSaid(key) })
   const agents = mandate && isAgent(mandate) ? pauses.get(`agents:${accountId}`) : undefined
-  if (agents) return deny('key-paused', `all agents of the account are, ${describePause(agents)}`)
+  if (agents) return deny('key-paused', { code: 'agents-paused', ...toSaid(agents) })
   const uncalled = country && pauses.get(`country:${country}:${accountId}`)
-  return (
-    uncalled &&
-    deny('foreign-number', `the account does not call ${country}, ${describePause(uncalled)}`)
-  )
+  if (!uncalled) return undefined
+  const { params, quote } = toSaid(uncalled)
+  return deny('foreign-number', {
+    code: 'country-paused',
+    params: { country, ...params },
+    quote,
+  })
 }
 
 /** A key for AI calls alone. */
 const isAgent = ({ callKinds }: Mandate) =>
   callKinds !== 'any' && callKinds.size === 1 && callKinds.has('ai')
 
-const describePause = ({ pausedAt, pausedBy, because }: Pause) =>
-  `since ${formatInstant(pausedAt)} by ${pausedBy}: ${because}`
+const toSaid = ({ pausedAt, pausedBy: by, because: quote }: Pause) => ({
+  params: { at: formatInstant(pausedAt), by },
+  quote,
+})
 
 function judgeRest({ mandate }: CallRequest, findings: readonly Finding[]): Judgment | undefined {
   if (mandate === undefined) return undefined
-  const detail = `within version ${mandate.version} of the limits of the key`
-  return judgeRegions(findings, mandate) ?? { verdict: 'pass', reason: 'permitted', detail }
+  const says = [{ code: 'within-key-limits', params: { version: mandate.version } }] as const
+  return judgeRegions(findings, mandate) ?? { verdict: 'pass', reason: 'permitted', says }
 }
 
 function judgeKind({ callKind }: CallRequest, { callKinds }: Mandate): Judgment | undefined {
   if (callKinds === 'any' || callKinds.has(callKind)) return undefined
-  return deny('key-kind', `it is limited to ${[...callKinds].join(', ')}, not ${callKind}`)
+  const params = { kinds: [...callKinds], kind: callKind }
+  return deny('key-kind', { code: 'key-kinds', params })
 }
 
 function judgeScope(request: CallRequest, mandate: Mandate): Judgment | undefined {
   const { accountId, campaignId = '' } = request
   const { projects, campaigns } = mandate
   if (!canUseScope({ accountId, limits: mandate }, request)) {
-    const codes = projects === 'any' ? '' : [...projects.codes].join(', ')
-    return deny('key-project', `it is limited to the projects ${codes}; name one of them`)
+    const codes = projects === 'any' ? [] : [...projects.codes]
+    return deny('key-project', { code: 'key-projects', params: { projects: codes } })
   }
   if (campaigns === 'any' || campaigns.has(Number(campaignId.trim() || Number.NaN)))
     return undefined
-  return deny('key-project', `it is limited to the campaigns ${[...campaigns].join(', ')}`)
+  const params = { campaigns: [...campaigns].map(String) }
+  return deny('key-project', { code: 'key-campaigns', params })
 }
 
 function judgeCallerId({ callerId }: CallRequest, mandate: Mandate): Judgment | undefined {
   const { callerIds } = mandate
   if (callerIds === 'any') return undefined
   const parsed = readCallerId(callerId)
-  if (parsed === undefined) return deny('key-caller-id', 'it must name the caller ID')
-  if ('problem' in parsed) return deny('key-caller-id', `the caller ID ${parsed.problem}`)
+  if (parsed === undefined) return deny('key-caller-id', { code: 'key-needs-caller-id' })
+  if ('problem' in parsed) {
+    const { problem } = parsed
+    return deny('key-caller-id', { code: 'key-caller-id-problem', params: { problem } })
+  }
   if (callerIds === 'valid' || callerIds.has(parsed.number)) return undefined
-  return deny('key-caller-id', 'the caller ID is not one of its own')
+  return deny('key-caller-id', { code: 'key-caller-id-other' })
 }
 
 /** Every place where the called person may be must be in one of the regions. */
 function judgeRegions(findings: readonly Finding[], { regions }: Mandate): Judgment | undefined {
   if (regions === 'any') return undefined
   const found = findPlaces(findings).map(({ region }) => region)
-  if (found.length === 0) return deny('key-region', 'the region of the number is not known')
+  if (found.length === 0) return deny('key-region', { code: 'key-region-unknown' })
   const other = found.find((region) => !regions.has(region))
   if (other === undefined) return undefined
-  return deny('key-region', `${other} is not one of ${[...regions].join(', ')}`)
+  const params = { region: other, regions: [...regions] }
+  return deny('key-region', { code: 'key-region-other', params })
 }
 
 /** A region where the called person may be, and the local day there. */
@@ -147,6 +158,6 @@ export function findPlaces(findings: readonly Finding[]): readonly CandidatePlac
   return parts.length === 0 ? places : parts.flatMap((part) => part.places ?? [])
 }
 
-function deny(reason: ReasonCode, detail: string): Judgment & { readonly verdict: Verdict } {
-  return { verdict: 'deny', reason, detail }
+function deny(reason: ReasonCode, said: Said): Judgment & { readonly verdict: Verdict } {
+  return { verdict: 'deny', reason, says: [said] }
 }

@@ -2,13 +2,14 @@
 import type { Decision, Finding, ReasonCode, Ruling } from '../domain/decision.js'
 import type { ParsedDialString } from '../domain/phone-number.js'
 import type { Instant } from '../domain/time/clock.js'
+import type { Said } from '../domain/words/words.js'
 
 /** The ruling on a dialed text, before it is recorded. */
 export interface CallRuling {
   readonly number: string
   readonly ruling: Ruling
   readonly findings: readonly Finding[]
-  readonly detail?: string | undefined
+  readonly says?: readonly Said[] | undefined
   /** Of the decision, if an attempt was counted for it. */
   readonly id?: string | undefined
   readonly counted?: Decision['counted']
@@ -47,7 +48,7 @@ export function ruleBeforeChecks(dialed: UncheckedDial, nonNanp: 'block' | 'allo
       return rulingWithoutFindings(dialed.digits, 'block', reason)
     }
     case 'invalid':
-      return { ...rulingWithoutFindings('', 'block', 'invalid-number'), detail: dialed.detail }
+      return { ...rulingWithoutFindings('', 'block', 'invalid-number'), says: dialed.says }
   }
 }
 

@@ -13,8 +13,8 @@ import type { CallRequest } from '../domain/decision.js'
 import type { Clock } from '../domain/time/clock.js'
 import { mapConcurrently } from '../runtime/yield-to-event-loop.js'
 import type { Gate } from './gate.js'
-import type { DecisionDocument } from './record/decision-document.js'
-import { toDecisionDocument } from './record/reply.js'
+import type { DecisionReply } from './record/decision-document.js'
+import { replyTo } from './record/reply.js'
 
 /**
  * So many numbers wait for answers at once. An answer that all of them wait for, such as their project,
@@ -30,12 +30,14 @@ export async function previewDecision(
   gate: Gate,
   call: PreviewCall,
   { dialed, postalCode = call.postalCode, problem }: PreviewNumber,
-): Promise<DecisionDocument> {
+): Promise<DecisionReply> {
   const request = { ...call, dialed, postalCode }
   const decision = await gate.decide(request)
   // As in a decision, emergency calls pass whatever else is wrong.
   const isRefused = problem !== undefined && decision.reason !== 'service-code'
-  return toDecisionDocument(isRefused ? gate.refuse(request, problem) : decision)
+  return replyTo(
+    isRefused ? gate.refuse(request, { code: 'invalid-fact', quote: problem }) : decision,
+  )
 }
 
 export function createPreviewRoute(gate: Gate, clock: Clock): Route {
@@ -55,11 +57,11 @@ export function createPreviewRoute(gate: Gate, clock: Clock): Route {
   })
 }
 
-export function toPreviewRow(document: DecisionDocument): PreviewBody['rows'][number] {
+export function toPreviewRow(document: DecisionReply): PreviewBody['rows'][number] {
   const { dialed, number, postalCode, decision, reason, message } = document
   const { nextAllowedAt, nextAllowedAtLatest } = document
   const hours = document.findings.find(({ check }) => check === 'calling-hours')
-  // Otherwise the detail is not the rule for the hours, but why there is none.
+  // Otherwise it does not say the rule for the hours, but why there is none.
   const hasRule = hours?.verdict === 'pass' || reasons[hours?.reason as ReasonCode]?.kind === 'time'
   const callingHours = hasRule ? hours?.detail : undefined
   return {
@@ -84,7 +86,7 @@ export class DecisionCounts {
     return this.allowed + this.blocked
   }
 
-  add({ decision, reason }: Pick<DecisionDocument, 'decision' | 'reason'>): void {
+  add({ decision, reason }: Pick<DecisionReply, 'decision' | 'reason'>): void {
     if (decision === 'allow') this.allowed += 1
     else this.blocked += 1
     this.#reasons.set(reason, (this.#reasons.get(reason) ?? 0) + 1)

@@ -1,6 +1,7 @@
 /** How old what is known of other servers may be when an allow leaves. */
 import type { CallKind } from '../domain/decision.js'
 import type { ClockReading, Instant } from '../domain/time/clock.js'
+import type { Said } from '../domain/words/words.js'
 
 export interface StalenessRules {
   readonly maxStalenessMs: number
@@ -45,15 +46,16 @@ interface CallInProgress {
 }
 
 /** For the record of an allow that only the exception permits; `undefined` if none is needed or applies. */
-export function describeException(
+export function sayException(
   { request, currentAt }: CallInProgress,
   reading: ClockReading,
   { maxStalenessMs, whileCutOff }: StalenessRules,
-): string | undefined {
+): Said | undefined {
   if (whileCutOff === undefined || currentAt === undefined) return undefined
   const ageMs = computeAgeMs(currentAt, reading)
   if (ageMs <= maxStalenessMs) return undefined
   const { maxAgeMs, callKinds, reason, until } = whileCutOff
   if (ageMs > maxAgeMs || reading.now >= until || !callKinds.has(request.callKind)) return undefined
-  return `by a copy that is ${Math.ceil(ageMs / 1_000)} s old (edge.whileCutOff): ${reason}`
+  const params = { ageSeconds: Math.ceil(ageMs / 1_000) }
+  return { code: 'copy-by-exception', params, quote: reason }
 }

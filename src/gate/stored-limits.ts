@@ -85,9 +85,7 @@ function judgeHold(
   const held = pauses?.get(`held:${accountId}:${number}`)
   if (held === undefined) return undefined
   const { pausedAt, pausedBy: platform } = held
-  const detail =
-    `held: at ${formatInstant(pausedAt)} ${platform} reported that a person asked not to be called again, in a call that is not known yet; ` +
-    'it may have been a call to this number. The hold ends when the event is joined to its call, or when a person confirms or dismisses the unclear opt-out'
+  const params = { at: formatInstant(pausedAt), platform }
   return {
     ...{
       check: 'internal-dnc',
@@ -95,7 +93,8 @@ function judgeHold(
       verdict: 'deny',
       reason: 'internal-dnc',
     },
-    ...{ detail, asOf: now, holdsUntil: Number.POSITIVE_INFINITY },
+    ...{ says: [{ code: 'held-by-event', params }] },
+    ...{ asOf: now, holdsUntil: Number.POSITIVE_INFINITY },
   }
 }
 

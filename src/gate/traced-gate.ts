@@ -1,6 +1,7 @@
 /** Records a span for each decision; used only while traces are exported. */
 import { type MaybePromise, mapMaybePromise } from '../domain/compliance.js'
 import type { CallRequest, Decision, DecisionFinalizer } from '../domain/decision.js'
+import type { Said } from '../domain/words/words.js'
 import type { Tracing } from '../observability/tracing.js'
 import { Gate } from './gate.js'
 import type { GateDeps } from './gate-deps.js'
@@ -30,9 +31,9 @@ export class TracedGate extends Gate {
     })
   }
 
-  override refuse(request: CallRequest, detail: string): Decision {
+  override refuse(request: CallRequest, why: Said): Decision {
     const span = this.#tracing.startDecision(request.trace, this.#timers.monotonicMs())
-    const decision = super.refuse({ ...request, trace: span.context }, detail)
+    const decision = super.refuse({ ...request, trace: span.context }, why)
     span.end(decision)
     return decision
   }

@@ -14,6 +14,7 @@ import type {
 import type { Instant, LocalDay } from '../domain/time/clock.js'
 import { msPerDay } from '../domain/time/dates.js'
 import type { ProjectHours } from '../domain/time/week-windows.js'
+import type { Said } from '../domain/words/words.js'
 import type { EbrRecord } from '../law/records/ebr-record.js'
 import { type ListEvidence, type ListFinding, noListEvidence } from './lists/list-facts.js'
 
@@ -37,7 +38,7 @@ export interface RecordedListing {
   readonly on?: LocalDay | undefined
   readonly region?: string | undefined
   /** Why the list cannot say. */
-  readonly detail?: string | undefined
+  readonly says?: readonly Said[] | undefined
   readonly isStale?: boolean | undefined
 }
 
@@ -122,16 +123,16 @@ export function toRecordedListing(
   const { status, region } = found
   if (status === 'clear') return undefined
   if (status === 'listed') return { on: listedOn, region }
-  return { detail: found.detail, isStale: found.isStale, region }
+  return { says: found.says, isStale: found.isStale, region }
 }
 
 export function fromRecordedListing(
-  { on = 0, region, detail, isStale }: RecordedListing,
+  { on = 0, region, says, isStale }: RecordedListing,
   evidence: ListEvidence = noListEvidence,
 ): ListFinding & { readonly region?: string } {
   const more = { ...evidence, ...(region !== undefined && { region }) }
-  if (detail !== undefined) {
-    return { status: 'not-covered', detail, ...(isStale !== undefined && { isStale }), ...more }
+  if (says !== undefined) {
+    return { status: 'not-covered', says, ...(isStale !== undefined && { isStale }), ...more }
   }
   return { status: 'listed', asOf: on * msPerDay, listedOn: on, ...more }
 }

@@ -18,6 +18,7 @@ import type {
   ScrubVerdict,
 } from '../domain/compliance.js'
 import type { Instant } from '../domain/time/clock.js'
+import type { Said } from '../domain/words/words.js'
 import { AppError, getErrorMessage, invalidRequest } from '../errors.js'
 import type { InternalDncEntry } from '../law/records/opt-out.js'
 import type { CallingHours } from '../service/calling-hours/calling-hours.js'
@@ -131,7 +132,7 @@ export class EmbeddedCompliance implements Compliance {
     const found = views[kind].lists.checkLitigator(number, user)
     if (found.status === 'not-covered') {
       const unusable = found.isUnusable ? 'list-unusable' : 'list-missing'
-      return createFailure(found.isStale ? 'list-stale' : unusable, found.detail)
+      return createFailure(found.isStale ? 'list-stale' : unusable, found.says)
     }
     const { status, lists, holdsUntil } = found
     return this.#succeed({ isLitigator: status === 'listed', list: lists[0] }, holdsUntil)
@@ -186,13 +187,13 @@ export class EmbeddedCompliance implements Compliance {
   #fail(question: keyof Compliance, cause: unknown): AnswerFailure {
     if (!(cause instanceof AppError)) this.#deps.onError(question, cause)
     const isRefused = cause instanceof AppError && cause.kind === 'invalid-request'
-    const detail = getErrorMessage(cause)
-    return createFailure(isRefused ? 'bad-question' : 'source-failed', detail)
+    const code = isRefused ? 'bad-question' : 'source-failed'
+    return createFailure(code, [{ code, quote: getErrorMessage(cause) }])
   }
 }
 
-function createFailure(reason: AnswerFailureReason, detail: string): AnswerFailure {
-  return { ok: false, reason, detail, source: embeddedSourceName }
+function createFailure(reason: AnswerFailureReason, says: readonly Said[]): AnswerFailure {
+  return { ok: false, reason, says, source: embeddedSourceName }
 }
 
 /** Names the campaign if there is one, otherwise the project. */

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { openErasures } from '../../src/app/journal/erasures.js'
 import type { AddedConsent, ConsentHistory } from '../../src/domain/consent/consent-records.js'
 import { toPhoneNumber } from '../../src/domain/phone-number.js'
-import type { DecisionDocument } from '../../src/gate/record/decision-document.js'
+import type { DecisionReply } from '../../src/gate/record/decision-document.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 const opened: TestCallgate[] = []
@@ -40,7 +40,7 @@ async function open(environment: Readonly<Record<string, string>> = {}) {
   }
   const decide = async (callKind: string, more: Readonly<Record<string, unknown>> = {}) => {
     const reply = await running.postJson('/v1/decisions', { number, callKind, ...more })
-    const decision = (await reply.json()) as DecisionDocument
+    const decision = (await reply.json()) as DecisionReply
     const permission = decision.findings.find(({ check }) => check === 'permission')
     const { consent } = (permission?.facts?.record ?? {}) as { consent?: unknown }
     return { ...decision, permission, consent }

@@ -7,6 +7,8 @@ import type { JournalHeadBody } from '../../src/api/gate/evidence.js'
 import type { Caller } from '../../src/domain/caller.js'
 import { describeJournal, proveDecision } from '../../src/evidence/evidence-routes.js'
 import { hashOriginName } from '../../src/gate/journal/journal-origin.js'
+import type { DecisionDocument } from '../../src/gate/record/decision-document.js'
+import { toReply } from '../../src/gate/record/describe-decision.js'
 import { openCheckpoint } from '../../src/transparency/checkpoint.js'
 import { verifyRecordProof } from '../../src/transparency/record-proof.js'
 import {
@@ -72,7 +74,9 @@ describe('the proof of a decision', () => {
     const { body, entry } = verifyRecordProof(answer.text, await readKey())
     expect(entry.kind).toBe(1)
     const read = await accounts.send(accounts.owner, { path: `/v1/decisions/${id}` })
-    expect(JSON.parse(body.toString())).toEqual(read.json())
+    const record: DecisionDocument = JSON.parse(body.toString())
+    expect(toReply(record)).toEqual(read.json())
+    for (const told of ['message', 'detail']) expect(record).not.toHaveProperty(told)
     const other = { ...(await readKey()), publicKey: witnessKey.publicKey }
     expect(() => verifyRecordProof(answer.text, other)).toThrow('is not signed by')
   })

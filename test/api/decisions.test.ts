@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { getListsFolder } from '../../src/app/data-folders.js'
 import { importList } from '../../src/data/number-list/import/list-import.js'
-import type { DecisionDocument } from '../../src/gate/record/decision-document.js'
+import type { DecisionReply } from '../../src/gate/record/decision-document.js'
 import { callKinds, sandboxLines } from '../support/sandbox-lines.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
@@ -17,10 +17,10 @@ afterAll(async () => {
   await running.end()
 })
 
-async function decide(body: Record<string, unknown>, key?: string): Promise<DecisionDocument> {
+async function decide(body: Record<string, unknown>, key?: string): Promise<DecisionReply> {
   const response = await running.postJson('/v1/decisions', body, key)
   expect(response.status).toBe(200)
-  return (await response.json()) as DecisionDocument
+  return (await response.json()) as DecisionReply
 }
 
 const noon = '2026-11-23T17:00:00Z'
@@ -206,12 +206,12 @@ describe('from when a call may be placed', () => {
     it(`${what}: ${nextAllowedAt ?? 'not told'}`, async () => {
       const body = { number, callKind: 'manual', at }
       const response = await stormy.postJson('/v1/decisions', body)
-      const decision = (await response.json()) as DecisionDocument
+      const decision = (await response.json()) as DecisionReply
       expect(decision).toMatchObject({ decision: 'block', reason })
       expect(decision.nextAllowedAt).toBe(nextAllowedAt)
       if (nextAllowedAt === undefined) return
       const then = await stormy.postJson('/v1/decisions', { ...body, at: nextAllowedAt })
-      expect(((await then.json()) as DecisionDocument).decision).toBe('allow')
+      expect(((await then.json()) as DecisionReply).decision).toBe('allow')
     })
   }
 })
@@ -322,7 +322,7 @@ describe('records', () => {
     const number = '3125550100'
     const made = (await (
       await first.postJson('/v1/decisions', { number, callKind: 'manual' })
-    ).json()) as DecisionDocument
+    ).json()) as DecisionReply
     await first.get(`/app/main/rpc/pdnc?phoneList=${number}&actionType=add`)
     await first.postJson('/app/main/rpc/ebr', {
       ebrList: [{ phoneNumber: '3125550101', type: 'P', dateOfLastContact: '2026-11-01' }],
@@ -622,7 +622,7 @@ describe('operations', () => {
         { number: '2127365000', callKind: 'manual' },
         broken.keys.main,
       )
-    ).json()) as DecisionDocument
+    ).json()) as DecisionReply
     expect(decision.decision).toBe('block')
     await broken.end()
   })
@@ -639,7 +639,7 @@ describe('operations', () => {
         { number: '2125550100', callKind: 'manual' },
         key,
       )
-      return (await response.json()) as DecisionDocument
+      return (await response.json()) as DecisionReply
     }
     expect(await ask(moved.keys.sandbox)).toMatchObject({
       decision: 'allow',

@@ -1,7 +1,7 @@
 /** Exceptions of the calling rules that an operator uses: what a relationship on file lifts, and what it never lifts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfiguration } from '../../src/app/read-configuration.js'
-import type { DecisionDocument } from '../../src/gate/record/decision-document.js'
+import type { DecisionReply } from '../../src/gate/record/decision-document.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 const decided = { decidedBy: 'J. Doe, counsel', on: '2026-11-01' }
@@ -34,13 +34,13 @@ afterAll(async () => {
 async function decide(
   { postJson }: TestCallgate,
   body: Record<string, unknown>,
-): Promise<DecisionDocument> {
+): Promise<DecisionReply> {
   const response = await postJson('/v1/decisions', { callKind: 'manual', ...body })
   expect(response.status).toBe(200)
-  return (await response.json()) as DecisionDocument
+  return (await response.json()) as DecisionReply
 }
 
-const findingOf = ({ findings }: DecisionDocument, name: string) =>
+const findingOf = ({ findings }: DecisionReply, name: string) =>
   findings.find(({ check }) => check === name)
 
 // Each line is of the sandbox: 0100 has no record, 0106 a permission, 0109 and 0110 a sale of 30 days ago.
@@ -135,9 +135,22 @@ describe('the number of calls', () => {
       'too-many-attempts',
     ])
     expect(lifted.map(({ reason }) => reason)).toEqual(Array(4).fill('permitted'))
-    const found = findingOf(lifted[3] as DecisionDocument, 'attempts')
+    const found = findingOf(lifted[3] as DecisionReply, 'attempts')
+    expect(found?.says).toEqual([
+      { code: 'limit-lifted', params: { citation: 'ORS 646.563(1)(b)' } },
+      {
+        code: 'exception',
+        params: {
+          id: 'or-customer',
+          citation: expect.stringMatching(/^ORS /),
+          record: 'S',
+          on: expect.stringMatching(/^2026-\d\d-\d\d$/),
+          decidedBy: 'J. Doe, counsel',
+        },
+      },
+    ])
     expect(found?.detail).toMatch(
-      /^ORS 646\.563\(1\)\(b\) lifted: exception or-customer \(ORS .*\), by the sale of 2026-\d\d-\d\d, decided by J\. Doe, counsel$/,
+      /^ORS 646\.563\(1\)\(b\) lifted; exception or-customer \(ORS .*\), by the sale of 2026-\d\d-\d\d, decided by J\. Doe, counsel$/,
     )
     expect(found?.facts).toMatchObject({
       lifted: [{ limit: 'or-24h', id: 'or-customer', decidedBy: 'J. Doe, counsel' }],

@@ -1,6 +1,6 @@
 /** Policy from the settings to the answer, the record and the metrics of the running program. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { DecisionDocument } from '../../src/gate/record/decision-document.js'
+import type { DecisionReply } from '../../src/gate/record/decision-document.js'
 import { mondayNoon, openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
 let running: TestCallgate
@@ -21,10 +21,10 @@ afterAll(async () => {
   await running.end()
 })
 
-async function decide(number: string, key: string): Promise<DecisionDocument> {
+async function decide(number: string, key: string): Promise<DecisionReply> {
   const response = await running.postJson('/v1/decisions', { number, callKind: 'manual' }, key)
   expect(response.status).toBe(200)
-  return (await response.json()) as DecisionDocument
+  return (await response.json()) as DecisionReply
 }
 
 describe('a call that policy lets pass', () => {

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { maxPreviewNumbers } from '../../src/api/gate/preview.js'
 import { callKinds } from '../../src/domain/decision.js'
-import type { DecisionDocument } from '../../src/gate/record/decision-document.js'
+import type { DecisionReply } from '../../src/gate/record/decision-document.js'
 import { shortOrLong } from '../support/long.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
@@ -20,7 +20,7 @@ afterAll(async () => {
 })
 
 type Row = Pick<
-  DecisionDocument,
+  DecisionReply,
   'dialed' | 'number' | 'postalCode' | 'decision' | 'reason' | 'message' | 'nextAllowedAt'
 > & { readonly callingHours?: string | undefined }
 
@@ -40,13 +40,13 @@ async function preview(body: Body, key?: string): Promise<Preview> {
   return JSON.parse(text) as Preview
 }
 
-async function decide(body: Body, key?: string): Promise<DecisionDocument> {
+async function decide(body: Body, key?: string): Promise<DecisionReply> {
   const response = await running.postJson('/v1/decisions', body, key)
   expect(response.status).toBe(200)
-  return (await response.json()) as DecisionDocument
+  return (await response.json()) as DecisionReply
 }
 
-function toRow(document: DecisionDocument): Row {
+function toRow(document: DecisionReply): Row {
   const { dialed, number, postalCode, decision, reason, message, nextAllowedAt } = document
   const hours = document.findings.find(({ check }) => check === 'calling-hours')
   const judged = { dialed, number, postalCode, decision, reason, message, nextAllowedAt }
@@ -143,7 +143,7 @@ describe('the rows of a preview', () => {
         reason: 'outside-calling-hours',
         nextAllowedAt: '2026-11-24T13:00:00Z',
         callingHours: expect.stringMatching(
-          /^New York \(NY\), .*: calls 08:00-21:00; state rule: /,
+          /^New York \(NY\), .*; calls 08:00-21:00; state rule: /,
         ),
       },
     ])

@@ -1,6 +1,6 @@
 /** What a call is for chooses the rules that are asked of it, over HTTP. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { DecisionDocument } from '../../src/gate/record/decision-document.js'
+import type { DecisionReply } from '../../src/gate/record/decision-document.js'
 import { sandboxLines } from '../support/sandbox-lines.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
@@ -37,10 +37,10 @@ afterAll(async () => {
   await running.end()
 })
 
-async function decide(body: Record<string, unknown>, key?: string): Promise<DecisionDocument> {
+async function decide(body: Record<string, unknown>, key?: string): Promise<DecisionReply> {
   const response = await running.postJson('/v1/decisions', { callKind: 'manual', ...body }, key)
   expect(response.status).toBe(200)
-  return (await response.json()) as DecisionDocument
+  return (await response.json()) as DecisionReply
 }
 
 const reasonsOf = async (line: string, more: Record<string, unknown> = {}) => {
@@ -75,7 +75,7 @@ describe('a call that the settings say is informational', () => {
     expect([purpose, purposeSetBy]).toEqual(['informational', 'Ada Nowak'])
     const read = async () => {
       const response = await running.get(`/v1/decisions/${id}`)
-      return response.status === 200 ? ((await response.json()) as DecisionDocument) : undefined
+      return response.status === 200 ? ((await response.json()) as DecisionReply) : undefined
     }
     await expect.poll(read).toMatchObject({ purpose: 'informational', purposeSetBy: 'Ada Nowak' })
   })

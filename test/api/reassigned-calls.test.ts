@@ -10,7 +10,7 @@ import { refreshData } from '../../src/commands/serve/data-watch.js'
 import { factFeeds } from '../../src/data/facts/fact-feeds.js'
 import { importFacts } from '../../src/data/facts/fact-import.js'
 import { importList } from '../../src/data/number-list/import/list-import.js'
-import type { DecisionDocument } from '../../src/gate/record/decision-document.js'
+import type { DecisionReply } from '../../src/gate/record/decision-document.js'
 import { callKinds } from '../support/sandbox-lines.js'
 import {
   mondayNoon,
@@ -39,10 +39,10 @@ async function decide(
   running: TestCallgate,
   body: Readonly<Record<string, unknown>>,
   key?: string,
-): Promise<DecisionDocument> {
+): Promise<DecisionReply> {
   const response = await running.postJson('/v1/decisions', body, key)
   expect(response.status).toBe(200)
-  return (await response.json()) as DecisionDocument
+  return (await response.json()) as DecisionReply
 }
 
 const consentTo = (running: TestCallgate, phoneNumber: string, on: string, key?: string) =>
@@ -52,7 +52,7 @@ const consentTo = (running: TestCallgate, phoneNumber: string, on: string, key?:
     key,
   )
 
-const findingOf = ({ findings }: DecisionDocument) =>
+const findingOf = ({ findings }: DecisionReply) =>
   findings.find(({ check }) => check === 'reassigned')
 
 describe('the sandbox', () => {
@@ -65,7 +65,7 @@ describe('the sandbox', () => {
     const decision = await decide(running, { number, callKind: 'ai' })
     expect(decision).toMatchObject({ decision: 'block', reason: 'reassigned' })
     const stored = await running.get(`/v1/decisions/${decision.id}`)
-    expect(findingOf((await stored.json()) as DecisionDocument)?.facts).toMatchObject({
+    expect(findingOf((await stored.json()) as DecisionReply)?.facts).toMatchObject({
       answer: 'yes',
       number,
       askedAbout: '2026-07-01',
@@ -90,7 +90,7 @@ describe('the sandbox', () => {
     expect((await consentTo(running, number, given)).status).toBe(200)
     const { id } = await decide(running, { number, callKind: 'ai' })
     const stored = await running.get(`/v1/decisions/${id}`)
-    expect(findingOf((await stored.json()) as DecisionDocument)?.facts).toMatchObject({
+    expect(findingOf((await stored.json()) as DecisionReply)?.facts).toMatchObject({
       askedAbout: day,
     })
   })
@@ -237,16 +237,16 @@ describe('a real account', () => {
     const judge = async () => {
       const decision = await decide(running, { number, callKind: 'ai' }, running.keys.main)
       const finding = findingOf(decision)
-      return finding && [finding.verdict, finding.detail.replace(/[:;(].*/, '').trim()]
+      return finding && [finding.verdict, finding.says[0]?.code]
     }
     return { running, judge }
   }
 
   it('is not blocked without a source, and is as soon as there is one without data', async () => {
     const { running, judge } = await setUp()
-    expect(await judge()).toEqual(['pass', 'not asked'])
+    expect(await judge()).toEqual(['pass', 'no-source-of-reassigned'])
     await importFile(running, 'reassigned', 'number,date,answer\n2127365998,2026-10-01,no\n')
-    expect(await judge()).toEqual(['unknown', 'no data'])
+    expect(await judge()).toEqual(['unknown', 'no-data-since'])
     await importFile(running, 'reassigned', `number,date,answer\n${number},2026-10-01,no\n`)
     expect((await judge())?.[0]).toBe('pass')
     await importFile(running, 'reassigned', `number,date,answer\n${number},2026-10-01,yes\n`)
@@ -281,13 +281,13 @@ describe('a real account', () => {
       'line-status',
       `number,status,checked-on\n${number},disconnected,2026-09-30\n`,
     )
-    expect(await judge()).toEqual(['pass', 'not asked'])
+    expect(await judge()).toEqual(['pass', 'no-source-of-reassigned'])
     await importFile(
       running,
       'line-status',
       `number,status,checked-on\n${number},disconnected,2026-10-02\n`,
     )
-    expect(await judge()).toEqual(['deny', 'the line is out of service'])
+    expect(await judge()).toEqual(['deny', 'out-of-service'])
   })
 
   it('is blocked while the file cannot be read', async () => {
@@ -295,16 +295,16 @@ describe('a real account', () => {
     await importFile(running, 'reassigned', `number,date,answer\n${number},2026-10-01,no\n`)
     rmSync(join(getFactsFolder(running.callgate.settings), 'reassigned.sqlite'))
     await refreshData(running.callgate)
-    expect(await judge()).toEqual(['unknown', 'unreachable'])
+    expect(await judge()).toEqual(['unknown', 'reassigned-unreachable'])
   })
 
   it('is blocked while the file of line statuses, the only one, cannot be read', async () => {
     const { running, judge } = await setUp()
     await importFile(running, 'line-status', `number,status,checked-on\n${number},connected,\n`)
-    expect(await judge()).toEqual(['pass', 'not asked'])
+    expect(await judge()).toEqual(['pass', 'no-source-of-reassigned'])
     rmSync(join(getFactsFolder(running.callgate.settings), 'line-status.sqlite'))
     await refreshData(running.callgate)
-    expect(await judge()).toEqual(['unknown', 'unreachable'])
+    expect(await judge()).toEqual(['unknown', 'reassigned-unreachable'])
   })
 
   it('is asked about at the provider, once for each number and day', async () => {
@@ -337,16 +337,16 @@ describe('a real account', () => {
       verdicts.push(await (await setUp(environment)).judge())
     }
     expect(verdicts).toEqual([
-      ['deny', expect.stringContaining('permanently disconnected')],
-      ['unknown', 'no data'],
-      ['unknown', 'unreachable'],
+      ['deny', 'number-reassigned'],
+      ['unknown', 'no-data-since'],
+      ['unknown', 'reassigned-unreachable'],
     ])
   })
 
   it('is not asked about at a provider that decisions do not use', async () => {
     const { environment, countRequests } = await openProvider({ isReassigned: true })
     const unused = { ...environment, CALLGATE_LOOKUPS_ASKS_FOR_CALLS: 'false' }
-    expect(await (await setUp(unused)).judge()).toEqual(['pass', 'not asked'])
+    expect(await (await setUp(unused)).judge()).toEqual(['pass', 'no-source-of-reassigned'])
     expect(countRequests()).toBe(0)
   })
 })

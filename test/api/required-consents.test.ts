@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfiguration } from '../../src/app/read-configuration.js'
 import { Rejudger } from '../../src/commands/rehearse/rejudger.js'
-import type { DecisionDocument } from '../../src/gate/record/decision-document.js'
-import { encodeReply } from '../../src/gate/record/reply.js'
+import type { DecisionReply } from '../../src/gate/record/decision-document.js'
+import { encodeReply } from '../../src/gate/record/write-record.js'
 import { tableRows } from '../support/markdown-table.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
@@ -22,11 +22,11 @@ beforeAll(async () => {
 })
 afterAll(() => running.end())
 
-async function decide(body: Readonly<Record<string, unknown>>): Promise<DecisionDocument> {
+async function decide(body: Readonly<Record<string, unknown>>): Promise<DecisionReply> {
   const reply = await running.postJson('/v1/decisions', body)
   expect(reply.status).toBe(200)
   const text = await reply.text()
-  const document = JSON.parse(text) as DecisionDocument
+  const document = JSON.parse(text) as DecisionReply
   // Judged again from its record alone, the decision is the same.
   const again = rejudger.rejudge(document)
   expect(again.kind === 'judged' && encodeReply(again.decision)).toBe(text.trim())
@@ -85,12 +85,19 @@ describe('a law of a region', () => {
     const decision = await decide(call)
     const { decision: verdict, reason, message } = decision
     expect(verdict === 'allow' ? 'allow' : reason, message).toBe(answer)
-    const { detail = '' } = decision.findings.find(({ check }) => check === 'permission') ?? {}
-    const named = /(?:^|; )(?:[A-Z]{2} law )?([a-z0-9-]+) \((?!ORS)[^;]*?[0-9]/g
-    const ids = [...detail.matchAll(named)].map(([, id]) => id)
-    expect(ids, detail).toEqual(law === '' ? [] : [law])
-    if (!detail.includes(' law ')) return
-    expect(detail).toMatch(/: ".{20,}"\) (?:needs|no record allows the call)/)
+    const permission = decision.findings.find(({ check }) => check === 'permission')
+    const { detail = '', says = [] } = permission ?? {}
+    const quoted = says.filter(({ code }) => code === 'consent-law-quoted')
+    const laws = says.filter(({ code }) => /^consent-law-(?:unmet|satisfied)$/.test(code))
+    expect(laws.map(({ params }) => params?.law)).toEqual(law === '' ? [] : [law])
+    const unmet = laws.filter(({ code }) => code === 'consent-law-unmet')
+    if (unmet.length === 0) return
+    expect(quoted.map(({ params }) => params?.law)).toEqual([law])
+    for (const { quote } of quoted) {
+      expect(quote).toMatch(/.{20,}/)
+      expect(detail).toContain(quote)
+    }
+    expect(detail).toMatch(/\) (?:needs|no record allows the call)/)
     expect(decision.nextAllowedAt).toBeUndefined()
   })
 

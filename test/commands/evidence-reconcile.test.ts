@@ -9,6 +9,7 @@ import type { Decision } from '../../src/domain/decision.js'
 import type { Instant } from '../../src/domain/time/clock.js'
 import { formatDay } from '../../src/domain/time/dates.js'
 import { toLocalTime } from '../../src/domain/time/time-zones.js'
+import { describeSaid } from '../../src/domain/words/words.js'
 import { seededRandom } from '../data/random-numbers.js'
 import { runCommand } from '../support/run-command.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
@@ -61,7 +62,8 @@ async function callAll(): Promise<void> {
   }
   const allow = async () => {
     const decision = await decide('0100')
-    expect(decision, decision.findings.map((one) => one.detail).join()).toMatchObject({
+    const said = decision.findings.map(({ says }) => describeSaid(says))
+    expect(decision, said.join()).toMatchObject({
       decision: 'allow',
     })
     return decision

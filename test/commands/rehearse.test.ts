@@ -101,7 +101,7 @@ describe('callgate rehearse', () => {
         'calls whose decision would change (all 1):',
         `2026-11-23T17:00:00Z  ${ids.alabama}  2055550100  manual  sandbox`,
         '  allow -> block (outside-calling-hours)',
-        '  calling-hours: was pass, would be deny: Alabama (AL), America/Chicago, Mon 2026-11-23: no calls on this day;',
+        '  calling-hours: was pass, would be deny: Alabama (AL), America/Chicago, Mon 2026-11-23; no calls on this day;',
       ].join('\n'),
     )
   })

@@ -12,6 +12,7 @@ import type {
 } from '../../src/domain/compliance.js'
 import { toPhoneNumber } from '../../src/domain/phone-number.js'
 import type { Instant } from '../../src/domain/time/clock.js'
+import { describeSaid } from '../../src/domain/words/words.js'
 import { sandboxLines } from '../support/sandbox-lines.js'
 import { instant } from '../support/test-clock.js'
 
@@ -40,7 +41,7 @@ function legalAbout(number: string, more: Partial<LegalTimeQuestion> = {}): Lega
 }
 
 function valueIn<T>(asked: Answer<T>): T {
-  if (!asked.ok) throw new Error(`unanswered: ${asked.reason}, ${asked.detail}`)
+  if (!asked.ok) throw new Error(`unanswered: ${asked.reason}, ${describeSaid(asked.says)}`)
   return asked.value
 }
 

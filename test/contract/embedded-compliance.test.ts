@@ -6,6 +6,7 @@ import type { ListAges } from '../../src/data/number-list/list-ages.js'
 import type { Compliance, LegalTimeQuestion, Question } from '../../src/domain/compliance.js'
 import { toPhoneNumber } from '../../src/domain/phone-number.js'
 import type { Clock, Instant } from '../../src/domain/time/clock.js'
+import { describeSaid } from '../../src/domain/words/words.js'
 import { ListFacts, type Lists } from '../../src/service/lists/list-facts.js'
 import { chooseByAccount } from '../../src/service/sandbox/sandbox.js'
 import { SandboxLists } from '../../src/service/sandbox/sandbox-lists.js'
@@ -134,11 +135,13 @@ describe('a real account', () => {
     await withEmbedded({}, async ({ compliance, errors }) => {
       const scrubbed = await compliance.scrub(about())
       expect(scrubbed).toMatchObject({ ok: true, value: { letter: 'B' } })
-      expect(scrubbed.ok && scrubbed.value.detail).toContain('import us-dnc')
+      expect(scrubbed.ok && scrubbed.value.says).toMatchObject([
+        { code: 'list-not-covering', params: { load: 'callgate import us-dnc' } },
+      ])
       expect(await compliance.litigator(about())).toMatchObject({
         ok: false,
         reason: 'list-missing',
-        detail: expect.stringContaining('import litigators'),
+        says: [{ code: 'list-not-covering', params: { load: 'callgate import litigators' } }],
       })
       expect(errors).toEqual([])
     })
@@ -159,7 +162,7 @@ describe('a real account', () => {
     await withEmbedded(loaded, async ({ compliance, internalDnc, ebrRecords }) => {
       const letter = async () => {
         const row = await compliance.scrub(about())
-        return row.ok ? `${row.value.letter}${row.value.ebrType}` : row.detail
+        return row.ok ? `${row.value.letter}${row.value.ebrType}` : describeSaid(row.says)
       }
       const onList = async () => {
         const status = await compliance.internalDnc(about())
@@ -193,7 +196,7 @@ describe('writes of the sandbox account', () => {
       const sandbox = caller('sandbox')
       const letter = async (number: string) => {
         const row = await compliance.scrub(about(number, { accountId: 'sandbox' }))
-        return row.ok ? row.value.letter : row.detail
+        return row.ok ? row.value.letter : describeSaid(row.says)
       }
       await internalDnc.add(sandbox, { numbers: ['2125550106'], ignoreInvalid: false })
       expect(await letter('2125550106')).toBe('P')
@@ -239,7 +242,14 @@ describe('legal time', () => {
       const at = instant('2026-11-24T03:00:00Z')
       const found = await compliance.legalTime(legalAbout(ny, { at }))
       expect(found).toMatchObject({
-        value: { opensAt: instant('2026-11-24T13:00:00Z'), rule: expect.stringContaining('NY') },
+        value: {
+          opensAt: instant('2026-11-24T13:00:00Z'),
+          says: expect.arrayContaining([
+            { code: 'local-day', params: expect.objectContaining({ region: 'NY' }) },
+            { code: 'hours-open', params: { from: '08:00', to: '21:00' } },
+            { code: 'law-of-hours', params: { basis: 'state', citation: expect.any(String) } },
+          ]),
+        },
       })
     })
   })
@@ -315,7 +325,7 @@ describe('failures', () => {
     expect(await compliance.scrub(about())).toMatchObject({
       ok: false,
       reason: 'source-failed',
-      detail: expect.stringMatching(/\S/),
+      says: [{ code: 'source-failed', quote: expect.stringMatching(/\S/) }],
     })
     expect(await compliance.internalDnc(about())).toMatchObject({ reason: 'source-failed' })
     expect(await compliance.legalTime(legalAbout())).toMatchObject({ reason: 'source-failed' })
@@ -332,7 +342,7 @@ describe('failures', () => {
       expect(await compliance.litigator(about())).toMatchObject({
         ok: false,
         reason: 'source-failed',
-        detail: 'the list cannot be read',
+        says: [{ code: 'source-failed', quote: 'the list cannot be read' }],
       })
       expect(errors).toEqual(['litigator: Error: the list cannot be read'])
     })
@@ -343,7 +353,7 @@ describe('failures', () => {
       const question = about(ny, { projectId: 'NOPE' })
       expect(await compliance.scrub(question)).toMatchObject({
         ok: false,
-        detail: expect.stringContaining("projId 'NOPE'"),
+        says: [{ code: 'bad-question', quote: expect.stringContaining("projId 'NOPE'") }],
       })
       expect(errors).toEqual([])
     })

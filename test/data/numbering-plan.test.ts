@@ -55,12 +55,15 @@ describe('without an import, by area code', () => {
   })
 
   it.each([
-    ['2422342345', 'area code 242 serves the Bahamas, not the US or Canada'],
-    ['9002342345', 'area code 900 belongs to a service without a place'],
-    ['2732342345', 'area code 273 is not in service'],
-    ['2125552345', 'numbers of area code 212 cannot have this exchange'],
-  ])('says why %s is unknown', (number, detail) => {
-    expect(plan().lookup(toPhoneNumber(number))).toMatchObject({ detail })
+    [
+      '2422342345',
+      { code: 'area-code-of-country', params: { areaCode: '242', country: 'the Bahamas' } },
+    ],
+    ['9002342345', { code: 'area-code-of-service', params: { areaCode: '900' } }],
+    ['2732342345', { code: 'area-code-not-in-service', params: { areaCode: '273' } }],
+    ['2125552345', { code: 'exchange-impossible', params: { areaCode: '212' } }],
+  ])('says why %s is unknown', (number, said) => {
+    expect(plan().lookup(toPhoneNumber(number))).toMatchObject({ says: [said] })
   })
 
   it('keeps every place the area code may reach', () => {
@@ -110,7 +113,7 @@ describe('with the US imported', () => {
     expect(loaded.lookup(toPhoneNumber('8505502345'))).toMatchObject({ status: 'ok' })
     expect(loaded.lookup(toPhoneNumber('8502002345'))).toMatchObject({
       ...unknown,
-      detail: 'not among the exchanges of 850 in the list of 2026-07-06',
+      says: [{ code: 'not-an-exchange-as-of', params: { areaCode: '850', asOf: '2026-07-06' } }],
     })
     expect(loaded.lookup(toPhoneNumber('4162002345'))).toMatchObject({ status: 'ok' })
     expect(loaded.coverage()).toEqual({
@@ -173,7 +176,15 @@ describe('with the US imported', () => {
     for (const number of ['8505502345', '2122002345']) {
       const facts = loaded.lookup(toPhoneNumber(number))
       expect(facts).toMatchObject(unknown)
-      expect(facts).toMatchObject({ detail: expect.stringContaining(`${path}: is damaged`) })
+      expect(facts).toMatchObject({
+        says: [
+          {
+            code: 'prefixes-unusable',
+            params: { country: 'US' },
+            quote: expect.stringContaining(`${path}: is damaged`),
+          },
+        ],
+      })
     }
     expect(loaded.lookup(toPhoneNumber('4162002345'))).toMatchObject({ status: 'ok' })
     expect(loaded.lookup(toPhoneNumber('8002002345'))).toEqual({ status: 'toll-free' })

@@ -2,7 +2,9 @@
  * Calls decided as they were when they were frozen: `npm test` runs a sample, `npm run frozen` all. A difference that is wanted is a line
  * of `changed.jsonl`; the calls themselves are never written again.
  */
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import type { RecordedSaid } from '../../src/domain/words/words.js'
 import { shortOrLong } from '../support/long.js'
 import { runWorld } from './run-world.js'
 import { type Changed, type Frozen, readChanged, readFrozen } from './store.js'
@@ -26,6 +28,11 @@ describe('the frozen calls', () => {
     })
   }
 
+  it('say no sentence among the parameters of what they say', () => {
+    expect(codes.size).toBeGreaterThan(shortOrLong(65, 70))
+    expect([...texts].filter((text) => !isPlainParam(text))).toEqual([])
+  })
+
   it('have a reason for each that has changed', () => {
     for (const { case: name, before, after, reason } of changed.values()) {
       expect([name, before, reason]).toEqual([name, findFrozen(name), expect.stringMatching(/\S/)])
@@ -34,11 +41,29 @@ describe('the frozen calls', () => {
   })
 })
 
+const codes = new Set<string>()
+const texts = new Set<string>()
+
+function noteSaid({ code, params = {} }: RecordedSaid): void {
+  codes.add(code)
+  for (const value of Object.values(params).flat()) {
+    if (typeof value === 'string') texts.add(value)
+    else expect(typeof value === 'number' || value === true).toBe(true)
+  }
+}
+
+/** In the rules file as such, or by its form: a code, an id, a day, an instant, a citation, a command, or the lists of a scrub row. */
+const isPlainParam = (text: string) => rulesText.includes(text) || forms.test(text)
+const rulesText = readFileSync('config/calling-rules.yaml', 'utf8').replace(/\s+/g, ' ')
+const forms =
+  /^[\w.:+*/-]+$|^key key-\w+$|^[\w .]*(?:CFR|U\.S\.C\.|CRTC) [^;]*$|^callgate (?:import|lists) [\w -]+$|^(?:;*(?:National|State) \(\w+\) \d{4}-\d{2}-\d{2}|;+W)+$/
+
 async function findDifferences({
   world,
   result,
 }: Frozen): Promise<readonly Omit<Changed, 'reason'>[]> {
   const now = await runWorld(world)
+  for (const one of now.said) noteSaid(one)
   const compared = [
     ...result.tuples.map((before, index) => ({
       name: String(index),

@@ -1,4 +1,5 @@
 /** Lets a world happen: its acts in order, and of each call what is compared. */
+
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { getFactsFolder, getListsFolder } from '../../src/app/data-folders.js'
@@ -6,6 +7,7 @@ import { refreshData } from '../../src/commands/serve/data-watch.js'
 import { type FactFeedName, factFeeds } from '../../src/data/facts/fact-feeds.js'
 import { importFacts } from '../../src/data/facts/fact-import.js'
 import { importList } from '../../src/data/number-list/import/list-import.js'
+import type { RecordedSaid } from '../../src/domain/words/words.js'
 import { withTimeout } from '../../src/runtime/runtime.js'
 import { DoNotOriginate } from '../../src/service/accounts/do-not-originate.js'
 import type { FakeRequest } from '../support/fake-asterisk.js'
@@ -24,14 +26,17 @@ import type {
   VendorQuestion,
   World,
 } from './script.js'
-import { readTuple } from './tuple.js'
+import { listSaid, readTuple } from './tuple.js'
 
-export async function runWorld(world: World): Promise<Result> {
+/** `said` is what the decisions said. */
+export async function runWorld(
+  world: World,
+): Promise<Result & { readonly said: readonly RecordedSaid[] }> {
   const open = await openWorld(world)
   try {
     const run = new Run(open)
     for (const step of world.steps) await run.take(step)
-    return { tuples: run.tuples, acts: run.acts }
+    return { tuples: run.tuples, acts: run.acts, said: run.said }
   } catch (cause) {
     throw new Error(`world ${world.name}`, { cause })
   } finally {
@@ -44,6 +49,7 @@ const questions: readonly VendorQuestion[] = ['scrub', 'internal-dnc', 'litigato
 class Run {
   readonly tuples: Tuple[] = []
   readonly acts: number[] = []
+  readonly said: RecordedSaid[] = []
   readonly #open: OpenWorld
   /** Answers by name, and keys as answers with the member `key`. */
   readonly #named = new Map<string, unknown>()
@@ -194,6 +200,9 @@ class Run {
     if (door === 'ari') return await this.#enter(call)
     const answer = await this.#answerOf(client, this.#toRequest(door, call))
     if (as !== undefined) this.#named.set(as, readJson(answer.text))
+    if (door === 'decide' && answer.status === 200) {
+      this.said.push(...listSaid(JSON.parse(answer.text)))
+    }
     return readTuple(door, answer)
   }
 

@@ -1,4 +1,6 @@
 /** What is compared of an answer: no text for people, no id, no age. */
+import type { RecordedSaid } from '../../src/domain/words/words.js'
+import type { DecisionReply, FindingReply } from '../../src/gate/record/decision-document.js'
 import type { Answer } from './client.js'
 import type { Door, Tuple } from './script.js'
 
@@ -43,6 +45,17 @@ export function readTuple(door: Door, { status, text }: Answer): Tuple {
   if (door === 'use') return [status, body.state]
   if (door === 'preview') return [status, body.allowed, body.blocked, body.rows.map(readRow)]
   return readDecision(status, body)
+}
+
+/** What a decision and its findings say. */
+export function listSaid({ says = [], findings }: DecisionReply): readonly RecordedSaid[] {
+  return [...says, ...findings.flatMap(listOfFinding)]
+}
+
+function listOfFinding(finding: FindingReply): readonly RecordedSaid[] {
+  const { says, notRenewed = [], parts = [], reassigned } = finding
+  const others = reassigned ? [...parts, reassigned] : parts
+  return [...says, ...notRenewed, ...others.flatMap(listOfFinding)]
 }
 
 function readDecision(status: number, body: DecisionBody): Tuple {

@@ -20,6 +20,7 @@ import {
   runChecks,
 } from '../../src/gate/checks/checks.js'
 import { permissionCheck } from '../../src/gate/checks/permission.js'
+import { describeFinding } from '../../src/gate/record/describe-decision.js'
 import { systemTimers } from '../../src/runtime/runtime.js'
 import {
   answered,
@@ -30,6 +31,7 @@ import {
   openHours,
   unanswered,
 } from '../support/fake-compliance.js'
+import { quoted } from '../support/said.js'
 
 async function run(
   check: Check,
@@ -61,7 +63,7 @@ const silent = (source: string, why: AnswerFailure['reason'] = 'circuit-open'): 
 
 const clear = { isLitigator: false }
 const listed = { isLitigator: true }
-const clean = 'not on the litigator list'
+const clean = [{ code: 'no-litigator' }] as const
 const version = (name: string) => ({ name, version: '1', asOf: noon })
 const named = (name: string, status: LitigatorStatus): LitigatorStatus => ({
   ...status,
@@ -70,16 +72,16 @@ const named = (name: string, status: LitigatorStatus): LitigatorStatus => ({
 
 describe('the litigator check over several sources', () => {
   const cases: readonly (readonly [string, Answer<LitigatorStatus>, Partial<Finding>])[] = [
-    ['one, clear', from('a', clear), { verdict: 'pass', source: 'a', detail: clean }],
+    ['one, clear', from('a', clear), { verdict: 'pass', source: 'a', says: clean }],
     [
       'one, beside an empty list of others',
       from('a', clear, { otherAnswers: [] }),
-      { verdict: 'pass', source: 'a', detail: clean },
+      { verdict: 'pass', source: 'a', says: clean },
     ],
     [
       'both clear',
       from('a', clear, { otherAnswers: [from('b', clear)] }),
-      { verdict: 'pass', source: 'a, b', detail: clean },
+      { verdict: 'pass', source: 'a, b', says: clean },
     ],
     [
       'the second lists',
@@ -94,7 +96,10 @@ describe('the litigator check over several sources', () => {
     [
       'the second is silent',
       from('a', clear, { otherAnswers: [silent('b')] }),
-      { verdict: 'unknown', reason: 'check-unanswered', source: 'b', detail: 'fake circuit-open' },
+      {
+        ...{ verdict: 'unknown', reason: 'check-unanswered', source: 'b' },
+        says: [{ code: 'circuit-open', quote: 'fake circuit-open' }],
+      },
     ],
     [
       'two are silent, one for want of a list',
@@ -160,62 +165,62 @@ describe('the litigator check over several sources', () => {
 })
 
 describe('answers past their age', () => {
-  const old = { asOf: noon - 340_400, staleReason: 'circuit open' }
-  const cases: readonly (readonly [string, Answer<LitigatorStatus>, Partial<Finding>])[] = [
+  const why = quoted('circuit open')
+  const late = [{ code: 'deadline', quote: 'too late' }] as const
+  const old = { asOf: noon - 340_400, notRenewed: why }
+  const noneNewer = (by: string) => `${by} gives no newer answer: the source failed: circuit open`
+  const cleanText = 'not on the litigator list'
+  const cases: readonly (readonly [string, Answer<LitigatorStatus>, Partial<Finding>, string])[] = [
     [
       'one that permits',
       from('a', clear, old),
-      {
-        verdict: 'pass',
-        staleReason: 'circuit open',
-        detail: `${clean}; a gives no newer answer: circuit open`,
-      },
+      { verdict: 'pass', notRenewed: why, says: clean },
+      `${cleanText}; ${noneNewer('a')}`,
     ],
     [
       'one that forbids',
       from('a', listed, old),
-      {
-        verdict: 'deny',
-        staleReason: 'circuit open',
-        detail: 'linked to a known TCPA litigator; a gives no newer answer: circuit open',
-      },
+      { verdict: 'deny', notRenewed: why, says: [{ code: 'litigator' }] },
+      `linked to a known TCPA litigator; ${noneNewer('a')}`,
     ],
     [
       'a fresh one beside an old one',
       from('a', clear, { otherAnswers: [from('b', clear, old)] }),
-      {
-        verdict: 'pass',
-        staleReason: 'circuit open',
-        detail: `a: ${clean}; b: ${clean}; b gives no newer answer: circuit open`,
-      },
+      { verdict: 'pass', notRenewed: why, says: clean },
+      `${cleanText}; ${noneNewer('b')}`,
     ],
     [
       'two old ones',
       from('a', clear, {
         ...old,
-        otherAnswers: [from('b', clear, { ...old, staleReason: 'too late' })],
+        otherAnswers: [from('b', clear, { ...old, notRenewed: late })],
       }),
-      { verdict: 'pass', staleReason: 'circuit open; too late' },
+      { verdict: 'pass', notRenewed: [...why, ...late], says: clean },
+      `${cleanText}; ${noneNewer('a')}; b gives no newer answer: no answer in time: too late`,
     ],
     [
       'a deny that does not rest on the old one',
       from('a', clear, { ...old, otherAnswers: [from('b', listed)] }),
-      { verdict: 'deny', source: 'b', staleReason: undefined },
+      { verdict: 'deny', source: 'b', notRenewed: undefined },
+      'linked to a known TCPA litigator',
     ],
     [
       'an old one made later than it is used, by a clock that was set back',
       from('a', clear, { ...old, asOf: noon + 5_000 }),
-      { detail: `${clean}; a gives no newer answer: circuit open` },
+      { says: clean, notRenewed: why },
+      `${cleanText}; ${noneNewer('a')}`,
     ],
   ]
-  it.each(cases)('%s', async (_, asked, expected) => {
+  it.each(cases)('%s', async (_, asked, expected, text) => {
     const finding = await run(litigatorCheck, { litigator: () => asked })
-    expect({ staleReason: undefined, ...finding }).toMatchObject(expected)
+    expect({ notRenewed: undefined, ...finding }).toMatchObject(expected)
+    expect(describeFinding(finding)).toBe(text)
   })
 
   it('a fresh finding says nothing of age', async () => {
     const finding = await run(litigatorCheck, { litigator: () => from('a', clear) })
-    expect(finding.staleReason).toBeUndefined()
+    expect(finding.notRenewed).toBeUndefined()
+    expect(describeFinding(finding)).toBe('not on the litigator list')
   })
 })
 
@@ -232,8 +237,10 @@ describe('the permission check over several sources', () => {
       from('a', row('C'), { otherAnswers: [from('b', row('W'))] }),
       {
         verdict: 'pass',
-        detail:
-          'a: on no do-not-call list, no consent on file (scrub result C); b: wireless, on no do-not-call list, no consent on file (scrub result W)',
+        says: [
+          { code: 'scrub-letter', params: { letter: 'C' }, source: 'a' },
+          { code: 'scrub-letter', params: { letter: 'W' }, source: 'b' },
+        ],
       },
     ],
     [
@@ -252,25 +259,31 @@ describe('the permission check over several sources', () => {
       {
         verdict: 'deny',
         reason: 'list-not-covering',
-        detail: 'not covered by an imported national list (scrub result B)',
+        says: [{ code: 'scrub-letter', params: { letter: 'B' } }],
       },
     ],
     [
       'the list that covers it is too old',
-      from('a', row('B', { allowed: none, listProblem: 'stale', detail: '45 days old' })),
+      from('a', row('B', { allowed: none, listProblem: 'stale', says: quoted('45 days old') })),
       {
         verdict: 'deny',
         reason: 'list-stale',
-        detail: 'the list that covers it is too old (scrub result B); 45 days old',
+        says: [
+          { code: 'scrub-letter', params: { letter: 'B', problem: 'stale' } },
+          ...quoted('45 days old'),
+        ],
       },
     ],
     [
       'the list that covers it cannot be read',
-      from('a', row('B', { allowed: none, listProblem: 'unreadable', detail: 'EMFILE' })),
+      from('a', row('B', { allowed: none, listProblem: 'unreadable', says: quoted('EMFILE') })),
       {
         verdict: 'deny',
         reason: 'list-unreadable',
-        detail: 'the list that covers it cannot be read (scrub result B); EMFILE',
+        says: [
+          { code: 'scrub-letter', params: { letter: 'B', problem: 'unreadable' } },
+          ...quoted('EMFILE'),
+        ],
       },
     ],
     [
@@ -370,9 +383,11 @@ describe('an answer that is used again', () => {
   it('is judged again once it is past its age', async () => {
     const fresh = from('a', clear)
     await run(litigatorCheck, { litigator: () => fresh })
-    const stale = { ...fresh, staleReason: 'circuit open' }
-    const { detail } = await run(litigatorCheck, { litigator: () => stale })
-    expect(detail).toBe(`${clean}; a gives no newer answer: circuit open`)
+    const stale = { ...fresh, notRenewed: quoted('circuit open') }
+    const finding = await run(litigatorCheck, { litigator: () => stale })
+    expect(describeFinding(finding)).toBe(
+      'not on the litigator list; a gives no newer answer: the source failed: circuit open',
+    )
   })
 
   it('is judged anew when another value is put in its place', async () => {
@@ -413,7 +428,7 @@ describe('an entry of the internal list is lifted by a newer permission of the s
   ) => from<ScrubVerdict>(source, { ...cleanRow, letter, ebrType }, more)
   const newer = ['O', 'P'] as const
   const older = ['P', 'P'] as const
-  const old = { staleReason: 'circuit open' }
+  const old = { notRenewed: quoted('circuit open') }
 
   type Row = readonly [string, Answer<InternalDncStatus>, Answer<ScrubVerdict>, string]
   const cases: readonly Row[] = [

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Answer, ScrubVerdict } from '../../src/domain/compliance.js'
 import type { CallKind, ReasonCode } from '../../src/domain/decision.js'
 import type { Journal } from '../../src/gate/journal/journal.js'
-import { toDecisionDocument } from '../../src/gate/record/reply.js'
+import { replyTo } from '../../src/gate/record/reply.js'
 import type { LogFields } from '../../src/observability/log.js'
 import { silentLogger } from '../../src/runtime/runtime.js'
 import {
@@ -94,7 +94,9 @@ describe('a question that is not answered', () => {
       const decision = await deciding
       expect(decision).toMatchObject({ decision: 'block', reason: 'check-unanswered' })
       const unknown = decision.findings.filter(({ verdict }) => verdict === 'unknown')
-      expect(unknown.map(({ detail }) => detail)).toContain('not answered within 225 ms')
+      expect(unknown.map(({ says }) => says)).toContainEqual([
+        { code: 'not-answered-within', params: { ms: 225 } },
+      ])
       expect(decision.findings.filter(({ verdict }) => verdict === 'pass').length).toBe(3)
     })
   }
@@ -229,7 +231,7 @@ describe('the number that may be dialed', () => {
     ['sip:1-212-555-0100@pbx', '2125550100'],
   ])('is the one judged, where policy lets it pass: %s', async (dialed, dial) => {
     const { gate } = testGate(fakeCompliance(), { settings: { nonNanp: 'allow' } })
-    const document = toDecisionDocument(await gate.decide(aCall({ dialed })))
+    const document = replyTo(await gate.decide(aCall({ dialed })))
     expect(document).toMatchObject({ decision: 'allow', dial })
   })
 
@@ -237,7 +239,7 @@ describe('the number that may be dialed', () => {
     const { gate } = testGate(fakeCompliance(), {
       journal: { append: failToWrite, amend: () => undefined },
     })
-    const document = toDecisionDocument(await gate.decide(aCall()))
+    const document = replyTo(await gate.decide(aCall()))
     expect(document.reason).toBe('not-recorded')
     expect(document.dial).toBeUndefined()
   })
@@ -382,12 +384,15 @@ describe('a call whose facts cannot be read', () => {
     const { gate, recorded } = testGate(compliance)
     const channel = { server: 'asterisk', id: '1795210306.1' }
     const call = aCall({ via: 'asterisk', channel })
-    const decision = gate.refuse(call, "kind 'robot': must be one of manual, autodialed, ai")
+    const why = "kind 'robot': must be one of manual, autodialed, ai"
+    const decision = gate.refuse(call, { code: 'invalid-fact', quote: why })
     expect(decision).toMatchObject({ decision: 'block', reason: 'invalid-request', findings: [] })
     expect(recorded).toEqual([decision])
     expect(asked).toEqual([])
-    const document = toDecisionDocument(decision)
-    expect(document.message).toContain("kind 'robot': must be one of")
+    const document = replyTo(decision)
+    expect(document.message).toContain(why)
+    expect(document.detail).toBe(why)
+    expect(document.says).toEqual([{ code: 'invalid-fact', quote: why }])
     expect(document.channel).toEqual(channel)
     expect(document.dialed).toBe(call.dialed)
   })

@@ -4,7 +4,8 @@ import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-sch
 import type { MaybePromise } from '../../src/domain/compliance.js'
 import type { CallRequest } from '../../src/domain/decision.js'
 import type { AttemptResult, Mandate, Pauses } from '../../src/domain/mandate.js'
-import { toDecisionDocument } from '../../src/gate/record/reply.js'
+import { describeSaid } from '../../src/domain/words/words.js'
+import { replyTo } from '../../src/gate/record/reply.js'
 import { CallingRules } from '../../src/law/calling-rules.js'
 import type { CallingRulesDocument } from '../../src/law/calling-rules-document.js'
 import { answered, fakeCompliance, noon, openHours } from '../support/fake-compliance.js'
@@ -25,7 +26,7 @@ const consentedRow = {
   ebrType: 'P',
   doNotCallToday: false,
   allowed: { manual: true, autodialed: true, ai: true },
-  detail: undefined,
+  says: [],
 } as const
 const inRegions = (regions: readonly string[]) =>
   regions.map((region) => ({ region, zone: 'America/New_York' }))
@@ -47,7 +48,7 @@ async function decide(
   const { decision, reason, findings, counted, nextAllowedAt } = await gate.decide(request)
   expect(recorded).toHaveLength(1)
   const [first] = findings
-  return { decision, reason, detail: first?.detail, first, counted, nextAllowedAt, asked }
+  return { decision, reason, says: first?.says ?? [], first, counted, nextAllowedAt, asked }
 }
 
 describe('a limit of a key', () => {
@@ -171,7 +172,7 @@ describe('what must be said', () => {
   const keysIn = async (call: Partial<CallRequest>, regions?: readonly string[]) => {
     const { gate } = testGate(consented(regions), { callingRules })
     const decision = await gate.decide(aCall({ callKind: 'ai', ...call }))
-    const { disclosures } = toDecisionDocument(decision)
+    const { disclosures } = replyTo(decision)
     return { decision: decision.decision, said: disclosures }
   }
 
@@ -207,7 +208,7 @@ describe('what must be said', () => {
     const blocked = testGate(fakeCompliance(), { callingRules, settings })
     for (const dialed of ['2125550100', '911', '+442071838750']) {
       const decision = await blocked.gate.decide(aCall({ dialed, callKind: 'ai' }))
-      expect(toDecisionDocument(decision)).not.toHaveProperty('disclosures')
+      expect(replyTo(decision)).not.toHaveProperty('disclosures')
     }
   })
 })
@@ -237,7 +238,9 @@ describe('a pause', () => {
     const options = { asked: permissive, pauses: { read: () => paused(subject) } }
     const result = await decide(mandate, call, options)
     expect(result.decision).toBe(isBlocked ? 'block' : 'allow')
-    if (isBlocked) expect(result.detail).toContain('since 2026-11-23T17:00:00Z by ann: a test')
+    if (isBlocked) {
+      expect(describeSaid(result.says)).toContain('since 2026-11-23T17:00:00Z by ann: a test')
+    }
   })
 
   it('of all AI calls holds for calls without a key', async () => {
@@ -347,7 +350,7 @@ describe('the attempts of a key', () => {
   it('block when none is left, until there is room', async () => {
     const refused = {
       reason: 'key-attempts' as const,
-      detail: '5 in an hour',
+      says: [{ code: 'key-calls', params: { calls: 5, within: 'hour' } }] as const,
       opensAt: noon + 60_000,
     }
     const result = await decide({ attempts }, {}, { attempts: counter(async () => ({ refused })) })
@@ -355,7 +358,7 @@ describe('the attempts of a key', () => {
       decision: 'block',
       reason: 'key-attempts',
       nextAllowedAt: noon + 60_000,
-      first: { verdict: 'deny' },
+      first: { verdict: 'deny', says: refused.says },
     })
   })
 
@@ -363,7 +366,7 @@ describe('the attempts of a key', () => {
     const failing = counter(() => Promise.reject(new Error('no database')))
     const result = await decide({ attempts }, {}, { attempts: failing })
     expect(result).toMatchObject({ decision: 'block', reason: 'check-unanswered' })
-    expect(result.detail).toContain('no database')
+    expect(result.says).toEqual([{ code: 'attempts-not-counted', quote: 'no database' }])
   })
 
   it('are taken back when they are counted too late, or the allow does not leave', async () => {

@@ -79,7 +79,7 @@ it('allows longer what an operator has signed for, and says so in the record', a
   await time.advance(2_000)
   expect(await gate.decide(aCall())).toMatchObject({
     decision: 'allow',
-    detail: `by a copy that is 2 s old (edge.whileCutOff): ${reason}`,
+    says: [{ code: 'copy-by-exception', params: { ageSeconds: 2 }, quote: reason }],
   })
   expect(reasons).toEqual(['permitted'])
   await time.advance(58_000)

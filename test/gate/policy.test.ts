@@ -6,8 +6,9 @@ import { answerFailureReasons, isRequestError } from '../../src/domain/complianc
 import type { CallRequest, CheckPolicy, Decision, Policy } from '../../src/domain/decision.js'
 import { fixedClock } from '../../src/domain/time/clock.js'
 import type { Journal } from '../../src/gate/journal/journal.js'
-import type { DecisionDocument } from '../../src/gate/record/decision-document.js'
-import { encodeReply, toDecisionDocument } from '../../src/gate/record/reply.js'
+import type { DecisionReply } from '../../src/gate/record/decision-document.js'
+import { replyTo } from '../../src/gate/record/reply.js'
+import { encodeReply } from '../../src/gate/record/write-record.js'
 import { createDecisionRoutes } from '../../src/http/decision-routes.js'
 import { createLogger } from '../../src/observability/log.js'
 import { silentLogger } from '../../src/runtime/runtime.js'
@@ -20,6 +21,7 @@ import {
   unanswered,
 } from '../support/fake-compliance.js'
 import { noPermits, noRecentCalls, noRepeats } from '../support/no-permits.js'
+import { quoted } from '../support/said.js'
 import { strictPolicy } from '../support/strict-policy.js'
 import { admin, adminKey, openTestApp } from '../support/test-app.js'
 import { aCall, testGate } from '../support/test-gate.js'
@@ -42,7 +44,7 @@ const allInShadow: Policy = {
 
 const listed = () => answered({ isLitigator: true })
 const oldAndClear = () =>
-  answered({ isLitigator: false }, { asOf: noon - 340_000, staleReason: 'circuit open' })
+  answered({ isLitigator: false }, { asOf: noon - 340_000, notRenewed: quoted('circuit open') })
 const closed = () => answered({ ...openHours, permitted: false, opensAt: noon + 3_600_000 })
 
 const failToAppend: Journal['append'] = (_decision, onWritten) => onWritten?.(new Error('full'))
@@ -74,7 +76,7 @@ describe('a call whose account or trunk is in shadow', () => {
       'litigator shadowed',
       'calling-hours shadowed',
     ])
-    expect(toDecisionDocument(decision).trunk).toBe(call.trunk)
+    expect(replyTo(decision).trunk).toBe(call.trunk)
   })
 
   it.each<[string, Partial<CallRequest>]>([
@@ -167,7 +169,7 @@ describe('a decision and its policy', () => {
   }
   const unknownText =
     'litigator unknown, allowed until 2026-11-23T17:00:20Z (vendor is moving; J. Doe)'
-  const staleText = 'litigator by a stale answer (circuit open)'
+  const staleText = 'litigator by a stale answer (the source failed: circuit open)'
   const shadowText = 'litigator in shadow, would have blocked (linked to a known TCPA litigator)'
 
   interface Row {
@@ -176,7 +178,7 @@ describe('a decision and its policy', () => {
     readonly reason: string
     readonly message: string
     readonly degraded: readonly string[]
-    readonly policy: DecisionDocument['policy']
+    readonly policy: DecisionReply['policy']
   }
   const rows: Readonly<Record<string, Row>> = {
     'every check passes': {
@@ -207,7 +209,7 @@ describe('a decision and its policy', () => {
       decision: 'block',
       reason: 'outside-calling-hours',
       message:
-        'the local time is outside the lawful calling hours: NY 08:00-21:00 (place by prefix)',
+        'the local time is outside the lawful calling hours: calls 08:00-21:00; place by prefix',
       degraded: [],
       policy: [
         {
@@ -224,7 +226,13 @@ describe('a decision and its policy', () => {
       reason: 'permitted',
       message: `every check passed, some by stale answers: ${staleText}`,
       degraded: ['litigator'],
-      policy: [{ check: 'litigator', effect: 'stale-allowed', because: 'circuit open' }],
+      policy: [
+        {
+          check: 'litigator',
+          effect: 'stale-allowed',
+          because: 'the source failed: circuit open',
+        },
+      ],
     },
     'a deny in shadow': {
       setting: { policy: { litigator: shadow }, answers: { litigator: listed } },
@@ -248,7 +256,7 @@ describe('a decision and its policy', () => {
               ebrType: '',
               doNotCallToday: false,
               allowed: { manual: false, autodialed: false, ai: false },
-              detail: undefined,
+              says: [],
             }),
         },
       },
@@ -266,13 +274,13 @@ describe('a decision and its policy', () => {
       decision: 'allow',
       reason: 'permitted',
       degraded: [],
-      message: `policy let it pass: ${shadowText}; calling-hours in shadow, would have blocked (NY 08:00-21:00 (place by prefix))`,
+      message: `policy let it pass: ${shadowText}; calling-hours in shadow, would have blocked (calls 08:00-21:00; place by prefix)`,
       policy: [
         { check: 'litigator', effect: 'shadowed', because: 'linked to a known TCPA litigator' },
         {
           check: 'calling-hours',
           effect: 'shadowed',
-          because: 'NY 08:00-21:00 (place by prefix)',
+          because: 'calls 08:00-21:00; place by prefix',
         },
       ],
     },
@@ -300,7 +308,7 @@ describe('a decision and its policy', () => {
   }
   for (const [what, { setting, ...expected }] of Object.entries(rows)) {
     it(`${what}: ${expected.decision}, as answer and record tell`, async () => {
-      const document = toDecisionDocument(await decided(setting))
+      const document = replyTo(await decided(setting))
       expect({ policy: undefined, ...document }).toMatchObject(expected)
       expect(document.policy !== undefined).toBe(expected.policy !== undefined)
       expect(decisionSchema.parse(document)).toEqual(document)
@@ -380,14 +388,14 @@ describe('which instant the end is held against', () => {
 })
 
 describe('the age of a finding', () => {
-  const age = ({ findings }: DecisionDocument, check: string) => {
+  const age = ({ findings }: DecisionReply, check: string) => {
     const found = findings.find((finding) => finding.check === check)
     return [found?.ageMs, found?.stale]
   }
   it('is told, and whether it is past what is usual, also of a what-if', async () => {
     const setting = { answers: { litigator: oldAndClear } }
     for (const at of [undefined, noon - 86_400_000, noon + 86_400_000]) {
-      const document = toDecisionDocument(await decided(setting, { at }))
+      const document = replyTo(await decided(setting, { at }))
       expect(age(document, 'litigator')).toEqual([340_000, true])
       expect(age(document, 'permission')).toEqual([0, undefined])
     }

@@ -5,6 +5,7 @@ import type { MaybePromise, ScrubVerdict } from '../../src/domain/compliance.js'
 import type { CallKind, CallPurpose, CallRequest } from '../../src/domain/decision.js'
 import type { ReassignedQuestion, ReassignedStatus } from '../../src/domain/lookups.js'
 import { parseDay } from '../../src/domain/time/dates.js'
+import { describeSaid, type Said } from '../../src/domain/words/words.js'
 import { answered, cleanRow, fakeCompliance, noon, unanswered } from '../support/fake-compliance.js'
 import { strictPolicy } from '../support/strict-policy.js'
 import { aCall, testGate, withoutRules } from '../support/test-gate.js'
@@ -43,8 +44,10 @@ const status = (more: Partial<ReassignedStatus> = {}): ReassignedStatus => ({
   ...more,
 })
 
-const unknown = (result: ReassignedStatus['result'], detail: string) =>
-  status({ result, detail, report: undefined, releasedOn: undefined, holdsUntil: noon })
+const unknown = (result: ReassignedStatus['result'], says: Said = because) =>
+  status({ result, says, report: undefined, releasedOn: undefined, holdsUntil: noon })
+
+const because: Said = { code: 'reassigned-unreachable', quote: 'because' }
 
 interface Setting {
   readonly scrub?: Parameters<typeof fakeCompliance>[0]
@@ -183,10 +186,11 @@ it('a record that an autodialed call to a landline does not need lifts limits, o
     return { ruling, findings: findings.length, lifts: permission?.hasPermission, permission }
   }
   expect(await decide(status())).toMatchObject({ ruling: 'allow', findings: 5, lifts: true })
-  for (const one of [status({ result: 'yes' }), unknown('no-data', 'because')]) {
+  for (const one of [status({ result: 'yes' }), unknown('no-data')]) {
     const { permission, ...rest } = await decide(one)
     expect(rest).toEqual({ ruling: 'allow', findings: 4, lifts: undefined })
-    expect(permission?.detail).toContain('the permission record does not lift frequency limits: ')
+    expect(permission?.says.slice(0, -1)).toContainEqual({ code: 'record-lifts-no-limit' })
+    expect(permission?.says.at(-1)).toEqual(permission?.reassigned?.says[0])
     expect(permission?.reassigned).toMatchObject({ check: 'reassigned', facts: expect.any(String) })
   }
 })
@@ -216,12 +220,12 @@ it('in shadow it leaves the permission of such a call as it is, so that the same
     }).gate
     const { findings } = await gate.decide(call('autodialed'))
     const permission = findings.find(({ check }) => check === 'permission')
-    return { limits, detail: permission?.detail, lifts: permission?.hasPermission }
+    return { limits, says: permission?.says, lifts: permission?.hasPermission }
   }
   const kept = await decide('enforce', status())
   expect(kept).toMatchObject({ limits: [], lifts: true })
   expect(await decide('shadow', status({ result: 'yes' }))).toEqual(kept)
-  expect(await decide('shadow', unknown('no-data', 'because'))).toEqual(kept)
+  expect(await decide('shadow', unknown('no-data'))).toEqual(kept)
   const lost = await decide('enforce', status({ result: 'yes' }))
   expect(lost.limits).toEqual(['us-home-30-days'])
   expect(lost.lifts).toBeUndefined()
@@ -256,7 +260,17 @@ describe('an answer', () => {
     })
     expect(decision).toMatchObject({ decision: 'allow', validUntil: noon + 5_000 })
     expect(finding).toMatchObject({ check: 'reassigned', verdict: 'pass', asOf: askedAt })
-    expect(finding?.detail).toContain('safe harbor')
+    expect(finding?.says).toEqual([
+      {
+        code: 'not-reassigned',
+        params: {
+          ...{ since: '2026-09-01', basis: 'consent' },
+          ...{ asked: 'acme', release: '2026-11-15' },
+        },
+      },
+      { code: 'safe-harbor' },
+    ])
+    expect(describeSaid(finding?.says ?? [])).toContain('safe harbor')
     expect(JSON.parse(finding?.facts ?? '')).toEqual({
       answer: 'no',
       number: '2125550100',
@@ -286,15 +300,20 @@ describe('an answer', () => {
   })
 
   it('that is not known blocks, and says why', async () => {
-    const details = []
+    const reasons = {
+      'no-data': { code: 'no-data-since', params: { since: '2026-09-01' } },
+      'not-asked': { code: 'person-day-unknown' },
+      unreachable: { code: 'reassigned-unreachable', quote: 'because' },
+    } as const
     for (const result of ['no-data', 'not-asked', 'unreachable'] as const) {
-      const { decision, finding } = await lastFinding({ status: unknown(result, 'because') })
+      const why = reasons[result]
+      const { decision, finding } = await lastFinding({ status: unknown(result, why) })
       expect(decision).toMatchObject({ decision: 'block', reason: 'check-unanswered' })
       expect(finding).toMatchObject({ check: 'reassigned', verdict: 'unknown' })
-      expect(JSON.parse(finding?.facts ?? '')).toMatchObject({ answer: result, safeHarbor: false })
-      details.push(finding?.detail)
+      const facts = { answer: result, says: why, safeHarbor: false }
+      expect(JSON.parse(finding?.facts ?? '')).toMatchObject(facts)
+      expect(finding?.says).toEqual([why])
     }
-    expect(details).toEqual(['no data: because', 'not asked: because', 'unreachable: because'])
   })
 
   it('that is not known passes if policy allows it', async () => {
@@ -305,28 +324,30 @@ describe('an answer', () => {
     } as const
     const decide = async (one: ReassignedStatus) =>
       (await gateOf({ status: one }, { policy }).gate.decide(call('ai'))).decision
-    expect(await decide(unknown('no-data', 'x'))).toBe('allow')
+    expect(await decide(unknown('no-data'))).toBe('allow')
     expect(await decide(status({ result: 'yes' }))).toBe('block')
   })
 
   it('passes if nobody could have data', async () => {
-    const none = { ...unknown('not-covered', 'Canada'), holdsUntil: noon + 60_000 }
+    const says = { code: 'no-data-of-canada' } as const
+    const none = { ...unknown('not-covered', says), holdsUntil: noon + 60_000 }
     const { decision, finding } = await lastFinding({ status: none })
     expect(decision.decision).toBe('allow')
-    expect(finding).toMatchObject({ verdict: 'pass', detail: 'no data: Canada' })
+    expect(finding).toMatchObject({ verdict: 'pass', says: [says] })
   })
 
   it('passes without a source, which the record says', async () => {
+    const says = { code: 'no-source-of-reassigned' } as const
     const { decision, finding } = await lastFinding({
       status: {
         result: 'not-configured',
-        detail: 'none',
+        says,
         source: 'reassigned',
         holdsUntil: noon * 2,
       },
     })
     expect(decision.decision).toBe('allow')
-    expect(finding).toMatchObject({ verdict: 'pass', detail: 'not asked: none', facts: undefined })
+    expect(finding).toMatchObject({ verdict: 'pass', says: [says], facts: undefined })
   })
 
   it('is not waited for beyond the deadline', async () => {
@@ -334,7 +355,9 @@ describe('an answer', () => {
     const { gate } = gateOf({ status: never }, { settings: { deadlineMs: 20 } })
     const decision = await gate.decide(call('ai'))
     expect(decision.findings.at(-1)).toMatchObject({ check: 'reassigned', verdict: 'unknown' })
-    expect(decision.findings.at(-1)?.detail).toMatch(/^unreachable: not answered within \d+ ms$/)
+    expect(decision.findings.at(-1)?.says).toEqual([
+      { code: 'not-answered-within', params: { ms: expect.any(Number) } },
+    ])
   })
 
   it('is a lesser reason than a list, and a greater one than the hour', async () => {
@@ -361,7 +384,11 @@ it('an answer is judged once for calls on the same basis', async () => {
   const sold = await gateOf({ status: shared, row: { ebrType: 'S', letter: 'E' } }).gate.decide(
     call('autodialed'),
   )
-  expect(sold.findings.at(-1)?.detail).toContain('the last contact')
+  expect(sold.findings.at(-1)?.says).toMatchObject([
+    { code: 'not-reassigned', params: { basis: 'last-contact' } },
+    { code: 'safe-harbor' },
+  ])
+  expect(describeSaid(sold.findings.at(-1)?.says ?? [])).toContain('the last contact')
 })
 
 it('an account that has it in shadow is told what it would block', async () => {

@@ -6,7 +6,8 @@ import type { Compliance } from '../../src/domain/compliance.js'
 import type { Decision, Policy } from '../../src/domain/decision.js'
 import { fixedClock } from '../../src/domain/time/clock.js'
 import type { DecisionDocument } from '../../src/gate/record/decision-document.js'
-import { encodeReply, toDecisionDocument } from '../../src/gate/record/reply.js'
+import { readRecord } from '../../src/gate/record/read-record.js'
+import { encodeReply, writeDecision } from '../../src/gate/record/write-record.js'
 import { RestrictedCompliance } from '../../src/sources/combine/restricted-compliance.js'
 import {
   answered,
@@ -17,6 +18,7 @@ import {
   openHours,
   unanswered,
 } from '../support/fake-compliance.js'
+import { quoted } from '../support/said.js'
 import { strictPolicy } from '../support/strict-policy.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 import { aCall, testGate } from '../support/test-gate.js'
@@ -63,10 +65,14 @@ async function decide(compliance: Compliance, policy: Policy = strictPolicy): Pr
 }
 
 function rejudge(rejudger: Rejudger, decision: Decision): Decision {
-  const found = rejudger.rejudge(toDecisionDocument(decision))
+  const found = rejudger.rejudge(documentOf(decision))
   if (found.kind !== 'judged') throw new Error(JSON.stringify(found))
   return found.decision
 }
+
+/** As it is read from its record. */
+const documentOf = (decision: Decision): DecisionDocument =>
+  readRecord('decision', { id: decision.id, body: writeDecision(decision) })
 
 const second = 1_000
 
@@ -82,7 +88,7 @@ const providers: readonly (readonly [string, Partial<FakeAnswers>])[] = [
       litigator: () =>
         answered(
           { isLitigator: false },
-          { asOf: noon - 90 * second, holdsUntil: noon + 30 * second, staleReason: 'down' },
+          { asOf: noon - 90 * second, holdsUntil: noon + 30 * second, notRenewed: quoted('down') },
         ),
     },
   ],
@@ -116,6 +122,7 @@ describe('a decision by the answers of a provider', () => {
     for (const compliance of [provider, restricted]) {
       const decision = await decide(compliance)
       const again = rejudge(createRejudger(), decision)
+      expect(writeDecision(again)).toBe(writeDecision(decision))
       expect(encodeReply(again)).toBe(encodeReply(decision))
     }
   })
@@ -167,7 +174,7 @@ describe('a decision by what the call is for', () => {
       decision: 'allow',
       purpose: { purpose: 'informational', setBy: 'Ada' },
     })
-    const again = toDecisionDocument(other)
+    const again = documentOf(other)
     expect(judgeAgain(again, informational)).toMatchObject({ decision: 'allow' })
     expect(judgeAgain(again)).toMatchObject({ reason: 'national-dnc', purpose: undefined })
   })
@@ -188,12 +195,12 @@ describe('a record that does not say what the rules were applied to', () => {
     [{ erased: true }, 'erased'],
     [{ findings: [], dialed: '2127365000' }, 'not-checked'],
   ] as const)('%j is not guessed', async (more, why) => {
-    const document = { ...toDecisionDocument(await decide(fakeCompliance())), ...more }
+    const document = { ...documentOf(await decide(fakeCompliance())), ...more }
     expect(createRejudger().rejudge(document)).toEqual({ kind: 'unjudged', why })
   })
 
   it('a call that the gate itself blocked stays blocked', async () => {
-    const document = toDecisionDocument(await decide(fakeCompliance()))
+    const document = documentOf(await decide(fakeCompliance()))
     const late = { ...document, decision: 'block', reason: 'overloaded' } as const
     expect(createRejudger().rejudge(late)).toEqual({ kind: 'by-gate' })
   })

@@ -299,9 +299,8 @@ describe('an autodialed call', () => {
     const decision = await decide()
     expect(decision.decision).toBe('allow')
     expect(findRate(decision)).toMatchObject({ verdict: 'pass', reason: 'permitted' })
-    expect(findRate(decision)?.detail).toContain(
-      '99 of 99 answered calls of the campaign abandoned',
-    )
+    const few = { code: 'abandoned-calls', params: { abandoned: 99, answered: 99, state: 'few' } }
+    expect(findRate(decision)?.says).toMatchObject([few, few])
     await reportMany(1, 1)
     expect((await decide()).reason).toBe('abandonment-rate')
   })
@@ -310,7 +309,8 @@ describe('an autodialed call', () => {
     await reportMany(199, 5)
     const before = await decide()
     expect(before.decision).toBe('allow')
-    expect(findRate(before)?.detail).toContain('near the limit, 2 % or more')
+    const near = { code: 'abandoned-calls', params: { state: 'near', warnPercent: 2 } }
+    expect(findRate(before)?.says).toMatchObject([near, near])
     await reportMany(1, 1)
     const decision = await decide()
     expect(decision).toMatchObject({
@@ -319,8 +319,11 @@ describe('an autodialed call', () => {
       nextAllowedAt: Date.parse('2026-12-01T17:00:00Z'),
     })
     const finding = findRate(decision)
-    expect(finding?.detail).toContain('6 of 200 answered calls of the campaign abandoned')
-    expect(finding?.detail).toContain('16 CFR 310.4(b)(1)(iv), (b)(4)')
+    const over = { abandoned: 6, answered: 200, state: 'over', until: '2026-12-01T17:00:00Z' }
+    expect(finding?.says).toMatchObject([
+      { params: { ...over, citation: '47 CFR 64.1200(a)(7)' } },
+      { params: { ...over, citation: '16 CFR 310.4(b)(1)(iv), (b)(4)' } },
+    ])
     expect(JSON.parse(finding?.facts ?? '')).toMatchObject({
       rules: [
         { rule: 'us-fcc', answered: 200, abandoned: 6, state: 'over' },
@@ -348,7 +351,7 @@ describe('an autodialed call', () => {
     await reportMany(100, 4, { number: ontario })
     const canada = await decide({ dialed: ontario })
     expect(canada.decision).toBe('allow')
-    expect(findRate(canada)?.detail).toContain('4 of 100')
+    expect(findRate(canada)?.says).toMatchObject([{ params: { abandoned: 4, answered: 100 } }])
     await reportMany(1, 1, { number: ontario })
     expect(await decide({ dialed: ontario })).toMatchObject({
       reason: 'abandonment-rate',

@@ -41,6 +41,9 @@ afterEach(() => elsewhere.close())
 
 const start = Date.UTC(2026, 10, 23, 17)
 const hour = 3_600_000
+const count = (calls: number, within: 'hour' | 'day' | 'now') => [
+  { code: 'key-calls', params: { calls, within } },
+]
 const number = '2125550100'
 let ids = 0
 /** Over SQLite there is only one. */
@@ -110,11 +113,11 @@ describe('a limit on attempts', () => {
     expect(await take(limits, start)).toEqual({ remaining: { hour: 1, day: 2 } })
     expect(await take(limits, start + 1_000)).toEqual({ remaining: { hour: 0, day: 1 } })
     expect(await take(limits, start + 2_000)).toEqual({
-      refused: { reason: 'key-attempts', detail: '2 in an hour', opensAt: start + hour },
+      refused: { reason: 'key-attempts', says: count(2, 'hour'), opensAt: start + hour },
     })
     expect(await take(limits, start + hour)).toEqual({ remaining: { hour: 0, day: 0 } })
     expect(await take(limits, start + 3 * hour)).toEqual({
-      refused: { reason: 'key-attempts', detail: '3 in 24 hours', opensAt: start + 24 * hour },
+      refused: { reason: 'key-attempts', says: count(3, 'day'), opensAt: start + 24 * hour },
     })
     expect(await take(limits, start + 24 * hour)).toMatchObject({ remaining: { day: 0 } })
   })
@@ -136,7 +139,8 @@ describe('a limit on attempts', () => {
     const limits = { concurrent: 2 }
     expect(await take(limits, start)).toMatchObject({ remaining: {} })
     expect(await take(limits, start + 2)).toMatchObject({ remaining: {} })
-    const refused = { reason: 'key-concurrent', detail: '2 at a time', opensAt: start + 2 * hour }
+    const says = count(2, 'now')
+    const refused = { reason: 'key-concurrent', says, opensAt: start + 2 * hour }
     expect(await take(limits, start + 3)).toEqual({ refused })
     expect(await take(limits, start + 2 * hour - 1)).toEqual({ refused })
     expect(await take(limits, start + 2 * hour)).toMatchObject({ remaining: {} })
@@ -219,14 +223,18 @@ describe('an approval', () => {
     expect(await take(limits, start + 1)).toMatchObject({ approval: { id } })
     expect(await take(limits, start + 1, { approvalId: id })).toMatchObject({
       approval: { id },
-      refused: { detail: expect.stringContaining(`approval ${id} is waiting until `) },
+      refused: {
+        says: [
+          { code: 'approval-waiting', params: { approval: id, until: '2026-11-23T17:15:00Z' } },
+        ],
+      },
     })
     await decide('approve')
     const used = await take(limits, start + 2, { approvalId: id })
     expect(used).toMatchObject({ approval: { id, approvedBy: 'ann' } })
     expect(used.refused).toBeUndefined()
     expect(await take(limits, start + 3, { approvalId: id })).toMatchObject({
-      refused: { detail: `approval ${id} is used` },
+      refused: { says: [{ code: 'approval-over', params: { approval: id, state: 'used' } }] },
     })
     expect(await approvals().list(person, 'used')).toMatchObject([
       { id, decisionId: `d${ids - 1}` },
@@ -275,11 +283,13 @@ describe('an approval', () => {
     const { id: approvalId } = await decide('approve')
     for (const other of [{ to: '2125550101' }, { callerId: '2125550199' }]) {
       expect(await take(limits, start + 1, { approvalId, ...other })).toMatchObject({
-        refused: { detail: `approval ${approvalId} is for another call` },
+        refused: {
+          says: [{ code: 'approval-of-other-call', params: { approval: approvalId } }],
+        },
       })
     }
     expect(await take(limits, start + 1, { approvalId: 'ap-1' })).toMatchObject({
-      refused: { detail: 'approval ap-1 is not one of the key' },
+      refused: { says: [{ code: 'approval-unknown', params: { approval: 'ap-1' } }] },
     })
   })
 
@@ -319,7 +329,9 @@ describe('an approval', () => {
     const { id: approvalId, expiresAt } = await decide('approve')
     expect(expiresAt).toBe(now + 10 * 60_000)
     expect(await take(limits, expiresAt, { approvalId })).toMatchObject({
-      refused: { detail: `approval ${approvalId} is expired` },
+      refused: {
+        says: [{ code: 'approval-over', params: { approval: approvalId, state: 'expired' } }],
+      },
     })
     now = expiresAt
     expect(await approvals().list(person, 'expired')).toHaveLength(2)
@@ -383,7 +395,7 @@ describe('an approval', () => {
       await take(limits, start, { to: `21255502${index + 10}` })
     }
     expect(await take(limits, start)).toMatchObject({
-      refused: { detail: '20 calls of the key are waiting for approval already' },
+      refused: { says: [{ code: 'approvals-full', params: { waiting: 20 } }] },
     })
   })
 

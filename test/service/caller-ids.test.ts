@@ -27,6 +27,8 @@ let decide: (call?: Partial<CallRequest>, settings?: Partial<GateSettings>) => P
 
 const [own, nearby, foreign] = ['3125550150', '2125550151', '7185550152']
 const day = 86_400_000
+const registered = [{ code: 'registered-caller-id' }]
+const toShow = (number: string) => ({ code: 'caller-id-to-show', params: { number } })
 const proof = { owner: 'Acme Inc.', proof: 'invoice 7 of Example Telecom' }
 
 function add(inputs: readonly Partial<CallerIdInput>[], by: Caller = caller()) {
@@ -72,14 +74,14 @@ describe('a call of an account with own numbers', () => {
       const { decision, findings } = await decide({ callerId: foreign, callKind })
       expect(decision).toBe('block')
       expect(findings.at(-1)).toMatchObject({ reason: 'caller-id-not-owned' })
-      expect(findings.at(-1)?.detail).toContain(`${own} may be shown`)
+      expect(findings.at(-1)?.says).toContainEqual(toShow(own))
     }
     expect((await decide({ callerId: foreign })).reason).toBe('caller-id-not-owned')
   })
 
   it('is told one of the same area code first, if the project may show it', async () => {
     const inSpring = await decide({ callerId: foreign, projectId: 'Spring' })
-    expect(inSpring.findings.at(-1)?.detail).toContain(`${nearby} may be shown`)
+    expect(inSpring.findings.at(-1)?.says).toContainEqual(toShow(nearby))
   })
 
   it('may show a number of its project, and not one of another', async () => {
@@ -93,7 +95,7 @@ describe('a call of an account with own numbers', () => {
   it('that names only its campaign may not show a number of one project', async () => {
     const { findings } = await decide({ callerId: nearby, campaignId: '1' })
     expect(findings.at(-1)).toMatchObject({ reason: 'caller-id-not-owned' })
-    expect(findings.at(-1)?.detail).toContain('name the project')
+    expect(findings.at(-1)?.says).toContainEqual({ code: 'name-the-project' })
   })
 
   it.each([undefined, '', 'anonymous'])(
@@ -130,7 +132,10 @@ describe('a number may be shown', () => {
     await add([{ from: now + day, until: now + 2 * day }])
     const early = await decide({ callerId: own })
     expect(early).toMatchObject({ decision: 'block', reason: 'caller-id-expired' })
-    expect(early.findings.at(-1)?.detail).toContain('from 2026-11-24T17:00:00Z on')
+    expect(early.findings.at(-1)?.says).toContainEqual({
+      code: 'caller-id-starts',
+      params: { at: '2026-11-24T17:00:00Z' },
+    })
     expect((await decide({ callerId: own, at: now + day })).decision).toBe('allow')
     expect((await decide({ callerId: own, at: now + 2 * day })).reason).toBe('caller-id-expired')
   })
@@ -149,7 +154,7 @@ describe('a number may be shown', () => {
     clock.advance(1_001)
     const ended = await decide({ callerId: own })
     expect(ended).toMatchObject({ decision: 'block', reason: 'caller-id-expired' })
-    expect(ended.findings.at(-1)?.detail).toContain('no own number')
+    expect(ended.findings.at(-1)?.says).toContainEqual({ code: 'no-caller-id-to-show' })
     await expect(callerIds.end(caller(), { number: own }, { by: 'bob' })).rejects.toMatchObject({
       kind: 'not-found',
     })
@@ -169,7 +174,9 @@ describe('a number that nobody may show', () => {
     ).toBe(3)
     const decision = await decide({ callerId: foreign })
     expect(decision).toMatchObject({ decision: 'block', reason: listed })
-    expect(decision.findings.at(-1)?.detail).toContain('(7185550152 of itg)')
+    expect(decision.findings.at(-1)?.says).toEqual([
+      { code: 'caller-id-barred', params: { prefix: '7185550152', list: 'itg' } },
+    ])
     for (const call of [
       { callerId: '8885550100' },
       { callerId: '+17182000100', callKind: 'autodialed' },
@@ -244,15 +251,15 @@ describe('an own number that begins as that of the person called', () => {
     const decision = await decide(call)
     expect(decision.decision).toBe('allow')
     expect(decision.findings.at(-1)).toMatchObject({ check: 'caller-id', verdict: 'pass' })
-    expect(decision.findings.at(-1)?.detail).toContain('area code of the person called')
-    expect((await decide({ callerId: own })).findings.at(-1)?.detail).toBe('an own number')
+    expect(decision.findings.at(-1)?.says).toContainEqual({ code: 'neighbor-by-area-code' })
+    expect((await decide({ callerId: own })).findings.at(-1)?.says).toEqual(registered)
   })
 
   it('is blocked or not looked at, as the settings say', async () => {
     const blocked = await decide(call, { neighborCallerId: 'block' })
     expect(blocked).toMatchObject({ decision: 'block', reason: 'caller-id-neighbor' })
-    expect((await decide(call, { neighborCallerId: 'off' })).findings.at(-1)?.detail).toBe(
-      'an own number',
+    expect((await decide(call, { neighborCallerId: 'off' })).findings.at(-1)?.says).toEqual(
+      registered,
     )
     const wide = { neighborCallerId: 'block', neighborPrefix: 'exchange' } as const
     expect((await decide({ ...call, dialed: '2122000100' }, wide)).decision).toBe('allow')
@@ -263,7 +270,7 @@ describe('an own number that begins as that of the person called', () => {
     await add([{ number: nearby, presence: 'office, 1 Main St, New York' }])
     const { decision, findings } = await decide(call, { neighborCallerId: 'block' })
     expect(decision).toBe('allow')
-    expect(findings.at(-1)?.detail).toBe('an own number')
+    expect(findings.at(-1)?.says).toEqual(registered)
     expect(await callerIds.list(caller())).toMatchObject([
       { presence: 'office, 1 Main St, New York' },
       { presence: undefined },
@@ -272,9 +279,9 @@ describe('an own number that begins as that of the person called', () => {
 
   it('is not the one that is suggested, if it would be blocked', async () => {
     const { findings } = await decide({ callerId: foreign }, { neighborCallerId: 'block' })
-    expect(findings.at(-1)?.detail).toContain(`${own} may be shown`)
+    expect(findings.at(-1)?.says).toContainEqual(toShow(own))
     const warned = await decide({ callerId: foreign })
-    expect(warned.findings.at(-1)?.detail).toContain(`${nearby} may be shown`)
+    expect(warned.findings.at(-1)?.says).toContainEqual(toShow(nearby))
   })
 })
 
@@ -285,7 +292,10 @@ describe('South Carolina', () => {
     const call = { callerId: charleston, dialed: columbia }
     const unregistered = await decide(call, { neighborCallerId: 'off' })
     expect(unregistered).toMatchObject({ decision: 'block', reason: 'caller-id-neighbor' })
-    expect(unregistered.findings.at(-1)?.detail).toContain('S.C. Code 37-21-50')
+    expect(unregistered.findings.at(-1)?.says).toContainEqual({
+      code: 'neighbor-by-law',
+      params: { citation: expect.stringContaining('S.C. Code 37-21-50') },
+    })
     await add([{ number: charleston }])
     expect((await decide(call)).reason).toBe('caller-id-neighbor')
     await add([{ number: charleston, presence: 'office in Charleston' }])

@@ -88,7 +88,19 @@ describe('Florida, three calls in 24 hours', () => {
     expect(decisions[3]?.findings.at(-1)).toMatchObject({
       check: 'attempts',
       verdict: 'deny',
-      detail: '3 of 3 calls in 24 hours (Fla. Stat. 501.616(6)(b)), until 2026-11-24T14:00:00Z',
+      says: [
+        {
+          code: 'limit-count',
+          params: {
+            attempts: 3,
+            calls: 3,
+            counts: 'calls',
+            seconds: 24 * 3600,
+            citation: 'Fla. Stat. 501.616(6)(b)',
+            until: '2026-11-24T14:00:00Z',
+          },
+        },
+      ],
     })
     const { limits } = JSON.parse(decisions[3]?.findings.at(-1)?.facts ?? '')
     expect(limits).toMatchObject([

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { allLists, type ListUser } from '../../src/data/number-list/list-names.js'
 import type { Clock } from '../../src/domain/time/clock.js'
+import { describeSaid } from '../../src/domain/words/words.js'
 import { type AccountLists, ListFacts, type Lists } from '../../src/service/lists/list-facts.js'
 import { noListOwners } from '../../src/service/lists/list-rights.js'
 import { LitigatorCheck } from '../../src/service/lists/litigator-check.js'
@@ -52,8 +53,9 @@ describe('national list', () => {
     { country: 'CA', command: 'callgate import canada-dnc' },
   ] as const)('names the missing import of $country', ({ country, command }) => {
     const found = factsOf(fakeLists({})).checkNational(n('3057361000'), country, main)
-    expect(found.status === 'not-covered' && found.detail).toContain(command)
-    expect(found.status === 'not-covered' && found.detail).toContain('305')
+    expect(found.status === 'not-covered' && found.says).toMatchObject([
+      { code: 'list-not-covering', params: { areaCode: '305', load: command } },
+    ])
   })
 })
 
@@ -113,19 +115,24 @@ describe('a list that is too old', () => {
   it('says how old it is, how old it may be, by what rule, and what to do', () => {
     clock.set('2026-11-15T12:00:00Z')
     const found = national('2127361001')
-    expect(found.status === 'not-covered' && found.detail).toBe(
+    expect(found.status === 'not-covered' && describeSaid(found.says)).toBe(
       "the list 'us-dnc' is too old to be used: it is as of 2026-10-01T00:00:00Z, more than 45 days " +
-        'ago, and may be 31 days old (setting lists.maxAgeDays.usDnc, 16 CFR 310.4(b)(3)(iv)); ' +
+        'ago, and may be 31 days old (lists.maxAgeDays.usDnc, 16 CFR 310.4(b)(3)(iv)); ' +
         'load one with: callgate import us-dnc',
     )
     const ofState = state('2147361000', ['TX', 'NY'])
-    expect(ofState.status === 'not-covered' && ofState.detail).toContain('state-dnc-ny')
+    expect(ofState.status === 'not-covered' && ofState.says).toMatchObject([
+      { code: 'list-too-old', params: { list: 'state-dnc-ny' } },
+    ])
   })
 
   it('and silent about the area code is one that does not cover it', () => {
     clock.set('2026-12-15')
     const found = national('3057361000')
-    expect(found).toMatchObject({ status: 'not-covered', detail: expect.stringContaining('305') })
+    expect(found).toMatchObject({
+      status: 'not-covered',
+      says: [{ code: 'list-not-covering', params: { areaCode: '305' } }],
+    })
     expect(found.status === 'not-covered' && found.isStale).toBeUndefined()
   })
 
@@ -261,7 +268,13 @@ describe('state lists', () => {
     )
     expect(damaged.checkState(n('2147361000'), ['TX'], main)).toMatchObject({
       status: 'not-covered',
-      detail: 'state-dnc-tx: is damaged or truncated',
+      says: [
+        {
+          code: 'list-unreadable',
+          params: { list: 'state-dnc-tx' },
+          quote: 'is damaged or truncated',
+        },
+      ],
     })
     expect(damaged.checkState(n('2127361000'), ['NY'], main).status).toBe('clear')
   })
@@ -320,12 +333,12 @@ describe('lists of accounts', () => {
   })
 
   it('says what to do without a list', () => {
-    expect(national('2127361000', user('beta'))).toMatchObject({
-      detail:
-        "account beta has no list 'us-dnc' and no right to that of another account; load one with: " +
+    const found = national('2127361000', user('beta'))
+    expect(found.lists).toEqual([])
+    expect(found.status === 'not-covered' && describeSaid(found.says)).toBe(
+      "account beta has no list 'us-dnc' and no right to that of another account; load one with: " +
         'callgate import us-dnc --account beta, or state a right: callgate lists share us-dnc --with beta',
-      lists: [],
-    })
+    )
   })
 
   it.each([

@@ -150,9 +150,14 @@ describe('a budget of numbers', () => {
         ok: false,
         reason: 'budget-spent',
         source: 'vendor',
-        detail:
-          'account acme may ask vendor no more on 2026-11-23 (UTC): its budget of 2 numbers ' +
-          '(source.provider.budget.accounts.acme.numbersPerDay) is used up, and renewed at 2026-11-24T00:00:00Z',
+        says: [
+          {
+            code: 'budget-spent',
+            quote:
+              'account acme may ask vendor no more on 2026-11-23 (UTC): its budget of 2 numbers ' +
+              '(source.provider.budget.accounts.acme.numbersPerDay) is used up, and renewed at 2026-11-24T00:00:00Z',
+          },
+        ],
       },
     ])
     await server.stop()
@@ -202,7 +207,10 @@ describe('a budget of numbers', () => {
     expect(server.sentCount()).toBe(4)
     const canceled = server.asker.ask(about())
     await server.stop()
-    expect(await canceled).toMatchObject({ ok: false, detail: 'closing' })
+    expect(await canceled).toMatchObject({
+      ok: false,
+      says: [{ code: 'source-failed', quote: 'closing' }],
+    })
     expect(await readUse(server)).toEqual({ 'main numbers': 4 })
   })
 
@@ -297,9 +305,14 @@ describe('the count', () => {
     expect(failuresOf(await server.ask(1))).toMatchObject([
       {
         reason: 'source-failed',
-        detail: expect.stringContaining(
-          'whether the budget of account main is used up is not known',
-        ),
+        says: [
+          {
+            code: 'source-failed',
+            quote: expect.stringContaining(
+              'whether the budget of account main is used up is not known',
+            ),
+          },
+        ],
       },
     ])
     expect(server.sentCount()).toBe(0)
@@ -330,7 +343,14 @@ describe('a budget of money', () => {
     expect(answered(answers)).toBe(12)
     expect(failuresOf(answers)[0]).toMatchObject({
       reason: 'budget-spent',
-      detail: expect.stringContaining('its budget of 0.05 USD (source.provider.budget.costPerDay)'),
+      says: [
+        {
+          code: 'budget-spent',
+          quote: expect.stringContaining(
+            'its budget of 0.05 USD (source.provider.budget.costPerDay)',
+          ),
+        },
+      ],
     })
     await server.stop()
     expect(await readUse(server)).toEqual({ 'main money': 48_000 })
@@ -342,7 +362,10 @@ describe('a budget of money', () => {
     const asked = server.asker.ask(about())
     server.reload({ costPerDay: 1, costPerNumber: { ...prices, scrub: 0.1 } })
     await server.stop()
-    expect(await asked).toMatchObject({ ok: false, detail: 'closing' })
+    expect(await asked).toMatchObject({
+      ok: false,
+      says: [{ code: 'source-failed', quote: 'closing' }],
+    })
     expect(await readUse(server)).toEqual({ 'main money': 4_000 })
   })
 
@@ -369,9 +392,14 @@ describe('work that no call waits for', () => {
     expect(answered(warmed)).toBe(60)
     expect(failuresOf(warmed)[0]).toMatchObject({
       reason: 'budget-reserved',
-      detail:
-        'account main has used 60 % of its budget of 100 numbers (source.provider.budget.numbersPerDay); ' +
-        'the rest until 2026-11-24T00:00:00Z is for calls (source.provider.budget.warnAtPercent)',
+      says: [
+        {
+          code: 'budget-reserved',
+          quote:
+            'account main has used 60 % of its budget of 100 numbers (source.provider.budget.numbersPerDay); ' +
+            'the rest until 2026-11-24T00:00:00Z is for calls (source.provider.budget.warnAtPercent)',
+        },
+      ],
     })
     expect(answered(await server.ask(100))).toBe(40)
     await server.stop()

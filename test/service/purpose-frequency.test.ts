@@ -4,6 +4,7 @@ import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-sch
 import type { LegalTimeQuestion } from '../../src/domain/compliance.js'
 import type { CallPurpose, CallRequest, Decision } from '../../src/domain/decision.js'
 import type { CallReach } from '../../src/domain/mandate.js'
+import { describeSaid } from '../../src/domain/words/words.js'
 import type { Gate } from '../../src/gate/gate.js'
 import { AttemptOutcomes } from '../../src/service/accounts/attempt-outcomes.js'
 import { Attempts } from '../../src/service/accounts/attempts.js'
@@ -124,7 +125,7 @@ it('seven calls about a debt that rang out in seven days: the eighth waits for t
     ...(await callAt(gate, ['2026-11-29T20:00:00Z'], { ...about, dialed: '4045550101' })),
   ]
   expect(outcomesOf([eighth as Decision])).toEqual(['too-many-attempts 2026-11-30T13:00:00.000Z'])
-  expect(eighth?.findings.at(-1)?.detail).toContain(
+  expect(describeSaid(eighth?.findings.at(-1)?.says ?? [])).toContain(
     '7 of 7 calls in 7 days (12 CFR 1006.14(b)(2)(i)(A)), until 2026-11-30T05:00:00Z',
   )
   expect(other?.decision).toBe('allow')
@@ -176,7 +177,10 @@ it.each([
   expect(outcomesOf(await callAt(gate, times, call, 0))).toEqual(Array(calls).fill('allow'))
   const [refused] = await callAt(gate, ['2026-11-24T15:00:00Z'], call)
   expect(outcomesOf([refused as Decision])).toEqual([`too-many-attempts ${next}`])
-  expect(refused?.findings.at(-1)?.detail).toContain(citation)
+  expect(refused?.findings.at(-1)?.says).toContainEqual({
+    code: 'limit-count',
+    params: expect.objectContaining({ citation: expect.stringContaining(citation) }),
+  })
 })
 
 it('calls for a sale do not count towards a debt, nor the other way round', async () => {

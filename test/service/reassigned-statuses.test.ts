@@ -18,6 +18,11 @@ const day = 86_400_000
 const { reassignedReleases } = loadCallingRules('config/calling-rules.yaml').document
 const findRelease = (at: number) => findReleaseByRules(reassignedReleases, at)
 
+const unreachable = (quote: string) => ({
+  result: 'unreachable',
+  says: { code: 'reassigned-unreachable', quote },
+})
+
 type Said = Partial<ReassignedReport> | undefined | Error
 
 function open(
@@ -119,7 +124,7 @@ describe('the rows of releases', () => {
     expect(await find()).toMatchObject({
       result: 'no-data',
       releasedOn: undefined,
-      detail: expect.stringContaining('no row of reassignedReleases is in force'),
+      says: { code: 'no-release' },
     })
   })
 })
@@ -162,7 +167,7 @@ describe('an answer is used', () => {
 
   it('not at all if no source answered', async () => {
     const { asked, failures, find } = open({ acme: new Error('down') })
-    expect(await find()).toMatchObject({ result: 'unreachable', detail: 'down' })
+    expect(await find()).toMatchObject(unreachable('down'))
     await find()
     expect(asked).toHaveLength(2)
     expect(failures).toHaveLength(1)
@@ -201,10 +206,13 @@ describe('a no', () => {
 
   it('from before the newest release is none', async () => {
     const { find } = open({ files: old })
-    const { result, detail, releasedOn = 0 } = await find()
+    const { result, says, releasedOn = 0 } = await find()
     expect(result).toBe('no-data')
     expect(formatDay(releasedOn)).toBe('2026-10-15')
-    expect(detail).toBe('the newest data are of 2026-11-16, before the release of 2026-11-15')
+    expect(says).toEqual({
+      code: 'data-before-release',
+      params: { asOf: '2026-11-16', release: '2026-11-15' },
+    })
   })
 
   it('is one again when a source gives a newer one', async () => {
@@ -295,7 +303,7 @@ describe('without a source', () => {
   it('of reassigned numbers, one for lines that fails is not taken for none', async () => {
     const { cover, find } = open({ files: new Error('damaged') })
     cover('lines')
-    expect(await find()).toMatchObject({ result: 'unreachable', detail: 'damaged' })
+    expect(await find()).toMatchObject(unreachable('damaged'))
   })
 
   it('a day that is not known is not asked about', () => {
@@ -327,7 +335,7 @@ describe('accounts', () => {
       expect(asked).toHaveLength(1)
       refusal = 'no right'
       said.set('acme', new Error(refusal))
-      expect(await find()).toMatchObject({ result: 'unreachable', detail: 'no right' })
+      expect(await find()).toMatchObject(unreachable('no right'))
       refusal = undefined
       expect(await find()).toMatchObject({ result: 'yes' })
       expect(asked).toHaveLength(2)
@@ -338,6 +346,6 @@ describe('accounts', () => {
     const failing = () => Promise.reject(new Error('the database is away'))
     const { find, said } = open({ acme: { national: true } }, { findRefusal: failing })
     said.set('acme', new Error('the database is away'))
-    expect(await find()).toMatchObject({ result: 'unreachable', detail: 'the database is away' })
+    expect(await find()).toMatchObject(unreachable('the database is away'))
   })
 })

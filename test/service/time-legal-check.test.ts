@@ -27,7 +27,7 @@ function permissiveHours(judged: string[] = []) {
         permitted: true,
         secondsLeft: item.overrides?.length ?? -1,
         opensAt: checked.at,
-        rule: '',
+        says: [],
         restrictedDay: undefined,
         placeSource: undefined,
         message: null,

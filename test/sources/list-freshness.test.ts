@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Answer, Question } from '../../src/domain/compliance.js'
 import { type PhoneNumber, toPhoneNumber } from '../../src/domain/phone-number.js'
+import { describeSaid } from '../../src/domain/words/words.js'
 import { CachedCompliance } from '../../src/sources/cache/cached-compliance.js'
 import { RestrictedCompliance } from '../../src/sources/combine/restricted-compliance.js'
 import { EmbeddedCompliance } from '../../src/sources/embedded-compliance.js'
@@ -67,7 +68,7 @@ function open(lists: Readonly<Record<string, FakeList>>, more: Partial<TestScrub
 }
 
 function valueIn<T>(asked: Answer<T>): T {
-  if (!asked.ok) throw new Error(asked.detail)
+  if (!asked.ok) throw new Error(describeSaid(asked.says))
   return asked.value
 }
 
@@ -75,12 +76,13 @@ const fresh = { asOf: '2026-11-20' }
 
 describe('a scrub verdict', () => {
   it.each([
-    { what: 'the national list', lists: { 'us-dnc': { asOf } } },
+    { what: 'the national list', name: 'us-dnc', lists: { 'us-dnc': { asOf } } },
     {
       what: 'a state list',
+      name: 'state-dnc-ny',
       lists: { 'us-dnc': fresh, 'state-dnc-ny': { asOf: '2026-08-23T17:00' } },
     },
-  ])('ends with the age of $what, also in the cache', async ({ lists }) => {
+  ])('ends with the age of $what, also in the cache', async ({ name, lists }) => {
     const { clock, cached, asked } = open({ litigators: {}, ...lists })
     const ask = async () => valueIn(await cached.scrub(question))
     expect(await ask()).toMatchObject({ letter: 'C', allowed: { manual: true } })
@@ -88,7 +90,7 @@ describe('a scrub verdict', () => {
     clock.advance(1)
     const later = await ask()
     expect(later).toMatchObject({ letter: 'B', allowed: { manual: false }, listProblem: 'stale' })
-    expect(later.detail).toContain('is too old to be used')
+    expect(later.says).toMatchObject([{ code: 'list-too-old', params: { list: name } }])
     expect(asked).toEqual(['scrub miss', 'scrub hit', 'scrub expired'])
   })
 
@@ -111,7 +113,9 @@ describe('a scrub verdict', () => {
     const { cached } = open({ 'us-dnc': { asOf: '2026-01-01', covers: ['305'] } })
     const verdict = valueIn(await cached.scrub(question))
     expect(verdict).toMatchObject({ letter: 'B', listProblem: undefined })
-    expect(verdict.detail).toContain("no list 'us-dnc' covers area code 212")
+    expect(verdict.says).toMatchObject([
+      { code: 'list-not-covering', params: { list: 'us-dnc', areaCode: '212' } },
+    ])
   })
 
   it('ends with the age of the list of litigators and of the ported numbers', async () => {
@@ -210,7 +214,7 @@ describe('a litigator answer', () => {
     expect(cached.litigator(question)).toMatchObject({
       ok: false,
       reason: 'list-stale',
-      detail: expect.stringContaining('callgate import litigators'),
+      says: [{ code: 'list-too-old', params: { load: 'callgate import litigators' } }],
     })
     expect(asked).toEqual(['litigator miss', 'litigator hit', 'litigator expired'])
   })

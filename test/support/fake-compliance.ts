@@ -19,7 +19,7 @@ export const cleanRow: ScrubVerdict = {
   ebrType: '',
   doNotCallToday: false,
   allowed: { manual: true, autodialed: true, ai: false },
-  detail: undefined,
+  says: [],
 }
 
 export const openHours: LegalTime = {
@@ -27,7 +27,7 @@ export const openHours: LegalTime = {
   permitted: true,
   secondsLeft: 3600,
   opensAt: noon,
-  rule: 'NY 08:00-21:00',
+  says: [{ code: 'hours-open', params: { from: '08:00', to: '21:00' } }],
   restrictedDay: undefined,
   placeSource: 'prefix',
   message: null,
@@ -45,7 +45,7 @@ export function answered<T>(value: T, more: Partial<AnswerSuccess<T>> = {}): Ans
 }
 
 export function unanswered(reason: AnswerFailure['reason'] = 'source-failed'): AnswerFailure {
-  return { ok: false, reason, detail: `fake ${reason}`, source: 'fake' }
+  return { ok: false, reason, says: [{ code: reason, quote: `fake ${reason}` }], source: 'fake' }
 }
 
 type Behaviour<T> = () => MaybePromise<Answer<T>>

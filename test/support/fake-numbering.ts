@@ -27,8 +27,9 @@ export function fakeNumberingPlan(byAreaCode: Record<string, readonly string[]>)
     lookup(number): NumberFacts {
       const candidates = byAreaCode[number.slice(0, 3)]
       if (!candidates) {
-        const detail = `prefix ${number.slice(0, 3)}-${number.slice(3, 6)} is not assigned`
-        return { status: 'unknown-prefix', detail, areaCodeInUse: false }
+        const params = { areaCode: number.slice(0, 3), asOf: undefined }
+        const says = [{ code: 'not-an-exchange', params }] as const
+        return { status: 'unknown-prefix', says, areaCodeInUse: false }
       }
       return {
         status: 'ok',

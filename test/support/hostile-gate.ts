@@ -44,7 +44,12 @@ export function soundBody({ number, callKind }: Asked, changes: object = {}): ob
     validUntil: instant(now + 60_000),
     whatIf: false,
     degraded: [],
-    findings: [{ check: 'litigator', verdict: 'pass', reason: 'permitted', detail: 'not listed' }],
+    findings: [
+      {
+        ...{ check: 'litigator', verdict: 'pass', reason: 'permitted' },
+        ...{ detail: 'not on the litigator list', says: [{ code: 'no-litigator' }] },
+      },
+    ],
     accountId: 'main',
     via: 'http',
     dialed: number,

@@ -61,8 +61,12 @@ const placesByAreaCode: Readonly<Record<string, readonly string[]>> = {
 /** Knows a handful of area codes, each in one region. */
 const testPlan = {
   lookup(number: PhoneNumber): NumberFacts {
-    const regions = placesByAreaCode[number.slice(0, 3)]
-    if (!regions) return { status: 'unknown-prefix', detail: 'not in use', areaCodeInUse: false }
+    const areaCode = number.slice(0, 3)
+    const regions = placesByAreaCode[areaCode]
+    if (!regions) {
+      const says = [{ code: 'area-code-not-in-service', params: { areaCode } }] as const
+      return { status: 'unknown-prefix', says, areaCodeInUse: false }
+    }
     const candidates: CandidatePlace[] = regions.map((region) => ({ region, zone: 'Etc/UTC' }))
     return {
       status: 'ok',

@@ -10,6 +10,7 @@ import {
   type ProjectHours,
   parseDayWindow,
 } from '../../src/domain/time/week-windows.js'
+import { describeSaid } from '../../src/domain/words/words.js'
 import { CallingHours } from '../../src/service/calling-hours/calling-hours.js'
 import { useTempFolder } from '../data/temp-folder.js'
 import { candidate, fakeNumberingPlan, fakePostalCodes } from '../support/fake-numbering.js'
@@ -101,7 +102,7 @@ describe('calls of the table', () => {
       opens: opens === '' ? undefined : formatInstant(instant(opens)),
       closedBy: cell(row, 'Closed by'),
     })
-    expect(answer.rule).toContain(cell(row, 'Answer shows'))
+    expect(describeSaid(answer.says)).toContain(cell(row, 'Answer shows'))
   })
 
   test.each(callRows)('$local is the local time of $places', ({ places, local }) => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
 import { formatInstant, parseInstant } from '../../src/domain/time/dates.js'
 import type { ProjectHours } from '../../src/domain/time/week-windows.js'
+import { describeSaid } from '../../src/domain/words/words.js'
 import type { Emergency, ProclaimedDay } from '../../src/law/hours/operator-closures.js'
 import { CallingHours } from '../../src/service/calling-hours/calling-hours.js'
 import { candidate, fakeNumberingPlan, fakePostalCodes } from '../support/fake-numbering.js'
@@ -81,7 +82,7 @@ describe('how long a judgement holds', () => {
   test('no place at all is no permission', () => {
     expect(judge(hours, [], { at: '2026-11-24T12:00:00-05:00' })).toMatchObject({
       permitted: false,
-      rule: 'no place is known for the number',
+      says: [{ code: 'no-place' }],
     })
   })
 
@@ -132,7 +133,7 @@ describe('proclaimed days', () => {
   test('close the local day', () => {
     const answer = judge(closed, ['LA America/Chicago'], { at: '2026-12-24T12:00:00-06:00' })
     expect(answer).toMatchObject({ permitted: false, restrictedDay: 'Christmas Eve' })
-    expect(answer.rule).toContain('entered by the operator')
+    expect(answer.says).toContainEqual({ code: 'closed-by-operator' })
     expect(formatInstant(answer.opensAt ?? 0)).toBe('2026-12-26T14:00:00Z')
   })
 
@@ -186,7 +187,7 @@ describe('declared emergencies', () => {
   test('the next opening is after its end, and the law is cited', () => {
     const answer = judge(statewide, ['LA America/Chicago'], { at: '2026-12-02T12:00:00-06:00' })
     expect(formatInstant(answer.opensAt ?? 0)).toBe('2026-12-04T16:00:00Z')
-    expect(answer.rule).toContain('General Order R-29617')
+    expect(describeSaid(answer.says)).toContain('General Order R-29617')
   })
 
   test.each([
@@ -204,7 +205,7 @@ describe('declared emergencies', () => {
     })
     expect(answer.permitted).toBe(permitted)
     if (!permitted) {
-      expect(answer.rule).toContain('Order 12')
+      expect(describeSaid(answer.says)).toContain('Order 12')
       expect(answer.opensAt).toBeUndefined()
       expect(formatInstant(answer.holdsUntil)).toBe('2026-11-25T05:00:00Z')
     }
@@ -375,13 +376,13 @@ describe('the legal time of a number', () => {
       'an unknown prefix',
       { phoneNumber: '9995550100' },
       'UNKNOWN_NXX',
-      "PhoneNumber '9995550100': prefix 999-555 is not assigned",
+      "PhoneNumber '9995550100': not among the exchanges of 999 in the list",
     ],
     [
       'an unknown prefix, known postal code',
       { phoneNumber: '9995550100', postalCode: '10001' },
       'UNKNOWN_NXX',
-      "PhoneNumber '9995550100': prefix 999-555 is not assigned",
+      "PhoneNumber '9995550100': not among the exchanges of 999 in the list",
     ],
     [
       'a bad phone and an unknown project',
@@ -433,7 +434,7 @@ describe('the legal time of a number', () => {
     const at = instant('2026-11-22T18:00:00Z')
     const answer = hours.checkTimeLegal({ phoneNumber: '2055550100', now, at })
     expect(answer).toMatchObject({ status: 'OK', permitted: false, secondsLeft: 0, message: null })
-    expect(answer.rule).toContain('Ala. Admin. Code r. 770-X-5-.17')
+    expect(describeSaid(answer.says)).toContain('Ala. Admin. Code r. 770-X-5-.17')
     expect(formatInstant(answer.opensAt ?? 0)).toBe('2026-11-23T14:00:00Z')
   })
 

@@ -11,6 +11,8 @@ import {
   type Ruling,
   type Verdict,
 } from '../../src/domain/decision.js'
+import { describeWhy } from '../../src/gate/record/describe-decision.js'
+import { quoted } from '../support/said.js'
 import { strictPolicy } from '../support/strict-policy.js'
 
 const now = Date.UTC(2026, 10, 23, 17)
@@ -23,7 +25,7 @@ function finding(check: CheckName, verdict: Verdict, more: Partial<Finding> = {}
     check,
     verdict,
     reason: reasons[verdict],
-    detail: `${check} ${verdict}`,
+    says: quoted(`${check} ${verdict}`),
     source: 'vendor',
     asOf: now,
     holdsUntil: verdict === 'unknown' ? Number.NEGATIVE_INFINITY : now + 60_000,
@@ -57,7 +59,7 @@ type FindingName = keyof typeof findings
 
 function made(check: CheckName, name: FindingName): Finding {
   const [verdict, stale] = findings[name]
-  return finding(check, verdict, stale ? { staleReason: 'circuit open' } : {})
+  return finding(check, verdict, stale ? { notRenewed: quoted('circuit open') } : {})
 }
 
 type Effect = PolicyEffect['effect']
@@ -189,27 +191,37 @@ function pairs<T>(of: readonly T[]): readonly (readonly [T, T])[] {
 }
 
 describe('what an effect tells', () => {
-  const cases: readonly (readonly [PolicyName, FindingName, PolicyEffect])[] = [
+  const cases: readonly (readonly [PolicyName, FindingName, PolicyEffect, string])[] = [
     [
       'enforce, unknown until later',
       'unknown',
       { check: 'permission', effect: 'unknown-allowed', because: 'signed off', until: soon },
+      'signed off',
     ],
     [
       'enforce',
       'stale pass',
-      { check: 'permission', effect: 'stale-allowed', because: 'circuit open' },
+      { check: 'permission', effect: 'stale-allowed' },
+      'the source failed: circuit open',
     ],
-    ['shadow', 'deny', { check: 'permission', effect: 'shadowed', because: 'permission deny' }],
+    [
+      'shadow',
+      'deny',
+      { check: 'permission', effect: 'shadowed' },
+      'the source failed: permission deny',
+    ],
     [
       'shadow',
       'unknown',
-      { check: 'permission', effect: 'shadowed', because: 'permission unknown' },
+      { check: 'permission', effect: 'shadowed' },
+      'the source failed: permission unknown',
     ],
   ]
-  it.each(cases)('%s: %s', (policy, name, effect) => {
-    const ruling = decide([made('permission', name)], withPolicy({ permission: policy }), now)
+  it.each(cases)('%s: %s', (policy, name, effect, why) => {
+    const found = [made('permission', name)]
+    const ruling = decide(found, withPolicy({ permission: policy }), now)
     expect(ruling.effects).toEqual([effect])
+    expect(ruling.effects.map((one) => describeWhy(one, found))).toEqual([why])
   })
 })
 

@@ -7,6 +7,7 @@ import {
   parsePhoneNumber,
   toPhoneNumber,
 } from '../../src/domain/phone-number.js'
+import { describeSaid } from '../../src/domain/words/words.js'
 import { createLogger, maskNumbers } from '../../src/observability/log.js'
 
 describe('a dialled text', () => {
@@ -143,14 +144,14 @@ describe('a dialled text', () => {
   it('that is refused is told why', () => {
     const detail = (text: string) => {
       const dialed = parseDialString(text)
-      return dialed.kind === 'invalid' ? dialed.detail : dialed.kind
+      return dialed.kind === 'invalid' ? describeSaid(dialed.says) : dialed.kind
     }
     expect(detail('2125550100;ext=1')).toBe(
       'is not one telephone number: must be digits, with an optional + and spaces or ( ) . - / ' +
         'between them, or a tel: or sip: URI without other digits',
     )
     expect(detail('sip:2125550100@pbx1')).toBe(
-      "the host 'pbx1' contains digits, which may be another number; send the number without it",
+      'has a host name with digits, which may be another number; send the number without it: pbx1',
     )
     expect(detail('+1911')).toBe('has a 1 before the service code 911; must be just 911')
     expect(detail('+44207183875012345')).toBe(
@@ -251,7 +252,7 @@ describe('characters that people do not see or take for others', () => {
     const parsed = parseDialString(text)
     expect(parsed).toMatchObject({
       kind: 'invalid',
-      detail: expect.stringContaining(`character ${name}`),
+      says: [{ code: 'not-one-number' }, { code: 'has-character', params: { character: name } }],
     })
   })
 

@@ -8,7 +8,8 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { parseDialString } from '../../src/domain/phone-number.js'
 import { fixedClock } from '../../src/domain/time/clock.js'
 import { withoutJournal } from '../../src/gate/gate-deps.js'
-import { encodeReply, toDecisionDocument } from '../../src/gate/record/reply.js'
+import { replyTo } from '../../src/gate/record/reply.js'
+import { encodeReply } from '../../src/gate/record/write-record.js'
 import { createDecisionRoutes } from '../../src/http/decision-routes.js'
 import { silentLogger } from '../../src/runtime/runtime.js'
 import { seededRandom } from '../data/random-numbers.js'
@@ -76,9 +77,7 @@ describe('no digit that was handed in is lost', () => {
     let allowed = 0
     for (let turn = 0; turn < calls; turn += 1) {
       const text = randomDialed(random)
-      const { decision, reason, dial } = toDecisionDocument(
-        await gate.decide(aCall({ dialed: text })),
-      )
+      const { decision, reason, dial } = replyTo(await gate.decide(aCall({ dialed: text })))
       expect(dial !== undefined).toBe(decision === 'allow')
       if (dial === undefined) continue
       allowed += 1

@@ -125,10 +125,10 @@ describe('a call that is permitted', () => {
       fc.property(item, fc.constantFrom(...unlocated), (asked, postalCode) => {
         const strictest = { ...asked, postalCode, requireBothPlaces: true }
         expect(readOrRefused(() => hours.checkTimeLegal(strictest))).toBe('refused')
-        const { rule, ...usual } = hours.checkTimeLegal(asked)
+        const { says, ...usual } = hours.checkTimeLegal(asked)
         expect(hours.checkTimeLegal({ ...asked, postalCode })).toEqual({
           ...usual,
-          rule: `${rule}; the postal code has no known place`,
+          says: [...says, { code: 'postal-code-unplaced' }],
         })
       }),
     )

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { answerers, notCarriedOutReasons, outcomeStates } from '../../domain/call-outcome.js'
 import { checkNames, reasonCodes } from '../../domain/checks.js'
 import { callKinds, disclosureKeys, policyEffects } from '../../domain/decision.js'
+import { saidCodes } from '../../domain/words/words.js'
 
 /** Values that are read as any text, and described as what they are. */
 export const instant = z.string().meta({ format: 'date-time' })
@@ -26,18 +27,36 @@ const reasonCode = z.string().meta({
   anyOf: [{ enum: [...reasonCodes] }, { type: 'string' }],
 })
 
+/** What is said, as data. */
+export const said = z
+  .object({
+    code: z.string().meta({
+      description: 'New codes may come with any release',
+      anyOf: [{ enum: [...saidCodes] }, { type: 'string' }],
+    }),
+    params: z.record(z.string(), z.unknown()).optional(),
+    quote: z
+      .string()
+      .optional()
+      .describe('What somebody else said, verbatim: a provider, the database, an operator'),
+    source: z.string().optional().describe('Of several sources: the one that it is about'),
+  })
+  .meta({ id: 'Said' })
+const says = z.array(said).readonly()
+
 const ownFindingSchema = z.object({
   check: findingName,
   verdict: z.enum(['pass', 'deny', 'unknown']).meta({ id: 'Verdict' }),
   reason: reasonCode,
-  detail: z.string(),
+  detail: z.string().describe('What the finding says, in words; programs read says'),
+  says,
   source: z.string(),
   ageMs: z.number().describe('Age of the fact when it was used, in milliseconds'),
   stale: z
     .literal(true)
     .optional()
     .describe(
-      'The answer is older than its maximum age; the detail says why there is no newer one',
+      'The answer is older than its maximum age; notRenewed says why there is no newer one',
     ),
   opensAt: instant.optional(),
   lists: z
@@ -55,10 +74,8 @@ const ownFindingSchema = z.object({
     .literal(true)
     .optional()
     .describe('The request itself caused the unknown, for example with an unknown project'),
-  staleReason: z
-    .string()
-    .optional()
-    .describe('Why its source does not give a newer answer; only with stale'),
+  staleReason: z.string().optional().describe('notRenewed in words; only with stale'),
+  notRenewed: says.optional().describe('Why its source does not give a newer answer'),
   holdsUntil: instant
     .optional()
     .describe(
@@ -173,7 +190,8 @@ export const decisionSchema = z.object({
   detail: z
     .string()
     .optional()
-    .describe('What the gate itself adds, as on a call that it refused without checks'),
+    .describe('What the gate itself adds, as on a call that it refused without checks, in words'),
+  says: says.optional().describe('The same as data'),
   number: z
     .string()
     .describe('The normalized number that was checked; empty when the input is not a number'),

@@ -2,6 +2,7 @@
  * The gate's own endpoints: decide on one call, the same with a one-line answer for dialplans, and
  * read a decision. `http/decision-routes.ts` handles the first two; the last is an ordinary route.
  */
+
 import { z } from 'zod'
 import {
   callKinds,
@@ -15,6 +16,7 @@ import type { PhoneNumber } from '../../domain/phone-number.js'
 import { postalCodePattern, postalCodeRule, repairZip } from '../../domain/place.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, isWithinYears, parseInstant } from '../../domain/time/dates.js'
+import { describeSaid } from '../../domain/words/words.js'
 import { invalidRequest } from '../../errors.js'
 import { defineEndpoint, maxSmallBodyBytes, type TextReply } from '../endpoint.js'
 import { fields, optionalId, optionalText } from '../fields.js'
@@ -281,6 +283,9 @@ const common = {
   recordVersion: 1,
 }
 
+const until = '2026-11-23T17:15:00.000Z'
+const waiting = { code: 'approval-waiting', params: { approval: 'ap-1', until } }
+
 const decisionExamples = {
   requests: { agent: { number: '+1 (212) 555-0106', callKind: 'ai', reference: 'lead-7' } },
   replies: {
@@ -308,7 +313,8 @@ const decisionExamples = {
           check: 'permission',
           verdict: 'deny',
           reason: 'no-consent',
-          detail: 'an AI call needs a permission record',
+          detail: 'wireless, on no do-not-call list, no consent on file (scrub result W)',
+          says: [{ code: 'scrub-letter', params: { letter: 'W' } }],
           source: 'sandbox',
           ageMs: 0,
         },
@@ -327,12 +333,13 @@ const decisionExamples = {
           check: 'mandate',
           verdict: 'deny',
           reason: 'approval-needed',
-          detail: 'approval ap-1 is waiting until 2026-11-23T17:15:00.000Z',
+          detail: describeSaid([waiting]),
+          says: [waiting],
           source: 'keys',
           ageMs: 0,
         },
       ],
-      mandate: { version: 1, approval: { id: 'ap-1', expiresAt: '2026-11-23T17:15:00.000Z' } },
+      mandate: { version: 1, approval: { id: 'ap-1', expiresAt: until } },
       dialed: '2125550106',
     },
   },

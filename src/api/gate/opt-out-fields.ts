@@ -13,6 +13,7 @@ import { maxIdLength as maxProjectIdLength } from '../../domain/decision.js'
 import { parseDialString } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { parseInstant } from '../../domain/time/dates.js'
+import { describeSaid } from '../../domain/words/words.js'
 import type { FieldProblem } from '../../errors.js'
 import { problemAt, unknownFieldProblem } from '../validation-error.js'
 
@@ -91,7 +92,7 @@ function readNumber(value: unknown): string {
   const [number, ...others] = new Set(numbers)
   if (number === undefined) {
     const parsed = parseDialString(text)
-    const why = parsed.kind === 'invalid' ? `; it ${parsed.detail}` : ''
+    const why = parsed.kind === 'invalid' ? `; it ${describeSaid(parsed.says)}` : ''
     throw new BrokenRule(`must be a North American telephone number, such as 917-555-0112${why}`)
   }
   if (others.length === 0) return number

@@ -10,8 +10,10 @@ import { parseDialString } from '../../domain/phone-number.js'
 import type { ComplaintSource } from '../../domain/spam-labels.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
 import { formatDay, formatInstant } from '../../domain/time/dates.js'
+import { describeSaid, type Said } from '../../domain/words/words.js'
 import { AppError, getErrorMessage, invalidRequest } from '../../errors.js'
 import type { DecisionSearch } from '../../gate/journal/search/decision-search.js'
+import { toReply } from '../../gate/record/describe-decision.js'
 import type { ViewOf } from '../../service/account-view.js'
 import { createReadLog } from '../../service/audit/read-log.js'
 import type { ConsentHistories } from '../../service/consent/consent-history.js'
@@ -95,12 +97,15 @@ export async function readNumber(
   return { number, asOf, source, parts }
 }
 
-function notANumber(text: string, dialed: { readonly kind: string; readonly detail?: string }) {
+function notANumber(
+  text: string,
+  dialed: { readonly kind: string; readonly says?: readonly Said[] },
+) {
   const rules: Readonly<Record<string, string>> = {
     extension: 'is an internal extension; give a number of the North American plan',
     foreign: 'is a number of another country; give one of the North American plan',
   }
-  const rule = rules[dialed.kind] ?? dialed.detail ?? 'is not a number'
+  const rule = rules[dialed.kind] ?? describeSaid(dialed.says ?? [])
   return invalidRequest([{ field: 'number', value: text, rule }])
 }
 
@@ -252,7 +257,7 @@ async function readReassigned(page: Page) {
   }
   requireAsked(providers.reassigned, request)
   const found = await deps.questions.findReassignedStatus({ accountId, number, since })
-  const { result, detail, report, askedAt, releasedOn } = found
+  const { result, says, report, askedAt, releasedOn } = found
   if (result === 'not-configured') {
     throw notKnown('there is neither a file nor a provider that knows of reassigned numbers')
   }
@@ -260,7 +265,7 @@ async function readReassigned(page: Page) {
   return {
     since: formatDay(since),
     result,
-    detail: detail ?? null,
+    detail: says ? describeSaid([says]) : null,
     source: found.source,
     askedAt: askedAt === undefined ? null : formatInstant(askedAt),
     releasedOn: releasedOn === undefined ? null : formatDay(releasedOn),
@@ -302,7 +307,7 @@ async function readDecisions({ deps, caller, number }: Page) {
   const toText = (at: Instant | undefined) => (at === undefined ? undefined : formatInstant(at))
   return {
     decisions: page.decisions.map((document) => {
-      const { id, decidedAt, decision, reason, message, callKind, purpose } = document
+      const { id, decidedAt, decision, reason, message, callKind, purpose } = toReply(document)
       const { projectId, via, keyId, outcome } = document
       return {
         ...{ id, decidedAt, decision, reason, message, callKind, purpose },

@@ -5,6 +5,7 @@ import { type Caller, canUseScope } from '../../domain/caller.js'
 import type { LocalDay } from '../../domain/time/clock.js'
 import { formatDay, getWeekday, toUtcDay } from '../../domain/time/dates.js'
 import { formatDayWindow } from '../../domain/time/week-windows.js'
+import { describeSaid } from '../../domain/words/words.js'
 import { invalidRequest } from '../../errors.js'
 import type { CallingRules } from '../../law/calling-rules.js'
 import { findDayRule } from '../../law/hours/legal-window.js'
@@ -106,7 +107,8 @@ function listWeek(question: Question, region: string): RegionRulesBody['week'] {
   const monday = question.day - ((getWeekday(question.day) + 6) % 7)
   return Array.from({ length: 7 }, (_, index) => {
     const day = monday + index
-    const { window, restrictedDay = null, rule } = findRule(question, region, day)
+    const { window, restrictedDay = null, says } = findRule(question, region, day)
+    const rule = describeSaid(says)
     const [opensAt = null, closesAt = null] = window ? formatDayWindow(window).split('-') : []
     return { date: formatDay(day), opensAt, closesAt, rule, closedBy: restrictedDay }
   })

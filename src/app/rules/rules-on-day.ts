@@ -14,6 +14,8 @@ import {
   formatDayWindow,
   type WeekWindows,
 } from '../../domain/time/week-windows.js'
+import { nameRecord } from '../../domain/words/scrub.js'
+import { describeSaid } from '../../domain/words/words.js'
 import type { ExceptionInUse } from '../../gate/call-terms.js'
 import type { AbandonmentRule } from '../../law/abandonment-rules.js'
 import { CallingRules } from '../../law/calling-rules.js'
@@ -25,7 +27,6 @@ import { findDayRule } from '../../law/hours/legal-window.js'
 import type { OperatorClosures } from '../../law/hours/operator-closures.js'
 import type { OperatorDates } from '../../law/revocation-rules.js'
 import { prepareClosures } from '../../service/calling-hours/prepare-closures.js'
-import { recordNames } from '../../service/scrub/scrub-texts.js'
 import type { Configuration } from '../configuration.js'
 import { compareRows, type RuleChange, type RuleRow } from './compare-rules.js'
 
@@ -95,8 +96,9 @@ export function describeRegion(
   const dayRule = (recordedVoice: boolean) => {
     const options = { overrides: [], recordedVoice, requireStatutoryWindow: false }
     const found = findDayRule({ rules, closures, place: { region: code }, day, options })
-    const { restrictedDay, rule, basis = '' } = found
-    return { restrictedDay, answer: { window: formatWindow(found.window), rule, basis } }
+    const { restrictedDay, says, basis = [] } = found
+    const texts = { rule: describeSaid(says), basis: describeSaid(basis) }
+    return { restrictedDay, answer: { window: formatWindow(found.window), ...texts } }
   }
   const [calls, voice] = [dayRule(false), dayRule(true)]
   const { year } = toCalendarDate(day)
@@ -297,7 +299,7 @@ function formatException(
 ) {
   const uses = inUse.filter((row) => row.id === id).map(formatUse)
   const time = months === undefined ? '' : ` of the last ${formatMonths(months)}`
-  const records = by.map((type) => recordNames[type]).join(' or ')
+  const records = by.map(nameRecord).join(' or ')
   const state = uses.length === 0 ? 'off (gate.exceptions)' : `on, decided by ${uses.join('; ')}`
   return `${state}: a ${records}${time} lifts ${lifts.join(' and ')}`
 }

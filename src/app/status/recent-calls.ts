@@ -3,6 +3,7 @@ import { sandboxAccountId } from '../../domain/caller.js'
 import { reasons, undecidedReasons } from '../../domain/checks.js'
 import type { CallRequest, Decision } from '../../domain/decision.js'
 import type { Timers } from '../../domain/time/clock.js'
+import { describeSaid } from '../../domain/words/words.js'
 import { maskNumbers } from '../../observability/log.js'
 
 /** Why most of the latest calls of an account were blocked, for people. */
@@ -48,8 +49,8 @@ export class RecentCalls {
   }
 
   /** Takes note of a decision as it leaves. A call that is blocked for what it is says nothing about the server. */
-  note(decision: Pick<Decision, 'accountId' | 'request' | 'reason' | 'findings' | 'detail'>): void {
-    const { accountId, request, reason, findings, detail } = decision
+  note(decision: Pick<Decision, 'accountId' | 'request' | 'reason' | 'findings' | 'says'>): void {
+    const { accountId, request, reason, findings, says } = decision
     if (accountId === sandboxAccountId || request.at !== undefined) return
     if (reason === 'permitted') {
       this.allowedAtMs = this.#timers.monotonicMs()
@@ -61,7 +62,9 @@ export class RecentCalls {
     const entry = reasons[reason]
     if (entry.kind !== 'fault' || unknown?.isRequestError) return
     const why =
-      reason === 'check-unanswered' && unknown ? `${unknown.check}: ${unknown.detail}` : detail
+      reason === 'check-unanswered' && unknown
+        ? `${unknown.check}: ${describeSaid(unknown.says)}`
+        : says && describeSaid(says)
     const outcomes = this.#count(accountId)
     outcomes.failed += reason === 'overloaded' ? overloadedWeight : 1
     outcomes.failure = {

@@ -9,6 +9,7 @@ import type { CallRequest, Decision, DecisionFinalizer } from '../../domain/deci
 import { maxDialedLength } from '../../domain/decision.js'
 import { parseDialString } from '../../domain/phone-number.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
+import type { Said } from '../../domain/words/words.js'
 import type { Logger } from '../../observability/log.js'
 import type { Metrics } from '../../observability/metrics.js'
 import type { EventLoopMonitor } from '../../runtime/runtime.js'
@@ -26,7 +27,7 @@ export interface GatedCallDeps {
   readonly actions: AsteriskActions
   readonly gate: {
     judge(request: CallRequest, arrivedAtMs: number): MaybePromise<DecisionFinalizer>
-    refuse(request: CallRequest, detail: string): Decision
+    refuse(request: CallRequest, why: Said): Decision
   }
   readonly facts: CallFactsReader
   /** Where blocked calls continue; after Stasis() when undefined. */
@@ -113,7 +114,10 @@ export class GatedCall {
     })
     const read = reading instanceof Promise ? await reading : reading
     if (read.refusal === undefined && !this.#hasLeft) return judge(read.facts)
-    const why = read.refusal ?? 'the channel left before its facts were read'
+    const why: Said =
+      read.refusal === undefined
+        ? { code: 'channel-left' }
+        : { code: 'invalid-fact', quote: read.refusal }
     const refused = gate.refuse(this.#request(facts.defaults), why)
     return () => refused
   }

@@ -6,9 +6,10 @@ import { createProviderOptions } from '../../app/remote-stack.js'
 import type { Settings } from '../../config/settings.js'
 import { mainAccountId, sandboxAccountId } from '../../domain/caller.js'
 import { type QuestionName, questionNames } from '../../domain/compliance.js'
+import { describeSaid } from '../../domain/words/words.js'
 import { isPresent } from '../../runtime/folders.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
-import { describeNoLogin } from '../../sources/remote/account-logins.js'
+import { sayNoLogin } from '../../sources/remote/account-logins.js'
 import { RawRowClient } from '../../sources/remote/raw-row-client.js'
 import { findDatabaseEvidence, resolveDatabasePath } from '../../storage/database-files.js'
 import { requireAccount } from '../account-command.js'
@@ -206,7 +207,7 @@ async function requireLogin(
   const { name, accounts } = source[which]
   if ([mainAccountId, sandboxAccountId, ...Object.keys(accounts)].includes(accountId)) return
   if (await hasLoginRight(callgate.projects, accountId)) return
-  throw new CommandFailure(describeNoLogin({ name, path: `source.${which}` }, accountId))
+  throw new CommandFailure(describeSaid([sayNoLogin({ name, path: `source.${which}` }, accountId)]))
 }
 
 function openProviderRows(

@@ -1,5 +1,6 @@
 /** Asks both sides every question and adds the differences to the report and the file. */
 import type { QuestionName } from '../../domain/compliance.js'
+import { describeSaid } from '../../domain/words/words.js'
 import type { RawRowClient, RawRowQuestion } from '../../sources/remote/raw-row-client.js'
 import type { Terminal } from '../command.js'
 import { formatCount } from '../format.js'
@@ -59,7 +60,7 @@ function askBoth(
       const theirs = await provider.ask(name, question)
       // Asked right after the provider, so that both answers are from nearly the same time.
       const ours = await own.ask(name, question)
-      const there = theirs.ok ? { row: theirs.value } : { missing: theirs.detail }
+      const there = theirs.ok ? { row: theirs.value } : { missing: describeSaid(theirs.says) }
       return { name, question, theirs: there, ours }
     }),
   )

@@ -9,6 +9,7 @@ import type { ListVersion } from '../../domain/number-set.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { NumberFacts } from '../../domain/place.js'
 import { formatDay, formatInstant, toUtcDay } from '../../domain/time/dates.js'
+import { describeSaid } from '../../domain/words/words.js'
 import { AppError } from '../../errors.js'
 import { chooseByAccount } from '../../service/sandbox/sandbox.js'
 import { createServiceRoutes } from '../../service/service-routes.js'
@@ -66,7 +67,7 @@ export class OwnRows {
           `${isLitigator ? 'on' : 'not on'} ${list ? listText(list) : 'the litigator list'}`,
         ]),
       'legal-time': async () =>
-        formatFacts(await embedded.legalTime(question), ({ rule }) => [rule]),
+        formatFacts(await embedded.legalTime(question), ({ says }) => [describeSaid(says)]),
     }
     return [...new Set(await texts[name]())].join('; ')
   }
@@ -106,14 +107,14 @@ export class OwnRows {
     const embedded = chooseByAccount(this.#callgate.embedded)(question.accountId)
     const { accountId, number, projectId, campaignId } = question
     const answer = await embedded.scrub(question)
-    if (!answer.ok) return [answer.detail]
+    if (!answer.ok) return [describeSaid(answer.says)]
     const query = { numbers: [number], projectId, campaignId }
     const records = await service.ebrRecordList.list(createOperatorCaller(accountId), query)
     const plans = { real: data.plan, sandbox: data.sandbox.planOver(data.plan) }
     const plan = chooseByAccount(plans)(accountId).lookup(number)
-    const { detail, lists = [] } = answer.value
+    const { says, lists = [] } = answer.value
     return [
-      ...(detail === undefined ? [] : [detail]),
+      ...(says.length === 0 ? [] : [describeSaid(says)]),
       ...(await this.#internalFacts(question)),
       ...records.map(recordText),
       ...lists.map((list) => this.#describeListing(list, number)),
@@ -126,7 +127,7 @@ function formatFacts<Value>(
   answer: Answer<Value>,
   texts: (value: Value) => readonly string[],
 ): readonly string[] {
-  return answer.ok ? texts(answer.value) : [answer.detail]
+  return answer.ok ? texts(answer.value) : [describeSaid(answer.says)]
 }
 
 async function readRows(reply: Reply | BytesReply | StreamedReply): Promise<readonly RawRow[]> {
@@ -155,7 +156,7 @@ function planTexts(facts: NumberFacts): readonly string[] {
     case 'toll-free':
       return ['toll-free number']
     case 'unknown-prefix':
-      return [facts.detail]
+      return [describeSaid(facts.says)]
     case 'ok': {
       const { place, carrier, originalClass } = facts
       const regions = [...new Set(place.candidates.map(({ region }) => region))].join(', ')

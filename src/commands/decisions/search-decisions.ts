@@ -10,6 +10,7 @@ import { reasonCodes } from '../../domain/checks.js'
 import { callKinds } from '../../domain/decision.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { DecisionFilter, SearchPage } from '../../gate/journal/search/decision-search.js'
+import { toReply } from '../../gate/record/describe-decision.js'
 import { type AccountRequest, forAccount } from '../account-command.js'
 import { CommandFailure, formatTable, type Terminal } from '../command.js'
 import { parseTimeRange } from '../option-values.js'
@@ -96,7 +97,7 @@ async function search(
     const left = Math.min(decisionsOfPage, most - count)
     page = await decisions.search({ caller, filter, before: page?.next, limit: left })
     count += page.decisions.length
-    for (const decision of page.decisions as readonly DecisionRecordBody[]) {
+    for (const decision of page.decisions.map(toReply) as readonly DecisionRecordBody[]) {
       if (json) terminal.out(`${JSON.stringify(decision)}\n`)
       else if (csv) terminal.out(toCsvLine(decisionColumns, decision))
       else rows.push(decision)

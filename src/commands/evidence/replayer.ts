@@ -119,11 +119,12 @@ function isGiven(finding: FindingDocument, document: DecisionDocument): boolean 
 
 /** An allow that the gate did not let leave, or only by an exception of an edge. */
 function withWhatTheGateDid(decision: Decision, document: DecisionDocument): Decision {
-  const { detail } = document
+  // Of this program, or the replay differs.
+  const says = document.says as Decision['says']
   const reason = document.reason as ReasonCode
   if (decision.decision !== 'allow') return decision
-  if (gateReasons.has(reason)) return { ...blockInstead(decision, reason), detail }
-  return reason === 'permitted' ? { ...decision, detail } : decision
+  if (gateReasons.has(reason)) return { ...blockInstead(decision, reason), says }
+  return reason === 'permitted' ? { ...decision, says } : decision
 }
 
 /** The innermost members that differ; findings are named by their checks. */

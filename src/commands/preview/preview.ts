@@ -9,7 +9,7 @@ import { type CallKind, callKinds } from '../../domain/decision.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { truncate } from '../../errors.js'
 import { DecisionCounts, type PreviewCall, previewDecision } from '../../gate/preview.js'
-import type { DecisionDocument } from '../../gate/record/decision-document.js'
+import type { DecisionReply } from '../../gate/record/decision-document.js'
 import { formatCsvCell } from '../../runtime/csv-cell.js'
 import { isPresent, writeWholeFile } from '../../runtime/folders.js'
 import { monotonicSeconds, nodeRuntime } from '../../runtime/runtime.js'
@@ -173,7 +173,7 @@ function toPreviewNumber({ text, number, postalCode, problem }: NumbersLine) {
   return readPreviewNumber({ number, postalCode })
 }
 
-function formatRow({ line, number, postalCode, text }: NumbersLine, document: DecisionDocument) {
+function formatRow({ line, number, postalCode, text }: NumbersLine, document: DecisionReply) {
   const { decision, reason, nextAllowedAt, message } = document
   const cells = [number ?? text, postalCode, decision, reason, nextAllowedAt, message]
   return `${line},${cells.map((cell) => formatCsvCell(cell ?? '')).join(',')}\r\n`

@@ -1,6 +1,12 @@
 /** Answers the questions of a recorded decision from the facts in its record, by the code that answers calls. */
 import type { Settings } from '../../config/settings.js'
-import type { Answer, AnswerFailure, Compliance, MaybePromise } from '../../domain/compliance.js'
+import type {
+  Answer,
+  AnswerFailure,
+  AnswerSuccess,
+  Compliance,
+  MaybePromise,
+} from '../../domain/compliance.js'
 import type { CheckName } from '../../domain/decision.js'
 import type { ListVersion } from '../../domain/number-set.js'
 import type { NumberFacts } from '../../domain/place.js'
@@ -71,7 +77,8 @@ export class RecordedCompliance {
       this.#recorded = { facts: facts as RecordedFacts, finding, asOf }
       const answer = ask()
       if (answer instanceof Promise) throw new TypeError('recorded facts are known at once')
-      return answer.ok ? { ...answer, asOf, staleReason: finding.staleReason } : answer
+      if (!answer.ok) return answer
+      return { ...answer, asOf, notRenewed: finding.notRenewed as AnswerSuccess<T>['notRenewed'] }
     }
     const { permission, 'calling-hours': hours, 'internal-dnc': entry } = own
     const embedded = this.#embedded
@@ -169,7 +176,7 @@ const noHours: readonly ProjectHours[] = []
 const notRecorded: AnswerFailure = {
   ok: false,
   reason: 'not-askable',
-  detail: 'the record has no facts for it',
+  says: [{ code: 'not-askable' }],
   source: 'record',
 }
 

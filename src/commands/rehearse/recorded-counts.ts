@@ -117,7 +117,7 @@ function judgeRecordedAbandonment(
 /** What the sources of reassigned numbers said, by the finding that was made of it. */
 export function toReassignedStatus({ facts, source }: FindingDocument): ReassignedStatus {
   if (facts === undefined) return notConfigured
-  const { answer, detail, askedAbout, safeHarbor, national, ownData, release } = facts
+  const { answer, says, askedAbout, safeHarbor, national, ownData, release } = facts
   const { askedBy, askedAt, holdsUntil } = facts
   const day = (value: unknown) => (typeof value === 'string' ? parseDay(value) : undefined)
   const instant = (value: unknown) => (typeof value === 'string' ? instantOf(value) : undefined)
@@ -133,7 +133,7 @@ export function toReassignedStatus({ facts, source }: FindingDocument): Reassign
   } as NonNullable<ReassignedStatus['report']>
   return {
     result: answer as ReassignedStatus['result'],
-    detail: detail as ReassignedStatus['detail'],
+    says: says as ReassignedStatus['says'],
     report: hasReport ? report : undefined,
     source,
     agent: askedBy as ReassignedStatus['agent'],

@@ -5,8 +5,7 @@ import type { Decision } from '../../domain/decision.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { readRecordedDecisions, type TimeRange } from '../../gate/journal/recorded-decisions.js'
 import type { DecisionDocument } from '../../gate/record/decision-document.js'
-import { toDecisionDocument } from '../../gate/record/reply.js'
-import { formatPolicyEffect } from '../../gate/record/write-record.js'
+import { describeFinding, describePolicy } from '../../gate/record/describe-decision.js'
 import type { Rejudger, UnjudgedReason } from './rejudger.js'
 
 type Ruled = Pick<DecisionDocument, 'decision' | 'reason'>
@@ -161,14 +160,17 @@ function describeFlip(document: DecisionDocument, decision: Decision): FlippedCa
 
 function explainFlip(document: DecisionDocument, decision: Decision): readonly string[] {
   const recorded = new Map(document.findings.map((finding) => [finding.check, finding]))
-  const changed = decision.findings.flatMap(({ check, verdict, reason, detail }) => {
+  const changed = decision.findings.flatMap((finding) => {
+    const { check, verdict, reason } = finding
     const before = recorded.get(check)
     if (before?.verdict === verdict && before.reason === reason) return []
-    return [`${check}: was ${before?.verdict ?? 'not checked'}, would be ${verdict}: ${detail}`]
+    return [
+      `${check}: was ${before?.verdict ?? 'not checked'}, would be ${verdict}: ${describeFinding(finding)}`,
+    ]
   })
   if (changed.length > 0) return changed
-  const before = (document.policy ?? []).map(formatPolicyEffect)
-  const after = (toDecisionDocument(decision).policy ?? []).map(formatPolicyEffect)
+  const before = (document.policy ?? []).map((one) => describePolicy(one, document.findings))
+  const after = decision.effects.map((one) => describePolicy(one, decision.findings))
   const effects = [
     ...before.filter((text) => !after.includes(text)).map((text) => `policy was: ${text}`),
     ...after.filter((text) => !before.includes(text)).map((text) => `policy would be: ${text}`),

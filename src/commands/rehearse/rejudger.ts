@@ -121,7 +121,7 @@ export class Rejudger {
       const refused = rulingWithoutFindings(document.number, 'block', 'purpose-not-allowed')
       return {
         kind: 'judged',
-        decision: this.#createDecision(document, { ...refused, detail: refusal }),
+        decision: this.#createDecision(document, { ...refused, says: [refusal] }),
       }
     }
     if (document.findings.length === 0) return { kind: 'unjudged', why: 'not-checked' }
@@ -159,7 +159,7 @@ export class Rejudger {
 
   #createDecision(
     document: DecisionDocument,
-    { number, ruling, findings, detail }: CallRuling,
+    { number, ruling, findings, says }: CallRuling,
     purpose?: StatedPurpose,
   ): Decision {
     const { allowValidMs, blockValidMs } = this.#settings.gate
@@ -187,7 +187,7 @@ export class Rejudger {
               findRegionDays(findings, judgedAt),
             )
           : undefined,
-      detail,
+      says,
       rules: document.rules,
       validUntil: Math.max(judgedAt, Math.min(judgedAt + maxValidMs, ruling.holdsUntil)),
     }
@@ -292,7 +292,7 @@ const keptChecks: ReadonlySet<CheckName> = new Set(['attempts', 'reassigned', 'a
 
 /** A finding to which no rule of ours was applied. */
 function restoreFinding(recorded: FindingDocument, accountTime: Instant): Finding {
-  const { verdict, detail, source, ageMs, opensAt, holdsUntil, lists } = recorded
+  const { verdict, says, source, ageMs, opensAt, holdsUntil, lists } = recorded
   const check = recorded.check as CheckName
   const end = holdsUntil ?? (check === 'reassigned' ? recorded.facts?.holdsUntil : undefined)
   const isClosed = check === 'calling-hours' && verdict === 'deny'
@@ -301,7 +301,7 @@ function restoreFinding(recorded: FindingDocument, accountTime: Instant): Findin
     check,
     verdict,
     reason: recorded.reason as ReasonCode,
-    detail,
+    says: says as Finding['says'],
     source,
     asOf: accountTime - ageMs,
     holdsUntil: typeof end === 'string' ? instantOf(end) : unlimited,
@@ -309,7 +309,7 @@ function restoreFinding(recorded: FindingDocument, accountTime: Instant): Findin
     opensAt:
       opensAt !== undefined ? instantOf(opensAt) : isClosed ? Number.POSITIVE_INFINITY : undefined,
     isRequestError: recorded.requestError,
-    staleReason: recorded.staleReason,
+    notRenewed: recorded.notRenewed as Finding['notRenewed'],
     lists: lists?.map(toListVersion),
     // Only those of checks that our own rules are applied to again.
     facts: keptChecks.has(check) && recorded.facts ? JSON.stringify(recorded.facts) : undefined,

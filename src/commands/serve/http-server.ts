@@ -33,8 +33,10 @@ import { edgeRoutes } from '../../edge/edge-routes.js'
 import { AppError } from '../../errors.js'
 import { findDecision, journalRoutes } from '../../gate/journal/journal-routes.js'
 import { createPreviewRoute } from '../../gate/preview.js'
-import type { DecisionDocument } from '../../gate/record/decision-document.js'
-import { encodeReply, toDecisionDocument } from '../../gate/record/reply.js'
+import type { DecisionDocument, DecisionReply } from '../../gate/record/decision-document.js'
+import { toReply } from '../../gate/record/describe-decision.js'
+import { replyTo } from '../../gate/record/reply.js'
+import { encodeReply } from '../../gate/record/write-record.js'
 import { computeAgeMs } from '../../gate/staleness.js'
 import { createApiDocsPages } from '../../http/api-docs.js'
 import {
@@ -271,7 +273,7 @@ function createConsoleHandler(
 function createRepeatedRequests(callgate: Callgate): DecisionRoutesOptions['repeats'] {
   const { storage, runtime, journal, sharedDecisions, recheckGate } = callgate
   const requests = new RepeatedRequests(storage, runtime)
-  const toAnswer = (document: DecisionDocument) => ({ ...document, json: JSON.stringify(document) })
+  const toAnswer = (reply: DecisionReply) => ({ ...reply, json: JSON.stringify(reply) })
   return {
     begin: async (caller, request) => {
       const id = await requests.begin(caller, request)
@@ -284,17 +286,17 @@ function createRepeatedRequests(callgate: Callgate): DecisionRoutesOptions['repe
       if (isOver(found, runtime.clock.now())) {
         throw new AppError('conflict', `${name} no longer allows the call; use a new key`)
       }
-      if (found.decision === 'block') return toAnswer(answered)
+      if (found.decision === 'block') return toAnswer(toReply(answered))
       // What it was judged by may have changed since.
       const now = (await recheckGate.judge(request.asked))()
-      if (now.decision === 'allow') return toAnswer(answered)
+      if (now.decision === 'allow') return toAnswer(toReply(answered))
       const isDecided = !undecidedReasons.has(now.reason)
       const block = isDecided ? { ...now, withdraws: id, encoded: undefined } : now
       journal.append(block)
       if (isDecided) await requests.replace(caller, request, { earlier: id, decisionId: block.id })
       const { reason } = block
       runtime.log.warn('a repeated request is no longer allowed', { id, by: block.id, reason })
-      return toAnswer(toDecisionDocument(block))
+      return toAnswer(replyTo(block))
     },
     finish: requests.finish.bind(requests),
     forget: requests.forget.bind(requests),

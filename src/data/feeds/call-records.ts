@@ -6,6 +6,7 @@ import { parseDialString } from '../../domain/phone-number.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { formatDay, parseInstant } from '../../domain/time/dates.js'
 import { toInstant, toLocalTime } from '../../domain/time/time-zones.js'
+import { describeSaid } from '../../domain/words/words.js'
 import { type FieldProblem, isFieldProblem } from '../../errors.js'
 import type { SourceFile } from '../files/source-file.js'
 import type { BadLine } from './bad-lines.js'
@@ -226,7 +227,8 @@ function readNumber(
 ): Pick<BilledLeg, 'number' | 'isServiceCode'> | FieldProblem {
   const clean = readAnyNumber(dialed)
   const parsed = parseDialString(typeof clean === 'string' ? clean : dialed, serviceCodes)
-  if (parsed.kind === 'invalid') return { field: 'number', value: dialed, rule: parsed.detail }
+  if (parsed.kind === 'invalid')
+    return { field: 'number', value: dialed, rule: describeSaid(parsed.says) }
   if (parsed.kind === 'service-code') return { number: parsed.code, isServiceCode: true }
   const text = parsed.kind === 'nanp' ? parsed.number : parsed.digits
   return { number: toNumberKey(text), isServiceCode: false }

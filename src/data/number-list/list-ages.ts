@@ -30,8 +30,8 @@ export interface ListAgeSettings {
 
 interface AgeLimit {
   readonly days: number
-  /** Human-readable: the setting that gives the limit, and the law behind it, if any. */
-  readonly rule: string
+  /** The setting that gives the limit, and the citation of the law behind it, if there is one. */
+  readonly by: readonly string[]
 }
 
 export interface ListAges {
@@ -82,20 +82,20 @@ const ageRuleCitations: Readonly<Partial<Record<Kind, string>>> = {
   ported: '47 CFR 64.1200(a)(1)(iv)',
 }
 
-const noLimit: AgeLimit = { days: 0, rule: '' }
+const noLimit: AgeLimit = { days: 0, by: [] }
 
 function findLimit({ maxAgeDays, maxAgeDaysOfState }: ListAgeSettings, name: string): AgeLimit {
   const { list } = splitListName(name)
   const region = stateListPattern.exec(list)?.[1]?.toUpperCase() ?? ''
   const ofState = maxAgeDaysOfState[region]
   if (ofState !== undefined) {
-    return { days: ofState, rule: `setting lists.maxAgeDaysOfState.${region}` }
+    return { days: ofState, by: [`lists.maxAgeDaysOfState.${region}`] }
   }
   const kind = findListKind(list, region)
   if (kind === undefined) return noLimit
   const law = ageRuleCitations[kind]
-  const rule = `setting lists.maxAgeDays.${kind}${law === undefined ? '' : `, ${law}`}`
-  return { days: maxAgeDays[kind], rule }
+  const setting = `lists.maxAgeDays.${kind}`
+  return { days: maxAgeDays[kind], by: law === undefined ? [setting] : [setting, law] }
 }
 
 const stateListPattern = /^state-dnc-([a-z]{2})$/

@@ -15,6 +15,7 @@ import type {
   PortingRecord,
 } from '../../domain/place.js'
 import { formatDay, msPerDay } from '../../domain/time/dates.js'
+import type { Said } from '../../domain/words/words.js'
 import { findAreaCode } from '../../law/area-codes.js'
 import { portedListNames } from '../number-list/list-names.js'
 import {
@@ -183,39 +184,43 @@ export class ReloadableNumberingPlan implements NumberingPlan {
         originalClass: 'unknown',
       })
     }
-    const detail = describeUnknown(code, known)
+    const says = [explainUnknown(code, known)]
     const served = [...this.#files.imported.values()].some((imported) => imported.hasAreaCode(code))
     return toSameFacts({
       status: 'unknown-prefix',
-      detail,
+      says,
       areaCodeInUse: served || known !== undefined,
     })
   }
 
   #geographicFacts(code: string, country: Country, byAreaCode: NumberFacts): AreaCodeFacts {
-    const unknown = (detail: string): NumberFacts => ({
+    const unknown = (said: Said): NumberFacts => ({
       status: 'unknown-prefix',
-      detail,
+      says: [said],
       areaCodeInUse: true,
     })
     const damage = this.#blocked.get(country)
     if (damage !== undefined) {
-      const detail = `the imported prefixes of ${country} cannot be used: ${damage}`
-      return { country, ...toSameFacts(unknown(detail)) }
+      const said = { code: 'prefixes-unusable', params: { country }, quote: damage } as const
+      return { country, ...toSameFacts(unknown(said)) }
     }
     const imported = this.#files.imported.get(country)
     if (imported) {
       const { asOf } = imported
-      const list = asOf === undefined ? 'the list' : `the list of ${formatDay(asOf / msPerDay)}`
-      return { country, ...toSameFacts(unknown(`not among the exchanges of ${code} in ${list}`)) }
+      const params = { areaCode: code }
+      const said: Said =
+        asOf === undefined
+          ? { code: 'not-an-exchange', params }
+          : {
+              code: 'not-an-exchange-as-of',
+              params: { ...params, asOf: formatDay(asOf / msPerDay) },
+            }
+      return { country, ...toSameFacts(unknown(said)) }
     }
     if (this.#options.unknownPrefix === 'strict') {
-      return {
-        country,
-        ...toSameFacts(unknown(`no list of the prefixes of ${country} is imported`)),
-      }
+      return { country, ...toSameFacts(unknown({ code: 'no-prefixes', params: { country } })) }
     }
-    const impossible = unknown(`numbers of area code ${code} cannot have this exchange`)
+    const impossible = unknown({ code: 'exchange-impossible', params: { areaCode: code } })
     return { country, possible: byAreaCode, impossible }
   }
 }
@@ -231,12 +236,12 @@ function toSameFacts(facts: NumberFacts): AreaCodeFacts {
   return { possible: facts, impossible: facts }
 }
 
-function describeUnknown(code: string, known: ReturnType<typeof findAreaCode>): string {
+function explainUnknown(areaCode: string, known: ReturnType<typeof findAreaCode>): Said {
   if (known?.kind === 'other-country') {
-    return `area code ${code} serves ${known.country}, not the US or Canada`
+    return { code: 'area-code-of-country', params: { areaCode, country: known.country } }
   }
-  if (known) return `area code ${code} belongs to a service without a place`
-  return `area code ${code} is not in service`
+  if (known) return { code: 'area-code-of-service', params: { areaCode } }
+  return { code: 'area-code-not-in-service', params: { areaCode } }
 }
 
 function selectBlock({ byBlock }: SplitPrefix, number: PhoneNumber): NumberFacts {

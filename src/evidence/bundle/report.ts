@@ -2,6 +2,7 @@
 import { formatDay, parseInstant } from '../../domain/time/dates.js'
 import { getTimeZone, toLocalTime } from '../../domain/time/time-zones.js'
 import type { DecisionDocument } from '../../gate/record/decision-document.js'
+import { toReply } from '../../gate/record/describe-decision.js'
 import { listRecordedPlaces } from '../../gate/record/read-record.js'
 import { escapeHtml, formatPage } from './documents.js'
 import {
@@ -61,14 +62,15 @@ without a witness or a time stamp, when the checkpoint was signed.</p>`
 }
 
 function formatDecision(document: DecisionDocument): string {
-  const rows = document.findings.map(({ check, verdict, detail, source, lists = [] }) => {
+  const { message, findings } = toReply(document)
+  const rows = findings.map(({ check, verdict, detail, source, lists = [] }) => {
     const from = lists.map(({ name, version, asOf }) => `${name} ${version} (as of ${asOf})`)
     return formatCells([check, verdict, detail, [source, ...from].join('; ')])
   })
   const isErased = document.erased === true ? ' <b>A number was erased from this record.</b>' : ''
   const decided = `${escapeHtml(document.decidedAt)} (UTC)${formatLocalTimes(document)}`
   const call = document.callKind === 'ai' ? 'AI call' : `${document.callKind} call`
-  return `<section><h3>${escapeHtml(document.decision)}, ${escapeHtml(call)}: ${escapeHtml(document.message)}</h3>
+  return `<section><h3>${escapeHtml(document.decision)}, ${escapeHtml(call)}: ${escapeHtml(message)}</h3>
 <p>${decided}, decision ${escapeHtml(document.id)}, number ${escapeHtml(document.number)}, account ${escapeHtml(document.accountId)}.${isErased}</p>
 <table><tr><th>Check</th><th>Verdict</th><th>Why</th><th>Source</th></tr>${rows.join('')}</table></section>`
 }

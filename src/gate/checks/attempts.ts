@@ -13,13 +13,14 @@ import type {
 } from '../../domain/mandate.js'
 import type { Instant, Timers } from '../../domain/time/clock.js'
 import { formatDay, formatInstant, msPerHour } from '../../domain/time/dates.js'
+import type { Said } from '../../domain/words/words.js'
 import { getErrorMessage } from '../../errors.js'
 import { withTimeout } from '../../runtime/runtime.js'
 import { isInScope } from '../call-terms.js'
 import type { GateRules, GateSettings, HouseLimit } from '../gate-deps.js'
 import { createMandateFinding, findPlaces } from '../mandate.js'
 import type { CallRuling } from '../pre-check-ruling.js'
-import { describeExceptions, prepareExceptions } from './exceptions.js'
+import { prepareExceptions, sayExceptions } from './exceptions.js'
 
 export function createAttempt(
   request: CallRequest,
@@ -41,15 +42,15 @@ export function judgeSubject(
   at: Instant,
 ): readonly Finding[] {
   const { subject = '' } = request
-  // The detail has no subject, which may say who is called: an erasure leaves it.
+  // Without the subject, which may say who is called: an erasure leaves what is said.
   const own = subjects.filter((scope) => isInScope(request, scope) === true)
   if (own.some((row) => row.subjects.includes(subject))) return []
   const known = own.flatMap((row) => row.subjects)
-  const detail =
+  const said: Said =
     known.length === 0
-      ? 'gate.subjects has none for this account and project'
-      : `it must be one of ${known.join(', ')}`
-  return [createFinding({ verdict: 'deny', reason: 'unknown-subject', detail }, at)]
+      ? { code: 'no-subjects' }
+      : { code: 'subject-not-among', params: { subjects: known } }
+  return [createFinding({ verdict: 'deny', reason: 'unknown-subject', says: [said] }, at)]
 }
 
 interface CountingRules {
@@ -225,8 +226,8 @@ export function judgeAttempt(
   at: Instant,
 ): readonly Finding[] {
   if ('failure' in taken) {
-    const detail = `the attempts could not be counted: ${taken.failure}`
-    const unknown = { verdict: 'unknown', reason: 'check-unanswered', detail } as const
+    const says = [{ code: 'attempts-not-counted', quote: taken.failure }] as const
+    const unknown = { verdict: 'unknown', reason: 'check-unanswered', says } as const
     const attempts = limits.frequency.length > 0 ? [createFinding(unknown, at)] : []
     return limits.key ? [...attempts, createMandateFinding(unknown, at)] : attempts
   }
@@ -245,10 +246,13 @@ function judgeCounts(
   at: Instant,
 ): Finding {
   const full = counts.filter(({ opensAt }) => opensAt !== undefined)
-  const detail = [
-    ...(full.length > 0 ? full : counts).map(describeCount),
-    ...lifted.map(({ limit, by }) => `${limit.citation} lifted: ${describeExceptions([by])}`),
-  ].join('; ')
+  const says = [
+    ...(full.length > 0 ? full : counts).map(sayCount),
+    ...lifted.flatMap(({ limit: { citation }, by }): readonly Said[] => [
+      { code: 'limit-lifted', params: { citation } },
+      ...sayExceptions([by]),
+    ]),
+  ]
   const facts = JSON.stringify({
     limits: counts.map(({ limit: { id, citation, calls, periodMs, days }, attempts, opensAt }) => {
       const period = days ? { days: days.count, in: days.zone } : { hours: periodMs / msPerHour }
@@ -264,12 +268,12 @@ function judgeCounts(
     }),
   })
   return full.length === 0
-    ? createFinding({ verdict: 'pass', reason: 'permitted', detail, facts }, at)
+    ? createFinding({ verdict: 'pass', reason: 'permitted', says, facts }, at)
     : createFinding(
         {
           verdict: 'deny',
           reason: 'too-many-attempts',
-          detail,
+          says,
           facts,
           opensAt: findOpening(counts),
         },
@@ -283,16 +287,17 @@ function findOpening(counts: readonly FrequencyCount[]): Instant | undefined {
   return openings.length === 0 ? undefined : Math.max(...openings)
 }
 
-function describeCount({ limit, attempts, opensAt }: FrequencyCount): string {
-  const { calls, citation, counts } = limit
-  const until = opensAt === undefined ? '' : `, until ${formatInstant(opensAt)}`
-  const counted = counts === 'conversation' ? 'conversations' : 'calls'
-  return `${attempts.length} of ${calls} ${counted} in ${describePeriod(limit)} (${citation})${until}`
-}
-
-function describePeriod({ periodMs, days }: FrequencyLimit): string {
-  if (days) return `${days.count} days`
-  return periodMs % msPerHour === 0 ? `${periodMs / msPerHour} hours` : `${periodMs / 1000} s`
+function sayCount({ limit, attempts, opensAt }: FrequencyCount): Said {
+  const { calls, citation, periodMs, days } = limit
+  const params = {
+    attempts: attempts.length,
+    calls,
+    counts: limit.counts === 'conversation' ? ('conversations' as const) : ('calls' as const),
+    ...(days ? { days: days.count } : { seconds: periodMs / 1000 }),
+    citation,
+    until: opensAt === undefined ? undefined : formatInstant(opensAt),
+  }
+  return { code: 'limit-count', params }
 }
 
 /** What the decision says of a key's attempts. */
@@ -302,7 +307,7 @@ export function toCountedCall(taken: CountedAttempt | UncountedAttempt): Counted
   return { remaining, approval }
 }
 
-type Judgment = Pick<Finding, 'verdict' | 'reason' | 'detail' | 'opensAt' | 'facts'>
+type Judgment = Pick<Finding, 'verdict' | 'reason' | 'says' | 'opensAt' | 'facts'>
 
 function createFinding(judgment: Judgment, at: Instant): Finding {
   const holdsUntil = Number.POSITIVE_INFINITY

@@ -8,6 +8,7 @@ import type { CallerIdRegister, OwnNumber } from '../../domain/mandate.js'
 import { readCallerId } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
+import type { Said } from '../../domain/words/words.js'
 import type { GateSettings } from '../gate-deps.js'
 
 /** Calls of a person that show nothing are not judged. */
@@ -41,23 +42,28 @@ export function judgeCallerId(request: CallRequest, facts: CallerIdFacts): Findi
   const { own, now } = facts
   const shown = readCallerId(request.callerId)
   if (shown && 'problem' in shown) {
-    const detail = `what the call shows ${shown.problem}; show a number of your own that can be called back`
-    return createFinding({ verdict: 'deny', reason: 'caller-id-invalid', detail }, now)
+    const { problem } = shown
+    return createDenial(
+      'caller-id-invalid',
+      [{ code: 'caller-id-problem', params: { problem } }],
+      now,
+    )
   }
   if (shown === undefined && request.callKind === 'manual') return undefined
   if (own === undefined) {
-    const detail = 'the own numbers of the account could not be read'
-    return createFinding({ verdict: 'unknown', reason: 'check-unanswered', detail }, now)
+    const says = [{ code: 'caller-ids-unread' }] as const
+    return createFinding({ verdict: 'unknown', reason: 'check-unanswered', says }, now)
   }
   if (own.barredBy !== undefined) {
-    const detail = `what the call shows is on a do-not-originate list (${own.barredBy})`
-    return createFinding({ verdict: 'deny', reason: 'caller-id-do-not-originate', detail }, now)
+    const { prefix, list } = own.barredBy
+    const says = [{ code: 'caller-id-barred', params: { prefix, list } }] as const
+    return createDenial('caller-id-do-not-originate', says, now)
   }
   const project = findProject(request)
   if (isInForce(own, project)) return judgeOwn(request, facts, { own, shown: shown?.number })
   // Only the law asks for presence where nothing is registered.
   const neighbor = shown && findNeighbor(shown.number, false, facts)
-  return neighbor?.byLaw ? createFinding(toDenial(neighbor), now) : undefined
+  return neighbor?.byLaw ? createDenial('caller-id-neighbor', [neighbor.says], now) : undefined
 }
 
 /** Of an account and project whose calls may show own numbers alone. */
@@ -76,9 +82,10 @@ function judgeOwn(
   if (first) {
     const hasPresence = valid.some((one) => one.hasPresence)
     const neighbor = findNeighbor(first.number, hasPresence, facts)
-    if (neighbor?.isBlocked) return createFinding(toDenial(neighbor), now)
-    const detail = neighbor ? `an own number; ${neighbor.detail}` : 'an own number'
-    const judgment = { verdict: 'pass', reason: 'permitted', detail } as const
+    if (neighbor?.isBlocked) return createDenial('caller-id-neighbor', [neighbor.says], now)
+    const registered = { code: 'registered-caller-id' } as const
+    const says = neighbor ? [registered, neighbor.says] : [registered]
+    const judgment = { verdict: 'pass', reason: 'permitted', says } as const
     return {
       ...createFinding(judgment, now),
       holdsUntil: Math.max(...valid.map(({ until }) => until)),
@@ -95,7 +102,7 @@ function judgeOwn(
 interface Neighbor {
   readonly byLaw: boolean
   readonly isBlocked: boolean
-  readonly detail: string
+  readonly says: Said
 }
 
 /** Why a number that is shown may be taken for one of a neighbor of the person called; `undefined` if it may not. */
@@ -110,22 +117,17 @@ function findNeighbor(
 ): Neighbor | undefined {
   if (hasPresence) return undefined
   const law = findPresenceLaw(shown)
-  const advice = 'show another, or add its presence to the register'
   if (law !== undefined) {
-    const detail = `it is of the region of the person called, and no presence there is recorded (${law}); ${advice}`
-    return { byLaw: true, isBlocked: true, detail }
+    const says = { code: 'neighbor-by-law', params: { citation: law } } as const
+    return { byLaw: true, isBlocked: true, says }
   }
   const digits = neighborPrefix === 'area-code' ? 3 : 6
   if (neighborCallerId === 'off' || shown.slice(0, digits) !== called.slice(0, digits)) {
     return undefined
   }
-  const what = neighborPrefix === 'area-code' ? 'area code' : 'area code and exchange'
-  const detail = `it has the ${what} of the person called, and no presence there is recorded (gate.neighborCallerId); ${advice}`
-  return { byLaw: false, isBlocked: neighborCallerId === 'block', detail }
+  const says = { code: `neighbor-by-${neighborPrefix}` } as const
+  return { byLaw: false, isBlocked: neighborCallerId === 'block', says }
 }
-
-const toDenial = ({ detail }: Neighbor) =>
-  ({ verdict: 'deny', reason: 'caller-id-neighbor', detail }) as const
 
 /** `undefined` if only the campaign is named, which belongs to a project that is not known here. */
 function findProject({ accountId, projectId = '', campaignId = '' }: CallRequest) {
@@ -164,23 +166,32 @@ function deny(
 ): Finding {
   const areaCode = called.slice(0, 3)
   const suggested = usable.find((one) => one.number.startsWith(areaCode)) ?? usable[0]
-  const advice = suggested
-    ? `; ${suggested.number} may be shown`
-    : '; the account has no own number that may be shown in this call now'
-  const hint = project === undefined ? ' (name the project of the call, not only the campaign)' : ''
-  const create = (reason: Finding['reason'], text: string) =>
-    createFinding({ verdict: 'deny', reason, detail: text + advice + hint }, now)
-  if (!isShown) return create('caller-id-missing', 'the call shows no caller ID')
+  const advice: readonly Said[] = [
+    suggested
+      ? { code: 'caller-id-to-show', params: { number: suggested.number } }
+      : { code: 'no-caller-id-to-show' },
+    ...(project === undefined ? [{ code: 'name-the-project' } as const] : []),
+  ]
+  const create = (reason: Finding['reason'], said: Said) =>
+    createDenial(reason, [said, ...advice], now)
+  if (!isShown) return create('caller-id-missing', { code: 'caller-id-missing' })
   const [last] = rows.toSorted((a, b) => b.until - a.until)
-  if (!last) return create('caller-id-not-owned', 'what the call shows is not an own number')
-  const text = last.until <= at ? `ended ${formatInstant(last.until)}` : describeStart(last)
-  return create('caller-id-expired', `what the call shows ${text}`)
+  if (!last) return create('caller-id-not-owned', { code: 'caller-id-unregistered' })
+  return create('caller-id-expired', sayEnd(last, at))
 }
 
-const describeStart = ({ from }: OwnNumber) => `may be shown from ${formatInstant(from)} on`
+function sayEnd({ from, until }: OwnNumber, at: Instant): Said {
+  return until <= at
+    ? { code: 'caller-id-ended', params: { at: formatInstant(until) } }
+    : { code: 'caller-id-starts', params: { at: formatInstant(from) } }
+}
+
+function createDenial(reason: Finding['reason'], says: readonly Said[], asOf: Instant): Finding {
+  return createFinding({ verdict: 'deny', reason, says }, asOf)
+}
 
 function createFinding(
-  judgment: Pick<Finding, 'verdict' | 'reason' | 'detail'>,
+  judgment: Pick<Finding, 'verdict' | 'reason' | 'says'>,
   asOf: Instant,
 ): Finding {
   const holdsUntil = Number.POSITIVE_INFINITY

@@ -17,6 +17,7 @@ import type {
   Verdict,
 } from '../../domain/decision.js'
 import type { Instant } from '../../domain/time/clock.js'
+import type { Said } from '../../domain/words/words.js'
 
 /** What each question of the port is answered with. */
 interface AnswerValues {
@@ -52,7 +53,7 @@ export interface Check<Name extends keyof AnswerValues = keyof AnswerValues> {
 export interface CheckResult {
   readonly verdict: Verdict
   readonly reason: ReasonCode
-  readonly detail: string
+  readonly says: readonly Said[]
   readonly opensAt?: Instant | undefined
   readonly lists?: Finding['lists']
   readonly facts?: Finding['facts']

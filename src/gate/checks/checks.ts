@@ -29,9 +29,9 @@ import {
   telemarketing,
 } from '../../domain/decision.js'
 import type { ReassignedSource } from '../../domain/lookups.js'
-import type { PlaceSource } from '../../domain/place.js'
 import type { Instant, Timers } from '../../domain/time/clock.js'
 import { formatDay, toUtcDay } from '../../domain/time/dates.js'
+import type { Said } from '../../domain/words/words.js'
 import { withTimeout } from '../../runtime/runtime.js'
 import type { GateRules } from '../gate-deps.js'
 import { findPlaces } from '../mandate.js'
@@ -50,10 +50,9 @@ export const litigatorCheck: Check<'litigator'> = {
   judge({ value: { isLitigator, list } }) {
     const lists = list && [list]
     if (isLitigator) {
-      const detail = 'linked to a known TCPA litigator'
-      return { verdict: 'deny', reason: 'litigator', detail, lists }
+      return { verdict: 'deny', reason: 'litigator', says: [{ code: 'litigator' }], lists }
     }
-    return { verdict: 'pass', reason: 'permitted', detail: 'not on the litigator list', lists }
+    return { verdict: 'pass', reason: 'permitted', says: [{ code: 'no-litigator' }], lists }
   },
 }
 
@@ -76,46 +75,45 @@ export const internalDncCheck: Check<'internalDnc'> = {
     const { answers, purpose } = call
     const { onList, addedAt, facts } = entry.value
     if (!onList) {
-      const detail = 'not on the internal do-not-call list'
-      return { verdict: 'pass', reason: 'permitted', detail }
+      return { verdict: 'pass', reason: 'permitted', says: [{ code: 'not-on-internal-list' }] }
     }
-    const listed = formatListed(addedAt)
+    const listed = sayListed(addedAt)
     const row = findFreshRow(entry.source, answers.scrub)
     if (row?.value.ebrType !== 'P') {
-      return { verdict: 'deny', reason: 'internal-dnc', detail: listed, facts }
+      return { verdict: 'deny', reason: 'internal-dnc', says: [listed], facts }
     }
-    const { letter, optOut, detail } = row.value
+    const { letter, optOut } = row.value
     // A ban on sales calls to mobile numbers forbids no others.
     const isUnbanned = letter === 'V' && purpose.purpose !== 'telemarketing'
     if (letter === 'O' || letter === 'H' || isUnbanned) {
       const problem = findConsentProblem(row.value, call)
       if (problem) {
-        const unlifted = `${listed}; ${problem.text}`
-        return { verdict: 'deny', reason: 'internal-dnc', detail: unlifted, facts }
+        const says = [listed, problem.says]
+        return { verdict: 'deny', reason: 'internal-dnc', says, facts }
       }
       return {
         verdict: 'pass',
         reason: 'permitted',
-        detail: `${listed}; a newer permission record overrides it`,
+        says: [listed, { code: 'newer-permission' }],
         asOf: Math.min(entry.asOf, row.asOf),
         holdsUntil: Math.min(entry.holdsUntil, row.holdsUntil),
         facts,
       }
     }
-    if (letter !== 'P') return { verdict: 'deny', reason: 'internal-dnc', detail: listed, facts }
-    const why = optOut && detail !== undefined ? `; ${detail}` : ''
+    if (letter !== 'P') return { verdict: 'deny', reason: 'internal-dnc', says: [listed], facts }
+    const why = optOut ? row.value.says : []
     if (optOut === 'not-lifted') {
-      return { verdict: 'deny', reason: 'internal-dnc', detail: `${listed}${why}`, facts }
+      return { verdict: 'deny', reason: 'internal-dnc', says: [listed, ...why], facts }
     }
-    const revoked = why || ', which is newer than the permission record'
-    return { verdict: 'deny', reason: 'consent-revoked', detail: `${listed}${revoked}`, facts }
+    const revoked: readonly Said[] = why.length > 0 ? why : [{ code: 'newer-opt-out' }]
+    return { verdict: 'deny', reason: 'consent-revoked', says: [listed, ...revoked], facts }
   },
   readsOtherAnswers: ({ value }) => value.onList,
 }
 
-function formatListed(addedAt: Instant | undefined): string {
-  const since = addedAt === undefined ? '' : ` since ${formatDay(toUtcDay(addedAt))}`
-  return `on the internal do-not-call list${since}`
+function sayListed(addedAt: Instant | undefined): Said {
+  if (addedAt === undefined) return { code: 'on-internal-list' }
+  return { code: 'on-internal-list-since', params: { since: formatDay(toUtcDay(addedAt)) } }
 }
 
 /**
@@ -126,9 +124,9 @@ function findFreshRow(
   source: string,
   scrub: Answer<ScrubVerdict>,
 ): AnswerSuccess<ScrubVerdict> | undefined {
-  if (!scrub.ok || scrub.staleReason !== undefined) return undefined
+  if (!scrub.ok || scrub.notRenewed !== undefined) return undefined
   for (const row of flattenAnswers(scrub)) {
-    if (row.ok && row.source === source && row.staleReason === undefined) return row
+    if (row.ok && row.source === source && row.notRenewed === undefined) return row
   }
   return undefined
 }
@@ -138,29 +136,26 @@ export const callingHoursCheck: Check<'legalTime'> = {
   name: 'calling-hours',
   question: 'legalTime',
   judge({ value: legalTime }) {
-    const { status, message, rule, placeSource, permitted, restrictedDay, opensAt } = legalTime
+    const { status, placeSource: source, permitted, restrictedDay, opensAt } = legalTime
     const { places, facts } = legalTime
     if (status !== 'OK') {
-      return { verdict: 'deny', reason: statusReasons[status], detail: message ?? status }
+      return { verdict: 'deny', reason: statusReasons[status], says: legalTime.says }
     }
     // Shows a reader how reliable the place is.
-    const detail = placeSource === undefined ? rule : `${rule} (${placeTexts[placeSource]})`
-    if (permitted) return { verdict: 'pass', reason: 'permitted', detail, places, facts }
+    const says: readonly Said[] =
+      source === undefined
+        ? legalTime.says
+        : [...legalTime.says, { code: 'place-by', params: { source } }]
+    if (permitted) return { verdict: 'pass', reason: 'permitted', says, places, facts }
     return {
       verdict: 'deny',
       places,
       facts,
       reason: restrictedDay === undefined ? 'outside-calling-hours' : 'restricted-day',
-      detail,
+      says,
       opensAt: opensAt ?? Number.POSITIVE_INFINITY,
     }
   },
-}
-
-const placeTexts: Readonly<Record<PlaceSource, string>> = {
-  'postal-code': 'place by postal code',
-  prefix: 'place by prefix',
-  'area-code': 'place by area code alone',
 }
 
 const statusReasons: Readonly<Record<Exclude<LegalTime['status'], 'OK'>, ReasonCode>> = {
@@ -257,9 +252,10 @@ export function runChecks(
   const startedMs = timers.monotonicMs()
   const answered = withTimeout(Promise.all(waiting), deadlineMs, () => undefined, { timers })
   return answered.then(() => {
-    const detail = `not answered within ${Math.round(deadlineMs)} ms`
+    const params = { ms: Math.round(deadlineMs) }
+    const says = [{ code: 'not-answered-within', params }] as const
     for (const name of questionOrder)
-      answers[name] ??= { ok: false, reason: 'deadline', detail, source: 'gate' }
+      answers[name] ??= { ok: false, reason: 'deadline', says, source: 'gate' }
     const leftMs = deadlineMs - (timers.monotonicMs() - startedMs)
     return judgeAnswers(checks, call, { deadlineMs: leftMs, timers })
   })
@@ -352,7 +348,12 @@ function judgeWithExceptions(
   return mapMaybePromise(lifted, (found) => addReassigned(found, { ...call, reassigned }, deadline))
 }
 
-const notInTime: AnswerFailure = { ok: false, reason: 'deadline', detail: '', source: 'gate' }
+const notInTime: AnswerFailure = {
+  ok: false,
+  reason: 'deadline',
+  says: [{ code: 'deadline' }],
+  source: 'gate',
+}
 
 async function awaitAnswer(
   name: keyof CallAnswers,
@@ -368,7 +369,8 @@ async function awaitAnswer(
 
 /** Sources never throw, and checks neither; if one does all the same, nothing was answered. */
 function createFailure(cause: unknown): AnswerFailure {
-  return { ok: false, reason: 'source-failed', detail: String(cause), source: 'gate' }
+  const says = [{ code: 'source-failed', quote: String(cause) }] as const
+  return { ok: false, reason: 'source-failed', says, source: 'gate' }
 }
 
 type JudgedValue = Parameters<Check['judge']>[0]['value']
@@ -399,22 +401,19 @@ function judgeSuccess(
   answer: AnswerSuccess<JudgedValue>,
   call: AnsweredCall,
 ): Finding {
-  const { source, asOf, holdsUntil, staleReason } = answer
+  const { source, asOf, holdsUntil, notRenewed } = answer
   try {
     const result = check.judge(answer, call)
     return {
       check: check.name,
       verdict: result.verdict,
       reason: result.reason,
-      detail:
-        staleReason === undefined
-          ? result.detail
-          : `${result.detail}; ${source} gives no newer answer: ${staleReason}`,
+      says: result.says,
       source,
       asOf: result.asOf ?? asOf,
       holdsUntil: result.holdsUntil ?? holdsUntil,
       opensAt: result.opensAt,
-      staleReason,
+      notRenewed,
       lists: result.lists,
       facts: result.facts,
       places: result.places,
@@ -436,13 +435,13 @@ const listFailureReasons: Readonly<Partial<Record<AnswerFailureReason, ReasonCod
 function createUnknownFinding(
   check: CheckName,
   askedAt: Instant,
-  { reason, detail, source }: AnswerFailure,
+  { reason, says, source }: AnswerFailure,
 ): Finding {
   return {
     check,
     verdict: 'unknown',
     reason: listFailureReasons[reason] ?? 'check-unanswered',
-    detail,
+    says,
     source,
     asOf: askedAt,
     holdsUntil: Number.NEGATIVE_INFINITY,

@@ -1,5 +1,6 @@
 /** One finding of several sources: each of them must permit the call. */
 import { type Finding, pickHigherRankedReason } from '../../domain/decision.js'
+import type { Said } from '../../domain/words/words.js'
 
 /**
  * The deny whose reason ranks highest; otherwise an unknown, preferably one that the request itself
@@ -30,21 +31,31 @@ function pickHighestRanking(findings: readonly Finding[]): Finding {
 /** Holds as long as every pass does, and is as old as the oldest. */
 function combinePasses(findings: readonly Finding[]): Finding {
   const { check, verdict, reason } = pickHighestRanking(findings)
-  const details = new Set(findings.map(({ detail }) => detail))
-  const staleReasons = new Set(findings.flatMap(({ staleReason }) => staleReason ?? []))
+  const notRenewed = dropRepeated(findings.flatMap((finding) => finding.notRenewed ?? []))
   const lists = findings.flatMap((finding) => (finding.lists ? [finding.lists] : []))
   return {
     check,
     verdict,
     reason,
-    detail:
-      details.size === 1
-        ? [...details].join('')
-        : findings.map(({ source, detail }) => `${source}: ${detail}`).join('; '),
+    says: saySame(findings) ?? findings.flatMap(sayBySource),
     source: [...new Set(findings.map(({ source }) => source))].join(', '),
     asOf: Math.min(...findings.map(({ asOf }) => asOf)),
     holdsUntil: Math.min(...findings.map(({ holdsUntil }) => holdsUntil)),
-    staleReason: staleReasons.size === 0 ? undefined : [...staleReasons].join('; '),
+    notRenewed: notRenewed.length === 0 ? undefined : notRenewed,
     lists: lists.length < 2 ? lists[0] : [...new Set(lists.flat())],
   }
+}
+
+/** What all of them say alike. */
+function saySame([first, ...others]: readonly Finding[]): readonly Said[] | undefined {
+  const text = JSON.stringify(first?.says)
+  return others.every(({ says }) => JSON.stringify(says) === text) ? first?.says : undefined
+}
+
+function sayBySource({ says, source }: Finding): readonly Said[] {
+  return says.map((one, index) => (index === 0 ? { ...one, source } : one))
+}
+
+function dropRepeated(says: readonly Said[]): readonly Said[] {
+  return [...new Map(says.map((one) => [JSON.stringify(one), one])).values()]
 }

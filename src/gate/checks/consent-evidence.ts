@@ -1,11 +1,12 @@
 /** Whether the consent that a call rests on permits it, and is shown by as much as the operator asks for. */
 import { rankEvidence, type ScrubVerdict } from '../../domain/compliance.js'
 import type { ReasonCode } from '../../domain/decision.js'
+import type { Said } from '../../domain/words/words.js'
 import type { AnsweredCall } from './check.js'
 
 export interface ConsentProblem {
   readonly reason: ReasonCode
-  readonly text: string
+  readonly says: Said
 }
 
 /** `undefined` if there is nothing to object to, or no permission on file. */
@@ -18,16 +19,16 @@ export function findConsentProblem(
   }: Pick<AnsweredCall, 'callKind' | 'purpose' | 'aiConsentEvidence'>,
 ): ConsentProblem | undefined {
   if (ebrType !== 'P') return undefined
-  // Without its id, which the facts have: a detail stays when the number is erased.
+  // Without its id, which the facts have: what is said stays when the number is erased.
   const { kinds, purposes, evidence = 'none' } = consent ?? {}
   if (kinds && !kinds.includes(callKind)) {
-    return { reason: 'no-consent', text: `the consent permits only ${kinds.join(', ')}` }
+    return { reason: 'no-consent', says: { code: 'consent-kinds', params: { kinds } } }
   }
   if (purposes && !purposes.includes(purpose)) {
-    return { reason: 'no-consent', text: `the consent is only for ${purposes.join(', ')}` }
+    return { reason: 'no-consent', says: { code: 'consent-purposes', params: { purposes } } }
   }
   if (callKind !== 'ai' || rankEvidence(evidence) >= rankEvidence(aiConsentEvidence))
     return undefined
-  const text = `evidence of the consent: ${evidence}; gate.aiConsentEvidence asks for ${aiConsentEvidence}`
-  return { reason: 'consent-unproven', text }
+  const params = { evidence, needed: aiConsentEvidence }
+  return { reason: 'consent-unproven', says: { code: 'consent-evidence', params } }
 }

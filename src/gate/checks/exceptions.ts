@@ -12,6 +12,7 @@ import type { CallRequest, Finding } from '../../domain/decision.js'
 import type { AppliedException, LiftedRule, Relationship } from '../../domain/mandate.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatDay, msPerDay } from '../../domain/time/dates.js'
+import type { Said } from '../../domain/words/words.js'
 import { type ExceptionInUse, isInScope } from '../call-terms.js'
 import type { GateRules } from '../gate-deps.js'
 
@@ -45,16 +46,12 @@ export function prepareExceptions(
     })
 }
 
-export function describeExceptions(applied: readonly AppliedException[]): string {
-  return applied
-    .map(({ id, citation, decidedBy, relationship: { type, contactOn } }) => {
-      const record = `${recordNames[type]} of ${formatDay(contactOn)}`
-      return `exception ${id} (${citation}), by the ${record}, decided by ${decidedBy}`
-    })
-    .join('; ')
+export function sayExceptions(applied: readonly AppliedException[]): readonly Said[] {
+  return applied.map(({ id, citation, decidedBy, relationship: { type: record, contactOn } }) => {
+    const params = { id, citation, record, on: formatDay(contactOn), decidedBy }
+    return { code: 'exception', params }
+  })
 }
-
-const recordNames = { S: 'sale', I: 'inquiry', P: 'permission' } as const
 
 /** What the lifting of hours needs of a call. */
 interface CallToLift {
@@ -84,7 +81,7 @@ export function liftHours(call: CallToLift): MaybePromise<readonly Finding[]> {
   const replace = (answer: Answer<LegalTime>) => {
     if (!answer.ok || answer.value.status !== 'OK') return findings
     const found = call.judgeHours(answer)
-    const lifted = { ...found, detail: `${found.detail}; ${describeExceptions(applied)}` }
+    const lifted = { ...found, says: [...found.says, ...sayExceptions(applied)] }
     return findings.map((one) => (one === hours ? lifted : one === permission ? row : one))
   }
   const answer = ask(applied)

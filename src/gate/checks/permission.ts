@@ -2,6 +2,7 @@
 import type { ResultLetter, ScrubVerdict } from '../../domain/compliance.js'
 import type { CallKind, ReasonCode } from '../../domain/decision.js'
 import type { Relationship } from '../../domain/mandate.js'
+import type { Said } from '../../domain/words/words.js'
 import type { AnsweredCall, Check, CheckResult } from './check.js'
 import { type ConsentProblem, findConsentProblem } from './consent-evidence.js'
 
@@ -23,33 +24,33 @@ export const permissionCheck: Check<'scrub'> = {
       const judgment = judgeWithoutLists(row, { ...call, hasPermission, problem })
       return { ...judgment, lists, facts, hasPermission }
     }
-    const detail = formatLetterDetail(row)
+    const says = sayLetter(row)
     if (!permittingLetters[callKind].has(letter)) {
-      return { verdict: 'deny', reason: getLetterReason(row), detail, lists, facts }
+      return { verdict: 'deny', reason: getLetterReason(row), says, lists, facts }
     }
     const isWireless = letter === 'G' || letter === 'H'
     const needsPermission = callKind === 'ai' || (callKind === 'autodialed' && isWireless)
     if (needsPermission && ebrType !== 'P') {
-      return { verdict: 'deny', reason: 'no-consent', detail, lists, facts }
+      return { verdict: 'deny', reason: 'no-consent', says, lists, facts }
     }
     const rests = needsPermission || letter === 'O' || letter === 'H'
     if (rests && problem) {
-      const { reason, text } = problem
-      return { verdict: 'deny', reason, detail: `${detail}; ${text}`, lists, facts }
+      const { reason } = problem
+      return { verdict: 'deny', reason, says: [...says, problem.says], lists, facts }
     }
     if (row.doNotCallToday) {
       const reason = 'restricted-day'
-      return { verdict: 'deny', reason, detail, lists, opensAt, facts, relationship }
+      return { verdict: 'deny', reason, says, lists, opensAt, facts, relationship }
     }
     if (!row.allowed[callKind]) {
-      const notNow = `${detail}; not at this hour`
+      const notNow: readonly Said[] = [...says, { code: 'not-at-this-hour' }]
       const reason = 'outside-calling-hours'
-      return { verdict: 'deny', reason, detail: notNow, lists, opensAt, facts, relationship }
+      return { verdict: 'deny', reason, says: notNow, lists, opensAt, facts, relationship }
     }
     return {
       verdict: 'pass',
       reason: 'permitted',
-      ...{ detail, lists, facts, hasPermission, relationship },
+      ...{ says, lists, facts, hasPermission, relationship },
     }
   },
 }
@@ -75,16 +76,21 @@ function judgeWithoutLists(
   row: ScrubVerdict,
   call: Pick<AnsweredCall, 'callKind' | 'purpose'> &
     Pick<CheckResult, 'hasPermission'> & { readonly problem: ConsentProblem | undefined },
-): Pick<CheckResult, 'verdict' | 'reason' | 'detail'> {
+): Pick<CheckResult, 'verdict' | 'reason' | 'says'> {
   const { purpose, hasPermission, problem } = call
-  const detail = `${formatLetterDetail(row)}; do-not-call lists do not forbid ${purpose.purpose} calls`
+  const ofLetter = sayLetter(row)
+  const { purpose: name } = purpose
+  const says: readonly Said[] = [
+    ...ofLetter,
+    { code: 'lists-do-not-forbid', params: { purpose: name } },
+  ]
   if (forbiddenLetters.has(row.letter) || row.listedOn === 'litigator') {
-    return { verdict: 'deny', reason: getLetterReason(row), detail: formatLetterDetail(row) }
+    return { verdict: 'deny', reason: getLetterReason(row), says: ofLetter }
   }
   if (hasPermission || !needsPermission(row, call))
-    return { verdict: 'pass', reason: 'permitted', detail }
-  const { reason = 'no-consent', text } = problem ?? {}
-  return { verdict: 'deny', reason, detail: text ? `${detail}; ${text}` : detail }
+    return { verdict: 'pass', reason: 'permitted', says }
+  const { reason = 'no-consent' } = problem ?? {}
+  return { verdict: 'deny', reason, says: problem ? [...says, problem.says] : says }
 }
 
 /** Whether a call that is not for telemarketing needs a permission record. */
@@ -103,41 +109,16 @@ const permittingLetters: Readonly<Record<CallKind, ReadonlySet<ResultLetter>>> =
   ai: new Set<ResultLetter>(['E', 'O', 'G', 'H']),
 }
 
-const letterTexts: Readonly<Record<ResultLetter, string>> = {
-  C: 'on no do-not-call list, no consent on file',
-  X: 'list match overridden by an industry exemption',
-  E: 'relationship or consent on file, on no do-not-call list',
-  O: 'relationship or consent overrides a list match',
-  R: 'relationship has expired, on no do-not-call list',
-  W: 'wireless, on no do-not-call list, no consent on file',
-  Y: 'VoIP, on no do-not-call list, no consent on file',
-  G: 'wireless or VoIP with a relationship or consent, on no do-not-call list',
-  H: 'wireless or VoIP, relationship or consent overrides a list match',
-  L: 'wireless in a state that bans sales calls to wireless numbers',
-  F: 'wireless in a state that bans sales calls to wireless numbers, relationship on file',
-  V: 'wireless in a state that bans sales calls to wireless numbers, relationship and list match',
-  D: 'on a do-not-call or litigator list without consent',
-  P: 'on the internal do-not-call list',
-  B: 'not covered by an imported national list',
-  I: 'area code or exchange not in service',
-  M: 'not ten digits',
-  S: 'disconnected',
-  T: 'high-cost telephone company',
-}
-
-const listProblemTexts = {
-  stale: 'the list that covers it is too old',
-  unreadable: 'the list that covers it cannot be read',
-} as const
-
-function formatLetterDetail(row: ScrubVerdict): string {
-  const { letter, reason, detail, listProblem, optOut } = row
-  let text = letter === 'R' && optOut === 'ended' ? 'on no do-not-call list' : letterTexts[letter]
-  if (listProblem) text = listProblemTexts[listProblem]
-  // Its empty parts say nothing, and `W` alone is in the letter.
-  const match = reason.replace(/^;*W?$|^;+|;+$/g, '')
-  const more = detail === undefined ? '' : `; ${detail}`
-  return `${text} (scrub result ${letter}${match && `: ${match}`})${more}`
+function sayLetter(row: ScrubVerdict): readonly Said[] {
+  const { letter, reason, listProblem: problem, optOut } = row
+  const params = {
+    letter,
+    // Its empty parts say nothing, and `W` alone is in the letter.
+    match: reason.replace(/^;*W?$|^;+|;+$/g, '') || undefined,
+    problem,
+    recordEnded: optOut === 'ended' || undefined,
+  }
+  return [{ code: 'scrub-letter', params }, ...row.says]
 }
 
 function getLetterReason(row: ScrubVerdict): ReasonCode {

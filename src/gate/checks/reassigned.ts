@@ -15,6 +15,7 @@ import type { ReassignedSource, ReassignedStatus } from '../../domain/lookups.js
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Instant, LocalDay, Timers } from '../../domain/time/clock.js'
 import { formatDay, formatInstant } from '../../domain/time/dates.js'
+import type { Said } from '../../domain/words/words.js'
 import { withTimeout } from '../../runtime/runtime.js'
 import type { AnsweredCall } from './check.js'
 import { needsPermission, relatedLetters } from './permission.js'
@@ -51,8 +52,8 @@ export function addReassigned(
   }
   const status = reassigned.find({ accountId, number, since: found.since })
   if (!(status instanceof Promise)) return add(status)
-  const detail = `not answered within ${Math.round(deadlineMs)} ms`
-  const late = { ...unreachable, detail, askedAt }
+  const says = { code: 'not-answered-within', params: { ms: Math.round(deadlineMs) } } as const
+  const late = { ...unreachable, says, askedAt }
   return withTimeout(status, deadlineMs, () => late, { timers }).then(add)
 }
 
@@ -65,8 +66,12 @@ export function withoutPermission(finding: Finding, reassigned: Finding): Findin
     relationship: undefined,
     text: undefined,
   }
-  const detail = `${finding.detail}; the permission record does not lift frequency limits: ${reassigned.detail}`
-  return { ...withoutIt, detail, reassigned, inShadow: finding }
+  const says: readonly Said[] = [
+    ...finding.says,
+    { code: 'record-lifts-no-limit' },
+    ...reassigned.says,
+  ]
+  return { ...withoutIt, says, reassigned, inShadow: finding }
 }
 
 const unreachable = {
@@ -154,7 +159,7 @@ function createFinding(status: ReassignedStatus, call: JudgedCall): Finding {
   return {
     check: 'reassigned',
     ...judgment,
-    detail: describe(status, call),
+    says: sayStatus(status, call),
     source,
     asOf: Math.min(status.report?.askedAt ?? call.askedAt, call.askedAt),
     holdsUntil: isUnknown ? Number.NEGATIVE_INFINITY : holdsUntil,
@@ -177,39 +182,33 @@ const judgments: Readonly<
   'not-configured': pass,
 }
 
-const basisTexts = { consent: 'the consent', 'last-contact': 'the last contact' } as const
-
-function describe(
-  { result, detail, report, source, releasedOn = 0 }: ReassignedStatus,
+function sayStatus(
+  { result, says, report, source: asked, releasedOn = 0 }: ReassignedStatus,
   { since, basis }: Basis,
-): string {
+): readonly Said[] {
   const day = formatDay(report?.since ?? since ?? 0)
-  const asked = `${day}, the day of ${basisTexts[basis]}`
-  const data = `${source}, release of ${formatDay(releasedOn)}`
+  const about = { since: day, basis, asked, release: formatDay(releasedOn) }
   switch (result) {
     case 'yes':
-      return `the number was permanently disconnected on or after ${asked} (${data})`
+      return [{ code: 'number-reassigned', params: about }]
     case 'disconnected':
-      return `the line is out of service (${source})`
-    case 'no':
-      return `not disconnected since ${asked} (${data})${report?.hasSafeHarbor ? '; safe harbor' : ''}`
-    case 'no-data':
-    case 'not-covered':
-      return `no data: ${detail}`
-    case 'unreachable':
-      return `unreachable: ${detail}`
+      return [{ code: 'out-of-service', params: { asked } }]
+    case 'no': {
+      const said: Said = { code: 'not-reassigned', params: about }
+      return report?.hasSafeHarbor ? [said, { code: 'safe-harbor' }] : [said]
+    }
     default:
-      return `not asked: ${detail}`
+      return [says ?? { code: 'reassigned-unreachable' }]
   }
 }
 
 /** What proves that the data were asked, and what they said. */
 function toFacts(status: ReassignedStatus, { number, since, basis }: JudgedCall) {
-  const { result, detail, report, source, agent, askedAt, releasedOn } = status
+  const { result, says, report, source, agent, askedAt, releasedOn } = status
   const day = report?.since ?? since
   return {
     answer: result,
-    detail,
+    says,
     number,
     askedAbout: day === undefined ? undefined : formatDay(day),
     because: basis,

@@ -3,6 +3,7 @@ import { rankEvidence, type ScrubVerdict } from '../../domain/compliance.js'
 import type { LiftingRecord, RequiredConsent } from '../../domain/consent/consent-records.js'
 import { type Finding, pickHigherRankedReason } from '../../domain/decision.js'
 import { formatDay } from '../../domain/time/dates.js'
+import type { Said } from '../../domain/words/words.js'
 import type { AnsweredCall } from './check.js'
 import { findConsentProblem } from './consent-evidence.js'
 import { relatedLetters } from './permission.js'
@@ -21,59 +22,67 @@ export function requireConsent(
   const asking = laws.filter(({ lines }) => lines?.includes(line) !== false)
   if (asking.length === 0 || finding.verdict === 'unknown') return finding
   if (pickHigherRankedReason('no-consent', finding.reason) !== 'no-consent') return finding
-  const { lifting, onFile } = findLiftingRecords(row, call)
+  const { lifting, onFile, problem } = findLiftingRecords(row, call)
   const lifted = (law: RequiredConsent) => law.liftedBy.some((record) => lifting.includes(record))
   const unmet = asking.filter((law) => !lifted(law))
   if (unmet.length === 0) {
-    const texts = asking.map(({ id, citation }) => `${id} (${citation}) satisfied by ${onFile}`)
-    const detail = [finding.detail, ...texts].join('; ')
-    return { ...finding, detail, restsOnRecord: true, text: undefined }
+    const satisfied = asking.map(({ id, citation }): Said => {
+      return { code: 'consent-law-satisfied', params: { law: id, citation, ...onFile } }
+    })
+    const says = [...finding.says, ...satisfied]
+    return { ...finding, says, restsOnRecord: true, text: undefined }
   }
-  const detail = [finding.detail, ...unmet.map((law) => describeUnmet(law, onFile))].join('; ')
-  const denial = { verdict: 'deny', reason: 'no-consent', detail } as const
+  const ofLaws = unmet.flatMap((law) => sayUnmet(law, onFile))
+  const says = [...finding.says, ...ofLaws, ...(problem ? [problem] : [])]
+  const denial = { verdict: 'deny', reason: 'no-consent', says } as const
   return {
     ...{ ...finding, ...denial, unmetLaws: unmet.map(({ id }) => id) },
     ...{ opensAt: undefined, hasPermission: undefined, text: undefined },
   }
 }
 
-const recordNames: Readonly<Record<LiftingRecord, string>> = {
-  'written-consent': 'consent with its wording in writing (POST /v1/consents)',
-  permission: 'a permission record',
-  sale: 'a sale',
-  inquiry: 'an inquiry',
+type OnFile = Extract<Said, { readonly code: 'consent-law-unmet' }>['params']
+
+/** The record, of what may be on file, as the words of a law have it. */
+type RecordOnFile = Pick<OnFile, 'onFile' | 'on' | 'evidence'>
+
+function sayUnmet(
+  { id: law, region, citation, quote, liftedBy, exemptionsNotJudged: notJudged }: RequiredConsent,
+  onFile: RecordOnFile,
+): readonly Said[] {
+  const params = { law, region, citation, liftedBy, notJudged, ...onFile }
+  return [
+    { code: 'consent-law-unmet', params },
+    { code: 'consent-law-quoted', params: { law }, quote },
+  ]
 }
 
-function describeUnmet(
-  { id, region, citation, quote, liftedBy, exemptionsNotJudged }: RequiredConsent,
-  onFile: string,
-): string {
-  const needed =
-    liftedBy.length === 0
-      ? 'no record allows the call'
-      : `needs ${liftedBy.map((record) => recordNames[record]).join(' or ')}`
-  const exempt = exemptionsNotJudged.join(', ')
-  const unknown = exempt === '' ? '' : `; exemptions that callgate cannot judge: ${exempt}`
-  return `${region} law ${id} (${citation}: "${quote}") ${needed}; on file: ${onFile}${unknown}`
+interface FoundRecord {
+  readonly lifting: readonly LiftingRecord[]
+  readonly onFile: RecordOnFile
+  /** What is wrong with the consent on file. */
+  readonly problem?: Said
 }
 
 /** Finds what the record on file allows, if it is current and no opt-out has ended it. */
 function findLiftingRecords(
   row: ScrubVerdict,
   call: Pick<AnsweredCall, 'callKind' | 'purpose' | 'aiConsentEvidence'>,
-): { readonly lifting: readonly LiftingRecord[]; readonly onFile: string } {
+): FoundRecord {
   const { letter, ebrType, contactOn, consent } = row
-  if (!relatedLetters.has(letter)) return { lifting: [], onFile: 'no current record' }
-  const day = contactOn === undefined ? '' : ` of ${formatDay(contactOn)}`
-  if (ebrType === 'S') return { lifting: ['sale'], onFile: `a sale${day}` }
-  if (ebrType === 'I') return { lifting: ['inquiry'], onFile: `an inquiry${day}` }
-  if (ebrType !== 'P') return { lifting: [], onFile: 'nothing that satisfies it' }
+  if (!relatedLetters.has(letter)) return { lifting: [], onFile: { onFile: 'none' } }
+  const on = contactOn === undefined ? undefined : formatDay(contactOn)
+  if (ebrType === 'S') return { lifting: ['sale'], onFile: { onFile: 'sale', on } }
+  if (ebrType === 'I') return { lifting: ['inquiry'], onFile: { onFile: 'inquiry', on } }
+  if (ebrType !== 'P') return { lifting: [], onFile: { onFile: 'other' } }
   const problem = findConsentProblem(row, call)
-  if (problem) return { lifting: [], onFile: `a permission${day}, but ${problem.text}` }
+  if (problem) {
+    return { lifting: [], onFile: { onFile: 'permission', on }, problem: problem.says }
+  }
   const { evidence = 'none' } = consent ?? {}
   const isWritten = rankEvidence(evidence) >= rankEvidence('written')
   return {
     lifting: isWritten ? ['permission', 'written-consent'] : ['permission'],
-    onFile: `a permission${day} with evidence ${evidence}`,
+    onFile: { onFile: 'permission', on, evidence },
   }
 }

@@ -19,6 +19,7 @@ import type { Clock } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { AppError, invalidRequest } from '../../errors.js'
 import type { DecisionDocument } from '../record/decision-document.js'
+import { toReply } from '../record/describe-decision.js'
 import type { Journal } from './journal.js'
 import type { DecisionStore } from './projection/decision-store.js'
 import { type AppliedOptOut, applyOptOut, type DecidedCall } from './reports/opt-out-reports.js'
@@ -50,7 +51,7 @@ export function journalRoutes(deps: JournalRoutesDeps): readonly Route[] {
       const subject = { kind: 'decision', id }
       const [path] = readDecisionEndpoint.paths
       await deps.recordRead(caller, { path, what: 'decision.read', subject, rows: 1 })
-      return document
+      return toReply(document)
     }),
     createRoute(outcomeEndpoint, async (caller, { id, ...report }) => {
       const document = await requireDecision(deps, caller, id)

@@ -8,6 +8,7 @@ import {
 import type { CallRequest, Finding } from '../../domain/decision.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
+import type { Said } from '../../domain/words/words.js'
 import { type AbandonmentState, judgeAbandoned } from '../../law/abandonment-rules.js'
 
 interface JudgedCount {
@@ -36,8 +37,8 @@ export function judgeAbandonment(
   const limits = findLimits(at)
   if (limits.length === 0) return undefined
   if (counts === undefined) {
-    const detail = 'how many calls were abandoned could not be read'
-    return createFinding({ verdict: 'unknown', reason: 'check-unanswered', detail }, now)
+    const says = [{ code: 'abandoned-calls-unread' }] as const
+    return createFinding({ verdict: 'unknown', reason: 'check-unanswered', says }, now)
   }
   const current = (counts.get(nameCampaign(request)) ?? []).filter(
     ({ from, until }) => from <= at && at < until,
@@ -49,30 +50,20 @@ export function judgeAbandonment(
   })
   if (judged.length === 0) return undefined
   const over = judged.filter(({ state }) => state === 'over')
-  const detail = (over.length > 0 ? over : judged).map(describeCount).join('; ')
+  const says = (over.length > 0 ? over : judged).map(sayCount)
   const facts = JSON.stringify({ rules: judged.map(toFacts) })
   if (over.length === 0)
-    return createFinding({ verdict: 'pass', reason: 'permitted', detail, facts }, now)
+    return createFinding({ verdict: 'pass', reason: 'permitted', says, facts }, now)
   const opensAt = Math.max(...over.map(({ count }) => count.until))
-  return createFinding({ verdict: 'deny', reason: 'abandonment-rate', detail, facts, opensAt }, now)
+  return createFinding({ verdict: 'deny', reason: 'abandonment-rate', says, facts, opensAt }, now)
 }
 
-function describeCount({ limit, count, state }: JudgedCount): string {
+function sayCount({ limit, count, state }: JudgedCount): Said {
   const { maxPercent, warnPercent, minAnswered, citation } = limit
-  const { answered, abandoned, from, until } = count
-  const text =
-    `${abandoned} of ${answered} answered calls of the campaign abandoned since ${formatInstant(from)}, ` +
-    `at most ${maxPercent} % (${citation})`
-  switch (state) {
-    case 'few':
-      return `${text}, once ${minAnswered} were answered`
-    case 'within':
-      return text
-    case 'near':
-      return `${text}: near the limit, ${warnPercent} % or more`
-    case 'over':
-      return `${text}: one more would be too many, until ${formatInstant(until)} at the latest`
-  }
+  const { answered, abandoned } = count
+  const [since, until] = [formatInstant(count.from), formatInstant(count.until)]
+  const params = { abandoned, answered, since, until, maxPercent, citation, state }
+  return { code: 'abandoned-calls', params: { ...params, minAnswered, warnPercent } }
 }
 
 function toFacts({ limit: { id, citation, maxPercent }, count, state }: JudgedCount) {
@@ -82,7 +73,7 @@ function toFacts({ limit: { id, citation, maxPercent }, count, state }: JudgedCo
 }
 
 function createFinding(
-  judgment: Pick<Finding, 'verdict' | 'reason' | 'detail' | 'facts' | 'opensAt'>,
+  judgment: Pick<Finding, 'verdict' | 'reason' | 'says' | 'facts' | 'opensAt'>,
   asOf: Instant,
 ): Finding {
   const holdsUntil = Number.POSITIVE_INFINITY

@@ -1,7 +1,8 @@
-/** A decision as it is stored, and as people and programs read it. */
+/** A decision as it is stored, without a sentence, and as it is replied, in words. */
 import type { Answerer, NotCarriedOutReason, OutcomeState } from '../../domain/call-outcome.js'
 import type { CallChannel, Disclosure, PolicyEffect, Verdict } from '../../domain/decision.js'
 import type { CountedCall } from '../../domain/mandate.js'
+import type { RecordedSaid } from '../../domain/words/words.js'
 
 /** The version of an imported list that a finding is based on. */
 export interface ListDocument {
@@ -14,20 +15,18 @@ export interface FindingDocument {
   readonly check: string
   readonly verdict: Verdict
   readonly reason: string
-  readonly detail: string
+  readonly says: readonly RecordedSaid[]
   readonly source: string
   /** Milliseconds from establishing the fact to using it. */
   readonly ageMs: number
-  /** The answer is older than its maximum age; the detail says why there is no newer one. */
-  readonly stale?: true | undefined
   /** Instants are ISO 8601 in UTC. */
   readonly opensAt?: string | undefined
   /** Absent if no imported list was checked, or the source does not report it. */
   readonly lists?: readonly ListDocument[] | undefined
   /** Set on an unknown that the request itself caused. */
   readonly requestError?: true | undefined
-  /** Why its source does not give a newer answer; present if and only if `stale` is. */
-  readonly staleReason?: string | undefined
+  /** The answer is older than its maximum age, and why its source does not give a newer one. */
+  readonly notRenewed?: readonly RecordedSaid[] | undefined
   /** The finding must not be relied on from then on; absent if that is more than a day ahead, or follows from `facts`. */
   readonly holdsUntil?: string | undefined
   /** Ids of the state consent laws that no record on file satisfies; only of the permission check. */
@@ -40,11 +39,22 @@ export interface FindingDocument {
   readonly parts?: readonly FindingDocument[] | undefined
 }
 
-/** How policy overrode a finding, and why. */
+/** A finding in words. */
+export interface FindingReply extends FindingDocument {
+  readonly detail: string
+  /** Set with `notRenewed`, as is `staleReason`, which has it in words. */
+  readonly stale?: true | undefined
+  readonly staleReason?: string | undefined
+  readonly reassigned?: FindingReply | undefined
+  readonly parts?: readonly FindingReply[] | undefined
+}
+
+/** How policy overrode a finding. */
 export interface PolicyDocument {
   readonly check: string
   readonly effect: PolicyEffect['effect']
-  readonly because: string
+  /** The reason set in policy, of an `unknown-allowed`. */
+  readonly because?: string | undefined
   readonly until?: string | undefined
 }
 
@@ -78,9 +88,6 @@ export interface DecisionDocument {
   readonly id: string
   readonly decision: 'allow' | 'block'
   readonly reason: string
-  readonly message: string
-  /** What the gate itself adds, as on a call that it refused without checks. */
-  readonly detail?: string | undefined
   readonly number: string
   /** The digits that were checked, to be dialed unchanged; on an allow only. */
   readonly dial?: string | undefined
@@ -100,6 +107,8 @@ export interface DecisionDocument {
   readonly whatIf: boolean
   /** Checks without a fresh answer that policy allowed; empty for a block. */
   readonly degraded: readonly string[]
+  /** What the gate itself adds, as on a call that it refused without checks. */
+  readonly says?: readonly RecordedSaid[] | undefined
   /** Absent if policy overrode no finding. */
   readonly policy?: readonly PolicyDocument[] | undefined
   readonly findings: readonly FindingDocument[]
@@ -129,4 +138,18 @@ export interface DecisionDocument {
   readonly erased?: true | undefined
   /** Only in a stored record, if anything is known. */
   readonly outcome?: OutcomeDocument | undefined
+}
+
+/** A decision in words. */
+export interface DecisionReply extends DecisionDocument {
+  readonly message: string
+  /** Of `says`. */
+  readonly detail?: string | undefined
+  readonly findings: readonly FindingReply[]
+  readonly policy?: readonly PolicyReply[] | undefined
+}
+
+/** How policy overrode a finding, and why in any case. */
+export interface PolicyReply extends PolicyDocument {
+  readonly because: string
 }

@@ -1,10 +1,15 @@
 /** What an erasure leaves of the record of a decision. */
+import type { RecordedSaid } from '../../domain/words/words.js'
 import type { DecisionDocument, FindingDocument } from './decision-document.js'
 
 /** What was dialed may have more digits than the number. White space at the end is no part of the JSON. */
 export function eraseCalledPerson(document: DecisionDocument, length: number): Buffer {
-  const { dial, reference, personId, postalCode, subject, ...more } = document
-  const kept = { ...more, findings: document.findings.map(withoutFacts) }
+  const { dial, reference, personId, postalCode, subject, says, ...more } = document
+  const kept = {
+    ...more,
+    findings: document.findings.map(withoutPerson),
+    ...(says && { says: withoutQuotes(says) }),
+  }
   const body = Buffer.alloc(length, ' ')
   const marked = Buffer.from(JSON.stringify({ ...kept, number: '', dialed: '', erased: true }))
   // An unusual number may leave no room for the mark; the record is erased without it then.
@@ -17,9 +22,23 @@ export function eraseCalledPerson(document: DecisionDocument, length: number): B
 }
 
 /**
- * Places, consents and opt-outs of the person. The details that stay have days at most: by the id of a consent or the time of an
- * opt-out, rows that the law has kept, which have the number, could be found.
+ * Places, consents and opt-outs of the person, and what others said verbatim. What is said otherwise has days at most: by the id of
+ * a consent or the time of an opt-out, rows that the law has kept, which have the number, could be found.
  */
-function withoutFacts({ facts, parts, reassigned, ...finding }: FindingDocument): FindingDocument {
-  return reassigned ? { ...finding, reassigned: withoutFacts(reassigned) } : finding
+function withoutPerson({
+  facts,
+  parts,
+  reassigned,
+  notRenewed,
+  ...finding
+}: FindingDocument): FindingDocument {
+  return {
+    ...finding,
+    says: withoutQuotes(finding.says),
+    ...(notRenewed && { notRenewed: withoutQuotes(notRenewed) }),
+    ...(reassigned && { reassigned: withoutPerson(reassigned) }),
+  }
 }
+
+const withoutQuotes = (says: readonly RecordedSaid[]): readonly RecordedSaid[] =>
+  says.map(({ quote, ...said }) => said)

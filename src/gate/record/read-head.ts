@@ -21,7 +21,7 @@ export type DecisionHead = Pick<DecisionDocument, 'id' | 'accountId' | 'whatIf'>
 /** In the text of a JSON string: ASCII without escapes. */
 const plain = '[ !#-[\\]-~]'
 const headPattern = new RegExp(
-  `^\\{"id":"(${plain}+)","decision":"(allow|block)","reason":"(${plain}+)","message":"(?:[^"\\\\]|\\\\.)*"` +
+  `^\\{"id":"(${plain}+)","decision":"(allow|block)","reason":"(${plain}+)"` +
     `,"number":"(${plain}*)"(?:,"dial":"[^"]*")?,"callKind":"(${plain}+)"`,
 )
 const tailPattern = new RegExp(

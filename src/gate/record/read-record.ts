@@ -104,13 +104,36 @@ export function readRecord<Kind extends RecordKind>(
     if (typeof content.id !== 'string') throw fail('it must have an id')
     if (!isObject(content.outcome)) throw fail('it must have an outcome')
   } else if (kind === 'decision' || kind === 'amendment') {
-    const missing = textsOfDecision.find((name) => typeof content[name] !== 'string')
-    if (missing !== undefined) throw fail(`it must have the text ${missing}`)
-    const { findings } = content
-    if (!Array.isArray(findings) || !findings.every(isObject)) throw fail('it must have findings')
+    const problem = findProblemOfDecision(content)
+    if (problem !== undefined) throw fail(problem)
   }
   return content as unknown as RecordContents[Kind]
 }
+
+function findProblemOfDecision(content: Readonly<Record<string, unknown>>): string | undefined {
+  const missing = textsOfDecision.find((name) => typeof content[name] !== 'string')
+  if (missing !== undefined) return `it must have the text ${missing}`
+  const { findings, says = [], policy = [] } = content
+  if (!Array.isArray(findings) || !findings.every(isFinding)) return 'it must have findings'
+  if (!isSays(says)) return 'what it says must have codes'
+  return Array.isArray(policy) && policy.every(isObject) ? undefined : 'its policy must be a list'
+}
+
+/** What it says is rendered by its codes. */
+function isFinding(value: unknown): boolean {
+  if (!isObject(value)) return false
+  const { says, notRenewed = [], parts = [], reassigned } = value
+  const isOfSources = Array.isArray(parts) && parts.every(isFinding)
+  return (
+    isSays(says) &&
+    isSays(notRenewed) &&
+    isOfSources &&
+    (reassigned === undefined || isFinding(reassigned))
+  )
+}
+
+const isSays = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((one) => isObject(one) && typeof one.code === 'string')
 
 const textsOfDecision = ['id', 'accountId', 'number', 'dialed'] as const
 

@@ -2,15 +2,14 @@
 import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { Decision } from '../../domain/decision.js'
 import { formatInstant } from '../../domain/time/dates.js'
-import type { DecisionDocument, OutcomeDocument } from './decision-document.js'
+import type { DecisionDocument, DecisionReply, OutcomeDocument } from './decision-document.js'
+import { toReply } from './describe-decision.js'
 import { readRecord } from './read-record.js'
 import { formatFinite, writeDecision } from './write-record.js'
 
-/** The JSON text of the reply: that of the record. */
-export const encodeReply: (decision: Decision) => string = writeDecision
-
-export function toDecisionDocument(decision: Decision): DecisionDocument {
-  return readRecord('decision', { id: decision.id, body: encodeReply(decision) })
+/** The reply about a decision that was just made. */
+export function replyTo(decision: Decision): DecisionReply {
+  return toReply(readRecord('decision', { id: decision.id, body: writeDecision(decision) }))
 }
 
 /** A stored decision, with what is known of its call. */

@@ -1,23 +1,24 @@
 /** The way into the record: the text of what is recorded. */
-import { reasons } from '../../domain/checks.js'
 import {
   type CallKind,
   type Decision,
   type Finding,
   listDegradedChecks,
-  type PolicyEffect,
+  type TextAroundAge,
 } from '../../domain/decision.js'
 import type { ListVersion } from '../../domain/number-set.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, msPerDay } from '../../domain/time/dates.js'
+import { describeSaid, type Said } from '../../domain/words/words.js'
 import type { RecordKind } from '../journal/segment-format.js'
 import type {
-  DecisionDocument,
-  FindingDocument,
+  DecisionReply,
+  FindingReply,
   ListDocument,
   MandateDocument,
   PolicyDocument,
 } from './decision-document.js'
+import { describeDecision, describeFinding, describeWhy } from './describe-decision.js'
 import type { RecordContents } from './read-record.js'
 
 /** Of what a record holds. Changes when the rules are applied to something that earlier records do not have. */
@@ -34,17 +35,21 @@ export function writeRecord<Kind extends NoteKind>(
   return JSON.stringify(content)
 }
 
-/**
- * The JSON text of a {@link DecisionDocument}, made once per decision. Put together from its parts, it takes a fraction of the
- * time of an object made for JSON.
- */
+/** The JSON text of the record: a {@link DecisionDocument}, made once per decision. */
 export function writeDecision(decision: Decision): string {
   const { encoded } = decision
   if (encoded?.of === decision) return encoded.json
-  const json = formatDecision(decision)
+  const json = formatDecision(decision, 'record')
   decision.encoded = { of: decision, json }
   return json
 }
+
+/** The JSON text of the reply: a {@link DecisionReply}. */
+export function encodeReply(decision: Decision): string {
+  return formatDecision(decision, 'reply')
+}
+
+type Form = 'record' | 'reply'
 
 /** In Node.js 20, a text that was once the key of an object makes whatever it is joined to take two bytes a character. */
 const callKindMembers: Readonly<Record<CallKind, string>> = {
@@ -53,19 +58,22 @@ const callKindMembers: Readonly<Record<CallKind, string>> = {
   ai: ',"callKind":"ai"',
 }
 
-/** The members in the order of {@link DecisionDocument}; those without a value are left out. */
-function formatDecision(decision: Decision): string {
-  const { request, effects, decidedAt, judgedAt, nextAllowedAt } = decision
+/**
+ * The members in the order of {@link DecisionDocument}; those without a value are left out. Put together from its parts, the text
+ * takes a fraction of the time of an object made for JSON.
+ */
+function formatDecision(decision: Decision, form: Form): string {
+  const { request, effects, decidedAt, judgedAt, nextAllowedAt, says } = decision
   const { channel } = request
   const number = quote(decision.number)
-  const policy = effects.length === 0 ? undefined : effects.map(toPolicyDocument)
   let findings = ''
   for (const finding of decision.findings) {
-    findings += (findings === '' ? '' : ',') + formatFinding(finding, decision)
+    findings += (findings === '' ? '' : ',') + formatFinding(finding, decision, form)
   }
   return (
     `{"id":"${decision.id}","decision":"${decision.decision}","reason":"${decision.reason}"` +
-    `,"message":${quote(formatMessage(decision))}${formatMember('detail', decision.detail)},"number":${number}` +
+    (form === 'reply' ? formatMessage(decision) : '') +
+    `,"number":${number}` +
     (decision.decision === 'allow' ? `,"dial":${number}` : '') +
     `${callKindMembers[request.callKind]}${formatPurpose(decision)},"decidedAt":"${formatInstant(decidedAt)}"` +
     `,"judgedAt":"${formatInstant(judgedAt)}","validUntil":"${formatInstant(decision.validUntil)}"` +
@@ -74,7 +82,8 @@ function formatDecision(decision: Decision): string {
       : formatMember('nextAllowedAt', formatFinite(nextAllowedAt)) + formatLatest(decision)) +
     formatDisclosures(decision) +
     `,"whatIf":${request.at !== undefined},"degraded":${JSON.stringify(listDegradedChecks(decision))}` +
-    (policy === undefined ? '' : `,"policy":${JSON.stringify(policy)}`) +
+    (says === undefined ? '' : `,"says":${JSON.stringify(says)}`) +
+    (effects.length === 0 ? '' : formatPolicy(decision, form)) +
     `,"findings":[${findings}]` +
     `,"accountId":${quote(decision.accountId)}${formatMember('keyId', request.keyId)}` +
     formatMandate(decision) +
@@ -91,6 +100,25 @@ function formatDecision(decision: Decision): string {
     formatMember('withdraws', decision.withdraws) +
     `,"rules":"${decision.rules}","recordVersion":${recordVersion}}`
   )
+}
+
+function formatMessage({ decision, reason, says, findings, effects: policy }: Decision): string {
+  const message = describeDecision({ decision, reason, says, findings, policy })
+  const detail = says === undefined ? undefined : describeSaid(says)
+  return `,"message":${quote(message)}${formatMember('detail', detail)}`
+}
+
+function formatPolicy({ effects, findings }: Decision, form: Form): string {
+  const policy = effects.map((effect) => {
+    const because = form === 'reply' ? describeWhy(effect, findings) : effect.because
+    return {
+      check: effect.check,
+      effect: effect.effect,
+      because,
+      until: formatFinite(effect.until),
+    }
+  })
+  return `,"policy":${JSON.stringify(policy satisfies readonly PolicyDocument[])}`
 }
 
 function formatLatest({ findings, effects }: Decision): string {
@@ -117,50 +145,57 @@ function formatMandate({ request: { mandate }, counted }: Decision): string {
   return `,"mandate":${JSON.stringify(document)}`
 }
 
-function formatFinding(finding: Finding, decision: Decision): string {
+function formatFinding(finding: Finding, decision: Decision, form: Form): string {
   const { text } = finding
-  const { beforeAge, afterAge } = text?.of === finding ? text : formatAroundAge(finding, decision)
+  const { beforeAge, afterAge } =
+    (text?.of === finding ? text[form] : undefined) ?? formatAroundAge(finding, decision, form)
   return beforeAge + Math.max(0, decision.accountTime - finding.asOf) + afterAge
 }
 
-function formatAroundAge(finding: Finding, decision: Decision): NonNullable<Finding['text']> {
-  const { opensAt, lists, staleReason, facts, parts, holdsUntil, reassigned } = finding
+function formatAroundAge(finding: Finding, decision: Decision, form: Form): TextAroundAge {
+  const { opensAt, lists, facts, parts, holdsUntil, reassigned, notRenewed } = finding
+  const detail = form === 'reply' ? formatMember('detail', describeFinding(finding)) : ''
   const text = {
-    of: finding,
     beforeAge: shareText(
       `{"check":"${finding.check}","verdict":"${finding.verdict}","reason":"${finding.reason}"` +
-        `,"detail":${quote(finding.detail)},"source":${quote(finding.source)},"ageMs":`,
+        `${detail},"says":${JSON.stringify(finding.says)},"source":${quote(finding.source)},"ageMs":`,
     ),
     afterAge: shareText(
-      (staleReason === undefined ? '' : ',"stale":true') +
+      (notRenewed === undefined ? '' : formatNotRenewed(notRenewed, form)) +
         (opensAt === undefined ? '' : formatMember('opensAt', formatFinite(opensAt))) +
         (lists?.length ? `,"lists":[${lists.map(formatList).join()}]` : '') +
         (parts === undefined
-          ? formatBasis(finding, decision)
-          : `,"parts":[${parts.map((part) => formatFinding(part, decision)).join()}]`) +
+          ? formatBasis(finding, decision, form)
+          : `,"parts":[${parts.map((part) => formatFinding(part, decision, form)).join()}]`) +
         '}',
     ),
   }
   const isOfCall = parts !== undefined || reassigned !== undefined
   if (!isOfCall && (facts !== undefined || holdsUntil === Number.POSITIVE_INFINITY)) {
-    finding.text = text
+    const known = finding.text?.of === finding ? finding.text : undefined
+    finding.text = { of: finding, record: known?.record, reply: known?.reply, [form]: text }
   }
   return text
 }
 
+function formatNotRenewed(says: readonly Said[], form: Form): string {
+  const member = `,"notRenewed":${JSON.stringify(says)}`
+  if (form === 'record') return member
+  return `,"stale":true,"staleReason":${quote(describeSaid(says))}${member}`
+}
+
 /** Of the finding of one source. */
-function formatBasis(finding: Finding, decision: Decision): string {
-  const { isRequestError, staleReason, facts, holdsUntil, reassigned, unmetLaws } = finding
+function formatBasis(finding: Finding, decision: Decision, form: Form): string {
+  const { isRequestError, facts, holdsUntil, reassigned, unmetLaws } = finding
   const isLimited =
     facts === undefined &&
     holdsUntil < decision.judgedAt + msPerDay &&
     holdsUntil !== Number.NEGATIVE_INFINITY
   return (
     (isRequestError ? ',"requestError":true' : '') +
-    (staleReason === undefined ? '' : `,"staleReason":${quote(staleReason)}`) +
     (isLimited ? formatMember('holdsUntil', formatInstant(holdsUntil)) : '') +
     (unmetLaws === undefined ? '' : `,"unmetLaws":${JSON.stringify(unmetLaws)}`) +
-    (reassigned === undefined ? '' : `,"reassigned":${formatFinding(reassigned, decision)}`) +
+    (reassigned === undefined ? '' : `,"reassigned":${formatFinding(reassigned, decision, form)}`) +
     (facts === undefined ? '' : `,"facts":${facts}`)
   )
 }
@@ -179,55 +214,8 @@ function shareText(text: string): string {
 
 const quote: (text: string) => string = JSON.stringify
 
-function formatMember(name: keyof DecisionDocument | keyof FindingDocument, text?: string): string {
+function formatMember(name: keyof DecisionReply | keyof FindingReply, text?: string): string {
   return text === undefined ? '' : `,"${name}":${quote(text)}`
-}
-
-/** The reason in words, with the detail of the finding it comes from, or what policy overrode. */
-function formatMessage({ decision, reason, findings, effects, detail }: Decision): string {
-  const { text } = reasons[reason]
-  if (detail !== undefined) return `${text}: ${detail}`
-  if (decision === 'allow') return effects.length === 0 ? text : formatPolicyAllow(effects)
-  const decisive = findings.find(
-    (finding) =>
-      finding.reason === reason &&
-      finding.verdict !== 'pass' &&
-      !effects.some(({ check }) => check === finding.check),
-  )
-  return decisive ? `${text}: ${decisive.detail}` : text
-}
-
-/** Why a call is allowed although not every check passed with a fresh answer. */
-function formatPolicyAllow(effects: readonly PolicyEffect[]): string {
-  const isStaleOnly = effects.every(({ effect }) => effect === 'stale-allowed')
-  const passed = isStaleOnly ? 'every check passed, some by stale answers' : 'policy let it pass'
-  return `${passed}: ${effects.map(formatPolicyEffect).join('; ')}`
-}
-
-/** How policy overrode one finding, for people. */
-export function formatPolicyEffect({
-  check,
-  effect,
-  because,
-  until,
-}: PolicyDocument | PolicyEffect): string {
-  switch (effect) {
-    case 'unknown-allowed':
-      return `${check} unknown, allowed${formatUntil(until)} (${because})`
-    case 'stale-allowed':
-      return `${check} by a stale answer (${because})`
-    case 'shadowed':
-      return `${check} in shadow, would have blocked (${because})`
-  }
-}
-
-function formatUntil(until: string | Instant | undefined): string {
-  if (typeof until === 'string') return ` until ${until}`
-  return until !== undefined && Number.isFinite(until) ? ` until ${formatInstant(until)}` : ''
-}
-
-function toPolicyDocument({ check, effect, because, until }: PolicyEffect): PolicyDocument {
-  return { check, effect, because, until: formatFinite(until) }
 }
 
 const listTexts = new WeakMap<ListVersion, string>()

@@ -8,7 +8,7 @@ import type { HoursException } from '../../domain/compliance.js'
 import type { CallPurpose } from '../../domain/decision.js'
 import type { CandidatePlace } from '../../domain/place.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
-import { formatDay, formatWithWeekday } from '../../domain/time/dates.js'
+import { formatDay } from '../../domain/time/dates.js'
 import { toInstant, toLocalTime } from '../../domain/time/time-zones.js'
 import {
   closedWeek,
@@ -20,6 +20,7 @@ import {
   type ProjectHours,
   type WeekWindows,
 } from '../../domain/time/week-windows.js'
+import type { Said } from '../../domain/words/words.js'
 import type { CallingRules, HoursRule } from '../calling-rules.js'
 import type { CalledPlace, Emergency, OperatorClosures } from './operator-closures.js'
 
@@ -42,15 +43,14 @@ export interface LegalWindow {
   readonly emergencies: readonly Emergency[]
   /** The proclaimed day or holiday that closes the whole day. */
   readonly restrictedDay: string | undefined
-  /** Human-readable: place, day, window, legal basis and citation. */
-  readonly rule: string
+  /** Place, day, window, legal basis and citation. */
+  readonly says: readonly Said[]
 }
 
 /** The windows in force in a region on a local day, and their legal basis. */
 interface EffectiveHours {
   readonly week: WeekWindows
-  /** Such as `state rule: Fla. Stat. 501.616(6)(a), (b)`. */
-  readonly basis: string
+  readonly basis: readonly Said[]
 }
 
 interface RegionDay {
@@ -74,12 +74,22 @@ function findEffectiveHours(
     : rules.findHours(region, day)
   if (!ofSales) return undefined
   const law: HoursRule = findOwnHours(rules, { region, day }, purpose) ?? ofSales
-  const end = law.until === undefined ? '' : ` (until ${formatDay(law.until)})`
-  const lawBasis = `${law.basis} rule: ${law.citation}${end}`
   const override = findOverride(overrides, { region, day })
-  if (!override) return { week: law.week, basis: lawBasis }
-  if (!requireStatutoryWindow) return { week: override, basis: 'project hours' }
-  return { week: intersectWeeks(override, law.week), basis: `project hours within ${lawBasis}` }
+  if (!override) return { week: law.week, basis: [sayLaw(law)] }
+  if (!requireStatutoryWindow) return { week: override, basis: [{ code: 'project-hours' }] }
+  const basis = [{ code: 'within-law' } as const, sayLaw(law)]
+  return { week: intersectWeeks(override, law.week), basis }
+}
+
+function sayLaw({
+  basis,
+  citation,
+  until,
+}: Pick<HoursRule, 'citation' | 'until'> & { readonly basis: string }): Said {
+  const params = { basis, citation }
+  return until === undefined
+    ? { code: 'law-of-hours', params }
+    : { code: 'law-of-hours-until', params: { ...params, until: formatDay(until) } }
 }
 
 /** What is open in every place by its own clock, by the weekly hours in force on its local day. */
@@ -136,12 +146,8 @@ export interface LegalWindowRequest {
 export function computeLegalWindow(request: LegalWindowRequest): LegalWindow {
   const { closures, place, day, options } = request
   const { rules } = request
-  const { window, restrictedDay, rule: holding } = findDayRule(request)
-  const region = rules.findRegion(place.region)
-  const where = region
-    ? `${region.name} (${region.code}), ${place.zone}, ${formatWithWeekday(day)}: `
-    : ''
-  const rule = `${where}${holding}`
+  const { window, restrictedDay, says: holding } = findDayRule(request)
+  const says = [...describePlace(request), ...holding]
   const { start, end } = window ?? { start: 0, end: 0 }
   const opensAt = toInstant(place.zone, day, start, 'later')
   const closesAt = window ? toInstant(place.zone, day, end, 'earlier') : opensAt
@@ -153,7 +159,15 @@ export function computeLegalWindow(request: LegalWindowRequest): LegalWindow {
     ({ from, until = Number.POSITIVE_INFINITY }) => from < dayEnd && until > dayStart,
   )
   const periods = emergencies.reduce(cutOut, [{ from: opensAt, until: closesAt }])
-  return { periods: periods.filter(isNotEmpty), emergencies, restrictedDay, rule }
+  return { periods: periods.filter(isNotEmpty), emergencies, restrictedDay, says }
+}
+
+function describePlace({ rules, place, day }: LegalWindowRequest): readonly Said[] {
+  const region = rules.findRegion(place.region)
+  if (!region) return []
+  const { code, name } = region
+  const params = { region: code, name, zone: place.zone, day: formatDay(day) }
+  return [{ code: 'local-day', params }]
 }
 
 function cutOut(
@@ -172,17 +186,17 @@ function isNotEmpty({ from, until }: CallingPeriod): boolean {
   return from < until
 }
 
-/** The rule of a day, its text without the place. */
-interface DayRule extends Pick<LegalWindow, 'restrictedDay' | 'rule'> {
+/** The rule of a day, without the place. */
+interface DayRule extends Pick<LegalWindow, 'restrictedDay' | 'says'> {
   /** Absent on a day without calls. */
   readonly window: DayWindow | undefined
-  /** Such as `state rule: Fla. Stat. 501.616(6)(a), (b)`; absent for a region without rules. */
-  readonly basis?: string
+  /** The law or the decision behind it, which `says` has too; absent for a region without rules. */
+  readonly basis?: readonly Said[]
 }
 
-const closeDay = (restrictedDay: string, basis: string): DayRule => ({
-  ...{ window: undefined, restrictedDay, basis },
-  rule: `no calls on ${restrictedDay}; ${basis}`,
+const closeDay = (restrictedDay: string, said: Said): DayRule => ({
+  ...{ window: undefined, restrictedDay, basis: [said] },
+  says: [{ code: 'closed-day', params: { name: restrictedDay } }, said],
 })
 
 export interface DayRequest extends Pick<LegalWindowRequest, 'rules' | 'day' | 'options'> {
@@ -195,19 +209,21 @@ export function findDayRule({ rules, closures, place, day, options }: DayRequest
   const region = rules.findRegion(place.region)
   const hoursInForce = findEffectiveHours(rules, { region: place.region, day }, options)
   if (!region || !hoursInForce) {
-    const rule = `no calling rules are known for region '${place.region}'`
-    return { window: undefined, restrictedDay: undefined, rule }
+    const params = { region: place.region }
+    const says = [{ code: 'no-calling-rules', params }] as const
+    return { window: undefined, restrictedDay: undefined, says }
   }
   if (findOwnHours(rules, { region: region.code, day }, options.purpose) === undefined) {
     const proclaimedDay = closures.findProclaimedDay(place.region, day)
     if (proclaimedDay !== undefined) {
-      return closeDay(proclaimedDay, 'proclaimed day entered by the operator')
+      return closeDay(proclaimedDay, { code: 'closed-by-operator' })
     }
     const restrictedDay = isLifted(region.code, options.exceptions)
       ? undefined
       : rules.findRestrictedDay(region.code, day)
-    if (restrictedDay !== undefined)
-      return closeDay(restrictedDay, `state rule: ${region.citation}`)
+    if (restrictedDay !== undefined) {
+      return closeDay(restrictedDay, sayLaw({ basis: 'state', citation: region.citation }))
+    }
   }
   const { week, basis } = hoursInForce
   const recorded = options.recordedVoice ? rules.findRecordedHours(region.code, day) : undefined
@@ -215,7 +231,19 @@ export function findDayRule({ rules, closures, place, day, options }: DayRequest
   const window = recorded
     ? intersectWindows(forEveryVoice, findWindowForDay(recorded.week, day))
     : forEveryVoice
-  const hours = window ? `calls ${formatDayWindow(window)}` : 'no calls on this day'
-  const voice = recorded ? `; recorded voice: ${recorded.citation}` : ''
-  return { window, restrictedDay: undefined, basis, rule: `${hours}; ${basis}${voice}` }
+  const says: readonly Said[] = [
+    window ? { code: 'hours-open', params: formatWindow(window) } : { code: 'no-hours' },
+    ...basis,
+    ...(recorded ? [sayRecordedVoice(recorded.citation)] : []),
+  ]
+  return { window, restrictedDay: undefined, basis, says }
+}
+
+function formatWindow(window: DayWindow) {
+  const [from = '', to = ''] = formatDayWindow(window).split('-')
+  return { from, to }
+}
+
+function sayRecordedVoice(citation: string): Said {
+  return { code: 'hours-of-recorded-voice', params: { citation } }
 }

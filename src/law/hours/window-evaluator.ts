@@ -8,6 +8,7 @@ import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { msPerDay } from '../../domain/time/dates.js'
 import { toInstant, toLocalTime } from '../../domain/time/time-zones.js'
 import type { WeekWindows } from '../../domain/time/week-windows.js'
+import type { Said } from '../../domain/words/words.js'
 import type { CallingRules } from '../calling-rules.js'
 import {
   computeLegalWindow,
@@ -24,8 +25,8 @@ export interface WindowEvaluation {
   readonly secondsLeft: number
   /** First instant, from the given one on, at which every place permits; absent beyond 60 days. */
   readonly opensAt: Instant | undefined
-  /** The deciding rule, human-readable: place, day, window, legal basis and citation. */
-  readonly rule: string
+  /** The deciding rule: place, day, window, legal basis and citation. */
+  readonly says: readonly Said[]
   /** Name of the restricted day or emergency that closes the day in one of the places. */
   readonly restrictedDay: string | undefined
   /**
@@ -69,7 +70,7 @@ export class WindowEvaluator {
     let isDayClosed = false
     let permitted = true
     let closesAt = Number.POSITIVE_INFINITY
-    let rule = ''
+    let says: readonly Said[] = []
     for (const window of windows) {
       isDayClosed ||= window.restrictedDay !== undefined
       isDayClosed ||= window.emergencies.some((emergency) => endOf(emergency) > at)
@@ -77,7 +78,7 @@ export class WindowEvaluator {
       permitted &&= period !== undefined
       if (period && period.until < closesAt) {
         closesAt = period.until
-        rule = window.rule
+        says = window.says
       }
     }
     if (!permitted) return { ...this.#refuse(places, at, options), isDayClosed }
@@ -85,7 +86,7 @@ export class WindowEvaluator {
       permitted,
       secondsLeft: Math.floor((closesAt - at) / 1000),
       opensAt: at,
-      rule: describeWithPlaces(rule, places),
+      says: withPlaces(says, places),
       restrictedDay: undefined,
       isDayClosed,
       holdsUntil: closesAt,
@@ -105,7 +106,7 @@ export class WindowEvaluator {
       permitted: false,
       secondsLeft: 0,
       opensAt,
-      rule: describeWithPlaces(deciding?.rule ?? '', places),
+      says: withPlaces(deciding?.says ?? [], places),
       restrictedDay: deciding?.restrictedDay,
       holdsUntil: Math.min(opensAt ?? midnight, midnight),
     }
@@ -116,16 +117,19 @@ export class WindowEvaluator {
     place: CalledPlace,
     at: Instant,
     options: WindowOptions,
-  ): Pick<LegalWindow, 'rule' | 'restrictedDay'>[] {
+  ): Pick<LegalWindow, 'says' | 'restrictedDay'>[] {
     const { day } = toLocalTime(place.zone, at)
     const window = this.#findWindow(place, day, options)
     const emergency = window.emergencies.find((one) => one.from <= at && at < endOf(one))
     if (emergency) {
       const citation = emergency.citation ?? this.#rules.findEmergencyCitation(place.region, day)
-      const rule =
-        `${place.region}, ${place.zone}: no calls during ${emergency.name}; ` +
-        `emergency rule: ${citation ?? 'closed by the operator'}`
-      return [{ rule, restrictedDay: emergency.name }]
+      const { region, zone } = place
+      const params = { region, zone, name: emergency.name }
+      const by: Said =
+        citation === undefined
+          ? { code: 'emergency-by-operator' }
+          : { code: 'emergency-rule', params: { citation } }
+      return [{ says: [{ code: 'emergency', params }, by], restrictedDay: emergency.name }]
     }
     return window.periods.some(({ from, until }) => from <= at && at < until) ? [] : [window]
   }
@@ -237,14 +241,15 @@ const noPlaceEvaluation: WindowEvaluation = {
   permitted: false,
   secondsLeft: 0,
   opensAt: undefined,
-  rule: 'no place is known for the number',
+  says: [{ code: 'no-place' }],
   restrictedDay: undefined,
   isDayClosed: true,
   holdsUntil: Number.POSITIVE_INFINITY,
 }
 
-function describeWithPlaces(rule: string, places: readonly CalledPlace[]): string {
-  return places.length === 1 ? rule : `${rule}; all ${places.length} possible places must permit`
+function withPlaces(says: readonly Said[], places: readonly CalledPlace[]): readonly Said[] {
+  if (places.length === 1) return says
+  return [...says, { code: 'all-places', params: { places: places.length } }]
 }
 
 function findNextMidnight(zone: string, at: Instant): Instant {

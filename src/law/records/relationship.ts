@@ -37,7 +37,7 @@ export interface RelationshipFinding
   /** First local day on which the record is expired; absent if it never expires or there is none. */
   readonly expiresOn: LocalDay | undefined
   /** The region and citation of the rule that sets the end of a sale or an inquiry. */
-  readonly endsBy?: string | undefined
+  readonly endsBy?: { readonly region: string; readonly citation: string | undefined } | undefined
   /** Set if an opt-out is the reason that the record has no effect. */
   readonly optOut?: OptOutEffect | undefined
 }
@@ -94,7 +94,7 @@ export function findOptOutEffect(
 function computeExpiry(
   record: EbrRecord,
   { law, places, at }: RelationshipInput,
-): { readonly expiry: LocalDay; readonly endsBy?: string } {
+): { readonly expiry: LocalDay; readonly endsBy?: RelationshipFinding['endsBy'] } {
   // A permission ends with its consent, wherever the number is.
   if (record.isFixed || record.type === 'P') return { expiry: computeFederalExpiry(record) }
   let expiry = neverExpires
@@ -111,7 +111,7 @@ function computeExpiry(
   const { region, day } = strictest
   // If the record ends later, the row in force on its last day decides.
   const rule = law.findEbrRule(region, Math.max(day, expiry))
-  return { expiry, endsBy: `${region}, ${rule?.citation ?? 'no rule is known'}` }
+  return { expiry, endsBy: { region, citation: rule?.citation } }
 }
 
 /**

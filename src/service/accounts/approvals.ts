@@ -19,6 +19,7 @@ import {
 import { parseDialString } from '../../domain/phone-number.js'
 import type { Clock, Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
+import type { Said } from '../../domain/words/words.js'
 import { AppError, invalidRequest, truncate } from '../../errors.js'
 import { findAuthor, recordAudit } from '../../storage/audit/audit-log.js'
 import type { OpenDatabase } from '../../storage/open-database.js'
@@ -94,11 +95,15 @@ export async function useApproval(
     .where('id', '=', approvalId)
     .where('key_id', '=', keyId)
     .executeTakeFirst()
-  const why = findUnusable(row, hash('sha256', JSON.stringify(normalizeSubject(attempt))), at)
-  if (row && why === 'waiting') return waitFor(row.id, row.expires_at)
-  if (row === undefined || why !== undefined) {
-    return { refused: { reason: 'approval-needed', detail: `approval ${approvalId} ${why}` } }
+  if (row === undefined)
+    return refuse({ code: 'approval-unknown', params: { approval: approvalId } })
+  const params = { approval: row.id }
+  if (row.subject_hash !== hash('sha256', JSON.stringify(normalizeSubject(attempt)))) {
+    return refuse({ code: 'approval-of-other-call', params })
   }
+  const state = stateOf(row, at)
+  if (state === 'waiting') return waitFor(row.id, row.expires_at)
+  if (state !== 'approved') return refuse({ code: 'approval-over', params: { ...params, state } })
   await db
     .updateTable('approvals')
     .set({ state: 'used', decision_id: decisionId })
@@ -108,17 +113,9 @@ export async function useApproval(
   return { approval: { id: row.id, approvedBy: row.decided_by ?? '', approvedAt } }
 }
 
-function findUnusable(
-  row: ApprovalRow | undefined,
-  subjectHash: string,
-  at: Instant,
-): string | undefined {
-  if (row === undefined) return 'is not one of the key'
-  if (row.subject_hash !== subjectHash) return 'is for another call'
-  const state = stateOf(row, at)
-  if (state === 'approved') return undefined
-  return state === 'waiting' ? state : `is ${state}`
-}
+const refuse = (said: Said): AttemptResult => ({
+  refused: { reason: 'approval-needed', says: [said] },
+})
 
 /** The same call that is asked for again waits for the same approval. */
 async function requestApproval(
@@ -141,8 +138,7 @@ async function requestApproval(
   const same = waiting.find((row) => row.subject_hash === subjectHash)
   if (same) return waitFor(same.id, same.expires_at)
   if (waiting.length >= maxWaitingPerKey) {
-    const detail = `${maxWaitingPerKey} calls of the key are waiting for approval already`
-    return { refused: { reason: 'approval-needed', detail } }
+    return refuse({ code: 'approvals-full', params: { waiting: maxWaitingPerKey } })
   }
   const id = `ap-${randomBytes(10).toString('hex')}`
   const expiresAt = at + waitingMs
@@ -172,8 +168,8 @@ async function requestApproval(
 
 function waitFor(id: string, expiresAt: Instant): AttemptResult {
   const until = formatInstant(expiresAt)
-  const detail = `approval ${id} is waiting until ${until}; ask again with its id once it is given`
-  return { approval: { id, expiresAt: until }, refused: { reason: 'approval-needed', detail } }
+  const said = { code: 'approval-waiting', params: { approval: id, until } } as const
+  return { approval: { id, expiresAt: until }, ...refuse(said) }
 }
 
 /** Of the call; the Master Project if it names none. */

@@ -254,7 +254,7 @@ async function takeOfKey(
     : undefined
   if (approved?.refused) return approved
   if (!(await takeOfToken(db, limits))) {
-    return { refused: { reason: 'key-attempts', detail: 'all that the access token was given' } }
+    return { refused: { reason: 'key-attempts', says: [{ code: 'token-used-up' }] } }
   }
   const { attemptsPerHour, attemptsPerDay } = limits
   const hour = attemptsPerHour && attemptsPerHour - counts.hour - 1
@@ -321,8 +321,8 @@ function findCoolDown(
   if (coolDownSeconds === undefined || latest === null) return undefined
   const opensAt = latest + coolDownSeconds * 1000
   if (at >= opensAt) return undefined
-  const detail = `${coolDownSeconds} s must pass between two calls`
-  return { reason: 'key-cool-down', detail, opensAt }
+  const params = { seconds: coolDownSeconds }
+  return { reason: 'key-cool-down', says: [{ code: 'key-seconds-between', params }], opensAt }
 }
 
 function needsApproval({ latest }: Counts, at: Instant, { approval }: AttemptLimits): boolean {
@@ -335,9 +335,9 @@ function findFullNumber(
   { attemptsPerNumberPerDay: limit }: AttemptLimits,
 ): AttemptRefusal | undefined {
   if (limit === undefined || ofNumber < limit) return undefined
-  const detail = `${limit} to the same number in 24 hours`
+  const says = [{ code: 'key-calls-of-number', params: { calls: limit } }] as const
   // Exact for the limit that the key had since; after it was lowered, it is asked again then.
-  return { reason: 'key-attempts', detail, opensAt: (oldest ?? 0) + msPerDay }
+  return { reason: 'key-attempts', says, opensAt: (oldest ?? 0) + msPerDay }
 }
 
 async function findFullWindow(
@@ -348,28 +348,28 @@ async function findFullWindow(
 ): Promise<AttemptRefusal | undefined> {
   const reason = 'key-attempts' as const
   const windows = [
-    { limit: attemptsPerDay, taken: counts.day, ms: msPerDay, reason, text: 'in 24 hours' },
-    { limit: attemptsPerHour, taken: counts.hour, ms: msPerHour, reason, text: 'in an hour' },
+    { limit: attemptsPerDay, taken: counts.day, ms: msPerDay, reason, within: 'day' },
+    { limit: attemptsPerHour, taken: counts.hour, ms: msPerHour, reason, within: 'hour' },
     {
       limit: concurrent,
       taken: counts.open,
       ms: callMs,
       reason: 'key-concurrent' as const,
-      text: 'at a time',
+      within: 'now',
     },
-  ]
-  for (const { limit, taken, ms, reason, text } of windows) {
-    if (limit === undefined || taken < limit) continue
+  ] as const
+  for (const { limit: calls, taken, ms, reason, within } of windows) {
+    if (calls === undefined || taken < calls) continue
     const leaving = await db
       .selectFrom('attempts')
       .select('at')
       .where('key_id', '=', keyId)
       .orderBy('at', 'desc')
-      .offset(limit - 1)
+      .offset(calls - 1)
       .limit(1)
       .executeTakeFirst()
     const opensAt = (leaving?.at ?? 0) + ms
-    return { reason, detail: `${limit} ${text}`, opensAt }
+    return { reason, says: [{ code: 'key-calls', params: { calls, within } }], opensAt }
   }
   return undefined
 }

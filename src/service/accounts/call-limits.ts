@@ -5,6 +5,7 @@ import type { AttemptLimits, CallLimits, Mandate, TokenGrant } from '../../domai
 import { parseCallerId } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant, isWithinYears } from '../../domain/time/dates.js'
+import { callerIdProblems } from '../../domain/words/caller-id.js'
 import { type AppError, type FieldProblem, invalidRequest } from '../../errors.js'
 import { findRegionCountry } from '../../law/area-codes.js'
 import type { Db } from '../../storage/tables.js'
@@ -157,7 +158,7 @@ async function requireCampaigns(
 function requireCallerId(text: string): string {
   const parsed = parseCallerId(text)
   if ('number' in parsed) return parsed.number
-  throw invalid('callerIds', text, parsed.problem)
+  throw invalid('callerIds', text, callerIdProblems[parsed.problem])
 }
 
 function parseRegion(text: string): string {

@@ -14,6 +14,7 @@ import {
 import { parseCallerId } from '../../domain/phone-number.js'
 import type { Clock, Instant, Timers } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
+import { callerIdProblems } from '../../domain/words/caller-id.js'
 import { AppError, type FieldProblem, invalidRequest } from '../../errors.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
 import { type AuditEntry, findAuthor, recordAudit } from '../../storage/audit/audit-log.js'
@@ -259,7 +260,7 @@ function readInputs(accountId: string, inputs: readonly CallerIdInput[]): readon
     const refuse = (field: string, value: string | undefined, rule: string) =>
       problems.push({ field: `callerIds[${index}].${field}`, value, rule })
     const parsed = parseCallerId(input.number)
-    if ('problem' in parsed) refuse('number', input.number, parsed.problem)
+    if ('problem' in parsed) refuse('number', input.number, callerIdProblems[parsed.problem])
     const row = toRow(accountId, input, 'problem' in parsed ? '' : parsed.number)
     for (const field of ['owner', 'proof', 'carrier', 'presence'] as const) {
       const text = row[field]

@@ -1,5 +1,6 @@
 /** Numbers that nobody may show, as their holders only take calls: lists of numbers and prefixes, for all accounts. */
 import { mainAccountId } from '../../domain/caller.js'
+import type { BarredBy } from '../../domain/mandate.js'
 import type { Clock } from '../../domain/time/clock.js'
 import { type FieldProblem, invalidRequest } from '../../errors.js'
 import { recordAudit } from '../../storage/audit/audit-log.js'
@@ -28,7 +29,7 @@ export async function hasDoNotOriginate(db: Db): Promise<boolean> {
 }
 
 /** The longest prefix by which a number may not be shown, with its list; `undefined` if there is none. */
-export async function findDoNotOriginate(db: Db, number: string): Promise<string | undefined> {
+export async function findDoNotOriginate(db: Db, number: string): Promise<BarredBy | undefined> {
   const prefixes = Array.from({ length: maxDigits - minDigits + 1 }, (_, index) =>
     number.slice(0, minDigits + index),
   )
@@ -38,7 +39,7 @@ export async function findDoNotOriginate(db: Db, number: string): Promise<string
     .where('prefix', 'in', prefixes)
     .execute()
   const [longest] = found.toSorted((a, b) => b.prefix.length - a.prefix.length)
-  return longest && `${longest.prefix} of ${longest.source}`
+  return longest && { prefix: longest.prefix, list: longest.source }
 }
 
 export class DoNotOriginate {

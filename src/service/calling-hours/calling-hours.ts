@@ -30,6 +30,7 @@ import {
 } from '../../domain/time/dates.js'
 import { toLocalTime } from '../../domain/time/time-zones.js'
 import { formatWeek, type ProjectHours } from '../../domain/time/week-windows.js'
+import { describeSaid, type Said } from '../../domain/words/words.js'
 import { type AppError, describeProblem, invalidRequest, truncate } from '../../errors.js'
 import type { CallingRules } from '../../law/calling-rules.js'
 import { findCommonWeek } from '../../law/hours/legal-window.js'
@@ -144,8 +145,10 @@ export class CallingHours {
     const isUsual = postal === undefined && hours === undefined
     const unusual = isUsual ? undefined : { postal: postal && toRecordedPlace(postal), hours }
     const recorded = formatFacts(facts, unusual)
-    const ignored = item.postalCode?.trim() && !postal ? '; the postal code has no known place' : ''
-    const rule = evaluation.rule + ignored
+    const says: readonly Said[] =
+      item.postalCode?.trim() && !postal
+        ? [...evaluation.says, { code: 'postal-code-unplaced' }]
+        : evaluation.says
     return {
       status: 'OK',
       placeSource: source,
@@ -153,7 +156,7 @@ export class CallingHours {
       places: postal ? [...facts.place.candidates, ...postal.candidates] : facts.place.candidates,
       facts: recorded,
       ...evaluation,
-      rule,
+      says,
     }
   }
 
@@ -297,12 +300,14 @@ function refuseUnplaced(
   facts: Exclude<NumberFacts, { status: 'ok' }>,
 ): TimeLegalResult {
   if (facts.status === 'toll-free') return refuseTollFree(number)
-  return createRefusal('UNKNOWN_NXX', `PhoneNumber '${number}': ${facts.detail}`)
+  const message = `PhoneNumber '${number}': ${describeSaid(facts.says)}`
+  return { ...createRefusal('UNKNOWN_NXX', message), says: facts.says }
 }
 
 function refuseTollFree(number: PhoneNumber): TimeLegalResult {
   const rule = `area code ${areaCodeOf(number)} is toll-free or reserved for it and has no place`
-  return createRefusal('TOLL_FREE', describeProblem({ field: 'PhoneNumber', value: number, rule }))
+  const message = describeProblem({ field: 'PhoneNumber', value: number, rule })
+  return { ...createRefusal('TOLL_FREE', message), says: [{ code: 'toll-free' }] }
 }
 
 function createRefusal(
@@ -315,7 +320,7 @@ function createRefusal(
     permitted: false,
     secondsLeft: 0,
     opensAt: undefined,
-    rule: message,
+    says: [{ code: 'hours-status', params: { status }, quote: message }],
     restrictedDay: undefined,
     placeSource: undefined,
     message,

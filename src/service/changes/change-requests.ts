@@ -111,11 +111,10 @@ export class ChangeRequests {
     const found = await this.#store(caller, change)
     if (found === 'approved') return
     const { id, expires_at } = found
-    throw new AppError(
-      'approval-needed',
-      `approval-needed: ${change.what} is stored as change ${id} and waits for a second person until ` +
-        `${formatInstant(expires_at)}; nothing was changed`,
-    )
+    const until = formatInstant(expires_at)
+    const rule = `${change.what} is stored as change ${id} and waits for a second person until ${until}; nothing was changed`
+    const problems = [{ field: 'change', value: id, rule }]
+    throw new AppError('approval-needed', `approval-needed: ${rule}`, { problems })
   }
 
   /** Stores a change of an endpoint, for a second person to approve. Throws `conflict` if too many of the caller wait. */

@@ -11,6 +11,7 @@ import type { NewConsent } from '../../domain/consent/consent-records.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { CandidatePlace, NumberingPlan } from '../../domain/place.js'
 import type { Instant } from '../../domain/time/clock.js'
+import { nameRecord } from '../../domain/words/scrub.js'
 import { AppError } from '../../errors.js'
 import { type EbrLaw, expiresAfter } from '../../law/records/ebr-expiry.js'
 import { type EbrRecord, useLocalDay } from '../../law/records/ebr-record.js'
@@ -39,7 +40,6 @@ import {
   requireScope,
   type ScopeResolver,
 } from '../projects/project-scope.js'
-import { recordNames } from '../scrub/scrub-texts.js'
 import { runAccountTransaction } from '../sql/account-transaction.js'
 import { NumberRowReader, type RowOwner, type RowStorage } from '../sql/rows-by-number.js'
 import { findEvidence, hashWording, insertConsent, isGivenLater } from './consent-rows.js'
@@ -245,8 +245,8 @@ export class EbrRecords implements EbrRecordSource {
     const entries = await internalDnc.findEntries(accountId, lists.internalDncList, numbers)
     const records = await this.findRecords(accountId, lists.ebrProject, numbers)
     const warnings = await mapInSlices(outcome.losers, ({ number, type }) => {
-      const inForce = recordNames[records.get(number)?.type ?? type]
-      return `${number}: the ${recordNames[type]} record is not in force: the existing ${inForce} record remains in force`
+      const inForce = nameRecord(records.get(number)?.type ?? type)
+      return `${number}: the ${nameRecord(type)} record is not in force: the existing ${inForce} record remains in force`
     })
     for (const { number } of outcome.winners) {
       const turn = yieldToEventLoop()

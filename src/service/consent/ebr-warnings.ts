@@ -3,11 +3,13 @@
 import type { CandidatePlace } from '../../domain/place.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatDay } from '../../domain/time/dates.js'
+import { nameRecord } from '../../domain/words/scrub.js'
+import { describeSaid } from '../../domain/words/words.js'
 import type { EbrLaw } from '../../law/records/ebr-expiry.js'
 import type { EbrRecord } from '../../law/records/ebr-record.js'
 import type { InternalDncEntry } from '../../law/records/opt-out.js'
 import { evaluateRelationship } from '../../law/records/relationship.js'
-import { formatOptOutEffect, recordNames } from '../scrub/scrub-texts.js'
+import { sayOptOutEffect } from '../scrub/scrub-texts.js'
 
 export interface EbrWarningInput {
   /** The record now in force for the number. */
@@ -24,8 +26,8 @@ export interface EbrWarningInput {
 export function describeEbrWarning(stored: EbrWarningInput): string | undefined {
   const { record, entry } = stored
   const { optOut, relationship, expiresOn } = evaluateRelationship(stored)
-  if (optOut) return formatOptOutEffect(record.type, optOut)
-  const name = recordNames[record.type]
+  if (optOut) return describeSaid([sayOptOutEffect(record.type, optOut)])
+  const name = nameRecord(record.type)
   if (entry?.removedAt === null && record.type !== 'P') {
     return `the ${name} record does not override the opt-out: only a permission record (type P) does`
   }

@@ -21,6 +21,7 @@ import { areaCodeOf, type PhoneNumber } from '../../domain/phone-number.js'
 import type { Country } from '../../domain/place.js'
 import type { Clock, Instant, LocalDay } from '../../domain/time/clock.js'
 import { formatInstant, msPerDay } from '../../domain/time/dates.js'
+import type { Said } from '../../domain/words/words.js'
 import type { ProjectScope } from '../projects/project-scope.js'
 
 /** The part of the list store that is needed here. */
@@ -52,10 +53,10 @@ export type ListFinding = ListEvidence &
         readonly listedOn?: LocalDay | undefined
       }
     | { readonly status: 'clear' }
-    /** No usable list covers the number; `detail` says how the operator can fix this. */
+    /** No usable list covers the number; `says` has how the operator can fix this. */
     | {
         readonly status: 'not-covered'
-        readonly detail: string
+        readonly says: readonly Said[]
         /** The list exists, but its file cannot be used. */
         readonly isUnusable?: boolean
         /** A list covers the number but is too old. */
@@ -222,19 +223,26 @@ export class ListFacts implements AccountLists {
     lists: readonly ListVersion[],
     now: Instant,
   ): ListFinding {
-    const { days, rule } = this.#deps.ages.findLimit(name) ?? { days: 0, rule: '' }
-    const age = Math.floor((now - asOf - 1) / msPerDay)
-    const detail =
-      `the list '${name}' is too old to be used: it is as of ${formatInstant(asOf)}, more than ` +
-      `${age} days ago, and may be ${days} days old (${rule}); load one with: ${formatImportCommand(name)}`
-    return { status: 'not-covered', detail, isStale: true, lists, holdsUntil: noExpiry }
+    const { days, by } = this.#deps.ages.findLimit(name) ?? { days: 0, by: [] }
+    const ageDays = Math.floor((now - asOf - 1) / msPerDay)
+    const params = {
+      list: name,
+      asOf: formatInstant(asOf),
+      ageDays,
+      maxDays: days,
+      by,
+      load: formatImportCommand(name),
+    }
+    const says = [{ code: 'list-too-old', params }] as const
+    return { status: 'not-covered', says, isStale: true, lists, holdsUntil: noExpiry }
   }
 
   #findProblem(name: string): ListFinding | undefined {
     for (const problem of this.#problems) {
       if (!affectsList(problem.name, name)) continue
-      const detail = `${name}: ${problem.detail}`
-      return { status: 'not-covered', detail, isUnusable: true, ...noListEvidence }
+      const params = { list: name }
+      const says = [{ code: 'list-unreadable', params, quote: problem.detail }] as const
+      return { status: 'not-covered', says, isUnusable: true, ...noListEvidence }
     }
     return undefined
   }
@@ -257,13 +265,12 @@ function createNotCoveredFinding(
   number: PhoneNumber,
   { accountId }: ListUser,
 ): ListFinding {
-  const load = `load one with: ${formatImportCommand(toAccountListName(accountId, list))}`
-  const detail =
+  const load = formatImportCommand(toAccountListName(accountId, list))
+  const said: Said =
     accountId === mainAccountId
-      ? `no list '${list}' covers area code ${areaCodeOf(number)}; ${load}`
-      : `account ${accountId} has no list '${list}' and no right to that of another account; ${load}, ` +
-        `or state a right: callgate lists share ${list} --with ${accountId}`
-  return { status: 'not-covered', detail, ...noListEvidence }
+      ? { code: 'list-not-covering', params: { list, areaCode: areaCodeOf(number), load } }
+      : { code: 'no-right-to-list', params: { list, account: accountId, load } }
+  return { status: 'not-covered', says: [said], ...noListEvidence }
 }
 
 function createUncoveredFinding(
@@ -271,8 +278,9 @@ function createUncoveredFinding(
   number: PhoneNumber,
   lists: readonly ListVersion[],
 ): ListFinding {
-  const detail = `no list '${name}' covers area code ${areaCodeOf(number)}; load one with: ${formatImportCommand(name)}`
-  return { status: 'not-covered', detail, lists, holdsUntil: noExpiry }
+  const params = { list: name, areaCode: areaCodeOf(number), load: formatImportCommand(name) }
+  const says = [{ code: 'list-not-covering', params }] as const
+  return { status: 'not-covered', says, lists, holdsUntil: noExpiry }
 }
 
 /** An unusable list ranks before a listing, since a record on file may override the listing. */
@@ -301,9 +309,12 @@ export function findSubscriptionGap(
   const { status, areaCodes } = subscription
   const areaCode = areaCodeOf(number)
   if (areaCodes === 'all' || areaCodes.has(areaCode)) return undefined
-  const why = status === 'validated' ? `does not cover area code ${areaCode}` : `is ${status}`
-  const detail =
-    `the federal subscription of project '${projectCode}' ${why}; once the registry covers it, ` +
-    `record that with: callgate projects ftc-validation ${projectCode} --account ${accountId}`
-  return { status: 'not-covered', detail, ...noListEvidence }
+  const project = projectCode
+  const says: readonly Said[] = [
+    status === 'validated'
+      ? { code: 'subscription-without-area-code', params: { project, areaCode } }
+      : { code: 'subscription-not-in-force', params: { project, status } },
+    { code: 'record-subscription', params: { project, account: accountId } },
+  ]
+  return { status: 'not-covered', says, ...noListEvidence }
 }

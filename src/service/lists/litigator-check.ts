@@ -1,6 +1,7 @@
 /** The litigator check (spec, "Litigator check"), which uses only the list of known TCPA litigators. */
 import type { ScopeChoice } from '../../domain/caller.js'
 import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js'
+import { describeSaid } from '../../domain/words/words.js'
 import { AppError, invalidRequest } from '../../errors.js'
 import { mapInSlices } from '../../runtime/yield-to-event-loop.js'
 import type { ViewOf } from '../account-view.js'
@@ -35,7 +36,8 @@ export class LitigatorCheck {
     const phones = request.numbers.map(parseTenDigits)
     return await mapInSlices(phones, (phone) => {
       const found = lists.checkLitigator(phone, scope)
-      if (found.status === 'not-covered') throw new AppError('not-available', found.detail)
+      if (found.status === 'not-covered')
+        throw new AppError('not-available', describeSaid(found.says))
       return { phone, isLitigator: found.status === 'listed' }
     })
   }

@@ -11,6 +11,7 @@ import type {
 } from '../../domain/lookups.js'
 import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js'
 import type { NumberingPlan } from '../../domain/place.js'
+import { describeSaid } from '../../domain/words/words.js'
 
 export interface LookupsDeps {
   readonly lookupSourceFor: (accountId: string) => Omit<LookupSource, 'reassigned'>
@@ -99,6 +100,6 @@ export class Lookups {
   #findNotInService(accountId: string, number: PhoneNumber): LineStatusAnswer | undefined {
     const facts = this.#deps.planOf(accountId).lookup(number)
     if (facts.status !== 'unknown-prefix') return undefined
-    return { status: 'invalid-phone', errorText: facts.detail }
+    return { status: 'invalid-phone', errorText: describeSaid(facts.says) }
   }
 }

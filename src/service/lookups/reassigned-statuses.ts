@@ -16,6 +16,7 @@ import type {
 import { areaCodeOf, type PhoneNumber } from '../../domain/phone-number.js'
 import type { Clock, Instant, LocalDay, Timers } from '../../domain/time/clock.js'
 import { formatDay, msPerDay, toUtcDay } from '../../domain/time/dates.js'
+import type { Said } from '../../domain/words/words.js'
 import { getErrorMessage } from '../../errors.js'
 import { findAreaCodePlace } from '../../law/area-codes.js'
 import { TtlCache } from '../../runtime/ttl-cache.js'
@@ -152,7 +153,10 @@ export class ReassignedStatuses
     const denied = answers.filter(({ report }) => isReassigned(report) === false)
     const recent = denied.filter(({ report }) => now < findRelease(report.askedAt).replacedAt)
     const safe = recent.find(({ report }) => report.hasSafeHarbor)
-    if (failure !== undefined && !safe) return { ...unreachable, detail: failure, askedAt: now }
+    if (failure !== undefined && !safe) {
+      const says = { code: 'reassigned-unreachable', quote: failure } as const
+      return { ...unreachable, says, askedAt: now }
+    }
     const no = safe ?? recent[0]
     if (no) return this.#toStatus('no', no, findRelease(no.report.askedAt).replacedAt)
     if (this.#options.findCoverage() !== 'numbers') return notConfigured
@@ -160,11 +164,11 @@ export class ReassignedStatuses
       return { ...notCovered, askedAt: now, holdsUntil: tomorrow }
     const [old] = denied
     if (old) {
-      const detail = describeOld(old.report, findRelease(now))
-      return { ...this.#toStatus('no-data', old, tomorrow), detail }
+      const says = explainOld(old.report, findRelease(now))
+      return { ...this.#toStatus('no-data', old, tomorrow), says }
     }
-    const detail = `no source has data on the number since ${formatDay(since)}`
-    return { ...unreachable, result: 'no-data', detail, askedAt: now, holdsUntil: tomorrow }
+    const says = { code: 'no-data-since', params: { since: formatDay(since) } } as const
+    return { ...unreachable, result: 'no-data', says, askedAt: now, holdsUntil: tomorrow }
   }
 
   #toStatus(
@@ -189,16 +193,15 @@ interface NamedReport {
 
 const isReassigned = ({ national, own }: ReassignedReport) => combineReassigned(national, own)
 
-function describeOld({ askedAt }: ReassignedReport, { on }: Release): string {
-  if (on === undefined) {
-    return 'the calling rules do not say when the newest data are released: no row of reassignedReleases is in force'
-  }
-  return `the newest data are of ${formatDay(toUtcDay(askedAt))}, before the release of ${formatDay(on)}`
+function explainOld({ askedAt }: ReassignedReport, { on }: Release): Said {
+  if (on === undefined) return { code: 'no-release' }
+  const params = { asOf: formatDay(toUtcDay(askedAt)), release: formatDay(on) }
+  return { code: 'data-before-release', params }
 }
 
 export const notConfigured: ReassignedStatus = {
   result: 'not-configured',
-  detail: 'no source of reassigned numbers is configured',
+  says: { code: 'no-source-of-reassigned' },
   source: gateSource,
   holdsUntil: noEnd,
 }
@@ -206,14 +209,14 @@ export const notConfigured: ReassignedStatus = {
 /** It has numbers of the United States alone (ATIS-0300120). */
 const notCovered: ReassignedStatus = {
   result: 'not-covered',
-  detail: 'the national database has no numbers of Canada, and no source has data on this one',
+  says: { code: 'no-data-of-canada' },
   source: gateSource,
   holdsUntil: Number.NEGATIVE_INFINITY,
 }
 
 const notAsked: ReassignedStatus = {
   result: 'not-asked',
-  detail: 'it is not known when the person had the number',
+  says: { code: 'person-day-unknown' },
   source: gateSource,
   holdsUntil: noEnd,
 }

@@ -8,6 +8,7 @@ import {
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { NumberFacts } from '../../domain/place.js'
 import { formatDay, formatInstant } from '../../domain/time/dates.js'
+import { describeSaid } from '../../domain/words/words.js'
 import type { AccountLists, ListFinding } from '../lists/list-facts.js'
 
 export interface ListMembership {
@@ -46,7 +47,7 @@ export function readMemberships(
 }
 
 export function describeNoPlace(facts: Exclude<NumberFacts, { readonly status: 'ok' }>): string {
-  return facts.status === 'toll-free' ? 'it is a toll-free number' : facts.detail
+  return facts.status === 'toll-free' ? 'it is a toll-free number' : describeSaid(facts.says)
 }
 
 function toMembership(name: string, found: ListFinding): ListMembership {
@@ -66,7 +67,7 @@ function toMembership(name: string, found: ListFinding): ListMembership {
     case 'clear':
       return { ...about, result: list ? 'clear' : 'no-list' }
     case 'not-covered':
-      return { ...about, result: 'not-known', because: found.detail }
+      return { ...about, result: 'not-known', because: describeSaid(found.says) }
   }
 }
 

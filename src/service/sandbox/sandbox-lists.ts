@@ -25,9 +25,8 @@ export class SandboxLists implements AccountLists {
   checkNational(number: PhoneNumber, country: Country): ListFinding {
     const line = this.#sandbox.line(number)
     if (line) return this.#find(nationalListNames[country], line.nationalList)
-    const what = isFictional(number) ? 'fictional line' : 'real number'
-    const detail = `the sandbox account has no list for this ${what}`
-    return { status: 'not-covered', detail, ...noListEvidence }
+    const code = isFictional(number) ? 'no-sandbox-list' : 'sandbox-without-real-numbers'
+    return { status: 'not-covered', says: [{ code }], ...noListEvidence }
   }
 
   checkState(): StateFinding {

@@ -74,8 +74,8 @@ export class Sandbox implements FixedFacts {
     if (name === undefined || !place) return undefined
     const line = this.file.lines.get(name)
     if (!line) {
-      const detail = `the sandbox has no facts about line ${name}`
-      return { status: 'unknown-prefix', detail, areaCodeInUse: true }
+      const says = [{ code: 'no-sandbox-line', params: { line: name } }] as const
+      return { status: 'unknown-prefix', says, areaCodeInUse: true }
     }
     const { lineClass } = line
     const originalClass = lineClass

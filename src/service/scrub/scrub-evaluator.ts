@@ -12,6 +12,7 @@ import type { CandidatePlace, Place, PostalCodes } from '../../domain/place.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { toUtcDay } from '../../domain/time/dates.js'
 import { toInstant, toLocalTime } from '../../domain/time/time-zones.js'
+import type { Said } from '../../domain/words/words.js'
 import type { EbrLaw } from '../../law/records/ebr-expiry.js'
 import type { EbrRecord } from '../../law/records/ebr-record.js'
 import type { InternalDncEntry } from '../../law/records/opt-out.js'
@@ -34,7 +35,7 @@ import {
   type UnusualFacts,
 } from '../recorded-facts.js'
 import {
-  buildDetail,
+  explainLetter,
   type Findings,
   formatReason,
   type InServiceFacts,
@@ -162,8 +163,7 @@ export class ScrubEvaluator {
     const ported = lists.findPortedEvidence()
     const facts = numberingPlan.lookup(query.number)
     if (facts.status !== 'ok') {
-      const detail = facts.status === 'toll-free' ? 'toll-free number' : facts.detail
-      return createRefusal('I', '', detail)
+      return createRefusal('I', '', facts.status === 'toll-free' ? tollFree : facts.says)
     }
     const { postalCode } = query
     const postal = postalCode ? this.#deps.postalCodes.locate(postalCode) : undefined
@@ -221,7 +221,7 @@ export class ScrubEvaluator {
     const { ebrType, expiresOn, optOut } = records
     const midnight = findNextMidnight(everywhere, at)
     const timeAllows = insideWindow && !doNotCallToday
-    const { detail, listProblem } = buildDetail(
+    const { says, listProblem } = explainLetter(
       found,
       facts,
       query.isForDecision ? letter : undefined,
@@ -245,7 +245,7 @@ export class ScrubEvaluator {
           insideWindow,
           insideVoiceWindow,
         }),
-        detail,
+        says,
         listProblem,
         optOut: optOut?.effect,
         lists: this.#mergeLists([national.lists, state.lists, litigator.lists, ported.lists]),
@@ -279,10 +279,10 @@ export class ScrubEvaluator {
     const { number, scope } = query
     const { lists, law } = query.account
     const regions = [...new Set(everywhere.map(({ region }) => region))]
-    let wirelessBan: string | undefined
+    let wirelessBan: Findings['wirelessBan']
     for (const { region, zone } of everywhere) {
       const citation = law.findWirelessBan(region, () => toLocalTime(zone, query.at).day)
-      if (citation !== undefined) wirelessBan ??= `${region}, ${citation}`
+      if (citation !== undefined) wirelessBan ??= { region, citation }
     }
     return {
       records: this.#evaluateRecords(query, everywhere, query.at),
@@ -398,13 +398,11 @@ function findListedDay(found: ListFinding): LocalDay | undefined {
   return found.listedOn ?? toUtcDay(found.asOf)
 }
 
-export const malformedEvaluation = createRefusal(
-  'M',
-  malformedReason,
-  'the number is not exactly 10 digits',
-)
+export const malformedEvaluation = createRefusal('M', malformedReason, [])
 
-function createRefusal(letter: 'M' | 'I', reason: string, detail: string): ScrubEvaluation {
+const tollFree: readonly Said[] = [{ code: 'toll-free' }]
+
+function createRefusal(letter: 'M' | 'I', reason: string, says: readonly Said[]): ScrubEvaluation {
   return {
     verdict: {
       letter,
@@ -412,7 +410,7 @@ function createRefusal(letter: 'M' | 'I', reason: string, detail: string): Scrub
       ebrType: '',
       doNotCallToday: false,
       allowed: { manual: false, autodialed: false, ai: false },
-      detail,
+      says,
     },
     holdsUntil: Number.POSITIVE_INFINITY,
     located: undefined,

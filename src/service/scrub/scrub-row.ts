@@ -10,6 +10,7 @@ import type { ScrubItem, ScrubRow, ScrubVersion } from '../../domain/scrub-row.j
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { formatDay } from '../../domain/time/dates.js'
 import { getTimeZone } from '../../domain/time/time-zones.js'
+import { describeSaid } from '../../domain/words/words.js'
 import { truncate } from '../../errors.js'
 import { toVersionLetter } from '../../law/records/result-letter.js'
 import type { CallingHours } from '../calling-hours/calling-hours.js'
@@ -38,7 +39,8 @@ export function toScrubRow(evaluation: ScrubEvaluation, terms: ScrubRowOptions):
   const { verdict, holdsUntil, located } = evaluation
   const { item, version } = terms
   const letter = toVersionLetter(verdict.letter, version)
-  const { reason, ebrType, allowed, detail, lists, optOut } = verdict
+  const { reason, ebrType, allowed, says, lists, optOut } = verdict
+  const detail = says.length === 0 ? undefined : describeSaid(says)
   const facts = located?.facts
   const warning = describeWarning(item, optOut && detail, located)
   const times = located ? timeFields(located) : noTimeFields

@@ -6,22 +6,14 @@ import type { EbrType, ResultLetter, ScrubVerdict } from '../../domain/complianc
 import type { Country, LineClass, NumberFacts, OriginalCarrier } from '../../domain/place.js'
 import type { LocalDay } from '../../domain/time/clock.js'
 import { formatDay, toUtcDay } from '../../domain/time/dates.js'
+import type { Said } from '../../domain/words/words.js'
 import type { OptOutEffect, RelationshipFinding } from '../../law/records/relationship.js'
 import type { ListEvidence, ListFinding, StateFinding } from '../lists/list-facts.js'
 
-export const recordNames: Readonly<Record<EbrType, string>> = {
-  S: 'sale',
-  I: 'inquiry',
-  P: 'permission',
-  T: 'trial',
-}
-
-/** Describes the effect of an opt-out on a record, human-readable. */
-export function formatOptOutEffect(type: EbrType, { effect, optedOutAt }: OptOutEffect): string {
-  const optOut = `the opt-out of ${formatDay(toUtcDay(optedOutAt))}`
-  const record = `the ${recordNames[type]} record on file`
-  if (effect === 'ended') return `${optOut} ended ${record}`
-  return `${record} was stored with a key that may not lift opt-outs, or only a second person may, so it does not lift ${optOut}`
+/** The effect of an opt-out on a record. */
+export function sayOptOutEffect(record: EbrType, { effect, optedOutAt }: OptOutEffect): Said {
+  const params = { record, on: formatDay(toUtcDay(optedOutAt)) }
+  return { code: effect === 'ended' ? 'opt-out-ended-record' : 'record-does-not-lift', params }
 }
 
 /** `Reason` values without parts; clients look for these exact words. */
@@ -83,8 +75,8 @@ export interface Findings {
   readonly litigator: ListFinding
   /** The ported-number lists that determine the line class, in addition to the numbering plan. */
   readonly ported: ListEvidence
-  /** The region and citation of a ban on sales calls to mobile numbers. */
-  readonly wirelessBan: string | undefined
+  /** A ban on sales calls to mobile numbers. */
+  readonly wirelessBan: { readonly region: string; readonly citation: string } | undefined
 }
 
 const bannedLetters: ReadonlySet<ResultLetter> = new Set(['L', 'F', 'V'])
@@ -93,41 +85,43 @@ const bannedLetters: ReadonlySet<ResultLetter> = new Set(['L', 'F', 'V'])
  * An unusable do-not-call list that the letter depends on comes first. The litigator list is left out,
  * since the gate checks it separately (spec, "Litigator check"). A `letter` adds the rules that it rests on.
  */
-export function buildDetail(
+export function explainLetter(
   { national, state, records, wirelessBan }: Findings,
   { lineClass, originalClass }: InServiceFacts,
   letter: ResultLetter | undefined,
-): Pick<ScrubVerdict, 'detail' | 'listProblem'> {
+): Pick<ScrubVerdict, 'says' | 'listProblem'> {
   for (const list of [national, state]) {
     if (list.status !== 'not-covered') continue
-    const { detail, isStale, isUnusable } = list
-    return { detail, listProblem: isStale ? 'stale' : isUnusable ? 'unreadable' : undefined }
+    const { says, isStale, isUnusable } = list
+    return { says, listProblem: isStale ? 'stale' : isUnusable ? 'unreadable' : undefined }
   }
-  const details: string[] = []
+  const says: Said[] = []
   const { ebrType, optOut } = records
-  if (letter !== undefined && bannedLetters.has(letter)) details.push(`ban: ${wirelessBan}`)
-  if (optOut && ebrType !== '') details.push(formatOptOutEffect(ebrType, optOut))
-  const end = letter === undefined ? undefined : formatRelationshipEnd(records)
-  if (end !== undefined) details.push(end)
-  if (lineClass === 'unknown') {
-    const isInDoubt = originalClass !== 'unknown'
-    const why = isInDoubt ? ': a list of ported numbers is too old or cannot be read' : ''
-    details.push(`line class unknown, treated as wireless${why}`)
+  if (wirelessBan && letter !== undefined && bannedLetters.has(letter)) {
+    says.push({ code: 'wireless-ban', params: wirelessBan })
   }
-  return { detail: details.length === 0 ? undefined : details.join('; ') }
+  if (optOut && ebrType !== '') says.push(sayOptOutEffect(ebrType, optOut))
+  const end = letter === undefined ? undefined : sayRelationshipEnd(records)
+  if (end) says.push(end)
+  if (lineClass === 'unknown') {
+    says.push({ code: originalClass === 'unknown' ? 'line-unknown' : 'line-in-doubt' })
+  }
+  return { says }
 }
 
 /** Until when a sale or an inquiry exempts and by which rule; `undefined` if no such rule decides. */
-function formatRelationshipEnd({
+function sayRelationshipEnd({
   ebrType,
   relationship,
   expiresOn,
   endsBy,
   optOut,
-}: RelationshipFinding): string | undefined {
+}: RelationshipFinding): Said | undefined {
   if (ebrType === '' || endsBy === undefined || optOut?.effect === 'ended') return undefined
-  const name = `the ${recordNames[ebrType]} record on file`
-  if (expiresOn === undefined) return `${name} never exempts: ${endsBy}`
-  const verb = relationship === 'current' ? 'exempts until' : 'no longer exempts since'
-  return `${name} ${verb} ${formatDay(expiresOn)}: ${endsBy}`
+  const rule = { record: ebrType, ...endsBy }
+  if (expiresOn === undefined) return { code: 'record-never-exempts', params: rule }
+  const params = { ...rule, on: formatDay(expiresOn) }
+  return relationship === 'current'
+    ? { code: 'record-exempts-until', params }
+    : { code: 'record-exempts-no-longer', params }
 }

@@ -192,7 +192,7 @@ export class CacheEntry<T> {
       variant,
       // Drops the promise of the primary's answer, which would otherwise be retained as long.
       answer: unavailablePrimary?.lateAnswer
-        ? { ...answer, unavailablePrimary: { reason: unavailablePrimary.reason } }
+        ? { ...answer, unavailablePrimary: { says: unavailablePrimary.says } }
         : answer,
       validFrom,
       freshUntil,

@@ -17,6 +17,7 @@ import {
 import type { CallKind } from '../../domain/decision.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Clock, ClockReading, Timers } from '../../domain/time/clock.js'
+import type { Said } from '../../domain/words/words.js'
 import { monotonicSeconds, withTimeout } from '../../runtime/runtime.js'
 import {
   type AnswerSubject,
@@ -342,7 +343,7 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
     const { timers, staleAfterMs } = this.#options
     if (staleAfterMs < Number.POSITIVE_INFINITY && this.#findStale(lookup, true)) {
       const inTime = await withTimeout(answering, staleAfterMs, () => undefined, { timers })
-      const why = `no answer within ${staleAfterMs} ms`
+      const why = [{ code: 'not-answered-within', params: { ms: staleAfterMs } }] as const
       const stale = inTime ? undefined : this.#findFallback(lookup, why, true)
       if (stale) return stale
     }
@@ -362,7 +363,7 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
     if (answer.ok && !answer.otherAnswers && !answer.unavailablePrimary) return answer
     const failure = findUnanswered(answer)
     const primary = answer.ok ? answer.unavailablePrimary : undefined
-    const why = failure?.detail ?? primary?.reason
+    const why = failure?.says ?? primary?.says
     if (why === undefined || this.#rules.isForbidden(answer, lookup.question.callKind))
       return answer
     const mayPermit = failure !== undefined && !isRequestError(failure.reason)
@@ -372,7 +373,7 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
   /** A fresh answer that another caller received in the meantime, or a stale one. */
   #findFallback(
     lookup: CacheLookup<Name, Q>,
-    why: string,
+    why: readonly Said[],
     mayPermit: boolean,
   ): AnswerSuccess<CachedValues[Name]> | undefined {
     const known = this.#findEntry(lookup.key)?.find(lookup.variant)

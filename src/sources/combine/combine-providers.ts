@@ -132,7 +132,7 @@ class CombinedCompliance implements Compliance {
     askSecond: () => MaybePromise<Answer<T>>,
   ): Promise<Answer<T>> {
     const { timers, fallbackAfterMs } = this.#options
-    const reason = `not answered within ${fallbackAfterMs} ms`
+    const says = [{ code: 'not-answered-within', params: { ms: fallbackAfterMs } }] as const
     return new Promise((resolve, reject) => {
       let second: Promise<Answer<T>> | undefined
       const askOnce = () => {
@@ -141,7 +141,7 @@ class CombinedCompliance implements Compliance {
       }
       const cancelTimer = timers.after(fallbackAfterMs, () => {
         const useIfAnswered = (answer: Answer<T>) =>
-          answer.ok && resolve(markAsReplacement(answer, { reason, lateAnswer: first }))
+          answer.ok && resolve(markAsReplacement(answer, { says, lateAnswer: first }))
         askOnce().then(useIfAnswered, () => undefined)
       })
       first.then(
@@ -171,7 +171,7 @@ function useSecondAnswer<T>(
 ): MaybePromise<Answer<T>> {
   if (second instanceof Promise) return second.then((answer) => useSecondAnswer(first, answer))
   return second.ok
-    ? markAsReplacement(second, { reason: first.detail })
+    ? markAsReplacement(second, { says: first.says })
     : combineFailures(first, second)
 }
 

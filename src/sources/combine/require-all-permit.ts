@@ -13,6 +13,7 @@ import {
   type MaybePromise,
 } from '../../domain/compliance.js'
 import type { Timers } from '../../domain/time/clock.js'
+import type { Said } from '../../domain/words/words.js'
 
 /** Defines when an answer is returned before the other source has answered. */
 export interface EarlyDenial<T> {
@@ -78,8 +79,8 @@ function resolveAfterGracePeriod<T>(
   if (!gracePeriod || !hasAnswerWhere(latest, gracePeriod.isDenial)) return undefined
   const { untilMs, timers } = gracePeriod
   const ms = Math.max(0, untilMs - timers.monotonicMs())
-  const detail = 'no answer in time to complement the denial of the other source'
-  const failure = { ok: false, reason: 'deadline', detail, source: 'the other' } as const
+  const says = [{ code: 'other-source-late' }] as const
+  const failure = { ok: false, reason: 'deadline', says, source: 'the other' } as const
   return timers.after(ms, () => finish(combineAnswers(latest, failure)))
 }
 
@@ -97,13 +98,17 @@ function attachAnswer<T>(main: AnswerSuccess<T>, more: Answer<T>): AnswerSuccess
     source: main.source,
     asOf: main.asOf,
     holdsUntil: main.holdsUntil,
-    staleReason: main.staleReason,
+    notRenewed: main.notRenewed,
     otherAnswers:
       main.otherAnswers === undefined
         ? flattenAnswers(more)
         : [...main.otherAnswers, ...flattenAnswers(more)],
   }
 }
+
+/** What the source says, with its name, unless that is in it already. */
+const sayBySource = ({ says, source }: AnswerFailure): readonly Said[] =>
+  says.map((one, index) => (index === 0 && one.source === undefined ? { ...one, source } : one))
 
 /**
  * The failure when both sources failed. If one of them does not support the question, the reason of
@@ -113,7 +118,7 @@ export function combineFailures(first: AnswerFailure, second: AnswerFailure): An
   return {
     ok: false,
     reason: selectFailureReason(first.reason, second.reason),
-    detail: `${first.source}: ${first.detail}; ${second.source}: ${second.detail}`,
+    says: [...sayBySource(first), ...sayBySource(second)],
     source: `${first.source}+${second.source}`,
   }
 }

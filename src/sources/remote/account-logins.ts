@@ -13,6 +13,7 @@ import {
   type ScrubVerdict,
 } from '../../domain/compliance.js'
 import type { Clock } from '../../domain/time/clock.js'
+import type { Said } from '../../domain/words/words.js'
 import { getErrorMessage } from '../../errors.js'
 
 /** What logs, metrics and findings call a provider that is asked with the login of an account; no name of a provider has a slash. */
@@ -36,7 +37,7 @@ interface AccountLoginsOptions<Client> {
 
 /** Why an account may not ask a provider; for people. */
 interface NoLogin {
-  readonly refusal: string
+  readonly refusal: Said
 }
 
 /** The clients of one provider, each with a login of its own and so with requests, limits and circuits of its own. */
@@ -58,7 +59,7 @@ export class AccountLogins<Client extends { close(): Promise<void> }> {
     return (
       own.get(accountId) ??
       mapMaybePromise(hasRight(accountId), (has) =>
-        has ? main : { refusal: describeNoLogin(this.#options, accountId) },
+        has ? main : { refusal: sayNoLogin(this.#options, accountId) },
       )
     )
   }
@@ -75,15 +76,11 @@ export class AccountLogins<Client extends { close(): Promise<void> }> {
 }
 
 /** What to do for an account that may not ask a provider; `path` is that of its settings. */
-export function describeNoLogin(
-  { name, path }: { readonly name: string; readonly path: string },
-  accountId: string,
-): string {
-  const share = `callgate lists share provider --with ${accountId} --because <text>`
-  return (
-    `account ${accountId} has no login for provider ${name} and no right to that of account ${mainAccountId}; ` +
-    `set ${path}.accounts.${accountId}, or: ${share}`
-  )
+export function sayNoLogin(
+  { name: provider, path: setting }: { readonly name: string; readonly path: string },
+  account: string,
+): Said {
+  return { code: 'no-login', params: { account, provider, setting, owner: mainAccountId } }
 }
 
 /** Asks a provider with the login of each account. Without one the answer is a failure as with a list that is missing, and nothing is sent. */
@@ -118,7 +115,7 @@ export class AccountCompliance implements Compliance {
     return catchFailure(source, () =>
       mapMaybePromise(this.#logins.find(accountId), (found) =>
         'refusal' in found
-          ? ({ ok: false, reason: 'list-missing', detail: found.refusal, source } as const)
+          ? ({ ok: false, reason: 'list-missing', says: [found.refusal], source } as const)
           : ask(found),
       ),
     )
@@ -210,11 +207,11 @@ export class RightfulCompliance implements Compliance {
       : [answer]
     const missing = answers.find((one) => !one.ok && one.reason === 'list-missing')
     if (!missing || missing.ok) return answer
-    const { detail, source } = missing
+    const { says, source } = missing
     const allowed = { manual: false, autodialed: false, ai: false }
     return {
       ok: true,
-      value: { letter: 'B', reason: '', ebrType: '', doNotCallToday: false, allowed, detail },
+      value: { letter: 'B', reason: '', ebrType: '', doNotCallToday: false, allowed, says },
       source,
       asOf: this.#options.clock.now(),
       holdsUntil: Number.NEGATIVE_INFINITY,
@@ -230,7 +227,7 @@ function catchFailure<T>(
   const answer = ask()
   if (!(answer instanceof Promise)) return answer
   return answer.catch((cause: unknown) => {
-    const detail = `the rights of the account cannot be read: ${getErrorMessage(cause)}`
-    return { ok: false, reason: 'source-failed', detail, source }
+    const says = [{ code: 'rights-unread', quote: getErrorMessage(cause) }] as const
+    return { ok: false, reason: 'source-failed', says, source }
   })
 }

@@ -7,6 +7,7 @@ import {
   parsePhoneNumber,
 } from '../../domain/phone-number.js'
 import { postalCodePattern, postalCodeRule, repairZip } from '../../domain/place.js'
+import { describeSaid } from '../../domain/words/words.js'
 import { truncate } from '../../errors.js'
 import { yieldToEventLoop } from '../../runtime/yield-to-event-loop.js'
 
@@ -113,7 +114,7 @@ function describeRule(dialed: Exclude<ParsedDialString, { readonly kind: 'nanp' 
     case 'foreign':
       return "is another country's number, which is never looked up"
     case 'invalid':
-      return dialed.detail
+      return describeSaid(dialed.says)
   }
 }
 

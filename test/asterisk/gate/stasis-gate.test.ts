@@ -6,6 +6,7 @@ import { asteriskSchema } from '../../../src/config/asterisk.js'
 import type { CallOutcome } from '../../../src/domain/call-outcome.js'
 import { reasonCodes } from '../../../src/domain/checks.js'
 import type { CallRequest, Decision, DecisionFinalizer } from '../../../src/domain/decision.js'
+import type { Said } from '../../../src/domain/words/words.js'
 import type { LogLevel } from '../../../src/observability/log.js'
 import {
   type ActionName,
@@ -38,7 +39,7 @@ const judgedAt = instant('2025-01-01T12:00:00Z')
 /** Decides as told, at once or when `give()` is called. */
 class FakeGate {
   readonly asked: CallRequest[] = []
-  readonly refused: { readonly request: CallRequest; readonly detail: string }[] = []
+  readonly refused: { readonly request: CallRequest; readonly why: Said }[] = []
   verdict: Pick<Decision, 'decision' | 'reason'> = { decision: 'allow', reason: 'permitted' }
   /** On the gate's own clock. */
   decidedAt = 0
@@ -64,8 +65,8 @@ class FakeGate {
     })
   }
 
-  refuse(request: CallRequest, detail: string): Decision {
-    this.refused.push({ request, detail })
+  refuse(request: CallRequest, why: Said): Decision {
+    this.refused.push({ request, why })
     return this.#decision(request, { decision: 'block', reason: 'invalid-request' }, '')
   }
 
@@ -353,7 +354,7 @@ describe('a call whose facts cannot be read', () => {
       expect(one.decisions.asked).toEqual([])
       const [refused] = one.decisions.refused
       expect(refused?.request).toMatchObject({ dialed, callKind: 'ai', via: 'asterisk' })
-      expect(refused?.detail).toContain(detail)
+      expect(refused?.why).toEqual({ code: 'invalid-fact', quote: expect.stringContaining(detail) })
       expect(one.actions.asked).toEqual(['setVariables c1', 'resume c1 blocked,s,1'])
       expect(one.actions.set.get('c1')).toMatchObject({
         CALLGATE_DECISION: 'block',
@@ -371,9 +372,8 @@ describe('a call whose facts cannot be read', () => {
       one.gate.onChannelEntered(aChannel(), args)
       await one.gate.drain()
       expect(one.decisions.asked).toEqual([])
-      expect(one.decisions.refused.map(({ detail }) => detail)).toEqual([
-        `project: variable PROJECT cannot be read: getVariable: ${kind}`,
-      ])
+      const quote = `project: variable PROJECT cannot be read: getVariable: ${kind}`
+      expect(one.decisions.refused.map(({ why }) => why)).toEqual([{ code: 'invalid-fact', quote }])
       expect(one.actions.set.get('c1')).toMatchObject({ CALLGATE_CAUSE: '42' })
     })
   }

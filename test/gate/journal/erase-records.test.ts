@@ -21,6 +21,7 @@ import {
 import { eraseFromSegment } from '../../../src/gate/journal/removal/erase-segment.js'
 import { answered, fakeCompliance, noon } from '../../support/fake-compliance.js'
 import { listFiles, recordsIn } from '../../support/journal.js'
+import { quoted } from '../../support/said.js'
 import { makeDecision, testJournal } from '../../support/test-journal.js'
 
 const number = '2125550106'
@@ -118,16 +119,23 @@ it('leaves nothing by which a kept opt-out or consent of the person is found', a
   const decision = await blocked('d1')
   const facts = JSON.stringify({ entry: { addedAt: optOut }, record: { id: 'c12' } })
   const reassigned = { ...decision.findings[0], facts } as Finding
-  const findings = decision.findings.map((finding) => ({ ...finding, facts, reassigned }))
-  await append({ ...decision, findings })
+  const findings = decision.findings.map((finding) => ({
+    ...{ ...finding, facts, reassigned },
+    ...{ notRenewed: quoted('of Jane Doe'), says: [...finding.says, ...quoted('of Jane Doe')] },
+  }))
+  await append({ ...decision, findings, says: quoted('of Jane Doe') })
   await append(await blocked('d2', { dialed: '2125550199' }))
   journal.erase(requested())
   await journal.drain()
   expect(readFiles()).not.toMatch(new RegExp(`${optOut}|"c12"`))
-  const details = [decision, journal.find('main', 'd1')].map((one) =>
-    one?.findings.map(({ detail }) => detail),
+  expect(readFiles()).not.toContain('Jane')
+  const left = journal.find('main', 'd1')
+  const said = [{ code: 'source-failed' }]
+  expect(left?.findings.map(({ says }) => says)).toEqual(
+    decision.findings.map(({ says }) => [...says, ...said]),
   )
-  expect(details[1]).toEqual(details[0])
+  expect(left?.findings.map(({ notRenewed }) => notRenewed)).toEqual(findings.map(() => said))
+  expect(left?.says).toEqual(said)
   await journal.close()
 })
 

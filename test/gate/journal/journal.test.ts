@@ -21,10 +21,13 @@ import type { Decision } from '../../../src/domain/decision.js'
 import type { SegmentEvent } from '../../../src/gate/journal/index-writer.js'
 import { Journal } from '../../../src/gate/journal/journal.js'
 import type { JournalOptions } from '../../../src/gate/journal/journal-options.js'
-import { toDecisionDocument } from '../../../src/gate/record/reply.js'
+import { toReply } from '../../../src/gate/record/describe-decision.js'
+import { replyTo } from '../../../src/gate/record/reply.js'
+import { writeDecision } from '../../../src/gate/record/write-record.js'
 import { listDatabaseFiles } from '../../../src/storage/open-files.js'
 import { answered, fakeCompliance, noon, unanswered } from '../../support/fake-compliance.js'
 import { forgetHeads, recordsIn } from '../../support/journal.js'
+import { quoted } from '../../support/said.js'
 import { strictPolicy } from '../../support/strict-policy.js'
 import { aCall, testGate } from '../../support/test-gate.js'
 
@@ -123,16 +126,17 @@ describe('the journal', () => {
       [1, 'opened'],
       [2, 'decision'],
     ])
-    expect(recordsIn(dataDir)[1]?.body).toBe(JSON.stringify(toDecisionDocument(decision)))
+    expect(recordsIn(dataDir)[1]?.body).toBe(writeDecision(decision))
     await journal.close()
     const found = (await open()).find('main', 'd1')
-    expect(found).toEqual(toDecisionDocument(decision))
+    expect(found).toEqual(JSON.parse(writeDecision(decision)))
+    expect(found && toReply(found)).toEqual(replyTo(decision))
     expect(found?.findings).toHaveLength(4)
   })
 
   it('refuses a record that could not be read back, and takes the next one', async () => {
     const journal = await open()
-    const long = await made('d1', { detail: 'x'.repeat(400_000) })
+    const long = await made('d1', { says: quoted('x'.repeat(400_000)) })
     await expect(append(journal, long)).rejects.toThrow(/^the record has \d+ characters; it must/)
     expect(seen).toMatchObject({ unrecorded: ['d1'], lost: 1 })
     await append(journal, await made('d2'))
@@ -143,7 +147,7 @@ describe('the journal', () => {
   })
 
   it('holds what policy allowed, and how old the answers were', async () => {
-    const old = { asOf: noon - 60_000, staleReason: 'circuit open' }
+    const old = { asOf: noon - 60_000, notRenewed: quoted('circuit open') }
     const compliance = fakeCompliance({
       litigator: () => answered({ isLitigator: false }, old),
       scrub: () => unanswered(),
@@ -158,12 +162,19 @@ describe('the journal', () => {
       decision: 'allow',
       degraded: ['litigator'],
       policy: [
-        { check: 'litigator', effect: 'stale-allowed', because: 'circuit open' },
-        { check: 'permission', effect: 'shadowed', because: 'fake source-failed' },
+        { check: 'litigator', effect: 'stale-allowed' },
+        { check: 'permission', effect: 'shadowed' },
       ],
     })
     const litigator = found?.findings.find(({ check }) => check === 'litigator')
-    expect(litigator).toMatchObject({ stale: true, ageMs: 60_000 })
+    expect(litigator).toMatchObject({ notRenewed: quoted('circuit open'), ageMs: 60_000 })
+    const reply = found && toReply(found)
+    expect(reply?.policy?.map(({ because }) => because)).toEqual([
+      'the source failed: circuit open',
+      'the source failed: fake source-failed',
+    ])
+    const told = reply?.findings.find(({ check }) => check === 'litigator')
+    expect(told).toMatchObject({ stale: true, staleReason: 'the source failed: circuit open' })
   })
 
   it('does not take a rule that a finding names for a decision', async () => {
@@ -681,7 +692,7 @@ describe('opening a journal', () => {
     const journal = await open()
     await journal.drain()
     for (const id of ['d1', 'd2', 'd3']) {
-      expect(journal.find('main', id)).toEqual(toDecisionDocument(await made(id)))
+      expect(journal.find('main', id)).toEqual(JSON.parse(writeDecision(await made(id))))
     }
     await journal.close()
     const again = await open()

@@ -15,6 +15,7 @@ import type { ReportCounters } from '../../../src/gate/journal/reports/outcome-r
 import { CountedOutcomes } from '../../../src/gate/outcomes/counted-outcomes.js'
 import { silentLogger } from '../../../src/runtime/runtime.js'
 import { noon } from '../../support/fake-compliance.js'
+import { quoted } from '../../support/said.js'
 import { aCall } from '../../support/test-gate.js'
 import { makeDecision, testJournal } from '../../support/test-journal.js'
 
@@ -83,7 +84,7 @@ it.each([
   ['a person’s call over HTTP', { callKind: 'manual' }, {}],
   ['a block', {}, { decision: 'block', reason: 'litigator' }],
   ['a what-if', { at: noon }, {}],
-  ['an unusually long record', {}, { detail: 'x'.repeat(8_192) }],
+  ['an unusually long record', {}, { says: quoted('x'.repeat(8_192)) }],
 ] as const)('the record of %s is read', async (_, call, more) => {
   const { journal, append } = await open()
   const reads = watchReads()

@@ -26,6 +26,7 @@ import type { DecisionDocument } from '../../../src/gate/record/decision-documen
 import { readHead } from '../../../src/gate/record/read-head.js'
 import { noon } from '../../support/fake-compliance.js'
 import { frameRunOf, sealKey } from '../../support/journal.js'
+import { quoted } from '../../support/said.js'
 
 const now = noon + 86_400_000
 const origin = Buffer.alloc(32, 7)
@@ -78,19 +79,21 @@ const idAt = (at: number, n = 0) =>
 /** One each second from noon on. */
 function aDecision(n: number, more: Partial<DecisionDocument> = {}): DecisionDocument {
   const at = noon + n * 1_000
-  const { decision = 'allow', number = '2125550100', projectId, reference, keyId, ...rest } = more
+  const { decision = 'allow', number = '2125550100', projectId, reference, keyId, ...others } = more
+  const { disclosures, says = quoted('a "text" of \\ people'), ...rest } = others
   return {
     id: idAt(at, n),
     decision,
     reason: decision === 'allow' ? 'permitted' : 'internal-dnc',
-    message: 'a "text" of \\ people',
     number,
     callKind: 'ai',
     decidedAt: formatInstant(at),
     judgedAt: formatInstant(at),
     validUntil: formatInstant(at + 60_000),
+    ...(disclosures && { disclosures }),
     whatIf: false,
     degraded: [],
+    says,
     findings: [],
     accountId: 'main',
     ...(keyId !== undefined && { keyId }),
@@ -544,7 +547,7 @@ describe('the fields of a row', () => {
       reference: 'lead 7',
       dial: '2125550100',
     }),
-    aDecision(3, { message: hostile, reference: hostile, keyId: hostile }),
+    aDecision(3, { says: quoted(hostile), reference: hostile, keyId: hostile }),
     aDecision(4, { reference: 'é', projectId: 'ſ', number: '' }),
     aDecision(5, {
       mandate: { version: 3, counted: 2 } as unknown as DecisionDocument['mandate'],
@@ -558,7 +561,7 @@ describe('the fields of a row', () => {
           check: 'c',
           verdict: 'pass',
           reason: 'r',
-          detail: hostile,
+          says: quoted(hostile),
           source: 's',
           ageMs: 1,
           facts: { accountId: 'z', via: 'x', number: 9 },
@@ -569,7 +572,10 @@ describe('the fields of a row', () => {
 
   /** Longer than the parts that are looked at first, and as long as they are. */
   const longOnes = [...Array.from({ length: 40 }, (_, n) => 60 + n * 12), 5_000].flatMap((size) => [
-    aDecision(7, { message: 'm'.repeat(size), projectId: 'P1' }),
+    aDecision(7, {
+      disclosures: [{ key: 'identity', rules: ['m'.repeat(size)] }],
+      projectId: 'P1',
+    }),
     aDecision(8, { subject: 's'.repeat(size), accountId: 'other', reference: 'r' }),
     aDecision(9, { subject: `${'"'.repeat(size)},"accountId":"x","via":"y"`, keyId: 'k' }),
   ])

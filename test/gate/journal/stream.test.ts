@@ -12,8 +12,13 @@ const caller = {
   limits: { rights: new Set(['decide']), projects: 'any', callKinds: 'any' },
 } as unknown as Caller
 
+const noFindings: DecisionDocument['findings'] = []
+
 const decisionAt = (at: number, n: number) =>
-  ({ id: toIdPrefix(at) + String(n).padStart(20, '0'), number: '2125550100' }) as DecisionDocument
+  ({
+    ...{ id: toIdPrefix(at) + String(n).padStart(20, '0'), number: '2125550100' },
+    ...{ decision: 'allow', reason: 'permitted', findings: noFindings },
+  }) as DecisionDocument
 
 it('tells each decision that is recorded after it began, and no other, if each page has one', async () => {
   let recorded = [1, 2, 3].map((n) => decisionAt(now - 500, n))
@@ -34,5 +39,6 @@ it('tells each decision that is recorded after it began, and no other, if each p
   if ('parts' in reply) for await (const part of reply.parts) text += part
   const told = [...text.matchAll(/"id":"([^"]+)"/g)].map(([, id]) => id)
   expect(told).toEqual(recorded.slice(3).map(({ id }) => id))
+  expect(text.match(/"message":"every check passed"/g)).toHaveLength(3)
   expect(text).not.toContain('event: skipped')
 })

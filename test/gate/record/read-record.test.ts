@@ -7,7 +7,7 @@ const decision = {
   accountId: 'main',
   number: '2125550100',
   dialed: '212-555-0100',
-  findings: [{ check: 'permission' }],
+  findings: [{ check: 'permission', says: [{ code: 'not-at-this-hour' }] }],
 }
 
 const bodyOf = (content: unknown) => Buffer.from(JSON.stringify(content))
@@ -39,6 +39,18 @@ it('says what is no record, where it is and why', () => {
     [read('decision', { ...decision, dialed: undefined }), 'it must have the text dialed'],
     [read('decision', { ...decision, findings: [null] }), 'it must have findings'],
     [read('decision', { ...decision, findings: {} }), 'it must have findings'],
+    ...[
+      ...[{}, { says: 'x' }, { says: [{}] }, { says: [], parts: 1 }, { says: [], parts: [{}] }],
+      ...[
+        { says: [], notRenewed: 'x' },
+        { says: [], reassigned: {} },
+      ],
+    ].map(
+      (finding) =>
+        [read('decision', { ...decision, findings: [finding] }), 'it must have findings'] as const,
+    ),
+    [read('decision', { ...decision, says: 'x' }), 'what it says must have codes'],
+    [read('decision', { ...decision, policy: [null] }), 'its policy must be a list'],
     [read('outcome', { outcome: {} }), 'record 17 is no outcome: it must have an id'],
     [read('outcome', { id: 'd1', outcome: 5 }), 'it must have an outcome'],
   ] as const

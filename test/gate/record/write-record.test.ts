@@ -12,7 +12,15 @@ import {
   policyEffects,
 } from '../../../src/domain/decision.js'
 import type { ListVersion } from '../../../src/domain/number-set.js'
-import { encodeReply, toDecisionDocument } from '../../../src/gate/record/reply.js'
+import { describeSaid, type Said } from '../../../src/domain/words/words.js'
+import {
+  describeFinding,
+  describeWhy,
+  toReply,
+} from '../../../src/gate/record/describe-decision.js'
+import { readRecord } from '../../../src/gate/record/read-record.js'
+import { replyTo } from '../../../src/gate/record/reply.js'
+import { encodeReply, writeDecision } from '../../../src/gate/record/write-record.js'
 import { anyText, holds } from '../../unit/properties-support.js'
 
 const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined })
@@ -28,17 +36,37 @@ const anyList: fc.Arbitrary<ListVersion> = fc.record({
   asOf: instant,
 })
 
+const place = { region: anyText, name: anyText, zone: anyText, day: fc.constant('2026-11-23') }
+const said: fc.Arbitrary<Said> = fc.oneof(
+  fc.record({ code: fc.constant('no-litigator'), quote: maybe(anyText), source: maybe(anyText) }),
+  fc.record({ code: fc.constant('invalid-fact'), quote: anyText }),
+  fc.record({
+    code: fc.constant('local-day'),
+    params: fc.record(place),
+    source: maybe(anyText),
+  }),
+  fc.record({
+    code: fc.constant('consent-kinds'),
+    params: fc.record({ kinds: fc.array(anyText, { maxLength: 2 }) }),
+  }),
+  fc.record({
+    code: fc.constant('on-internal-list-since'),
+    params: fc.record({ since: anyText }),
+  }),
+)
+const anySays: fc.Arbitrary<readonly Said[]> = fc.array(said, { maxLength: 3 })
+
 const sourceFinding = fc.record({
   check: fc.constantFrom(...checkNames),
   verdict: fc.constantFrom('pass', 'deny', 'unknown'),
   reason: fc.constantFrom(...reasonCodes),
-  detail: anyText,
+  says: anySays,
   source: anyText,
   asOf: instant,
   holdsUntil: fc.oneof(endless, fc.constant(Number.NEGATIVE_INFINITY)),
   opensAt: maybe(endless),
   isRequestError: maybe(fc.boolean()),
-  staleReason: maybe(anyText),
+  notRenewed: maybe(anySays),
   lists: maybe(fc.array(anyList, { maxLength: 3 })),
   unmetLaws: maybe(fc.array(anyText, { minLength: 1, maxLength: 2 })),
   facts: maybe(anyText.map((text) => JSON.stringify({ text }))),
@@ -55,7 +83,7 @@ const anyFinding: fc.Arbitrary<Finding> = fc
 const anyEffect: fc.Arbitrary<PolicyEffect> = fc.record({
   check: fc.constantFrom(...checkNames),
   effect: fc.constantFrom(...policyEffects),
-  because: anyText,
+  because: maybe(anyText),
   until: maybe(endless),
 })
 
@@ -92,7 +120,7 @@ const anyDecision: fc.Arbitrary<Decision> = fc.record({
   decidedAt: instant,
   judgedAt: instant,
   accountTime: instant,
-  detail: maybe(anyText),
+  says: maybe(anySays),
   validUntil: instant,
   rules: fc.stringMatching(/^[0-9a-f]{12}$/),
 })
@@ -104,15 +132,16 @@ const iso = (at: number | undefined) =>
     : new Date(at).toISOString().replace('.000Z', 'Z')
 
 /** The members in their order. The message and what policy let pass have tests of their own. */
-function expectedText(decision: Decision): string {
-  const { request, effects } = decision
-  const { message, degraded } = toDecisionDocument(decision)
+function expectedText(decision: Decision, form: 'record' | 'reply'): string {
+  const { request, effects, says } = decision
+  const { message, degraded } = replyTo(decision)
+  const isReply = form === 'reply'
   return JSON.stringify({
     id: decision.id,
     decision: decision.decision,
     reason: decision.reason,
-    message,
-    detail: decision.detail,
+    message: isReply ? message : undefined,
+    detail: isReply && says ? describeSaid(says) : undefined,
     number: decision.number,
     dial: decision.decision === 'allow' ? decision.number : undefined,
     callKind: request.callKind,
@@ -123,16 +152,17 @@ function expectedText(decision: Decision): string {
     nextAllowedAtLatest: (decision.nextAllowedAt !== undefined && isByRate(decision)) || undefined,
     whatIf: request.at !== undefined,
     degraded,
+    says,
     policy:
       effects.length === 0
         ? undefined
-        : effects.map(({ check, effect, because, until }) => ({
-            check,
-            effect,
-            because,
-            until: iso(until),
+        : effects.map((one) => ({
+            check: one.check,
+            effect: one.effect,
+            because: isReply ? describeWhy(one, decision.findings) : one.because,
+            until: iso(one.until),
           })),
-    findings: decision.findings.map((finding) => expectedFinding(finding, decision)),
+    findings: decision.findings.map((finding) => expectedFinding(finding, decision, isReply)),
     accountId: decision.accountId,
     keyId: request.keyId,
     via: request.via,
@@ -151,32 +181,34 @@ function expectedText(decision: Decision): string {
 function expectedFinding(
   finding: Finding,
   times: Pick<Decision, 'accountTime' | 'judgedAt'>,
+  isReply: boolean,
 ): object {
   const { accountTime, judgedAt } = times
-  const { lists, parts, facts, reassigned } = finding
+  const { lists, parts, facts, reassigned, notRenewed } = finding
   const isFar = finding.holdsUntil >= judgedAt + 86_400_000
   const basis = {
     requestError: finding.isRequestError || undefined,
-    staleReason: finding.staleReason,
     holdsUntil: facts === undefined && !isFar ? iso(finding.holdsUntil) : undefined,
     unmetLaws: finding.unmetLaws,
-    reassigned: reassigned && expectedFinding(reassigned, times),
+    reassigned: reassigned && expectedFinding(reassigned, times, isReply),
     facts: facts === undefined ? undefined : JSON.parse(facts),
   }
   return {
     check: finding.check,
     verdict: finding.verdict,
     reason: finding.reason,
-    detail: finding.detail,
+    detail: isReply ? describeFinding(finding) : undefined,
+    says: finding.says,
     source: finding.source,
     ageMs: Math.max(0, accountTime - finding.asOf),
-    stale: finding.staleReason === undefined ? undefined : true,
+    ...(isReply && notRenewed && { stale: true, staleReason: describeSaid(notRenewed) }),
+    notRenewed,
     opensAt: iso(finding.opensAt),
     lists:
       lists === undefined || lists.length === 0
         ? undefined
         : lists.map(({ name, version, asOf }) => ({ name, version, asOf: iso(asOf) })),
-    ...(parts ? { parts: parts.map((part) => expectedFinding(part, times)) } : basis),
+    ...(parts ? { parts: parts.map((part) => expectedFinding(part, times, isReply)) } : basis),
   }
 }
 
@@ -184,7 +216,8 @@ describe('the text of a decision', () => {
   it('is that of its members, whatever they hold', () => {
     holds(
       fc.property(anyDecision, (decision) => {
-        expect(encodeReply(decision)).toBe(expectedText(decision))
+        expect(writeDecision(decision)).toBe(expectedText(decision, 'record'))
+        expect(encodeReply(decision)).toBe(expectedText(decision, 'reply'))
       }),
       2_000,
     )
@@ -195,8 +228,21 @@ describe('the text of a decision', () => {
       fc.property(anyDecision, anyDecision, (earlier, decision) => {
         const { findings } = earlier
         const later = { ...decision, findings }
-        expect(encodeReply(earlier)).toBe(expectedText(earlier))
-        expect(encodeReply(later)).toBe(expectedText(later))
+        expect(encodeReply(earlier)).toBe(expectedText(earlier, 'reply'))
+        expect(encodeReply(later)).toBe(expectedText(later, 'reply'))
+        expect(writeDecision(earlier)).toBe(expectedText(earlier, 'record'))
+        expect(writeDecision(later)).toBe(expectedText(later, 'record'))
+      }),
+      500,
+    )
+  })
+
+  it('as a reply is what its record gives in words', () => {
+    holds(
+      fc.property(anyDecision, (decision) => {
+        const record = readRecord('decision', { body: writeDecision(decision) })
+        const read: unknown = JSON.parse(JSON.stringify(toReply(record)))
+        expect(read).toEqual(JSON.parse(encodeReply(decision)))
       }),
       500,
     )

@@ -55,10 +55,14 @@ describe('a budget of two calls', () => {
       expect(askedOf(vendor)).toBe(8)
       const refused = await remote.decide(numberAt(3))
       expect(refused).toMatchObject({ decision: 'block', reason: 'check-unanswered' })
-      expect(findingOf(refused, 'litigator').detail).toContain(
-        'account main may ask acme no more on 2026-11-23 (UTC): its budget of 8 numbers ' +
-          '(source.provider.budget.numbersPerDay) is used up, and renewed at 2026-11-24T00:00:00Z',
-      )
+      expect(findingOf(refused, 'litigator').says).toEqual([
+        {
+          code: 'budget-spent',
+          quote:
+            'account main may ask acme no more on 2026-11-23 (UTC): its budget of 8 numbers ' +
+            '(source.provider.budget.numbersPerDay) is used up, and renewed at 2026-11-24T00:00:00Z',
+        },
+      ])
       expect(askedOf(vendor)).toBe(8)
       // What is cached still serves, and the other account has a budget of its own.
       expect(await remote.decide(numberAt(1))).toMatchObject({ decision: 'allow' })

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { questionNames } from '../../../src/domain/compliance.js'
+import { describeSaid } from '../../../src/domain/words/words.js'
 import { openFakeVendor } from '../../../src/fake-vendor/fake-vendor.js'
 import { type Fault, type FaultKind, faultKinds } from '../../../src/fake-vendor/fault.js'
 import { useTempFolder } from '../../data/temp-folder.js'
@@ -260,7 +261,7 @@ describe('access tokens', () => {
         const whyUnknown = async () => {
           const decision = await remote.decide(freshNumber())
           expect(decision.reason).toBe('check-unanswered')
-          return findingOf(decision, 'litigator').detail
+          return describeSaid(findingOf(decision, 'litigator').says)
         }
         await expect.poll(whyUnknown).toContain(detail)
         await expect.poll(remote.sourceReady).toContain('acme is not asked for scrub (no access')

@@ -1,6 +1,7 @@
 /** Whose login a provider is asked with: which key asked about which numbers, at a provider that keeps it. */
 import { afterEach, expect, it } from 'vitest'
 import { toPhoneNumber } from '../../../src/domain/phone-number.js'
+import { describeSaid } from '../../../src/domain/words/words.js'
 import { type FakeVendor, openFakeVendor } from '../../../src/fake-vendor/fake-vendor.js'
 import type { DecisionDocument } from '../../../src/gate/record/decision-document.js'
 import { systemClock } from '../../../src/runtime/runtime.js'
@@ -117,7 +118,7 @@ it('an account asks with its own login, or by a right with that of account main,
   expect(ofGamma.decision).toMatchObject({ decision: 'block', reason: 'list-not-covering' })
   const { findings } = ofGamma.decision
   for (const check of ['permission', 'litigator', 'internal-dnc', 'calling-hours']) {
-    expect(findingOf(ofGamma.decision, check).detail).toContain(noLogin('gamma'))
+    expect(describeSaid(findingOf(ofGamma.decision, check).says)).toContain(noLogin('gamma'))
   }
   expect(findings.map(({ check, verdict, reason }) => [check, verdict, reason])).toEqual(
     expect.arrayContaining([
@@ -260,7 +261,7 @@ it('lookups are asked with the login of the account, by a right, or not at all',
   const question = { number: toPhoneNumber('2127365001'), since }
   expect(await ofCalls.find({ ...question, accountId: 'gamma' })).toMatchObject({
     result: 'unreachable',
-    detail: warning,
+    says: { code: 'reassigned-unreachable', quote: warning },
   })
   expect(vendor.requests.some(({ path }) => path.includes('RND'))).toBe(false)
   await ofCalls.find({ ...question, accountId: 'acme' })

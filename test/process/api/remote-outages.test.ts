@@ -5,6 +5,7 @@ import { openHttpServer } from '../../../src/commands/serve/http-server.js'
 import { loadSettings } from '../../../src/config/load.js'
 import { questionNames } from '../../../src/domain/compliance.js'
 import type { Timers } from '../../../src/domain/time/clock.js'
+import { describeSaid } from '../../../src/domain/words/words.js'
 import { openFakeVendor } from '../../../src/fake-vendor/fake-vendor.js'
 import { type Fault, type FaultKind, faultKinds } from '../../../src/fake-vendor/fault.js'
 import { nodeRuntime, systemTimers } from '../../../src/runtime/runtime.js'
@@ -134,7 +135,7 @@ describe('a vendor in an outage', () => {
     expect(findingOf(await decide(freshNumber()), 'litigator')).toMatchObject({
       verdict: 'unknown',
       source: 'acme',
-      detail: 'no answer within 300 ms',
+      says: [{ code: 'deadline', quote: 'no answer within 300 ms' }],
     })
     await decide(freshNumber())
     // The call stops waiting a little before the request is given up.
@@ -146,9 +147,12 @@ describe('a vendor in an outage', () => {
           .join(', ')}`,
       )
     const left = await decide(freshNumber())
-    expect(findingOf(left, 'permission').detail).toBe(
-      'requests are paused after repeated failures: no reply within 300 ms',
-    )
+    expect(findingOf(left, 'permission').says).toEqual([
+      {
+        code: 'circuit-open',
+        quote: 'requests are paused after repeated failures: no reply within 300 ms',
+      },
+    ])
     expect((await decide(kept)).reason).toBe('permitted')
     const during = await metrics()
     for (const question of questionNames) {
@@ -182,7 +186,7 @@ describe('a vendor in an outage', () => {
     await vendor.close()
     const down = await decide(freshNumber())
     expect(down.reason).toBe('check-unanswered')
-    expect(findingOf(down, 'permission').detail).toContain('ECONNREFUSED')
+    expect(describeSaid(findingOf(down, 'permission').says)).toContain('ECONNREFUSED')
     const { port, loginId } = vendor
     const again = await openFakeVendor({ port, loginId, at: mondayNoon })
     try {

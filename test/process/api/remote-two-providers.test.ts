@@ -120,7 +120,14 @@ describe('fallback', () => {
       expect(findingOf(decision, 'permission')).toMatchObject({
         verdict: 'unknown',
         source: 'acme+other',
-        detail: expect.stringMatching(/^acme: answered 503; other: answered with a web page/),
+        says: [
+          { code: 'source-failed', source: 'acme', quote: 'answered 503' },
+          {
+            code: 'refused',
+            source: 'other',
+            quote: expect.stringMatching(/^answered with a web page/),
+          },
+        ],
       })
       await remote.decide(freshNumber())
       expect(await remote.sourceReady()).toMatch(

@@ -309,7 +309,7 @@ describe('answers that are missing', () => {
     const { code, out } = await compare([numbers, ...sandbox, '--only', 'scrub'])
     expect(code).toBe(1)
     expect(out).toContain(
-      '2 not compared, the provider: the row in its position is for another number',
+      '2 not compared, the provider: the answer could not be understood: the row in its position is for another number',
     )
   })
 

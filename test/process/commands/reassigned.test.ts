@@ -71,7 +71,7 @@ afterAll(async () => {
 
 it('a number that the imported answers call reassigned is blocked, and the record proves what was asked', async () => {
   const { finding } = await callUntil('pass')
-  expect(finding?.detail).toContain('no source of reassigned numbers is configured')
+  expect(finding?.says).toEqual([{ code: 'no-source-of-reassigned' }])
   expect(await notesOfDoctor()).toContain('reassigned')
 
   await load('reassigned', `tn,date,disconnected\n${number},${consentOn},no\n`, '--as-of', today)

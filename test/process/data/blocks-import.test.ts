@@ -161,7 +161,13 @@ describe('an assigned block goes before its prefix', () => {
       expect(plan.lookup(toPhoneNumber(number))).toMatchObject({
         status: 'unknown-prefix',
         areaCodeInUse: true,
-        detail: expect.stringMatching(/prefixes of US cannot be used: .*blocks-us.cg: is damaged/),
+        says: [
+          {
+            code: 'prefixes-unusable',
+            params: { country: 'US' },
+            quote: expect.stringMatching(/blocks-us.cg: is damaged/),
+          },
+        ],
       })
     }
     writeFileSync(path, good)

@@ -13,6 +13,7 @@ import {
 } from '../../../src/domain/compliance.js'
 import type { CheckName, CheckPolicy, Decision, Policy } from '../../../src/domain/decision.js'
 import { type Clock, fixedClock } from '../../../src/domain/time/clock.js'
+import { describeSaid } from '../../../src/domain/words/words.js'
 import { type FakeVendor, openFakeVendor } from '../../../src/fake-vendor/fake-vendor.js'
 import { type Fault, type FaultKind, faultKinds } from '../../../src/fake-vendor/fault.js'
 import type { Gate } from '../../../src/gate/gate.js'
@@ -186,7 +187,7 @@ function waitedForProcessorMs(): number {
 /** Decided too late, or with an answer that was late although its question has no fault. */
 function isLate({ reason, findings }: Decision, faulty: CheckName | undefined): boolean {
   if (reason === 'overloaded') return true
-  const late = findings.filter(({ detail }) => /not? answer(?:ed)? within/.test(detail))
+  const late = findings.filter(({ says }) => /not? answer(?:ed)? within/.test(describeSaid(says)))
   return late.some(({ check }) => check !== faulty)
 }
 

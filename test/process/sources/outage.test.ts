@@ -5,7 +5,8 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type QuestionName, questionNames } from '../../../src/domain/compliance.js'
-import type { CheckPolicy, Policy } from '../../../src/domain/decision.js'
+import type { CheckPolicy, Policy, PolicyEffect } from '../../../src/domain/decision.js'
+import { describeWhy } from '../../../src/gate/record/describe-decision.js'
 import {
   callsPerSecond,
   type Decided,
@@ -212,9 +213,10 @@ describe('a four-hour outage of the vendor', () => {
 
   it.each(gateNames)('gate %s: every allow that was degraded tells why', (name) => {
     const dumb = allowsOf(name).filter(({ decision: { findings, effects } }) =>
-      findings.some(({ check, verdict, staleReason }) => {
-        if (verdict === 'pass' && staleReason === undefined) return false
-        return !effects.some((one) => one.check === check && one.because.trim() !== '')
+      findings.some(({ check, verdict, notRenewed }) => {
+        if (verdict === 'pass' && notRenewed === undefined) return false
+        const tellsWhy = (one: PolicyEffect) => describeWhy(one, findings).trim() !== ''
+        return !effects.some((one) => one.check === check && tellsWhy(one))
       }),
     )
     expect(dumb).toEqual([])
@@ -274,7 +276,7 @@ describe('a four-hour outage of the vendor', () => {
     const stale = allowsOf('stale').filter(({ decision }) => decision.effects.length > 0)
     const ages = stale.flatMap(({ decision }) =>
       decision.findings
-        .filter(({ staleReason }) => staleReason !== undefined)
+        .filter(({ notRenewed }) => notRenewed !== undefined)
         .map(({ asOf }) => decision.accountTime - asOf),
     )
     expect(Math.max(...ages)).toBeLessThan(allowMs + hour)

@@ -11,6 +11,7 @@ import type {
 import type { CallKind } from '../../../src/domain/decision.js'
 import { toPhoneNumber } from '../../../src/domain/phone-number.js'
 import { answered, cleanRow, unanswered } from '../../support/fake-compliance.js'
+import { quoted } from '../../support/said.js'
 import { allowMs, blockMs, justNow, openCached } from './cached-compliance-fixture.js'
 
 const number = toPhoneNumber('2125550100')
@@ -18,6 +19,7 @@ const question: Question = { accountId: 'main', number }
 const standards = { recordedVoice: false, requireStatutoryWindow: true, strictestPlace: false }
 const minute = 60_000
 const staleForMs = 10 * minute
+const circuitOpen = unanswered('circuit-open')
 
 type Litigator = Answer<LitigatorStatus>
 
@@ -46,7 +48,7 @@ describe('an answer past its age, while the source does not answer,', () => {
       now = unanswered('circuit-open')
       await time.advance(laterMs)
       const given = await cached.litigator(question)
-      const old = { ...first, staleReason: 'fake circuit-open' }
+      const old = { ...first, notRenewed: circuitOpen.says }
       expect(given).toEqual(isGiven ? old : now)
       expect(seen).toEqual([
         'litigator miss',
@@ -187,7 +189,10 @@ describe('a source that is silent for long', () => {
     await time.advance(staleAfterMs - 1)
     expect(given).toBeUndefined()
     await time.advance(1)
-    expect(given).toEqual({ ...forbidding(), staleReason: 'no answer within 1000 ms' })
+    expect(given).toEqual({
+      ...forbidding(),
+      notRenewed: [{ code: 'not-answered-within', params: { ms: 1000 } }],
+    })
   })
 
   it('is waited for to its end where none may', async () => {
@@ -283,8 +288,8 @@ describe('answers of several sources to one question', () => {
     await cached.litigator(question)
     now = half
     await time.advance(blockMs)
-    const staleReason = 'fake source-failed'
-    expect(await cached.litigator(question)).toEqual(forbidding({ source: 'second', staleReason }))
+    const { says: notRenewed } = unanswered('source-failed')
+    expect(await cached.litigator(question)).toEqual(forbidding({ source: 'second', notRenewed }))
   })
 
   it('are given as they are when one is missing and another forbids', async () => {
@@ -315,7 +320,7 @@ describe('a no beside a silent other source', () => {
     await time.advance(minute)
     expect(await cached.litigator(question)).toMatchObject({
       value: { isLitigator: true },
-      staleReason: 'fake circuit-open',
+      notRenewed: circuitOpen.says,
     })
   })
 
@@ -373,7 +378,7 @@ describe('a known no of one source', () => {
     for (let times = 0; times < 2; times += 1) {
       expect(await cached.scrub(asManual)).toMatchObject({
         value: listed,
-        staleReason: 'fake circuit-open',
+        notRenewed: circuitOpen.says,
       })
     }
   })
@@ -383,11 +388,11 @@ describe('a known no of one source', () => {
     const { cached, time } = openCached({ litigator: () => now })
     await cached.litigator(question)
     await time.advance(blockMs)
-    now = permitting({ source: 'second', unavailablePrimary: { reason: 'first is down' } })
+    now = permitting({ source: 'second', unavailablePrimary: { says: quoted('first is down') } })
     for (let times = 0; times < 2; times += 1) {
       expect(await cached.litigator(question)).toMatchObject({
         value: { isLitigator: true },
-        staleReason: 'first is down',
+        notRenewed: quoted('first is down'),
       })
     }
     now = permitting()
@@ -420,7 +425,10 @@ describe('a known no of one source', () => {
     const lateAnswer = new Promise<Litigator>((resolve) => {
       come = resolve
     })
-    const now = permitting({ source: 'second', unavailablePrimary: { reason: 'slow', lateAnswer } })
+    const now = permitting({
+      source: 'second',
+      unavailablePrimary: { says: quoted('slow'), lateAnswer },
+    })
     return { ...openCached({ litigator: () => now }), come }
   }
 })
@@ -469,7 +477,7 @@ describe('what one of two sources forbids', () => {
       now = next
       const asked = await cached.scrub({ ...asManual, ...more })
       if (!asked.ok) return asked.reason
-      return `${asked.source} ${asked.value.letter}${asked.staleReason ? ' stale' : ''}`
+      return `${asked.source} ${asked.value.letter}${asked.notRenewed ? ' stale' : ''}`
     }
     const warmUp = async (next: Answer<ScrubVerdict>) => {
       now = next
@@ -477,7 +485,7 @@ describe('what one of two sources forbids', () => {
     }
     return { time, row, ask, warmUp }
   }
-  const because = { unavailablePrimary: { reason: 'first is down' } }
+  const because = { unavailablePrimary: { says: quoted('first is down') } }
 
   it('is kept when the fallback source forbids for another reason', async () => {
     const { time, row, ask } = played()

@@ -9,6 +9,7 @@ import {
   fakeCompliance,
   openHours,
 } from '../../support/fake-compliance.js'
+import { quoted } from '../../support/said.js'
 import { type VirtualTime, virtualTime } from '../../support/virtual-time.js'
 
 const question: Question = { accountId: 'main', number: toPhoneNumber('2125550100') }
@@ -46,7 +47,7 @@ function provider(source: string, script: Script, timers: VirtualTime) {
   const silence = (): AnswerFailure => ({
     ok: false,
     reason: what as AnswerFailure['reason'],
-    detail: `says ${what}`,
+    says: quoted(`says ${what}`),
     source,
   })
   const give = <T>(value: T | undefined): Answer<T> | Promise<Answer<T>> => {
@@ -266,7 +267,10 @@ describe('two providers', () => {
     expect(await source.scrub(question)).toEqual({
       ok: false,
       reason: 'refused',
-      detail: 'first: says refused; second: says deadline',
+      says: [
+        { code: 'source-failed', source: 'first', quote: 'says refused' },
+        { code: 'source-failed', source: 'second', quote: 'says deadline' },
+      ],
       source: 'first+second',
     })
   })
@@ -343,7 +347,7 @@ describe('two providers', () => {
       ...fakeCompliance(),
       scrub: (asked) => {
         seen.push(asked)
-        return { ok: false, reason: 'deadline', detail: 'late', source }
+        return { ok: false, reason: 'deadline', says: quoted('late'), source }
       },
     })
     const asked = { ...question, projectId: 'P', postalCode: '10001', at: 5, inBackground: true }
@@ -373,7 +377,7 @@ describe('two providers', () => {
     const given = await slow
     expect(given).toMatchObject({ source: 'second' })
     const { unavailablePrimary } = given.ok ? given : {}
-    expect(unavailablePrimary?.reason).toBe('not answered within 500 ms')
+    expect(unavailablePrimary?.says).toEqual([{ code: 'not-answered-within', params: { ms: 500 } }])
     await timers.advance(200)
     expect(await unavailablePrimary?.lateAnswer).toMatchObject({
       source: 'first',
@@ -386,7 +390,7 @@ describe('two providers', () => {
     )
     expect(await silent.litigator(question)).toMatchObject({
       source: 'second',
-      unavailablePrimary: { reason: 'says circuit-open' },
+      unavailablePrimary: { says: quoted('says circuit-open') },
     })
   })
 

@@ -16,6 +16,7 @@ import { ListFacts } from '../../../src/service/lists/list-facts.js'
 import { RestrictedCompliance } from '../../../src/sources/combine/restricted-compliance.js'
 import { EmbeddedCompliance } from '../../../src/sources/embedded-compliance.js'
 import { answered, cleanRow, fakeCompliance, openHours } from '../../support/fake-compliance.js'
+import { quoted } from '../../support/said.js'
 import {
   ageless,
   areaCodePlan,
@@ -62,7 +63,7 @@ function source(name: string, script: string, time = virtualTime()) {
     const reason = what as AnswerFailure['reason']
     const asked: Answer<T> =
       value === undefined
-        ? { ok: false, reason, detail: `says ${what}`, source: name }
+        ? { ok: false, reason, says: quoted(`says ${what}`), source: name }
         : answered(value, { source: name })
     if (late === undefined) return asked
     return new Promise((resolve) => time.after(lateMs, () => resolve(asked)))
@@ -374,7 +375,7 @@ describe('a litigator list, beside a provider that knows none', () => {
 })
 
 describe('when the budget of the provider is used up', () => {
-  const spent: AnswerFailure = { ok: false, reason: 'budget-spent', detail: '', source: 'acme' }
+  const spent: AnswerFailure = { ok: false, reason: 'budget-spent', says: [], source: 'acme' }
   const fails = () => spent
   const provider: Compliance = {
     scrub: fails,

@@ -8,6 +8,7 @@ import {
   AccountLogins,
   LoginRights,
   RightfulCompliance,
+  sayNoLogin,
 } from '../../../src/sources/remote/account-logins.js'
 import { fakeCompliance, noon } from '../../support/fake-compliance.js'
 import { virtualTime } from '../../support/virtual-time.js'
@@ -76,7 +77,8 @@ it('rights that cannot be read are a failure, not a permission', async () => {
     await source.litigator(question),
     await source.legalTime({ ...question, ...time }),
   ]) {
-    expect(answer).toMatchObject({ ...failure, detail: expect.stringContaining('is away') })
+    const says = [{ code: 'rights-unread', quote: expect.stringContaining('is away') }]
+    expect(answer).toMatchObject({ ...failure, says })
   }
   expect(main.asked).toEqual([])
   expect(await source.litigator({ accountId: 'main', number })).toMatchObject({ ok: true })
@@ -86,7 +88,7 @@ it('a number that one of two providers may not be asked about is not covered, wh
   const refused = {
     ok: false,
     reason: 'list-missing',
-    detail: 'account acme has no login',
+    says: [sayNoLogin({ name: 'b', path: 'source.fallback' }, 'acme')],
     source: 'b',
   } as const
   const allowing = await fakeCompliance().scrub({ accountId: 'acme', number })
@@ -97,7 +99,7 @@ it('a number that one of two providers may not be asked about is not covered, wh
     const source = new RightfulCompliance({ cache, rights: new LoginRights(() => true), clock })
     expect(await source.scrub({ accountId: 'acme', number })).toMatchObject({
       ok: true,
-      value: { letter: 'B', detail: 'account acme has no login' },
+      value: { letter: 'B', says: refused.says },
     })
   }
 })

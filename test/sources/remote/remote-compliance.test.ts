@@ -7,6 +7,7 @@ import type { LegalTimeQuestion } from '../../../src/domain/compliance.js'
 import { systemTimers } from '../../../src/runtime/runtime.js'
 import { RemoteCompliance } from '../../../src/sources/remote/remote-compliance.js'
 import { about, fakeProvider, type ProviderSetup } from '../../support/fake-provider.js'
+import { quoted } from '../../support/said.js'
 
 const plain = { recordedVoice: false, requireStatutoryWindow: false, strictestPlace: false }
 const legalAbout = (): LegalTimeQuestion => ({ ...about(), ...plain })
@@ -84,7 +85,7 @@ describe('a provider', () => {
     asked.push(remote.scrub(about()))
     await remote.close()
     for (const one of asked) {
-      expect(await one).toMatchObject({ reason: 'source-failed', detail: 'closing' })
+      expect(await one).toMatchObject({ reason: 'source-failed', says: quoted('closing') })
     }
     expect([remote.countPending(), transport.underWay(), time.waiting()]).toEqual([0, 0, 0])
     expect(transport.isClosed).toBe(true)

@@ -12,6 +12,7 @@ import { samples } from '../../../data/feeds/samples.js'
 import { attestations, callerIdColumns } from '../../../domain/mandate.js'
 import { parseCallerId } from '../../../domain/phone-number.js'
 import { parseInstant } from '../../../domain/time/dates.js'
+import { callerIdProblems } from '../../../domain/words/caller-id.js'
 import { AppError, describeProblem, type FieldProblem, invalidRequest } from '../../../errors.js'
 import { formatCount, formatNumber, renderInstant, renderTable, renderTerms } from '../../format.js'
 import { Form, type FormValues, toInstantText } from '../../forms.js'
@@ -217,7 +218,8 @@ async function findProblems(fields: FormValues): Promise<FieldProblem[]> {
   }
   const parsed = parseCallerId(fields.number ?? '')
   if ('problem' in parsed) {
-    problems.push({ field: 'number', value: fields.number, rule: parsed.problem })
+    const rule = callerIdProblems[parsed.problem]
+    problems.push({ field: 'number', value: fields.number, rule })
   }
   return problems
 }

@@ -10,6 +10,8 @@ import { createRoute, type Route } from '../../../api/route.js'
 import { type Caller, parseProjectCode } from '../../../domain/caller.js'
 import { formatInstant } from '../../../domain/time/dates.js'
 import { waitForNextTurn } from '../../../runtime/yield-to-event-loop.js'
+import type { DecisionDocument } from '../../record/decision-document.js'
+import { toReply } from '../../record/describe-decision.js'
 import type { DecisionSearch, SearchPage, SearchRequest } from './decision-search.js'
 import { decodeCursor, encodeCursor } from './search-cursor.js'
 
@@ -36,13 +38,16 @@ function toSearchRequest(caller: Caller, { filter, cursor, limit }: DecisionSear
 function toBody(page: SearchPage, request: SearchRequest): DecisionSearchBody {
   const { decisions, next, searchedBackTo, completeUntil, removedBefore } = page
   return {
-    decisions: decisions as DecisionSearchBody['decisions'],
+    decisions: toBodies(decisions),
     ...(next !== undefined && { nextCursor: encodeCursor(next, request) }),
     ...(searchedBackTo !== undefined && { searchedBackTo: formatInstant(searchedBackTo) }),
     completeUntil: formatInstant(completeUntil),
     ...(removedBefore !== undefined && { removedBefore: formatInstant(removedBefore) }),
   }
 }
+
+const toBodies = (decisions: readonly DecisionDocument[]) =>
+  decisions.map(toReply) as DecisionSearchBody['decisions']
 
 /** Rejects for what is wrong with the first page: later, an error can only cut the answer short. */
 async function exportDecisions(
@@ -53,7 +58,7 @@ async function exportDecisions(
   let page = await search.search(request)
   let count = page.decisions.length
   async function* readPages() {
-    yield page.decisions as DecisionSearchBody['decisions']
+    yield toBodies(page.decisions)
     for (let pages = 1; pages < maxCsvPages && page.next !== undefined; pages += 1) {
       const limit = Math.min(decisionsPerCsvPage, maxCsvRows - count)
       if (limit === 0) return
@@ -61,7 +66,7 @@ async function exportDecisions(
       await waitForNextTurn()
       page = await search.search({ ...request, before: page.next, limit })
       count += page.decisions.length
-      yield page.decisions as DecisionSearchBody['decisions']
+      yield toBodies(page.decisions)
     }
   }
   return {

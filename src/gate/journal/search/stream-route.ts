@@ -10,6 +10,7 @@ import type { Clock, Instant } from '../../../domain/time/clock.js'
 import { AppError } from '../../../errors.js'
 import { monotonicSeconds, sleep } from '../../../runtime/runtime.js'
 import type { DecisionDocument } from '../../record/decision-document.js'
+import { toReply } from '../../record/describe-decision.js'
 import { readIdInstant, toIdPrefix } from '../projection/decision-months.js'
 import type { DecisionSearch, SearchPage, SearchRequest } from './decision-search.js'
 import type { RecordSearch } from './logged-search.js'
@@ -172,7 +173,7 @@ function formatEvent(name: string, data: object, id: string): string {
 }
 
 function toBrief(decision: DecisionDocument) {
-  const { id, decidedAt, number, reason, message, callKind, projectId, via } = decision
+  const { id, decidedAt, number, reason, message, callKind, projectId, via } = toReply(decision)
   const { decision: verdict } = decision
   return { id, decidedAt, decision: verdict, number, reason, message, callKind, projectId, via }
 }

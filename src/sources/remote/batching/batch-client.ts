@@ -10,6 +10,7 @@ import {
   createOverloadedFailure,
   createThrownFailure,
   type QuestionFailure,
+  toAnswerFailure,
 } from '../client/question-failure.js'
 import type { ProviderOptions, QuestionLimits } from '../provider-options.js'
 import { BatchSender, type BatchSenderDeps } from './batch-sender.js'
@@ -209,6 +210,6 @@ export class BatchClient<Asks extends Question, Value> {
 
   #toAnswer(answer: AnswerSuccess<Value> | QuestionFailure): Answer<Value> {
     if ('value' in answer) return answer
-    return { ok: false, reason: answer.reason, detail: answer.detail, source: this.#options.name }
+    return toAnswerFailure(answer, this.#options.name)
   }
 }

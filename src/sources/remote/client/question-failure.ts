@@ -3,7 +3,17 @@
 import type { AnswerFailure } from '../../../domain/compliance.js'
 import { getErrorMessage } from '../../../errors.js'
 
-export type QuestionFailure = Pick<AnswerFailure, 'reason' | 'detail'>
+export interface QuestionFailure extends Pick<AnswerFailure, 'reason'> {
+  /** What happened, for logs and as a quotation in findings. */
+  readonly detail: string
+}
+
+export function toAnswerFailure(
+  { reason, detail: quote }: QuestionFailure,
+  source: string,
+): AnswerFailure {
+  return { ok: false, reason, says: [{ code: reason, quote }], source }
+}
 
 export const closingFailure: QuestionFailure = { reason: 'source-failed', detail: 'closing' }
 

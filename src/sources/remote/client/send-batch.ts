@@ -18,6 +18,7 @@ import {
 import type { ProviderAddresses } from '../provider-options.js'
 import { parseRetryAfterMs } from './backoff.js'
 import type { AuthHeaders } from './credentials.js'
+import type { QuestionFailure } from './question-failure.js'
 import { redactExcerpt } from './reply-diagnostics.js'
 import {
   type ProviderReply,
@@ -43,7 +44,7 @@ export interface BatchRequest<Asks extends Question, Value> {
   readonly controller: AbortController
 }
 
-export interface RequestFailure extends Pick<AnswerFailure, 'reason' | 'detail'> {
+export interface RequestFailure extends QuestionFailure {
   readonly answered: false
   /** Whether the same request may succeed later. */
   readonly isRetryable: boolean

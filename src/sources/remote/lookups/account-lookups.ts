@@ -4,6 +4,7 @@ import type { LookupSource, ReassignedReport, ReassignedReporter } from '../../.
 import type { PhoneNumber } from '../../../domain/phone-number.js'
 import type { LabelSource } from '../../../domain/spam-labels.js'
 import type { LocalDay } from '../../../domain/time/clock.js'
+import { describeSaid } from '../../../domain/words/words.js'
 import type { AccountLogins } from '../account-logins.js'
 import type { LookupProvider } from './lookup-provider.js'
 
@@ -36,7 +37,7 @@ export class AccountLookups implements ReassignedReporter {
   /** Why the account may not ask now, if so; for people. Rejects if that cannot be read. */
   findRefusal(accountId: string): MaybePromise<string | undefined> {
     return mapMaybePromise(this.#logins.find(accountId), (found) =>
-      'refusal' in found ? found.refusal : undefined,
+      'refusal' in found ? describeSaid([found.refusal]) : undefined,
     )
   }
 
@@ -46,7 +47,7 @@ export class AccountLookups implements ReassignedReporter {
 
   async #find(accountId: string): Promise<LookupProvider> {
     const found = await this.#logins.find(accountId)
-    if ('refusal' in found) throw new Error(found.refusal)
+    if ('refusal' in found) throw new Error(describeSaid([found.refusal]))
     return found
   }
 }

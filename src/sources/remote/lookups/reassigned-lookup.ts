@@ -21,6 +21,7 @@ import { toEarliestDay } from '../../../domain/time/dates.js'
 import type { TtlCache } from '../../../runtime/ttl-cache.js'
 import { type InvalidRow, type ParsedRow, withoutExpiry } from '../batch-question.js'
 import type { BatchClient } from '../batching/batch-client.js'
+import { toAnswerFailure } from '../client/question-failure.js'
 import { createEndpointRequest, defineQuestion } from '../questions/define-question.js'
 import { parseRows } from '../questions/parse-rows.js'
 import type { LookupName } from './lookup-options.js'
@@ -43,6 +44,8 @@ interface ReassignedResult {
   readonly hasSafeHarbor: boolean
   /** The provider's own answer; only with the scope `both`. */
   readonly own: ReassignedFlag
+  /** The row is not a fact, but test data. */
+  readonly isTestData: boolean
 }
 
 export const reassignedQuestion = defineQuestion<ReassignedQuestion, ReassignedResult, LookupName>({
@@ -76,19 +79,15 @@ export const reassignedQuestion = defineQuestion<ReassignedQuestion, ReassignedR
   },
 })
 
-/** Why a row of test data is not a fact. */
-const testDataDetail = 'the row is test data'
-
 function toParsedRow(
   row: NationalReassignedRow,
   own: ReassignedFlag,
 ): ParsedRow<ReassignedResult> | InvalidRow {
-  if (row.isSandbox) return { problem: testDataDetail }
   if (row.hasSafeHarbor && row.isReassigned === true) {
     return { problem: 'a reassigned number has no safe harbor' }
   }
-  const { isReassigned, hasSafeHarbor } = row
-  return withoutExpiry({ isReassigned, hasSafeHarbor, own })
+  const { isReassigned, hasSafeHarbor, isSandbox: isTestData } = row
+  return withoutExpiry({ isReassigned, hasSafeHarbor, own, isTestData })
 }
 
 /** `isReassigned` combines `own` with the national answer and must be true if either is. */
@@ -210,7 +209,7 @@ export class ReassignedLookup {
     const national = answer.ok ? answer.value.isReassigned : null
     if (national === true && combined.isReassigned !== true) {
       const detail = 'the combined and the national answer contradict each other'
-      return { ok: false, reason: 'not-understood', detail, source: answer.source }
+      return toAnswerFailure({ reason: 'not-understood', detail }, answer.source)
     }
     const fact = toReassignedAnswer(combined, national)
     const failure = answer.ok ? undefined : answer
@@ -228,11 +227,11 @@ export class ReassignedLookup {
   ): Promise<Answer<ReassignedResult>> {
     const { client, onTestData } = this.#deps
     const answer = await client.ask({ accountId, number, consentOn, scope })
-    if (!answer.ok && answer.detail === testDataDetail && !this.#isTestDataReported) {
-      this.#isTestDataReported = true
-      onTestData()
-    }
-    return answer
+    if (!answer.ok || !answer.value.isTestData) return answer
+    if (!this.#isTestDataReported) onTestData()
+    this.#isTestDataReported = true
+    const detail = 'the row is test data'
+    return toAnswerFailure({ reason: 'not-understood', detail }, answer.source)
   }
 }
 

@@ -1,6 +1,7 @@
 /** Cached lookups of one kind, one number each; failures are thrown as errors. */
 import type { AnswerFailure, Question } from '../../../domain/compliance.js'
 import type { PhoneNumber } from '../../../domain/phone-number.js'
+import { describeSaid } from '../../../domain/words/words.js'
 import type { TtlCache } from '../../../runtime/ttl-cache.js'
 import type { BatchClient } from '../batching/batch-client.js'
 
@@ -44,8 +45,8 @@ class LookupError extends Error {
   readonly why: AnswerFailure['reason']
 
   /** Timeouts have the same error name as aborted requests, so that callers recognize them. */
-  constructor({ source, reason, detail }: AnswerFailure) {
-    super(`${source}: ${detail}`)
+  constructor({ source, reason, says }: AnswerFailure) {
+    super(`${source}: ${describeSaid(says)}`)
     this.name = reason === 'deadline' ? 'TimeoutError' : 'LookupError'
     this.why = reason
   }

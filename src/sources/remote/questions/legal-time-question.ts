@@ -58,17 +58,18 @@ function interpretRow(row: TimeLegalRow, at: Instant): ParsedRow<LegalTime> | In
   if (contradiction !== undefined) return { problem: contradiction }
   const common = { status, permitted, restrictedDay: undefined, placeSource: undefined }
   if (permitted) {
-    const rule = `permitted for another ${secondsLeft} s, according to the provider`
-    const value = { ...common, secondsLeft, opensAt: at, rule, message: null }
+    const says = [{ code: 'permitted-by-provider', params: { seconds: secondsLeft } }] as const
+    const value = { ...common, secondsLeft, opensAt: at, says, message: null }
     return { value, holdsUntil: at + Math.min(secondsLeft, maxWindowSeconds) * 1000 }
   }
   const closed = { ...common, secondsLeft: 0, opensAt: undefined }
   if (status === 'OK') {
-    const rule = 'outside the calling window, according to the provider'
-    return { value: { ...closed, rule, message: null }, holdsUntil: getNextFullQuarter(at) }
+    const says = [{ code: 'closed-by-provider' }] as const
+    return { value: { ...closed, says, message: null }, holdsUntil: getNextFullQuarter(at) }
   }
-  const message = toPlainText(row.message ?? '', maxMessageLength) || status
-  return withoutExpiry({ ...closed, rule: message, message })
+  const quote = toPlainText(row.message ?? '', maxMessageLength) || undefined
+  const says = [{ code: 'hours-status', params: { status }, quote }] as const
+  return withoutExpiry({ ...closed, says, message: quote ?? status })
 }
 
 const maxMessageLength = 200

@@ -75,7 +75,7 @@ function interpretRow(
   const { letter, ebrType, doNotCallToday = false } = row
   const reason = toPlainText(row.reason, maxReasonLength)
   const listedOn = findListedOn(reason)
-  const common = { letter, ebrType, doNotCallToday, reason, listedOn, detail: undefined }
+  const common = { letter, ebrType, doNotCallToday, reason, listedOn, says: [] }
   if (!mayPermit) {
     // Flags for manual and autodialed calls are ignored on a letter that permits no call.
     const allowed = { manual: false, autodialed: false, ai: false }

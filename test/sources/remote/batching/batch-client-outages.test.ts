@@ -134,7 +134,9 @@ describe('a request that ends so', () => {
       await time.advance(1_000)
       expect(await asked).toMatchObject({ ok: false, reason, source: 'vendor' })
       const found = await asked
-      expect(found.ok ? '' : found.detail).toContain(detail)
+      expect(found.ok ? [] : found.says).toEqual([
+        { code: reason, quote: expect.stringContaining(detail) },
+      ])
       expect(requested).toEqual(Array(isRetried ? 2 : 1).fill(`scrub ${reason} 0`))
       for (const asks of [about(), about()]) {
         void asker.ask(asks)
@@ -249,7 +251,7 @@ describe('a provider that answers 429 (too many requests)', () => {
       ok: false,
       reason: 'rate-limited',
       source: 'vendor',
-      detail: 'no request may be sent for 10 s',
+      says: [{ code: 'rate-limited', quote: 'no request may be sent for 10 s' }],
     })
     await time.advance(6_999)
     expect(asker.ask(about())).toMatchObject({ reason: 'rate-limited' })
@@ -386,7 +388,12 @@ describe('a provider that fails', () => {
       ok: false,
       reason: 'circuit-open',
       source: 'vendor',
-      detail: 'requests are paused after repeated failures: fake unreachable',
+      says: [
+        {
+          code: 'circuit-open',
+          quote: 'requests are paused after repeated failures: fake unreachable',
+        },
+      ],
     })
     expect([transport.sent.length, left()]).toEqual([2, nothingLeft])
   })

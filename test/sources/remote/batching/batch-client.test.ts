@@ -2,8 +2,11 @@
 import { describe, expect, it } from 'vitest'
 import { about, answerAfter, anyNumber, rowsFor } from '../../../support/fake-provider.js'
 import { nothingLeft, openAsker, textOf } from '../../../support/open-batch-client.js'
+import { quoted } from '../../../support/said.js'
 
 const many = (count: number) => Array.from({ length: count }, () => about())
+
+const notUnderstood = (quote: string) => [{ code: 'not-understood', quote }]
 
 describe('questions that come together', () => {
   it('are one request when the window has passed, and not before', async () => {
@@ -56,7 +59,7 @@ describe('questions that come together', () => {
     sent(0).reply({ body: JSON.stringify(rows) })
     expect(await answers).toMatchObject([
       { ok: true, value: 'yes' },
-      { ok: false, reason: 'not-understood', detail: 'the row is not its own' },
+      { ok: false, reason: 'not-understood', says: notUnderstood('the row is not its own') },
       { ok: false, reason: 'not-understood' },
     ])
   })
@@ -69,7 +72,7 @@ describe('questions that come together', () => {
     expect(await answers).toMatchObject([
       ...Array.from({ length: 2 }, () => ({
         reason: 'not-understood',
-        detail: '1 rows for 2 numbers',
+        says: notUnderstood('1 rows for 2 numbers'),
       })),
     ])
   })
@@ -206,14 +209,15 @@ describe('a deadline', () => {
   })
 
   it.each([
-    { sentFirst: true, detail: 'no answer within 3000 ms' },
-    { sentFirst: false, detail: 'could not be asked within 3000 ms' },
-  ])('tells how far the question came: sent $sentFirst', async ({ sentFirst, detail }) => {
+    { sentFirst: true, quote: 'no answer within 3000 ms' },
+    { sentFirst: false, quote: 'could not be asked within 3000 ms' },
+  ])('tells how far the question came: sent $sentFirst', async ({ sentFirst, quote }) => {
     const { asker, time } = openAsker({ limits: { maxRequests: 1, retries: 0 } })
     if (!sentFirst) void asker.ask(about(anyNumber(), { projectId: 'FIRST' }))
     const asked = asker.ask(about())
     await time.advance(3_000)
-    expect(await asked).toEqual({ ok: false, reason: 'deadline', detail, source: 'vendor' })
+    const says = [{ code: 'deadline', quote }]
+    expect(await asked).toEqual({ ok: false, reason: 'deadline', says, source: 'vendor' })
   })
 
   it('needs no timer for each of 20,000 that wait', async () => {
@@ -266,7 +270,7 @@ describe('bounds', () => {
       ok: false,
       reason: 'overloaded',
       source: 'vendor',
-      detail: '3 questions are already waiting',
+      says: [{ code: 'overloaded', quote: '3 questions are already waiting' }],
     })
     await time.advance(5)
     expect(asker.ask(about())).toBeInstanceOf(Promise)
@@ -320,7 +324,7 @@ describe('bounds', () => {
       ok: false,
       reason: 'rate-limited',
       source: 'vendor',
-      detail: 'no request may be sent for 63 s',
+      says: [{ code: 'rate-limited', quote: 'no request may be sent for 63 s' }],
     })
   })
 })
@@ -458,7 +462,8 @@ describe('an asker never throws', () => {
     transport.onSend = answerAfter(time, 1)
     const asked = asker.ask(about())
     await time.advance(10)
-    expect(await asked).toEqual({ ok: false, reason, detail: 'broken', source: 'vendor' })
+    const says = [{ code: reason, quote: 'broken' }]
+    expect(await asked).toEqual({ ok: false, reason, says, source: 'vendor' })
     expect(left()).toEqual(nothingLeft)
   })
 
@@ -468,7 +473,7 @@ describe('an asker never throws', () => {
       ok: false,
       reason: 'not-askable',
       source: 'vendor',
-      detail: 'cannot be asked of another instant',
+      says: [{ code: 'not-askable', quote: 'cannot be asked of another instant' }],
     })
   })
 })
@@ -491,7 +496,7 @@ describe('closing', () => {
       ...['joined', 'queued', 'later'].map((name) => `${name} source-failed at 5`),
     ])
     expect(left()).toEqual(nothingLeft)
-    expect(asker.ask(about())).toMatchObject({ reason: 'source-failed', detail: 'closing' })
+    expect(asker.ask(about())).toMatchObject({ reason: 'source-failed', says: quoted('closing') })
     await time.advance(100_000)
     expect(left()).toEqual(nothingLeft)
   })
@@ -500,7 +505,7 @@ describe('closing', () => {
     const { gathered, close, requested, lines, transport } = openAsker()
     const { answers } = await gathered(about())
     await close()
-    expect(await answers).toMatchObject([{ reason: 'source-failed', detail: 'closing' }])
+    expect(await answers).toMatchObject([{ reason: 'source-failed', says: quoted('closing') }])
     expect([requested, lines, transport.sent.length]).toEqual([[], [], 1])
   })
 })

@@ -303,7 +303,7 @@ describe('questions with an access token', () => {
       ok: false,
       reason: 'refused',
       source: 'vendor',
-      detail: 'no access token: answered 401',
+      says: [{ code: 'refused', quote: 'no access token: answered 401' }],
     })
     for (let at = 0; at < 50; at += 1) {
       expect(asker.ask(about())).toMatchObject({ reason: 'refused' })

@@ -70,7 +70,7 @@ describe.each(lookupNames)('%s', (name) => {
     const closed = provider.close()
     await time.settle()
     await closed
-    expect(await told).toBe('acme: closing')
+    expect(await told).toBe('acme: the source failed: closing')
     expect([transport.underWay(), time.waiting(), transport.isClosed]).toEqual([0, 0, true])
     await expect(ask[name](provider, 2)).rejects.toThrow('closing')
   })

@@ -98,7 +98,10 @@ describe.each(calls)('%s', (call, wanted, row) => {
     await time.advance(699)
     expect(told).toBeUndefined()
     await time.advance(1)
-    expect(told).toMatchObject({ name: 'TimeoutError', message: 'acme: no answer within 700 ms' })
+    expect(told).toMatchObject({
+      name: 'TimeoutError',
+      message: 'acme: no answer in time: no answer within 700 ms',
+    })
   })
 })
 

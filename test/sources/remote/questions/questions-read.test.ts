@@ -8,6 +8,7 @@ import {
 import { toPhoneNumber } from '../../../../src/domain/phone-number.js'
 import type { Instant } from '../../../../src/domain/time/clock.js'
 import { formatInstant } from '../../../../src/domain/time/dates.js'
+import { describeSaid } from '../../../../src/domain/words/words.js'
 import { internalDncQuestion } from '../../../../src/sources/remote/questions/internal-dnc-question.js'
 import { legalTimeQuestion } from '../../../../src/sources/remote/questions/legal-time-question.js'
 import { litigatorQuestion } from '../../../../src/sources/remote/questions/litigator-question.js'
@@ -103,7 +104,7 @@ describe('scrub', () => {
         ebrType: 'P',
         doNotCallToday: false,
         allowed: { manual: true, autodialed: true, ai: true },
-        detail: undefined,
+        says: [],
         opensAt: undefined,
       },
       holdsUntil: instant(closed),
@@ -414,7 +415,7 @@ describe('legal time', () => {
         permitted: true,
         secondsLeft: 600,
         opensAt: noon,
-        rule: 'permitted for another 600 s, according to the provider',
+        says: [{ code: 'permitted-by-provider', params: { seconds: 600 } }],
       },
       holdsUntil: noon + 600_000,
     })
@@ -438,7 +439,7 @@ describe('legal time', () => {
       permitted: false,
       secondsLeft: 0,
       opensAt: undefined,
-      rule: 'outside the calling window, according to the provider',
+      says: [{ code: 'closed-by-provider' }],
     })
     expect(holds(holdsUntil)).toBe(until)
   })
@@ -456,14 +457,15 @@ describe('legal time', () => {
       restrictedDay: undefined,
       placeSource: undefined,
       message,
-      rule: message,
+      says: [{ code: 'hours-status', params: { status: Status }, quote: message }],
     })
     expect(holds(holdsUntil)).toBe('for ever')
   })
 
   test.each([null, '', ' '])('a refusal with the message %j says its status', (StatusMessage) => {
     const row = legalWire(number, { ...closedRow, Status: 'TOLL_FREE', StatusMessage })
-    expect(understood(readLegal(row)).value).toMatchObject({ rule: 'TOLL_FREE' })
+    const { says, message } = understood(readLegal(row)).value
+    expect([describeSaid(says), message]).toEqual(['TOLL_FREE', 'TOLL_FREE'])
   })
 
   const permitted = 'IsCallPermitted is true, but '
