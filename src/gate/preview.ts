@@ -14,7 +14,7 @@ import type { Clock } from '../domain/time/clock.js'
 import { mapConcurrently } from '../runtime/yield-to-event-loop.js'
 import type { Gate } from './gate.js'
 import type { DecisionReply } from './record/decision-document.js'
-import { replyTo } from './record/reply.js'
+import { replyTo } from './record/write-record.js'
 
 /**
  * So many numbers wait for answers at once. An answer that all of them wait for, such as their project,

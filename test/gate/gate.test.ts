@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { Answer, ScrubVerdict } from '../../src/domain/compliance.js'
 import type { CallKind, ReasonCode } from '../../src/domain/decision.js'
 import type { Journal } from '../../src/gate/journal/journal.js'
-import { replyTo } from '../../src/gate/record/reply.js'
+import { replyTo } from '../../src/gate/record/write-record.js'
 import type { LogFields } from '../../src/observability/log.js'
 import { silentLogger } from '../../src/runtime/runtime.js'
 import {

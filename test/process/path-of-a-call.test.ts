@@ -21,11 +21,12 @@ interface PathCount {
  * A flush ends with the order to bring the index and the tree up to date. The limits on how often are found by a function of their
  * own, which answers people too, and what the finding of one source rests on has one to write it. A cold decision also collects the facts of its record, and makes what a warm one finds made. Both ask whether calls are
  * paused, what must be said in them, and whether a law limits how often the person is called, what the call shows, whether too many calls were abandoned, and whether a law of a state asks for a consent, and count what calls get; what such a limit or a key counts
- * runs through more.
+ * runs through more. What is said is put into words in the reply alone: 1 file and 2 functions of a warm one, 4 and 17 of a cold one, whose codes are
+ * made as well.
  */
 const bounds = {
-  warm: { files: 36, functions: 111, calls: 193 },
-  cold: { files: 55, functions: 235, calls: 522 },
+  warm: { files: 37, functions: 113, calls: 216 },
+  cold: { files: 59, functions: 252, calls: 633 },
 }
 
 it('a decision runs through few files and functions', async () => {

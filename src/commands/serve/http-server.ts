@@ -35,8 +35,7 @@ import { findDecision, journalRoutes } from '../../gate/journal/journal-routes.j
 import { createPreviewRoute } from '../../gate/preview.js'
 import type { DecisionDocument, DecisionReply } from '../../gate/record/decision-document.js'
 import { toReply } from '../../gate/record/describe-decision.js'
-import { replyTo } from '../../gate/record/reply.js'
-import { encodeReply } from '../../gate/record/write-record.js'
+import { encodeReply, replyTo } from '../../gate/record/write-record.js'
 import { computeAgeMs } from '../../gate/staleness.js'
 import { createApiDocsPages } from '../../http/api-docs.js'
 import {

@@ -145,3 +145,8 @@ export function isWithinYears(at: Instant, of: Instant, years: number): boolean 
   const [day, middle] = [toUtcDay(at), toUtcDay(of)]
   return day >= addMonths(middle, -years * 12) && day <= addMonths(middle, years * 12)
 }
+
+/** Infinity, for an instant that is not soon, is left out. */
+export function formatFinite(at: Instant | undefined): string | undefined {
+  return at === undefined || !Number.isFinite(at) ? undefined : formatInstant(at)
+}

@@ -1,6 +1,6 @@
 import { type FormerOrigin, isFormerOrigin } from '../../gate/journal/journal-beginning.js'
 import { RecordError, readRecord } from '../../gate/record/read-record.js'
-import type { NoteKind } from '../../gate/record/write-record.js'
+import type { NoteKind } from '../../gate/record/write-note.js'
 import type { RemovalNotice } from '../../transparency/removal-notices.js'
 
 /** What a record says about others: a notice, a request to erase or a start. What it does not say is empty, 0 or absent. */

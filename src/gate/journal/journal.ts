@@ -18,13 +18,9 @@ import type { KnownPosition } from '../../storage/audit/installation.js'
 import { signReceipt } from '../../transparency/receipt.js'
 import type { SigningKey } from '../../transparency/signed-note.js'
 import { readRecord } from '../record/read-record.js'
-import { withOutcome } from '../record/reply.js'
-import {
-  type NoteContent,
-  type NoteKind,
-  writeDecision,
-  writeRecord,
-} from '../record/write-record.js'
+import { withOutcome } from '../record/with-outcome.js'
+import { type NoteContent, type NoteKind, writeRecord } from '../record/write-note.js'
+import { writeDecision } from '../record/write-record.js'
 import { DecisionIndex } from './decision-index.js'
 import {
   FrameBlocks,

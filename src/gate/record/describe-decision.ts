@@ -8,6 +8,7 @@ import type {
   DecisionReply,
   FindingDocument,
   FindingReply,
+  PolicyDocument,
   PolicyReply,
 } from './decision-document.js'
 
@@ -116,13 +117,18 @@ export function toReply(document: DecisionDocument): DecisionReply {
     ...{ id, decision, reason },
     message: describeDecision({ ...document, says, policy: policy ?? [] }),
     ...(says && { detail: describeSaid(says) }),
-    ...document,
-    policy: policy?.map(({ until, ...one }) => ({
-      ...{ ...one, because: describeWhy(one, findings) },
-      until,
-    })),
+    ...(document as Omit<DecisionDocument, 'policy'>),
+    ...(policy && { policy: policy.map((one) => toPolicyReply(one, findings)) }),
     findings,
   }
+}
+
+function toPolicyReply(
+  { until, ...policy }: PolicyDocument,
+  findings: readonly FindingReply[],
+): PolicyReply {
+  const because = describeWhy(policy, findings)
+  return until === undefined ? { ...policy, because } : { ...policy, because, until }
 }
 
 function toFindingReply(finding: FindingDocument): FindingReply {

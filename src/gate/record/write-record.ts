@@ -1,4 +1,4 @@
-/** The way into the record: the text of what is recorded. */
+/** The way into the record for decisions: the text of the record, and that of the reply. */
 import {
   type CallKind,
   type Decision,
@@ -7,10 +7,8 @@ import {
   type TextAroundAge,
 } from '../../domain/decision.js'
 import type { ListVersion } from '../../domain/number-set.js'
-import type { Instant } from '../../domain/time/clock.js'
-import { formatInstant, msPerDay } from '../../domain/time/dates.js'
+import { formatFinite, formatInstant, msPerDay } from '../../domain/time/dates.js'
 import { describeSaid, type Said } from '../../domain/words/words.js'
-import type { RecordKind } from '../journal/segment-format.js'
 import type {
   DecisionReply,
   FindingReply,
@@ -18,22 +16,11 @@ import type {
   MandateDocument,
   PolicyDocument,
 } from './decision-document.js'
-import { describeDecision, describeFinding, describeWhy } from './describe-decision.js'
-import type { RecordContents } from './read-record.js'
+import { describeDecision, describeFinding, describeWhy, toReply } from './describe-decision.js'
+import { readRecord } from './read-record.js'
 
 /** Of what a record holds. Changes when the rules are applied to something that earlier records do not have. */
 export const recordVersion = 1
-
-/** Of the records that are no decisions. */
-export type NoteKind = Exclude<RecordKind, 'decision' | 'amendment'>
-export type NoteContent<Kind extends NoteKind> = Partial<RecordContents[Kind]>
-
-export function writeRecord<Kind extends NoteKind>(
-  _kind: Kind,
-  content: NoteContent<Kind>,
-): string {
-  return JSON.stringify(content)
-}
 
 /** The JSON text of the record: a {@link DecisionDocument}, made once per decision. */
 export function writeDecision(decision: Decision): string {
@@ -47,6 +34,11 @@ export function writeDecision(decision: Decision): string {
 /** The JSON text of the reply: a {@link DecisionReply}. */
 export function encodeReply(decision: Decision): string {
   return formatDecision(decision, 'reply')
+}
+
+/** The reply as an object. */
+export function replyTo(decision: Decision): DecisionReply {
+  return toReply(readRecord('decision', { id: decision.id, body: writeDecision(decision) }))
 }
 
 type Form = 'record' | 'reply'
@@ -228,9 +220,4 @@ function formatList(list: ListVersion): string {
   const text = JSON.stringify({ name, version, asOf: formatInstant(asOf) } satisfies ListDocument)
   listTexts.set(list, text)
   return text
-}
-
-/** Infinity, for an instant that is not soon, is left out. */
-export function formatFinite(at: Instant | undefined): string | undefined {
-  return at === undefined || !Number.isFinite(at) ? undefined : formatInstant(at)
 }

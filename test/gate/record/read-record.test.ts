@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { RecordError, readRecord } from '../../../src/gate/record/read-record.js'
-import { writeRecord } from '../../../src/gate/record/write-record.js'
+import { writeRecord } from '../../../src/gate/record/write-note.js'
 
 const decision = {
   id: 'd1',

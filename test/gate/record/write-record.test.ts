@@ -19,8 +19,7 @@ import {
   toReply,
 } from '../../../src/gate/record/describe-decision.js'
 import { readRecord } from '../../../src/gate/record/read-record.js'
-import { replyTo } from '../../../src/gate/record/reply.js'
-import { encodeReply, writeDecision } from '../../../src/gate/record/write-record.js'
+import { encodeReply, replyTo, writeDecision } from '../../../src/gate/record/write-record.js'
 import { anyText, holds } from '../../unit/properties-support.js'
 
 const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined })

@@ -13,7 +13,7 @@ import type { Db, JournalRow, RecordedOutcomeRow, Tables } from '../../../storag
 import type { DecisionDocument } from '../../record/decision-document.js'
 import { readId } from '../../record/read-head.js'
 import { readRecord } from '../../record/read-record.js'
-import { withOutcome } from '../../record/reply.js'
+import { withOutcome } from '../../record/with-outcome.js'
 import { mergeOutcome } from '../merge-outcome.js'
 import { isOfDecision, type JournalRecord } from '../segment-format.js'
 import type { BlockEntry } from './block-format.js'

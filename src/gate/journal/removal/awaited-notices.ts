@@ -1,5 +1,5 @@
 import { monotonicSeconds } from '../../../runtime/runtime.js'
-import { type NoteContent, writeRecord } from '../../record/write-record.js'
+import { type NoteContent, writeRecord } from '../../record/write-note.js'
 import type { JournalRecord } from '../segment-format.js'
 
 /** The journal may have given up a notice because too many records waited. */

@@ -4,9 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { CallOutcome } from '../../../../src/domain/call-outcome.js'
 import { mergeOutcome } from '../../../../src/gate/journal/merge-outcome.js'
-import type { DecisionDocument } from '../../../../src/gate/record/decision-document.js'
+import type {
+  DecisionDocument,
+  DecisionReply,
+} from '../../../../src/gate/record/decision-document.js'
+import { toReply } from '../../../../src/gate/record/describe-decision.js'
 import type { OutcomeNote } from '../../../../src/gate/record/read-record.js'
-import { withOutcome } from '../../../../src/gate/record/reply.js'
+import { withOutcome } from '../../../../src/gate/record/with-outcome.js'
 import { fetchMetrics } from '../../../support/fresh-metrics.js'
 import { recordsIn } from '../../../support/journal.js'
 import { type FirstKeys, firstKeysIn } from '../../../support/program.js'
@@ -53,7 +57,7 @@ export interface CallgateProcess {
   isReady(): Promise<boolean>
   readiness(): Promise<Readiness>
   /** Every decision on disk, oldest first, with what became of its call. */
-  decisions(): readonly DecisionDocument[]
+  decisions(): readonly DecisionReply[]
   /** Its log lines so far. */
   log(): readonly Readonly<Record<string, unknown>>[]
   metrics(): Promise<Samples>
@@ -187,7 +191,7 @@ async function readinessAt(url: string): Promise<Readiness> {
 }
 
 /** From the journal itself, since the index of decisions is a moment behind it. */
-function decisionsIn(dataDir: string): readonly DecisionDocument[] {
+function decisionsIn(dataDir: string): readonly DecisionReply[] {
   const documents = new Map<string, DecisionDocument>()
   const outcomes = new Map<string, Partial<CallOutcome>>()
   for (const { kind, body } of recordsIn(dataDir)) {
@@ -201,7 +205,7 @@ function decisionsIn(dataDir: string): readonly DecisionDocument[] {
     }
   }
   return [...documents.values()].map((document) =>
-    withOutcome(document, outcomes.get(document.id) ?? {}),
+    toReply(withOutcome(document, outcomes.get(document.id) ?? {})),
   )
 }
 

@@ -1,16 +1,7 @@
-/** What a caller is answered about a decision. */
+/** A recorded decision with what became of its call. */
 import type { CallOutcome } from '../../domain/call-outcome.js'
-import type { Decision } from '../../domain/decision.js'
-import { formatInstant } from '../../domain/time/dates.js'
-import type { DecisionDocument, DecisionReply, OutcomeDocument } from './decision-document.js'
-import { toReply } from './describe-decision.js'
-import { readRecord } from './read-record.js'
-import { formatFinite, writeDecision } from './write-record.js'
-
-/** The reply about a decision that was just made. */
-export function replyTo(decision: Decision): DecisionReply {
-  return toReply(readRecord('decision', { id: decision.id, body: writeDecision(decision) }))
-}
+import { formatFinite, formatInstant } from '../../domain/time/dates.js'
+import type { DecisionDocument, OutcomeDocument } from './decision-document.js'
 
 /** A stored decision, with what is known of its call. */
 export function withOutcome(
