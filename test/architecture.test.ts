@@ -286,7 +286,9 @@ describe('architecture', () => {
       'journal/search/search-cursor.ts',
       'journal/search/stream-route.ts',
     ]
-    const own = ['record/erase-called-person.ts', 'record/read-head.ts', 'record/write-record.ts']
+    const own = ['erase-called-person.ts', 'read-head.ts', 'write-note.ts', 'write-record.ts'].map(
+      (name) => `record/${name}`,
+    )
     expect(found).toEqual([...others, ...own])
   })
 
