@@ -257,9 +257,18 @@ export interface Decision extends Ruling {
   /** An allow may be acted on before this instant; a block remains valid until then. */
   readonly validUntil: Instant
   /** The text of its record, once that was needed. In a changed copy of the decision, `of` still names the original. */
-  encoded?: { readonly of: Decision; readonly json: string } | undefined
+  encoded?:
+    | { readonly of: Decision; readonly json: string; readonly parts: DecisionText }
+    | undefined
   /** Of its record in the journal; absent until there is one. */
   seq?: number | undefined
+}
+
+/** JSON that a record and its reply have in common, around the message, and around policy and findings. */
+export interface DecisionText {
+  readonly head: string
+  readonly middle: string
+  readonly tail: string
 }
 
 /**

@@ -2,6 +2,7 @@
 import {
   type CallKind,
   type Decision,
+  type DecisionText,
   type Finding,
   listDegradedChecks,
   type TextAroundAge,
@@ -26,14 +27,17 @@ export const recordVersion = 1
 export function writeDecision(decision: Decision): string {
   const { encoded } = decision
   if (encoded?.of === decision) return encoded.json
-  const json = formatDecision(decision, 'record')
-  decision.encoded = { of: decision, json }
+  const parts = formatParts(decision)
+  const json = joinParts(decision, parts, 'record')
+  decision.encoded = { of: decision, json, parts }
   return json
 }
 
 /** The JSON text of the reply: a {@link DecisionReply}. */
 export function encodeReply(decision: Decision): string {
-  return formatDecision(decision, 'reply')
+  const { encoded } = decision
+  const parts = encoded?.of === decision ? encoded.parts : formatParts(decision)
+  return joinParts(decision, parts, 'reply')
 }
 
 /** The reply as an object. */
@@ -50,48 +54,51 @@ const callKindMembers: Readonly<Record<CallKind, string>> = {
   ai: ',"callKind":"ai"',
 }
 
-/**
- * The members in the order of {@link DecisionDocument}; those without a value are left out. Put together from its parts, the text
- * takes a fraction of the time of an object made for JSON.
- */
-function formatDecision(decision: Decision, form: Form): string {
-  const { request, effects, decidedAt, judgedAt, nextAllowedAt, says } = decision
-  const { channel } = request
-  const number = quote(decision.number)
+/** The members in the order of {@link DecisionDocument}; those without a value are left out. */
+function joinParts(decision: Decision, { head, middle, tail }: DecisionText, form: Form): string {
   let findings = ''
   for (const finding of decision.findings) {
     findings += (findings === '' ? '' : ',') + formatFinding(finding, decision, form)
   }
-  return (
-    `{"id":"${decision.id}","decision":"${decision.decision}","reason":"${decision.reason}"` +
-    (form === 'reply' ? formatMessage(decision) : '') +
-    `,"number":${number}` +
-    (decision.decision === 'allow' ? `,"dial":${number}` : '') +
-    `${callKindMembers[request.callKind]}${formatPurpose(decision)},"decidedAt":"${formatInstant(decidedAt)}"` +
-    `,"judgedAt":"${formatInstant(judgedAt)}","validUntil":"${formatInstant(decision.validUntil)}"` +
-    (nextAllowedAt === undefined
-      ? ''
-      : formatMember('nextAllowedAt', formatFinite(nextAllowedAt)) + formatLatest(decision)) +
-    formatDisclosures(decision) +
-    `,"whatIf":${request.at !== undefined},"degraded":${JSON.stringify(listDegradedChecks(decision))}` +
-    (says === undefined ? '' : `,"says":${JSON.stringify(says)}`) +
-    (effects.length === 0 ? '' : formatPolicy(decision, form)) +
-    `,"findings":[${findings}]` +
-    `,"accountId":${quote(decision.accountId)}${formatMember('keyId', request.keyId)}` +
-    formatMandate(decision) +
-    `,"via":"${request.via}","dialed":${quote(request.dialed)}` +
-    formatMember('trunk', request.trunk) +
-    (channel === undefined ? '' : `,"channel":${JSON.stringify(channel)}`) +
-    formatMember('projectId', request.projectId) +
-    formatMember('campaignId', request.campaignId) +
-    formatMember('postalCode', request.postalCode) +
-    formatMember('callerId', request.callerId) +
-    formatMember('subject', request.subject) +
-    formatMember('personId', request.personId) +
-    formatMember('reference', request.reference) +
-    formatMember('withdraws', decision.withdraws) +
-    `,"rules":"${decision.rules}","recordVersion":${recordVersion}}`
-  )
+  const message = form === 'reply' ? formatMessage(decision) : ''
+  const policy = decision.effects.length === 0 ? '' : formatPolicy(decision, form)
+  return `${head}${message}${middle}${policy},"findings":[${findings}]${tail}`
+}
+
+/** What a record and its reply have in common. Put together from its parts, a text takes a fraction of the time of an object made for JSON. */
+function formatParts(decision: Decision): DecisionText {
+  const { request, decidedAt, judgedAt, nextAllowedAt, says } = decision
+  const { channel } = request
+  const number = quote(decision.number)
+  return {
+    head: `{"id":"${decision.id}","decision":"${decision.decision}","reason":"${decision.reason}"`,
+    middle:
+      `,"number":${number}` +
+      (decision.decision === 'allow' ? `,"dial":${number}` : '') +
+      `${callKindMembers[request.callKind]}${formatPurpose(decision)},"decidedAt":"${formatInstant(decidedAt)}"` +
+      `,"judgedAt":"${formatInstant(judgedAt)}","validUntil":"${formatInstant(decision.validUntil)}"` +
+      (nextAllowedAt === undefined
+        ? ''
+        : formatMember('nextAllowedAt', formatFinite(nextAllowedAt)) + formatLatest(decision)) +
+      formatDisclosures(decision) +
+      `,"whatIf":${request.at !== undefined},"degraded":${JSON.stringify(listDegradedChecks(decision))}` +
+      (says === undefined ? '' : `,"says":${JSON.stringify(says)}`),
+    tail:
+      `,"accountId":${quote(decision.accountId)}${formatMember('keyId', request.keyId)}` +
+      formatMandate(decision) +
+      `,"via":"${request.via}","dialed":${quote(request.dialed)}` +
+      formatMember('trunk', request.trunk) +
+      (channel === undefined ? '' : `,"channel":${JSON.stringify(channel)}`) +
+      formatMember('projectId', request.projectId) +
+      formatMember('campaignId', request.campaignId) +
+      formatMember('postalCode', request.postalCode) +
+      formatMember('callerId', request.callerId) +
+      formatMember('subject', request.subject) +
+      formatMember('personId', request.personId) +
+      formatMember('reference', request.reference) +
+      formatMember('withdraws', decision.withdraws) +
+      `,"rules":"${decision.rules}","recordVersion":${recordVersion}}`,
+  }
 }
 
 function formatMessage({ decision, reason, says, findings, effects: policy }: Decision): string {
