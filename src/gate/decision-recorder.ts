@@ -14,10 +14,10 @@ import {
 } from '../domain/decision.js'
 import { maskNumber } from '../domain/phone-number.js'
 import type { ClockReading, Instant } from '../domain/time/clock.js'
+import { findRegionDays } from '../judge/places.js'
 import { createSampledLine, type LogFields } from '../observability/log.js'
 import type { DecisionVia } from '../observability/metrics.js'
 import type { GateAccount, GateDeps } from './gate-deps.js'
-import { findRegionDays } from './mandate.js'
 import {
   type AlsoRecord,
   blockInstead,

@@ -1,5 +1,5 @@
 /** What the gate is made of: its settings, and the ports through which it asks, records and counts. */
-import type { AbandonmentCounts, AbandonmentLimit } from '../domain/call-outcome.js'
+import type { AbandonmentCounts } from '../domain/call-outcome.js'
 import type { Compliance, ConsentEvidence, MaybePromise } from '../domain/compliance.js'
 import type { CallToConsent, RequiredConsent } from '../domain/consent/consent-records.js'
 import type {
@@ -21,14 +21,16 @@ import type {
   Pauses,
   Relationship,
 } from '../domain/mandate.js'
-import type { Country } from '../domain/place.js'
 import type { Clock, ClockReading, Instant, Timers } from '../domain/time/clock.js'
+import type { JudgeSettings, Law } from '../judge/judged.js'
+import type { RegionDay } from '../judge/places.js'
+import type { PurposeSettings } from '../judge/rules/purpose.js'
+import type { CallScope, ExceptionInUse } from '../judge/scope.js'
 import type { Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
-import type { CallScope, ExceptionInUse, LegalTimeSettings, PurposeSettings } from './call-terms.js'
+import type { LegalTimeSettings } from './call-terms.js'
 import type { Check } from './checks/check.js'
 import type { Journal } from './journal/journal.js'
-import type { RegionDay } from './mandate.js'
 import type { StalenessRules } from './staleness.js'
 
 /** An own limit on the calls to a number. */
@@ -37,12 +39,7 @@ export interface HouseLimit extends CallScope {
   readonly seconds: number
 }
 
-/** The words that calls may give as their subject. */
-interface SubjectSettings extends CallScope {
-  readonly subjects: readonly string[]
-}
-
-export interface GateSettings extends LegalTimeSettings, StalenessRules {
+export interface GateSettings extends LegalTimeSettings, StalenessRules, JudgeSettings {
   readonly deadlineMs: number
   readonly maxPending: number
   readonly nonNanp: 'block' | 'allow'
@@ -50,11 +47,8 @@ export interface GateSettings extends LegalTimeSettings, StalenessRules {
   /** Accounts and trunks for whose calls every check is in shadow mode. */
   readonly shadow: { readonly accounts: readonly string[]; readonly trunks: readonly string[] }
   readonly houseLimits: readonly HouseLimit[]
-  readonly subjects: readonly SubjectSettings[]
   readonly purposes: readonly PurposeSettings[]
   readonly exceptions: readonly ExceptionInUse[]
-  readonly neighborCallerId: 'off' | 'warn' | 'block'
-  readonly neighborPrefix: 'area-code' | 'exchange'
   readonly aiConsentEvidence: ConsentEvidence
   readonly allowValidMs: number
   readonly blockValidMs: number
@@ -96,9 +90,7 @@ export interface GateRules {
   readonly settings: GateSettings
   /** Of the calling rules; kept beside the journal. */
   readonly rulesVersion: string
-  readonly callingRules: {
-    /** By the area code; `undefined` for a number of neither country. */
-    findCountry(number: string): Country | undefined
+  readonly callingRules: Law & {
     /** What must be said in a call allowed at `at`, in order; `findPlaces` gives all where the called person may be. */
     listDisclosures(
       call: { readonly callKind: CallKind; readonly purpose?: CallPurpose | undefined },
@@ -126,24 +118,6 @@ export interface GateRules {
     readonly requiredConsents: {
       /** Finds the state consent laws for a call to a person who may be in any of the places. */
       find(call: CallToConsent, at: Instant): readonly RequiredConsent[]
-    }
-    readonly callerIds: {
-      /** The citation of the law by which a call to this number, whose person may be in any of the places, may show the other only with presence there. */
-      findPresenceLaw(
-        shown: string,
-        called: {
-          readonly number: string
-          readonly places: readonly { readonly region: string }[]
-        },
-        at: Instant,
-      ): string | undefined
-    }
-    readonly abandonment: {
-      /** The laws on abandoned calls that count one to this number, whose person may be in any of the places. */
-      find(
-        called: Pick<CallToCount, 'number' | 'purpose' | 'places'>,
-        at: Instant,
-      ): readonly AbandonmentLimit[]
     }
   }
 }

@@ -22,7 +22,12 @@ import type { AttemptCounter, Pauses } from '../domain/mandate.js'
 import { type PhoneNumber, parseDialString } from '../domain/phone-number.js'
 import type { Instant, Timers } from '../domain/time/clock.js'
 import type { Said } from '../domain/words/words.js'
-import { findPurpose, type LegalTimeOptions, prepareLegalTimeOptions } from './call-terms.js'
+import type { StoredFacts } from '../judge/judged.js'
+import { findPlaces } from '../judge/places.js'
+import { keyOfCallRule } from '../judge/rules/key.js'
+import { pausesRule } from '../judge/rules/pauses.js'
+import { findPurpose } from '../judge/rules/purpose.js'
+import { type LegalTimeOptions, prepareLegalTimeOptions } from './call-terms.js'
 import {
   createAttempt,
   findLimits,
@@ -37,7 +42,6 @@ import { runChecks } from './checks/checks.js'
 import { prepareExceptions } from './checks/exceptions.js'
 import { DecisionRecorder, type Instants, type PendingCall } from './decision-recorder.js'
 import type { GateAccount, GateDeps, GateRules } from './gate-deps.js'
-import { awaitStored, judgeMandate, refuseByMandate } from './mandate.js'
 import {
   type AlsoRecord,
   type CallRuling,
@@ -46,7 +50,7 @@ import {
   type UncheckedDial,
 } from './pre-check-ruling.js'
 import { sayException } from './staleness.js'
-import { addStoredFindings, readStored, type StoredLimits } from './stored-limits.js'
+import { addStoredFindings, awaitStored, readStored } from './stored-limits.js'
 
 /** Part of the deadline in which checks must answer; the rest is left for the record. */
 const checkDeadlineShare = 0.9
@@ -142,7 +146,8 @@ export class Gate {
       const decision = this.#recorder.recordNow(call, blocked)
       return () => decision
     }
-    const refused = request.mandate && refuseByMandate(request, this.#deps.clock.now())
+    const refused =
+      request.mandate && keyOfCallRule.judge({ call: request, now: this.#deps.clock.now() })
     if (refused) return this.#concludeAgainst(call, number, refused)
     // Read beside the checks: one after the other, a database that does not answer would be waited for twice.
     const stored = readStored(request, this.#deps, { ms: deadlineMs, timers })
@@ -155,7 +160,7 @@ export class Gate {
   async #awaitAnswers(
     call: PendingCall,
     number: PhoneNumber,
-    answering: readonly [MaybePromise<readonly Finding[]>, MaybePromise<StoredLimits>],
+    answering: readonly [MaybePromise<readonly Finding[]>, MaybePromise<StoredFacts>],
   ): Promise<DecisionFinalizer> {
     const deps = this.#deps
     const [findings, stored] = await this.#whilePending(Promise.all(answering))
@@ -212,7 +217,7 @@ export class Gate {
     call: PendingCall,
     number: PhoneNumber,
     checked: readonly Finding[],
-    stored: StoredLimits,
+    stored: StoredFacts,
   ): Judging {
     const { settings, timers, clock } = this.#deps
     const { request } = call
@@ -220,12 +225,15 @@ export class Gate {
     const policy = this.#choosePolicy(request, stored.pauses)
     const inForce =
       policy.reassigned.mode === 'shadow' ? checked.map((one) => one.inShadow ?? one) : checked
-    const findings = addStoredFindings(request, inForce, {
+    const findings = addStoredFindings(inForce, {
+      law: this.#deps.callingRules,
+      settings,
+      call: request,
       number,
       purpose,
+      places: findPlaces(checked),
       stored,
       now: clock.now(),
-      rules: this.#deps,
     })
     const instants = this.#recorder.readInstants(call.account)
     const ruling = rule(request, findings, policy, instants)
@@ -410,16 +418,15 @@ export class Gate {
       const decision = this.#recorder.recordNow(call, judgment)
       return () => decision
     }
-    const { settings, clock, pauses: inForce, timers } = this.#deps
+    const { settings, clock, pauses: inForce, timers, callingRules } = this.#deps
+    const { number } = judgment
     const ms = settings.deadlineMs * checkDeadlineShare
     const pauses = awaitStored(inForce.read(), { ms, timers })
     const conclude = (read: Pauses | undefined) => {
-      const paused = judgeMandate(call.request, [], {
-        pauses: read,
-        country: undefined,
-        at: clock.now(),
+      const paused = pausesRule.judge({
+        ...{ call: call.request, number: '', law: callingRules, now: clock.now() },
+        stored: { pauses: read },
       })
-      const { number } = judgment
       return paused
         ? this.#concludeAgainst(call, number, paused)
         : this.#recorder.record(call, judgment)

@@ -1,30 +1,25 @@
 /** What is stored about the calls of an account, read beside the checks and judged after them. */
-import type { AbandonmentCounts } from '../domain/call-outcome.js'
 import { noAbandonment } from '../domain/call-outcome.js'
 import type { MaybePromise } from '../domain/compliance.js'
-import type { CallPurpose, CallRequest, Finding } from '../domain/decision.js'
-import { type CallerIdRegister, noCallerIds, type Pauses } from '../domain/mandate.js'
-import type { Instant, Timers } from '../domain/time/clock.js'
+import type { CallRequest, Finding } from '../domain/decision.js'
+import { noCallerIds } from '../domain/mandate.js'
+import type { Timers } from '../domain/time/clock.js'
 import { formatInstant } from '../domain/time/dates.js'
-import { judgeSubject } from './checks/attempts.js'
-import { findShown, judgeCallerId, needsRegister } from './checks/caller-id.js'
+import type { Judged, Rule, StoredFacts } from '../judge/judged.js'
+import { abandonmentRule } from '../judge/rules/abandonment.js'
+import { callerIdRule, findShown, needsRegister } from '../judge/rules/caller-id.js'
+import { keyRegionsRule } from '../judge/rules/key.js'
+import { pausesRule } from '../judge/rules/pauses.js'
+import { subjectRule } from '../judge/rules/subject.js'
+import { withTimeout } from '../runtime/runtime.js'
 import type { GateDeps } from './gate-deps.js'
-import { awaitStored, findPlaces, judgeMandate } from './mandate.js'
-import { judgeAbandonment } from './outcomes/abandonment.js'
-
-/** Each is `undefined` if it could not be read. */
-export interface StoredLimits {
-  readonly pauses: Pauses | undefined
-  readonly own: CallerIdRegister | undefined
-  readonly abandoned: AbandonmentCounts | undefined
-}
 
 /** At once if all of it is known; never rejects. */
 export function readStored(
   request: CallRequest,
   { pauses: inForce, callerIds, abandonment }: GateDeps,
   ms: { readonly ms: number; readonly timers: Timers },
-): MaybePromise<StoredLimits> {
+): MaybePromise<StoredFacts> {
   const { accountId, callKind } = request
   const pauses = inForce.read()
   const own = needsRegister(request) ? callerIds.read(accountId, findShown(request)) : noCallerIds
@@ -42,47 +37,36 @@ export function readStored(
   ]).then(([first, second, third]) => ({ pauses: first, own: second, abandoned: third }))
 }
 
-/** What the findings are judged by. */
-interface StoredFacts {
-  readonly number: string
-  readonly purpose: CallPurpose
-  readonly stored: StoredLimits
-  readonly now: Instant
-  readonly rules: GateDeps
+/** Never rejects; what is not read in `ms` is unknown, which blocks. */
+export function awaitStored<Stored extends object>(
+  stored: MaybePromise<Stored>,
+  { ms, timers }: { readonly ms: number; readonly timers: Timers },
+): MaybePromise<Stored | undefined> {
+  if (!(stored instanceof Promise)) return stored
+  const unknown = () => undefined
+  return withTimeout(stored, ms, unknown, { timers }).catch(unknown)
 }
 
 /** The findings of the checks, after that on the limits of the key and before those on what else is stored. */
-export function addStoredFindings(
-  request: CallRequest,
-  checked: readonly Finding[],
-  facts: StoredFacts,
-): readonly Finding[] {
-  const { number, purpose, stored, now, rules } = facts
-  const { pauses, abandoned } = stored
-  const isUnlimited = request.mandate === undefined && pauses?.size === 0
-  const country = isUnlimited ? undefined : rules.callingRules.findCountry(number)
-  const mandate = isUnlimited
-    ? undefined
-    : judgeMandate(request, checked, { pauses, country, at: now })
-  const hold = isUnlimited ? undefined : judgeHold(request, facts)
+export function addStoredFindings(checked: readonly Finding[], about: Judged): readonly Finding[] {
+  const { call, stored } = about
+  const isUnlimited = call.mandate === undefined && stored.pauses?.size === 0
+  const key = isUnlimited ? undefined : (pausesRule.judge(about) ?? keyRegionsRule.judge(about))
+  const hold = isUnlimited ? undefined : judgeHold(about)
   const judged = hold ? checked.map((one) => (one.check === hold.check ? hold : one)) : checked
-  let findings = mandate ? [mandate, ...judged] : judged
-  // The subject of a call about a debt is the debt.
-  if (request.subject !== undefined && purpose !== 'debt-collection') {
-    findings = [...findings, ...judgeSubject(request, rules.settings, now)]
+  let findings = key ? [key, ...judged] : judged
+  for (const rule of lastRules) {
+    const found = rule.judge(about)
+    if (found) findings = [...findings, found]
   }
-  const shown = needsRegister(request) ? judgeShown(request, checked, facts) : undefined
-  if (shown) findings = [...findings, shown]
-  const rate = abandoned?.size === 0 ? undefined : judgeRate(request, checked, facts)
-  return rate ? [...findings, rate] : findings
+  return findings
 }
 
+const lastRules: readonly Rule[] = [subjectRule, callerIdRule, abandonmentRule]
+
 /** Replaces the finding on the internal list, since the number may belong on the list. */
-function judgeHold(
-  { accountId }: CallRequest,
-  { number, stored: { pauses }, now }: StoredFacts,
-): Finding | undefined {
-  const held = pauses?.get(`held:${accountId}:${number}`)
+function judgeHold({ call: { accountId }, number, stored, now }: Judged): Finding | undefined {
+  const held = stored.pauses?.get(`held:${accountId}:${number}`)
   if (held === undefined) return undefined
   const { pausedAt, pausedBy: platform } = held
   const params = { at: formatInstant(pausedAt), platform }
@@ -96,32 +80,4 @@ function judgeHold(
     ...{ says: [{ code: 'held-by-event', params }] },
     ...{ asOf: now, holdsUntil: Number.POSITIVE_INFINITY },
   }
-}
-
-function judgeShown(
-  request: CallRequest,
-  checked: readonly Finding[],
-  { number, purpose, stored, now, rules }: StoredFacts,
-): Finding | undefined {
-  const { settings, callingRules } = rules
-  return judgeCallerId(request, {
-    number,
-    own: stored.own,
-    settings,
-    now,
-    findPresenceLaw: (callerId) => {
-      const called = { number, purpose, places: findPlaces(checked) }
-      return callingRules.callerIds.findPresenceLaw(callerId, called, request.at ?? now)
-    },
-  })
-}
-
-function judgeRate(
-  request: CallRequest,
-  checked: readonly Finding[],
-  { number, purpose, stored, now, rules }: StoredFacts,
-): Finding | undefined {
-  const called = { number, purpose, places: findPlaces(checked) }
-  const findLimits = (at: Instant) => rules.callingRules.abandonment.find(called, at)
-  return judgeAbandonment(request, { counts: stored.abandoned, findLimits, now })
 }

@@ -22,11 +22,11 @@ interface PathCount {
  * own, which answers people too, and what the finding of one source rests on has one to write it. A cold decision also collects the facts of its record, and makes what a warm one finds made. Both ask whether calls are
  * paused, what must be said in them, and whether a law limits how often the person is called, what the call shows, whether too many calls were abandoned, and whether a law of a state asks for a consent, and count what calls get; what such a limit or a key counts
  * runs through more. What is said is put into words in the reply alone: 1 file and 2 functions of a warm one, 4 and 17 of a cold one, whose codes are
- * made as well.
+ * made as well. Rules on what is stored have a file and a function each.
  */
 const bounds = {
-  warm: { files: 37, functions: 113, calls: 216 },
-  cold: { files: 59, functions: 252, calls: 633 },
+  warm: { files: 39, functions: 117, calls: 207 },
+  cold: { files: 61, functions: 256, calls: 624 },
 }
 
 it('a decision runs through few files and functions', async () => {

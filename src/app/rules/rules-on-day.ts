@@ -16,7 +16,7 @@ import {
 } from '../../domain/time/week-windows.js'
 import { nameRecord } from '../../domain/words/scrub.js'
 import { describeSaid } from '../../domain/words/words.js'
-import type { ExceptionInUse } from '../../gate/call-terms.js'
+import type { ExceptionInUse } from '../../judge/scope.js'
 import type { AbandonmentRule } from '../../law/abandonment-rules.js'
 import { CallingRules } from '../../law/calling-rules.js'
 import type { AutomatedEntry, RegionEntry } from '../../law/calling-rules-document.js'

@@ -8,11 +8,12 @@ import type { CallPurpose, CallRequest, Finding, Policy } from '../../domain/dec
 import type { ReassignedStatus } from '../../domain/lookups.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { parseDay } from '../../domain/time/dates.js'
-import { findLimits, judgeAttempt, judgeSubject } from '../../gate/checks/attempts.js'
+import { findLimits, judgeAttempt } from '../../gate/checks/attempts.js'
 import type { GateRules, GateSettings } from '../../gate/gate-deps.js'
-import { findPlaces } from '../../gate/mandate.js'
-import { judgeAbandonment } from '../../gate/outcomes/abandonment.js'
 import type { DecisionDocument, FindingDocument } from '../../gate/record/decision-document.js'
+import { findPlaces } from '../../judge/places.js'
+import { abandonmentRule } from '../../judge/rules/abandonment.js'
+import { subjectRule } from '../../judge/rules/subject.js'
 import { notConfigured } from '../../service/lookups/reassigned-statuses.js'
 import { instantOf } from './recorded-compliance.js'
 
@@ -58,8 +59,8 @@ export function judgeCount(
 ): Finding | undefined {
   if (recorded.check === 'abandonment') return judgeRecordedAbandonment(recorded, context)
   if (recorded.reason === 'unknown-subject') {
-    const { request, rules, now } = context
-    return judgeSubject(request, rules.settings, now)[0]
+    const { request: call, purpose, rules, now } = context
+    return subjectRule.judge({ call, purpose, settings: rules.settings, now })
   }
   return judgeRecordedAttempts(recorded, context)
 }
@@ -106,11 +107,10 @@ function judgeRecordedAbandonment(
     from: instantOf(rate.from),
     until: instantOf(rate.until),
   }))
-  const called = { number, purpose, places: findPlaces(findings) }
-  return judgeAbandonment(request, {
-    counts: new Map([[nameCampaign(request), counts]]),
-    findLimits: (at) => rules.callingRules.abandonment.find(called, at),
-    now,
+  return abandonmentRule.judge({
+    ...{ law: rules.callingRules, call: request, number, purpose, now },
+    places: findPlaces(findings),
+    stored: { abandoned: new Map([[nameCampaign(request), counts]]) },
   })
 }
 

@@ -27,12 +27,11 @@ import { parseDialString, toPhoneNumber } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { buildPolicy } from '../../gate/build-policy.js'
-import { findPurpose, selectLegalTimeOptions } from '../../gate/call-terms.js'
+import { selectLegalTimeOptions } from '../../gate/call-terms.js'
 import { allChecks, runChecks } from '../../gate/checks/checks.js'
 import { pickStrictestFinding } from '../../gate/checks/combine-findings.js'
 import { prepareExceptions } from '../../gate/checks/exceptions.js'
 import { withoutPermission } from '../../gate/checks/reassigned.js'
-import { findRegionDays } from '../../gate/mandate.js'
 import {
   type CallRuling,
   ruleBeforeChecks,
@@ -40,6 +39,8 @@ import {
 } from '../../gate/pre-check-ruling.js'
 import type { DecisionDocument, FindingDocument } from '../../gate/record/decision-document.js'
 import { recordVersion } from '../../gate/record/write-record.js'
+import { findRegionDays } from '../../judge/places.js'
+import { findPurpose } from '../../judge/rules/purpose.js'
 import { CallingRules } from '../../law/calling-rules.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
 import {

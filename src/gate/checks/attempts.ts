@@ -15,10 +15,11 @@ import type { Instant, Timers } from '../../domain/time/clock.js'
 import { formatDay, formatInstant, msPerHour } from '../../domain/time/dates.js'
 import type { Said } from '../../domain/words/words.js'
 import { getErrorMessage } from '../../errors.js'
+import { findPlaces } from '../../judge/places.js'
+import { createKeyFinding } from '../../judge/rules/key.js'
+import { isInScope } from '../../judge/scope.js'
 import { withTimeout } from '../../runtime/runtime.js'
-import { isInScope } from '../call-terms.js'
 import type { GateRules, GateSettings, HouseLimit } from '../gate-deps.js'
-import { createMandateFinding, findPlaces } from '../mandate.js'
 import type { CallRuling } from '../pre-check-ruling.js'
 import { prepareExceptions, sayExceptions } from './exceptions.js'
 
@@ -33,24 +34,6 @@ export function createAttempt(
   const { callKind, projectId, campaignId, callerId } = request
   const call = { number, callKind, projectId, campaignId, callerId }
   return { ...rest, keyId, accountId, call, subject, personId, approvalId }
-}
-
-/** Whether the subject that a call names is one of its account; that of a call about a debt is the debt. */
-export function judgeSubject(
-  request: CallRequest,
-  { subjects }: Pick<GateSettings, 'subjects'>,
-  at: Instant,
-): readonly Finding[] {
-  const { subject = '' } = request
-  // Without the subject, which may say who is called: an erasure leaves what is said.
-  const own = subjects.filter((scope) => isInScope(request, scope) === true)
-  if (own.some((row) => row.subjects.includes(subject))) return []
-  const known = own.flatMap((row) => row.subjects)
-  const said: Said =
-    known.length === 0
-      ? { code: 'no-subjects' }
-      : { code: 'subject-not-among', params: { subjects: known } }
-  return [createFinding({ verdict: 'deny', reason: 'unknown-subject', says: [said] }, at)]
 }
 
 interface CountingRules {
@@ -229,11 +212,9 @@ export function judgeAttempt(
     const says = [{ code: 'attempts-not-counted', quote: taken.failure }] as const
     const unknown = { verdict: 'unknown', reason: 'check-unanswered', says } as const
     const attempts = limits.frequency.length > 0 ? [createFinding(unknown, at)] : []
-    return limits.key ? [...attempts, createMandateFinding(unknown, at)] : attempts
+    return limits.key ? [...attempts, createKeyFinding(unknown, at)] : attempts
   }
-  const refused = taken.refused
-    ? [createMandateFinding({ verdict: 'deny', ...taken.refused }, at)]
-    : []
+  const refused = taken.refused ? [createKeyFinding({ verdict: 'deny', ...taken.refused }, at)] : []
   const { lifted } = limits
   return taken.counts.length === 0 && lifted.length === 0
     ? refused

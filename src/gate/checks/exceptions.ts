@@ -13,7 +13,7 @@ import type { AppliedException, LiftedRule, Relationship } from '../../domain/ma
 import type { Instant } from '../../domain/time/clock.js'
 import { formatDay, msPerDay } from '../../domain/time/dates.js'
 import type { Said } from '../../domain/words/words.js'
-import { type ExceptionInUse, isInScope } from '../call-terms.js'
+import { type ExceptionInUse, isInScope } from '../../judge/scope.js'
 import type { GateRules } from '../gate-deps.js'
 
 /** Finds the exceptions that a relationship meets in a call at an instant. */

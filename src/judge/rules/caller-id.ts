@@ -9,7 +9,7 @@ import { readCallerId } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { Said } from '../../domain/words/words.js'
-import type { GateSettings } from '../gate-deps.js'
+import type { Judged, Rule } from '../judged.js'
 
 /** Calls of a person that show nothing are not judged. */
 export function needsRegister(request: CallRequest): boolean {
@@ -22,66 +22,49 @@ export function findShown(request: CallRequest): string | undefined {
   return shown && 'number' in shown ? shown.number : undefined
 }
 
-/** What is known besides the request. */
-interface CallerIdFacts {
-  /** The number that is called. */
-  readonly number: string
-  /** `undefined` if the own numbers could not be read. */
-  readonly own: CallerIdRegister | undefined
-  readonly now: Instant
-  readonly settings: Pick<GateSettings, 'neighborCallerId' | 'neighborPrefix'>
-  /** The citation of the law by which a number may be shown only with presence where it is. */
-  readonly findPresenceLaw: (shown: string) => string | undefined
-}
-
-/**
- * The finding on what a call shows; `undefined` if there is nothing to object to and the account has no own numbers that it
- * could be one of.
- */
-export function judgeCallerId(request: CallRequest, facts: CallerIdFacts): Finding | undefined {
-  const { own, now } = facts
-  const shown = readCallerId(request.callerId)
-  if (shown && 'problem' in shown) {
-    const { problem } = shown
-    return createDenial(
-      'caller-id-invalid',
-      [{ code: 'caller-id-problem', params: { problem } }],
-      now,
-    )
-  }
-  if (shown === undefined && request.callKind === 'manual') return undefined
-  if (own === undefined) {
-    const says = [{ code: 'caller-ids-unread' }] as const
-    return createFinding({ verdict: 'unknown', reason: 'check-unanswered', says }, now)
-  }
-  if (own.barredBy !== undefined) {
-    const { prefix, list } = own.barredBy
-    const says = [{ code: 'caller-id-barred', params: { prefix, list } }] as const
-    return createDenial('caller-id-do-not-originate', says, now)
-  }
-  const project = findProject(request)
-  if (isInForce(own, project)) return judgeOwn(request, facts, { own, shown: shown?.number })
-  // Only the law asks for presence where nothing is registered.
-  const neighbor = shown && findNeighbor(shown.number, false, facts)
-  return neighbor?.byLaw ? createDenial('caller-id-neighbor', [neighbor.says], now) : undefined
+/** Nothing to judge if nothing is wrong with the caller ID, and the account has registered none that it could be one of. */
+export const callerIdRule: Rule = {
+  judge(about) {
+    const { call, now, stored } = about
+    if (!needsRegister(call)) return undefined
+    const shown = readCallerId(call.callerId)
+    if (shown && 'problem' in shown) {
+      const { problem } = shown
+      const says = [{ code: 'caller-id-problem', params: { problem } }] as const
+      return createDenial('caller-id-invalid', says, now)
+    }
+    const { own } = stored
+    if (own === undefined) {
+      const says = [{ code: 'caller-ids-unread' }] as const
+      return createFinding({ verdict: 'unknown', reason: 'check-unanswered', says }, now)
+    }
+    if (own.barredBy !== undefined) {
+      const { prefix, list } = own.barredBy
+      const says = [{ code: 'caller-id-barred', params: { prefix, list } }] as const
+      return createDenial('caller-id-do-not-originate', says, now)
+    }
+    if (isInForce(own, findProject(call))) return judgeOwn(about, { own, shown: shown?.number })
+    // Only the law asks for presence where nothing is registered.
+    const neighbor = shown && findNeighbor(shown.number, false, about)
+    return neighbor?.byLaw ? createDenial('caller-id-neighbor', [neighbor.says], now) : undefined
+  },
 }
 
 /** Of an account and project whose calls may show own numbers alone. */
 function judgeOwn(
-  request: CallRequest,
-  facts: CallerIdFacts,
+  about: Judged,
   { own, shown }: { readonly own: CallerIdRegister; readonly shown: string | undefined },
 ): Finding {
-  const { now } = facts
-  const at = request.at ?? now
-  const project = findProject(request)
+  const { call, number: called, now } = about
+  const at = call.at ?? now
+  const project = findProject(call)
   const isOfCall = (one: OwnNumber) => one.project === '' || one.project === project
   const rows = shown === undefined ? undefined : own.numbers.get(shown)?.filter(isOfCall)
   const valid = rows?.filter((one) => isValid(one, at)) ?? []
   const [first] = valid
   if (first) {
     const hasPresence = valid.some((one) => one.hasPresence)
-    const neighbor = findNeighbor(first.number, hasPresence, facts)
+    const neighbor = findNeighbor(first.number, hasPresence, about)
     if (neighbor?.isBlocked) return createDenial('caller-id-neighbor', [neighbor.says], now)
     const registered = { code: 'registered-caller-id' } as const
     const says = neighbor ? [registered, neighbor.says] : [registered]
@@ -94,8 +77,7 @@ function judgeOwn(
   const usable = [...own.numbers.values()]
     .flat()
     .filter((one) => isOfCall(one) && isValid(one, at))
-    .filter((one) => findNeighbor(one.number, one.hasPresence, facts)?.isBlocked !== true)
-  const { number: called } = facts
+    .filter((one) => findNeighbor(one.number, one.hasPresence, about)?.isBlocked !== true)
   return deny({ rows, isShown: shown !== undefined, project }, { called, usable, now, at })
 }
 
@@ -109,18 +91,15 @@ interface Neighbor {
 function findNeighbor(
   shown: string,
   hasPresence: boolean,
-  {
-    number: called,
-    settings: { neighborCallerId, neighborPrefix },
-    findPresenceLaw,
-  }: Pick<CallerIdFacts, 'number' | 'settings' | 'findPresenceLaw'>,
+  { call, law, settings, number: called, places, now }: Judged,
 ): Neighbor | undefined {
   if (hasPresence) return undefined
-  const law = findPresenceLaw(shown)
-  if (law !== undefined) {
-    const says = { code: 'neighbor-by-law', params: { citation: law } } as const
+  const citation = law.callerIds.findPresenceLaw(shown, { number: called, places }, call.at ?? now)
+  if (citation !== undefined) {
+    const says = { code: 'neighbor-by-law', params: { citation } } as const
     return { byLaw: true, isBlocked: true, says }
   }
+  const { neighborCallerId, neighborPrefix } = settings
   const digits = neighborPrefix === 'area-code' ? 3 : 6
   if (neighborCallerId === 'off' || shown.slice(0, digits) !== called.slice(0, digits)) {
     return undefined

@@ -1,0 +1,75 @@
+/** Whether too many of the calls of a campaign that persons answered were abandoned, as far as that was reported. */
+import {
+  type AbandonmentCount,
+  type AbandonmentLimit,
+  nameCampaign,
+} from '../../domain/call-outcome.js'
+import type { Finding } from '../../domain/decision.js'
+import type { Instant } from '../../domain/time/clock.js'
+import { formatInstant } from '../../domain/time/dates.js'
+import type { Said } from '../../domain/words/words.js'
+import { type AbandonmentState, judgeAbandoned } from '../../law/abandonment-rules.js'
+import type { Judged, Rule } from '../judged.js'
+
+interface JudgedCount {
+  readonly limit: AbandonmentLimit
+  readonly count: AbandonmentCount
+  readonly state: AbandonmentState
+}
+
+type AboutAbandonment = Omit<Judged, 'settings' | 'stored' | 'law'> & {
+  readonly law: Pick<Judged['law'], 'abandonment'>
+  readonly stored: Pick<Judged['stored'], 'abandoned'>
+}
+
+/** Nothing to judge if no law counts the call, or nothing was reported of calls of the campaign in the period. */
+export const abandonmentRule: Rule<AboutAbandonment> = {
+  judge({ law, call, number, purpose, places, stored: { abandoned: counts }, now }) {
+    if (counts?.size === 0) return undefined
+    const at = call.at ?? now
+    const limits = law.abandonment.find({ number, purpose, places }, at)
+    if (limits.length === 0) return undefined
+    if (counts === undefined) {
+      const says = [{ code: 'abandoned-calls-unread' }] as const
+      return createFinding({ verdict: 'unknown', reason: 'check-unanswered', says }, now)
+    }
+    const current = (counts.get(nameCampaign(call)) ?? []).filter(
+      ({ from, until }) => from <= at && at < until,
+    )
+    if (current.length === 0) return undefined
+    const judged = limits.flatMap((limit): JudgedCount[] => {
+      const count = current.find(({ rule }) => rule === limit.id)
+      return count ? [{ limit, count, state: judgeAbandoned(limit, count) }] : []
+    })
+    if (judged.length === 0) return undefined
+    const over = judged.filter(({ state }) => state === 'over')
+    const says = (over.length > 0 ? over : judged).map(sayCount)
+    const facts = JSON.stringify({ rules: judged.map(toFacts) })
+    if (over.length === 0)
+      return createFinding({ verdict: 'pass', reason: 'permitted', says, facts }, now)
+    const opensAt = Math.max(...over.map(({ count }) => count.until))
+    return createFinding({ verdict: 'deny', reason: 'abandonment-rate', says, facts, opensAt }, now)
+  },
+}
+
+function sayCount({ limit, count, state }: JudgedCount): Said {
+  const { maxPercent, warnPercent, minAnswered, citation } = limit
+  const { answered, abandoned } = count
+  const [since, until] = [formatInstant(count.from), formatInstant(count.until)]
+  const params = { abandoned, answered, since, until, maxPercent, citation, state }
+  return { code: 'abandoned-calls', params: { ...params, minAnswered, warnPercent } }
+}
+
+function toFacts({ limit: { id, citation, maxPercent }, count, state }: JudgedCount) {
+  const { answered, abandoned, from, until } = count
+  const period = { from: formatInstant(from), until: formatInstant(until) }
+  return { rule: id, citation, maxPercent, answered, abandoned, ...period, state }
+}
+
+function createFinding(
+  judgment: Pick<Finding, 'verdict' | 'reason' | 'says' | 'facts' | 'opensAt'>,
+  asOf: Instant,
+): Finding {
+  const holdsUntil = Number.POSITIVE_INFINITY
+  return { check: 'abandonment', source: 'outcomes', asOf, holdsUntil, ...judgment }
+}

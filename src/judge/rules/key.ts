@@ -1,0 +1,82 @@
+/** Whether the limits of a key permit its call, as far as nothing is counted. */
+import { canUseScope } from '../../domain/caller.js'
+import type { CallRequest, Finding, ReasonCode } from '../../domain/decision.js'
+import type { Mandate } from '../../domain/mandate.js'
+import { readCallerId } from '../../domain/phone-number.js'
+import type { Instant } from '../../domain/time/clock.js'
+import type { Said } from '../../domain/words/words.js'
+import type { Judged, Rule } from '../judged.js'
+
+/** By what the call says. After a denial nothing is looked up: the answers about another project are not for this key. */
+export const keyOfCallRule: Rule<Pick<Judged, 'call' | 'now'>> = {
+  judge({ call, now }) {
+    const { mandate } = call
+    if (mandate === undefined) return undefined
+    return (
+      judgeKind(call, mandate, now) ??
+      judgeScope(call, mandate, now) ??
+      judgeCallerId(call, mandate, now)
+    )
+  },
+}
+
+/** Every place where the called person may be must be in one of the regions. */
+export const keyRegionsRule: Rule<Pick<Judged, 'call' | 'places' | 'now'>> = {
+  judge({ call: { mandate }, places, now }) {
+    if (mandate === undefined) return undefined
+    const { regions, version } = mandate
+    const found = places.map(({ region }) => region)
+    if (regions !== 'any' && found.length === 0) {
+      return deny('key-region', { code: 'key-region-unknown' }, now)
+    }
+    const other = regions === 'any' ? undefined : found.find((region) => !regions.has(region))
+    if (regions !== 'any' && other !== undefined) {
+      const params = { region: other, regions: [...regions] }
+      return deny('key-region', { code: 'key-region-other', params }, now)
+    }
+    const says = [{ code: 'within-key-limits', params: { version } }] as const
+    return createKeyFinding({ verdict: 'pass', reason: 'permitted', says }, now)
+  },
+}
+
+export function createKeyFinding(
+  judgment: Pick<Finding, 'verdict' | 'reason' | 'says' | 'opensAt'>,
+  asOf: Instant,
+): Finding {
+  const holdsUntil = Number.POSITIVE_INFINITY
+  return { check: 'mandate', source: 'keys', asOf, holdsUntil, ...judgment }
+}
+
+function judgeKind({ callKind }: CallRequest, { callKinds }: Mandate, now: Instant) {
+  if (callKinds === 'any' || callKinds.has(callKind)) return undefined
+  const params = { kinds: [...callKinds], kind: callKind }
+  return deny('key-kind', { code: 'key-kinds', params }, now)
+}
+
+function judgeScope(call: CallRequest, mandate: Mandate, now: Instant): Finding | undefined {
+  const { accountId, campaignId = '' } = call
+  const { projects, campaigns } = mandate
+  if (!canUseScope({ accountId, limits: mandate }, call)) {
+    const codes = projects === 'any' ? [] : [...projects.codes]
+    return deny('key-project', { code: 'key-projects', params: { projects: codes } }, now)
+  }
+  if (campaigns === 'any' || campaigns.has(Number(campaignId.trim() || Number.NaN)))
+    return undefined
+  const params = { campaigns: [...campaigns].map(String) }
+  return deny('key-project', { code: 'key-campaigns', params }, now)
+}
+
+function judgeCallerId({ callerId }: CallRequest, { callerIds }: Mandate, now: Instant) {
+  if (callerIds === 'any') return undefined
+  const parsed = readCallerId(callerId)
+  const denyFor = (said: Said) => deny('key-caller-id', said, now)
+  if (parsed === undefined) return denyFor({ code: 'key-needs-caller-id' })
+  if ('problem' in parsed) {
+    return denyFor({ code: 'key-caller-id-problem', params: { problem: parsed.problem } })
+  }
+  if (callerIds === 'valid' || callerIds.has(parsed.number)) return undefined
+  return denyFor({ code: 'key-caller-id-other' })
+}
+
+const deny = (reason: ReasonCode, said: Said, asOf: Instant): Finding =>
+  createKeyFinding({ verdict: 'deny', reason, says: [said] }, asOf)
