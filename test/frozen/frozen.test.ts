@@ -52,8 +52,15 @@ function noteSaid({ code, params = {} }: RecordedSaid): void {
   }
 }
 
-/** In the rules file as such, or by its form: a code, an id, a day, an instant, a citation, a command, or the lists of a scrub row. */
-const isPlainParam = (text: string) => rulesText.includes(text) || forms.test(text)
+/**
+ * A name in the rules file, in a world or of a source, or by its form: a code, an id, a day, an instant, a citation, a command, or the
+ * lists of a scrub row.
+ */
+const isPlainParam = (text: string) =>
+  forms.test(text) ||
+  text === 'imported files' ||
+  rulesText.includes(text.replace(/ \(observed\)$/, '')) ||
+  chosen.some(({ world }) => JSON.stringify(world).includes(text))
 const rulesText = readFileSync('config/calling-rules.yaml', 'utf8').replace(/\s+/g, ' ')
 const forms =
   /^[\w.:+*/-]+$|^key key-\w+$|^[\w .]*(?:CFR|U\.S\.C\.|CRTC) [^;]*$|^callgate (?:import|lists) [\w -]+$|^(?:;*(?:National|State) \(\w+\) \d{4}-\d{2}-\d{2}|;+W)+$/
