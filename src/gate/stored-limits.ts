@@ -4,7 +4,7 @@ import type { MaybePromise } from '../domain/compliance.js'
 import type { CallRequest, Finding } from '../domain/decision.js'
 import { noCallerIds } from '../domain/mandate.js'
 import type { Timers } from '../domain/time/clock.js'
-import { formatInstant } from '../domain/time/dates.js'
+import { formatDay, toUtcDay } from '../domain/time/dates.js'
 import type { Judged, Rule, StoredFacts } from '../judge/judged.js'
 import { abandonmentRule } from '../judge/rules/abandonment.js'
 import { callerIdRule, findShown, needsRegister } from '../judge/rules/caller-id.js'
@@ -69,7 +69,7 @@ function judgeHold({ call: { accountId }, number, stored, now }: Judged): Findin
   const held = stored.pauses?.get(`held:${accountId}:${number}`)
   if (held === undefined) return undefined
   const { pausedAt, pausedBy: platform } = held
-  const params = { at: formatInstant(pausedAt), platform }
+  const params = { on: formatDay(toUtcDay(pausedAt)), platform }
   return {
     ...{
       check: 'internal-dnc',

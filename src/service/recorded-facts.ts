@@ -40,6 +40,7 @@ export interface RecordedListing {
   /** Why the list cannot say. */
   readonly says?: readonly Said[] | undefined
   readonly isStale?: boolean | undefined
+  readonly isUnusable?: boolean | undefined
 }
 
 /** An entry of the internal list; see `InternalDncEntry`. */
@@ -123,16 +124,18 @@ export function toRecordedListing(
   const { status, region } = found
   if (status === 'clear') return undefined
   if (status === 'listed') return { on: listedOn, region }
-  return { says: found.says, isStale: found.isStale, region }
+  const { says, isStale, isUnusable } = found
+  return { says, isStale, isUnusable, region }
 }
 
 export function fromRecordedListing(
-  { on = 0, region, says, isStale }: RecordedListing,
+  { on = 0, region, says, isStale, isUnusable }: RecordedListing,
   evidence: ListEvidence = noListEvidence,
 ): ListFinding & { readonly region?: string } {
   const more = { ...evidence, ...(region !== undefined && { region }) }
   if (says !== undefined) {
-    return { status: 'not-covered', says, ...(isStale !== undefined && { isStale }), ...more }
+    const problem = { ...(isStale && { isStale }), ...(isUnusable && { isUnusable }) }
+    return { status: 'not-covered', says, ...problem, ...more }
   }
   return { status: 'listed', asOf: on * msPerDay, listedOn: on, ...more }
 }

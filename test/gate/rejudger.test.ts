@@ -5,9 +5,11 @@ import { Rejudger } from '../../src/commands/rehearse/rejudger.js'
 import type { Compliance } from '../../src/domain/compliance.js'
 import type { Decision, Policy } from '../../src/domain/decision.js'
 import { fixedClock } from '../../src/domain/time/clock.js'
-import type { DecisionDocument } from '../../src/gate/record/decision-document.js'
+import type { DecisionDocument, FindingDocument } from '../../src/gate/record/decision-document.js'
 import { readRecord } from '../../src/gate/record/read-record.js'
 import { encodeReply, writeDecision } from '../../src/gate/record/write-record.js'
+import { noListEvidence } from '../../src/service/lists/list-facts.js'
+import { fromRecordedListing, toRecordedListing } from '../../src/service/recorded-facts.js'
 import { RestrictedCompliance } from '../../src/sources/combine/restricted-compliance.js'
 import {
   answered,
@@ -189,9 +191,41 @@ describe('a decision by what the call is for', () => {
   })
 })
 
+it.each(['911', 'abc', '+442071838750'])(
+  'a call to %s is for what it was for then',
+  async (number) => {
+    const call = { number, callKind: 'manual', purpose: 'telemarketing' }
+    const response = await running.postJson('/v1/decisions', call)
+    const found = createRejudger().rejudge((await response.json()) as DecisionDocument)
+    const purpose = { purpose: 'telemarketing', setBy: 'request' }
+    expect(found).toMatchObject({ kind: 'judged', decision: { purpose } })
+  },
+)
+
+it('is about the number that was dialed, whatever the record says', async () => {
+  const document = documentOf(await decide(fakeCompliance()))
+  const changed = { ...document, dialed: '2127365001' }
+  const found = createRejudger().rejudge(changed)
+  expect(found).toMatchObject({ kind: 'judged', decision: { number: '2127365001' } })
+})
+
+it.each([{ isStale: true }, { isUnusable: true }, {}])('keeps that a list is %j', (problem) => {
+  const says = [{ code: 'list-unreadable', params: { list: 'us-dnc' } }] as const
+  const found = { status: 'not-covered', says, ...problem, ...noListEvidence } as const
+  const recorded = JSON.parse(JSON.stringify(toRecordedListing(found, undefined)))
+  expect(fromRecordedListing(recorded)).toEqual(found)
+})
+
+const passed: FindingDocument = {
+  ...{ check: 'litigator', verdict: 'pass', reason: 'permitted', says: [] },
+  ...{ source: 'embedded', ageMs: 0 },
+}
+
 describe('a record that does not say what the rules were applied to', () => {
   it.each([
     [{ recordVersion: 2 }, 'newer-record'],
+    [{ findings: [{ ...passed, check: 'of-2030' }] }, 'newer-record'],
+    [{ findings: [{ ...passed, reason: 'of-2030' }] }, 'newer-record'],
     [{ erased: true }, 'erased'],
     [{ findings: [], dialed: '2127365000' }, 'not-checked'],
   ] as const)('%j is not guessed', async (more, why) => {

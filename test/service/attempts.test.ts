@@ -289,7 +289,7 @@ describe('an approval', () => {
       })
     }
     expect(await take(limits, start + 1, { approvalId: 'ap-1' })).toMatchObject({
-      refused: { says: [{ code: 'approval-unknown', params: { approval: 'ap-1' } }] },
+      refused: { says: [{ code: 'approval-unknown', quote: 'ap-1' }] },
     })
   })
 

@@ -55,5 +55,15 @@ describe('words', () => {
       'said-in-2030',
     )
     expect(describeSaid([{ code: 'toString' }])).toBe('toString')
+    const others = [
+      { code: 'paused', params: {} },
+      { code: 'paused', params: { at: { toString: 1, valueOf: 1 }, by: 'x' } },
+      { code: 'scrub-letter', params: { letter: 'Q' } },
+      { code: 'place-by', params: { source: 'toString' } },
+      { code: 'abandoned-calls', params: {} },
+      { code: 'key-calls', params: { calls: 3 } },
+      { code: 'consent-law-unmet', params: {} },
+    ]
+    for (const said of others) expect(describeSaid([said])).toBe(said.code)
   })
 })

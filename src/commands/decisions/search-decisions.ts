@@ -142,7 +142,7 @@ function describe(rows: readonly DecisionRecordBody[]): string {
     rows.map(
       ({ decidedAt, number, callKind, decision, reason, projectId, via, keyId, ...more }) => [
         decidedAt,
-        number || 'erased',
+        number || (more.erased ? 'erased' : more.dialed),
         callKind,
         decision,
         reason,

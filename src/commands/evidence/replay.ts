@@ -7,7 +7,7 @@ import {
   computeVersions,
 } from '../../app/configuration.js'
 import { formatInstant } from '../../domain/time/dates.js'
-import { DataFileError } from '../../errors.js'
+import { DataFileError, getErrorMessage } from '../../errors.js'
 import type { EvidenceResult } from '../../evidence/result.js'
 import { readIdInstant } from '../../gate/journal/projection/decision-months.js'
 import type { RecordedDecision, TimeRange } from '../../gate/journal/recorded-decisions.js'
@@ -187,8 +187,10 @@ class Replayers {
       const text = readRules(join(settings.dataDir, 'journal'), version)
       return new Replayer({ settings, rules: JSON.parse(text.toString()) })
     } catch (cause) {
-      if (!(cause instanceof DataFileError)) throw cause
-      this.unread.push(cause.message)
+      // A center keeps what an edge sent, whatever it is.
+      const rule = 'cannot be used as calling rules'
+      const isNamed = cause instanceof DataFileError
+      this.unread.push(isNamed ? cause.message : `${version}: ${rule}: ${getErrorMessage(cause)}`)
       return undefined
     }
   }

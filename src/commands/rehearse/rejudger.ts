@@ -5,7 +5,7 @@
  */
 import type { Configuration } from '../../app/configuration.js'
 import type { Settings } from '../../config/settings.js'
-import { reasonCodes, reasons } from '../../domain/checks.js'
+import { checks, reasonCodes, reasons } from '../../domain/checks.js'
 import {
   type CallKind,
   type CallPurpose,
@@ -107,17 +107,17 @@ export class Rejudger {
   /** Of a call that the gate itself blocked after the checks: what they had decided. */
   judge(document: DecisionDocument): Exclude<Rejudgment, { readonly kind: 'by-gate' }> {
     const dialed = parseDialString(document.dialed, this.#serviceCodes)
-    // A key that is paused has a finding for any number.
-    if (dialed.kind !== 'nanp' && document.findings.length === 0) {
-      const nonNanp = document.mandate ? 'block' : this.#settings.gate.nonNanp
-      const judgment = ruleBeforeChecks(dialed, nonNanp)
-      return { kind: 'judged', decision: this.#createDecision(document, judgment) }
-    }
     const { stated, refusal } = findPurpose(
       toRequest(document),
       this.#settings.gate.purposes,
       this.#rules.purposes,
     )
+    // A key that is paused has a finding for any number.
+    if (dialed.kind !== 'nanp' && document.findings.length === 0) {
+      const nonNanp = document.mandate ? 'block' : this.#settings.gate.nonNanp
+      const judgment = ruleBeforeChecks(dialed, nonNanp)
+      return { kind: 'judged', decision: this.#createDecision(document, judgment, stated) }
+    }
     if (refusal !== undefined) {
       const refused = rulingWithoutFindings(document.number, 'block', 'purpose-not-allowed')
       return {
@@ -129,7 +129,7 @@ export class Rejudger {
     const findings = this.#judgeFindings(document, stated)
     const policyAt = Math.max(instantOf(document.decidedAt), instantOf(document.judgedAt))
     const ruling = decide(findings, this.#choosePolicy(document), policyAt)
-    const { number } = document
+    const number = dialed.kind === 'nanp' ? dialed.number : document.number
     return {
       kind: 'judged',
       decision: this.#createDecision(document, { number, ruling, findings }, stated),
@@ -326,7 +326,14 @@ function findUnjudgedReason({
 }: DecisionDocument): UnjudgedReason | undefined {
   // The mark of an erasure does not fit into each record, and only numbers are checked.
   if (erased || (number === '' && findings.length > 0)) return 'erased'
-  return version === recordVersion ? undefined : 'newer-record'
+  const isKnown = version === recordVersion && findings.every(isKnownFinding)
+  return isKnown ? undefined : 'newer-record'
+}
+
+/** Of a check and with a reason that this version has. */
+function isKnownFinding({ check, reason, parts = [] }: FindingDocument): boolean {
+  const isNamed = check === 'mandate' || Object.hasOwn(checks, check)
+  return isNamed && Object.hasOwn(reasons, reason) && parts.every(isKnownFinding)
 }
 
 /** The account's clock is not in the record of a what-if; only ages depend on it there. */

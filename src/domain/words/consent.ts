@@ -44,7 +44,7 @@ export const consentWords = {
   'consent-kinds': 'the consent permits only {kinds}',
   'consent-purposes': 'the consent is only for {purposes}',
   /** The words of the law follow as a quotation. */
-  'consent-law-quoted': '{law} says',
+  'consent-law-quoted': 'the words of {law}',
   'consent-evidence':
     'evidence of the consent: {evidence}; gate.aiConsentEvidence asks for {needed}',
   'consent-law-satisfied': ({

@@ -7,6 +7,15 @@ const placeTexts = {
   'area-code': 'place by area code alone',
 } as const
 
+const statusTexts = {
+  OK: 'the hours are known',
+  INVALID_PHONE: 'the number is not one of the North American plan',
+  INVALID_PROJECT: 'the account has no such project or campaign',
+  INVALID_DATE: 'the time is too far away',
+  TOLL_FREE: 'toll-free number',
+  UNKNOWN_NXX: 'area code or exchange not in service',
+} as const
+
 type LocalDay = {
   readonly region: string
   readonly name: string
@@ -39,5 +48,6 @@ export const hoursWords = {
   'permitted-by-provider': 'permitted for another {seconds} s, according to the provider',
   'closed-by-provider': 'outside the calling window, according to the provider',
   /** A status of the endpoint for calling hours; its message follows as a quotation. */
-  'hours-status': '{status}',
+  'hours-status': ({ status }: { readonly status: keyof typeof statusTexts }) =>
+    statusTexts[status],
 } as const

@@ -6,5 +6,5 @@ export const internalListWords = {
   'newer-permission': 'a newer permission record overrides it',
   'newer-opt-out': 'the opt-out is newer than the permission record',
   'held-by-event':
-    'held: at {at} {platform} reported that a person asked not to be called again, in a call that is not known yet; it may have been a call to this number. The hold ends when the event is joined to its call, or when a person confirms or dismisses the unclear opt-out',
+    'held: on {on} {platform} reported that a person asked not to be called again, in a call that is not known yet; it may have been a call to this number. The hold ends when the event is joined to its call, or when a person confirms or dismisses the unclear opt-out',
 } as const

@@ -24,7 +24,8 @@ export const keyWords = {
   'key-calls': (limit: { readonly calls: number; readonly within: keyof typeof within }) =>
     `${limit.calls} ${within[limit.within]}`,
   'token-used-up': 'all that the access token was given',
-  'approval-unknown': 'approval {approval} is not one of the key',
+  /** What was sent as its id follows as a quotation. */
+  'approval-unknown': 'the approval is not one of the key',
   'approval-of-other-call': 'approval {approval} is for another call',
   'approval-over': 'approval {approval} is {state}',
   'approval-waiting':

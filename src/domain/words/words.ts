@@ -82,13 +82,13 @@ function describeOne({ code, params = {}, quote, source }: RecordedSaid): string
   return [source, text, quote].filter((part) => part !== undefined && part !== '').join(': ')
 }
 
+/** The code alone if its parameters are not those of this version, as in a record of another one. */
 function render(code: SaidCode, params: Readonly<Record<string, unknown>>): string {
-  const words: string | ((params: never) => string) = allWords[code]
-  if (typeof words === 'string') return fillIn(words, params)
+  const words: string | ((params: never) => unknown) = allWords[code]
   try {
-    return words(params as never)
+    const text = typeof words === 'string' ? fillIn(words, params) : words(params as never)
+    return typeof text === 'string' && !/\bundefined\b/.test(text) ? text : code
   } catch {
-    // Of a record with other parameters.
     return code
   }
 }

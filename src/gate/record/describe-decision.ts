@@ -59,7 +59,7 @@ export function describeDecision({
 }): string {
   // A newer version of callgate may have written the record.
   const text = reasons[reason as ReasonCode]?.text ?? reason
-  if (says !== undefined) return `${text}: ${describeSaid(says)}`
+  if (says !== undefined) return joinWords(text, describeSaid(says))
   if (decision === 'allow') return policy.length === 0 ? text : describeAllow(policy, findings)
   const decisive = findings.find(
     (finding) =>
@@ -67,8 +67,11 @@ export function describeDecision({
       finding.verdict !== 'pass' &&
       !policy.some(({ check }) => check === finding.check),
   )
-  return decisive ? `${text}: ${describeFinding(decisive)}` : text
+  return decisive ? joinWords(text, describeFinding(decisive)) : text
 }
+
+/** What was only a quotation has no words once it is erased. */
+const joinWords = (text: string, more: string): string => (more === '' ? text : `${text}: ${more}`)
 
 /** Why a call is allowed although not every check passed with a fresh answer. */
 function describeAllow(policy: readonly DescribedPolicy[], findings: readonly Described[]): string {

@@ -113,27 +113,44 @@ export function readRecord<Kind extends RecordKind>(
 function findProblemOfDecision(content: Readonly<Record<string, unknown>>): string | undefined {
   const missing = textsOfDecision.find((name) => typeof content[name] !== 'string')
   if (missing !== undefined) return `it must have the text ${missing}`
-  const { findings, says = [], policy = [] } = content
+  const { findings, says = [], policy = [], reason } = content
+  if (!isTextIfThere(reason)) return 'its reason must be text'
   if (!Array.isArray(findings) || !findings.every(isFinding)) return 'it must have findings'
   if (!isSays(says)) return 'what it says must have codes'
   return Array.isArray(policy) && policy.every(isObject) ? undefined : 'its policy must be a list'
 }
 
-/** What it says is rendered by its codes. */
+/** What it says is rendered by its codes. Only findings have parts, and parts have none. */
 function isFinding(value: unknown): boolean {
-  if (!isObject(value)) return false
-  const { says, notRenewed = [], parts = [], reassigned } = value
-  const isOfSources = Array.isArray(parts) && parts.every(isFinding)
+  if (!isPlainFinding(value)) return false
+  const { parts = [], reassigned } = value
   return (
-    isSays(says) &&
-    isSays(notRenewed) &&
-    isOfSources &&
-    (reassigned === undefined || isFinding(reassigned))
+    Array.isArray(parts) &&
+    parts.every(isPart) &&
+    (reassigned === undefined || isPlainFinding(reassigned))
   )
 }
 
-const isSays = (value: unknown): boolean =>
-  Array.isArray(value) && value.every((one) => isObject(one) && typeof one.code === 'string')
+const isPart = (value: unknown): boolean =>
+  isPlainFinding(value) &&
+  value.parts === undefined &&
+  (value.reassigned === undefined || isPlainFinding(value.reassigned))
+
+function isPlainFinding(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (!isObject(value)) return false
+  const { check, reason, source, says, notRenewed = [] } = value
+  return [check, reason, source].every(isTextIfThere) && isSays(says) && isSays(notRenewed)
+}
+
+const isSays = (value: unknown): boolean => Array.isArray(value) && value.every(isSaid)
+
+function isSaid(value: unknown): boolean {
+  if (!isObject(value)) return false
+  const { code, params = {}, quote, source } = value
+  return typeof code === 'string' && isObject(params) && [quote, source].every(isTextIfThere)
+}
+
+const isTextIfThere = (value: unknown): boolean => value === undefined || typeof value === 'string'
 
 const textsOfDecision = ['id', 'accountId', 'number', 'dialed'] as const
 

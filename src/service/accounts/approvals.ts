@@ -95,8 +95,7 @@ export async function useApproval(
     .where('id', '=', approvalId)
     .where('key_id', '=', keyId)
     .executeTakeFirst()
-  if (row === undefined)
-    return refuse({ code: 'approval-unknown', params: { approval: approvalId } })
+  if (row === undefined) return refuse({ code: 'approval-unknown', quote: approvalId })
   const params = { approval: row.id }
   if (row.subject_hash !== hash('sha256', JSON.stringify(normalizeSubject(attempt)))) {
     return refuse({ code: 'approval-of-other-call', params })

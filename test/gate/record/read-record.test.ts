@@ -49,6 +49,7 @@ it('says what is no record, where it is and why', () => {
       (finding) =>
         [read('decision', { ...decision, findings: [finding] }), 'it must have findings'] as const,
     ),
+    [read('decision', { ...decision, reason: {} }), 'its reason must be text'],
     [read('decision', { ...decision, says: 'x' }), 'what it says must have codes'],
     [read('decision', { ...decision, policy: [null] }), 'its policy must be a list'],
     [read('outcome', { outcome: {} }), 'record 17 is no outcome: it must have an id'],

@@ -465,7 +465,7 @@ describe('legal time', () => {
   test.each([null, '', ' '])('a refusal with the message %j says its status', (StatusMessage) => {
     const row = legalWire(number, { ...closedRow, Status: 'TOLL_FREE', StatusMessage })
     const { says, message } = understood(readLegal(row)).value
-    expect([describeSaid(says), message]).toEqual(['TOLL_FREE', 'TOLL_FREE'])
+    expect([describeSaid(says), message]).toEqual(['toll-free number', 'TOLL_FREE'])
   })
 
   const permitted = 'IsCallPermitted is true, but '
