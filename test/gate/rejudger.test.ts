@@ -209,6 +209,19 @@ it('is about the number that was dialed, whatever the record says', async () => 
   expect(found).toMatchObject({ kind: 'judged', decision: { number: '2127365001' } })
 })
 
+it('says of entries on our lists what follows from them, whatever the record says', async () => {
+  const response = await running.postJson('/v1/decisions', {
+    number: '2125550106',
+    callKind: 'manual',
+  })
+  const document = (await response.json()) as DecisionDocument
+  const changed = document.findings.map((one) => ({ ...one, says: [{ code: 'name-the-project' }] }))
+  const found = createRejudger().rejudge({ ...document, findings: changed })
+  if (found.kind !== 'judged') throw new Error(JSON.stringify(found))
+  const said = documentOf(found.decision).findings.map(({ says }) => says)
+  expect(said).toEqual(document.findings.map(({ says }) => says))
+})
+
 it.each([{ isStale: true }, { isUnusable: true }, {}])('keeps that a list is %j', (problem) => {
   const says = [{ code: 'list-unreadable', params: { list: 'us-dnc' } }] as const
   const found = { status: 'not-covered', says, ...problem, ...noListEvidence } as const

@@ -28,7 +28,13 @@ import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { buildPolicy } from '../../gate/build-policy.js'
 import { selectLegalTimeOptions } from '../../gate/call-terms.js'
-import { allChecks, runChecks } from '../../gate/checks/checks.js'
+import {
+  allChecks,
+  entryJudgments,
+  internalDncCheck,
+  litigatorCheck,
+  runChecks,
+} from '../../gate/checks/checks.js'
 import { pickStrictestFinding } from '../../gate/checks/combine-findings.js'
 import { prepareExceptions } from '../../gate/checks/exceptions.js'
 import { withoutPermission } from '../../gate/checks/reassigned.js'
@@ -43,6 +49,7 @@ import { findRegionDays } from '../../judge/places.js'
 import { findPurpose } from '../../judge/rules/purpose.js'
 import { CallingRules } from '../../law/calling-rules.js'
 import { nodeRuntime } from '../../runtime/runtime.js'
+import { embeddedSourceName } from '../../sources/embedded-compliance.js'
 import {
   instantOf,
   type OwnFindings,
@@ -291,6 +298,14 @@ const checksOfNumbers: ReadonlySet<string> = new Set([
 /** Those whose facts no rule of ours is applied to again. */
 const keptChecks: ReadonlySet<CheckName> = new Set(['attempts', 'reassigned', 'abandonment'])
 
+/** What is said of an entry on a list of ours, or of none, follows from it. */
+function judgeEntry({ check, verdict, source }: FindingDocument) {
+  if (source !== embeddedSourceName || verdict === 'unknown') return undefined
+  const { litigator, noLitigator, notOptedOut } = entryJudgments
+  if (check === litigatorCheck.name) return verdict === 'deny' ? litigator : noLitigator
+  return check === internalDncCheck.name && verdict === 'pass' ? notOptedOut : undefined
+}
+
 /** A finding to which no rule of ours was applied. */
 function restoreFinding(recorded: FindingDocument, accountTime: Instant): Finding {
   const { verdict, says, source, ageMs, opensAt, holdsUntil, lists } = recorded
@@ -314,6 +329,7 @@ function restoreFinding(recorded: FindingDocument, accountTime: Instant): Findin
     lists: lists?.map(toListVersion),
     // Only those of checks that our own rules are applied to again.
     facts: keptChecks.has(check) && recorded.facts ? JSON.stringify(recorded.facts) : undefined,
+    ...judgeEntry(recorded),
   }
 }
 

@@ -43,16 +43,20 @@ import { permissionCheck } from './permission.js'
 import { addReassigned } from './reassigned.js'
 import { requireConsent } from './required-consent.js'
 
+/** By an entry of a list of ours, or none. */
+export const entryJudgments = {
+  litigator: { verdict: 'deny', reason: 'litigator', says: [{ code: 'litigator' }] },
+  noLitigator: { verdict: 'pass', reason: 'permitted', says: [{ code: 'no-litigator' }] },
+  notOptedOut: { verdict: 'pass', reason: 'permitted', says: [{ code: 'not-on-internal-list' }] },
+} as const satisfies Readonly<Record<string, Pick<Finding, 'verdict' | 'reason' | 'says'>>>
+
 /** Known TCPA litigators are not called; consent does not override this. */
 export const litigatorCheck: Check<'litigator'> = {
   name: 'litigator',
   question: 'litigator',
   judge({ value: { isLitigator, list } }) {
-    const lists = list && [list]
-    if (isLitigator) {
-      return { verdict: 'deny', reason: 'litigator', says: [{ code: 'litigator' }], lists }
-    }
-    return { verdict: 'pass', reason: 'permitted', says: [{ code: 'no-litigator' }], lists }
+    const { litigator, noLitigator } = entryJudgments
+    return { ...(isLitigator ? litigator : noLitigator), lists: list && [list] }
   },
 }
 
@@ -74,9 +78,7 @@ export const internalDncCheck: Check<'internalDnc'> = {
   judge(entry, call) {
     const { answers, purpose } = call
     const { onList, addedAt, facts } = entry.value
-    if (!onList) {
-      return { verdict: 'pass', reason: 'permitted', says: [{ code: 'not-on-internal-list' }] }
-    }
+    if (!onList) return entryJudgments.notOptedOut
     const listed = sayListed(addedAt)
     const row = findFreshRow(entry.source, answers.scrub)
     if (row?.value.ebrType !== 'P') {
