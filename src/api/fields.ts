@@ -54,10 +54,11 @@ export function dropEmpty(value: unknown): unknown {
 }
 
 /** An instant in an answer, as ISO 8601 in UTC. */
-export const instant = z.string().transform((text, context): Instant => {
+const instantRule = 'must be an instant such as 2026-11-24T13:00:00Z'
+export const instant = z.string(instantRule).transform((text, context): Instant => {
   const at = parseInstant(text)
   if (at !== undefined) return at
-  context.addIssue('must be an instant such as 2026-11-24T13:00:00Z')
+  context.addIssue(instantRule)
   return z.NEVER
 })
 

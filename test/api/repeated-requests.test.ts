@@ -60,6 +60,21 @@ it('has the same decision, byte for byte, and takes one attempt', async () => {
   expect(await countAttempts()).toBe(2)
 })
 
+it('is a conflict once the number was erased', async () => {
+  const { id } = JSON.parse((await send('order-7')).text)
+  const { journal } = app.callgate
+  const erasure = { number: florida, accountId: undefined, includesAllowed: true }
+  journal.erase({ id: 'e1', ...erasure })
+  await expect
+    .poll(async () => (await app.get(`/v1/decisions/${id}`)).text())
+    .toContain('"erased":true')
+  const again = await send('order-7')
+  expect([again.status, again.text]).toEqual([
+    409,
+    expect.stringContaining('was erased; use a new key'),
+  ])
+})
+
 it('is decided once when it is sent ten times at the same moment', async () => {
   const answers = await Promise.all(Array.from({ length: 10 }, () => send('order-7')))
   const decided = answers.filter(({ status }) => status === 200)

@@ -281,7 +281,9 @@ function createRepeatedRequests(callgate: Callgate): DecisionRoutesOptions['repe
       const found = await findDecision(journal, sharedDecisions, { accountId, id })
       const name = `Idempotency-Key '${request.idempotencyKey}': its decision ${id}`
       if (found === undefined) throw new AppError('conflict', `${name} is not found`)
-      const { outcome: _, erased: __, ...answered } = found
+      // Without its number, nobody could dial it or recognize it.
+      if (found.erased) throw new AppError('conflict', `${name} was erased; use a new key`)
+      const { outcome: _, ...answered } = found
       if (isOver(found, runtime.clock.now())) {
         throw new AppError('conflict', `${name} no longer allows the call; use a new key`)
       }
