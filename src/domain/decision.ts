@@ -150,7 +150,7 @@ export interface Finding {
   readonly hasPermission?: true | undefined
   /** On the permission check: the record on file satisfies a state consent law. */
   readonly restsOnRecord?: true | undefined
-  /** On the permission check: why its record does not lift frequency limits. */
+  /** On the permission check: why frequency limits still apply despite its record. */
   readonly reassigned?: Finding | undefined
   /** On the permission check: the ids of the state consent laws that no record on file satisfies. */
   readonly unmetLaws?: readonly string[] | undefined

@@ -125,8 +125,8 @@ describe('a record of an Agent', () => {
     running.clock.at = monday + day
     const key = await keyOf('Agent')
     const text =
-      'the permission record on file was stored with a key that may not lift opt-outs, or only a second person may, so it does not ' +
-      'lift the opt-out of 2026-11-23'
+      'the permission record on file was stored with a key that may not lift opt-outs, or only a second person may, so ' +
+      'the opt-out of 2026-11-23 still applies'
     expect(await ebr([newer], { key })).toBe(`${number}: ${text}`)
     const { decision, reason, message } = await decide()
     expect([decision, reason]).toEqual(['block', 'internal-dnc'])

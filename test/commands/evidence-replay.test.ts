@@ -26,7 +26,7 @@ const readDecisions = (dataDir: string): readonly Recorded[] =>
     .filter(({ kind }) => kind === 'decision' || kind === 'amendment')
     .map(({ body }) => ({ body, document: JSON.parse(body) as DecisionDocument }))
 
-const codesOfOptOuts = /"(?:on-internal-list-since|opt-out-ended-record|record-does-not-lift)"/
+const codesOfOptOuts = /"(?:on-internal-list-since|opt-out-ended-record|opt-out-still-applies)"/
 
 describe('random records', () => {
   const count = shortOrLong(2_000, 20_000)

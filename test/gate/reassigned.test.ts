@@ -189,7 +189,7 @@ it('a record that an autodialed call to a landline does not need lifts limits, o
   for (const one of [status({ result: 'yes' }), unknown('no-data')]) {
     const { permission, ...rest } = await decide(one)
     expect(rest).toEqual({ ruling: 'allow', findings: 4, lifts: undefined })
-    expect(permission?.says.slice(0, -1)).toContainEqual({ code: 'record-lifts-no-limit' })
+    expect(permission?.says.slice(0, -1)).toContainEqual({ code: 'limits-still-apply' })
     expect(permission?.says.at(-1)).toEqual(permission?.reassigned?.says[0])
     expect(permission?.reassigned).toMatchObject({ check: 'reassigned', facts: expect.any(String) })
   }

@@ -100,7 +100,9 @@ const sourceFindingSchema = ownFindingSchema.extend({
     ),
   reassigned: ownFindingSchema
     .optional()
-    .describe('Why the permission does not lift frequency limits; only of the check permission'),
+    .describe(
+      'Why frequency limits still apply despite the permission; only on the check permission',
+    ),
 })
 
 const findingSchema = sourceFindingSchema

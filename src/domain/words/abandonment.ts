@@ -1,4 +1,4 @@
-/** Of the calls of a campaign that were abandoned. */
+/** Words about abandoned calls of a campaign. */
 type Abandoned = {
   readonly abandoned: number
   readonly answered: number

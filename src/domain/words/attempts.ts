@@ -1,4 +1,6 @@
-/** Of how often a person is called, and of the exceptions of the law in use. */
+/** Words about call frequency limits, and about exceptions of the law in use. */
+import { nameRecord } from './scrub.js'
+
 type CountedLimit = {
   readonly attempts: number
   readonly calls: number
@@ -14,12 +16,10 @@ type CountedLimit = {
 type UsedException = {
   readonly id: string
   readonly citation: string
-  readonly record: keyof typeof recordNames
+  readonly record: 'S' | 'I' | 'P'
   readonly on: string
   readonly decidedBy: string
 }
-
-const recordNames = { S: 'sale', I: 'inquiry', P: 'permission' } as const
 
 export const attemptWords = {
   'limit-count': ({ attempts, calls, counts, days, seconds, citation, until }: CountedLimit) => {
@@ -28,7 +28,7 @@ export const attemptWords = {
   },
   'limit-lifted': '{citation} lifted',
   exception: ({ id, citation, record, on, decidedBy }: UsedException) =>
-    `exception ${id} (${citation}), by the ${recordNames[record]} of ${on}, decided by ${decidedBy}`,
+    `exception ${id} (${citation}), by the ${nameRecord(record)} of ${on}, decided by ${decidedBy}`,
   'attempts-not-counted': 'the attempts could not be counted',
   'no-subjects': 'gate.subjects has none for this account and project',
   'subject-not-among': 'it must be one of {subjects}',

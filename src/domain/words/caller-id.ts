@@ -1,4 +1,4 @@
-/** Of the number that a call shows. */
+/** Words about the caller ID of a call. */
 
 export const callerIdProblems = {
   'not-nanp': 'is not a telephone number of the North American plan',

@@ -1,4 +1,4 @@
-/** Of the consent that a call rests on, and of state consent laws. */
+/** Words about the consent behind a call, and about state consent laws. */
 
 const recordNames = {
   'written-consent': 'consent with its wording in writing (POST /v1/consents)',

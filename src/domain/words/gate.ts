@@ -1,4 +1,4 @@
-/** Of calls that the gate itself decides, before the checks or after them. */
+/** Words about calls that the gate itself decides, before or after the checks. */
 export const gateWords = {
   'server-shut':
     'this server is shut, since the parts of its data do not belong together; /readyz says what to do',

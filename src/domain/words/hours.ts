@@ -1,4 +1,4 @@
-/** Of calling hours: the hours of a place on a local day, what closes it, and by what the place was found. */
+/** Words about calling hours: the hours of a place on a local day, why it is closed, and how the place was found. */
 import { formatWithWeekday, parseDay } from '../time/dates.js'
 
 const placeTexts = {

@@ -1,4 +1,4 @@
-/** Of the internal do-not-call list. */
+/** Words about the internal do-not-call list. */
 export const internalListWords = {
   'not-on-internal-list': 'not on the internal do-not-call list',
   'on-internal-list': 'on the internal do-not-call list',

@@ -1,4 +1,4 @@
-/** Of the limits of a key, of pauses, and of approvals. */
+/** Words about limits of a key, pauses and approvals. */
 import { type CallerIdProblem, callerIdProblems } from './caller-id.js'
 
 const within = { day: 'in 24 hours', hour: 'in an hour', now: 'at a time' } as const

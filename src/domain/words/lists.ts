@@ -1,4 +1,4 @@
-/** Of lists that cannot be used, and of the litigator list. `load` is a command. */
+/** Words about lists that cannot be used, and about the litigator list. `load` is a command. */
 export const listWords = {
   /** `by` is the setting, and the citation of the law behind it. */
   'list-too-old':

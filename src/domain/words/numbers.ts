@@ -1,4 +1,4 @@
-/** Of what was dialed, and of numbers that have no place. The first ones follow the name of what was sent. */
+/** Words about what was dialed, and about numbers without a place. The first ones follow the name of the field. */
 export const numberWords = {
   'longer-than': 'is longer than {characters} characters',
   'no-digits': 'has no digits',

@@ -1,4 +1,4 @@
-/** Of whether a number is still that of the person who gave consent. */
+/** Words about reassigned numbers: does the number still belong to the person who gave consent? */
 type AskedAbout = {
   /** The day that was asked about, and what happened on it. */
   readonly since: string
@@ -28,5 +28,5 @@ export const reassignedWords = {
     'no data: the calling rules do not say when the newest data are released: no row of reassignedReleases is in force',
   'person-day-unknown': 'not asked: it is not known when the person had the number',
   'reassigned-unreachable': 'no source of reassigned numbers could answer',
-  'record-lifts-no-limit': 'the permission record does not lift frequency limits',
+  'limits-still-apply': 'frequency limits still apply despite the permission record',
 } as const

@@ -1,4 +1,4 @@
-/** Of the letter of a scrub row (spec, "Scrub"), and of what it rests on. */
+/** Words about the letter of a scrub row (spec, "Scrub") and the records behind it. */
 
 const letterTexts = {
   C: 'on no do-not-call list, no consent on file',
@@ -72,8 +72,8 @@ export const scrubWords = {
   'wireless-ban': 'ban: {region}, {citation}',
   'opt-out-ended-record': ({ record, on }: DatedRecord) =>
     `the opt-out of ${on} ended ${onFile(record)}`,
-  'record-does-not-lift': ({ record, on }: DatedRecord) =>
-    `${onFile(record)} was stored with a key that may not lift opt-outs, or only a second person may, so it does not lift the opt-out of ${on}`,
+  'opt-out-still-applies': ({ record, on }: DatedRecord) =>
+    `${onFile(record)} was stored with a key that may not lift opt-outs, or only a second person may, so the opt-out of ${on} still applies`,
   'record-never-exempts': (rule: RecordRule) =>
     `${onFile(rule.record)} never exempts: ${formatRule(rule)}`,
   'record-exempts-until': (rule: DatedRecord<RecordRule>) =>

@@ -1,4 +1,4 @@
-/** Of questions that were not answered. What the source says of the cause, or the client that asked it, follows as a quotation. */
+/** Words about questions that were not answered. What the source says of the cause, or the client that asked it, follows as a quotation. */
 export const sourceWords = {
   'source-failed': 'the source failed',
   deadline: 'no answer in time',

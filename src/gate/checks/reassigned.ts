@@ -57,7 +57,7 @@ export function addReassigned(
   return withTimeout(status, deadlineMs, () => late, { timers }).then(add)
 }
 
-/** The finding of the permission check if its record does not lift frequency limits, because of `reassigned`. */
+/** The finding of the permission check when frequency limits still apply to its record because of `reassigned`. */
 export function withoutPermission(finding: Finding, reassigned: Finding): Finding {
   if (!finding.hasPermission) return finding
   const withoutIt = {
@@ -68,7 +68,7 @@ export function withoutPermission(finding: Finding, reassigned: Finding): Findin
   }
   const says: readonly Said[] = [
     ...finding.says,
-    { code: 'record-lifts-no-limit' },
+    { code: 'limits-still-apply' },
     ...reassigned.says,
   ]
   return { ...withoutIt, says, reassigned, inShadow: finding }

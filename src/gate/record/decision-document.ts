@@ -31,7 +31,7 @@ export interface FindingDocument {
   readonly holdsUntil?: string | undefined
   /** Ids of the state consent laws that no record on file satisfies; only of the permission check. */
   readonly unmetLaws?: readonly string[] | undefined
-  /** Why the permission record does not lift frequency limits; only of the permission check. */
+  /** Only on the permission check: why frequency limits still apply despite the permission record. */
   readonly reassigned?: FindingDocument | undefined
   /** What our own rules were applied to; absent when no rule was, or the rules of a provider. */
   readonly facts?: Readonly<Record<string, unknown>> | undefined

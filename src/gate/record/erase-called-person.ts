@@ -22,8 +22,8 @@ export function eraseCalledPerson(document: DecisionDocument, length: number): B
 }
 
 /**
- * Places, consents and opt-outs of the person, and what others said verbatim. What is said otherwise has days at most: by the id of
- * a consent or the time of an opt-out, rows that the law has kept, which have the number, could be found.
+ * Removes places, consents and opt-outs of the person, and what others said verbatim. What stays has no id of a consent, and only the
+ * day of an opt-out: the law may have kept such rows, and they contain the number.
  */
 function withoutPerson({
   facts,

@@ -1,4 +1,4 @@
-/** A recorded decision with what became of its call. */
+/** A recorded decision with the outcome of its call. */
 import type { CallOutcome } from '../../domain/call-outcome.js'
 import { formatFinite, formatInstant } from '../../domain/time/dates.js'
 import type { DecisionDocument, OutcomeDocument } from './decision-document.js'

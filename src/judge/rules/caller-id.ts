@@ -50,7 +50,7 @@ export const callerIdRule: Rule = {
   },
 }
 
-/** Of an account and project whose calls may show own numbers alone. */
+/** For an account and project that may use registered caller IDs only. */
 function judgeOwn(
   about: Judged,
   { own, shown }: { readonly own: CallerIdRegister; readonly shown: string | undefined },

@@ -25,14 +25,13 @@ export const keyRegionsRule: Rule<Pick<Judged, 'call' | 'places' | 'now'>> = {
   judge({ call: { mandate }, places, now }) {
     if (mandate === undefined) return undefined
     const { regions, version } = mandate
-    const found = places.map(({ region }) => region)
-    if (regions !== 'any' && found.length === 0) {
-      return deny('key-region', { code: 'key-region-unknown' }, now)
-    }
-    const other = regions === 'any' ? undefined : found.find((region) => !regions.has(region))
-    if (regions !== 'any' && other !== undefined) {
-      const params = { region: other, regions: [...regions] }
-      return deny('key-region', { code: 'key-region-other', params }, now)
+    if (regions !== 'any') {
+      if (places.length === 0) return deny('key-region', { code: 'key-region-unknown' }, now)
+      const other = places.find(({ region }) => !regions.has(region))
+      if (other) {
+        const params = { region: other.region, regions: [...regions] }
+        return deny('key-region', { code: 'key-region-other', params }, now)
+      }
     }
     const says = [{ code: 'within-key-limits', params: { version } }] as const
     return createKeyFinding({ verdict: 'pass', reason: 'permitted', says }, now)

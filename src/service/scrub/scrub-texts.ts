@@ -13,7 +13,7 @@ import type { ListEvidence, ListFinding, StateFinding } from '../lists/list-fact
 /** The effect of an opt-out on a record. */
 export function sayOptOutEffect(record: EbrType, { effect, optedOutAt }: OptOutEffect): Said {
   const params = { record, on: formatDay(toUtcDay(optedOutAt)) }
-  return { code: effect === 'ended' ? 'opt-out-ended-record' : 'record-does-not-lift', params }
+  return { code: effect === 'ended' ? 'opt-out-ended-record' : 'opt-out-still-applies', params }
 }
 
 /** `Reason` values without parts; clients look for these exact words. */
