@@ -31,10 +31,10 @@ export async function benchDecisions(): Promise<void> {
 }
 
 /** Counted, as a decision is, but not recorded. */
-function judgeBy({ dryRunGate, metrics }: DecisionFixture['callgate']): Decide {
+function judgeBy({ gate, metrics }: DecisionFixture['callgate']): Decide {
   return async (call) => {
     const startedAt = performance.now()
-    const decision = await dryRunGate.decide(call)
+    const decision = await gate.preview(call)
     const seconds = (performance.now() - startedAt) / 1000
     const { accountId, reason, findings, effects } = decision
     const { callKind: kind, via } = call
@@ -77,8 +77,8 @@ function cold({ callgate, accountId, numbers }: DecisionFixture): readonly Conte
       .slice(next, next + coldDecisions)
       .map((dialed) => callTo(accountId, dialed))
     next += coldDecisions
-    callgate.embedded.real.everythingChanged()
-    callgate.embedded.sandbox.everythingChanged()
+    callgate.ownFacts.real.everythingChanged()
+    callgate.ownFacts.sandbox.everythingChanged()
     return await microsecondsEach(calls, { decide, atOnce })
   }
   const judge = judgeBy(callgate)
@@ -125,7 +125,7 @@ interface Baselines {
 
 async function openBaselines(fixture: DecisionFixture): Promise<Baselines> {
   const { callgate, accountId, dataDir, numbers } = fixture
-  const decision = await callgate.dryRunGate.decide(callTo(accountId, at(numbers, 0)))
+  const decision = await callgate.gate.preview(callTo(accountId, at(numbers, 0)))
   const database = new Sqlite(join(dataDir, 'callgate.sqlite'), { readonly: true })
   const query = database.prepare(
     'select added_at from internal_dnc where account_id = ? and list = ? and number = ?',

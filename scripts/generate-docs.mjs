@@ -246,7 +246,7 @@ function labelValues() {
     check: words(checkNames),
     verdict: words(['pass', 'deny', 'unknown']),
     source: `${code('embedded')}; for caches also ${code('remote')}, otherwise the names of ${code('source.provider')} and ${code('source.secondProvider')}; for look-ups ${code('lookups.name')}`,
-    question: `${words(questionNames)}; for look-ups ${words(lookupNames)}`,
+    question: `${code('facts')} of ${code('embedded')}; of providers ${words(questionNames)}; for look-ups ${words(lookupNames)}`,
     platform: words(platformNames),
     result: `${words(['hit', 'miss', 'expired', 'bypass', 'stale', 'refresh'])}; for events of platforms ${words(['stored', 'opt-out', 'unclear', 'unreadable', 'failed'])}`,
     outcome: `${words(['answered', 'unanswered', ...answerFailureReasons])}; for webhooks ${words(attemptOutcomes)}`,

@@ -1,11 +1,12 @@
 /**
  * The dependency rules of docs/architecture.md, held against the import lines: arrows point inward,
- * and each library has one door.
+ * and each library has one door. The table there is held against the rules here.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { checkNames, reasonCodes } from '../src/domain/checks.js'
+import { tableRows } from './support/markdown-table.js'
 
 const root = join(import.meta.dirname, '..', 'src')
 
@@ -93,10 +94,27 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   'asterisk/': ['config/', 'domain/', 'observability/', 'runtime/', 'errors.ts'],
   'sources/': ['domain/', 'runtime/', 'errors.ts'],
-  'sources/embedded-compliance.ts': ['service/', 'law/', 'domain/', 'errors.ts'],
+  'sources/own/': [
+    'sources/cache/',
+    'service/',
+    'judge/',
+    'law/',
+    'domain/',
+    'runtime/runtime.ts',
+    'errors.ts',
+  ],
   'sources/remote/': ['api/', 'domain/', 'runtime/', 'observability/log.ts', 'errors.ts'],
   'sources/warming/': ['sources/', 'api/', 'domain/', 'runtime/', 'errors.ts'],
-  'service/': ['data/', 'law/', 'storage/', 'domain/', 'platform-events/', 'runtime/', 'errors.ts'],
+  'service/': [
+    'data/',
+    'judge/',
+    'law/',
+    'storage/',
+    'domain/',
+    'platform-events/',
+    'runtime/',
+    'errors.ts',
+  ],
   'service/service-routes.ts': ['service/', 'api/', 'domain/'],
   'service/webhooks/http-sender/': [
     'service/webhooks/webhook-sender.ts',
@@ -220,6 +238,46 @@ describe('architecture', () => {
   it('leaves only the edges without a rule', () => {
     const free = sources.map(({ path }) => path).filter((path) => !allowedFor(path))
     expect(free.filter((path) => !edges.test(path))).toEqual([])
+  })
+
+  describe('are the rules of docs/architecture.md', () => {
+    const document = join(root, '..', 'docs', 'architecture.md')
+    const listNames = (text: string) =>
+      [...text.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
+    const rules = Object.entries(mayImport).filter(([path]) => path !== 'errors.ts')
+
+    it('in its table', () => {
+      const rows = tableRows(document).flatMap((row) => {
+        const [path = ''] = listNames(row.get('Folder or file') ?? '')
+        const others = row.get('May import') ?? ''
+        return path === '' || others === 'everything' ? [] : [[path, listNames(others)] as const]
+      })
+      const sorted = (table: readonly (readonly [string, readonly string[]])[]) =>
+        table
+          .map(([path, names]) => `${path}: ${names.toSorted().join(' ')}`)
+          .toSorted((one, other) => one.localeCompare(other, 'en'))
+      const others = rules.map(
+        ([path, names]) => [path, names.filter((name) => name !== 'errors.ts')] as const,
+      )
+      expect(sorted(rows)).toEqual(sorted(others))
+    })
+
+    it('in what it says of errors.ts', () => {
+      const text = readFileSync(document, 'utf8')
+      const [, excepted = ''] =
+        /Every row allows `errors\.ts` as well, except ([^.]*(?:\.ts[^.]*)*)/.exec(text) ?? []
+      const without = rules.filter(([, names]) => !names.includes('errors.ts'))
+      expect(listNames(excepted).toSorted()).toEqual(without.map(([path]) => path).toSorted())
+    })
+
+    it('in the folders that may import everything', () => {
+      const free = tableRows(document).filter((row) => row.get('May import') === 'everything')
+      const names = free.flatMap((row) => listNames(row.get('Folder or file') ?? ''))
+      const folders = sources.flatMap(({ path }) =>
+        edges.test(path) ? path.replace(/\/.*/, '/') : [],
+      )
+      expect(names.toSorted()).toEqual([...new Set(folders)].toSorted())
+    })
   })
 
   it('knows each library through its door', () => {

@@ -356,7 +356,8 @@ const sources: DashboardSpec = {
         {
           kind: 'graph',
           title: 'Answers from the cache',
-          about: 'Share of the questions that were answered from memory.',
+          about:
+            'Share of the questions to providers, and of the looks at the facts stored here, that were answered from memory.',
           alert: 'CallgateRateBudgetSpent',
           unit: 'percentunit',
           max: 1,
@@ -385,7 +386,7 @@ const sources: DashboardSpec = {
           kind: 'graph',
           title: 'Requests by outcome',
           about:
-            'Of the embedded service and of providers. Everything but answered leaves a check unknown.',
+            'Looks at the facts stored here, and requests to providers. Everything but answered leaves a check unknown.',
           alert: 'CallgateSourceFails',
           unit: 'reqps',
           queries: [

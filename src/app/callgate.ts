@@ -5,14 +5,9 @@
 
 import { resolveGateDeadlineMs, type Settings } from '../config/settings.js'
 import { version } from '../config/version.js'
-import { callKinds } from '../domain/decision.js'
-import { noCallerIds } from '../domain/mandate.js'
 import { buildPolicy } from '../gate/build-policy.js'
-import { selectLegalTimeOptions } from '../gate/call-terms.js'
-import { withoutCounting } from '../gate/checks/attempts.js'
-import { allChecks } from '../gate/checks/checks.js'
 import { Gate } from '../gate/gate.js'
-import { type GateDeps, type GateRules, withoutJournal } from '../gate/gate-deps.js'
+import type { GateDeps, GateRules } from '../gate/gate-deps.js'
 import { Journal } from '../gate/journal/journal.js'
 import type { DecisionStore } from '../gate/journal/projection/decision-store.js'
 import { toCutOffException } from '../gate/staleness.js'
@@ -23,7 +18,7 @@ import type { Tracing } from '../observability/tracing.js'
 import { PermitKeys } from '../permits/permit-keys.js'
 import { Permits } from '../permits/permits.js'
 import { closeInOrder } from '../runtime/close-in-order.js'
-import { type Runtime, silentLogger } from '../runtime/runtime.js'
+import type { Runtime } from '../runtime/runtime.js'
 import type { AccountView } from '../service/account-view.js'
 import { createAuthenticator } from '../service/accounts/api-keys.js'
 import {
@@ -33,6 +28,7 @@ import {
 import { chooseByAccount } from '../service/sandbox/sandbox.js'
 import type { Service } from '../service/service.js'
 import type { CachedCompliance } from '../sources/cache/cached-compliance.js'
+import type { OwnFactsSource } from '../sources/own/own-facts.js'
 import { routeWarmupByAccount, Warmer, type WarmupService } from '../sources/warming/warmer.js'
 import { writeLostChanges, writeRewrittenOptOut } from '../storage/cluster/lost-changes.js'
 import type { FeedObserver } from '../storage/open-database.js'
@@ -55,10 +51,11 @@ import { createSegmentObserver } from './journal/erasures.js'
 import { hasLoginRight } from './provider-credentials.js'
 import type { RemoteStack } from './remote-stack.js'
 import {
+  type AccountViews,
   createAccountViews,
   createDecisionServices,
-  createEmbeddedCompliance,
   createGateAccounts,
+  createOwnFacts,
   openReferenceData,
   type ReferenceData,
   replaceRules,
@@ -76,8 +73,9 @@ export interface Callgate extends AppContext {
   readonly factSources: FactSources
   /** Started by a server. */
   readonly backgroundJobs: BackgroundJobs
-  /** The service in this process, one cache for real accounts and one for the sandbox. */
-  readonly embedded: { readonly real: CachedCompliance; readonly sandbox: CachedCompliance }
+  readonly views: AccountViews
+  /** What is stored and imported here about numbers, one cache for real accounts and one for the sandbox. */
+  readonly ownFacts: { readonly real: OwnFactsSource; readonly sandbox: OwnFactsSource }
   readonly viewOf: (accountId: string) => AccountView
   /** The providers of `source.kind: remote`. */
   readonly remote: RemoteStack | undefined
@@ -91,13 +89,6 @@ export interface Callgate extends AppContext {
   readonly gate: Gate
   /** Those of this server, if a failover may lose them. */
   readonly acknowledgedOptOuts: AcknowledgedOptOuts
-  /**
-   * Decides like {@link Callgate.gate}, but does not record, count or log. It has more time for a
-   * provider, which answers the questions of decisions first.
-   */
-  readonly dryRunGate: Gate
-  /** Judges again what was counted and recorded before. */
-  readonly recheckGate: Gate
   readonly permits: Permits
   /**
    * Judges by another configuration from the next question on; what needs a restart must be the same in
@@ -140,9 +131,9 @@ async function buildCallgate(
     { ...foundation, onOptOutEnforced: metrics.recordOptOutEnforced, onOptOutStored },
     viewOf,
   )
-  const embeddedFor = (kind: 'real' | 'sandbox') =>
-    createEmbeddedCompliance(foundation, { views, kind, services, metrics })
-  const embedded = { real: embeddedFor('real'), sandbox: embeddedFor('sandbox') }
+  const ownFactsFor = (kind: 'real' | 'sandbox') =>
+    createOwnFacts(foundation, { views, kind, services, metrics })
+  const ownFacts = { real: ownFactsFor('real'), sandbox: ownFactsFor('sandbox') }
   const { settings, storage } = foundation
   const getSettings = () => callgate.settings
   const factSources = await openFactSources({ ...foundation, data, metrics, getSettings })
@@ -152,32 +143,33 @@ async function buildCallgate(
     onAttempt: (outcome) => metrics.countWebhookAttempt(outcome),
     onPending: (count) => metrics.setPendingWebhooks(count),
   })
-  const remote = await createRemoteStack(foundation, { embedded, metrics, tracing, getSettings })
+  const remote = await createRemoteStack(foundation, { metrics, tracing, getSettings })
   // Subscribes before the caches, so that a repeated question does not see an outdated project.
   changes.subscribe({
     numbersChanged: () => undefined,
     everythingChanged: () => projects.clearCache(),
   })
-  changes.subscribe(embedded.real)
-  changes.subscribe(embedded.sandbox)
-  const accounts = createGateAccounts(views, { ...factSources, embedded, remote })
-  const warmup = createWarmup(foundation, { embedded, remote, getSettings })
+  changes.subscribe(ownFacts.real)
+  changes.subscribe(ownFacts.sandbox)
+  const accounts = createGateAccounts(views, { ...factSources, ownFacts, remote })
+  const warmup = createWarmup(foundation, { ownFacts, remote })
   const journal = createJournal(foundation, metrics)
   const projection = createDecisionProjection(foundation, journal, metrics)
   const versions = computeVersions(toConfiguration(settings, data))
-  const rules = createGateRules({ settings, data, versions })
+  const rules = createGateRules({ settings, data, views, versions })
   const gateDeps = createGateDeps(foundation, { accounts, metrics, journal, ...rules })
-  const recheckGate = createRecheckGate(gateDeps)
+  const gate = tracing ? new TracedGate(gateDeps, tracing) : new Gate(gateDeps)
   const callgate: Callgate = {
     ...foundation,
-    permits: createPermits(foundation, { recheck: recheckGate, metrics }),
+    permits: createPermits(foundation, { gate, metrics }),
     data,
     versions,
     service: { ...services, ...accountSubjects, ...facts.subjects },
     authenticate: createAuthenticator(foundation.keys, accountSubjects.tokens),
     factSources,
     backgroundJobs: facts.background,
-    embedded,
+    views,
+    ownFacts,
     viewOf,
     remote,
     warmup,
@@ -186,9 +178,7 @@ async function buildCallgate(
     sharedDecisions: await openSharedDecisions(storage),
     projection,
     acknowledgedOptOuts,
-    gate: tracing ? new TracedGate(gateDeps, tracing) : new Gate(gateDeps),
-    dryRunGate: createDryRunGate(gateDeps),
-    recheckGate,
+    gate,
     close: () =>
       closeInOrder([
         () => foundation.storage.abandonUnanswered(),
@@ -304,10 +294,9 @@ function createJournal(context: AppContext, metrics: Metrics): Journal {
 async function createRemoteStack(
   { settings, runtime, storage, projects }: AppContext,
   {
-    embedded,
     tracing: tracer,
     ...deps
-  }: Pick<Callgate, 'embedded' | 'metrics'> & {
+  }: Pick<Callgate, 'metrics'> & {
     readonly tracing: Tracing | undefined
     readonly getSettings: () => Settings
   },
@@ -320,7 +309,6 @@ async function createRemoteStack(
     settings,
     runtime,
     storage,
-    embedded: embedded.real,
     gateDeadlineMs: deadlineMs,
     hasLoginRight: (accountId) => hasLoginRight(projects, accountId),
     tracer,
@@ -333,21 +321,14 @@ const maxWarmupQueueShare = 0.5
 /** The sandbox has its own warmer, so that its jobs take no capacity from real accounts. */
 function createWarmup(
   { settings, runtime }: AppContext,
-  {
-    embedded,
-    remote,
-    getSettings,
-  }: Pick<Callgate, 'embedded' | 'remote'> & { readonly getSettings: () => Settings },
+  { ownFacts, remote }: Pick<Callgate, 'ownFacts' | 'remote'>,
 ): WarmupService {
   const { provider, secondProvider } = settings.source
   const maxQueued = Math.min(provider.maxQueued, secondProvider.maxQueued)
   const shareOfCache = remote ? 1 : 0.5
-  const createWarmer = (cache: CachedCompliance) =>
+  const createWarmer = (cache: Pick<CachedCompliance, 'warmUp'>) =>
     new Warmer({
       warmUp: (question, freshForMs) => cache.warmUp(question, freshForMs),
-      get legalTimeOptions() {
-        return callKinds.map((kind) => selectLegalTimeOptions(getSettings().gate, kind))
-      },
       cache: settings.gate.cache,
       maxNumbers: Math.floor(settings.gate.cache.maxEntries * shareOfCache),
       maxInFlight: Math.max(1, Math.floor(maxQueued * maxWarmupQueueShare)),
@@ -356,15 +337,20 @@ function createWarmup(
       newId: runtime.newDecisionId,
     })
   const warmers = {
-    real: createWarmer(remote?.cache ?? embedded.real),
-    sandbox: createWarmer(embedded.sandbox),
+    real: createWarmer(remote?.cache ?? ownFacts.real),
+    sandbox: createWarmer(ownFacts.sandbox),
   }
   return routeWarmupByAccount([warmers.sandbox, warmers.real], chooseByAccount(warmers))
 }
 
-function createGateRules(callgate: Pick<Callgate, 'settings' | 'data' | 'versions'>): GateRules {
-  const { settings, data, versions } = callgate
+function createGateRules({
+  settings,
+  data,
+  views,
+  versions,
+}: Pick<Callgate, 'settings' | 'data' | 'views' | 'versions'>): GateRules {
   return {
+    windows: views.real.hours.windows,
     callingRules: data.rules,
     rulesVersion: versions.rules,
     policy: buildPolicy(settings),
@@ -381,61 +367,17 @@ function createGateRules(callgate: Pick<Callgate, 'settings' | 'data' | 'version
 function replaceGateRules(callgate: Callgate): void {
   const rules = createGateRules(callgate)
   callgate.gate.replaceRules(rules)
-  callgate.dryRunGate.replaceRules(toDryRunRules(rules))
-  callgate.recheckGate.replaceRules(toRecheckRules(rules))
-}
-
-/** As many times longer as background questions to a provider may take. */
-const dryRunDeadlineFactor = 10
-
-/** There may be any number of dry runs at once, since their callers limit them. */
-function toDryRunRules({ settings, ...rules }: GateRules): GateRules {
-  const deadlineMs = settings.deadlineMs * dryRunDeadlineFactor
-  return { ...rules, settings: { ...settings, deadlineMs, maxPending: Number.POSITIVE_INFINITY } }
-}
-
-function createDryRunGate(deps: GateDeps): Gate {
-  return new Gate({
-    ...deps,
-    ...toDryRunRules(deps),
-    asksInBackground: true,
-    // A preview does not say what its calls show.
-    callerIds: { read: () => noCallerIds },
-    attempts: deps.attempts && withoutCounting(deps.attempts),
-    ...unrecorded,
-  })
-}
-
-/** The use of a permit is not refused because its database takes longer than a decision may. */
-const minRecheckMs = 1_000
-
-function toRecheckRules({ settings, ...rules }: GateRules): GateRules {
-  return {
-    ...rules,
-    settings: { ...settings, deadlineMs: Math.max(settings.deadlineMs, minRecheckMs) },
-  }
-}
-
-const unrecorded = {
-  journal: withoutJournal,
-  metrics: { recordDecision: () => undefined },
-  recentCalls: undefined,
-  log: silentLogger,
-}
-
-/** The attempt was counted when the call was allowed. */
-function createRecheckGate(deps: GateDeps): Gate {
-  return new Gate({ ...deps, ...toRecheckRules(deps), attempts: undefined, ...unrecorded })
 }
 
 function createPermits(
   { settings, storage, runtime, expiryClock, keys: apiKeys, attempts }: AppContext,
-  { recheck, metrics }: { readonly recheck: Gate; readonly metrics: Metrics },
+  { gate, metrics }: { readonly gate: Gate; readonly metrics: Metrics },
 ): Permits {
   const { clock, timers, randomBytes, log } = runtime
   const keys = new PermitKeys({ storage, clock, timers })
   const countEvent = metrics.countPermitEvent
   const findKey = apiKeys.find.bind(apiKeys)
+  const recheck = gate.recheck.bind(gate)
   const deps = { storage, keys, recheck, clock, expiryClock, randomBytes, countEvent, log }
   return new Permits({ ...deps, findKey, attempts, settings: settings.permits })
 }
@@ -447,7 +389,6 @@ function createGateDeps(
   const { shut, pauses, callerIds, abandonment, attempts, recentCalls } = context
   return {
     ...deps,
-    checks: allChecks,
     clock: runtime.clock,
     watermark: changeHead,
     feed: storage.feed,

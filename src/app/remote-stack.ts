@@ -1,4 +1,4 @@
-/** Builds the remote source from the settings: clients, combination, cache, and our own restrictions. */
+/** Builds the remote source from the settings: clients, combination and cache. */
 
 import type { ProviderSettings, Settings } from '../config/settings.js'
 import { type Compliance, type QuestionName, questionNames } from '../domain/compliance.js'
@@ -6,7 +6,6 @@ import type { Metrics } from '../observability/metrics.js'
 import type { Runtime } from '../runtime/runtime.js'
 import { CachedCompliance } from '../sources/cache/cached-compliance.js'
 import { combineProviders } from '../sources/combine/combine-providers.js'
-import { RestrictedCompliance } from '../sources/combine/restricted-compliance.js'
 import {
   AccountCompliance,
   AccountLogins,
@@ -26,9 +25,9 @@ import { createProviderBudget, type ProviderBudgetDeps } from './provider-budget
 import { readProviderCredentials } from './provider-credentials.js'
 
 export interface RemoteStack {
-  /** The source that the gate uses. */
+  /** The providers, as one. */
   readonly compliance: Compliance
-  /** Caches the providers' answers, which do not depend on local changes. */
+  /** Of their answers, which do not depend on local changes. */
   readonly cache: CachedCompliance
   /** One for each login. */
   readonly providers: readonly {
@@ -43,8 +42,6 @@ export interface RemoteStackDeps extends Pick<ProviderBudgetDeps, 'getSettings' 
   readonly settings: Settings
   readonly runtime: Runtime
   readonly metrics: Metrics
-  /** The embedded service, whose answers can only restrict what the providers permit. */
-  readonly embedded: Compliance
   readonly gateDeadlineMs: number
   /** Whether an account may use the login of account main; read often. */
   readonly hasLoginRight: LoginRight
@@ -59,7 +56,7 @@ const staleFallbackShare = 0.85
 
 /** Throws `DataFileError` for a key file that cannot be read. */
 export function openRemoteStack(deps: RemoteStackDeps): RemoteStack {
-  const { settings, runtime, metrics, embedded, gateDeadlineMs } = deps
+  const { settings, runtime, metrics, gateDeadlineMs } = deps
   const { source } = settings
   const maxDenialWaitMs = gateDeadlineMs * denialWaitShare
   const rights = new LoginRights(deps.hasLoginRight)
@@ -75,7 +72,6 @@ export function openRemoteStack(deps: RemoteStackDeps): RemoteStack {
       settings: { ...settings.gate.cache, refreshAheadMs: source.refreshAheadMs },
       staleForMs: resolveStaleForMs(settings.policy),
       staleAfterMs: gateDeadlineMs * staleFallbackShare,
-      dependsOnLegalTimeOptions: false,
       clock: runtime.clock,
       timers: runtime.timers,
       observer: {
@@ -86,10 +82,7 @@ export function openRemoteStack(deps: RemoteStackDeps): RemoteStack {
     },
   )
   return {
-    compliance: new RestrictedCompliance(
-      new RightfulCompliance({ cache, rights, clock: runtime.clock }),
-      embedded,
-    ),
+    compliance: new RightfulCompliance({ cache, rights, clock: runtime.clock }),
     cache,
     providers: logins
       .flatMap((one) => one.list())

@@ -17,9 +17,10 @@ import { createPostalCodes } from '../data/postal-codes/postal-codes.js'
 import type { ChangeObserver } from '../domain/change-notifier.js'
 import type { Compliance } from '../domain/compliance.js'
 import type { ReassignedSource } from '../domain/lookups.js'
-import type { NumberingPlan } from '../domain/place.js'
+import type { NumberingPlan, PostalCodes } from '../domain/place.js'
 import { assertZoneRulesAreCurrent } from '../domain/time/time-zones.js'
 import type { GateDeps } from '../gate/gate-deps.js'
+import { ownSource } from '../judge/facts.js'
 import { CallingRules } from '../law/calling-rules.js'
 import type { Metrics } from '../observability/metrics.js'
 import type { Runtime } from '../runtime/runtime.js'
@@ -42,10 +43,9 @@ import { Sandbox } from '../service/sandbox/sandbox.js'
 import { readSandboxFile } from '../service/sandbox/sandbox-file.js'
 import { SandboxLists } from '../service/sandbox/sandbox-lists.js'
 import { Scrub } from '../service/scrub/scrub.js'
-import { ScrubEvaluator } from '../service/scrub/scrub-evaluator.js'
 import type { CallServices } from '../service/service.js'
-import { CachedCompliance } from '../sources/cache/cached-compliance.js'
-import { EmbeddedCompliance } from '../sources/embedded-compliance.js'
+import { OwnFactsSource } from '../sources/own/own-facts.js'
+import { OwnFactsReader } from '../sources/own/read-own-facts.js'
 import type { ThreadDatabase } from '../storage/open-database.js'
 import type { AppContext } from './app-context.js'
 import type { Configuration } from './configuration.js'
@@ -105,7 +105,7 @@ function createConfiguredData(
 
 /** The services that decisions depend on. */
 export interface DecisionServices extends CallServices {
-  readonly evaluator: ScrubEvaluator
+  readonly postalCodes: PostalCodes
   readonly scrub: Scrub
   readonly internalDnc: InternalDnc
   readonly ebrRecords: EbrRecords
@@ -198,13 +198,12 @@ export function createDecisionServices(
   const scrubDeps = { projects, internalDnc, ebrRecords, viewOf }
   const postalCodes = createPostalCodes()
   const recordRead = createReadLog(storage, runtime.clock)
-  const evaluator = new ScrubEvaluator({ ...scrubDeps, postalCodes })
   return {
     timeLegal: new TimeLegalCheck({ projects, viewOf }),
     callTimes: new LegalCallTimes({ projects, viewOf }),
     timeZones: new TimeZoneInfo({ viewOf }),
-    evaluator,
-    scrub: new Scrub({ ...scrubDeps, evaluator }),
+    postalCodes,
+    scrub: new Scrub({ ...scrubDeps, postalCodes }),
     internalDnc,
     ebrRecords,
     ebrRecordList: new EbrRecordList(shared),
@@ -215,63 +214,52 @@ export function createDecisionServices(
   }
 }
 
-interface EmbeddedComplianceDeps {
+interface OwnFactsDeps {
   readonly views: AccountViews
   readonly kind: 'real' | 'sandbox'
   readonly services: DecisionServices
   readonly metrics: Metrics
 }
 
-/** The cached service in this process for the accounts of one view. */
-export function createEmbeddedCompliance(
+/** What is stored and imported here about the numbers that the accounts of one view call. */
+export function createOwnFacts(
   { settings, runtime, projects }: AppContext,
-  { views, kind, services, metrics }: EmbeddedComplianceDeps,
-): CachedCompliance {
-  const source = new EmbeddedCompliance({
+  { views, kind, services, metrics }: OwnFactsDeps,
+): OwnFactsSource {
+  const reader = new OwnFactsReader({
     ...services,
     projects,
     views,
     kind,
-    onError: (question, cause) =>
-      runtime.log.error('a question could not be answered', { question, err: cause }),
+    besideProvider: kind === 'real' && settings.source.kind === 'remote',
+    onError: (err) => runtime.log.error('facts about a number could not be read', { err }),
   })
-  return new CachedCompliance(source, {
-    settings: { ...settings.gate.cache, refreshAheadMs: 0 },
-    staleForMs: { scrub: 0, 'internal-dnc': 0, litigator: 0, 'legal-time': 0 },
-    staleAfterMs: Number.POSITIVE_INFINITY,
-    timers: runtime.timers,
-    dependsOnLegalTimeOptions: true,
-    // A reload does not change the clocks.
-    clock: views[kind].clock,
-    observer: {
-      countLookups: (question) => metrics.countCacheLookups('embedded', question),
-      onAnswer: metrics.recordSourceRequest.bind(metrics, 'embedded'),
-    },
-  })
+  const { timers } = runtime
+  const countLookup = metrics.countCacheLookups(ownSource, 'facts')
+  const onRead = metrics.recordSourceRequest.bind(metrics, ownSource, 'facts')
+  const observer = { countLookup, onRead }
+  return new OwnFactsSource({ reader, settings: settings.gate.cache, timers, observer })
 }
 
-/** What the gate asks about the calls of an account; a provider answers in the place of the service for real ones. */
+/** What the gate needs of the accounts; a provider answers for lists and consent of real ones. */
 export function createGateAccounts(
   views: AccountViews,
   {
     reassigned,
-    embedded,
+    ownFacts,
     remote,
   }: {
     readonly reassigned: { readonly real: ReassignedSource; readonly sandbox: ReassignedSource }
-    readonly embedded: { readonly real: Compliance; readonly sandbox: Compliance }
+    readonly ownFacts: { readonly real: OwnFactsSource; readonly sandbox: OwnFactsSource }
     readonly remote: { readonly compliance: Compliance } | undefined
   },
 ): GateDeps['accounts'] {
-  const create = (kind: 'real' | 'sandbox', compliance: Compliance) => ({
+  const create = (kind: 'real' | 'sandbox', provider?: Compliance) => ({
     clock: views[kind].clock,
-    compliance,
+    sources: { own: ownFacts[kind], provider },
     reassigned: reassigned[kind],
   })
-  return {
-    real: create('real', remote?.compliance ?? embedded.real),
-    sandbox: create('sandbox', embedded.sandbox),
-  }
+  return { real: create('real', remote?.compliance), sandbox: create('sandbox') }
 }
 
 interface OptOutsContext {

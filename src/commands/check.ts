@@ -95,7 +95,7 @@ async function decide(
     const decisions: DecisionReply[] = []
     for (const { number: dialed, ...request } of requests) {
       const call: CallRequest = { ...request, accountId, dialed, via: 'check' }
-      decisions.push(replyTo(await callgate.dryRunGate.decide(call)))
+      decisions.push(replyTo(await callgate.gate.preview(call)))
     }
     return decisions
   } finally {

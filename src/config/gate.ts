@@ -199,13 +199,15 @@ export const gateSchema = z.strictObject({
     .strictObject({
       maxEntries: wholeNumber(0, 10_000_000)
         .default(50_000)
-        .describe('Maximum numbers in the answer cache; each takes 5 KB of memory'),
+        .describe('Maximum numbers in the cache of facts and answers; each takes 5 KB of memory'),
       allowMs: milliseconds(0, 3_600_000)
         .default(300_000)
-        .describe('Maximum time an answer that permits is cached'),
+        .describe(
+          'Maximum time that facts about a number, or an answer of a provider that permits, are cached',
+        ),
       blockMs: milliseconds(0, 86_400_000)
         .default(3_600_000)
-        .describe('Maximum time an answer that forbids is cached'),
+        .describe('The same if a list of ours has the number, or the answer forbids'),
     })
     .prefault({}),
 })

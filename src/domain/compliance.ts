@@ -1,10 +1,10 @@
 /**
- * The port through which the gate asks questions about a call, and the shapes of the answers. An
- * implementation (the embedded service, or a provider over HTTP) never throws: a missing answer is an
+ * The port through which the gate asks questions about a call, and the shapes of the answers. A
+ * provider over HTTP fills it, or several as one; it never throws: a missing answer is an
  * {@link AnswerFailure}, which is never treated as permission.
  */
 
-import type { CallKind, CallPurpose, Finding, PurposeRules } from './decision.js'
+import type { CallKind, CallPurpose } from './decision.js'
 import type { ListVersion } from './number-set.js'
 import type { PhoneNumber } from './phone-number.js'
 import type { CandidatePlace, LineClass, PlaceSource } from './place.js'
@@ -51,23 +51,6 @@ export interface Question {
 export const questionNames = ['scrub', 'internal-dnc', 'litigator', 'legal-time'] as const
 export type QuestionName = (typeof questionNames)[number]
 
-/** The gate's question about calling hours, with options beyond the plain API. */
-export interface LegalTimeQuestion extends Question {
-  /** A recorded, artificial or AI voice: the state's window for those also applies. */
-  readonly recordedVoice: boolean
-  /** The statutory window must permit too, so that a project override can only narrow it. */
-  readonly requireStatutoryWindow: boolean
-  /**
-   * A postal code adds to the possible places of the number instead of replacing them. One whose place
-   * is unknown, such as a military one, leaves the question unanswered.
-   */
-  readonly strictestPlace: boolean
-  /** Telemarketing when absent. Answers of a provider do not depend on it. */
-  readonly purpose?: CallPurpose | undefined
-  /** In these regions the hours of the country hold in place of the region's own. Answers of a provider do not depend on it. */
-  readonly exceptions?: readonly HoursException[] | undefined
-}
-
 /** What lifts the hours of a region. */
 export interface HoursException {
   readonly id: string
@@ -85,7 +68,7 @@ export interface UnavailablePrimary<T> {
 export interface AnswerSuccess<T> {
   readonly ok: true
   readonly value: T
-  /** `embedded`, or the name of a remote provider. */
+  /** The name of the provider. */
   readonly source: string
   /** When the answer was given, by the account's clock. */
   readonly asOf: Instant
@@ -100,16 +83,6 @@ export interface AnswerSuccess<T> {
   readonly unavailablePrimary?: UnavailablePrimary<T> | undefined
   /** Answers of other sources: the call is permitted only if all of them permit it. */
   readonly otherAnswers?: readonly Answer<T>[] | undefined
-  /** The finding made of this answer alone, kept for the next call of the kind and purpose; a copy does not have it. */
-  judged?:
-    | {
-        readonly of: unknown
-        readonly callKind: CallKind
-        readonly purpose: PurposeRules
-        readonly aiConsentEvidence: ConsentEvidence
-        readonly finding: Finding
-      }
-    | undefined
 }
 
 /** The answer and those of all others that were asked, without nesting. */
@@ -221,7 +194,7 @@ export interface ConsentTerms {
 }
 
 /** The parts of a version 8 scrub row that matter for a call. */
-export interface ScrubVerdict {
+export interface CallRow {
   readonly letter: ResultLetter
   /** The row's `Reason`, such as `National (USA) 2024-01-31;;;W` or `Litigator`. */
   readonly reason: string
@@ -243,10 +216,10 @@ export interface ScrubVerdict {
     readonly autodialed: boolean
     readonly ai: boolean
   }
-  /** Explains the letter; empty but from the embedded service. */
+  /** Explains the letter; empty but for our own row. */
   readonly says: readonly Said[]
   /**
-   * Set by the embedded service when an opt-out makes the record on file ineffective; `says` has the
+   * Set for our own row when an opt-out makes the record on file ineffective; `says` has the
    * opt-out. `ended`: it ended the record. `not-lifted`: the record is newer but was stored with an
    * Agent's key.
    */
@@ -260,15 +233,11 @@ export interface ScrubVerdict {
   readonly listProblem?: 'stale' | 'unreadable' | undefined
   /** The imported lists that were checked; absent when the source does not report them. */
   readonly lists?: readonly ListVersion[] | undefined
-  /** See {@link Finding.facts}. */
-  readonly facts?: string | undefined
 }
 
 export interface InternalDncStatus {
   readonly onList: boolean
   readonly addedAt: Instant | undefined
-  /** See {@link Finding.facts}. */
-  readonly facts?: string | undefined
 }
 
 export interface LitigatorStatus {
@@ -300,15 +269,13 @@ export interface LegalTime {
   readonly message: string | null
   /** See {@link Finding.places}. */
   readonly places?: readonly CandidatePlace[] | undefined
-  /** See {@link Finding.facts}. */
-  readonly facts?: string | undefined
 }
 
 export interface Compliance {
-  scrub(question: Question): MaybePromise<Answer<ScrubVerdict>>
+  scrub(question: Question): MaybePromise<Answer<CallRow>>
   internalDnc(question: Question): MaybePromise<Answer<InternalDncStatus>>
   litigator(question: Question): MaybePromise<Answer<LitigatorStatus>>
-  legalTime(question: LegalTimeQuestion): MaybePromise<Answer<LegalTime>>
+  legalTime(question: Question): MaybePromise<Answer<LegalTime>>
 }
 
 /**
@@ -332,4 +299,34 @@ export function markStale<T>(
   if (otherAnswers === undefined) return stale
   const marked = otherAnswers.map((more) => (more.ok ? markStale(more, notRenewed) : more))
   return { ...stale, otherAnswers: marked }
+}
+
+/** What the source says, with its name, unless that is in it already. */
+const sayBySource = ({ says, source }: AnswerFailure): readonly Said[] =>
+  says.map((one, index) => (index === 0 && one.source === undefined ? { ...one, source } : one))
+
+/**
+ * The failure when both sources failed. If one of them does not support the question, the reason of
+ * the other is more informative.
+ */
+export function combineFailures(first: AnswerFailure, second: AnswerFailure): AnswerFailure {
+  return {
+    ok: false,
+    reason: selectFailureReason(first.reason, second.reason),
+    says: [...sayBySource(first), ...sayBySource(second)],
+    source: `${first.source}+${second.source}`,
+  }
+}
+
+/**
+ * A question that one source rejects as invalid must not hide an outage of the other, and an outage must not hide that there is no right to ask
+ * the other.
+ */
+function selectFailureReason(
+  first: AnswerFailureReason,
+  second: AnswerFailureReason,
+): AnswerFailureReason {
+  if (first === 'list-missing' || second === 'list-missing') return 'list-missing'
+  if (second === 'bad-question') return second
+  return first === 'not-askable' ? second : first
 }

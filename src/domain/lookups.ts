@@ -5,7 +5,6 @@
  */
 
 import type { MaybePromise } from './compliance.js'
-import type { Finding } from './decision.js'
 import type { PhoneNumber } from './phone-number.js'
 import type { Instant, LocalDay } from './time/clock.js'
 import type { Said } from './words/words.js'
@@ -170,8 +169,6 @@ export interface ReassignedStatus {
   readonly releasedOn?: LocalDay | undefined
   /** The status must not be used at or after this instant. */
   readonly holdsUntil: Instant
-  /** The finding made of this status, kept for the next call. */
-  judged?: { readonly basis: string; readonly finding: Finding } | undefined
 }
 
 /** Asks all sources; at once if the status is known. Never rejects. */

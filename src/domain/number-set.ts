@@ -2,6 +2,7 @@
 
 import type { PhoneNumber } from './phone-number.js'
 import type { Instant, LocalDay } from './time/clock.js'
+import type { Said } from './words/words.js'
 
 /** Identifies the content of a list that was used. */
 export interface ListVersion {
@@ -28,3 +29,37 @@ export interface NumberSet extends ListVersion {
   /** The listing day of a number in the set; absent or `undefined` when the source gives none. */
   dayOf?(number: PhoneNumber): LocalDay | undefined
 }
+
+/** What a finding is based on. */
+export interface ListEvidence {
+  /** The versions of the lists that were checked; a list that is not loaded is not among them. */
+  readonly lists: readonly ListVersion[]
+  /** When the first of the lists becomes too old and the finding expires; infinity if none does. */
+  readonly holdsUntil: Instant
+}
+
+/** The result of checking a number against one or more lists. */
+export type ListFinding = ListEvidence &
+  (
+    | {
+        readonly status: 'listed'
+        readonly asOf: Instant
+        /** The day the number was listed, if the source gives it. */
+        readonly listedOn?: LocalDay | undefined
+      }
+    | { readonly status: 'clear' }
+    /** No usable list covers the number; `says` has how the operator can fix this. */
+    | {
+        readonly status: 'not-covered'
+        readonly says: readonly Said[]
+        /** The list exists, but its file cannot be used. */
+        readonly isUnusable?: boolean
+        /** A list covers the number but is too old. */
+        readonly isStale?: boolean
+      }
+  )
+
+export type StateFinding = ListFinding & { readonly region?: string }
+
+export const noListEvidence: ListEvidence = { lists: [], holdsUntil: Number.POSITIVE_INFINITY }
+export const noStateFinding: StateFinding = { status: 'clear', ...noListEvidence }

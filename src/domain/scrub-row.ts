@@ -2,7 +2,7 @@
  * The items and rows of a scrub with internal names and typed values. The API converts them to the
  * form of the spec ("Scrub result row").
  */
-import type { EbrType, ResultLetter, ScrubVerdict } from './compliance.js'
+import type { CallRow, EbrType, ResultLetter } from './compliance.js'
 import type { ListVersion } from './number-set.js'
 
 /** Supported versions; only version 8 has the fields after the line type. */
@@ -53,7 +53,7 @@ export interface ScrubRow {
   readonly postalCode: string
   /** `PostalCode` or `NPANXX`. */
   readonly timeZoneSource: string
-  readonly allowed: ScrubVerdict['allowed']
+  readonly allowed: CallRow['allowed']
   /** The imported lists used for the row; they are reported in a reply header, not in the row. */
   readonly lists?: readonly ListVersion[] | undefined
   /** Also for a reply header: an opt-out makes the record on file ineffective. */

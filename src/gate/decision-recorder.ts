@@ -26,6 +26,7 @@ import {
   recordNext,
 } from './pre-check-ruling.js'
 import { computeAgeMs } from './staleness.js'
+import type { Way } from './way.js'
 
 /** Writing more lines would take a tenth of the time of a decision; the journal has all of them. */
 const maxLogLinesPerSecond = 1_000
@@ -69,6 +70,7 @@ export interface Instants {
 /** A call on its way through the gate. */
 export interface PendingCall {
   readonly request: CallRequest
+  readonly way: Way
   readonly account: GateAccount
   readonly purpose?: StatedPurpose | undefined
   /** On the monotonic clock of the timers. */
@@ -113,15 +115,15 @@ export class DecisionRecorder {
   /** Emergency calls, and blocks without checks, do not wait for the disk. */
   recordNow(call: PendingCall, judgment: CallRuling): Decision {
     const decision = this.createDecision(call, judgment)
-    this.#deps.journal.append(decision)
-    this.#measure(decision, this.#deps.timers.monotonicMs() - call.arrivedAtMs)
+    if (call.way.isRecorded) this.#deps.journal.append(decision)
+    this.#measure(call, decision)
     return decision
   }
 
   /** While the journal must not be written to. */
   blockUnrecorded(call: PendingCall, judgment: CallRuling): Decision {
     const decision = this.createDecision(call, judgment)
-    this.#measure(decision, this.#deps.timers.monotonicMs() - call.arrivedAtMs)
+    this.#measure(call, decision)
     return decision
   }
 
@@ -176,6 +178,7 @@ export class DecisionRecorder {
     const { journal, timers } = this.#deps
     const judged = this.createDecision(call, judgment, instants)
     const decision = this.#blockWhenClockIsWrong(judged, instants.now)
+    if (!call.way.isRecorded) return this.#createFinalizer(call, decision)
     if (decision.decision !== 'allow') {
       journal.append(decision)
       return this.#createFinalizer(call, decision)
@@ -195,7 +198,7 @@ export class DecisionRecorder {
       journal.append(decision, call.alsoRecord ? recordNext(call.alsoRecord, decision, end) : end)
       // What is not recorded has ended by now.
       if (!isWaiting) return
-      const remainingMs = Math.max(0, this.remainingMs(call.arrivedAtMs, timers.monotonicMs()))
+      const remainingMs = Math.max(0, this.remainingMs(call, timers.monotonicMs()))
       cancel = timers.after(remainingMs, () => end('late'))
     })
   }
@@ -204,7 +207,7 @@ export class DecisionRecorder {
     return (isDelayed = false) => {
       const instants = this.readInstants(call.account)
       const monotonicMs = this.#deps.timers.monotonicMs()
-      const isLate = this.remainingMs(call.arrivedAtMs, monotonicMs) <= 0
+      const isLate = this.remainingMs(call, monotonicMs) <= 0
       const reason = isDelayed
         ? 'overloaded'
         : findBlockReason(decision, instants.accountNow, {
@@ -216,15 +219,15 @@ export class DecisionRecorder {
       const final = isWithheld
         ? blockInstead(decision, reason)
         : this.#blockWhenClockIsWrong(decision, instants.now)
-      if (final !== decision) this.#deps.journal.amend(final)
-      this.#measure(final, monotonicMs - call.arrivedAtMs)
+      if (final !== decision && call.way.isRecorded) this.#deps.journal.amend(final)
+      this.#measure(call, final, monotonicMs)
       return final
     }
   }
 
   /** What is left of the deadline; 0 or less when it has passed. */
-  remainingMs(arrivedAtMs: number, monotonicMs: number): number {
-    return this.#deps.settings.deadlineMs - (monotonicMs - arrivedAtMs)
+  remainingMs({ way, arrivedAtMs }: PendingCall, monotonicMs: number): number {
+    return way.findDeadline(this.#deps.settings) - (monotonicMs - arrivedAtMs)
   }
 
   /**
@@ -248,9 +251,14 @@ export class DecisionRecorder {
     return { ...blockInstead(decision, reason), says: [{ code: 'clock-off', params }] }
   }
 
-  #measure(final: Decision, tookMs: number): void {
+  #measure(
+    { way, arrivedAtMs }: PendingCall,
+    final: Decision,
+    monotonicMs = this.#deps.timers.monotonicMs(),
+  ): void {
+    if (!way.isRecorded) return
     const { decision, reason, request, purpose, findings, effects, accountId } = final
-    const seconds = tookMs / 1000
+    const seconds = (monotonicMs - arrivedAtMs) / 1000
     const via = request.at === undefined ? request.via : 'what-if'
     this.#deps.metrics.recordDecision({
       accountId,

@@ -1,55 +1,26 @@
 /** What the gate is made of: its settings, and the ports through which it asks, records and counts. */
 import type { AbandonmentCounts } from '../domain/call-outcome.js'
-import type { Compliance, ConsentEvidence, MaybePromise } from '../domain/compliance.js'
-import type { CallToConsent, RequiredConsent } from '../domain/consent/consent-records.js'
-import type {
-  CallKind,
-  CallPurpose,
-  Decision,
-  Disclosure,
-  Policy,
-  PurposeRules,
-} from '../domain/decision.js'
+import type { MaybePromise } from '../domain/compliance.js'
+import type { CallKind, CallPurpose, Decision, Disclosure, Policy } from '../domain/decision.js'
 import type { ReassignedSource } from '../domain/lookups.js'
-import type {
-  AppliedException,
-  AttemptCounter,
-  CallerIdRegister,
-  CallToCount,
-  FrequencyLimit,
-  LiftedRule,
-  Pauses,
-  Relationship,
-} from '../domain/mandate.js'
+import type { AttemptCounter, CallerIdRegister, Pauses } from '../domain/mandate.js'
 import type { Clock, ClockReading, Instant, Timers } from '../domain/time/clock.js'
+import type { LawInForce } from '../judge/judge.js'
 import type { JudgeSettings, Law } from '../judge/judged.js'
 import type { RegionDay } from '../judge/places.js'
 import type { PurposeSettings } from '../judge/rules/purpose.js'
-import type { CallScope, ExceptionInUse } from '../judge/scope.js'
 import type { Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
-import type { LegalTimeSettings } from './call-terms.js'
-import type { Check } from './checks/check.js'
 import type { Journal } from './journal/journal.js'
+import type { FactSources } from './look-up.js'
 import type { StalenessRules } from './staleness.js'
 
-/** An own limit on the calls to a number. */
-export interface HouseLimit extends CallScope {
-  readonly calls: number
-  readonly seconds: number
-}
-
-export interface GateSettings extends LegalTimeSettings, StalenessRules, JudgeSettings {
+export interface GateSettings extends StalenessRules, Omit<JudgeSettings, 'policy'> {
   readonly deadlineMs: number
   readonly maxPending: number
   readonly nonNanp: 'block' | 'allow'
   readonly serviceCodes: ReadonlySet<string>
-  /** Accounts and trunks for whose calls every check is in shadow mode. */
-  readonly shadow: { readonly accounts: readonly string[]; readonly trunks: readonly string[] }
-  readonly houseLimits: readonly HouseLimit[]
   readonly purposes: readonly PurposeSettings[]
-  readonly exceptions: readonly ExceptionInUse[]
-  readonly aiConsentEvidence: ConsentEvidence
   readonly allowValidMs: number
   readonly blockValidMs: number
 }
@@ -68,18 +39,11 @@ interface StoredElsewhere {
   readonly currentAt: ClockReading
 }
 
-/** For decisions that are not recorded, as in `callgate check`. */
-export const withoutJournal: GateJournal = {
-  append: (_, onWritten) => onWritten?.(),
-  amend: () => undefined,
-}
-
 /** What the gate needs of the account a call belongs to. */
 export interface GateAccount {
   /** Now as the account sees it; the sandbox's clock may be fixed. */
   readonly clock: Clock
-  /** Answers the questions about its calls. */
-  readonly compliance: Compliance
+  readonly sources: FactSources
   /** Whether numbers are still those of the persons who gave consent. */
   readonly reassigned: ReassignedSource
 }
@@ -90,6 +54,8 @@ export interface GateRules {
   readonly settings: GateSettings
   /** Of the calling rules; kept beside the journal. */
   readonly rulesVersion: string
+  /** The hours that they give, with the days and emergencies that the operator has entered. */
+  readonly windows: LawInForce['windows']
   readonly callingRules: Law & {
     /** What must be said in a call allowed at `at`, in order; `findPlaces` gives all where the called person may be. */
     listDisclosures(
@@ -97,33 +63,10 @@ export interface GateRules {
       at: Instant,
       findPlaces: () => readonly RegionDay[],
     ): readonly Disclosure[]
-    readonly purposes: {
-      /** The same object each time. */
-      find(purpose: CallPurpose): PurposeRules
-    }
-    readonly frequency: {
-      /** The laws on the number of calls that count one to this number, whose person may be in any of the places. */
-      find(call: CallToCount, at: Instant): readonly FrequencyLimit[]
-    }
-    readonly exceptions: {
-      /** Those in force at an instant whose conditions a relationship meets. */
-      find(
-        lifted: LiftedRule,
-        relationship: Relationship,
-        at: Instant,
-      ): readonly Omit<AppliedException, 'decidedBy' | 'relationship'>[]
-      /** Whether an exception that lifts caps lifts a frequency rule. */
-      liftsCap(exception: { readonly region: string }, ruleId: string): boolean
-    }
-    readonly requiredConsents: {
-      /** Finds the state consent laws for a call to a person who may be in any of the places. */
-      find(call: CallToConsent, at: Instant): readonly RequiredConsent[]
-    }
   }
 }
 
 export interface GateDeps extends GateRules {
-  readonly checks: readonly Check[]
   /** Why nothing that is stored can be relied on, and no decision be recorded; for people. */
   readonly shut?: { readonly problem: string | undefined } | undefined
   readonly journal: GateJournal
@@ -141,10 +84,8 @@ export interface GateDeps extends GateRules {
   }
   /** How many calls of an account's campaigns were abandoned, at most a second ago. */
   readonly abandonment: { read(accountId: string): MaybePromise<AbandonmentCounts> }
-  /** Absent for decisions that are no attempts. */
+  /** Absent if nothing counts attempts. */
   readonly attempts?: AttemptCounter | undefined
-  /** Whether a provider answers its questions after those of other gates. */
-  readonly asksInBackground?: boolean
   readonly newId: (at: number) => string
   readonly metrics: Pick<Metrics, 'recordDecision'>
   /** Told of each decision as it leaves. */

@@ -4,81 +4,87 @@
  */
 
 import { sandboxAccountId } from '../domain/caller.js'
-import { checkNames, countedChecks } from '../domain/checks.js'
-import type { MaybePromise } from '../domain/compliance.js'
+import { type MaybePromise, mapMaybePromise } from '../domain/compliance.js'
 import {
-  type CallKind,
   type CallRequest,
   type Decision,
   type DecisionFinalizer,
   decide,
-  type Finding,
-  type Policy,
-  type Ruling,
-  telemarketing,
-  toShadowPolicy,
 } from '../domain/decision.js'
-import type { AttemptCounter, Pauses } from '../domain/mandate.js'
+import type { ReassignedStatus } from '../domain/lookups.js'
+import type { Pauses } from '../domain/mandate.js'
 import { type PhoneNumber, parseDialString } from '../domain/phone-number.js'
-import type { Instant, Timers } from '../domain/time/clock.js'
+import type { LocalDay } from '../domain/time/clock.js'
 import type { Said } from '../domain/words/words.js'
-import type { StoredFacts } from '../judge/judged.js'
-import { findPlaces } from '../judge/places.js'
-import { keyOfCallRule } from '../judge/rules/key.js'
+import type { Sources } from '../judge/facts.js'
+import {
+  type Call,
+  choosePolicy,
+  describeCall,
+  type Facts,
+  type JudgedCall,
+  judge,
+  type LawInForce,
+  type Need,
+} from '../judge/judge.js'
+import { listOpenQuestions, type NumberMemo } from '../judge/judge-number.js'
+import type { JudgeSettings } from '../judge/judged.js'
 import { pausesRule } from '../judge/rules/pauses.js'
 import { findPurpose } from '../judge/rules/purpose.js'
-import { type LegalTimeOptions, prepareLegalTimeOptions } from './call-terms.js'
-import {
-  createAttempt,
-  findLimits,
-  findNextAllowedAt,
-  judgeAttempt,
-  type LimitsOfCall,
-  readAttempts,
-  takeAttempt,
-  toCountedCall,
-} from './checks/attempts.js'
-import { runChecks } from './checks/checks.js'
-import { prepareExceptions } from './checks/exceptions.js'
-import { DecisionRecorder, type Instants, type PendingCall } from './decision-recorder.js'
-import type { GateAccount, GateDeps, GateRules } from './gate-deps.js'
+import { withTimeout } from '../runtime/runtime.js'
+import { createAttempt, readAttempts, takeAttempt, toCountedCall } from './count-attempts.js'
+import { DecisionRecorder, type PendingCall } from './decision-recorder.js'
+import type { GateAccount, GateDeps, GateRules, GateSettings } from './gate-deps.js'
+import { type FoundSources, lookUp } from './look-up.js'
 import {
   type AlsoRecord,
-  type CallRuling,
   ruleBeforeChecks,
   rulingWithoutFindings,
   type UncheckedDial,
 } from './pre-check-ruling.js'
+import { awaitStored, readStored } from './read-stored.js'
 import { sayException } from './staleness.js'
-import { addStoredFindings, awaitStored, readStored } from './stored-limits.js'
+import { type Way, ways } from './way.js'
 
 /** Part of the deadline in which checks must answer; the rest is left for the record. */
 const checkDeadlineShare = 0.9
 
 type Judging = MaybePromise<DecisionFinalizer>
 
-type NumberRuling = CallRuling & { readonly number: PhoneNumber }
+/** A call, and what is known of it so far. */
+interface KnownCall {
+  readonly call: PendingCall
+  readonly number: PhoneNumber
+  readonly facts: Facts
+  readonly memo?: NumberMemo | undefined
+  /** Of the decision, if its attempt was counted or read. */
+  readonly id?: string | undefined
+  /** Of an attempt that was counted, or perhaps was. */
+  readonly reservation?: { release(): Promise<void> } | undefined
+}
 
-interface AttemptCounting {
-  readonly counter: AttemptCounter
-  readonly limits: LimitsOfCall
-  readonly policy: Policy
+type Concluded = Extract<JudgedCall, { readonly needs?: undefined }>
+
+function toCall({ call, number }: Pick<KnownCall, 'call' | 'number'>): Call {
+  return { request: call.request, number, stated: call.purpose?.purpose }
+}
+
+function withFacts(known: KnownCall, more: Partial<Facts>): KnownCall {
+  return { ...known, facts: { ...known.facts, ...more } }
 }
 
 export class Gate {
   #deps: GateDeps
-  #shadowPolicy: Policy
-  /** By the checks that an account has in shadow by itself. */
-  readonly #ownPolicies = new Map<string, Policy>()
-  #legalTimeOptions: Readonly<Record<CallKind, LegalTimeOptions>>
+  #law: LawInForce
+  #settings: GateSettings & JudgeSettings
   readonly #recorder: DecisionRecorder
   #pending = 0
 
   constructor(deps: GateDeps) {
     this.#deps = deps
     this.#recorder = new DecisionRecorder(deps)
-    this.#shadowPolicy = toShadowPolicy(deps.policy)
-    this.#legalTimeOptions = prepareLegalTimeOptions(deps.settings)
+    this.#law = { rules: deps.callingRules, windows: deps.windows }
+    this.#settings = { ...deps.settings, policy: deps.policy }
   }
 
   /**
@@ -88,9 +94,8 @@ export class Gate {
   replaceRules(rules: GateRules): void {
     this.#deps = { ...this.#deps, ...rules }
     this.#recorder.replaceDeps(this.#deps)
-    this.#shadowPolicy = toShadowPolicy(rules.policy)
-    this.#ownPolicies.clear()
-    this.#legalTimeOptions = prepareLegalTimeOptions(rules.settings)
+    this.#law = { rules: rules.callingRules, windows: rules.windows }
+    this.#settings = { ...rules.settings, policy: rules.policy }
   }
 
   /** Decisions that wait for an answer or for the disk. */
@@ -104,6 +109,20 @@ export class Gate {
     return finalize()
   }
 
+  /** What a decision would be; `problem` says what is wrong with the facts of the call, if anything is. */
+  async preview(request: CallRequest, problem?: Said): Promise<Decision> {
+    const call = this.#begin(request, ways.preview)
+    const decision = (await this.#judgeCall(call))()
+    // As in a decision, emergency calls pass whatever else is wrong.
+    if (problem === undefined || decision.reason === 'service-code') return decision
+    return this.#refuse(call, problem)
+  }
+
+  /** Whether a call that was allowed is so still: what was counted then is not counted again. */
+  recheck(request: CallRequest): Judging {
+    return this.#judgeCall(this.#begin(request, ways.recheck))
+  }
+
   /**
    * Judges and records; at once if neither a source nor the disk has to be waited for. Never rejects: a failure is a
    * block with its reason. `arrivedAtMs` is on the monotonic clock of the timers; now when absent.
@@ -113,16 +132,30 @@ export class Gate {
     arrivedAtMs = this.#deps.timers.monotonicMs(),
     alsoRecord?: AlsoRecord,
   ): Judging {
-    const { settings, timers, feed } = this.#deps
+    return this.#judgeCall(this.#begin(request, ways.decision, { arrivedAtMs, alsoRecord }))
+  }
+
+  #begin(
+    request: CallRequest,
+    way: Way,
+    {
+      arrivedAtMs = this.#deps.timers.monotonicMs(),
+      alsoRecord,
+    }: { readonly arrivedAtMs?: number; readonly alsoRecord?: AlsoRecord | undefined } = {},
+  ): PendingCall {
     const account = this.#accountOf(request)
-    const monotonicMs = timers.monotonicMs()
+    return { request, way, account, arrivedAtMs, currentAt: this.#deps.feed?.currentAt, alsoRecord }
+  }
+
+  #judgeCall(begun: PendingCall): Judging {
+    const { settings, timers, callingRules } = this.#deps
+    const { request, account, way } = begun
     const { stated: purpose, refusal } = findPurpose(
       request,
       settings.purposes,
-      this.#deps.callingRules.purposes,
+      callingRules.purposes,
     )
-    const currentAt = feed?.currentAt
-    const call: PendingCall = { request, account, purpose, arrivedAtMs, currentAt, alsoRecord }
+    const call = purpose ? { ...begun, purpose } : begun
     const dialed = parseDialString(request.dialed, settings.serviceCodes)
     if (dialed.kind !== 'nanp') return this.#judgeWithoutChecks(call, dialed)
     const { number } = dialed
@@ -134,9 +167,9 @@ export class Gate {
       })
       return () => decision
     }
-    const deadlineMs = settings.deadlineMs * checkDeadlineShare - (monotonicMs - call.arrivedAtMs)
+    const isFull = way.isBounded && this.pendingCount >= settings.maxPending
     const blocked =
-      this.pendingCount >= settings.maxPending || deadlineMs <= 0
+      isFull || this.#recorder.remainingMs(call, timers.monotonicMs()) <= 0
         ? rulingWithoutFindings(number, 'block', 'overloaded')
         : refusal !== undefined && {
             ...rulingWithoutFindings(number, 'block', 'purpose-not-allowed'),
@@ -146,39 +179,77 @@ export class Gate {
       const decision = this.#recorder.recordNow(call, blocked)
       return () => decision
     }
-    const refused =
-      request.mandate && keyOfCallRule.judge({ call: request, now: this.#deps.clock.now() })
-    if (refused) return this.#concludeAgainst(call, number, refused)
-    // Read beside the checks: one after the other, a database that does not answer would be waited for twice.
-    const stored = readStored(request, this.#deps, { ms: deadlineMs, timers })
-    const findings = this.#check(call, number, { deadlineMs, at: request.at })
-    return findings instanceof Promise || stored instanceof Promise
-      ? this.#awaitAnswers(call, number, [findings, stored])
-      : this.#conclude(call, number, findings, stored)
+    const known = { call, number, facts: { times: this.#recorder.readInstants(account) } }
+    return this.#judgeBy(known)
   }
 
-  async #awaitAnswers(
-    call: PendingCall,
-    number: PhoneNumber,
-    answering: readonly [MaybePromise<readonly Finding[]>, MaybePromise<StoredFacts>],
-  ): Promise<DecisionFinalizer> {
+  /** Judges by what is known, and finds out what that needs, until nothing more is needed. */
+  #judgeBy(known: KnownCall): Judging {
+    const { call, facts } = known
+    const judged = judge(this.#law, this.#settings, toCall(known), facts, known.memo)
+    if (judged.needs === undefined) return this.#conclude(known, judged)
+    const found = this.#answer(judged.needs, known)
+    return found instanceof Promise ? this.#judgeLater(call, found) : this.#judgeBy(found)
+  }
+
+  /** Of a call that waits for a fact. The rules may have been replaced meanwhile. */
+  async #judgeLater(call: PendingCall, finding: Promise<KnownCall>): Promise<DecisionFinalizer> {
     const deps = this.#deps
-    const [findings, stored] = await this.#whilePending(Promise.all(answering))
-    if (this.#deps !== deps) return this.judge(call.request, call.arrivedAtMs, call.alsoRecord)
-    return await this.#conclude(call, number, findings, stored)
+    const found = await this.#whilePending(call, finding)
+    if (this.#deps === deps) return await this.#judgeBy(found)
+    await found.reservation?.release().catch(() => undefined)
+    return await this.#judgeCall(call)
   }
 
-  /** The findings of the checks; `at` in a what-if. */
-  #check(
-    { request, account, purpose: stated }: PendingCall,
-    number: PhoneNumber,
-    { deadlineMs, at }: { readonly deadlineMs: number; readonly at: Instant | undefined },
-  ): MaybePromise<readonly Finding[]> {
-    const { checks, timers, asksInBackground, callingRules } = this.#deps
-    const { callKind } = request
-    const purpose = stated ? callingRules.purposes.find(stated.purpose) : telemarketing
-    const legalTimeOptions = this.#legalTimeOptions[callKind]
-    const askedAt = account.clock.now()
+  #answer(needs: Need, known: KnownCall): MaybePromise<KnownCall> {
+    switch (needs.is) {
+      case 'look-ups':
+        return this.#lookUp(known)
+      case 'reassigned':
+        return mapMaybePromise(this.#askIfReassigned(needs.since, known), (reassigned) =>
+          withFacts(known, { reassigned }),
+        )
+      case 'count':
+        return this.#count(needs, known)
+    }
+  }
+
+  #lookUp(known: KnownCall): MaybePromise<KnownCall> {
+    const { call, number, facts } = known
+    const { timers, attempts } = this.#deps
+    const deadlineMs = this.#shareDeadline(call)
+    const isCounted = attempts !== undefined && call.way.counts !== 'not-asked'
+    const ledger = isCounted ? undefined : 'not-asked'
+    // Read beside the others: one after the other, a database that does not answer would be waited for twice.
+    const stored = readStored(call, this.#deps, { ms: deadlineMs, timers })
+    const found = this.#findSources(known, deadlineMs)
+    if (!(found instanceof Promise || stored instanceof Promise)) {
+      const { sources, memo } = found
+      return {
+        call,
+        number,
+        facts: { times: facts.times, lookedUp: { sources, stored }, ledger },
+        memo,
+      }
+    }
+    return Promise.all([found, stored]).then(([{ sources, memo }, read]) => {
+      const lookedUp = { sources, stored: read }
+      // What took its time to be found is judged when it is known.
+      return {
+        ...known,
+        facts: { times: this.#recorder.readInstants(call.account), lookedUp, ledger },
+        memo,
+      }
+    })
+  }
+
+  #findSources(known: KnownCall, deadlineMs: number): MaybePromise<FoundSources> {
+    const { timers } = this.#deps
+    const {
+      call: { request, account, way },
+      number,
+      facts: { times },
+    } = known
     // Every field is named: a spread is slow.
     const question = {
       accountId: request.accountId,
@@ -186,209 +257,110 @@ export class Gate {
       projectId: request.projectId,
       campaignId: request.campaignId,
       postalCode: request.postalCode,
-      at,
-      asked: { now: askedAt, monotonicMs: timers.monotonicMs() },
-      callKind,
-      recordedVoice: legalTimeOptions.recordedVoice && purpose.machines !== 'unlimited',
-      requireStatutoryWindow: legalTimeOptions.requireStatutoryWindow,
-      strictestPlace: legalTimeOptions.strictestPlace,
-      purpose: stated?.purpose,
-      inBackground: asksInBackground,
+      at: request.at,
+      asked: { now: times.accountNow, monotonicMs: timers.monotonicMs() },
+      callKind: request.callKind,
+      inBackground: way.isInBackground,
       trace: request.trace,
     }
-    const { compliance, reassigned } = account
-    const { aiConsentEvidence, exceptions } = this.#deps.settings
-    const toCheck = {
-      compliance,
+    const describe = (sources: Sources) =>
+      describeCall(this.#law, this.#settings, toCall(known), { times, sources })
+    return lookUp(account.sources, {
       question,
-      callKind,
-      purpose,
-      askedAt,
-      reassigned,
-      aiConsentEvidence,
-      requiredConsents: callingRules.requiredConsents,
-      findExceptions:
-        exceptions.length === 0 ? undefined : prepareExceptions(request, this.#deps, at ?? askedAt),
-    }
-    return runChecks(checks, toCheck, { deadlineMs, timers })
-  }
-
-  #conclude(
-    call: PendingCall,
-    number: PhoneNumber,
-    checked: readonly Finding[],
-    stored: StoredFacts,
-  ): Judging {
-    const { settings, timers, clock } = this.#deps
-    const { request } = call
-    const { purpose = 'telemarketing' } = call.purpose ?? {}
-    const policy = this.#choosePolicy(request, stored.pauses)
-    const inForce =
-      policy.reassigned.mode === 'shadow' ? checked.map((one) => one.inShadow ?? one) : checked
-    const findings = addStoredFindings(inForce, {
-      law: this.#deps.callingRules,
-      settings,
-      call: request,
-      number,
-      purpose,
-      places: findPlaces(checked),
-      stored,
-      now: clock.now(),
+      deadlineMs,
+      timers,
+      listOpen: (own) => listOpenQuestions(describe({ own })),
     })
-    const instants = this.#recorder.readInstants(call.account)
-    const ruling = rule(request, findings, policy, instants)
-    const mayBeExcepted = settings.whileCutOff !== undefined && ruling.decision === 'allow'
-    const exception = mayBeExcepted
-      ? sayException(call, { now: instants.now, monotonicMs: timers.monotonicMs() }, settings)
-      : undefined
-    const judged = { number, findings, ruling, says: exception && [exception] }
-    const counting = { rules: this.#deps, policy, purpose, now: instants.now }
-    const counter = this.#deps.attempts
-    const limits = counter && findLimits(request, judged, counting)
-    if (counter && limits) return this.#countAndRecord(call, judged, { counter, limits, policy })
-    const isByRate = findings.some(({ reason }) => reason === 'abandonment-rate')
-    return isByRate
-      ? this.#recordWithNext(call, judged, policy)
-      : this.#recorder.record(call, judged, instants)
   }
 
-  async #recordWithNext(
-    call: PendingCall,
-    judged: NumberRuling,
-    policy: Policy,
-  ): Promise<DecisionFinalizer> {
-    const ruling = await this.#whilePending(this.#findNext(call, judged, policy))
-    return await this.#recorder.record(call, { ...judged, ruling })
+  #askIfReassigned(
+    since: LocalDay | undefined,
+    { call, number }: KnownCall,
+  ): MaybePromise<ReassignedStatus> {
+    const { accountId } = call.request
+    const asking = call.account.reassigned.find({ accountId, number, since })
+    if (!(asking instanceof Promise)) return asking
+    const { timers } = this.#deps
+    const ms = this.#shareDeadline(call)
+    const says = { code: 'not-answered-within', params: { ms: Math.round(ms) } } as const
+    const late = () => ({ ...unreachable, says, askedAt: call.account.clock.now() })
+    return withTimeout(asking, ms, late, { timers })
   }
 
   /**
    * An attempt is counted only when nothing else blocks the call, and taken back if the allow does not leave. Otherwise only
    * what would count is read: it may be why the call is not allowed when all else would allow it.
    */
-  async #countAndRecord(
-    call: PendingCall,
-    judged: NumberRuling,
-    counting: AttemptCounting,
-  ): Promise<DecisionFinalizer> {
-    const deps = this.#deps
-    const { counter } = counting
-    const { ruling, attempt, taken } = await this.#whilePending(this.#count(call, judged, counting))
-    /** One that may have been counted although that is not known was perhaps counted late. */
-    const settled = 'failure' in taken ? taken.settled : taken.isCounted && Promise.resolve()
-    const release = async () => {
-      await settled
-      if (settled) await counter.release(attempt)
-    }
-    if (this.#deps !== deps) {
-      await release().catch(() => undefined)
-      return await this.judge(call.request, call.arrivedAtMs, call.alsoRecord)
-    }
-    const finalize = await this.#recorder.record(call, ruling)
-    return (isDelayed) => {
-      const final = finalize(isDelayed)
-      if (final.decision === 'block') release().catch(() => undefined)
-      return final
-    }
-  }
-
-  async #whilePending<Result>(work: Promise<Result>): Promise<Result> {
-    this.#pending += 1
-    try {
-      return await work
-    } finally {
-      this.#pending -= 1
-    }
-  }
-
   async #count(
-    call: PendingCall,
-    judged: NumberRuling,
-    { counter, limits, policy }: AttemptCounting,
-  ) {
-    const { clock, newId } = this.#deps
+    { how, limits }: Extract<Need, { readonly is: 'count' }>,
+    known: KnownCall,
+  ): Promise<KnownCall> {
+    const { call, number } = known
+    const { newId, timers, attempts: counter } = this.#deps
+    if (counter === undefined) throw new TypeError('nothing counts attempts')
     const { request } = call
-    const now = clock.now()
+    const { now } = known.facts.times
     const id = newId(now)
-    const { number } = judged
     const stated = call.purpose?.purpose
     const purpose = stated === 'telemarketing' ? undefined : stated
     const at = request.at ?? now
     const attempt = createAttempt(request, { decisionId: id, number, purpose, at })
-    const isTaken = judged.ruling.decision === 'allow' && request.at === undefined
-    const deadline = this.#shareDeadline(call)
-    const taken = await (isTaken
-      ? takeAttempt(counter, { attempt, limits }, deadline)
-      : readAttempts(counter, attempt, limits.frequency, deadline))
-    const counted = judgeAttempt(taken, limits, now)
-    const others = counted.some(({ check }) => check === 'mandate')
-      ? judged.findings.slice(1)
-      : judged.findings
-    const findings = [...counted.filter(isOfKey), ...others, ...counted.filter(isNotOfKey)]
-    const instants = this.#recorder.readInstants(call.account)
-    const ruled = { ...judged, findings, ruling: rule(request, findings, policy, instants) }
-    const ruling = await this.#findNext(call, ruled, policy)
-    return {
-      ruling: { ...ruled, ruling, id, counted: toCountedCall(taken) },
-      attempt,
-      taken,
+    const deadline = { ms: this.#shareDeadline(call), timers }
+    if (how === 'read' || call.way.counts === 'read') {
+      const ledger = await readAttempts(counter, attempt, limits.frequency, deadline)
+      return { ...withFacts(known, { ledger }), id }
+    }
+    const { ledger, settled } = await takeAttempt(counter, { attempt, limits }, deadline)
+    const release = async () => {
+      await settled
+      await counter.release(attempt)
+    }
+    return { ...withFacts(known, { ledger }), id, reservation: settled && { release } }
+  }
+
+  #conclude(known: KnownCall, { findings, ruling }: Concluded): Judging {
+    const { call, number, facts, id, reservation } = known
+    const { timers } = this.#deps
+    const { times, ledger } = facts
+    const mayBeExcepted = this.#settings.whileCutOff !== undefined && ruling.decision === 'allow'
+    const reading = { now: times.now, monotonicMs: timers.monotonicMs() }
+    const exception = mayBeExcepted ? sayException(call, reading, this.#settings) : undefined
+    const counted =
+      ledger === undefined || ledger === 'not-asked' ? undefined : toCountedCall(ledger)
+    const says = exception && [exception]
+    const judged = { number, findings, ruling, says, id, counted }
+    const recording = this.#recorder.record(call, judged, times)
+    if (reservation === undefined) return recording
+    return mapMaybePromise(recording, (finalize) => (isDelayed) => {
+      const final = finalize(isDelayed)
+      if (final.decision === 'block') reservation.release().catch(() => undefined)
+      return final
+    })
+  }
+
+  async #whilePending<Result>({ way }: PendingCall, work: Promise<Result>): Promise<Result> {
+    const { isRecorded } = way
+    if (isRecorded) this.#pending += 1
+    try {
+      return await work
+    } finally {
+      if (isRecorded) this.#pending -= 1
     }
   }
 
-  /** When what is counted and the checks must all permit the call, these are asked again for the instant at which the last one opens. */
-  async #findNext(
-    call: PendingCall,
-    { number, findings: found, ruling }: NumberRuling,
-    policy: Policy,
-  ): Promise<Ruling> {
-    const isByCount = found.some(
-      ({ check, verdict }) => verdict !== 'pass' && countedChecks.has(check),
-    )
-    if (!isByCount || ruling.nextAllowedAt === undefined) return ruling
-    const { request } = call
-    const nextAllowedAt = await findNextAllowedAt(ruling.nextAllowedAt, async (at) => {
-      const { ms: deadlineMs } = this.#shareDeadline(call)
-      const findings = await this.#check(call, number, { deadlineMs, at })
-      return rule(request, findings, policy, { now: at, accountNow: at })
-    })
-    return { ...ruling, nextAllowedAt }
-  }
-
-  /** What the next step may take, with enough left for the record. */
-  #shareDeadline({ arrivedAtMs }: PendingCall): { readonly ms: number; readonly timers: Timers } {
-    const { timers } = this.#deps
-    const leftMs = this.#recorder.remainingMs(arrivedAtMs, timers.monotonicMs())
-    return { ms: Math.max(0, leftMs) * checkDeadlineShare, timers }
-  }
-
-  /** Whatever else may be said about the call, this finding blocks it. */
-  #concludeAgainst(call: PendingCall, number: string, finding: Finding): Judging {
-    const instants = this.#recorder.readInstants(call.account)
-    const policy = this.#choosePolicy(call.request, undefined)
-    const ruling = rule(call.request, [finding], policy, instants)
-    return this.#recorder.record(call, { number, findings: [finding], ruling }, instants)
-  }
-
-  #choosePolicy({ accountId, trunk }: CallRequest, pauses: Pauses | undefined): Policy {
-    const { settings, policy } = this.#deps
-    const { accounts, trunks } = settings.shadow
-    const isShadowed =
-      accounts.includes(accountId) || (trunk !== undefined && trunks.includes(trunk))
-    if (isShadowed) return this.#shadowPolicy
-    if (pauses === undefined || pauses.size === 0) return policy
-    const shadowed = checkNames.filter((check) => pauses.has(`check:${check}:${accountId}`))
-    if (shadowed.length === 0) return policy
-    const key = shadowed.join()
-    const own = this.#ownPolicies.get(key) ?? toShadowPolicy(policy, shadowed)
-    this.#ownPolicies.set(key, own)
-    return own
+  /** What the next step may take, in milliseconds, with enough left for the record. */
+  #shareDeadline(call: PendingCall): number {
+    const leftMs = this.#recorder.remainingMs(call, this.#deps.timers.monotonicMs())
+    return Math.max(0, leftMs) * checkDeadlineShare
   }
 
   /** Blocks and records, without checks, a call with invalid facts; `why` says which and why. */
   refuse(request: CallRequest, why: Said): Decision {
+    return this.#refuse(this.#begin(request, ways.decision), why)
+  }
+
+  #refuse(call: PendingCall, why: Said): Decision {
     const invalid = rulingWithoutFindings('', 'block', 'invalid-request')
-    const account = this.#accountOf(request)
-    const arrivedAtMs = this.#deps.timers.monotonicMs()
-    const call = { request, account, arrivedAtMs, currentAt: undefined }
     return this.#recorder.recordNow(call, { ...invalid, says: [why] })
   }
 
@@ -418,35 +390,32 @@ export class Gate {
       const decision = this.#recorder.recordNow(call, judgment)
       return () => decision
     }
-    const { settings, clock, pauses: inForce, timers, callingRules } = this.#deps
+    const { clock, pauses: inForce, timers, callingRules } = this.#deps
     const { number } = judgment
-    const ms = settings.deadlineMs * checkDeadlineShare
+    const ms = this.#shareDeadline(call)
     const pauses = awaitStored(inForce.read(), { ms, timers })
     const conclude = (read: Pauses | undefined) => {
       const paused = pausesRule.judge({
         ...{ call: call.request, number: '', law: callingRules, now: clock.now() },
         stored: { pauses: read },
       })
-      return paused
-        ? this.#concludeAgainst(call, number, paused)
-        : this.#recorder.record(call, judgment)
+      if (paused === undefined) return this.#recorder.record(call, judgment)
+      const times = this.#recorder.readInstants(call.account)
+      const policy = choosePolicy(this.#settings, call.request, undefined)
+      const ruling = decide(
+        [paused],
+        policy,
+        Math.max(times.now, call.request.at ?? times.accountNow),
+      )
+      return this.#recorder.record(call, { number, findings: [paused], ruling }, times)
     }
     return pauses instanceof Promise ? pauses.then(conclude) : conclude(pauses)
   }
 }
 
-const isOfKey = ({ check }: Finding) => check === 'mandate'
-const isNotOfKey = (finding: Finding) => !isOfKey(finding)
-
-/**
- * By the later of the instant that is judged and now: an exception to policy that has ended at either of them does not
- * apply.
- */
-function rule(
-  { at }: CallRequest,
-  findings: readonly Finding[],
-  policy: Policy,
-  { now, accountNow }: Instants,
-): Ruling {
-  return decide(findings, policy, Math.max(now, at ?? accountNow))
+/** That of a source that was not asked, or did not answer. */
+const unreachable: ReassignedStatus = {
+  result: 'unreachable',
+  source: 'reassigned',
+  holdsUntil: Number.NEGATIVE_INFINITY,
 }

@@ -25,19 +25,16 @@ const maxPending = 100
 /** The call of a preview, apart from its number. */
 export type PreviewCall = Omit<CallRequest, 'dialed'>
 
-/** What a decision about the number would be; `gate` must not record. */
+/** What a decision about the number would be. */
 export async function previewDecision(
   gate: Gate,
   call: PreviewCall,
   { dialed, postalCode = call.postalCode, problem }: PreviewNumber,
 ): Promise<DecisionReply> {
   const request = { ...call, dialed, postalCode }
-  const decision = await gate.decide(request)
-  // As in a decision, emergency calls pass whatever else is wrong.
-  const isRefused = problem !== undefined && decision.reason !== 'service-code'
-  return replyTo(
-    isRefused ? gate.refuse(request, { code: 'invalid-fact', quote: problem }) : decision,
-  )
+  const invalid =
+    problem === undefined ? undefined : ({ code: 'invalid-fact', quote: problem } as const)
+  return replyTo(await gate.preview(request, invalid))
 }
 
 export function createPreviewRoute(gate: Gate, clock: Clock): Route {

@@ -3,14 +3,30 @@
  * and remembers nothing.
  */
 import type { AbandonmentCounts, AbandonmentLimit } from '../domain/call-outcome.js'
-import type { CallPurpose, CallRequest, Finding } from '../domain/decision.js'
-import type { CallerIdRegister, CallToCount, Pauses } from '../domain/mandate.js'
+import type { CallPurpose, CallRequest, Finding, Policy } from '../domain/decision.js'
+import type { CallerIdRegister, CallToCount, FrequencyLimit, Pauses } from '../domain/mandate.js'
 import type { CandidatePlace, Country } from '../domain/place.js'
 import type { Instant } from '../domain/time/clock.js'
+import type { ExceptionLaw } from './exceptions.js'
+import type { NumberLaw, NumberSettings } from './number-call.js'
 import type { CallScope } from './scope.js'
 
+/** An own limit on the calls to a number. */
+export interface HouseLimit extends CallScope {
+  readonly calls: number
+  readonly seconds: number
+}
+
+export interface FrequencyLaw {
+  readonly frequency: {
+    /** The laws on the number of calls that count one to this number, whose person may be in any of the places. */
+    find(call: CallToCount, at: Instant): readonly FrequencyLimit[]
+  }
+  readonly exceptions: ExceptionLaw
+}
+
 /** The calling rules that rules apply. */
-export interface Law {
+export interface Law extends NumberLaw, FrequencyLaw {
   /** By the area code; `undefined` for a number of neither country. */
   findCountry(number: string): Country | undefined
   readonly callerIds: {
@@ -38,7 +54,11 @@ interface SubjectSettings extends CallScope {
   readonly subjects: readonly string[]
 }
 
-export interface JudgeSettings {
+export interface JudgeSettings extends NumberSettings {
+  readonly policy: Policy
+  /** Accounts and trunks for whose calls every check is in shadow mode. */
+  readonly shadow: { readonly accounts: readonly string[]; readonly trunks: readonly string[] }
+  readonly houseLimits: readonly HouseLimit[]
   readonly subjects: readonly SubjectSettings[]
   readonly neighborCallerId: 'off' | 'warn' | 'block'
   readonly neighborPrefix: 'area-code' | 'exchange'

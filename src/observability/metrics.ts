@@ -57,15 +57,15 @@ export interface Metrics
     WitnessMetrics {
   recordDecision(measure: DecisionMeasurement): void
   readDecisionTotals(): DecisionTotals
-  /** The counter of the cache of `embedded` or `remote` answers to a question. */
-  countCacheLookups(source: string, question: QuestionName): (result: CacheResult) => void
+  /** The counter of the cache of the `facts` of `embedded`, or of the answers of `remote` to a question. */
+  countCacheLookups(source: string, question: QuestionName | 'facts'): (result: CacheResult) => void
   /**
-   * One HTTP request with many numbers to a provider, or one question to the embedded service. `source`
+   * One HTTP request with many numbers to a provider, or one look at the `facts` about a number that are stored here. `source`
    * is `embedded`, or the name of a provider in the settings.
    */
   recordSourceRequest(
     source: string,
-    question: QuestionName,
+    question: QuestionName | 'facts',
     outcome: 'answered' | 'unanswered' | AnswerFailureReason,
     seconds: number,
   ): void
@@ -221,7 +221,7 @@ function createAnswerMetrics(
   })
   const sources = createTallyCounter(registry, {
     name: 'callgate_source_requests_total',
-    help: 'Questions to the embedded service, and requests to providers.',
+    help: 'Looks at the facts that are stored here, and requests to providers.',
     labels: ['source', 'question', 'outcome'],
   })
   const sourceDuration = new Histogram({

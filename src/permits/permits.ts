@@ -60,7 +60,7 @@ export interface PermitsDeps {
   /** For what expires; see `ChangeHead.createExpiryClock`. */
   readonly expiryClock: Clock
   /** Judges as the gate does, by what is known now, and records nothing. */
-  readonly recheck: { judge(request: CallRequest): MaybePromise<DecisionFinalizer> }
+  readonly recheck: (request: CallRequest) => MaybePromise<DecisionFinalizer>
   /** What a key may do now, if asked for these kinds of call alone; `undefined` unless it is in force. */
   readonly findKey: (id: string, kinds?: readonly CallKind[]) => Promise<Caller | undefined>
   readonly attempts: Pick<AttemptCounter, 'release'>
@@ -274,7 +274,7 @@ export class Permits {
     }
     const asker = await findKey(row.key_id, parseKinds(row))
     if (!asker) throw await this.#refuseUnused(row)
-    const finalize = await recheck.judge({
+    const finalize = await recheck({
       accountId: row.account_id,
       keyId: row.key_id,
       mandate: asker.limits.mandate,

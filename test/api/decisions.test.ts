@@ -116,7 +116,8 @@ describe('time', () => {
     for (const callKind of ['ai', 'autodialed']) {
       const decided = await decide({ ...there, callKind })
       expect(decided).toMatchObject({ decision: 'block', reason: 'check-unanswered' })
-      expect(decided.message).toContain(`postalCode '${postalCode}'`)
+      expect(decided.message).toContain('postalCode has no known place')
+      expect(decided.message).toContain(`: ${postalCode}`)
       const finding = decided.findings.find(({ check }) => check === 'calling-hours')
       expect(finding).toMatchObject({ verdict: 'unknown' })
     }
@@ -596,8 +597,8 @@ describe('operations', () => {
     for (const name of [
       'callgate_decisions_total{decision="block",reason="no-consent",kind="ai",via="predial"}',
       'callgate_decision_duration_seconds_count{via="http"}',
-      'callgate_cache_requests_total{source="embedded",question="scrub",result="hit"}',
-      'callgate_source_requests_total{source="embedded",question="scrub",outcome="answered"}',
+      'callgate_cache_requests_total{source="embedded",question="facts",result="hit"}',
+      'callgate_source_requests_total{source="embedded",question="facts",outcome="answered"}',
       'callgate_api_requests_total{endpoint="decide",status="200"}',
       'callgate_records_pending 0',
       'callgate_build_info',

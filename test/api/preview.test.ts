@@ -60,7 +60,7 @@ function toRow(document: DecisionReply): Row {
 async function readCacheHits(): Promise<number> {
   const { body } = await running.callgate.metrics.render()
   const hits =
-    /^callgate_cache_requests_total\{source="embedded",question="internal-dnc",result="hit"\} (\d+)$/m
+    /^callgate_cache_requests_total\{source="embedded",question="facts",result="hit"\} (\d+)$/m
   return Number(hits.exec(body)?.[1] ?? 0)
 }
 

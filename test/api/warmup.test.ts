@@ -1,7 +1,7 @@
 /** The calls of warming over HTTP: what is taken, what is refused, whose job it is. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import type { WarmupProgressBody, WarmupStartedBody } from '../../src/api/gate/warmup.js'
-import type { LegalTimeQuestion } from '../../src/domain/compliance.js'
+import type { Question } from '../../src/domain/compliance.js'
 import { systemClock, systemTimers } from '../../src/runtime/runtime.js'
 import { Warmer } from '../../src/sources/warming/warmer.js'
 import { warmupRoutes } from '../../src/sources/warming/warmup-routes.js'
@@ -10,7 +10,7 @@ import { admin, adminKey, openTestApp, type TestApp } from '../support/test-app.
 const otherKey = 'o'.repeat(44)
 
 let app: TestApp
-let asked: LegalTimeQuestion[] = []
+let asked: Question[] = []
 
 beforeAll(async () => {
   let ids = 0
@@ -19,9 +19,6 @@ beforeAll(async () => {
       asked.push(question)
       return 'answered'
     },
-    legalTimeOptions: [
-      { recordedVoice: false, requireStatutoryWindow: true, strictestPlace: false },
-    ],
     cache: { allowMs: 300_000, blockMs: 300_000 },
     maxNumbers: 20_000,
     maxInFlight: 10_000,

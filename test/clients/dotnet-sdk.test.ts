@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { toCsvText } from '../../src/api/scrub/scrub-row.js'
-import { formatCarrier } from '../../src/service/scrub/scrub-texts.js'
+import { formatCarrier } from '../../src/service/scrub/scrub-row.js'
 import { openRaw, type RawReply } from '../fake-vendor/raw-client.js'
 import { scrubRow } from '../support/fake-service.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'

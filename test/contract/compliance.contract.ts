@@ -3,13 +3,7 @@
  * have fixed facts. Run it with {@link complianceContract} from a test file of the filler.
  */
 import { afterEach, describe, expect, it } from 'vitest'
-import type {
-  Answer,
-  Compliance,
-  LegalTimeQuestion,
-  Question,
-  ScrubVerdict,
-} from '../../src/domain/compliance.js'
+import type { Answer, CallRow, Compliance, Question } from '../../src/domain/compliance.js'
 import { toPhoneNumber } from '../../src/domain/phone-number.js'
 import type { Instant } from '../../src/domain/time/clock.js'
 import { describeSaid } from '../../src/domain/words/words.js'
@@ -35,17 +29,12 @@ function about(number: string, more: Partial<Question> = {}): Question {
   return { accountId: 'sandbox', number: toPhoneNumber(number), ...more }
 }
 
-function legalAbout(number: string, more: Partial<LegalTimeQuestion> = {}): LegalTimeQuestion {
-  const plain = { recordedVoice: false, requireStatutoryWindow: false, strictestPlace: false }
-  return { ...about(number), ...plain, ...more }
-}
-
 function valueIn<T>(asked: Answer<T>): T {
   if (!asked.ok) throw new Error(`unanswered: ${asked.reason}, ${describeSaid(asked.says)}`)
   return asked.value
 }
 
-function flagsOf({ allowed }: ScrubVerdict): string {
+function flagsOf({ allowed }: CallRow): string {
   return [allowed.manual, allowed.autodialed, allowed.ai].map(Number).join('')
 }
 
@@ -153,7 +142,7 @@ export function complianceContract(name: string, makeCompliance: MakeCompliance)
     it.each(times)('legal time of $number at $now: $status, $permitted', async (time) => {
       const { now, number, status, permitted, secondsLeft } = time
       const compliance = await at(now)
-      const found = valueIn(await compliance.legalTime(legalAbout(number)))
+      const found = valueIn(await compliance.legalTime(about(number)))
       expect([found.status, found.permitted, found.secondsLeft]).toEqual([
         status,
         permitted,
@@ -166,7 +155,7 @@ export function complianceContract(name: string, makeCompliance: MakeCompliance)
     it('answers an unknown project with no permission and no exception', async () => {
       const compliance = await at(noon)
       const nowhere = { projectId: 'NO-SUCH-PROJECT' }
-      const found = valueIn(await compliance.legalTime(legalAbout('2125550100', nowhere)))
+      const found = valueIn(await compliance.legalTime(about('2125550100', nowhere)))
       expect([found.status, found.permitted]).toEqual(['INVALID_PROJECT', false])
       const scrubbed = await compliance.scrub(about('2125550100', nowhere))
       expect(scrubbed.ok).toBe(false)
@@ -180,7 +169,7 @@ export function complianceContract(name: string, makeCompliance: MakeCompliance)
         await compliance.scrub(about('2125550106')),
         await compliance.internalDnc(about('2125550106')),
         await compliance.litigator(about('2125550106')),
-        await compliance.legalTime(legalAbout('2125550106')),
+        await compliance.legalTime(about('2125550106')),
       ]
       for (const answer of asked) {
         expect(answer.ok && answer.source.length > 0).toBe(true)
@@ -194,7 +183,7 @@ export function complianceContract(name: string, makeCompliance: MakeCompliance)
       const closes = instant('2026-11-24T02:00:00Z')
       for (const answer of [
         await compliance.scrub(about('2125550106')),
-        await compliance.legalTime(legalAbout('2125550106')),
+        await compliance.legalTime(about('2125550106')),
       ]) {
         expect(answer.ok && answer.holdsUntil <= closes).toBe(true)
       }

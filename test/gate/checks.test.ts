@@ -1,65 +1,17 @@
-/** What a check makes of answers: of one source or several, of old ones and of silence. */
+/** What a rule makes of the answers of a provider: of one source or several, of old ones and of silence. */
 import { describe, expect, it } from 'vitest'
 import type {
   Answer,
-  AnswerFailure,
-  AnswerSuccess,
-  EbrType,
-  InternalDncStatus,
+  CallRow,
   LegalTime,
   LitigatorStatus,
   ResultLetter,
-  ScrubVerdict,
 } from '../../src/domain/compliance.js'
-import type { CallKind, Finding } from '../../src/domain/decision.js'
-import type { Check } from '../../src/gate/checks/check.js'
-import {
-  callingHoursCheck,
-  internalDncCheck,
-  litigatorCheck,
-  runChecks,
-} from '../../src/gate/checks/checks.js'
-import { permissionCheck } from '../../src/gate/checks/permission.js'
+import type { Finding } from '../../src/domain/decision.js'
 import { describeFinding } from '../../src/gate/record/describe-decision.js'
-import { systemTimers } from '../../src/runtime/runtime.js'
-import {
-  answered,
-  cleanRow,
-  type FakeAnswers,
-  fakeCompliance,
-  noon,
-  openHours,
-  unanswered,
-} from '../support/fake-compliance.js'
+import { answered, cleanRow, noon, openHours } from '../support/fake-compliance.js'
 import { quoted } from '../support/said.js'
-
-async function run(
-  check: Check,
-  answers: Partial<FakeAnswers>,
-  { callKind = 'manual', askedAt = noon }: { callKind?: CallKind; askedAt?: number } = {},
-): Promise<Finding> {
-  const compliance = fakeCompliance(answers)
-  const question = { accountId: 'main', number: '2125550100' } as never
-  const call = {
-    compliance,
-    question,
-    callKind,
-    askedAt,
-    aiConsentEvidence: 'none',
-    requiredConsents: { find: () => [] },
-  } as const
-  const [finding] = await runChecks([check], call, { deadlineMs: 100, timers: systemTimers })
-  if (!finding) throw new Error('the check gave no finding')
-  return finding
-}
-
-const from = <T>(source: string, value: T, more: Partial<AnswerSuccess<T>> = {}) =>
-  answered(value, { source, ...more })
-
-const silent = (source: string, why: AnswerFailure['reason'] = 'circuit-open'): AnswerFailure => ({
-  ...unanswered(why),
-  source,
-})
+import { from, judgeAnswers, silent } from './judged-answers.js'
 
 const clear = { isLitigator: false }
 const listed = { isLitigator: true }
@@ -141,7 +93,7 @@ describe('the litigator check over several sources', () => {
     ],
   ]
   it.each(cases)('%s', async (_, asked, expected) => {
-    expect(await run(litigatorCheck, { litigator: () => asked })).toMatchObject(expected)
+    expect(await judgeAnswers('litigator', { litigator: () => asked })).toMatchObject(expected)
   })
 
   it('a pass is as old as the oldest answer and holds as long as each does', async () => {
@@ -151,7 +103,7 @@ describe('the litigator check over several sources', () => {
       { ...first, otherAnswers: [second] },
       { ...second, otherAnswers: [first] },
     ]) {
-      const finding = await run(litigatorCheck, { litigator: () => asked })
+      const finding = await judgeAnswers('litigator', { litigator: () => asked })
       expect(finding).toMatchObject({ asOf: noon - 5_000, holdsUntil: noon + 9_000 })
     }
   })
@@ -159,7 +111,7 @@ describe('the litigator check over several sources', () => {
   it('a deny is as old as the answer that denies', async () => {
     const otherAnswers = [from('b', listed, { asOf: noon - 7, holdsUntil: noon + 7 })]
     const asked = from('a', clear, { asOf: noon - 5_000, otherAnswers })
-    const finding = await run(litigatorCheck, { litigator: () => asked })
+    const finding = await judgeAnswers('litigator', { litigator: () => asked })
     expect(finding).toMatchObject({ asOf: noon - 7, holdsUntil: noon + 7 })
   })
 })
@@ -212,13 +164,13 @@ describe('answers past their age', () => {
     ],
   ]
   it.each(cases)('%s', async (_, asked, expected, text) => {
-    const finding = await run(litigatorCheck, { litigator: () => asked })
+    const finding = await judgeAnswers('litigator', { litigator: () => asked })
     expect({ notRenewed: undefined, ...finding }).toMatchObject(expected)
     expect(describeFinding(finding)).toBe(text)
   })
 
   it('a fresh finding says nothing of age', async () => {
-    const finding = await run(litigatorCheck, { litigator: () => from('a', clear) })
+    const finding = await judgeAnswers('litigator', { litigator: () => from('a', clear) })
     expect(finding.notRenewed).toBeUndefined()
     expect(describeFinding(finding)).toBe('not on the litigator list')
   })
@@ -226,12 +178,12 @@ describe('answers past their age', () => {
 
 describe('the permission check over several sources', () => {
   const none = { manual: false, autodialed: false, ai: false }
-  const row = (letter: ResultLetter, more: Partial<ScrubVerdict> = {}): ScrubVerdict => ({
+  const row = (letter: ResultLetter, more: Partial<CallRow> = {}): CallRow => ({
     ...cleanRow,
     letter,
     ...more,
   })
-  const cases: readonly (readonly [string, Answer<ScrubVerdict>, Partial<Finding>])[] = [
+  const cases: readonly (readonly [string, Answer<CallRow>, Partial<Finding>])[] = [
     [
       'different letters that both permit are both told',
       from('a', row('C'), { otherAnswers: [from('b', row('W'))] }),
@@ -315,7 +267,7 @@ describe('the permission check over several sources', () => {
     ],
   ]
   it.each(cases)('%s', async (_, asked, expected) => {
-    expect(await run(permissionCheck, { scrub: () => asked })).toMatchObject(expected)
+    expect(await judgeAnswers('permission', { scrub: () => asked })).toMatchObject(expected)
   })
 })
 
@@ -352,23 +304,17 @@ describe('calling hours of several sources', () => {
     ],
   ]
   it.each(cases)('%s', async (_, asked, expected) => {
-    expect(await run(callingHoursCheck, { legalTime: () => asked })).toMatchObject(expected)
+    expect(await judgeAnswers('calling-hours', { legalTime: () => asked })).toMatchObject(expected)
   })
 })
 
 describe('an answer that is used again', () => {
-  it('is judged once for the calls of a kind', async () => {
-    const scrub = answered(cleanRow)
-    const first = await run(permissionCheck, { scrub: () => scrub })
-    expect(await run(permissionCheck, { scrub: () => scrub })).toBe(first)
-  })
-
-  it('is judged again for another kind of call', async () => {
+  it('is judged by each kind of call', async () => {
     const scrub = answered(cleanRow)
     const kinds = ['manual', 'ai', 'manual', 'autodialed', 'ai'] as const
     const found: string[] = []
     for (const callKind of kinds) {
-      const { verdict, reason } = await run(permissionCheck, { scrub: () => scrub }, { callKind })
+      const { verdict, reason } = await judgeAnswers('permission', { scrub: () => scrub }, callKind)
       found.push(`${callKind} ${verdict} ${reason}`)
     }
     expect(found).toEqual([
@@ -380,153 +326,20 @@ describe('an answer that is used again', () => {
     ])
   })
 
-  it('is judged again once it is past its age', async () => {
+  it('is judged by its age when it is past it', async () => {
     const fresh = from('a', clear)
-    await run(litigatorCheck, { litigator: () => fresh })
+    await judgeAnswers('litigator', { litigator: () => fresh })
     const stale = { ...fresh, notRenewed: quoted('circuit open') }
-    const finding = await run(litigatorCheck, { litigator: () => stale })
+    const finding = await judgeAnswers('litigator', { litigator: () => stale })
     expect(describeFinding(finding)).toBe(
       'not on the litigator list; a gives no newer answer: the source failed: circuit open',
     )
   })
 
-  it('is judged anew when another value is put in its place', async () => {
+  it('is judged by another value that is put in its place', async () => {
     const one = from('a', clear)
-    await run(litigatorCheck, { litigator: () => one })
+    await judgeAnswers('litigator', { litigator: () => one })
     const other = { ...one, value: listed }
-    expect((await run(litigatorCheck, { litigator: () => other })).verdict).toBe('deny')
-  })
-
-  it('of the internal list is judged by the row of each call', async () => {
-    const internalDnc = () => entry
-    const entry = from<InternalDncStatus>('a', { onList: true, addedAt: undefined })
-    const rowOf = (letter: ResultLetter, ebrType: EbrType | '') => () =>
-      from<ScrubVerdict>('a', { ...cleanRow, letter, ebrType })
-    const verdicts: string[] = []
-    for (const scrub of [rowOf('O', 'P'), rowOf('P', 'P'), rowOf('O', 'P'), () => silent('a')]) {
-      const { verdict, reason } = await run(internalDncCheck, { internalDnc, scrub })
-      verdicts.push(`${verdict} ${reason}`)
-    }
-    expect(verdicts).toEqual([
-      'pass permitted',
-      'deny consent-revoked',
-      'pass permitted',
-      'deny internal-dnc',
-    ])
-  })
-})
-
-describe('an entry of the internal list is lifted by a newer permission of the same source', () => {
-  const entry = (source: string, more: Partial<AnswerSuccess<InternalDncStatus>> = {}) =>
-    from<InternalDncStatus>(source, { onList: true, addedAt: undefined }, more)
-  const off = (source: string, more: Partial<AnswerSuccess<InternalDncStatus>> = {}) =>
-    from<InternalDncStatus>(source, { onList: false, addedAt: undefined }, more)
-  const row = (
-    source: string,
-    [letter, ebrType]: readonly [ResultLetter, EbrType | ''],
-    more: Partial<AnswerSuccess<ScrubVerdict>> = {},
-  ) => from<ScrubVerdict>(source, { ...cleanRow, letter, ebrType }, more)
-  const newer = ['O', 'P'] as const
-  const older = ['P', 'P'] as const
-  const old = { notRenewed: quoted('circuit open') }
-
-  type Row = readonly [string, Answer<InternalDncStatus>, Answer<ScrubVerdict>, string]
-  const cases: readonly Row[] = [
-    ['same source', entry('a'), row('a', newer), 'pass permitted'],
-    ['same source, wireless', entry('a'), row('a', ['H', 'P']), 'pass permitted'],
-    ['same source, a sale', entry('a'), row('a', ['O', 'S']), 'deny internal-dnc'],
-    ['same source, on no list', entry('a'), row('a', ['E', 'P']), 'deny internal-dnc'],
-    ['same source, older', entry('a'), row('a', older), 'deny consent-revoked'],
-    ['another source', entry('own'), row('a', newer), 'deny internal-dnc'],
-    ['another source, older', entry('own'), row('a', older), 'deny internal-dnc'],
-    ['a row past its age', entry('a'), row('a', newer, old), 'deny internal-dnc'],
-    ['an entry past its age', entry('a', old), row('a', newer), 'pass permitted'],
-    ['no row', entry('a'), silent('a'), 'deny internal-dnc'],
-    [
-      'the row that came along with another',
-      entry('b'),
-      row('a', ['C', ''], { otherAnswers: [row('b', newer)] }),
-      'pass permitted',
-    ],
-    [
-      'the row that came along with one past its age',
-      entry('b'),
-      row('a', ['C', ''], { ...old, otherAnswers: [row('b', newer)] }),
-      'deny internal-dnc',
-    ],
-    [
-      'a row that came along and is past its age',
-      entry('b'),
-      row('a', newer, { otherAnswers: [row('b', newer, old)] }),
-      'deny internal-dnc',
-    ],
-    [
-      'listed by both, lifted by one',
-      entry('a', { otherAnswers: [entry('b')] }),
-      row('a', newer, { otherAnswers: [row('b', ['C', ''])] }),
-      'deny internal-dnc',
-    ],
-    [
-      'listed by both, lifted by one, older at the other',
-      entry('a', { otherAnswers: [entry('b')] }),
-      row('a', newer, { otherAnswers: [row('b', older)] }),
-      'deny consent-revoked',
-    ],
-    [
-      'listed by both, lifted by both',
-      entry('a', { otherAnswers: [entry('b')] }),
-      row('a', newer, { otherAnswers: [row('b', newer)] }),
-      'pass permitted',
-    ],
-    [
-      'listed by the second, lifted by the first',
-      off('a', { otherAnswers: [entry('b')] }),
-      row('a', newer),
-      'deny internal-dnc',
-    ],
-    [
-      'listed by the first and lifted there, the second silent',
-      entry('a', { otherAnswers: [silent('b')] }),
-      row('a', newer),
-      'unknown check-unanswered',
-    ],
-    [
-      'listed by the first, the second silent',
-      entry('a', { otherAnswers: [silent('b')] }),
-      row('a', ['C', '']),
-      'deny internal-dnc',
-    ],
-    ['listed by none', off('a', { otherAnswers: [off('b')] }), silent('a'), 'pass permitted'],
-  ]
-  it.each(cases)('%s', async (_, internalDnc, scrub, expected) => {
-    const answers = { internalDnc: () => internalDnc, scrub: () => scrub }
-    const { verdict, reason } = await run(internalDncCheck, answers)
-    expect(`${verdict} ${reason}`).toBe(expected)
-  })
-
-  it('a pass that rests on the row is no younger and holds no longer than the row', async () => {
-    const answers = {
-      internalDnc: () => entry('a', { asOf: noon - 2_000 }),
-      scrub: () => row('a', newer, { asOf: noon - 5_000, holdsUntil: noon + 7_000 }),
-    }
-    expect(await run(internalDncCheck, answers)).toMatchObject({
-      asOf: noon - 5_000,
-      holdsUntil: noon + 7_000,
-    })
-  })
-
-  it('a number on nobody’s list passes although no scrub comes', async () => {
-    const scrub = () => new Promise<never>(() => undefined)
-    const internalDnc = () => off('a', { otherAnswers: [off('b')] })
-    expect(await run(internalDncCheck, { internalDnc, scrub })).toMatchObject({ verdict: 'pass' })
-  })
-
-  it('a number on a list is denied although no scrub comes', async () => {
-    const scrub = () => new Promise<never>(() => undefined)
-    const internalDnc = () => entry('a')
-    expect(await run(internalDncCheck, { internalDnc, scrub })).toMatchObject({
-      verdict: 'deny',
-      reason: 'internal-dnc',
-    })
+    expect((await judgeAnswers('litigator', { litigator: () => other })).verdict).toBe('deny')
   })
 })

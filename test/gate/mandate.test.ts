@@ -9,6 +9,7 @@ import { replyTo } from '../../src/gate/record/write-record.js'
 import { CallingRules } from '../../src/law/calling-rules.js'
 import type { CallingRulesDocument } from '../../src/law/calling-rules-document.js'
 import { answered, fakeCompliance, noon, openHours } from '../support/fake-compliance.js'
+import { withoutProvider } from '../support/own-facts.js'
 import { strictPolicy } from '../support/strict-policy.js'
 import { aCall, type TestGateOptions, testGate, withoutRules } from '../support/test-gate.js'
 
@@ -353,7 +354,15 @@ describe('the attempts of a key', () => {
       says: [{ code: 'key-calls', params: { calls: 5, within: 'hour' } }] as const,
       opensAt: noon + 60_000,
     }
-    const result = await decide({ attempts }, {}, { attempts: counter(async () => ({ refused })) })
+    const attemptCounter = counter(async () => ({ refused }))
+    const provided = await decide({ attempts }, {}, { attempts: attemptCounter })
+    // A provider does not say how it will answer then.
+    expect([provided.reason, provided.nextAllowedAt]).toEqual(['key-attempts', undefined])
+    const result = await decide(
+      { attempts },
+      {},
+      { attempts: attemptCounter, ...withoutProvider() },
+    )
     expect(result).toMatchObject({
       decision: 'block',
       reason: 'key-attempts',

@@ -1,16 +1,18 @@
 /** Recorded decisions of which the answers came from elsewhere, are old, or are gone. */
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfiguration } from '../../src/app/read-configuration.js'
 import { Rejudger } from '../../src/commands/rehearse/rejudger.js'
 import type { Compliance } from '../../src/domain/compliance.js'
-import type { Decision, Policy } from '../../src/domain/decision.js'
+import type { Decision } from '../../src/domain/decision.js'
+import { noListEvidence } from '../../src/domain/number-set.js'
+import { toPhoneNumber } from '../../src/domain/phone-number.js'
 import { fixedClock } from '../../src/domain/time/clock.js'
 import type { DecisionDocument, FindingDocument } from '../../src/gate/record/decision-document.js'
 import { readRecord } from '../../src/gate/record/read-record.js'
 import { encodeReply, writeDecision } from '../../src/gate/record/write-record.js'
-import { noListEvidence } from '../../src/service/lists/list-facts.js'
-import { fromRecordedListing, toRecordedListing } from '../../src/service/recorded-facts.js'
-import { RestrictedCompliance } from '../../src/sources/combine/restricted-compliance.js'
+import { fromRecordedListing, toRecordedListing } from '../../src/judge/recorded-facts.js'
+import type { InternalDncEntry } from '../../src/law/records/opt-out.js'
 import {
   answered,
   cleanRow,
@@ -20,10 +22,11 @@ import {
   openHours,
   unanswered,
 } from '../support/fake-compliance.js'
+import { readAll } from '../support/own-facts.js'
 import { quoted } from '../support/said.js'
-import { strictPolicy } from '../support/strict-policy.js'
+import { testScrub } from '../support/scrub-parts.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
-import { aCall, testGate } from '../support/test-gate.js'
+import { aCall, type TestGateOptions, testGate } from '../support/test-gate.js'
 
 let running: TestCallgate
 
@@ -60,10 +63,21 @@ function createRejudger(
   })
 }
 
-async function decide(compliance: Compliance, policy: Policy = strictPolicy): Promise<Decision> {
+const dialed = '2127365000'
+
+async function decide(compliance: Compliance, more: TestGateOptions = {}): Promise<Decision> {
   const clock = fixedClock(noon)
-  const { gate } = testGate(compliance, { policy, clock, accountClock: clock })
-  return await gate.decide(aCall({ dialed: '2127365000' }))
+  const { gate } = testGate(compliance, { clock, accountClock: clock, ...more })
+  return await gate.decide(aCall({ dialed }))
+}
+
+/** Our own facts, which can only forbid beside a provider. */
+function besideProvider(entry?: InternalDncEntry): TestGateOptions {
+  const entries = entry ? { [`main ${dialed}`]: entry } : {}
+  const { createReader, views } = testScrub({ clock: fixedClock(noon), entries })
+  const own = readAll(createReader(true), { accountId: 'main', number: toPhoneNumber(dialed) })
+  if (own instanceof Promise) throw new Error('nothing has to be waited for')
+  return { own, windows: views.real.hours.windows }
 }
 
 function rejudge(rejudger: Rejudger, decision: Decision): Decision {
@@ -120,18 +134,24 @@ const providers: readonly (readonly [string, Partial<FakeAnswers>])[] = [
 describe('a decision by the answers of a provider', () => {
   it.each(providers)('that %s gives its record byte for byte', async (_, answers) => {
     const provider = fakeCompliance(answers)
-    const restricted = new RestrictedCompliance(provider, running.callgate.embedded.real)
-    for (const compliance of [provider, restricted]) {
-      const decision = await decide(compliance)
+    for (const own of [{}, besideProvider()]) {
+      const decision = await decide(provider, own)
       const again = rejudge(createRejudger(), decision)
       expect(writeDecision(again)).toBe(writeDecision(decision))
       expect(encodeReply(again)).toBe(encodeReply(decision))
     }
   })
 
+  it('beside an entry of our own list gives its record byte for byte', async () => {
+    const [addedAt, removedAt] = [noon - 86_400 * second, null]
+    const entry = { addedAt, removedAt, optedOutAt: addedAt, optedOutSeq: 0 }
+    const decision = await decide(fakeCompliance(), besideProvider(entry))
+    expect(decision.reason).toBe('internal-dnc')
+    expect(writeDecision(rejudge(createRejudger(), decision))).toBe(writeDecision(decision))
+  })
+
   it('is judged by other rules of ours, which apply beside it', async () => {
-    const own = running.callgate.embedded.real
-    const decision = await decide(new RestrictedCompliance(fakeCompliance(), own))
+    const decision = await decide(fakeCompliance(), besideProvider())
     expect(decision.decision).toBe('allow')
     const closed = rejudge(createRejudger({}, ['NY']), decision)
     expect(closed).toMatchObject({ decision: 'block', reason: 'outside-calling-hours' })

@@ -9,7 +9,7 @@ import { Rejudger } from '../../src/commands/rehearse/rejudger.js'
 import { parseInstant } from '../../src/domain/time/dates.js'
 import type { DecisionDocument, FindingDocument } from '../../src/gate/record/decision-document.js'
 import { writeDecision } from '../../src/gate/record/write-record.js'
-import type { RecordedFacts } from '../../src/service/recorded-facts.js'
+import type { RecordedFacts } from '../../src/judge/recorded-facts.js'
 import { recordsIn } from '../support/journal.js'
 import { shortOrLong } from '../support/long.js'
 import {

@@ -3,16 +3,16 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it, test } from 'vitest'
 import { parse } from 'yaml'
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
-import type { ScrubVerdict } from '../../src/domain/compliance.js'
-import { telemarketing } from '../../src/domain/decision.js'
+import type { CallRow } from '../../src/domain/compliance.js'
 import { parseDay } from '../../src/domain/time/dates.js'
 import { DataFileError } from '../../src/errors.js'
-import { takeAttempt } from '../../src/gate/checks/attempts.js'
-import { permissionCheck } from '../../src/gate/checks/permission.js'
+import { takeAttempt } from '../../src/gate/count-attempts.js'
+import { judgeRow } from '../../src/judge/rules/permission.js'
 import { CallingRules } from '../../src/law/calling-rules.js'
 import { systemTimers } from '../../src/runtime/runtime.js'
 import { useTempFolder } from '../data/temp-folder.js'
-import { answered, cleanRow } from '../support/fake-compliance.js'
+import { cleanRow } from '../support/fake-compliance.js'
+import { aNumberCall } from '../support/own-facts.js'
 import { instant } from '../support/test-clock.js'
 
 const folder = useTempFolder()
@@ -97,14 +97,8 @@ test.each([
 
 describe('a record is a relationship', () => {
   const contactOn = day('2026-06-15')
-  const judge = (row: Partial<ScrubVerdict>) =>
-    permissionCheck.judge(answered({ ...cleanRow, letter: 'R', contactOn, ...row }), {
-      callKind: 'manual',
-      purpose: telemarketing,
-      askedAt: 0,
-      aiConsentEvidence: 'none',
-      answers: {} as never,
-    }).relationship
+  const judge = (row: Partial<CallRow>) =>
+    judgeRow({ ...cleanRow, letter: 'R', contactOn, ...row }, aNumberCall()).relationship
 
   test.each([
     [{ ebrType: 'S' }, { type: 'S', contactOn }],
@@ -124,7 +118,7 @@ describe('a record is a relationship', () => {
     [{ ebrType: '' }, undefined],
     // A provider does not report the day.
     [{ ebrType: 'S', contactOn: undefined }, undefined],
-  ] as const satisfies readonly (readonly [Partial<ScrubVerdict>, unknown])[])(
+  ] as const satisfies readonly (readonly [Partial<CallRow>, unknown])[])(
     '%j: %j',
     (row, expected) => {
       expect(judge(row)).toEqual(expected)

@@ -1,17 +1,21 @@
 /** Rows of the calling rules that hold only on some days, and what a finding says of the row that decided. */
+
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
+import { toPhoneNumber } from '../../src/domain/phone-number.js'
 import { formatDay, parseDay } from '../../src/domain/time/dates.js'
 import { toLocalTime } from '../../src/domain/time/time-zones.js'
 import { formatWeek } from '../../src/domain/time/week-windows.js'
 import { describeSaid } from '../../src/domain/words/words.js'
 import { DataFileError } from '../../src/errors.js'
+import { judgeNumber } from '../../src/judge/judge-number.js'
 import { computeRegionalExpiry } from '../../src/law/records/ebr-expiry.js'
 import type { EbrRecord } from '../../src/law/records/ebr-record.js'
+import { aNumberCall, readAll } from '../support/own-facts.js'
 import { hoursOver, planWith, testScrub } from '../support/scrub-parts.js'
 import { instant, testClock } from '../support/test-clock.js'
 
@@ -45,6 +49,8 @@ const rules = rulesWith((tree) => {
 function day(text: string): number {
   return parseDay(text) ?? Number.NaN
 }
+
+const plainHours = { overrides: [], recordedVoice: false, requireStatutoryWindow: false }
 
 describe('a row with dates holds on its first and its last local day and not beside them', () => {
   test.each([
@@ -179,7 +185,7 @@ describe('rows follow each other', () => {
     const places = [{ region: 'LA', zone: 'America/Chicago' }]
     const hours = hoursOver(plan('LA', 'America/Chicago'), { rules: changed, emergencies })
     const ruleAt = (at: string) =>
-      describeSaid(hours.evaluate({ candidates: places, at: instant(at) }).says)
+      describeSaid(hours.windows.evaluate(places, instant(at), plainHours).says)
     // Midnight in Louisiana is 06:00 UTC.
     expect(ruleAt('2027-02-01T05:59:59Z')).toContain('emergency rule: closed by the operator')
     expect(ruleAt('2027-02-01T06:00:00Z')).toContain('emergency rule: La. R.S. 29:721')
@@ -219,18 +225,14 @@ function detailOf(
   const records: Record<string, EbrRecord> = record
     ? { [`main ${number}`]: { ...sale, ...record } }
     : {}
-  const { evaluator, listFacts } = testScrub({ clock, plan: numberingPlan, hours, records })
-  const account = {
-    clock,
-    lists: listFacts,
-    numberingPlan,
-    hours,
-    law: rules,
-    fixedFacts: undefined,
-  }
-  const judged = evaluator.evaluate(account, 'main', { number: number as never })
-  if (judged instanceof Promise) throw new Error('nothing has to be waited for')
-  return `${judged.verdict.letter}: ${describeSaid(judged.verdict.says)}`
+  const { createReader } = testScrub({ clock, plan: numberingPlan, hours, records })
+  const own = readAll(createReader(), { accountId: 'main', number: toPhoneNumber(number) })
+  if (own instanceof Promise) throw new Error('nothing has to be waited for')
+  const { findings, row } = judgeNumber(
+    aNumberCall({ law: rules, windows: hours.windows, own, now: clock.now(), at: clock.now() }),
+  )
+  expect(findings).toHaveLength(4)
+  return row && `${row.row.letter}: ${describeSaid(row.row.says)}`
 }
 
 const sale = {
@@ -279,7 +281,7 @@ describe('a verdict names the row that decided', () => {
     const places = [{ region: 'PA', zone: 'America/New_York' }]
     const hours = hoursOver(plan('PA', 'America/New_York'), { rules })
     const ruleAt = (at: string) =>
-      describeSaid(hours.evaluate({ candidates: places, at: instant(at) }).says)
+      describeSaid(hours.windows.evaluate(places, instant(at), plainHours).says)
     expect(ruleAt('2026-10-16T15:00:00Z')).toBe(
       'Pennsylvania (PA), America/New_York, Fri 2026-10-16; calls 08:00-21:00; ' +
         'state rule: 73 P.S. 2245.2 of 1996 (until 2026-10-17)',

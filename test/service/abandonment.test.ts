@@ -1,12 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
 import type { AnswerReport } from '../../src/domain/call-outcome.js'
-import type { LegalTimeQuestion } from '../../src/domain/compliance.js'
 import type { CallRequest, Decision } from '../../src/domain/decision.js'
 import type { Pauses } from '../../src/domain/mandate.js'
+import type { RowRules } from '../../src/judge/row.js'
 import { Abandonment } from '../../src/service/accounts/abandonment.js'
 import { useDatabase } from '../support/database.js'
-import { answered, fakeCompliance, openHours } from '../support/fake-compliance.js'
+import { fakeCompliance } from '../support/fake-compliance.js'
+import { alwaysOpen, knownFacts, landlineNowhere, ownGate } from '../support/own-facts.js'
 import { buildSubjects } from '../support/service-subjects.js'
 import { type TestClock, testClock } from '../support/test-clock.js'
 import { aCall, testGate } from '../support/test-gate.js'
@@ -73,23 +74,26 @@ function decide(
   call: Partial<CallRequest> = {},
   { pauses = new Map(), opensAtHour }: Options = {},
 ) {
-  const legalTime = ({ at = clock.now() }: LegalTimeQuestion) => {
-    if (opensAtHour === undefined) return answered(openHours)
-    const hour = Math.floor((at % day) / 3_600_000)
-    const opensAt = at - (at % day) + opensAtHour * 3_600_000
-    return answered({ ...openHours, permitted: hour >= opensAtHour, opensAt })
-  }
-  const { gate } = testGate(
-    { ...fakeCompliance(), legalTime },
-    {
-      abandonment: open(),
-      callingRules,
-      clock,
-      accountClock: clock,
-      pauses: { read: () => pauses },
-      settings: { deadlineMs: 60_000 },
+  const find = () => knownFacts({ asOf: clock.now(), number: landlineNowhere })
+  const windows: RowRules['windows'] = {
+    ...alwaysOpen,
+    evaluate(places, at, options) {
+      const open = alwaysOpen.evaluate(places, at, options)
+      if (opensAtHour === undefined) return open
+      const hour = Math.floor((at % day) / 3_600_000)
+      const opensAt = at - (at % day) + opensAtHour * 3_600_000
+      return { ...open, permitted: hour >= opensAtHour, opensAt }
     },
-  )
+  }
+  const { gate } = ownGate(find, {
+    abandonment: open(),
+    callingRules,
+    windows,
+    clock,
+    accountClock: clock,
+    pauses: { read: () => pauses },
+    settings: { deadlineMs: 60_000 },
+  })
   return gate.decide(aCall({ callKind: 'autodialed', dialed: newYork, ...call }))
 }
 

@@ -1,7 +1,7 @@
 /** Runs the cases of `test/cases/frequency.md`: the gate with the law as packaged, over the table of attempts. */
 import { describe, expect, it, test } from 'vitest'
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
-import type { LegalTimeQuestion, ScrubVerdict } from '../../src/domain/compliance.js'
+import type { Question } from '../../src/domain/compliance.js'
 import {
   type CallKind,
   type CallPurpose,
@@ -10,54 +10,59 @@ import {
   type Decision,
 } from '../../src/domain/decision.js'
 import type { CallReach } from '../../src/domain/mandate.js'
+import type { LineClass } from '../../src/domain/place.js'
 import { parseDay } from '../../src/domain/time/dates.js'
 import type { Gate } from '../../src/gate/gate.js'
+import type { OwnFacts } from '../../src/judge/facts.js'
+import type { RowRules } from '../../src/judge/row.js'
 import { FrequencyRules } from '../../src/law/frequency-rules.js'
+import type { EbrRecord } from '../../src/law/records/ebr-record.js'
 import { AttemptOutcomes } from '../../src/service/accounts/attempt-outcomes.js'
 import { Attempts } from '../../src/service/accounts/attempts.js'
 import { CallingHours } from '../../src/service/calling-hours/calling-hours.js'
 import { useDatabase } from '../support/database.js'
-import { answered, cleanRow, fakeCompliance, openHours } from '../support/fake-compliance.js'
 import { candidate, fakeNumberingPlan, fakePostalCodes } from '../support/fake-numbering.js'
 import { tableRows } from '../support/markdown-table.js'
-import { testGate } from '../support/test-gate.js'
+import { alwaysOpen, knownFacts, ownGate } from '../support/own-facts.js'
 
 const database = useDatabase('file')
 const callingRules = loadCallingRules('config/calling-rules.yaml')
 const webhooks = { add: async () => '', wake: () => undefined }
+const numberingPlan = fakeNumberingPlan({
+  '201': ['NJ America/New_York'],
+  '202': ['DC America/New_York'],
+  '204': ['MB America/Winnipeg'],
+  '206': ['WA America/Los_Angeles'],
+  '207': ['ME America/New_York'],
+  '212': ['NY America/New_York'],
+  '214': ['TX America/Chicago'],
+  '270': ['KY America/New_York', 'KY America/Chicago'],
+  '304': ['WV America/New_York'],
+  '305': ['FL America/New_York'],
+  '403': ['AB America/Edmonton'],
+  '404': ['GA America/New_York'],
+  '405': ['OK America/Chicago'],
+  '410': ['MD America/New_York'],
+  '416': ['ON America/Toronto'],
+  '503': ['OR America/Los_Angeles'],
+  '514': ['QC America/Toronto'],
+  '518': ['NY America/New_York'],
+  '603': ['NH America/New_York'],
+  '604': ['BC America/Vancouver'],
+  '614': ['OH America/New_York'],
+  '617': ['MA America/New_York'],
+  '671': ['GU Pacific/Guam'],
+  '703': ['VA America/New_York'],
+})
+const postalCodes = fakePostalCodes({
+  '02108': ['MA America/New_York'],
+  '10001': ['NY America/New_York'],
+  '33101': ['FL America/New_York'],
+})
 const hours = new CallingHours({
   rules: callingRules,
-  numberingPlan: fakeNumberingPlan({
-    '201': ['NJ America/New_York'],
-    '202': ['DC America/New_York'],
-    '204': ['MB America/Winnipeg'],
-    '206': ['WA America/Los_Angeles'],
-    '207': ['ME America/New_York'],
-    '212': ['NY America/New_York'],
-    '214': ['TX America/Chicago'],
-    '270': ['KY America/New_York', 'KY America/Chicago'],
-    '304': ['WV America/New_York'],
-    '305': ['FL America/New_York'],
-    '403': ['AB America/Edmonton'],
-    '404': ['GA America/New_York'],
-    '405': ['OK America/Chicago'],
-    '410': ['MD America/New_York'],
-    '416': ['ON America/Toronto'],
-    '503': ['OR America/Los_Angeles'],
-    '514': ['QC America/Toronto'],
-    '518': ['NY America/New_York'],
-    '603': ['NH America/New_York'],
-    '604': ['BC America/Vancouver'],
-    '614': ['OH America/New_York'],
-    '617': ['MA America/New_York'],
-    '671': ['GU Pacific/Guam'],
-    '703': ['VA America/New_York'],
-  }),
-  postalCodes: fakePostalCodes({
-    '02108': ['MA America/New_York'],
-    '10001': ['NY America/New_York'],
-    '33101': ['FL America/New_York'],
-  }),
+  numberingPlan,
+  postalCodes,
   proclaimedDays: [],
   emergencies: [],
 })
@@ -141,56 +146,54 @@ const cases = rows
 
 const ebrTypes = { permission: 'P', 'written-consent': 'P', sale: 'S', inquiry: 'I' } as const
 
-const record = (
-  onFile: string,
-): Pick<ScrubVerdict, 'letter' | 'ebrType' | 'contactOn' | 'consent'> => {
+function record(onFile: string): EbrRecord | undefined {
   const [kind = '', day = '2026-01-01'] = onFile.split('=')
-  const ebrType = ebrTypes[kind as keyof typeof ebrTypes]
-  if (!ebrType) return { letter: 'C', ebrType: '' }
-  const consent = kind === 'written-consent' ? { evidence: 'written' as const } : undefined
-  return { letter: 'E', ebrType, contactOn: parseDay(day), consent }
+  const type = ebrTypes[kind as keyof typeof ebrTypes]
+  const contactOn = parseDay(day)
+  if (!type || contactOn === undefined) return undefined
+  return {
+    ...{ type, contactOn, contactAt: undefined, obligationEndsOn: undefined },
+    ...{ storedSeq: 1, liftsOptOut: true },
+    consent: kind === 'written-consent' ? { evidence: 'written' } : undefined,
+  }
 }
 
 let now = 0
 let ids = 0
 let current: Words = new Map()
 
+function findFacts({ number: dialed, postalCode }: Question): OwnFacts {
+  const found = numberingPlan.lookup(dialed)
+  const lineClass: LineClass = current.get('line') === 'mobile' ? 'wireless' : 'wireline'
+  const number = found.status === 'ok' ? { ...found, lineClass, originalClass: lineClass } : found
+  const postal = postalCode === undefined ? undefined : postalCodes.locate(postalCode)
+  const onFile = record(current.get('onFile') ?? '')
+  return knownFacts({ asOf: now, number, postalCode, postal, record: onFile })
+}
+
+/** At any time, if the table says so. */
+const windows: RowRules['windows'] = {
+  evaluate: (places, at, options) =>
+    (current.get('hours') === 'open' ? alwaysOpen : hours.windows).evaluate(places, at, options),
+  findNextOpening: (places, at, options) => hours.windows.findNextOpening(places, at, options),
+}
+
 function openGate(uses: string | undefined): Gate {
   const clock = { now: () => now }
-  const legalTime = (question: LegalTimeQuestion) => {
-    const { number, at = now, strictestPlace, ...rest } = question
-    if (current.get('hours') === 'open') {
-      const { places } = hours.checkTimeLegal({ phoneNumber: number, at, now })
-      return answered({ ...openHours, places, opensAt: at })
-    }
-    const item = { ...rest, phoneNumber: number, at, now, requireBothPlaces: strictestPlace }
-    const { holdsUntil, ...value } = hours.checkTimeLegal(item)
-    return answered(value)
-  }
-  const scrub = () => {
-    const own = record(current.get('onFile') ?? '')
-    const isMobile = current.get('line') === 'mobile'
-    const letter = isMobile && own.letter === 'E' ? 'G' : isMobile ? 'W' : own.letter
-    const lineClass = isMobile ? ('wireless' as const) : ('wireline' as const)
-    const allowed = { manual: true, autodialed: true, ai: true }
-    return answered({ ...cleanRow, ...own, letter, lineClass, allowed })
-  }
-  return testGate(
-    { ...fakeCompliance(), legalTime, scrub },
-    {
-      attempts: new Attempts(database.storage, webhooks),
-      callingRules,
-      clock,
-      accountClock: clock,
-      newId: () => `d${++ids}`,
-      settings: {
-        deadlineMs: 60_000,
-        subjects: [{ subjects: ['solar', 'roof', 'debt-1'] }],
-        purposes: [{ purpose: 'telemarketing', requestsMay: callPurposes, setBy: 'test' }],
-        exceptions: uses === undefined ? [] : [{ id: uses, decidedBy: 'test', on: 0 }],
-      },
+  return ownGate(findFacts, {
+    attempts: new Attempts(database.storage, webhooks),
+    callingRules,
+    windows,
+    clock,
+    accountClock: clock,
+    newId: () => `d${++ids}`,
+    settings: {
+      deadlineMs: 60_000,
+      subjects: [{ subjects: ['solar', 'roof', 'debt-1'] }],
+      purposes: [{ purpose: 'telemarketing', requestsMay: callPurposes, setBy: 'test' }],
+      exceptions: uses === undefined ? [] : [{ id: uses, decidedBy: 'test', on: 0 }],
     },
-  ).gate
+  }).gate
 }
 
 function toRequest(call: Words, account: string): CallRequest {

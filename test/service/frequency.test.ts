@@ -1,13 +1,14 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
-import type { LegalTimeQuestion } from '../../src/domain/compliance.js'
 import type { CallRequest, Decision } from '../../src/domain/decision.js'
 import type { Pauses } from '../../src/domain/mandate.js'
 import type { Gate } from '../../src/gate/gate.js'
 import type { GateSettings } from '../../src/gate/gate-deps.js'
+import type { RowRules } from '../../src/judge/row.js'
 import { Attempts } from '../../src/service/accounts/attempts.js'
 import { useDatabase } from '../support/database.js'
-import { answered, cleanRow, fakeCompliance, openHours } from '../support/fake-compliance.js'
+import { answered, fakeCompliance, openHours } from '../support/fake-compliance.js'
+import { alwaysOpen, knownFacts, landlineNowhere, ownGate } from '../support/own-facts.js'
 import { aCall, testGate } from '../support/test-gate.js'
 
 const database = useDatabase()
@@ -36,18 +37,24 @@ interface Options {
 
 function openGate({ settings = {}, pauses = new Map(), behindUtc }: Options = {}): Gate {
   const clock = { now: () => now }
-  const legalTime = ({ at = now }: LegalTimeQuestion) => {
-    if (behindUtc === undefined) return answered(openHours)
-    const hour = 3_600_000
-    const intoDay = (at - behindUtc * hour) % (24 * hour)
-    const isOpen = intoDay >= 8 * hour && intoDay < 20 * hour
-    const opensAt = at - intoDay + (intoDay < 8 * hour ? 8 : 32) * hour
-    return answered({ ...openHours, permitted: isOpen, opensAt: isOpen ? at : opensAt })
+  const windows: RowRules['windows'] = {
+    evaluate(places, at, options) {
+      const open = alwaysOpen.evaluate(places, at, options)
+      if (behindUtc === undefined) return open
+      const hour = 3_600_000
+      const intoDay = (at - behindUtc * hour) % (24 * hour)
+      const isOpen = intoDay >= 8 * hour && intoDay < 20 * hour
+      const opensAt = at - intoDay + (intoDay < 8 * hour ? 8 : 32) * hour
+      return { ...open, permitted: isOpen, opensAt: isOpen ? at : opensAt }
+    },
+    findNextOpening(places, at, options) {
+      return this.evaluate(places, at, options).opensAt
+    },
   }
   // Machines may call a landline everywhere.
-  const scrub = () => answered({ ...cleanRow, lineClass: 'wireline' as const })
-  const compliance = { ...fakeCompliance({ scrub }), legalTime }
-  return testGate(compliance, {
+  const find = () => knownFacts({ asOf: now, number: landlineNowhere })
+  return ownGate(find, {
+    windows,
     attempts: new Attempts(database.storage, webhooks),
     callingRules,
     clock,
@@ -197,7 +204,9 @@ describe('Florida, three calls in 24 hours', () => {
     for (const one of [elsewhere, elsewhere, elsewhere]) {
       expect((await one.decide(aCall({ dialed: newYork }))).reason).toBe('permitted')
     }
-    expect((await elsewhere.decide(aCall({ dialed: newYork }))).reason).toBe('too-many-attempts')
+    // A provider does not say when it would permit the next one.
+    const { reason, nextAllowedAt } = await elsewhere.decide(aCall({ dialed: newYork }))
+    expect([reason, nextAllowedAt]).toEqual(['too-many-attempts', undefined])
   })
 
   it('gives the last call to one of a hundred that ask at the same time', async () => {

@@ -302,7 +302,7 @@ class Search {
 
   async #check(project: Project): Promise<void> {
     const projectId = project === 'master' ? undefined : project
-    const { service, dryRunGate } = this.running.callgate
+    const { service, gate } = this.running.callgate
     const items = numbers.map((phone) => ({ phone }))
     const query = { items, version: 8, projectId } as const
     const { value: rows } = await service.scrub.streamRows(this.#account, query).next()
@@ -319,7 +319,7 @@ class Search {
       if (letter === 'P') this.counts.blocked += 1
     }
     const dialed = this.#pick(numbers)
-    const { decision, reason } = await dryRunGate.decide({
+    const { decision, reason } = await gate.preview({
       accountId: this.#account,
       dialed,
       callKind: 'ai',

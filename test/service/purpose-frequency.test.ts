@@ -1,31 +1,34 @@
 /** How often a person may be called about something else than a sale: the law as packaged, over the table of attempts. */
 import { beforeEach, expect, it } from 'vitest'
 import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
-import type { LegalTimeQuestion } from '../../src/domain/compliance.js'
+import type { Question } from '../../src/domain/compliance.js'
 import type { CallPurpose, CallRequest, Decision } from '../../src/domain/decision.js'
 import type { CallReach } from '../../src/domain/mandate.js'
+import { parseDay } from '../../src/domain/time/dates.js'
 import { describeSaid } from '../../src/domain/words/words.js'
 import type { Gate } from '../../src/gate/gate.js'
+import type { EbrRecord } from '../../src/law/records/ebr-record.js'
 import { AttemptOutcomes } from '../../src/service/accounts/attempt-outcomes.js'
 import { Attempts } from '../../src/service/accounts/attempts.js'
 import { CallingHours } from '../../src/service/calling-hours/calling-hours.js'
 import { useDatabase } from '../support/database.js'
-import { answered, cleanRow, fakeCompliance } from '../support/fake-compliance.js'
 import { fakeNumberingPlan, fakePostalCodes } from '../support/fake-numbering.js'
-import { aCall, testGate } from '../support/test-gate.js'
+import { knownFacts, ownGate } from '../support/own-facts.js'
+import { aCall } from '../support/test-gate.js'
 
 const database = useDatabase()
 const callingRules = loadCallingRules('config/calling-rules.yaml')
 const webhooks = { add: async () => '', wake: () => undefined }
-const hours = new CallingHours({
+const numberingPlan = fakeNumberingPlan({
+  '404': ['GA America/New_York'],
+  '617': ['MA America/New_York'],
+  '212': ['NY America/New_York'],
+  '416': ['ON America/Toronto'],
+  '270': ['KY America/New_York', 'KY America/Chicago'],
+})
+const { windows } = new CallingHours({
   rules: callingRules,
-  numberingPlan: fakeNumberingPlan({
-    '404': ['GA America/New_York'],
-    '617': ['MA America/New_York'],
-    '212': ['NY America/New_York'],
-    '416': ['ON America/Toronto'],
-    '270': ['KY America/New_York', 'KY America/Chicago'],
-  }),
+  numberingPlan,
   postalCodes: fakePostalCodes({}),
   proclaimedDays: [],
   emergencies: [],
@@ -39,39 +42,31 @@ beforeEach(() => {
   now = Date.parse('2026-11-23T14:00:00Z')
 })
 
-function openGate(purpose: CallPurpose, letter: 'C' | 'E' = 'C'): Gate {
+const permission: EbrRecord = {
+  ...{ type: 'P', contactOn: parseDay('2026-01-01') ?? 0, contactAt: undefined },
+  ...{ obligationEndsOn: undefined, storedSeq: 1, liftsOptOut: true },
+}
+
+function openGate(purpose: CallPurpose, record?: EbrRecord): Gate {
   const clock = { now: () => now }
-  const legalTime = (question: LegalTimeQuestion) => {
-    const { number, at, purpose: asked } = question
-    const { holdsUntil, ...value } = hours.checkTimeLegal({
-      phoneNumber: number,
-      at,
-      now,
-      purpose: asked,
-    })
-    return answered(value)
+  const find = ({ number: dialed }: Question) => {
+    const found = numberingPlan.lookup(dialed)
+    const line = { lineClass: 'wireline', originalClass: 'wireline' } as const
+    const number = found.status === 'ok' ? { ...found, ...line } : found
+    return knownFacts({ asOf: now, number, record })
   }
-  const row = { ...cleanRow, letter, ebrType: letter === 'E' ? ('P' as const) : ('' as const) }
-  const scrub = () =>
-    answered({
-      ...row,
-      lineClass: 'wireline' as const,
-      allowed: { manual: true, autodialed: true, ai: true },
-    })
-  return testGate(
-    { ...fakeCompliance(), legalTime, scrub },
-    {
-      attempts: new Attempts(database.storage, webhooks),
-      callingRules,
-      clock,
-      accountClock: clock,
-      newId: () => `d${++ids}`,
-      settings: {
-        deadlineMs: 60_000,
-        purposes: [{ purpose, requestsMay: [], setBy: 'test' }],
-      },
+  return ownGate(find, {
+    attempts: new Attempts(database.storage, webhooks),
+    callingRules,
+    windows,
+    clock,
+    accountClock: clock,
+    newId: () => `d${++ids}`,
+    settings: {
+      deadlineMs: 60_000,
+      purposes: [{ purpose, requestsMay: [], setBy: 'test' }],
     },
-  ).gate
+  }).gate
 }
 
 type Call = Partial<CallRequest>
@@ -203,7 +198,7 @@ it.each([
   const call = { dialed: georgia, callKind }
   const made = outcomesOf(await callAt(gate, times, call))
   expect(made).toEqual([...Array(calls).fill('allow'), `too-many-attempts ${next}`])
-  const permitted = openGate(purpose, 'E')
+  const permitted = openGate(purpose, permission)
   expect(outcomesOf(await callAt(permitted, times.slice(-1), call))).toEqual(['allow'])
   const person = openGate(purpose)
   expect(outcomesOf(await callAt(person, times.slice(-1), { dialed: georgia }))).toEqual(['allow'])

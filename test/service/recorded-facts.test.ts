@@ -1,7 +1,7 @@
 /** A record names of a project's hours only those that can apply to the call. */
 import { expect, it } from 'vitest'
 import { closedWeek } from '../../src/domain/time/week-windows.js'
-import { selectHours } from '../../src/service/recorded-facts.js'
+import { selectHours } from '../../src/judge/recorded-facts.js'
 
 const hours = ['FL', 'NY', 'FL', 'TX'].map((region, index) => ({
   ...closedWeek,

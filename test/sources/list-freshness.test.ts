@@ -1,24 +1,22 @@
-/** No answer outlives the lists it rests on: the source in process, with its cache in front. */
+/** No answer outlives the lists it rests on: what is read here, with its cache in front. */
 import { describe, expect, it } from 'vitest'
-import type { Answer, Question } from '../../src/domain/compliance.js'
+import type { Question } from '../../src/domain/compliance.js'
 import { type PhoneNumber, toPhoneNumber } from '../../src/domain/phone-number.js'
-import { describeSaid } from '../../src/domain/words/words.js'
-import { CachedCompliance } from '../../src/sources/cache/cached-compliance.js'
-import { RestrictedCompliance } from '../../src/sources/combine/restricted-compliance.js'
-import { EmbeddedCompliance } from '../../src/sources/embedded-compliance.js'
+import { lookUp } from '../../src/gate/look-up.js'
+import type { OwnFacts } from '../../src/judge/facts.js'
+import { listOpenQuestions } from '../../src/judge/judge-number.js'
+import { OwnFactsSource } from '../../src/sources/own/own-facts.js'
 import { fakeCompliance } from '../support/fake-compliance.js'
 import {
   agesWith,
   type FakeList,
   fakeLists,
-  hoursOver,
   planWith,
-  rules,
   type TestScrubOptions,
   testScrub,
 } from '../support/scrub-parts.js'
 import { instant, testClock } from '../support/test-clock.js'
-import { virtualTime } from '../support/virtual-time.js'
+import { createNumberCall, judgeSources } from './own/own-facts-fixture.js'
 
 const ny = '2127361000'
 const question: Question = { accountId: 'main', number: toPhoneNumber(ny) }
@@ -28,53 +26,45 @@ const days = { usDnc: 31, stateDnc: 92, litigators: 31, ported: 15 }
 const asOf = '2026-10-23T17:00:00Z'
 const noon = '2026-11-23T17:00:00Z'
 
-function open(lists: Readonly<Record<string, FakeList>>, more: Partial<TestScrubOptions> = {}) {
+interface Opened extends Partial<TestScrubOptions> {
+  readonly besideProvider?: boolean
+}
+
+function open(
+  lists: Readonly<Record<string, FakeList>>,
+  { besideProvider = false, ...more }: Opened = {},
+) {
   const clock = testClock(noon)
   const plan = planWith({ [ny]: { lineClass: 'wireline' } })
   const options = { clock, plan, ages: agesWith(days), lists: fakeLists(lists), ...more }
-  const { scrub, evaluator, listFacts } = testScrub(options)
+  const { scrub, createReader } = testScrub(options)
+  const reader = createReader(besideProvider)
   const asked: string[] = []
-  const account = {
-    clock,
-    lists: listFacts,
-    hours: hoursOver(plan),
-    law: rules,
-    numberingPlan: plan,
-    fixedFacts: undefined,
+  const never = () => {
+    throw new Error('nothing has to be waited for')
   }
-  const embedded = new EmbeddedCompliance({
-    evaluator,
-    internalDnc: { findEntry: () => undefined },
-    projects: { resolve: () => undefined },
-    views: { real: account, sandbox: account },
-    kind: 'real',
-    onError: (name, cause) => {
-      throw new Error(name, { cause })
-    },
+  const cached = new OwnFactsSource({
+    reader,
+    settings: { maxEntries: 10, allowMs: 30 * 86_400_000, blockMs: 30 * 86_400_000 },
+    timers: { monotonicMs: () => clock.monotonicMs(), after: never },
+    observer: { countLookup: (result) => void asked.push(result), onRead: () => undefined },
   })
-  const cached = new CachedCompliance(embedded, {
-    settings: { maxEntries: 10, allowMs: 86_400_000, blockMs: 86_400_000, refreshAheadMs: 0 },
-    staleForMs: { scrub: 0, 'internal-dnc': 0, litigator: 0, 'legal-time': 0 },
-    staleAfterMs: Number.POSITIVE_INFINITY,
-    dependsOnLegalTimeOptions: true,
-    timers: virtualTime(),
-    clock,
-    observer: {
-      countLookups: (name) => (result) => void asked.push(`${name} ${result}`),
-      onAnswer: () => undefined,
-    },
-  })
-  return { clock, cached, embedded, asked, scrub }
-}
-
-function valueIn<T>(asked: Answer<T>): T {
-  if (!asked.ok) throw new Error(describeSaid(asked.says))
-  return asked.value
+  const find = (one: Question = question): OwnFacts => {
+    const { facts, later } = cached.find(one, 100)
+    if (later) throw new TypeError('it is not known at once')
+    return facts
+  }
+  const judge = (one: Question = question) => {
+    const judged = judgeSources(one, { own: find(one) })
+    if (judged.row === undefined) throw new TypeError('there is no row')
+    return { ...judged, row: judged.row.row, holdsUntil: judged.row.holdsUntil }
+  }
+  return { clock, reader, find, judge, asked, scrub }
 }
 
 const fresh = { asOf: '2026-11-20' }
 
-describe('a scrub verdict', () => {
+describe('our own row', () => {
   it.each([
     { what: 'the national list', name: 'us-dnc', lists: { 'us-dnc': { asOf } } },
     {
@@ -82,55 +72,56 @@ describe('a scrub verdict', () => {
       name: 'state-dnc-ny',
       lists: { 'us-dnc': fresh, 'state-dnc-ny': { asOf: '2026-08-23T17:00' } },
     },
-  ])('ends with the age of $what, also in the cache', async ({ name, lists }) => {
-    const { clock, cached, asked } = open({ litigators: {}, ...lists })
-    const ask = async () => valueIn(await cached.scrub(question))
-    expect(await ask()).toMatchObject({ letter: 'C', allowed: { manual: true } })
-    expect(await ask()).toMatchObject({ letter: 'C' })
+  ])('ends with the age of $what, also in the cache', ({ name, lists }) => {
+    const { clock, judge, asked } = open({ litigators: {}, ...lists })
+    expect(judge().row).toMatchObject({ letter: 'C', allowed: { manual: true } })
+    expect(judge().row).toMatchObject({ letter: 'C' })
     clock.advance(1)
-    const later = await ask()
-    expect(later).toMatchObject({ letter: 'B', allowed: { manual: false }, listProblem: 'stale' })
-    expect(later.says).toMatchObject([{ code: 'list-too-old', params: { list: name } }])
-    expect(asked).toEqual(['scrub miss', 'scrub hit', 'scrub expired'])
+    const { row, permission } = judge()
+    expect(row).toMatchObject({ letter: 'B', allowed: { manual: false }, listProblem: 'stale' })
+    expect(row.says).toMatchObject([{ code: 'list-too-old', params: { list: name } }])
+    expect(permission).toMatchObject({ verdict: 'deny', reason: 'list-stale' })
+    expect(asked).toEqual(['miss', 'hit', 'expired'])
   })
 
-  it('is blocked for a number that was on the list, whatever record is on file', async () => {
+  it('is blocked for a number that was on the list, whatever record is on file', () => {
     const record = { type: 'P' as const, contactOn: 20_000, contactAt: instant(noon) }
     const records = {
       [`main ${ny}`]: { ...record, obligationEndsOn: undefined, storedSeq: 0, liftsOptOut: true },
     }
-    const { clock, cached } = open(
+    const { clock, judge } = open(
       { 'us-dnc': { asOf, numbers: [ny] }, litigators: {} },
       { records },
     )
-    const ask = async () => valueIn(await cached.scrub(question))
-    expect(await ask()).toMatchObject({ letter: 'O', allowed: { manual: true } })
+    expect(judge().row).toMatchObject({ letter: 'O', allowed: { manual: true } })
     clock.advance(1)
-    expect(await ask()).toMatchObject({ letter: 'B', allowed: { manual: false, ai: false } })
+    expect(judge().row).toMatchObject({ letter: 'B', allowed: { manual: false, ai: false } })
   })
 
-  it('says that no list covers the number where that is so, old or not', async () => {
-    const { cached } = open({ 'us-dnc': { asOf: '2026-01-01', covers: ['305'] } })
-    const verdict = valueIn(await cached.scrub(question))
-    expect(verdict).toMatchObject({ letter: 'B', listProblem: undefined })
-    expect(verdict.says).toMatchObject([
+  it('says that no list covers the number where that is so, old or not', () => {
+    const { judge } = open({ 'us-dnc': { asOf: '2026-01-01', covers: ['305'] } })
+    const { row } = judge()
+    expect(row).toMatchObject({ letter: 'B', listProblem: undefined })
+    expect(row.says).toMatchObject([
       { code: 'list-not-covering', params: { list: 'us-dnc', areaCode: '212' } },
     ])
   })
 
-  it('ends with the age of the list of litigators and of the ported numbers', async () => {
+  it('ends with the age of the list of litigators and of the ported numbers', () => {
     const lists = { 'us-dnc': fresh, litigators: { asOf }, 'ported-wireless': fresh }
-    const { clock, embedded } = open(lists)
-    const holdsUntil = async () => {
-      const asked = await embedded.scrub(question)
-      return asked.ok ? asked.holdsUntil : undefined
-    }
-    expect(await holdsUntil()).toBe(instant(noon) + 1)
+    const { clock, judge, asked } = open(lists)
+    expect(judge().holdsUntil).toBe(instant(noon) + 1)
+    expect(judge().permission.holdsUntil).toBe(instant(noon) + 1)
     clock.set('2026-12-04T23:59:00Z')
-    expect(await holdsUntil()).toBe(instant('2026-12-05') + 1)
+    expect(judge().holdsUntil).toBe(instant('2026-12-05') + 1)
+    clock.set('2026-12-05T00:00:00Z')
+    judge()
+    clock.advance(1)
+    judge()
+    expect(asked).toEqual(['miss', 'hit', 'expired', 'hit', 'expired'])
   })
 
-  it('ends at once when a list of ported numbers becomes too old while it is made', async () => {
+  it('ends at once when a list of ported numbers becomes too old while it is made', () => {
     const clock = testClock(noon)
     const plan = planWith({ [ny]: { lineClass: 'wireline' } })
     const slow = {
@@ -145,41 +136,37 @@ describe('a scrub verdict', () => {
       litigators: {},
       'ported-wireless': { asOf: '2026-11-08T17:00' },
     }
-    const { evaluator, listFacts } = testScrub({
-      clock,
-      plan: slow,
-      ages: agesWith(days),
-      lists: fakeLists(ported),
-    })
-    const judged = await evaluator.evaluate(
-      {
-        clock,
-        lists: listFacts,
-        numberingPlan: slow,
-        hours: hoursOver(plan),
-        law: rules,
-        fixedFacts: undefined,
-      },
-      'main',
-      { number: toPhoneNumber(ny) },
-    )
-    expect(judged.verdict.letter).toBe('C')
-    expect(judged.holdsUntil).toBe(clock.now())
+    const { judge, asked } = open(ported, { clock, plan: slow })
+    const { row, holdsUntil } = judge()
+    expect(row.letter).toBe('C')
+    expect(holdsUntil).toBe(clock.now())
+    judge()
+    expect(asked).toEqual(['miss', 'expired'])
   })
 
-  it('names every list that was looked at', async () => {
+  it('names every list that was looked at', () => {
     const lists = { 'us-dnc': fresh, 'state-dnc-ny': fresh, 'ported-wireline': fresh }
-    const { cached } = open({ ...lists, litigators: fresh, 'canada-dnc': fresh })
-    const verdict = valueIn(await cached.scrub(question))
+    const { judge } = open({ ...lists, litigators: fresh, 'canada-dnc': fresh })
     const version = { version: 'test', asOf: instant('2026-11-20') }
-    expect(verdict.lists).toEqual(
-      ['us-dnc', 'state-dnc-ny', 'litigators', 'ported-wireline'].map((name) => ({
-        name,
-        ...version,
-      })),
-    )
-    const other = { ...question, number: toPhoneNumber('2127361001') }
-    expect(valueIn(await cached.scrub(other)).lists).toBe(verdict.lists)
+    const named = ['us-dnc', 'state-dnc-ny', 'litigators', 'ported-wireline'].map((name) => ({
+      name,
+      ...version,
+    }))
+    const { row, permission } = judge()
+    expect(row.lists).toEqual(named)
+    expect(permission.lists).toEqual(named)
+  })
+
+  it('rests on findings that many numbers share, so that a cached number takes little memory', () => {
+    const { find } = open({ 'us-dnc': fresh, litigators: fresh })
+    const listsOf = (number: string) => {
+      const { permission } = find({ ...question, number: toPhoneNumber(number) })
+      return permission === 'not-asked' ? undefined : permission.value?.lists
+    }
+    const [one, other] = [listsOf(ny), listsOf('2127361001')]
+    expect(one?.national).toBe(other?.national)
+    expect(one?.litigator).toBe(other?.litigator)
+    expect(one?.national).toBeDefined()
   })
 })
 
@@ -198,41 +185,58 @@ describe('a scrub by rows', () => {
   })
 })
 
-describe('a litigator answer', () => {
-  it('ends with the age of its list, and then there is none', () => {
-    const { clock, cached, asked } = open({ litigators: { asOf } })
-    const answer = cached.litigator(question)
-    expect(answer).toMatchObject({
-      value: {
-        isLitigator: false,
-        list: { name: 'litigators', version: 'test', asOf: instant(asOf) },
-      },
+describe('whether somebody is a litigator', () => {
+  it('ends with the age of the list, and then it is not known', () => {
+    const { clock, find, judge, asked } = open({ litigators: { asOf } })
+    expect(judge().litigator).toMatchObject({
+      verdict: 'pass',
+      lists: [{ name: 'litigators', version: 'test', asOf: instant(asOf) }],
       holdsUntil: instant(noon) + 1,
     })
-    expect(cached.litigator(question)).toBe(answer)
+    expect(find()).toBe(find())
     clock.advance(1)
-    expect(cached.litigator(question)).toMatchObject({
-      ok: false,
+    expect(judge().litigator).toMatchObject({
+      verdict: 'unknown',
       reason: 'list-stale',
       says: [{ code: 'list-too-old', params: { load: 'callgate import litigators' } }],
     })
-    expect(asked).toEqual(['litigator miss', 'litigator hit', 'litigator expired'])
+    expect(asked).toEqual(['miss', 'hit', 'hit', 'expired'])
   })
 
-  it('goes on to name those who were on it', () => {
-    const { clock, cached } = open({ litigators: { asOf, numbers: [ny] } })
-    const named = { value: { isLitigator: true } }
-    expect(cached.litigator(question)).toMatchObject(named)
+  it('goes on to be named of those who were on it', () => {
+    const { clock, judge } = open({ litigators: { asOf, numbers: [ny] } })
+    const named = { verdict: 'deny', reason: 'litigator' }
+    expect(judge().litigator).toMatchObject(named)
     clock.advance(1)
-    expect(cached.litigator(question)).toMatchObject(named)
+    expect(judge().litigator).toMatchObject(named)
   })
 
-  it('of a list that is too old is not silence beside a provider: it withholds the call', () => {
-    const { clock, embedded } = open({ litigators: { asOf } })
-    const rules = new RestrictedCompliance(fakeCompliance(), embedded)
-    expect(rules.litigator(question)).toMatchObject({ otherAnswers: [{ ok: true }] })
+  it('of a list that is too old is not silence beside a provider: it withholds the call', async () => {
+    const { clock, find } = open({ litigators: { asOf } }, { besideProvider: true })
+    const litigator = async () => {
+      const { sources } = await lookUp(
+        { own: { find: () => ({ facts: find() }) }, provider: fakeCompliance() },
+        {
+          question,
+          deadlineMs: 100,
+          timers: { monotonicMs: () => clock.monotonicMs(), after: () => () => undefined },
+          listOpen: (own) => listOpenQuestions(createNumberCall(question, { own })),
+        },
+      )
+      return judgeSources(question, sources).litigator
+    }
+    expect(await litigator()).toMatchObject({
+      verdict: 'pass',
+      parts: [{ source: 'fake' }, { source: 'embedded', verdict: 'pass' }],
+    })
     clock.advance(1)
-    const withheld = { otherAnswers: [{ ok: false, reason: 'list-stale' }] }
-    expect(rules.litigator(question)).toMatchObject(withheld)
+    expect(await litigator()).toMatchObject({
+      verdict: 'unknown',
+      reason: 'list-stale',
+      parts: [
+        { source: 'fake', verdict: 'pass' },
+        { source: 'embedded', verdict: 'unknown', reason: 'list-stale' },
+      ],
+    })
   })
 })

@@ -3,17 +3,17 @@ import type {
   Answer,
   AnswerFailure,
   AnswerSuccess,
+  CallRow,
   Compliance,
   InternalDncStatus,
   LegalTime,
   LitigatorStatus,
   MaybePromise,
-  ScrubVerdict,
 } from '../../src/domain/compliance.js'
 
 export const noon = Date.UTC(2026, 10, 23, 17)
 
-export const cleanRow: ScrubVerdict = {
+export const cleanRow: CallRow = {
   letter: 'C',
   reason: ';;;',
   ebrType: '',
@@ -51,7 +51,7 @@ export function unanswered(reason: AnswerFailure['reason'] = 'source-failed'): A
 type Behaviour<T> = () => MaybePromise<Answer<T>>
 
 export interface FakeAnswers {
-  readonly scrub: Behaviour<ScrubVerdict>
+  readonly scrub: Behaviour<CallRow>
   readonly internalDnc: Behaviour<InternalDncStatus>
   readonly litigator: Behaviour<LitigatorStatus>
   readonly legalTime: Behaviour<LegalTime>

@@ -2,12 +2,11 @@
 
 import type { QuestionName } from '../../src/domain/compliance.js'
 import type { Decision, Policy } from '../../src/domain/decision.js'
-import { withoutJournal } from '../../src/gate/gate-deps.js'
 import { silentLogger } from '../../src/runtime/runtime.js'
 import type { CacheSettings } from '../../src/sources/cache/cache-entry.js'
 import { CachedCompliance } from '../../src/sources/cache/cached-compliance.js'
 import { RemoteCompliance } from '../../src/sources/remote/remote-compliance.js'
-import { aCall, testGate } from './test-gate.js'
+import { aCall, testGate, withoutJournal } from './test-gate.js'
 import { type VirtualVendor, type VirtualVendorOptions, virtualVendor } from './virtual-vendor.js'
 
 export const gateDeadlineMs = 1_500
@@ -88,7 +87,6 @@ export function remoteGate(options: RemoteGateOptions): RemoteGate {
     },
     staleForMs: ofEach(staleForMs),
     staleAfterMs: 1_000,
-    dependsOnLegalTimeOptions: false,
     timers: time,
     clock: time,
     observer: { countLookups: () => () => undefined, onAnswer: () => undefined },

@@ -2,13 +2,13 @@
  * What callgate says of the sandbox lines of New York inside calling hours. The facts of the lines are
  * in `config/sandbox.yaml`; what follows from them is written out here, once for all tests.
  */
-import type { ScrubVerdict } from '../../src/domain/compliance.js'
+import type { CallRow } from '../../src/domain/compliance.js'
 
 export interface SandboxLine {
   /** The number is 212-555-`line`. */
   readonly line: string
-  readonly letter: ScrubVerdict['letter']
-  readonly ebrType: ScrubVerdict['ebrType']
+  readonly letter: CallRow['letter']
+  readonly ebrType: CallRow['ebrType']
   readonly scrubReason: RegExp
   /** Of the decision about a manual, an autodialed and an AI call. */
   readonly reasons: readonly [manual: string, autodialed: string, ai: string]

@@ -21,7 +21,7 @@ import { chooseByAccount, Sandbox } from '../../src/service/sandbox/sandbox.js'
 import { readSandboxFile } from '../../src/service/sandbox/sandbox-file.js'
 import { SandboxLists } from '../../src/service/sandbox/sandbox-lists.js'
 import { Scrub } from '../../src/service/scrub/scrub.js'
-import { ScrubEvaluator } from '../../src/service/scrub/scrub-evaluator.js'
+import { OwnFactsReader } from '../../src/sources/own/read-own-facts.js'
 import { instant } from './test-clock.js'
 
 export const rules = loadCallingRules('config/calling-rules.yaml')
@@ -213,21 +213,31 @@ export function testScrub(options: TestScrubOptions) {
   const listFacts = new ListFacts({ lists, ages: options.ages ?? ageless, clock })
   const sandboxLists = new SandboxLists(sandbox)
   const file = fakeFile(options, sandbox)
+  const views = {
+    real: { ...law, clock, numberingPlan: plan, lists: listFacts, fixedFacts: undefined },
+    sandbox: {
+      ...law,
+      clock: sandbox.clock,
+      numberingPlan: sandbox.planOver(plan),
+      lists: sandboxLists,
+      fixedFacts: sandbox,
+    },
+  }
   const parts = {
     projects: options.projects ?? fakeProjects(),
     internalDnc: file.internalDnc,
     ebrRecords: file.ebrRecords,
-    viewOf: chooseByAccount({
-      real: { ...law, clock, numberingPlan: plan, lists: listFacts },
-      sandbox: {
-        ...law,
-        clock: sandbox.clock,
-        numberingPlan: sandbox.planOver(plan),
-        lists: sandboxLists,
-      },
-    }),
+    postalCodes,
   }
-  const evaluator = new ScrubEvaluator({ ...parts, postalCodes })
-  const scrub = new Scrub({ ...parts, evaluator })
-  return { scrub, evaluator, asked: file.asked, sandbox, listFacts, sandboxLists }
+  const scrub = new Scrub({ ...parts, viewOf: chooseByAccount(views) })
+  /** Of the real accounts, as decisions read their facts. */
+  const createReader = (besideProvider = false) =>
+    new OwnFactsReader({
+      ...parts,
+      views,
+      kind: 'real',
+      besideProvider,
+      onError: () => undefined,
+    })
+  return { scrub, createReader, views, asked: file.asked, sandbox, listFacts, sandboxLists }
 }

@@ -98,7 +98,7 @@ const scrubPath = '/app/main/rpc/scrub'
 const results = {}
 const steps = {
   async work() {
-    const evaluator = 'service/scrub/scrub-evaluator.js'
+    const evaluator = 'judge/row.js'
     const scrub = (server, phones) => send(server, { path: scrubPath, body: { phoneList: phones } })
     await countCalls(evaluator)
     await scrub(threaded, phoneList)

@@ -5,11 +5,12 @@ import type { Compliance } from '../../src/domain/compliance.js'
 import { type CallRequest, type Decision, telemarketing } from '../../src/domain/decision.js'
 import type { ReassignedSource } from '../../src/domain/lookups.js'
 import { noCallerIds } from '../../src/domain/mandate.js'
+import { noListEvidence } from '../../src/domain/number-set.js'
 import { type Clock, fixedClock } from '../../src/domain/time/clock.js'
-import { allChecks } from '../../src/gate/checks/checks.js'
 import { Gate } from '../../src/gate/gate.js'
 import type { GateDeps, GateSettings } from '../../src/gate/gate-deps.js'
 import { nameVersion } from '../../src/gate/journal/recovery/kept-rules.js'
+import type { OwnFacts } from '../../src/judge/facts.js'
 import { createMetrics } from '../../src/observability/metrics.js'
 import { silentLogger, systemTimers } from '../../src/runtime/runtime.js'
 import { noon } from './fake-compliance.js'
@@ -45,7 +46,33 @@ export const withoutRules: GateDeps['callingRules'] = {
   abandonment: { find: () => [] },
   exceptions: { find: () => [], liftsCap: () => false },
   requiredConsents: { find: () => [] },
+  findEbrRule: () => undefined,
+  findWirelessBan: () => undefined,
   callerIds: { findPresenceLaw: () => undefined },
+}
+
+/** Nothing is asked of what is stored here, so that a fake provider alone decides. */
+export const nothingOwn: OwnFacts = {
+  asOf: noon,
+  number: { status: 'unknown-prefix', says: [], areaCodeInUse: false },
+  ported: noListEvidence,
+  litigator: 'not-asked',
+  entry: 'not-asked',
+  hours: 'not-asked',
+  permission: 'not-asked',
+}
+
+const withoutWindows: GateDeps['windows'] = {
+  evaluate: () => {
+    throw new TypeError('nobody asks for our own hours')
+  },
+  findNextOpening: () => undefined,
+}
+
+/** Keeps nothing. */
+export const withoutJournal: GateDeps['journal'] = {
+  append: (_, onWritten) => onWritten?.(),
+  amend: () => undefined,
 }
 
 /** No source of reassigned numbers. */
@@ -68,26 +95,30 @@ export interface TestGateOptions extends Partial<Omit<GateDeps, 'settings'>> {
   /** Now as every account sees it. */
   readonly accountClock?: Clock
   readonly reassigned?: ReassignedSource
+  /** What is stored here. */
+  readonly own?: OwnFacts
 }
 
 export function testGate(
-  compliance: Compliance,
+  provider: Compliance,
   {
     accountClock = fixedClock(noon),
     reassigned = withoutReassigned,
+    own = nothingOwn,
     ...more
   }: TestGateOptions = {},
 ): TestGate {
   const recorded: Decision[] = []
   const metrics = createMetrics({ version: 'test', processMetrics: false })
-  const account = { clock: accountClock, compliance, reassigned }
+  const sources = { own: { find: () => ({ facts: own }) }, provider }
+  const account = { clock: accountClock, sources, reassigned }
   let ids = 0
   const gate = new Gate({
     accounts: { real: account, sandbox: account },
-    checks: allChecks,
     policy: strictPolicy,
     rulesVersion: nameVersion('{}'),
     callingRules: withoutRules,
+    windows: withoutWindows,
     journal: {
       append: (decision, onWritten) => {
         recorded.push(decision)

@@ -83,9 +83,7 @@ describe('calls of the table', () => {
 
   test.each(callRows)('$title', ({ row, places, local }) => {
     const at = instant(local)
-    const answer = hours.evaluate({
-      candidates: places.map(candidate),
-      at,
+    const answer = hours.windows.evaluate(places.map(candidate), at, {
       overrides: projectHours(cell(row, 'Project hours')),
       recordedVoice: cell(row, 'Voice') === 'recorded',
       requireStatutoryWindow: cell(row, 'Project hours').endsWith('within law'),
@@ -136,9 +134,8 @@ describe('the window of every region', () => {
   test.each(rows)('$region on $date', ({ region, zone, offset, date, weekday, ...week }) => {
     const midnight = instant(`${date}T00:00:00${offset}`)
     const judge = (second: number) =>
-      hours.evaluate({
-        candidates: [{ region, zone }],
-        at: midnight + second * 1000,
+      hours.windows.evaluate([{ region, zone }], midnight + second * 1000, {
+        overrides: [],
         recordedVoice: false,
         requireStatutoryWindow: false,
       })

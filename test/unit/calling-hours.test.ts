@@ -43,19 +43,16 @@ function callingHours(
 
 const now = instant('2026-11-24T17:00:00Z')
 const hours = callingHours()
+const plain = { overrides: [], recordedVoice: false, requireStatutoryWindow: false }
 
 function judge(
   service: CallingHours,
   where: readonly string[],
-  more: { at: string; postalCode?: string },
+  more: { at: string; postalCode?: string | undefined },
 ) {
-  return service.evaluate({
-    candidates: where.map(candidate),
-    at: instant(more.at),
-    postalCode: more.postalCode,
-    recordedVoice: false,
-    requireStatutoryWindow: false,
-  })
+  const { postalCode } = more
+  const places = where.map((place) => ({ ...candidate(place), postalCode }))
+  return service.windows.evaluate(places, instant(more.at), plain)
 }
 
 describe('how long a judgement holds', () => {
@@ -87,14 +84,10 @@ describe('how long a judgement holds', () => {
   })
 
   test('the same question has the same answer again, after other projects asked', () => {
+    const places = [candidate('FL America/New_York')]
+    const at = instant('2026-11-24T20:30:00-05:00')
     const ask = (overrides: readonly ProjectHours[]) =>
-      hours.evaluate({
-        candidates: [candidate('FL America/New_York')],
-        at: instant('2026-11-24T20:30:00-05:00'),
-        overrides,
-        recordedVoice: false,
-        requireStatutoryWindow: false,
-      }).permitted
+      hours.windows.evaluate(places, at, { ...plain, overrides }).permitted
     const day = { start: 0, end: 86_400 }
     const open = [{ region: 'FL', monFri: day, sat: day, sun: day }]
     expect([ask([]), ask(open), ask([]), ask(open)]).toEqual([false, true, false, true])
@@ -103,25 +96,16 @@ describe('how long a judgement holds', () => {
   test('each kind of voice and of project has its own answer for the same list of hours', () => {
     const late = { start: 8 * 3600, end: 22 * 3600 }
     const overrides = [{ region: 'KY', monFri: late, sat: late, sun: late }]
-    const permittedAt = (
-      time: string,
-      flags: { recordedVoice: boolean; requireStatutoryWindow: boolean },
-    ) =>
-      hours.evaluate({
-        candidates: [candidate('KY America/New_York')],
-        at: instant(`2026-11-24T${time}-05:00`),
-        overrides,
-        ...flags,
-      }).permitted
+    const at = instant('2026-11-24T21:30:00-05:00')
+    const isPermitted = (recordedVoice: boolean, requireStatutoryWindow: boolean) => {
+      const options = { overrides, recordedVoice, requireStatutoryWindow }
+      return hours.windows.evaluate([candidate('KY America/New_York')], at, options).permitted
+    }
     const answers = [false, true].flatMap((recordedVoice) =>
-      [false, true].map((requireStatutoryWindow) =>
-        permittedAt('21:30:00', { recordedVoice, requireStatutoryWindow }),
-      ),
+      [false, true].map((within) => isPermitted(recordedVoice, within)),
     )
     expect(answers).toEqual([true, false, false, false])
-    expect(permittedAt('21:30:00', { recordedVoice: false, requireStatutoryWindow: false })).toBe(
-      true,
-    )
+    expect(isPermitted(false, false)).toBe(true)
   })
 })
 
@@ -196,13 +180,7 @@ describe('declared emergencies', () => {
     ['a postal code outside', '10001', true],
     ['no postal code: the whole state counts', undefined, false],
   ])('in a part of a state: %s', (_name, postalCode, permitted) => {
-    const answer = inBuffalo.evaluate({
-      candidates: [candidate('NY America/New_York')],
-      at: now,
-      postalCode,
-      recordedVoice: false,
-      requireStatutoryWindow: false,
-    })
+    const answer = judge(inBuffalo, ['NY America/New_York'], { at: formatInstant(now), postalCode })
     expect(answer.permitted).toBe(permitted)
     if (!permitted) {
       expect(describeSaid(answer.says)).toContain('Order 12')
@@ -274,16 +252,14 @@ describe('the facts of a scrub row', () => {
     ['a holiday elsewhere', 'GA America/New_York', '2026-11-26T12:00:00-05:00', false],
     ['a Sunday ban is no restricted day', 'AL America/Chicago', '2026-11-22T12:00:00-06:00', false],
   ])('do not call today on %s', (_name, where, time, expected) => {
-    expect(hours.evaluate({ candidates: places(where), at: instant(time) }).isDayClosed).toBe(
-      expected,
-    )
+    expect(judge(hours, [where], { at: time }).isDayClosed).toBe(expected)
   })
 
   test('do not call today when one of two places has a holiday, or no place is known', () => {
-    const thanksgiving = instant('2026-11-26T12:00:00-05:00')
-    const two = places('GA America/New_York', 'AL America/Chicago')
-    expect(hours.evaluate({ candidates: two, at: thanksgiving }).isDayClosed).toBe(true)
-    expect(hours.evaluate({ candidates: [], at }).isDayClosed).toBe(true)
+    const thanksgiving = { at: '2026-11-26T12:00:00-05:00' }
+    const two = ['GA America/New_York', 'AL America/Chicago']
+    expect(judge(hours, two, thanksgiving).isDayClosed).toBe(true)
+    expect(judge(hours, [], { at: '2026-11-24T12:00:00-05:00' }).isDayClosed).toBe(true)
   })
 
   test.each([
@@ -302,8 +278,7 @@ describe('the facts of a scrub row', () => {
         },
       ],
     })
-    const question = { candidates: places('LA America/Chicago'), at: instant(time) }
-    expect(service.evaluate(question).isDayClosed).toBe(expected)
+    expect(judge(service, ['LA America/Chicago'], { at: time }).isDayClosed).toBe(expected)
   })
 })
 
@@ -450,7 +425,7 @@ describe('the legal time of a number', () => {
 
 describe('a postal code', () => {
   const eightInNewYork = instant('2026-11-24T08:00:00-05:00')
-  const ask = (more: { postalCode?: string; requireBothPlaces?: boolean; at?: number }) =>
+  const ask = (more: { postalCode?: string }) =>
     hours.checkTimeLegal({ phoneNumber: '2125550100', now, at: eightInNewYork, ...more })
 
   test.each([
@@ -469,39 +444,14 @@ describe('a postal code', () => {
     expect(at('2026-11-24T19:30:00-06:00')).toBe(true)
   })
 
-  test.each([
-    ['10:59 New York, 07:59 San Francisco', '2026-11-24T10:59:59-05:00', true, false],
-    ['11:00 New York, 08:00 San Francisco', '2026-11-24T11:00:00-05:00', true, true],
-    ['21:00 New York, 18:00 San Francisco', '2026-11-24T21:00:00-05:00', false, false],
-  ])('with the strictest place both must permit: %s', (_name, time, number, both) => {
-    const at = instant(time)
-    expect(ask({ at }).permitted).toBe(number)
-    expect(ask({ at, postalCode: '94105', requireBothPlaces: true }).permitted).toBe(both)
-  })
-
-  test('with the strictest place, one of unknown place leaves the call unjudged', () => {
-    expect(() => ask({ postalCode: '99999', requireBothPlaces: true })).toThrow(
-      "postalCode '99999': has no known place",
-    )
-    expect(ask({ postalCode: ' ', requireBothPlaces: true }).permitted).toBe(true)
-    const unassigned = {
-      phoneNumber: '9995550100',
-      postalCode: '99999',
-      requireBothPlaces: true,
-      now,
-    }
-    expect(hours.checkTimeLegal(unassigned).status).toBe('UNKNOWN_NXX')
-  })
-
-  test('frees from an emergency elsewhere in the state, but not with the strictest place', () => {
+  test('frees from an emergency elsewhere in the state', () => {
     const service = callingHours({
       emergencies: [{ region: 'NY', from: 0, postalPrefixes: ['142'], name: 'Snow' }],
     })
-    const permitted = (more: { postalCode?: string; requireBothPlaces?: boolean }) =>
+    const permitted = (more: { postalCode?: string }) =>
       service.checkTimeLegal({ phoneNumber: '2125550100', now, ...more }).permitted
     expect(permitted({})).toBe(false)
     expect(permitted({ postalCode: '14201' })).toBe(false)
     expect(permitted({ postalCode: '10001' })).toBe(true)
-    expect(permitted({ postalCode: '10001', requireBothPlaces: true })).toBe(false)
   })
 })

@@ -14,25 +14,40 @@ import {
   type CallPurpose,
   callKinds,
   callPurposes,
+  type PurposeRules,
 } from '../../src/domain/decision.js'
 import { msPerDay } from '../../src/domain/time/dates.js'
-import { selectLegalTimeOptions } from '../../src/gate/call-terms.js'
+import { judgeCallingHours } from '../../src/judge/rules/calling-hours.js'
 import { findRegionZones } from '../../src/law/area-codes.js'
+import type { WindowOptions } from '../../src/law/hours/legal-window.js'
 import { OperatorClosures } from '../../src/law/hours/operator-closures.js'
 import { WindowEvaluator } from '../../src/law/hours/window-evaluator.js'
 import { useTempFolder } from '../data/temp-folder.js'
 import { shortOrLong } from '../support/long.js'
+import { alwaysOpen, aNumberCall } from '../support/own-facts.js'
 import { SlowRulesReader } from '../support/slow-rules-reader.js'
+import { aCall } from '../support/test-gate.js'
 import { seed } from './properties-support.js'
 
 const folder = useTempFolder()
 const shipped = readFileSync('config/calling-rules.yaml', 'utf8')
 const quarterMs = 15 * 60_000
 
-const gateSettings = {
-  recordedVoiceWindows: true,
-  projectMayWiden: false,
-  strictestPlace: { manual: false, autodialed: false, ai: false },
+/** What the rule asks the windows for; the settings are those that are shipped. */
+function findOptions(callKind: CallKind, purpose: PurposeRules): WindowOptions {
+  const asked: WindowOptions[] = []
+  const windows = {
+    ...alwaysOpen,
+    evaluate(...question: Parameters<typeof alwaysOpen.evaluate>) {
+      asked.push(question[2])
+      return alwaysOpen.evaluate(...question)
+    },
+  }
+  const stated = purpose.purpose
+  judgeCallingHours(aNumberCall({ call: aCall({ callKind }), stated, purpose, windows }))
+  const [options] = asked
+  if (!options) throw new Error('the rule did not ask')
+  return options
 }
 
 function openReaders(text: string) {
@@ -40,13 +55,8 @@ function openReaders(text: string) {
   const rules = loadCallingRules(folder.write('rules.yaml', text))
   const closures = new OperatorClosures({ proclaimedDays: [], emergencies: [] })
   const hours = new WindowEvaluator(rules, closures)
-  const overrides: never[] = []
   const calls = callPurposes.flatMap((purpose) => {
-    const optionsOf = (kind: CallKind) => {
-      const of = selectLegalTimeOptions(gateSettings, kind, rules.purposes.find(purpose))
-      const { recordedVoice = false, requireStatutoryWindow = false } = of
-      return { overrides, recordedVoice, requireStatutoryWindow, purpose }
-    }
+    const optionsOf = (kind: CallKind) => findOptions(kind, rules.purposes.find(purpose))
     return [false, true].flatMap((recordedVoice) => {
       const kinds = callKinds.filter((kind) => optionsOf(kind).recordedVoice === recordedVoice)
       const [first] = kinds

@@ -7,7 +7,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { parseDialString } from '../../src/domain/phone-number.js'
 import { fixedClock } from '../../src/domain/time/clock.js'
-import { withoutJournal } from '../../src/gate/gate-deps.js'
 import { encodeReply, replyTo } from '../../src/gate/record/write-record.js'
 import { createDecisionRoutes } from '../../src/http/decision-routes.js'
 import { silentLogger } from '../../src/runtime/runtime.js'
@@ -16,7 +15,7 @@ import { fakeCompliance, noon } from '../support/fake-compliance.js'
 import { shortOrLong } from '../support/long.js'
 import { noPermits, noRecentCalls, noRepeats } from '../support/no-permits.js'
 import { admin, adminKey, openTestApp } from '../support/test-app.js'
-import { aCall, testGate } from '../support/test-gate.js'
+import { aCall, testGate, withoutJournal } from '../support/test-gate.js'
 import { handedIn, isAllHandedIn, ownCodes, type Random, randomDialed } from './dialed-texts.js'
 
 const count = Number(process.env.DIAL_SEARCH_COUNT ?? shortOrLong(10_000, 100_000))

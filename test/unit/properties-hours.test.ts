@@ -1,25 +1,24 @@
 /** Calling hours near zone lines and clock changes, against the wall clock of another reader. */
+
 import fc from 'fast-check'
 import moment from 'moment-timezone'
 import { describe, expect, test } from 'vitest'
-import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-schema.js'
-import { openNumberingPlan } from '../../src/data/numbering/numbering-plan.js'
-import { createPostalCodes } from '../../src/data/postal-codes/postal-codes.js'
+import { type CallKind, callKinds, type Finding } from '../../src/domain/decision.js'
+import { toPhoneNumber } from '../../src/domain/phone-number.js'
 import type { CandidatePlace } from '../../src/domain/place.js'
+import { fixedClock } from '../../src/domain/time/clock.js'
+import { judgeCallingHours } from '../../src/judge/rules/calling-hours.js'
 import { findAreaCodePlace, listAreaCodes } from '../../src/law/area-codes.js'
-import { CallingHours } from '../../src/service/calling-hours/calling-hours.js'
-import { holds, readOrRefused } from './properties-support.js'
+import { aNumberCall, readAll } from '../support/own-facts.js'
+import { postalCodes, testScrub } from '../support/scrub-parts.js'
+import { aCall, gateSettings } from '../support/test-gate.js'
+import { holds } from './properties-support.js'
 
-const postalCodes = createPostalCodes()
-const hours = new CallingHours({
-  rules: loadCallingRules('config/calling-rules.yaml'),
-  numberingPlan: openNumberingPlan({ folder: 'test/no-such-folder', unknownPrefix: 'area-code' }),
-  postalCodes,
-  proclaimedDays: [],
-  emergencies: [],
-})
+const clock = fixedClock(Date.UTC(2026, 10, 22))
+const { createReader, views } = testScrub({ clock })
+const reader = createReader()
 
-const now = Date.UTC(2026, 10, 22)
+const now = clock.now()
 const areaCodes = listAreaCodes()
 const dayMs = 86_400_000
 
@@ -68,12 +67,34 @@ const aroundChanges = fc
   .tuple(fc.constantFrom(...changes), fc.integer({ min: -1.5 * dayMs, max: 1.5 * dayMs }))
   .map(([change, after]) => change + after)
 const item = fc.record({
-  phoneNumber: fc.constantFrom(...areaCodes).map((code) => `${code}2362345`),
+  dialed: fc.constantFrom(...areaCodes).map((code) => `${code}2362345`),
   at: fc.oneof(aroundChanges, fc.integer({ min: now, max: now + 1_500 * dayMs })),
-  now: fc.constant(now),
-  requireStatutoryWindow: fc.constant(true),
-  recordedVoice: fc.boolean(),
+  callKind: fc.constantFrom(...callKinds),
 })
+
+interface Asked {
+  readonly dialed: string
+  readonly at: number
+  readonly callKind: CallKind
+  readonly postalCode?: string | undefined
+}
+
+/** What the rule makes of our own facts, in the strictest place or by the postal code alone. */
+function judge({ dialed, at, callKind, postalCode }: Asked, isStrictest: boolean): Finding {
+  const own = readAll(reader, { accountId: 'main', number: toPhoneNumber(dialed), postalCode })
+  if (own instanceof Promise) throw new Error('nothing has to be waited for')
+  const strictestPlace = { manual: isStrictest, autodialed: isStrictest, ai: isStrictest }
+  return judgeCallingHours(
+    aNumberCall({
+      call: aCall({ dialed, callKind, postalCode }),
+      windows: views.real.hours.windows,
+      settings: { ...gateSettings, strictestPlace },
+      own,
+      now,
+      at,
+    }),
+  )
+}
 
 /** The widest windows of any law: 8 AM to 9 PM in the US, 9 AM to 9:30 PM in Canada. */
 function isDaytime({ region, zone }: CandidatePlace, at: number): boolean {
@@ -88,14 +109,13 @@ describe('a call that is permitted', () => {
     let permitted = 0
     holds(
       fc.property(item, fc.constantFrom(undefined, ...located), (asked, postalCode) => {
-        const answer = hours.checkTimeLegal({ ...asked, postalCode, requireBothPlaces: true })
-        if (!answer.permitted) return
+        const { verdict, holdsUntil } = judge({ ...asked, postalCode }, true)
+        if (verdict !== 'pass') return
         permitted += 1
         const ofPostalCode = postalCode ? (postalCodes.locate(postalCode)?.candidates ?? []) : []
-        for (const place of [...ofPostalCode, ...placesOfCode(asked.phoneNumber.slice(0, 3))]) {
+        for (const place of [...ofPostalCode, ...placesOfCode(asked.dialed.slice(0, 3))]) {
           expect(isDaytime(place, asked.at), JSON.stringify(place)).toBe(true)
-          const last = asked.at + answer.secondsLeft * 1_000 - 1
-          expect(isDaytime(place, last), JSON.stringify(place)).toBe(true)
+          expect(isDaytime(place, holdsUntil - 1), JSON.stringify(place)).toBe(true)
         }
       }),
       5_000,
@@ -106,14 +126,11 @@ describe('a call that is permitted', () => {
   test('with the strictest place is permitted without the postal code, and by it alone', () => {
     holds(
       fc.property(item, fc.constantFrom(...located), (asked, postalCode) => {
-        const strictest = hours.checkTimeLegal({ ...asked, postalCode, requireBothPlaces: true })
-        if (!strictest.permitted) return
-        for (const one of [
-          hours.checkTimeLegal(asked),
-          hours.checkTimeLegal({ ...asked, postalCode }),
-        ]) {
-          expect(one.permitted).toBe(true)
-          expect(one.secondsLeft).toBeGreaterThanOrEqual(strictest.secondsLeft)
+        const strictest = judge({ ...asked, postalCode }, true)
+        if (strictest.verdict !== 'pass') return
+        for (const one of [judge(asked, true), judge({ ...asked, postalCode }, false)]) {
+          expect(one.verdict).toBe('pass')
+          expect(one.holdsUntil).toBeGreaterThanOrEqual(strictest.holdsUntil)
         }
       }),
       2_000,
@@ -123,12 +140,15 @@ describe('a call that is permitted', () => {
   test('never has a postal code of unknown place, with the strictest place', () => {
     holds(
       fc.property(item, fc.constantFrom(...unlocated), (asked, postalCode) => {
-        const strictest = { ...asked, postalCode, requireBothPlaces: true }
-        expect(readOrRefused(() => hours.checkTimeLegal(strictest))).toBe('refused')
-        const { says, ...usual } = hours.checkTimeLegal(asked)
-        expect(hours.checkTimeLegal({ ...asked, postalCode })).toEqual({
+        const { isRequestError, ...strictest } = judge({ ...asked, postalCode }, true)
+        const { says, ...usual } = judge(asked, false)
+        expect(strictest).toMatchObject({ verdict: 'unknown', reason: 'check-unanswered' })
+        expect(isRequestError).toBe(true)
+        const [place, ...others] = says.toReversed()
+        const unplaced = { code: 'postal-code-unplaced' }
+        expect(judge({ ...asked, postalCode }, false)).toEqual({
           ...usual,
-          says: [...says, { code: 'postal-code-unplaced' }],
+          says: [...others.toReversed(), unplaced, place],
         })
       }),
     )

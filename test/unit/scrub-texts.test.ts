@@ -1,10 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseDay } from '../../src/domain/time/dates.js'
-import {
-  formatCarrier,
-  formatReason,
-  type ReasonInput,
-} from '../../src/service/scrub/scrub-texts.js'
+import { formatReason, type ReasonInput } from '../../src/judge/row-words.js'
+import { formatCarrier } from '../../src/service/scrub/scrub-row.js'
 import { findTimeZoneCode } from '../../src/service/scrub/time-zone-codes.js'
 import { instant } from '../support/test-clock.js'
 

@@ -7,7 +7,8 @@ import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { AppError } from '../../errors.js'
 import { buildPolicy } from '../../gate/build-policy.js'
-import { createAttempt, findFrequency } from '../../gate/checks/attempts.js'
+import { createAttempt } from '../../gate/count-attempts.js'
+import { findFrequency } from '../../judge/rules/attempts.js'
 import { readFrequencyCounts } from '../../service/accounts/frequency-counts.js'
 import { createReadLog } from '../../service/audit/read-log.js'
 import { readAttempts } from '../../service/numbers/number-history.js'
@@ -98,7 +99,7 @@ function listLimits(
   const places = facts?.status === 'ok' ? facts.place.candidates : []
   const { callKind } = call
   const called = { callKind, purpose, number: number ?? '', places, hasPermission }
-  const rules = { settings: settings.gate, callingRules: law }
+  const rules = { settings: settings.gate, law }
   return findFrequency(call, called, { rules, now }).frequency
 }
 

@@ -24,29 +24,22 @@ export interface NumberQuestions {
 }
 
 export function createNumberQuestions({
-  dryRunGate,
+  gate,
   factSources,
   runtime: { log },
-}: Pick<Callgate, 'dryRunGate' | 'factSources' | 'runtime'>): NumberQuestions {
+}: Pick<Callgate, 'gate' | 'factSources' | 'runtime'>): NumberQuestions {
   return {
     previewNumber: ({ call, number, kinds }) =>
       Promise.all(
         callKinds
           .filter((kind) => kinds.includes(kind))
           .map(async (callKind) => {
-            const judged = await previewDecision(
-              dryRunGate,
-              { ...call, callKind },
-              { dialed: number },
-            )
+            const judged = await previewDecision(gate, { ...call, callKind }, { dialed: number })
             return { ...toPreviewRow(judged), callKind }
           }),
       ),
-    findReassignedStatus: async (question) => {
-      const source = chooseByAccount(factSources.reassigned)(question.accountId)
-      const { judged: _, ...status } = await source.find(question)
-      return status
-    },
+    findReassignedStatus: async (question) =>
+      await chooseByAccount(factSources.reassigned)(question.accountId).find(question),
     reportUnreadPart: ({ part, cause }) =>
       log.error('a part of what is known of a number could not be read', { part, cause }),
   }

@@ -1,7 +1,7 @@
 /** Asks both sides every question and adds the differences to the report and the file. */
-import type { QuestionName } from '../../domain/compliance.js'
+import type { Question, QuestionName } from '../../domain/compliance.js'
 import { describeSaid } from '../../domain/words/words.js'
-import type { RawRowClient, RawRowQuestion } from '../../sources/remote/raw-row-client.js'
+import type { RawRowClient } from '../../sources/remote/raw-row-client.js'
 import type { Terminal } from '../command.js'
 import { formatCount } from '../format.js'
 import { startProgress } from '../progress.js'
@@ -53,10 +53,9 @@ function askBoth(
   compared: ComparedNumber,
   { names, provider, own, accountId, at }: ComparisonDeps,
 ): Promise<readonly AnswerPair[]> {
-  const plain = { recordedVoice: false, requireStatutoryWindow: false, strictestPlace: false }
   return Promise.all(
     names.map(async (name) => {
-      const question = { ...compared, accountId, ...plain, ...(name === 'legal-time' && { at }) }
+      const question = { ...compared, accountId, ...(name === 'legal-time' && { at }) }
       const theirs = await provider.ask(name, question)
       // Asked right after the provider, so that both answers are from nearly the same time.
       const ours = await own.ask(name, question)
@@ -107,7 +106,7 @@ function addMissing(
 
 interface AnswerPair {
   readonly name: QuestionName
-  readonly question: RawRowQuestion
+  readonly question: Question
   readonly theirs: RowResult
   readonly ours: RowResult
 }

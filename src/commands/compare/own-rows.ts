@@ -3,7 +3,7 @@ import type { BytesReply, Reply, StreamedReply } from '../../api/endpoint.js'
 import type { Route } from '../../api/route.js'
 import type { Callgate } from '../../app/callgate.js'
 import { createOperatorCaller } from '../../domain/caller.js'
-import type { Answer, QuestionName } from '../../domain/compliance.js'
+import type { Question, QuestionName } from '../../domain/compliance.js'
 import type { ListedEbrRecord } from '../../domain/consent/consent-records.js'
 import type { ListVersion } from '../../domain/number-set.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
@@ -11,18 +11,16 @@ import type { NumberFacts } from '../../domain/place.js'
 import { formatDay, formatInstant, toUtcDay } from '../../domain/time/dates.js'
 import { describeSaid } from '../../domain/words/words.js'
 import { AppError } from '../../errors.js'
+import type { Fact, OwnFacts } from '../../judge/facts.js'
+import { evaluateRow } from '../../judge/row.js'
 import { chooseByAccount } from '../../service/sandbox/sandbox.js'
 import { createServiceRoutes } from '../../service/service-routes.js'
-import {
-  type RawRow,
-  type RawRowQuestion,
-  rawRowQuestions,
-} from '../../sources/remote/raw-row-client.js'
+import { type RawRow, rawRowQuestions } from '../../sources/remote/raw-row-client.js'
 
 /** A row, or the reason why there is none. */
 export type RowResult = { readonly row: RawRow } | { readonly missing: string }
 
-type OwnRowsDeps = Pick<Callgate, 'service' | 'embedded' | 'data'>
+type OwnRowsDeps = Pick<Callgate, 'service' | 'ownFacts' | 'viewOf' | 'data'>
 
 export class OwnRows {
   readonly #callgate: OwnRowsDeps
@@ -34,7 +32,7 @@ export class OwnRows {
   }
 
   /** The row that a client of this callgate would get for the request sent to the provider. */
-  async ask(name: QuestionName, question: RawRowQuestion): Promise<RowResult> {
+  async ask(name: QuestionName, question: Question): Promise<RowResult> {
     const refusal = rawRowQuestions[name].findRefusal(question)
     if (refusal !== undefined) return { missing: refusal }
     const { method, path, wire } = rawRowQuestions[name].buildRequest([question])
@@ -57,19 +55,29 @@ export class OwnRows {
   }
 
   /** The lists, records, dates and rules behind the row, as text. */
-  async describeFacts(name: QuestionName, question: RawRowQuestion): Promise<string> {
-    const embedded = chooseByAccount(this.#callgate.embedded)(question.accountId)
+  async describeFacts(name: QuestionName, question: Question): Promise<string> {
+    const facts = await this.#findFacts(question)
     const texts = {
-      scrub: () => this.#describeScrubFacts(question),
-      'internal-dnc': () => this.#internalFacts(question),
-      litigator: async () =>
-        formatFacts(await embedded.litigator(question), ({ isLitigator, list }) => [
-          `${isLitigator ? 'on' : 'not on'} ${list ? listText(list) : 'the litigator list'}`,
-        ]),
-      'legal-time': async () =>
-        formatFacts(await embedded.legalTime(question), ({ says }) => [describeSaid(says)]),
+      scrub: () => this.#describeScrubFacts(question, facts),
+      'internal-dnc': () => describeEntry(facts),
+      litigator: () => describeLitigator(facts),
+      'legal-time': () => this.#describeHours(question, facts),
     }
     return [...new Set(await texts[name]())].join('; ')
+  }
+
+  async #findFacts(question: Question): Promise<OwnFacts> {
+    const { ownFacts } = this.#callgate
+    const found = chooseByAccount(ownFacts)(question.accountId).find(question, maxWaitMs)
+    return (await (found.later ?? found)).facts
+  }
+
+  #describeHours({ accountId, number, at }: Question, { hours }: OwnFacts): readonly string[] {
+    const { clock, hours: callingHours } = this.#callgate.viewOf(accountId)
+    return describeFact(hours, (overrides) => {
+      const item = { phoneNumber: number, at, now: clock.now(), overrides }
+      return [describeSaid(callingHours.checkTimeLegal(item).says)]
+    })
   }
 
   /** The imported data behind the answers. */
@@ -93,41 +101,57 @@ export class OwnRows {
     return `on ${listText(list)}${day === undefined ? '' : `, listed ${formatDay(day)}`}`
   }
 
-  async #internalFacts(question: RawRowQuestion): Promise<readonly string[]> {
-    return formatFacts(
-      await chooseByAccount(this.#callgate.embedded)(question.accountId).internalDnc(question),
-      ({ onList, addedAt }) => [
-        onList ? `on the internal list${formatSince(addedAt)}` : 'not on the internal list',
-      ],
-    )
-  }
-
-  async #describeScrubFacts(question: RawRowQuestion): Promise<readonly string[]> {
-    const { data, service } = this.#callgate
-    const embedded = chooseByAccount(this.#callgate.embedded)(question.accountId)
+  async #describeScrubFacts(question: Question, facts: OwnFacts): Promise<readonly string[]> {
+    const { service, viewOf } = this.#callgate
     const { accountId, number, projectId, campaignId } = question
-    const answer = await embedded.scrub(question)
-    if (!answer.ok) return [describeSaid(answer.says)]
+    if (facts.permission === 'not-asked' || facts.permission.why !== undefined) {
+      return describeFact(facts.permission, () => [])
+    }
     const query = { numbers: [number], projectId, campaignId }
     const records = await service.ebrRecordList.list(createOperatorCaller(accountId), query)
-    const plans = { real: data.plan, sandbox: data.sandbox.planOver(data.plan) }
-    const plan = chooseByAccount(plans)(accountId).lookup(number)
-    const { says, lists = [] } = answer.value
+    const { clock, law, hours } = viewOf(accountId)
+    const now = clock.now()
+    const { row } = evaluateRow(
+      { ...facts, facts: facts.permission.value, now, at: now },
+      { law, windows: hours.windows },
+    )
+    const { says, lists = [] } = row
     return [
       ...(says.length === 0 ? [] : [describeSaid(says)]),
-      ...(await this.#internalFacts(question)),
+      ...describeEntry(facts),
       ...records.map(recordText),
       ...lists.map((list) => this.#describeListing(list, number)),
-      ...planTexts(plan),
+      ...planTexts(facts.number),
     ]
   }
 }
 
-function formatFacts<Value>(
-  answer: Answer<Value>,
+/** Longer than the database of a server that answers takes. */
+const maxWaitMs = 60_000
+
+function describeEntry({ entry }: OwnFacts): readonly string[] {
+  return describeFact(entry, (found) => [
+    found?.removedAt === null
+      ? `on the internal list since ${formatInstant(found.addedAt)}`
+      : 'not on the internal list',
+  ])
+}
+
+function describeLitigator({ litigator }: OwnFacts): readonly string[] {
+  return describeFact(litigator, (found) => {
+    if (found.status === 'not-covered') return [describeSaid(found.says)]
+    const [list] = found.lists
+    const on = found.status === 'listed' ? 'on' : 'not on'
+    return [`${on} ${list ? listText(list) : 'the litigator list'}`]
+  })
+}
+
+function describeFact<Value>(
+  fact: Fact<Value> | 'not-asked',
   texts: (value: Value) => readonly string[],
 ): readonly string[] {
-  return answer.ok ? texts(answer.value) : [describeSaid(answer.says)]
+  if (fact === 'not-asked') return []
+  return fact.why === undefined ? texts(fact.value) : [describeSaid(fact.why.says)]
 }
 
 async function readRows(reply: Reply | BytesReply | StreamedReply): Promise<readonly RawRow[]> {
@@ -137,10 +161,6 @@ async function readRows(reply: Reply | BytesReply | StreamedReply): Promise<read
   let text = ''
   for await (const part of reply.parts) text += part
   return JSON.parse(text) as readonly RawRow[]
-}
-
-function formatSince(at: number | undefined): string {
-  return at === undefined ? '' : ` since ${formatInstant(at)}`
 }
 
 function listText({ name, version, asOf }: ListVersion): string {

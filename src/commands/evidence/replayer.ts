@@ -6,15 +6,15 @@
 import type { Configuration } from '../../app/configuration.js'
 import { checkNames, checks, countedChecks, type ReasonCode } from '../../domain/checks.js'
 import type { Decision } from '../../domain/decision.js'
-import { findNextAllowedAt } from '../../gate/checks/attempts.js'
 import type { RecordedDecision } from '../../gate/journal/recorded-decisions.js'
 import { blockInstead } from '../../gate/pre-check-ruling.js'
 import type { DecisionDocument, FindingDocument } from '../../gate/record/decision-document.js'
 import { readRecord } from '../../gate/record/read-record.js'
 import { writeDecision } from '../../gate/record/write-record.js'
-import { embeddedSourceName } from '../../sources/embedded-compliance.js'
-import { instantOf } from '../rehearse/recorded-compliance.js'
+import { ownSource } from '../../judge/facts.js'
+import { findNextAllowedAt } from '../../judge/rules/attempts.js'
 import { isCountJudged } from '../rehearse/recorded-counts.js'
+import { instantOf } from '../rehearse/recorded-own-facts.js'
 import { gateReasons, Rejudger, type UnjudgedReason } from '../rehearse/rejudger.js'
 
 /** A member of a record, such as `findings.permission.detail`; absent values are `undefined`. */
@@ -61,7 +61,7 @@ export class Replayer {
     const found = isByGate ? this.#rejudger.judge(document) : rejudged
     if (found.kind === 'unjudged') return { kind: 'not-replayed', why: found.why }
     const given = listGiven(document)
-    const judged = await this.#findNext(document, found.decision, given)
+    const judged = this.#findNext(document, found.decision, given)
     const text = writeDecision(withWhatTheGateDid(judged, document))
     if (text === body) return { kind: 'same', given }
     const members = listDifferences(document, readRecord('decision', { body: text }))
@@ -69,11 +69,11 @@ export class Replayer {
   }
 
   /** When what is counted about other calls blocks, the gate looks for an instant at which the checks allow the call too. */
-  async #findNext(
+  #findNext(
     document: DecisionDocument,
     decision: Decision,
     given: readonly GivenFinding[],
-  ): Promise<Decision> {
+  ): Decision {
     const { nextAllowedAt, findings } = decision
     const isByCount = findings.some(
       ({ check, verdict }) => verdict !== 'pass' && countedChecks.has(check),
@@ -87,9 +87,7 @@ export class Replayer {
         nextAllowedAt: recorded === undefined ? undefined : instantOf(recorded),
       }
     }
-    const next = await findNextAllowedAt(nextAllowedAt, async (at) =>
-      this.#rejudger.ruleAt(document, at),
-    )
+    const next = findNextAllowedAt(nextAllowedAt, (at) => this.#rejudger.ruleAt(document, at))
     return { ...decision, nextAllowedAt: next }
   }
 }
@@ -114,7 +112,7 @@ function isGiven(finding: FindingDocument, document: DecisionDocument): boolean 
   // Without facts, there is no source of reassigned numbers.
   if (check === 'reassigned' && facts === undefined) return false
   if (storedChecks.has(check)) return !isCountJudged(finding, document)
-  return facts === undefined && source !== embeddedSourceName
+  return facts === undefined && source !== ownSource
 }
 
 /** An allow that the gate did not let leave, or only by an exception of an edge. */

@@ -135,7 +135,7 @@ async function previewFile(
   file: string,
   { callgate, call, table, write, terminal }: FilePreview,
 ): Promise<DecisionCounts> {
-  const { dryRunGate, settings } = callgate
+  const { gate, settings } = callgate
   const counts = new DecisionCounts()
   const progress = startProgress('preview', terminal)
   let rows: NumbersLine[] = []
@@ -151,7 +151,7 @@ async function previewFile(
         rows = []
         const decided = mapConcurrently(read, maxPendingRows, async (row) => ({
           row,
-          document: await previewDecision(dryRunGate, call, toPreviewNumber(row)),
+          document: await previewDecision(gate, call, toPreviewNumber(row)),
         }))
         let text = ''
         for await (const { row, document } of decided) {

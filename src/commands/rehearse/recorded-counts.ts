@@ -8,14 +8,14 @@ import type { CallPurpose, CallRequest, Finding, Policy } from '../../domain/dec
 import type { ReassignedStatus } from '../../domain/lookups.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { parseDay } from '../../domain/time/dates.js'
-import { findLimits, judgeAttempt } from '../../gate/checks/attempts.js'
-import type { GateRules, GateSettings } from '../../gate/gate-deps.js'
 import type { DecisionDocument, FindingDocument } from '../../gate/record/decision-document.js'
+import type { JudgeSettings, Law } from '../../judge/judged.js'
 import { findPlaces } from '../../judge/places.js'
 import { abandonmentRule } from '../../judge/rules/abandonment.js'
+import { findLimits, judgeAttempt } from '../../judge/rules/attempts.js'
 import { subjectRule } from '../../judge/rules/subject.js'
 import { notConfigured } from '../../service/lookups/reassigned-statuses.js'
-import { instantOf } from './recorded-compliance.js'
+import { instantOf } from './recorded-own-facts.js'
 
 /** The call, and the rules that count it. */
 export interface CountedContext {
@@ -26,11 +26,8 @@ export interface CountedContext {
   readonly findings: readonly Finding[]
   readonly policy: Policy
   readonly rules: {
-    readonly settings: Pick<GateSettings, 'houseLimits' | 'exceptions' | 'subjects'>
-    readonly callingRules: Pick<
-      GateRules['callingRules'],
-      'frequency' | 'exceptions' | 'abandonment'
-    >
+    readonly settings: Pick<JudgeSettings, 'houseLimits' | 'exceptions' | 'subjects'>
+    readonly law: Pick<Law, 'frequency' | 'exceptions' | 'abandonment'>
   }
   /** By the machine's clock. */
   readonly now: Instant
@@ -108,7 +105,7 @@ function judgeRecordedAbandonment(
     until: instantOf(rate.until),
   }))
   return abandonmentRule.judge({
-    ...{ law: rules.callingRules, call: request, number, purpose, now },
+    ...{ law: rules.law, call: request, number, purpose, now },
     places: findPlaces(findings),
     stored: { abandoned: new Map([[nameCampaign(request), counts]]) },
   })

@@ -27,17 +27,6 @@ import { parseDialString, toPhoneNumber } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import { buildPolicy } from '../../gate/build-policy.js'
-import { selectLegalTimeOptions } from '../../gate/call-terms.js'
-import {
-  allChecks,
-  entryJudgments,
-  internalDncCheck,
-  litigatorCheck,
-  runChecks,
-} from '../../gate/checks/checks.js'
-import { pickStrictestFinding } from '../../gate/checks/combine-findings.js'
-import { prepareExceptions } from '../../gate/checks/exceptions.js'
-import { withoutPermission } from '../../gate/checks/reassigned.js'
 import {
   type CallRuling,
   ruleBeforeChecks,
@@ -45,24 +34,28 @@ import {
 } from '../../gate/pre-check-ruling.js'
 import type { DecisionDocument, FindingDocument } from '../../gate/record/decision-document.js'
 import { recordVersion } from '../../gate/record/write-record.js'
+import { combineParts } from '../../judge/combine-findings.js'
+import { judgeNumber } from '../../judge/judge-number.js'
 import { findRegionDays } from '../../judge/places.js'
 import { findPurpose } from '../../judge/rules/purpose.js'
+import { addReassigned, findBasis, withoutPermission } from '../../judge/rules/reassigned.js'
 import { CallingRules } from '../../law/calling-rules.js'
-import { nodeRuntime } from '../../runtime/runtime.js'
-import { embeddedSourceName } from '../../sources/embedded-compliance.js'
-import {
-  instantOf,
-  type OwnFindings,
-  RecordedCompliance,
-  selectOwnFindings,
-  toListVersion,
-} from './recorded-compliance.js'
+import { WindowEvaluator } from '../../law/hours/window-evaluator.js'
+import { prepareClosures } from '../../service/calling-hours/prepare-closures.js'
 import {
   type CountedContext,
   isCountJudged,
   judgeCount,
   toReassignedStatus,
 } from './recorded-counts.js'
+import {
+  instantOf,
+  judgeEntry,
+  type OwnFindings,
+  selectOwnFindings,
+  toListVersion,
+  toOwnFacts,
+} from './recorded-own-facts.js'
 
 /**
  * - `newer-record`: written by a newer version of the program;
@@ -93,7 +86,7 @@ export class Rejudger {
   readonly #shadowPolicy: Policy
   readonly #serviceCodes: ReadonlySet<string>
   readonly #rules: CallingRules
-  readonly #compliance: RecordedCompliance
+  readonly #windows: WindowEvaluator
 
   /** Throws a `RangeError` for an invalid proclaimed day or emergency. */
   constructor({ settings, rules }: Pick<Configuration, 'settings' | 'rules'>) {
@@ -102,7 +95,10 @@ export class Rejudger {
     this.#shadowPolicy = toShadowPolicy(this.#policy)
     this.#serviceCodes = new Set(settings.gate.serviceCodes)
     this.#rules = new CallingRules(rules)
-    this.#compliance = new RecordedCompliance(this.#rules, settings)
+    this.#windows = new WindowEvaluator(
+      this.#rules,
+      prepareClosures(this.#rules, settings.callingHours),
+    )
   }
 
   rejudge(document: DecisionDocument): Rejudgment {
@@ -218,8 +214,7 @@ export class Rejudger {
     }
     const checks = document.findings.map((finding) => {
       if (finding.parts === undefined) return judge(finding)
-      const parts = finding.parts.map(judge)
-      return { ...pickStrictestFinding(parts), parts }
+      return combineParts(finding.parts.map(judge))
     })
     return document.findings.flatMap((recorded, index) => {
       if (!isCountJudged(recorded, document)) return checks[index] ?? []
@@ -243,68 +238,59 @@ export class Rejudger {
       purpose: stated?.purpose ?? 'telemarketing',
       findings,
       policy: this.#policy,
-      rules: { settings: this.#settings.gate, callingRules: this.#rules },
+      rules: { settings: this.#settings.gate, law: this.#rules },
       now: instantOf(document.decidedAt),
     }
   }
 
   #runOwnChecks(
     document: DecisionDocument,
-    askedAt: Instant,
+    accountTime: Instant,
     stated: StatedPurpose | undefined,
   ): readonly Finding[] {
     const own = selectOwnFindings(document)
-    const checks = allChecks.filter(({ name }) => name in own)
-    if (checks.length === 0) return []
-    const { accountId, callKind, projectId, campaignId, postalCode, at } = toRequest(document)
-    const purpose = stated ? this.#rules.purposes.find(stated.purpose) : telemarketing
-    const question = {
-      accountId,
+    if (Object.keys(own).length === 0) return []
+    const call = toRequest(document)
+    const facts = own.permission?.facts
+    const now = typeof facts?.now === 'number' ? facts.now : accountTime
+    const about = {
+      law: this.#rules,
+      windows: this.#windows,
+      settings: this.#settings.gate,
+      call,
       number: toPhoneNumber(document.number),
-      projectId,
-      campaignId,
-      postalCode,
-      at,
-      callKind,
-      purpose: stated?.purpose,
-      ...selectLegalTimeOptions(this.#settings.gate, callKind, purpose),
+      stated: stated?.purpose,
+      purpose: stated ? this.#rules.purposes.find(stated.purpose) : telemarketing,
+      at: call.at ?? accountTime,
+      now,
+      sources: { own: toOwnFacts(own, document, accountTime) },
     }
-    const compliance = this.#compliance.answerFor(own, askedAt)
-    const deadline = { deadlineMs: 0, timers: nodeRuntime.timers }
-    const { aiConsentEvidence } = this.#settings.gate
-    const findExceptions = prepareExceptions(
-      toRequest(document),
-      { settings: this.#settings.gate, callingRules: this.#rules },
-      at ?? askedAt,
-    )
+    const { findings, row } = judgeNumber(about)
+    const judged = findings.map((finding) => withAge(finding, own, accountTime))
     const answered = document.findings.find(
       (one) => one.check === 'reassigned' && isCountJudged(one, document),
     )
-    const reassigned = answered && { find: () => toReassignedStatus(answered) }
-    const asked = { compliance, question, callKind, purpose, askedAt, reassigned }
-    const { requiredConsents } = this.#rules
-    const call = { ...asked, aiConsentEvidence, findExceptions, requiredConsents }
-    const findings = runChecks(checks, call, deadline)
-    if (findings instanceof Promise) throw new TypeError('recorded facts are known at once')
-    return findings
+    const basis = answered && findBasis(judged, about, row?.row)
+    if (!basis) return judged
+    return addReassigned(judged, toReassignedStatus(answered), basis, about)
   }
 }
 
+/** The record has when each fact was read, by its age. */
+function withAge(finding: Finding, own: OwnFindings, accountTime: Instant): Finding {
+  const recorded = own[finding.check as keyof OwnFindings]
+  if (recorded === undefined) return finding
+  const notRenewed = recorded.notRenewed as Finding['notRenewed']
+  return { ...finding, asOf: accountTime - recorded.ageMs, notRenewed }
+}
+
 const checksOfNumbers: ReadonlySet<string> = new Set([
-  ...allChecks.map(({ name }) => name),
+  ...checkNames.filter((name) => checks[name].judges === 'answer'),
   'reassigned',
 ])
 
 /** Those whose facts no rule of ours is applied to again. */
 const keptChecks: ReadonlySet<CheckName> = new Set(['attempts', 'reassigned', 'abandonment'])
-
-/** What is said of an entry on a list of ours, or of none, follows from it. */
-function judgeEntry({ check, verdict, source }: FindingDocument) {
-  if (source !== embeddedSourceName || verdict === 'unknown') return undefined
-  const { litigator, noLitigator, notOptedOut } = entryJudgments
-  if (check === litigatorCheck.name) return verdict === 'deny' ? litigator : noLitigator
-  return check === internalDncCheck.name && verdict === 'pass' ? notOptedOut : undefined
-}
 
 /** A finding to which no rule of ours was applied. */
 function restoreFinding(recorded: FindingDocument, accountTime: Instant): Finding {

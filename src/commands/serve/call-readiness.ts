@@ -280,7 +280,7 @@ const readEverySeconds = 1
 /** A database that is slow has a check of its own; what was read of it before is used meanwhile. */
 const maxReadMs = 50
 
-type ServedCalls = CallReadinessDeps & Pick<Callgate, 'dryRunGate' | 'recentCalls'>
+type ServedCalls = CallReadinessDeps & Pick<Callgate, 'gate' | 'recentCalls'>
 
 /** The check `calls` of `/readyz`: whether a call of each real account could be allowed now. */
 export function createCallReadiness(deps: ServedCalls): () => Promise<Readiness> {
@@ -305,12 +305,12 @@ export function createCallReadiness(deps: ServedCalls): () => Promise<Readiness>
 
 function judge(
   statuses: readonly AccountCallStatus[],
-  { dryRunGate, recentCalls }: ServedCalls,
+  { gate, recentCalls }: ServedCalls,
 ): Readiness {
   const failing: NonNullable<Readiness['failing']>[number][] = []
   const all = statuses.map((status) => {
     const { accountId: account } = status
-    const failed = recentCalls.find(account, (request) => dryRunGate.decide(request))
+    const failed = recentCalls.find(account, (request) => gate.preview(request))
     if (!failed) return status
     failing.push({ account, ...failed })
     const blocker = { countries: status.called, ...failed }

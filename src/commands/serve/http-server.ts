@@ -177,7 +177,7 @@ export function listRoutes(
   return [
     ...createServiceRoutes(service, { wrappedRows: settings.callingHours.wrappedRows }),
     // Their paths would otherwise be those of decisions with the ids 'preview' and 'stream'.
-    createPreviewRoute(callgate.dryRunGate, runtime.clock),
+    createPreviewRoute(callgate.gate, runtime.clock),
     openStreamRoute(searched),
     ...journalRoutes({
       journal,
@@ -270,7 +270,7 @@ function createConsoleHandler(
 }
 
 function createRepeatedRequests(callgate: Callgate): DecisionRoutesOptions['repeats'] {
-  const { storage, runtime, journal, sharedDecisions, recheckGate } = callgate
+  const { storage, runtime, journal, sharedDecisions, gate } = callgate
   const requests = new RepeatedRequests(storage, runtime)
   const toAnswer = (reply: DecisionReply) => ({ ...reply, json: JSON.stringify(reply) })
   return {
@@ -289,7 +289,7 @@ function createRepeatedRequests(callgate: Callgate): DecisionRoutesOptions['repe
       }
       if (found.decision === 'block') return toAnswer(toReply(answered))
       // What it was judged by may have changed since.
-      const now = (await recheckGate.judge(request.asked))()
+      const now = (await gate.recheck(request.asked))()
       if (now.decision === 'allow') return toAnswer(toReply(answered))
       const isDecided = !undecidedReasons.has(now.reason)
       const block = isDecided ? { ...now, withdraws: id, encoded: undefined } : now

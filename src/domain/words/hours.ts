@@ -44,6 +44,9 @@ export const hoursWords = {
   'no-place': 'no place is known for the number',
   'all-places': 'all {places} possible places must permit',
   'postal-code-unplaced': 'the postal code has no known place',
+  'postal-code-without-hours':
+    'postalCode has no known place (military codes never have one), so the lawful hours are unknown; ' +
+    'send the postal code of where the person is',
   'place-by': ({ source }: { readonly source: keyof typeof placeTexts }) => placeTexts[source],
   'permitted-by-provider': 'permitted for another {seconds} s, according to the provider',
   'closed-by-provider': 'outside the calling window, according to the provider',

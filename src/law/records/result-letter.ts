@@ -2,7 +2,7 @@
  * The letter of a scrub row, and the three `IsCallAllowed` flags (spec, "Scrub result row"). The AI flag requires the spec's
  * five checks; the conditions of the other two are chosen so that the AI flag implies both.
  */
-import type { EbrType, ResultLetter, ScrubVerdict } from '../../domain/compliance.js'
+import type { CallRow, EbrType, ResultLetter } from '../../domain/compliance.js'
 import type { LineClass } from '../../domain/place.js'
 import type { ScrubVersion } from '../../domain/scrub-row.js'
 
@@ -118,7 +118,7 @@ const landlineLetters: ReadonlySet<ResultLetter> = new Set(['C', 'X', 'E', 'O', 
 /** Letters of numbers with a record that is current and not ended by a later opt-out. */
 const relatedLetters: ReadonlySet<ResultLetter> = new Set(['E', 'O', 'G', 'H'])
 
-export function computeCallFlags(facts: CallFlagInput): ScrubVerdict['allowed'] {
+export function computeCallFlags(facts: CallFlagInput): CallRow['allowed'] {
   const { letter } = facts
   const timeAllows = facts.insideWindow && !facts.doNotCallToday
   const permission = facts.ebrType === 'P' && relatedLetters.has(letter)

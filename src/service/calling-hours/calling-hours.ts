@@ -4,8 +4,7 @@
  * before that (spec, "Calling hours", status rules) gets a message with the field, value and rule.
  */
 import type { CallingPeriod } from '../../domain/calling-hours.js'
-import type { HoursException, LegalTime, LegalTimeStatus } from '../../domain/compliance.js'
-import type { CallPurpose } from '../../domain/decision.js'
+import type { LegalTime, LegalTimeStatus } from '../../domain/compliance.js'
 import {
   areaCodeOf,
   isTollFree,
@@ -30,22 +29,12 @@ import {
 } from '../../domain/time/dates.js'
 import { toLocalTime } from '../../domain/time/time-zones.js'
 import { formatWeek, type ProjectHours } from '../../domain/time/week-windows.js'
-import { describeSaid, type Said } from '../../domain/words/words.js'
-import { type AppError, describeProblem, invalidRequest, truncate } from '../../errors.js'
+import { describeSaid } from '../../domain/words/words.js'
+import { describeProblem, truncate } from '../../errors.js'
 import type { CallingRules } from '../../law/calling-rules.js'
-import { findCommonWeek } from '../../law/hours/legal-window.js'
+import { findCommonWeek, type WindowOptions } from '../../law/hours/legal-window.js'
 import type { CalledPlace, EnteredClosures } from '../../law/hours/operator-closures.js'
-import {
-  type DaySpan,
-  type WindowEvaluation,
-  WindowEvaluator,
-} from '../../law/hours/window-evaluator.js'
-import {
-  type RecordedNumber,
-  selectHours,
-  toRecordedPlace,
-  type UnusualFacts,
-} from '../recorded-facts.js'
+import { type DaySpan, WindowEvaluator } from '../../law/hours/window-evaluator.js'
 import { prepareClosures } from './prepare-closures.js'
 
 export interface CallingHoursDeps extends EnteredClosures {
@@ -55,18 +44,14 @@ export interface CallingHoursDeps extends EnteredClosures {
 }
 
 /** The places that must all permit, and the instant. */
-export interface HoursQuestion {
+interface HoursQuestion {
   readonly candidates: readonly CandidatePlace[]
   readonly at: Instant
   /** Calling hours of the project. */
   readonly overrides?: readonly ProjectHours[] | undefined
-  /** The postal code that the candidates were found by, if any. */
-  readonly postalCode?: string | undefined
-  readonly recordedVoice?: boolean
-  readonly requireStatutoryWindow?: boolean
 }
 
-/** One number and time to check. Flags that are not part of the published API default to off. */
+/** One number and time to check. */
 export interface HoursItem {
   /** As received; INVALID_PHONE unless it is ten digits. */
   readonly phoneNumber: unknown
@@ -80,14 +65,6 @@ export interface HoursItem {
   /** Calling hours of the project. */
   readonly overrides?: readonly ProjectHours[] | undefined
   readonly postalCode?: string | undefined
-  readonly recordedVoice?: boolean | undefined
-  readonly requireStatutoryWindow?: boolean | undefined
-  /** The places of the postal code and of the number must all permit, and both must be known. */
-  readonly requireBothPlaces?: boolean | undefined
-  /** Telemarketing when absent. */
-  readonly purpose?: CallPurpose | undefined
-  /** In whose regions the hours of the country hold in place of the region's own. */
-  readonly exceptions?: readonly HoursException[] | undefined
 }
 
 export interface TimeLegalResult extends LegalTime {
@@ -110,54 +87,30 @@ export class CallingHours {
   readonly #rules: CallingRules
   readonly #numberingPlan: NumberingPlan
   readonly #postalCodes: PostalCodes
-  readonly #windows: WindowEvaluator
+  /** Also for decisions, which find the places themselves. */
+  readonly windows: WindowEvaluator
 
   /** Throws a `RangeError` for invalid proclaimed days or emergencies. */
   constructor(input: CallingHoursDeps) {
     this.#rules = input.rules
     this.#numberingPlan = input.numberingPlan
     this.#postalCodes = input.postalCodes
-    this.#windows = new WindowEvaluator(input.rules, prepareClosures(input.rules, input))
+    this.windows = new WindowEvaluator(input.rules, prepareClosures(input.rules, input))
   }
 
-  /** Every candidate must permit. Throws a `RangeError` for a zone that the packaged rules lack. */
-  evaluate(question: HoursQuestion): WindowEvaluation {
-    const { places, options } = toPlaces(question)
-    return this.#windows.evaluate(places, question.at, options)
-  }
-
-  /**
-   * Evaluates one IsTimeLegalToCall item; a bad item gets a status instead of an error. Only
-   * `requireBothPlaces` throws: `invalid-request` for a postal code without a known place, since its
-   * lawful hours are unknown.
-   */
+  /** Evaluates one IsTimeLegalToCall item; a bad item gets a status instead of an error. */
   checkTimeLegal(item: HoursItem): TimeLegalResult {
     const checked = checkItem(item)
     if ('refused' in checked) return checked.refused
     const facts = this.#numberingPlan.lookup(checked.number)
     if (facts.status !== 'ok') return refuseUnplaced(checked.number, facts)
-    const { places, source, postal } = this.#findPlaces(facts.place, item)
-    const { overrides = noOverrides, recordedVoice = false, requireStatutoryWindow = false } = item
-    const { purpose, exceptions } = item
-    const options = { overrides, recordedVoice, requireStatutoryWindow, purpose, exceptions }
-    const { isDayClosed, ...evaluation } = this.#windows.evaluate(places, checked.at, options)
-    const hours = overrides.length > 0 ? selectHours(overrides, places) : undefined
-    const isUsual = postal === undefined && hours === undefined
-    const unusual = isUsual ? undefined : { postal: postal && toRecordedPlace(postal), hours }
-    const recorded = formatFacts(facts, unusual)
-    const says: readonly Said[] =
-      item.postalCode?.trim() && !postal
-        ? [...evaluation.says, { code: 'postal-code-unplaced' }]
-        : evaluation.says
-    return {
-      status: 'OK',
-      placeSource: source,
-      message: null,
-      places: postal ? [...facts.place.candidates, ...postal.candidates] : facts.place.candidates,
-      facts: recorded,
-      ...evaluation,
-      says,
-    }
+    const { places, source } = this.#findPlaces(facts.place, item)
+    const { isDayClosed: _, ...evaluation } = this.windows.evaluate(
+      places,
+      checked.at,
+      toOptions(item),
+    )
+    return { status: 'OK', placeSource: source, message: null, ...evaluation }
   }
 
   /** The periods in which one item may be called on the given local days; never throws for a bad item. */
@@ -165,9 +118,8 @@ export class CallingHours {
     const { facts, refused } = this.findNumberFacts(item)
     if (refused) return { ...refused, times: [] }
     const { places } = this.#findPlaces(facts.place, item)
-    const { overrides = noOverrides } = item
-    const options = { overrides, recordedVoice: false, requireStatutoryWindow: false }
-    return { status: 'OK', message: null, times: this.#windows.listPeriods(places, days, options) }
+    const times = this.windows.listPeriods(places, days, toOptions(item))
+    return { status: 'OK', message: null, times }
   }
 
   /** The facts about an item's number, or why the item is refused. */
@@ -193,80 +145,20 @@ export class CallingHours {
     return formatWeek(findCommonWeek(this.#rules, candidates, at, overrides))
   }
 
-  /** See `WindowEvaluator.findNextOpening`. */
-  findNextOpening(question: HoursQuestion): Instant | undefined {
-    const { places, options } = toPlaces(question)
-    return this.#windows.findNextOpening(places, question.at, options)
-  }
-
-  /**
-   * The place of the postal code replaces that of the number; with `requireBothPlaces`, both apply. An
-   * unknown postal code falls back to the number's place; with `requireBothPlaces`, it is an error.
-   */
+  /** The place of the postal code replaces that of the number, if it is known. */
   #findPlaces(
     ofNumber: Place,
-    { postalCode, requireBothPlaces = false }: HoursItem,
-  ): { places: readonly CalledPlace[]; source: PlaceSource; postal?: Place } {
-    const given = postalCode !== undefined && postalCode.trim() !== ''
-    const postal = given ? this.#postalCodes.locate(postalCode) : undefined
-    if (given && !postal && requireBothPlaces) throw placeNotFound(postalCode)
+    { postalCode }: HoursItem,
+  ): { places: readonly CalledPlace[]; source: PlaceSource } {
+    const postal = postalCode?.trim() ? this.#postalCodes.locate(postalCode) : undefined
     if (!postal) return { places: ofNumber.candidates, source: ofNumber.source }
-    const places = withPostalCode(postal.candidates, postalCode)
-    return {
-      places: requireBothPlaces ? [...places, ...ofNumber.candidates] : places,
-      source: postal.source,
-      postal,
-    }
+    const places = postal.candidates.map(({ region, zone }) => ({ region, zone, postalCode }))
+    return { places, source: postal.source }
   }
 }
 
-/** The texts of numbers without unusual facts, which most are. */
-const usualFacts = new WeakMap<NumberFacts, string>()
-
-/** For the record of a decision, as JSON of {@link RecordedFacts}. */
-export function formatFacts(
-  facts: Extract<NumberFacts, { status: 'ok' }>,
-  unusual: UnusualFacts | undefined,
-): string {
-  let text = usualFacts.get(facts)
-  if (text === undefined) {
-    const { place, lineClass, originalClass } = facts
-    text = JSON.stringify({
-      ...toRecordedPlace(place),
-      by: place.source === 'prefix' ? undefined : place.source,
-      line: lineClass === 'wireless' ? undefined : lineClass,
-      assigned: originalClass === lineClass ? undefined : originalClass,
-    } satisfies RecordedNumber)
-    usualFacts.set(facts, text)
-  }
-  return unusual === undefined ? text : `${text.slice(0, -1)},${JSON.stringify(unusual).slice(1)}`
-}
-
-/** For example a military postal code (AA, AE, AP): its mail is delivered anywhere in the world. */
-function placeNotFound(postalCode: string): AppError {
-  const rule =
-    'has no known place (military codes never have one), so the lawful hours are unknown; ' +
-    'send the postal code of where the person is'
-  return invalidRequest([{ field: 'postalCode', value: postalCode, rule }])
-}
-
-function toPlaces({
-  candidates,
-  postalCode,
-  overrides = noOverrides,
-  recordedVoice = false,
-  requireStatutoryWindow = false,
-}: HoursQuestion) {
-  const options = { overrides, recordedVoice, requireStatutoryWindow }
-  return { places: withPostalCode(candidates, postalCode), options }
-}
-
-function withPostalCode(
-  candidates: readonly CandidatePlace[],
-  postalCode: string | undefined,
-): readonly CalledPlace[] {
-  if (postalCode === undefined) return candidates
-  return candidates.map(({ region, zone }) => ({ region, zone, postalCode }))
+function toOptions({ overrides = noOverrides }: Pick<HoursItem, 'overrides'>): WindowOptions {
+  return { overrides, recordedVoice: false, requireStatutoryWindow: false }
 }
 
 /**

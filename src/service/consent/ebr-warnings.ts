@@ -5,11 +5,11 @@ import type { Instant } from '../../domain/time/clock.js'
 import { formatDay } from '../../domain/time/dates.js'
 import { nameRecord } from '../../domain/words/scrub.js'
 import { describeSaid } from '../../domain/words/words.js'
+import { sayOptOutEffect } from '../../judge/row-words.js'
 import type { EbrLaw } from '../../law/records/ebr-expiry.js'
 import type { EbrRecord } from '../../law/records/ebr-record.js'
 import type { InternalDncEntry } from '../../law/records/opt-out.js'
 import { evaluateRelationship } from '../../law/records/relationship.js'
-import { sayOptOutEffect } from '../scrub/scrub-texts.js'
 
 export interface EbrWarningInput {
   /** The record now in force for the number. */

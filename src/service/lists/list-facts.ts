@@ -17,9 +17,16 @@ import {
 } from '../../data/number-list/list-names.js'
 import { mainAccountId } from '../../domain/caller.js'
 import type { ListVersion, NumberSet } from '../../domain/number-set.js'
+import {
+  type ListEvidence,
+  type ListFinding,
+  noListEvidence,
+  noStateFinding,
+  type StateFinding,
+} from '../../domain/number-set.js'
 import { areaCodeOf, type PhoneNumber } from '../../domain/phone-number.js'
 import type { Country } from '../../domain/place.js'
-import type { Clock, Instant, LocalDay } from '../../domain/time/clock.js'
+import type { Clock, Instant } from '../../domain/time/clock.js'
 import { formatInstant, msPerDay } from '../../domain/time/dates.js'
 import type { Said } from '../../domain/words/words.js'
 import type { ProjectScope } from '../projects/project-scope.js'
@@ -34,37 +41,6 @@ export interface Lists {
   /** `listener` is called after each change of lists or problems. */
   onChange(listener: () => void): () => void
 }
-
-/** What a finding is based on. */
-export interface ListEvidence {
-  /** The versions of the lists that were checked; a list that is not loaded is not among them. */
-  readonly lists: readonly ListVersion[]
-  /** When the first of the lists becomes too old and the finding expires; infinity if none does. */
-  readonly holdsUntil: Instant
-}
-
-/** The result of checking a number against one or more lists. */
-export type ListFinding = ListEvidence &
-  (
-    | {
-        readonly status: 'listed'
-        readonly asOf: Instant
-        /** The day the number was listed, if the source gives it. */
-        readonly listedOn?: LocalDay | undefined
-      }
-    | { readonly status: 'clear' }
-    /** No usable list covers the number; `says` has how the operator can fix this. */
-    | {
-        readonly status: 'not-covered'
-        readonly says: readonly Said[]
-        /** The list exists, but its file cannot be used. */
-        readonly isUnusable?: boolean
-        /** A list covers the number but is too old. */
-        readonly isStale?: boolean
-      }
-  )
-
-export type StateFinding = ListFinding & { readonly region?: string }
 
 export interface AccountLists {
   /** The national list of the number's country; the US list covers the territories too. */
@@ -247,9 +223,6 @@ export class ListFacts implements AccountLists {
     return undefined
   }
 }
-
-export const noListEvidence: ListEvidence = { lists: [], holdsUntil: noExpiry }
-export const noStateFinding: StateFinding = { status: 'clear', ...noListEvidence }
 
 export function prepareFindings(list: ListVersion, holdsUntil: Instant): PreparedFindings {
   const lists = Object.freeze([list])

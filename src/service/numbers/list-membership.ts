@@ -5,11 +5,12 @@ import {
   nationalListNames,
   toStateListName,
 } from '../../data/number-list/list-names.js'
+import type { ListFinding } from '../../domain/number-set.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { NumberFacts } from '../../domain/place.js'
 import { formatDay, formatInstant } from '../../domain/time/dates.js'
 import { describeSaid } from '../../domain/words/words.js'
-import type { AccountLists, ListFinding } from '../lists/list-facts.js'
+import type { AccountLists } from '../lists/list-facts.js'
 
 export interface ListMembership {
   /** Among the lists of all accounts. */

@@ -1,16 +1,14 @@
 import { litigatorListName, nationalListNames } from '../../data/number-list/list-names.js'
-import { isFictional, type PhoneNumber } from '../../domain/phone-number.js'
-import type { Country } from '../../domain/place.js'
 import {
-  type AccountLists,
   type ListEvidence,
   type ListFinding,
   noListEvidence,
   noStateFinding,
-  type PreparedFindings,
-  prepareFindings,
   type StateFinding,
-} from '../lists/list-facts.js'
+} from '../../domain/number-set.js'
+import { isFictional, type PhoneNumber } from '../../domain/phone-number.js'
+import type { Country } from '../../domain/place.js'
+import { type AccountLists, type PreparedFindings, prepareFindings } from '../lists/list-facts.js'
 import type { Sandbox } from './sandbox.js'
 
 /** The sandbox's own lists, built from its fixed facts, which never expire. Imported lists are not used. */

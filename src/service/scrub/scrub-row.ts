@@ -5,17 +5,24 @@
  */
 import { formatLocaleName } from '../../data/numbering/locale-name.js'
 import type { ResultLetter } from '../../domain/compliance.js'
-import type { CandidatePlace, LineClass, PortingRecord } from '../../domain/place.js'
+import type {
+  CandidatePlace,
+  LineClass,
+  OriginalCarrier,
+  PortingRecord,
+} from '../../domain/place.js'
 import type { ScrubItem, ScrubRow, ScrubVersion } from '../../domain/scrub-row.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { formatDay } from '../../domain/time/dates.js'
 import { getTimeZone } from '../../domain/time/time-zones.js'
 import { describeSaid } from '../../domain/words/words.js'
 import { truncate } from '../../errors.js'
+import type { LocatedNumber, RowEvaluation } from '../../judge/row.js'
+import { explainLetter } from '../../judge/row-words.js'
 import { toVersionLetter } from '../../law/records/result-letter.js'
 import type { CallingHours } from '../calling-hours/calling-hours.js'
-import type { LocatedNumber, ScrubEvaluation } from './scrub-evaluator.js'
-import { formatCarrier } from './scrub-texts.js'
+
+import type { ProjectScope } from '../projects/project-scope.js'
 import { findTimeZoneCode } from './time-zone-codes.js'
 
 /** A row with internal details that are not sent to clients. */
@@ -29,21 +36,26 @@ export interface EvaluatedRow extends ScrubRow {
 export interface ScrubRowOptions {
   readonly item: ScrubItem
   readonly version: ScrubVersion
+  /** The instant that was evaluated. */
+  readonly at: Instant
+  /** Of the project, whose own hours are in the window. */
+  readonly scope: Pick<ProjectScope, 'hours'>
   readonly callingHours: Pick<CallingHours, 'formatCallingWindow'>
 }
 
 /** Letters of rows without a calling window, since the number must not be called at any hour. */
 const withoutWindow: ReadonlySet<ResultLetter> = new Set(['D', 'P', 'B', 'I', 'M', 'L'])
 
-export function toScrubRow(evaluation: ScrubEvaluation, terms: ScrubRowOptions): EvaluatedRow {
-  const { verdict, holdsUntil, located } = evaluation
-  const { item, version } = terms
-  const letter = toVersionLetter(verdict.letter, version)
-  const { reason, ebrType, allowed, says, lists, optOut } = verdict
+export function toScrubRow(evaluation: RowEvaluation, terms: ScrubRowOptions): EvaluatedRow {
+  const { row, holdsUntil, located } = evaluation
+  const { item, version, at } = terms
+  const letter = toVersionLetter(row.letter, version)
+  const { reason, ebrType, allowed, lists, optOut, doNotCallToday } = row
+  const { says } = located ? explainLetter(located.found, located.facts) : row
   const detail = says.length === 0 ? undefined : describeSaid(says)
   const facts = located?.facts
   const warning = describeWarning(item, optOut && detail, located)
-  const times = located ? timeFields(located) : noTimeFields
+  const times = located ? timeFields(located, at) : noTimeFields
   const hasWindow = !withoutWindow.has(letter)
   // One literal: built from parts, an object of this size takes 20 times as long.
   return {
@@ -65,16 +77,22 @@ export function toScrubRow(evaluation: ScrubEvaluation, terms: ScrubRowOptions):
     country: facts?.place.country ?? '',
     locale: facts ? formatLocaleName(facts.place, facts.locality) : '',
     carrierInfo: facts ? formatCarrier(facts.carrier, facts.originalClass) : '',
-    callingWindow:
-      located && hasWindow ? terms.callingHours.formatCallingWindow(located.hours) : '',
+    callingWindow: located && hasWindow ? formatWindow(located, terms) : '',
     // As observed: left out where no call is allowed at any hour, like the window.
-    doNotCallToday: facts && letter !== 'D' ? verdict.doNotCallToday : undefined,
+    doNotCallToday: facts && letter !== 'D' ? doNotCallToday : undefined,
     isWirelessOrVoip: facts && facts.lineClass !== 'wireline',
     lineType: facts ? lineTypes[facts.lineClass] : '',
-    ebrExpiresOn: formatOptionalDay(located?.expiresOn),
+    ebrExpiresOn: formatOptionalDay(located?.found.records.expiresOn),
     wirelessPortDate: formatPortDate(facts?.ported),
-    postalCode: located?.hours.postalCode ?? '',
+    postalCode: located?.place.source === 'postal-code' ? (item.postalCode ?? '') : '',
   }
+}
+
+function formatWindow(
+  { place: { candidates } }: LocatedNumber,
+  { callingHours, at, scope: { hours } }: ScrubRowOptions,
+): string {
+  return callingHours.formatCallingWindow({ candidates, at, overrides: hours })
 }
 
 /** What has no effect: a record that an opt-out has ended, a postal code without a known place. */
@@ -83,7 +101,7 @@ function describeWarning(
   ended: string | undefined,
   located: LocatedNumber | undefined,
 ): string | undefined {
-  const isIgnored = located && postalCode !== undefined && located.hours.postalCode === undefined
+  const isIgnored = located && postalCode !== undefined && located.place.source !== 'postal-code'
   const ignored = isIgnored
     ? `postal code '${truncate(postalCode.replace(/[^\x20-\x7e]/g, '?'))}' has no known place and is ignored`
     : undefined
@@ -93,6 +111,20 @@ function describeWarning(
 
 function formatOptionalDay(day: LocalDay | undefined): string {
   return day === undefined ? '' : formatDay(day)
+}
+
+const carrierTypes: Readonly<Record<LineClass, string>> = {
+  wireless: 'WIRELESS',
+  wireline: 'WIRELINE',
+  voip: 'VOIP',
+  unknown: '',
+}
+
+/** `OCN;TYPE;"name:name"` of the original company; empty when it is unknown. */
+export function formatCarrier(carrier: OriginalCarrier | undefined, lineClass: LineClass): string {
+  if (!carrier) return ''
+  const name = carrier.company.replaceAll(/[";]/g, ' ').trim()
+  return `${carrier.ocn};${carrierTypes[lineClass]};"${name}:${name}"`
 }
 
 /** An unknown class is treated as wireless, as in the letter. */
@@ -121,7 +153,7 @@ const noTimeFields: TimeFields = {
 }
 
 /** If the candidate places have different UTC offsets, the zone fields are empty instead of a guess. */
-function timeFields({ place, hours: { at } }: LocatedNumber): TimeFields {
+function timeFields({ place }: LocatedNumber, at: Instant): TimeFields {
   const offset = onlyOne(listOffsets(place.candidates, at))
   if (offset === undefined) {
     return { ...noTimeFields, callingTimeRestrictions: '0' }

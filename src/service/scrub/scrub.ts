@@ -5,25 +5,25 @@
 
 import type { ScopeChoice } from '../../domain/caller.js'
 import { type PhoneNumber, parsePhoneNumber } from '../../domain/phone-number.js'
+import type { PostalCodes } from '../../domain/place.js'
 import type { ScrubItem, ScrubVersion } from '../../domain/scrub-row.js'
 import type { Instant } from '../../domain/time/clock.js'
+import { createRefusal, evaluateRow } from '../../judge/row.js'
+import { malformedReason } from '../../judge/row-words.js'
 import { forEachInSlices, mapInSlices } from '../../runtime/yield-to-event-loop.js'
+import type { ViewOf } from '../account-view.js'
 import type { EbrRecordSource } from '../consent/ebr-record.js'
 import type { InternalDncEntrySource } from '../internal-dnc/internal-dnc-entry.js'
 import { requireScope, type ScopeResolver } from '../projects/project-scope.js'
-import {
-  type EvaluatedAccount,
-  malformedEvaluation,
-  type ScrubEvaluator,
-} from './scrub-evaluator.js'
+import { checkLists, locateNumber } from './number-facts.js'
 import { type EvaluatedRow, toScrubRow } from './scrub-row.js'
 
 export interface ScrubDeps {
   readonly projects: ScopeResolver
   readonly internalDnc: Pick<InternalDncEntrySource, 'findEntries'>
   readonly ebrRecords: Pick<EbrRecordSource, 'findRecords'>
-  readonly evaluator: Pick<ScrubEvaluator, 'judge'>
-  readonly viewOf: (accountId: string) => Omit<EvaluatedAccount, 'fixedFacts'>
+  readonly postalCodes: PostalCodes
+  readonly viewOf: ViewOf<'clock' | 'lists' | 'numberingPlan' | 'hours' | 'law'>
 }
 
 export interface ScrubQuery extends ScopeChoice {
@@ -51,8 +51,10 @@ export class Scrub {
    */
   async listRows(accountId: string, request: ScrubQuery): Promise<readonly EvaluatedRow[]> {
     const { items, version, aiKeepsVoiceWindows } = request
-    const { projects, internalDnc, ebrRecords, evaluator, viewOf } = this.#deps
+    const { projects, internalDnc, ebrRecords, postalCodes, viewOf } = this.#deps
     const account = viewOf(accountId)
+    const { lists, law, hours: callingHours } = account
+    const rules = { law, windows: callingHours.windows }
     const now = account.clock.now()
     const { at = now } = request
     const scope = await requireScope(projects, accountId, request)
@@ -64,22 +66,16 @@ export class Scrub {
     return await mapInSlices(items, (item) => {
       const { phone, postalCode } = item
       const number = parsePhoneNumber(phone)
-      const entry = entries.get(phone)
-      const record = records.get(phone)
-      const evaluation = number
-        ? evaluator.judge({
-            number,
-            account,
-            scope,
-            postalCode,
-            now,
-            at,
-            entry,
-            record,
-            aiKeepsVoiceWindows,
-          })
-        : malformedEvaluation
-      return toScrubRow(evaluation, { item, version, callingHours: account.hours })
+      if (!number) return toScrubRow(malformed, { item, version, at, scope, callingHours })
+      const located = locateNumber(number, postalCode, { ...account, postalCodes })
+      const facts = {
+        ...scope,
+        lists: checkLists(number, located, { scope, lists }),
+        entry: entries.get(phone),
+        record: records.get(phone),
+      }
+      const query = { ...located, facts, postalCode, now, at, aiKeepsVoiceWindows }
+      return toScrubRow(evaluateRow(query, rules), { item, version, at, scope, callingHours })
     })
   }
 
@@ -95,6 +91,8 @@ export class Scrub {
     }
   }
 }
+
+const malformed = createRefusal('M', malformedReason, [])
 
 async function distinctNumbers(items: readonly ScrubItem[]): Promise<readonly PhoneNumber[]> {
   const distinct = new Set<PhoneNumber>()

@@ -10,13 +10,13 @@ import { LRUCache } from 'lru-cache'
 import {
   type Answer,
   type AnswerSuccess,
+  type CallRow,
   flattenAnswers,
   type InternalDncStatus,
   type LegalTime,
   type LitigatorStatus,
   type Question,
   type QuestionName,
-  type ScrubVerdict,
 } from '../../domain/compliance.js'
 import { type CallKind, callKinds } from '../../domain/decision.js'
 import type { ClockReading, Instant } from '../../domain/time/clock.js'
@@ -252,9 +252,9 @@ const numberLength = 10
 const isOfAccount = (key: string, accountId: string) => key.slice(numberLength) === accountId
 
 /** What is cached about one number of one account. */
-interface CachedNumber {
+interface CachedNumber<Entries> {
   readonly generation: number
-  readonly entries: CachedEntries<QuestionName>
+  readonly entries: Entries
 }
 
 export type CachedEntries<Names extends QuestionName> = {
@@ -262,38 +262,40 @@ export type CachedEntries<Names extends QuestionName> = {
 }
 
 export interface CachedValues {
-  readonly scrub: ScrubVerdict
+  readonly scrub: CallRow
   readonly 'internal-dnc': InternalDncStatus
   readonly litigator: LitigatorStatus
   readonly 'legal-time': LegalTime
 }
 
-interface FoundNumber {
+interface FoundNumber<Entries> {
   readonly subject: Subject
   readonly key: string
-  readonly number: CachedNumber | undefined
+  readonly number: CachedNumber<Entries> | undefined
   /** The project and campaign; empty if there are none. */
   readonly scope: string
   /** With the postal code; the scope if there is none. */
   readonly place: string
 }
 
-/** The numbers of the four caches, of which those used last are kept. */
-export class CachedNumbers {
-  readonly #numbers: LRUCache<string, CachedNumber>
+/** Cached numbers, of which those used last are kept. */
+export class CachedNumbers<Entries extends object> {
+  readonly #numbers: LRUCache<string, CachedNumber<Entries>>
+  readonly #createEntries: () => Entries
   /** Numbers of an earlier one are deleted. Taking out 100,000 would hold up calls for 50 ms. */
   #generation = 0
   /**
    * Found last. A question goes to the four caches one after another, and finding its number each time
    * would take a quarter of the time of a decision.
    */
-  #last: FoundNumber | undefined
+  #last: FoundNumber<Entries> | undefined
 
-  constructor(maxNumbers: number) {
+  constructor(maxNumbers: number, createEntries: () => Entries) {
+    this.#createEntries = createEntries
     this.#numbers = new LRUCache({ max: Math.max(1, maxNumbers) })
   }
 
-  find(subject: Subject): FoundNumber {
+  find(subject: Subject): FoundNumber<Entries> {
     if (this.#last?.subject === subject) return this.#last
     const key = formatCacheKey(subject)
     const { projectId, campaignId, postalCode } = subject
@@ -306,15 +308,15 @@ export class CachedNumbers {
     return found
   }
 
-  get(key: string): CachedNumber | undefined {
+  get(key: string): CachedNumber<Entries> | undefined {
     const number = this.#numbers.get(key)
     return number?.generation === this.#generation ? number : undefined
   }
 
-  getOrAdd(key: string): CachedNumber {
+  getOrAdd(key: string): CachedNumber<Entries> {
     const known = this.get(key)
     if (known) return known
-    const added = { generation: this.#generation, entries: {} }
+    const added = { generation: this.#generation, entries: this.#createEntries() }
     this.#numbers.set(key, added)
     this.#last = undefined
     return added

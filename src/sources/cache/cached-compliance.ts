@@ -4,15 +4,14 @@ import type { ChangeObserver } from '../../domain/change-notifier.js'
 import {
   type Answer,
   type AnswerSuccess,
+  type CallRow,
   type Compliance,
   findUnanswered,
   isRequestError,
-  type LegalTimeQuestion,
   type MaybePromise,
   markStale,
   type Question,
   type QuestionName,
-  type ScrubVerdict,
 } from '../../domain/compliance.js'
 import type { CallKind } from '../../domain/decision.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
@@ -56,11 +55,6 @@ export interface CachedComplianceOptions {
   /** The clock of the accounts; that of the sandbox may be fixed. */
   readonly clock: Clock
   readonly observer: CacheObserver
-  /**
-   * Whether answers about legal time depend on `recordedVoice`, `requireStatutoryWindow`,
-   * `strictestPlace` and the postal code; false if the source's API does not have them.
-   */
-  readonly dependsOnLegalTimeOptions: boolean
 }
 
 export type WarmupResult = 'fresh' | 'answered' | 'unanswered'
@@ -70,19 +64,21 @@ export type WarmupResult = 'fresh' | 'answered' | 'unanswered'
  * in the background, such as those of previews, use cached answers but add none; only {@link warmUp} does.
  */
 export class CachedCompliance implements Compliance, ChangeObserver {
-  readonly #scrub: AnswerCache<'scrub', Question>
-  readonly #internalDnc: AnswerCache<'internal-dnc', Question>
-  readonly #litigator: AnswerCache<'litigator', Question>
-  readonly #legalTime: AnswerCache<'legal-time', LegalTimeQuestion>
-  readonly #numbers: CachedNumbers
+  readonly #scrub: AnswerCache<'scrub'>
+  readonly #internalDnc: AnswerCache<'internal-dnc'>
+  readonly #litigator: AnswerCache<'litigator'>
+  readonly #legalTime: AnswerCache<'legal-time'>
+  readonly #numbers: CachedNumbers<CachedEntries<QuestionName>>
   readonly scrub: Compliance['scrub']
   readonly internalDnc: Compliance['internalDnc']
   readonly litigator: Compliance['litigator']
   readonly legalTime: Compliance['legalTime']
 
   constructor(source: Compliance, options: CachedComplianceOptions) {
-    const byPlace = options.dependsOnLegalTimeOptions
-    const numbers = new CachedNumbers(options.settings.maxEntries)
+    const numbers = new CachedNumbers<CachedEntries<QuestionName>>(
+      options.settings.maxEntries,
+      () => ({}),
+    )
     this.#numbers = numbers
     this.#scrub = new AnswerCache(options, {
       name: 'scrub',
@@ -111,8 +107,7 @@ export class CachedCompliance implements Compliance, ChangeObserver {
       numbers,
       ask: (question) => source.legalTime(question),
       isPermitted: ({ permitted }) => permitted,
-      dependsOn: byPlace ? 'place' : 'scope',
-      formatOptions: byPlace ? formatLegalTimeOptions : undefined,
+      dependsOn: 'scope',
     })
     this.scrub = this.#scrub.answer
     this.internalDnc = this.#internalDnc.answer
@@ -125,7 +120,7 @@ export class CachedCompliance implements Compliance, ChangeObserver {
    * `freshForMs` (or the maximum age, if shorter). Resolves to `fresh` if none had to be asked, and to
    * `unanswered` if an answer is still missing. Never rejects.
    */
-  async warmUp(question: LegalTimeQuestion, freshForMs: number): Promise<WarmupResult> {
+  async warmUp(question: Question, freshForMs: number): Promise<WarmupResult> {
     const results = await Promise.all([
       this.#scrub.warmUp(question, freshForMs),
       this.#internalDnc.warmUp(question, freshForMs),
@@ -164,58 +159,44 @@ export class CachedCompliance implements Compliance, ChangeObserver {
 }
 
 /** Decides by the flags and the day of the row. The permission check may forbid more, but never less. */
-function isPermittedByRow(row: ScrubVerdict, kind: CallKind | undefined): boolean {
+function isPermittedByRow(row: CallRow, kind: CallKind | undefined): boolean {
   const { allowed, doNotCallToday } = row
   if (doNotCallToday) return false
   if (kind !== undefined) return allowed[kind]
   return allowed.manual || allowed.autodialed || allowed.ai
 }
 
-function formatLegalTimeOptions(question: LegalTimeQuestion): string {
-  const {
-    recordedVoice,
-    requireStatutoryWindow,
-    strictestPlace,
-    purpose = '',
-    exceptions,
-  } = question
-  const lifted = exceptions === undefined ? '' : ` ${exceptions.map(({ id }) => id)}`
-  return `${Number(recordedVoice)}${Number(requireStatutoryWindow)}${Number(strictestPlace)}${purpose}${lifted}`
-}
-
 /** Describes the caching of one question of the port. */
-interface CachedQuestion<Name extends QuestionName, Q extends Question> {
+interface CachedQuestion<Name extends QuestionName> {
   readonly name: Name
   /** Shared by the four caches. */
-  readonly numbers: CachedNumbers
-  readonly ask: (question: Q) => MaybePromise<Answer<CachedValues[Name]>>
+  readonly numbers: CachedNumbers<CachedEntries<QuestionName>>
+  readonly ask: (question: Question) => MaybePromise<Answer<CachedValues[Name]>>
   /** Whether the value permits this kind of call; without a kind, whether it permits any. */
   readonly isPermitted: (value: CachedValues[Name], callKind: CallKind | undefined) => boolean
   /** `scope`: project and campaign. `place`: also the postal code. */
   readonly dependsOn: 'scope' | 'place'
   /** Whether a denial without an expiry, such as one by a list, applies to every place. */
   readonly sharesDenials?: boolean
-  /** Formats the other options on which the answer depends. */
-  readonly formatOptions?: ((question: Q) => string) | undefined
 }
 
 /** A question with its place in the cache and the time at which it was asked. */
-interface CacheLookup<Name extends QuestionName, Q> extends AnswerSubject, ClockReading {
-  readonly question: Q
+interface CacheLookup<Name extends QuestionName> extends AnswerSubject, ClockReading {
+  readonly question: Question
   readonly key: string
   readonly entry: CacheEntry<CachedValues[Name]> | undefined
 }
 
-class AnswerCache<Name extends QuestionName, Q extends Question> {
+class AnswerCache<Name extends QuestionName> {
   readonly #options: CachedComplianceOptions
-  readonly #about: CachedQuestion<Name, Q>
+  readonly #about: CachedQuestion<Name>
   readonly #isOff: boolean
   readonly #countLookup: ReturnType<CacheObserver['countLookups']>
   readonly #rules: CacheRules<CachedValues[Name]>
   readonly #inFlight = new InFlightLookups()
   readonly #backgroundRefreshes = new Map<string, Promise<WarmupResult>>()
 
-  constructor(options: CachedComplianceOptions, about: CachedQuestion<Name, Q>) {
+  constructor(options: CachedComplianceOptions, about: CachedQuestion<Name>) {
     this.#options = options
     this.#about = about
     this.#isOff = options.settings.maxEntries === 0
@@ -231,7 +212,7 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
     }
   }
 
-  readonly answer = (question: Q): MaybePromise<Answer<CachedValues[Name]>> => {
+  readonly answer = (question: Question): MaybePromise<Answer<CachedValues[Name]>> => {
     if (question.at !== undefined || this.#isOff) {
       this.#countLookup('bypass')
       return this.#ask(question)
@@ -254,7 +235,7 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
   }
 
   /** Asks in the background unless a cached answer stays fresh for that long. */
-  warmUp(question: Q, freshForMs: number): MaybePromise<WarmupResult> {
+  warmUp(question: Question, freshForMs: number): MaybePromise<WarmupResult> {
     if (this.#isOff) return 'unanswered'
     const lookup = this.#createLookup(question)
     const known = lookup.entry?.find(lookup.variant)
@@ -267,12 +248,11 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
     this.#inFlight.invalidate(key)
   }
 
-  #createLookup(question: Q): CacheLookup<Name, Q> {
-    const { dependsOn, sharesDenials, formatOptions, numbers } = this.#about
+  #createLookup(question: Question): CacheLookup<Name> {
+    const { dependsOn, sharesDenials, numbers } = this.#about
     const { key, number, scope, place } = numbers.find(question)
-    const subject = dependsOn === 'place' ? place : scope
+    const variant = dependsOn === 'place' ? place : scope
     const { now, monotonicMs } = question.asked ?? this.#readClocks()
-    const variant = formatOptions ? formatOptions(question) + subject : subject
     return {
       question,
       key,
@@ -285,7 +265,7 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
   }
 
   /** Asks the source; with a lookup, stores the answer unless the facts changed in the meantime. */
-  #ask(question: Q, lookup?: CacheLookup<Name, Q>): MaybePromise<Answer<CachedValues[Name]>> {
+  #ask(question: Question, lookup?: CacheLookup<Name>): MaybePromise<Answer<CachedValues[Name]>> {
     const startedSeconds = monotonicSeconds()
     const answer = this.#about.ask(question)
     if (answer instanceof Promise) return this.#awaitAnswer(answer, startedSeconds, lookup)
@@ -297,7 +277,7 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
   async #awaitAnswer(
     answering: Promise<Answer<CachedValues[Name]>>,
     startedSeconds: number,
-    lookup: CacheLookup<Name, Q> | undefined,
+    lookup: CacheLookup<Name> | undefined,
   ): Promise<Answer<CachedValues[Name]>> {
     const answer = await (lookup ? this.#storeUnlessChanged(answering, lookup) : answering)
     this.#observe(answer, startedSeconds)
@@ -307,7 +287,7 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
   /** Stores the answer when it arrives, unless the facts changed meanwhile. */
   async #storeUnlessChanged(
     answering: Promise<Answer<CachedValues[Name]>>,
-    lookup: CacheLookup<Name, Q>,
+    lookup: CacheLookup<Name>,
   ): Promise<Answer<CachedValues[Name]>> {
     const inFlight = this.#inFlight.begin(lookup.key)
     try {
@@ -324,7 +304,7 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
     this.#options.observer.onAnswer(this.#about.name, ok ? 'answered' : 'unanswered', seconds)
   }
 
-  #store(answer: Answer<CachedValues[Name]>, lookup: CacheLookup<Name, Q>): void {
+  #store(answer: Answer<CachedValues[Name]>, lookup: CacheLookup<Name>): void {
     if (!answer.ok) return
     const { name, numbers } = this.#about
     const entries: CachedEntries<Name> = numbers.getOrAdd(lookup.key).entries
@@ -338,7 +318,7 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
   /** Waits a limited time for the source if there is a stale answer. */
   async #serveStaleIfLate(
     answering: Promise<Answer<CachedValues[Name]>>,
-    lookup: CacheLookup<Name, Q>,
+    lookup: CacheLookup<Name>,
   ): Promise<Answer<CachedValues[Name]>> {
     const { timers, staleAfterMs } = this.#options
     if (staleAfterMs < Number.POSITIVE_INFINITY && this.#findStale(lookup, true)) {
@@ -357,7 +337,7 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
    */
   #serveStaleIfUnanswered(
     answer: Answer<CachedValues[Name]>,
-    lookup: CacheLookup<Name, Q>,
+    lookup: CacheLookup<Name>,
   ): Answer<CachedValues[Name]> {
     // Of one source that answered, as almost every answer.
     if (answer.ok && !answer.otherAnswers && !answer.unavailablePrimary) return answer
@@ -372,7 +352,7 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
 
   /** A fresh answer that another caller received in the meantime, or a stale one. */
   #findFallback(
-    lookup: CacheLookup<Name, Q>,
+    lookup: CacheLookup<Name>,
     why: readonly Said[],
     mayPermit: boolean,
   ): AnswerSuccess<CachedValues[Name]> | undefined {
@@ -385,7 +365,7 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
   }
 
   #findStale(
-    lookup: CacheLookup<Name, Q>,
+    lookup: CacheLookup<Name>,
     mayPermit: boolean,
   ): AnswerSuccess<CachedValues[Name]> | undefined {
     const { callKind } = lookup.question
@@ -404,7 +384,7 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
   }
 
   /** Runs at most once at a time per key and variant; never rejects. */
-  #askInBackground(lookup: CacheLookup<Name, Q>): Promise<WarmupResult> {
+  #askInBackground(lookup: CacheLookup<Name>): Promise<WarmupResult> {
     const id = `${lookup.variant}\n${lookup.key}`
     const running = this.#backgroundRefreshes.get(id)
     if (running) return running
@@ -417,7 +397,7 @@ class AnswerCache<Name extends QuestionName, Q extends Question> {
   }
 
   /** No caller waits for the answer, so errors are ignored. */
-  async #askIgnoringErrors(lookup: CacheLookup<Name, Q>): Promise<WarmupResult> {
+  async #askIgnoringErrors(lookup: CacheLookup<Name>): Promise<WarmupResult> {
     try {
       const question = { ...lookup.question, inBackground: true }
       const answer = await this.#ask(question, { ...lookup, question })

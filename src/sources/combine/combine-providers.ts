@@ -3,20 +3,20 @@
  * permit. The checks decide which calls are permitted; the cache stores answers.
  */
 
-import type {
-  Answer,
-  AnswerFailure,
-  AnswerSuccess,
-  Compliance,
-  InternalDncStatus,
-  LegalTimeQuestion,
-  MaybePromise,
-  Question,
-  ScrubVerdict,
-  UnavailablePrimary,
+import {
+  type Answer,
+  type AnswerFailure,
+  type AnswerSuccess,
+  type CallRow,
+  type Compliance,
+  combineFailures,
+  type InternalDncStatus,
+  type MaybePromise,
+  type Question,
+  type UnavailablePrimary,
 } from '../../domain/compliance.js'
 import type { Timers } from '../../domain/time/clock.js'
-import { combineFailures, requireAllPermit } from './require-all-permit.js'
+import { requireAllPermit } from './require-all-permit.js'
 
 export interface CombineOptions {
   /**
@@ -69,8 +69,7 @@ class CombinedCompliance implements Compliance {
 
   scrub(question: Question) {
     const { callKind } = question
-    const isDenial =
-      callKind && ((row: ScrubVerdict) => row.doNotCallToday || !row.allowed[callKind])
+    const isDenial = callKind && ((row: CallRow) => row.doNotCallToday || !row.allowed[callKind])
     return this.#ask(question, (source) => source.scrub(question), {
       isFinal: isDeniedForEveryKind,
       isDenial,
@@ -91,7 +90,7 @@ class CombinedCompliance implements Compliance {
     })
   }
 
-  legalTime(question: LegalTimeQuestion) {
+  legalTime(question: Question) {
     return this.#ask(question, (source) => source.legalTime(question), {
       isFinal: ({ permitted }) => !permitted,
     })
@@ -159,7 +158,7 @@ class CombinedCompliance implements Compliance {
 }
 
 /** A row that permits any kind of call is not a denial, since the cache uses the row for all kinds. */
-function isDeniedForEveryKind({ allowed, doNotCallToday }: ScrubVerdict): boolean {
+function isDeniedForEveryKind({ allowed, doNotCallToday }: CallRow): boolean {
   if (doNotCallToday) return true
   return !allowed.manual && !allowed.autodialed && !allowed.ai
 }

@@ -5,15 +5,13 @@
 
 import {
   type Answer,
-  type AnswerFailure,
-  type AnswerFailureReason,
   type AnswerSuccess,
+  combineFailures,
   flattenAnswers,
   hasAnswerWhere,
   type MaybePromise,
 } from '../../domain/compliance.js'
 import type { Timers } from '../../domain/time/clock.js'
-import type { Said } from '../../domain/words/words.js'
 
 /** Defines when an answer is returned before the other source has answered. */
 export interface EarlyDenial<T> {
@@ -104,34 +102,4 @@ function attachAnswer<T>(main: AnswerSuccess<T>, more: Answer<T>): AnswerSuccess
         ? flattenAnswers(more)
         : [...main.otherAnswers, ...flattenAnswers(more)],
   }
-}
-
-/** What the source says, with its name, unless that is in it already. */
-const sayBySource = ({ says, source }: AnswerFailure): readonly Said[] =>
-  says.map((one, index) => (index === 0 && one.source === undefined ? { ...one, source } : one))
-
-/**
- * The failure when both sources failed. If one of them does not support the question, the reason of
- * the other is more informative.
- */
-export function combineFailures(first: AnswerFailure, second: AnswerFailure): AnswerFailure {
-  return {
-    ok: false,
-    reason: selectFailureReason(first.reason, second.reason),
-    says: [...sayBySource(first), ...sayBySource(second)],
-    source: `${first.source}+${second.source}`,
-  }
-}
-
-/**
- * A question that one source rejects as invalid must not hide an outage of the other, and an outage must not hide that there is no right to ask
- * the other.
- */
-function selectFailureReason(
-  first: AnswerFailureReason,
-  second: AnswerFailureReason,
-): AnswerFailureReason {
-  if (first === 'list-missing' || second === 'list-missing') return 'list-missing'
-  if (second === 'bad-question') return second
-  return first === 'not-askable' ? second : first
 }

@@ -5,12 +5,11 @@
 import { mainAccountId } from '../../domain/caller.js'
 import {
   type Answer,
+  type CallRow,
   type Compliance,
-  type LegalTimeQuestion,
   type MaybePromise,
   mapMaybePromise,
   type Question,
-  type ScrubVerdict,
 } from '../../domain/compliance.js'
 import type { Clock } from '../../domain/time/clock.js'
 import type { Said } from '../../domain/words/words.js'
@@ -103,7 +102,7 @@ export class AccountCompliance implements Compliance {
     return this.#ask(question, (client) => client.litigator(question))
   }
 
-  legalTime(question: LegalTimeQuestion) {
+  legalTime(question: Question) {
     return this.#ask(question, (client) => client.legalTime(question))
   }
 
@@ -182,7 +181,7 @@ export class RightfulCompliance implements Compliance {
     return this.#ask(question, (cache) => cache.litigator(question))
   }
 
-  legalTime(question: LegalTimeQuestion) {
+  legalTime(question: Question) {
     return this.#ask(question, (cache) => cache.legalTime(question))
   }
 
@@ -200,11 +199,9 @@ export class RightfulCompliance implements Compliance {
   }
 
   /** As the service in this process answers for a number that no list covers, which no policy for unknown checks can allow. */
-  #toUncovered(answer: Answer<ScrubVerdict>): Answer<ScrubVerdict> {
+  #toUncovered(answer: Answer<CallRow>): Answer<CallRow> {
     // Where several providers must permit a call, one without a login permits none.
-    const answers: readonly Answer<ScrubVerdict>[] = answer.ok
-      ? (answer.otherAnswers ?? [])
-      : [answer]
+    const answers: readonly Answer<CallRow>[] = answer.ok ? (answer.otherAnswers ?? []) : [answer]
     const missing = answers.find((one) => !one.ok && one.reason === 'list-missing')
     if (!missing || missing.ok) return answer
     const { says, source } = missing

@@ -2,7 +2,7 @@
  * Asks the four questions and returns the provider's rows unchanged, for comparing providers. Requests,
  * limits and retries are those of `RemoteCompliance`; rows are not evaluated.
  */
-import type { Answer, LegalTimeQuestion, Question, QuestionName } from '../../domain/compliance.js'
+import type { Answer, Question, QuestionName } from '../../domain/compliance.js'
 import { type BatchQuestion, withoutExpiry } from './batch-question.js'
 import { ProviderConnection } from './provider-connection.js'
 import { internalDncQuestion } from './questions/internal-dnc-question.js'
@@ -14,13 +14,8 @@ import { scrubQuestion } from './questions/scrub-question.js'
 /** The fields of a row by their published names. */
 export type RawRow = Readonly<Record<string, unknown>>
 
-/** Has the fields of all four questions; calling hours use the most. */
-export type RawRowQuestion = LegalTimeQuestion
-
 /** Each question, with the field of its rows that contains the number. */
-export const rawRowQuestions: Readonly<
-  Record<QuestionName, BatchQuestion<RawRowQuestion, RawRow>>
-> = {
+export const rawRowQuestions: Readonly<Record<QuestionName, BatchQuestion<Question, RawRow>>> = {
   scrub: createRawRowQuestion(scrubQuestion, 'Phone'),
   'internal-dnc': createRawRowQuestion(internalDncQuestion, 'phone'),
   litigator: createRawRowQuestion(litigatorQuestion, 'Phone'),
@@ -58,7 +53,7 @@ export class RawRowClient extends ProviderConnection {
   }
 
   /** Never rejects; a row that is malformed or of another number is a failure. */
-  async ask(name: QuestionName, question: RawRowQuestion): Promise<Answer<RawRow>> {
+  async ask(name: QuestionName, question: Question): Promise<Answer<RawRow>> {
     return await this.#clients[name].ask(question)
   }
 }

@@ -2,7 +2,7 @@
  * Implements the compliance port with a provider over HTTP: one batch client per question, all with the
  * same transport and key. Failures are returned as answers; nothing is thrown.
  */
-import type { Compliance, LegalTimeQuestion, Question } from '../../domain/compliance.js'
+import type { Compliance, Question } from '../../domain/compliance.js'
 import { ProviderConnection } from './provider-connection.js'
 import { internalDncQuestion } from './questions/internal-dnc-question.js'
 import { legalTimeQuestion } from './questions/legal-time-question.js'
@@ -27,7 +27,7 @@ export class RemoteCompliance extends ProviderConnection implements Compliance {
     return this.#litigator.ask(question)
   }
 
-  legalTime(question: LegalTimeQuestion) {
+  legalTime(question: Question) {
     return this.#legalTime.ask(question)
   }
 }

@@ -3,7 +3,7 @@
  * immediately, and again before the answers expire. Finished jobs can be read for a while.
  */
 
-import type { LegalTimeQuestion } from '../../domain/compliance.js'
+import type { Question } from '../../domain/compliance.js'
 import type { Clock, Timers } from '../../domain/time/clock.js'
 import { msPerHour } from '../../domain/time/dates.js'
 import { AppError, invalidRequest } from '../../errors.js'
@@ -24,17 +24,9 @@ export interface WarmupRequest {
   readonly keepForMs: number
 }
 
-/** The options of legal-time questions that vary between calls. */
-type LegalTimeOptions = Pick<
-  LegalTimeQuestion,
-  'recordedVoice' | 'requireStatutoryWindow' | 'strictestPlace'
->
-
 export interface WarmerOptions {
   /** See {@link CachedCompliance.warmUp}. */
-  readonly warmUp: (question: LegalTimeQuestion, freshForMs: number) => Promise<WarmupResult>
-  /** Every combination that calls use; at least one. */
-  readonly legalTimeOptions: readonly LegalTimeOptions[]
+  readonly warmUp: (question: Question, freshForMs: number) => Promise<WarmupResult>
   readonly cache: Pick<CacheSettings, 'allowMs' | 'blockMs'>
   /** Maximum numbers of all jobs together; at most the capacity of the cache. */
   readonly maxNumbers: number
@@ -152,13 +144,8 @@ export class Warmer implements WarmupService {
     if (!item) return 'fresh'
     const { number, postalCode } = item
     const question = { accountId, number, postalCode, projectId, campaignId }
-    const { warmUp, legalTimeOptions } = this.#options
     try {
-      const each = await Promise.all(
-        legalTimeOptions.map((options) => warmUp({ ...question, ...options }, freshForMs)),
-      )
-      if (each.includes('unanswered')) return 'unanswered'
-      return each.includes('answered') ? 'answered' : 'fresh'
+      return await this.#options.warmUp(question, freshForMs)
     } catch {
       return 'unanswered'
     }

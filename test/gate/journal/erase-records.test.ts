@@ -12,16 +12,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import type { CallRequest, Finding } from '../../../src/domain/decision.js'
+import type { CallRequest, Decision, Finding } from '../../../src/domain/decision.js'
 import { listSegments } from '../../../src/gate/journal/journal-reader.js'
 import {
   NumberEraser,
   type NumberErasure,
 } from '../../../src/gate/journal/removal/erase-records.js'
 import { eraseFromSegment } from '../../../src/gate/journal/removal/erase-segment.js'
-import { answered, fakeCompliance, noon } from '../../support/fake-compliance.js'
+import { fakeCompliance, noon } from '../../support/fake-compliance.js'
 import { listFiles, recordsIn } from '../../support/journal.js'
 import { quoted } from '../../support/said.js'
+import { aCall, nothingOwn, testGate } from '../../support/test-gate.js'
 import { makeDecision, testJournal } from '../../support/test-journal.js'
 
 const number = '2125550106'
@@ -46,11 +47,12 @@ const requested = (more: Partial<NumberErasure> = {}) => ({
   ...more,
 })
 
-const optedOut = fakeCompliance({
-  internalDnc: () => answered({ onList: true, addedAt: noon, facts: `{"addedAt":${noon}}` }),
-})
-const blocked = (id: string, call: Partial<CallRequest> = {}) =>
-  makeDecision({ id }, { dialed: number, ...call }, optedOut)
+const entry = { addedAt: noon, removedAt: null, optedOutAt: noon, optedOutSeq: 0 }
+/** By an entry of our own list. */
+const blocked = async (id: string, call: Partial<CallRequest> = {}): Promise<Decision> => {
+  const { gate } = testGate(fakeCompliance(), { own: { ...nothingOwn, entry: { value: entry } } })
+  return { ...(await gate.decide(aCall({ dialed: number, ...call }))), id }
+}
 const allowed = (id: string, call: Partial<CallRequest> = {}) =>
   makeDecision({ id }, { dialed: number, ...call })
 

@@ -62,7 +62,7 @@ interface Call {
 }
 
 async function reasonAt({ callgate }: TestCallgate, call: Call): Promise<string> {
-  const { reason } = await callgate.dryRunGate.decide({ ...call, accountId: 'main', via: 'http' })
+  const { reason } = await callgate.gate.preview({ ...call, accountId: 'main', via: 'http' })
   return reason
 }
 

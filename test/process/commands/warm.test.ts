@@ -6,7 +6,7 @@ import { Command } from 'commander'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { CommandFailure } from '../../../src/commands/command.js'
 import { registerWarm } from '../../../src/commands/warm/warm.js'
-import type { LegalTimeQuestion } from '../../../src/domain/compliance.js'
+import type { Question } from '../../../src/domain/compliance.js'
 import { DataFileError } from '../../../src/errors.js'
 import { systemClock, systemTimers } from '../../../src/runtime/runtime.js'
 import type { WarmupResult } from '../../../src/sources/cache/cached-compliance.js'
@@ -18,7 +18,7 @@ const folder = mkdtempSync(join(tmpdir(), 'callgate-warm-'))
 const keyFile = join(folder, 'key')
 let files = 0
 let app: TestApp
-let asked: LegalTimeQuestion[] = []
+let asked: Question[] = []
 let outcome: WarmupResult = 'answered'
 
 beforeAll(async () => {
@@ -29,9 +29,6 @@ beforeAll(async () => {
       asked.push(question)
       return outcome
     },
-    legalTimeOptions: [
-      { recordedVoice: false, requireStatutoryWindow: true, strictestPlace: false },
-    ],
     cache: { allowMs: 300_000, blockMs: 300_000 },
     maxNumbers: 250_000,
     maxInFlight: 10_000,

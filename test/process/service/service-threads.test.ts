@@ -25,7 +25,7 @@ interface Failure {
 
 /** What `service-threads.mjs` prints. */
 interface Results {
-  readonly work: Readonly<Record<'inThread' | 'short' | 'alone', { readonly judge?: number }>>
+  readonly work: Readonly<Record<'inThread' | 'short' | 'alone', { readonly evaluateRow?: number }>>
   readonly sameAnswers: Readonly<Record<string, readonly [threaded: Answer, alone: Answer]>>
   readonly lists: Readonly<Record<'before' | 'after' | 'replaced', readonly string[]>>
   readonly projects: Readonly<Record<'before' | 'after', number>>
@@ -50,9 +50,9 @@ beforeAll(async () => {
 describe('service threads', () => {
   it('evaluate the numbers of a long scrub, of which the main thread evaluates none', () => {
     const { inThread, short, alone } = results.work
-    expect(inThread.judge).toBeUndefined()
+    expect(inThread.evaluateRow).toBeUndefined()
     // The count counts.
-    expect([short.judge, alone.judge]).toEqual([1, 1_000])
+    expect([short.evaluateRow, alone.evaluateRow]).toEqual([1, 1_000])
   })
 
   it('give the same answers and refusals as the main thread', () => {

@@ -17,13 +17,12 @@ import { describeSaid } from '../../../src/domain/words/words.js'
 import { type FakeVendor, openFakeVendor } from '../../../src/fake-vendor/fake-vendor.js'
 import { type Fault, type FaultKind, faultKinds } from '../../../src/fake-vendor/fault.js'
 import type { Gate } from '../../../src/gate/gate.js'
-import { withoutJournal } from '../../../src/gate/gate-deps.js'
 import { silentLogger, systemTimers } from '../../../src/runtime/runtime.js'
 import { CachedCompliance } from '../../../src/sources/cache/cached-compliance.js'
 import { RemoteCompliance } from '../../../src/sources/remote/remote-compliance.js'
 import { noon } from '../../support/fake-compliance.js'
 import { strictPolicy } from '../../support/strict-policy.js'
-import { aCall, testGate } from '../../support/test-gate.js'
+import { aCall, testGate, withoutJournal } from '../../support/test-gate.js'
 
 /** Nine tenths are for the checks. */
 const deadlineMs = 600
@@ -138,7 +137,6 @@ async function agedCache(provider: RemoteCompliance): Promise<Source> {
     settings: { maxEntries: 100, allowMs: ageMs, blockMs: ageMs, refreshAheadMs: 0 },
     staleForMs: { scrub: hourMs, 'internal-dnc': hourMs, litigator: hourMs, 'legal-time': hourMs },
     staleAfterMs: deadlineMs * 0.8,
-    dependsOnLegalTimeOptions: false,
     timers: systemTimers,
     clock,
     observer: { countLookups: () => () => undefined, onAnswer: () => undefined },

@@ -10,14 +10,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Clock } from '../../../src/domain/time/clock.js'
 import { type Fault, faultKinds } from '../../../src/fake-vendor/fault.js'
 import type { Gate } from '../../../src/gate/gate.js'
-import { withoutJournal } from '../../../src/gate/gate-deps.js'
 import { silentLogger, systemTimers } from '../../../src/runtime/runtime.js'
 import { CachedCompliance } from '../../../src/sources/cache/cached-compliance.js'
 import { RemoteCompliance } from '../../../src/sources/remote/remote-compliance.js'
 import { noon } from '../../support/fake-compliance.js'
 import { shortOrLong } from '../../support/long.js'
 import { seededRandom } from '../../support/remote-gate.js'
-import { aCall, testGate } from '../../support/test-gate.js'
+import { aCall, testGate, withoutJournal } from '../../support/test-gate.js'
 import { type VendorProcess, vendorProcess } from '../../support/vendor-process.js'
 
 setFlagsFromString('--expose-gc')
@@ -97,7 +96,6 @@ function openGate() {
     settings: { maxEntries: 2_000, allowMs: 30_000, blockMs: 30_000, refreshAheadMs: 6_000 },
     staleForMs: { scrub: stale, 'internal-dnc': stale, litigator: stale, 'legal-time': stale },
     staleAfterMs: 80,
-    dependsOnLegalTimeOptions: false,
     timers: systemTimers,
     clock,
     observer: { countLookups: () => () => undefined, onAnswer: () => undefined },

@@ -23,7 +23,6 @@ export interface CachedChoices {
   readonly settings?: Partial<CacheSettings>
   readonly staleForMs?: Partial<Record<QuestionName, number>>
   readonly staleAfterMs?: number
-  readonly standardsMatter?: boolean
   readonly clockOf?: (clock: Clock) => Clock
 }
 
@@ -48,7 +47,6 @@ export function openCached(answers: Partial<FakeAnswers> = {}, choices: CachedCh
       ...choices.staleForMs,
     },
     staleAfterMs: choices.staleAfterMs ?? Number.POSITIVE_INFINITY,
-    dependsOnLegalTimeOptions: choices.standardsMatter ?? true,
     timers: time,
     clock,
     observer: {

@@ -2,17 +2,16 @@
 import { describe, expect, it } from 'vitest'
 import type {
   Answer,
-  LegalTimeQuestion,
   LitigatorStatus,
   MaybePromise,
+  Question,
 } from '../../../src/domain/compliance.js'
 import { toPhoneNumber } from '../../../src/domain/phone-number.js'
 import { answered, openHours, unanswered } from '../../support/fake-compliance.js'
 import { allowMs, blockMs, justNow, openCached } from './cached-compliance-fixture.js'
 
 const number = toPhoneNumber('2125550100')
-const standards = { recordedVoice: false, requireStatutoryWindow: true, strictestPlace: false }
-const question: LegalTimeQuestion = { accountId: 'main', number, ...standards }
+const question: Question = { accountId: 'main', number }
 const minute = 60_000
 
 type Litigator = Answer<LitigatorStatus>
@@ -197,15 +196,6 @@ describe('a slow answer', () => {
     answer(permitting())
     await first
     await cached.litigator(question)
-    expect(source.asked).toHaveLength(1)
-  })
-})
-
-describe('standards of legal time', () => {
-  it('are not part of the cache key when the source does not take them', async () => {
-    const { cached, source } = openCached({}, { standardsMatter: false })
-    await cached.legalTime(question)
-    await cached.legalTime({ ...question, recordedVoice: true, strictestPlace: true })
     expect(source.asked).toHaveLength(1)
   })
 })

@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest'
 import type {
   Answer,
   AnswerSuccess,
+  CallRow,
   LitigatorStatus,
   MaybePromise,
   Question,
-  ScrubVerdict,
 } from '../../../src/domain/compliance.js'
 import type { CallKind } from '../../../src/domain/decision.js'
 import { toPhoneNumber } from '../../../src/domain/phone-number.js'
@@ -16,7 +16,6 @@ import { allowMs, blockMs, justNow, openCached } from './cached-compliance-fixtu
 
 const number = toPhoneNumber('2125550100')
 const question: Question = { accountId: 'main', number }
-const standards = { recordedVoice: false, requireStatutoryWindow: true, strictestPlace: false }
 const minute = 60_000
 const staleForMs = 10 * minute
 const circuitOpen = unanswered('circuit-open')
@@ -139,7 +138,7 @@ describe('an answer past its age, while the source does not answer,', () => {
 })
 
 describe('an old scrub row that permits one kind of call', () => {
-  const row: ScrubVerdict = {
+  const row: CallRow = {
     ...cleanRow,
     letter: 'W',
     allowed: { manual: true, autodialed: false, ai: false },
@@ -152,7 +151,7 @@ describe('an old scrub row that permits one kind of call', () => {
   ]
   for (const [callKind, isGiven] of cases) {
     it(`is ${isGiven ? '' : 'not '}given for a call of kind ${callKind ?? 'unknown'}`, async () => {
-      let now: Answer<ScrubVerdict> = answered(row)
+      let now: Answer<CallRow> = answered(row)
       const { cached, time } = openCached({ scrub: () => now })
       await cached.scrub(question)
       now = unanswered()
@@ -341,7 +340,7 @@ describe('a no beside a silent other source', () => {
   it('of one kind of call ends the yes of that kind', async () => {
     const both = { ...cleanRow, allowed: { manual: true, autodialed: true, ai: true } }
     const noAi = { ...cleanRow, allowed: { manual: true, autodialed: true, ai: false } }
-    let now: Answer<ScrubVerdict> = answered(both, { otherAnswers: [answered(both)] })
+    let now: Answer<CallRow> = answered(both, { otherAnswers: [answered(both)] })
     const { cached, time } = openCached({ scrub: () => now }, { staleForMs: { scrub: staleForMs } })
     const asAi: Question = { ...question, callKind: 'ai' }
     await cached.scrub(asAi)
@@ -362,11 +361,11 @@ describe('a known no of one source', () => {
   const asManual: Question = { ...question, callKind: 'manual' }
 
   it('is not lifted by another’s answer while it is silent', async () => {
-    const barred = answered(listed as ScrubVerdict, {
+    const barred = answered(listed as CallRow, {
       ...justNow,
       otherAnswers: [answered(cleanRow, { ...justNow, source: 'second' })],
     })
-    let now: Answer<ScrubVerdict> = barred
+    let now: Answer<CallRow> = barred
     const { cached, time } = openCached({ scrub: () => now })
     await cached.scrub(asManual)
     await time.advance(blockMs)
@@ -434,7 +433,7 @@ describe('a known no of one source', () => {
 })
 
 it('a row of a restricted day is a no, whatever its flags say', async () => {
-  let now: Answer<ScrubVerdict> = answered({ ...cleanRow, doNotCallToday: true }, justNow)
+  let now: Answer<CallRow> = answered({ ...cleanRow, doNotCallToday: true }, justNow)
   const { cached, time } = openCached({ scrub: () => now })
   await cached.scrub({ ...question, callKind: 'manual' })
   await time.advance(2 * blockMs)
@@ -455,7 +454,7 @@ it('an answer that was under way when it was asked for is as old as its request'
 })
 
 describe('what one of two sources forbids', () => {
-  const D: ScrubVerdict = {
+  const D: CallRow = {
     ...cleanRow,
     letter: 'D',
     allowed: { manual: false, autodialed: false, ai: false },
@@ -466,22 +465,19 @@ describe('what one of two sources forbids', () => {
 
   /** Each answer is that of one source as of the moment it is given; the last stays. */
   function played() {
-    let now: Answer<ScrubVerdict> = silent
+    let now: Answer<CallRow> = silent
     const { cached, time } = openCached({ scrub: () => now }, { staleForMs: { scrub: staleForMs } })
-    const row = (
-      source: string,
-      value: ScrubVerdict,
-      more: Partial<AnswerSuccess<ScrubVerdict>> = {},
-    ) => answered(value, { source, asOf: time.now(), ...more })
-    const ask = async (next: Answer<ScrubVerdict>, more: Partial<Question> = {}) => {
+    const row = (source: string, value: CallRow, more: Partial<AnswerSuccess<CallRow>> = {}) =>
+      answered(value, { source, asOf: time.now(), ...more })
+    const ask = async (next: Answer<CallRow>, more: Partial<Question> = {}) => {
       now = next
       const asked = await cached.scrub({ ...asManual, ...more })
       if (!asked.ok) return asked.reason
       return `${asked.source} ${asked.value.letter}${asked.notRenewed ? ' stale' : ''}`
     }
-    const warmUp = async (next: Answer<ScrubVerdict>) => {
+    const warmUp = async (next: Answer<CallRow>) => {
       now = next
-      await cached.warmUp({ ...asManual, ...standards }, minuteMs)
+      await cached.warmUp(asManual, minuteMs)
     }
     return { time, row, ask, warmUp }
   }

@@ -13,13 +13,12 @@ import { quoted } from '../../support/said.js'
 import { type VirtualTime, virtualTime } from '../../support/virtual-time.js'
 
 const question: Question = { accountId: 'main', number: toPhoneNumber('2125550100') }
-const time = { recordedVoice: false, requireStatutoryWindow: true, strictestPlace: false }
 
 const names = ['scrub', 'internalDnc', 'litigator', 'legalTime'] as const
 type Name = (typeof names)[number]
 
 function ask(source: Compliance, name: Name, asked: Question = question) {
-  return name === 'legalTime' ? source.legalTime({ ...asked, ...time }) : source[name](asked)
+  return source[name](asked)
 }
 
 /** What a provider does with every question: `yes`, `no`, `refused`, each at once or `yes 700`. */

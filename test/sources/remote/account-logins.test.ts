@@ -14,7 +14,6 @@ import { fakeCompliance, noon } from '../../support/fake-compliance.js'
 import { virtualTime } from '../../support/virtual-time.js'
 
 const number = toPhoneNumber('2125550100')
-const time = { recordedVoice: false, requireStatutoryWindow: false, strictestPlace: false }
 
 function open(hasRight: (accountId: string) => MaybePromise<boolean>) {
   const main = Object.assign(fakeCompliance(), { close: async () => undefined })
@@ -33,7 +32,6 @@ function open(hasRight: (accountId: string) => MaybePromise<boolean>) {
     staleForMs: { scrub: 1e9, 'internal-dnc': 1e9, litigator: 1e9, 'legal-time': 1e9 },
     staleAfterMs: 0,
     timers: virtualTime(),
-    dependsOnLegalTimeOptions: false,
     clock,
     observer: { countLookups: () => () => undefined, onAnswer: () => undefined },
   })
@@ -51,7 +49,7 @@ it.each(['at once', 'later'])(
     })
     const litigator = async (accountId: string) => await source.litigator({ accountId, number })
     for (const accountId of ['main', 'acme', 'acme2']) {
-      expect(await cache.warmUp({ accountId, number, ...time }, 1_000)).toBe('answered')
+      expect(await cache.warmUp({ accountId, number }, 1_000)).toBe('answered')
     }
     expect(await litigator('acme')).toMatchObject({ ok: true })
     allowed.delete('acme')
@@ -62,7 +60,7 @@ it.each(['at once', 'later'])(
     })
     // Those of the others stay.
     for (const accountId of ['main', 'acme2']) {
-      expect(await cache.warmUp({ accountId, number, ...time }, 1_000)).toBe('fresh')
+      expect(await cache.warmUp({ accountId, number }, 1_000)).toBe('fresh')
     }
   },
 )
@@ -75,7 +73,7 @@ it('rights that cannot be read are a failure, not a permission', async () => {
     await source.scrub(question),
     await source.internalDnc(question),
     await source.litigator(question),
-    await source.legalTime({ ...question, ...time }),
+    await source.legalTime(question),
   ]) {
     const says = [{ code: 'rights-unread', quote: expect.stringContaining('is away') }]
     expect(answer).toMatchObject({ ...failure, says })

@@ -3,14 +3,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import type { LegalTimeQuestion } from '../../../src/domain/compliance.js'
 import { systemTimers } from '../../../src/runtime/runtime.js'
 import { RemoteCompliance } from '../../../src/sources/remote/remote-compliance.js'
 import { about, fakeProvider, type ProviderSetup } from '../../support/fake-provider.js'
 import { quoted } from '../../support/said.js'
-
-const plain = { recordedVoice: false, requireStatutoryWindow: false, strictestPlace: false }
-const legalAbout = (): LegalTimeQuestion => ({ ...about(), ...plain })
 
 function open(setup: ProviderSetup = {}) {
   const provider = fakeProvider(setup)
@@ -23,7 +19,7 @@ describe('a provider', () => {
     void remote.scrub(about())
     void remote.internalDnc(about())
     void remote.litigator(about())
-    void remote.legalTime(legalAbout())
+    void remote.legalTime(about())
     await time.advance(5)
     expect(transport.sent.map(({ request }) => request.url.replace(/\?.*/, '')).sort()).toEqual([
       expect.stringMatching(/^https:\/\/base\.test\/v1\.5\//),
@@ -64,7 +60,7 @@ describe('a provider', () => {
       credentials: { kind: 'oauth', clientId: 'a', clientSecret: 'b' },
     })
     transport.onSend = (sent) => sent.reply({ status: 401 })
-    const asked = [remote.scrub(about()), remote.legalTime(legalAbout())]
+    const asked = [remote.scrub(about()), remote.legalTime(about())]
     await time.advance(5)
     for (const one of asked) expect(await one).toMatchObject({ reason: 'refused' })
     expect(remote.listCircuits()).toEqual(

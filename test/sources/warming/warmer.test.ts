@@ -1,6 +1,6 @@
 /** Jobs that keep numbers warm: how they ask, how often, how far they are, and how they end. */
 import { describe, expect, it } from 'vitest'
-import type { LegalTimeQuestion } from '../../../src/domain/compliance.js'
+import type { Question } from '../../../src/domain/compliance.js'
 import { toPhoneNumber } from '../../../src/domain/phone-number.js'
 import { AppError } from '../../../src/errors.js'
 import type { WarmupResult } from '../../../src/sources/cache/cached-compliance.js'
@@ -16,11 +16,10 @@ const minute = 60_000
 const hour = 60 * minute
 const cache = { allowMs: 5 * minute, blockMs: hour }
 const maxNumbers = 100_000
-const standard = { recordedVoice: false, requireStatutoryWindow: true, strictestPlace: false }
 
 interface Choices extends Partial<WarmerOptions> {
   /** How a number is answered; `answered` after 100 ms unless told otherwise. */
-  readonly answer?: (question: LegalTimeQuestion) => WarmupResult
+  readonly answer?: (question: Question) => WarmupResult
   readonly start?: string
 }
 
@@ -42,7 +41,6 @@ function openWarmer({ answer = () => 'answered', start, ...options }: Choices = 
         })
       })
     },
-    legalTimeOptions: [standard],
     cache,
     maxNumbers,
     maxInFlight: 10_000,
@@ -66,10 +64,8 @@ function request(more: Partial<WarmupRequest> = {}): WarmupRequest {
 
 describe('a warming job', () => {
   it('asks about each number at once, with all that a call will ask with', async () => {
-    const questions: LegalTimeQuestion[] = []
-    const other = { recordedVoice: true, requireStatutoryWindow: true, strictestPlace: true }
+    const questions: Question[] = []
     const { warmer, time } = openWarmer({
-      legalTimeOptions: [standard, other],
       warmUp: async (question) => {
         questions.push(question)
         return 'answered'
@@ -79,10 +75,7 @@ describe('a warming job', () => {
     warmer.start(request({ numbers, projectId: 'P', campaignId: 'C' }))
     await time.settle()
     const about = { accountId: 'main', ...numbers[0], projectId: 'P', campaignId: 'C' }
-    expect(questions).toEqual([
-      { ...about, ...standard },
-      { ...about, ...other },
-    ])
+    expect(questions).toEqual([about])
     warmer.close()
   })
 
@@ -235,7 +228,6 @@ describe('keeping numbers warm', () => {
     const time = start ?? opened.time
     const warmer = new Warmer({
       warmUp: (question, freshForMs) => opened.cached.warmUp(question, freshForMs),
-      legalTimeOptions: [standard],
       cache,
       maxNumbers,
       maxInFlight: 10_000,
@@ -249,7 +241,7 @@ describe('keeping numbers warm', () => {
 
   it('leaves no call with an expired answer, for about an asking in four minutes', async () => {
     const { cached, source, time, warmer, seen } = overCache(hour)
-    const question = { accountId: 'main', number: toPhoneNumber('2125550042'), ...standard }
+    const question = { accountId: 'main', number: toPhoneNumber('2125550042') }
     await time.advance(1_000)
     for (let second = 0; second < 3_500; second += 10) {
       await time.advance(10_000)

@@ -1,7 +1,7 @@
 /** The calling hours of a provider: `IsTimeLegalToCall` (spec, "Calling hours"). */
 import { createTimeLegalEndpoint, wireTimeLegalRow } from '../../../api/calling-hours/time-legal.js'
 import type { TimeLegalRow } from '../../../domain/calling-hours.js'
-import type { LegalTime, LegalTimeQuestion } from '../../../domain/compliance.js'
+import type { LegalTime, Question } from '../../../domain/compliance.js'
 import type { Instant } from '../../../domain/time/clock.js'
 import { formatInstant } from '../../../domain/time/dates.js'
 import { type InvalidRow, type ParsedRow, withoutExpiry } from '../batch-question.js'
@@ -20,7 +20,7 @@ const maxInstant = 8_640_000_000_000_000
  * The API supports neither recorded voices, nor the statutory window in addition to a project's hours,
  * nor postal codes. Questions that differ only in these share an answer, which callers must restrict.
  */
-export const legalTimeQuestion = defineQuestion<LegalTimeQuestion, LegalTime>({
+export const legalTimeQuestion = defineQuestion<Question, LegalTime>({
   name: 'legal-time',
   findRefusal({ projectId, campaignId, at }) {
     if (omitEmpty(campaignId) !== undefined && omitEmpty(projectId) === undefined) {

@@ -1,7 +1,7 @@
 /** The scrub: version 8, as JSON (spec, "Scrub"). */
 import { scrubPost } from '../../../api/scrub/scrub.js'
 import { wireScrubRow } from '../../../api/scrub/scrub-row.js'
-import type { Question, ResultLetter, ScrubVerdict } from '../../../domain/compliance.js'
+import type { CallRow, Question, ResultLetter } from '../../../domain/compliance.js'
 import { postalCodePattern } from '../../../domain/place.js'
 import type { ScrubRow } from '../../../domain/scrub-row.js'
 import type { Instant } from '../../../domain/time/clock.js'
@@ -18,7 +18,7 @@ import {
 import { findScrubContradiction } from './scrub-contradiction.js'
 
 /** Supports neither an instant other than now nor a malformed postal code. */
-export const scrubQuestion = defineQuestion<Question, ScrubVerdict>({
+export const scrubQuestion = defineQuestion<Question, CallRow>({
   name: 'scrub',
   findRefusal({ at, postalCode }) {
     if (at !== undefined)
@@ -67,7 +67,7 @@ function interpretRow(
   row: ScrubRow,
   question: Question,
   askedAt: Instant,
-): ParsedRow<ScrubVerdict> | InvalidRow {
+): ParsedRow<CallRow> | InvalidRow {
   const mayPermit = possiblyPermittingLetters.has(row.letter)
   const hours = computeRowHours(row, askedAt)
   const contradiction = findScrubContradiction(row, { question, hours, mayPermit })
@@ -91,7 +91,7 @@ function interpretRow(
 }
 
 /** The parts of `Reason` are lists: the national one, then that of the state; or the litigator list alone. */
-function findListedOn(reason: string): ScrubVerdict['listedOn'] {
+function findListedOn(reason: string): CallRow['listedOn'] {
   if (reason === 'Litigator') return 'litigator'
   if (reason.startsWith('National')) return 'national'
   return reason.split(';')[1]?.startsWith('State') ? 'state' : undefined
@@ -102,7 +102,7 @@ function findListedOn(reason: string): ScrubVerdict['listedOn'] {
  * or ours is slightly off, or something else forbids calls; the edges of the window are then not used.
  */
 function computeHoldsUntil(
-  { allowed, doNotCallToday }: Pick<ScrubVerdict, 'allowed' | 'doNotCallToday'>,
+  { allowed, doNotCallToday }: Pick<CallRow, 'allowed' | 'doNotCallToday'>,
   hours: RowHours | undefined,
   askedAt: Instant,
 ): Instant {

@@ -1,6 +1,6 @@
 /** The questions put to a callgate: it understands its own replies, at any hour and in any zone. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { LegalTimeQuestion } from '../../../../src/domain/compliance.js'
+import type { Question } from '../../../../src/domain/compliance.js'
 import { toPhoneNumber } from '../../../../src/domain/phone-number.js'
 import type { Instant } from '../../../../src/domain/time/clock.js'
 import { listAreaCodes } from '../../../../src/law/area-codes.js'
@@ -17,12 +17,9 @@ import { problem } from './wire-rows.js'
 const lines = ['0100', '0103', '0106', '0109', '0112', '0199']
 
 /** One line of every area code, another in each. */
-const questions: readonly LegalTimeQuestion[] = listAreaCodes().map((areaCode, index) => ({
+const questions: readonly Question[] = listAreaCodes().map((areaCode, index) => ({
   accountId: 'sandbox',
   number: toPhoneNumber(`${areaCode}555${lines[index % lines.length]}`),
-  recordedVoice: false,
-  requireStatutoryWindow: false,
-  strictestPlace: false,
 }))
 
 let callgate: TestCallgate
@@ -32,9 +29,9 @@ beforeAll(async () => {
 afterAll(() => callgate.end())
 
 async function ask<Value>(
-  question: BatchQuestion<LegalTimeQuestion, Value>,
+  question: BatchQuestion<Question, Value>,
   at: Instant,
-  asked: readonly LegalTimeQuestion[] = questions,
+  asked: readonly Question[] = questions,
 ) {
   callgate.clock.at = at
   const { method, path, wire } = question.buildRequest(asked)
@@ -47,7 +44,7 @@ async function ask<Value>(
   return question.parseReply({ body: await reply.text(), contentType, askedAt: at }, asked)
 }
 
-type AnyQuestion = BatchQuestion<LegalTimeQuestion, unknown>
+type AnyQuestion = BatchQuestion<Question, unknown>
 type Read = Awaited<ReturnType<typeof ask<unknown>>>[number]
 
 /** Of an answer that permits some kind of call; `false` for one that permits none. */

@@ -5,11 +5,11 @@
  */
 import { describe, expect, test } from 'vitest'
 import type {
+  CallRow,
   InternalDncStatus,
   LegalTime,
-  LegalTimeQuestion,
   LitigatorStatus,
-  ScrubVerdict,
+  Question,
 } from '../../../../src/domain/compliance.js'
 import { toPhoneNumber } from '../../../../src/domain/phone-number.js'
 import { type BatchQuestion, ReplyError } from '../../../../src/sources/remote/batch-question.js'
@@ -42,16 +42,13 @@ function chance(seed: number) {
 type Chance = ReturnType<typeof chance>
 
 const numbers = Array.from({ length: 12 }, (_, index) => String(2_125_550_100 + index))
-const questions: readonly LegalTimeQuestion[] = numbers.map((number) => ({
+const questions: readonly Question[] = numbers.map((number) => ({
   accountId: 'main',
   number: toPhoneNumber(number),
-  recordedVoice: false,
-  requireStatutoryWindow: false,
-  strictestPlace: false,
 }))
 
 interface Subject<Value> {
-  readonly question: BatchQuestion<LegalTimeQuestion, Value>
+  readonly question: BatchQuestion<Question, Value>
   /** A genuine row of each number; some permit and some do not. */
   readonly rows: readonly WireRow[]
   /** The kinds of call that an answer permits. */
@@ -68,7 +65,7 @@ const scrubRows: readonly WireRow[] = [
   { ...noFlags, DoNotCallToday: '1' },
 ]
 
-const scrub: Subject<ScrubVerdict> = {
+const scrub: Subject<CallRow> = {
   question: scrubQuestion,
   rows: numbers.map((number, index) => scrubWire(number, scrubRows[index % scrubRows.length])),
   permits: ({ allowed }) => [

@@ -1,7 +1,7 @@
 /** Replies to the four questions: what each row means, how long it holds, what is not understood. */
 import { describe, expect, test } from 'vitest'
 import {
-  type LegalTimeQuestion,
+  type Question,
   type ResultLetter,
   resultLetters,
 } from '../../../../src/domain/compliance.js'
@@ -28,14 +28,13 @@ import {
 } from './wire-rows.js'
 
 const number = '2125550100'
-const plain = { recordedVoice: false, requireStatutoryWindow: false, strictestPlace: false }
-const question: LegalTimeQuestion = { accountId: 'main', number: toPhoneNumber(number), ...plain }
+const question: Question = { accountId: 'main', number: toPhoneNumber(number) }
 
 const readScrub = (row: unknown, { asked = {}, askedAt = noon } = {}) =>
   scrubQuestion.parseReply({ ...replyOf([row]), askedAt }, [{ ...question, ...asked }])[0]
 const readInternal = (row: unknown) => internalDncQuestion.parseReply(replyOf([row]), [question])[0]
 const readLitigator = (row: unknown) => litigatorQuestion.parseReply(replyOf([row]), [question])[0]
-const readLegal = (row: unknown, asked: Partial<LegalTimeQuestion> = {}) =>
+const readLegal = (row: unknown, asked: Partial<Question> = {}) =>
   legalTimeQuestion.parseReply(replyOf([row]), [{ ...question, ...asked }])[0]
 
 const holds = (until: Instant) => (Number.isFinite(until) ? formatInstant(until) : 'for ever')

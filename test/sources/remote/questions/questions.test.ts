@@ -5,7 +5,7 @@ import type { Endpoint } from '../../../../src/api/endpoint.js'
 import { litigatorPost } from '../../../../src/api/lookups/litigator.js'
 import { internalDncGet } from '../../../../src/api/records/internal-dnc.js'
 import { scrubGet, scrubPost } from '../../../../src/api/scrub/scrub.js'
-import type { LegalTimeQuestion, Question } from '../../../../src/domain/compliance.js'
+import type { Question } from '../../../../src/domain/compliance.js'
 import { toPhoneNumber } from '../../../../src/domain/phone-number.js'
 import { createEndpointRequest } from '../../../../src/sources/remote/questions/define-question.js'
 import { internalDncQuestion } from '../../../../src/sources/remote/questions/internal-dnc-question.js'
@@ -22,10 +22,8 @@ const all = { scrub, internalDnc, litigator, legalTime }
 type Name = keyof typeof all
 const names = Object.keys(all) as Name[]
 
-/** Questions of every kind hold what legal time asks; the others overlook it. */
-function about(number: string, more: Partial<LegalTimeQuestion> = {}): LegalTimeQuestion {
-  const plain = { recordedVoice: false, requireStatutoryWindow: false, strictestPlace: false }
-  return { accountId: 'main', number: toPhoneNumber(number), ...plain, ...more }
+function about(number: string, more: Partial<Question> = {}): Question {
+  return { accountId: 'main', number: toPhoneNumber(number), ...more }
 }
 
 const [a, b] = ['2125550100', '2125550101']
@@ -40,7 +38,7 @@ describe('what is sent', () => {
   const listed = { method: 'GET', path: '/app/main/rpc/pdnc' }
   const status = { actionType: 'status' }
 
-  test.each<[string, Name, readonly LegalTimeQuestion[], object]>([
+  test.each<[string, Name, readonly Question[], object]>([
     [
       'numbers alone',
       'scrub',
@@ -148,13 +146,10 @@ describe('what is sent', () => {
 describe('questions share an answer, or a request, or neither', () => {
   type Sharing = 'an answer' | 'a request' | 'nothing'
   const both = { projectId: 'P1', campaignId: '12' }
-  test.each<[Partial<LegalTimeQuestion>, Readonly<Record<Name, Sharing>>]>([
+  test.each<[Partial<Question>, Readonly<Record<Name, Sharing>>]>([
     [{ accountId: 'other' }, shares('an answer')],
     [{ inBackground: true }, shares('an answer')],
     [{ projectId: '' }, shares('an answer')],
-    [{ recordedVoice: true }, shares('an answer')],
-    [{ requireStatutoryWindow: true }, shares('an answer')],
-    [{ strictestPlace: true }, shares('an answer')],
     [{ number: toPhoneNumber(b) }, shares('a request')],
     [{ postalCode: '10001' }, shares('an answer', { scrub: 'a request' })],
     [{ at: noon }, shares('an answer', { legalTime: 'a request' })],
@@ -170,7 +165,7 @@ describe('questions share an answer, or a request, or neither', () => {
     return { scrub: most, internalDnc: most, litigator: most, legalTime: most, ...others }
   }
 
-  function sharing(name: Name, one: LegalTimeQuestion, other: LegalTimeQuestion): Sharing {
+  function sharing(name: Name, one: Question, other: Question): Sharing {
     const { getIdentity, getGroup } = all[name]
     if (getIdentity(one) === getIdentity(other)) return 'an answer'
     return getGroup(one) === getGroup(other) ? 'a request' : 'nothing'
@@ -194,7 +189,7 @@ describe('questions share an answer, or a request, or neither', () => {
 
 describe('what cannot be asked', () => {
   const askable = 'askable'
-  test.each<[string, Partial<LegalTimeQuestion>, Readonly<Record<Name, RegExp | string>>]>([
+  test.each<[string, Partial<Question>, Readonly<Record<Name, RegExp | string>>]>([
     ['of now', {}, refuses({})],
     ['of another instant', { at: noon }, refuses({ scrub: /always as of now/ })],
     ['of project and campaign', ids, refuses({})],

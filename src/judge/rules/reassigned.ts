@@ -3,32 +3,25 @@
  * who asked the newest data of the national database before the call, and was told `no`.
  */
 import {
+  type CallRow,
   findUnanswered,
   flattenAnswers,
   hasAnswerWhere,
-  type MaybePromise,
   type ResultLetter,
-  type ScrubVerdict,
 } from '../../domain/compliance.js'
 import type { CallKind, Finding } from '../../domain/decision.js'
-import type { ReassignedSource, ReassignedStatus } from '../../domain/lookups.js'
+import type { ReassignedStatus } from '../../domain/lookups.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
-import type { Instant, LocalDay, Timers } from '../../domain/time/clock.js'
+import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { formatDay, formatInstant } from '../../domain/time/dates.js'
 import type { Said } from '../../domain/words/words.js'
-import { withTimeout } from '../../runtime/runtime.js'
-import type { AnsweredCall } from './check.js'
-import { needsPermission, relatedLetters } from './permission.js'
-
-export interface CallToAsk
-  extends Pick<AnsweredCall, 'callKind' | 'purpose' | 'askedAt' | 'answers'> {
-  readonly reassigned: ReassignedSource
-  readonly accountId: string
-  readonly number: PhoneNumber
-}
+import type { Sources } from '../facts.js'
+import type { NumberCall } from '../number-call.js'
+import { relatedLetters } from './consent-evidence.js'
+import { needsPermission } from './permission.js'
 
 /** The record that a call rests on. */
-interface Basis {
+export interface Basis {
   readonly since: LocalDay | undefined
   readonly basis: 'consent' | 'last-contact'
   /** Without the record, the call would be blocked; otherwise it lifts only limits on how often. */
@@ -38,23 +31,13 @@ interface Basis {
 /** Adds the finding for a call that rests on a record. One that only lifts limits does not block, but lifts none then. */
 export function addReassigned(
   findings: readonly Finding[],
-  call: CallToAsk,
-  { deadlineMs, timers }: { readonly deadlineMs: number; readonly timers: Timers },
-): MaybePromise<readonly Finding[]> {
-  const { reassigned, accountId, number, purpose, askedAt } = call
-  // An emergency rests on nothing.
-  const found = purpose.machines === 'unlimited' ? undefined : findBasis(findings, call)
-  if (!found) return findings
-  const add = (status: ReassignedStatus) => {
-    const finding = judgeStatus(status, { ...found, number, askedAt })
-    if (found.isNeeded || finding.verdict === 'pass') return [...findings, finding]
-    return findings.map((one) => withoutPermission(one, finding))
-  }
-  const status = reassigned.find({ accountId, number, since: found.since })
-  if (!(status instanceof Promise)) return add(status)
-  const says = { code: 'not-answered-within', params: { ms: Math.round(deadlineMs) } } as const
-  const late = { ...unreachable, says, askedAt }
-  return withTimeout(status, deadlineMs, () => late, { timers }).then(add)
+  status: ReassignedStatus,
+  basis: Basis,
+  { number, now }: Pick<NumberCall, 'number' | 'now'>,
+): readonly Finding[] {
+  const finding = createFinding(status, { ...basis, number, askedAt: now })
+  if (basis.isNeeded || finding.verdict === 'pass') return [...findings, finding]
+  return findings.map((one) => withoutPermission(one, finding))
 }
 
 /** The finding of the permission check when frequency limits still apply to its record because of `reassigned`. */
@@ -74,12 +57,6 @@ export function withoutPermission(finding: Finding, reassigned: Finding): Findin
   return { ...withoutIt, says, reassigned, inShadow: finding }
 }
 
-const unreachable = {
-  result: 'unreachable',
-  source: 'reassigned',
-  holdsUntil: Number.NEGATIVE_INFINITY,
-} as const
-
 /** Letters of numbers with a current record that permit such sales calls; `P` only for a permission. */
 const restingLetters: Readonly<
   Record<CallKind, Readonly<Partial<Record<ResultLetter, 'P' | 'any'>>>>
@@ -90,29 +67,51 @@ const restingLetters: Readonly<
   ai: { E: 'P', O: 'P', G: 'P', H: 'P' },
 }
 
-function restsOnRecord(row: ScrubVerdict, call: CallToAsk): boolean {
+function restsOnRecord(row: CallRow, call: NumberCall): boolean {
   const { letter, ebrType } = row
   if (call.purpose.purpose === 'telemarketing') {
-    const type = restingLetters[call.callKind][letter]
+    const type = restingLetters[call.call.callKind][letter]
     return type === 'any' || type === ebrType
   }
   if (ebrType !== 'P' || !relatedLetters.has(letter)) return false
   if (needsPermission(row, call)) return true
   // Of all lists, only the internal one forbids such calls.
-  const { internalDnc } = call.answers
-  const mayBeListed =
-    findUnanswered(internalDnc) !== undefined || hasAnswerWhere(internalDnc, ({ onList }) => onList)
-  return mayBeListed && (letter === 'O' || letter === 'H')
+  return (letter === 'O' || letter === 'H') && mayBeListed(call.sources)
 }
 
-/** For calls of a machine, also if it is not known whether there is a record. */
-function findBasis(findings: readonly Finding[], call: CallToAsk): Basis | undefined {
-  const { callKind, answers } = call
-  if (!answers.scrub.ok) {
+function mayBeListed({ own: { entry }, provider }: Sources): boolean {
+  const isOurs =
+    entry !== 'not-asked' && (entry.why !== undefined || entry.value?.removedAt === null)
+  const answer = provider?.internalDnc
+  if (isOurs || answer === undefined) return isOurs
+  return findUnanswered(answer) !== undefined || hasAnswerWhere(answer, ({ onList }) => onList)
+}
+
+/** The rows of the sources that gave one; `undefined` if none did. */
+function listRows({ provider }: Sources, own: CallRow | undefined): readonly CallRow[] | undefined {
+  if (provider === undefined) return own && [own]
+  if (!provider.scrub.ok) return undefined
+  return flattenAnswers(provider.scrub).flatMap((one) => (one.ok ? [one.value] : []))
+}
+
+/**
+ * Whether it must be asked if the number was reassigned, and since when. For calls of a machine, also if it is not known whether
+ * there is a record; for an emergency, never, since it rests on nothing. `own` is our row, where no provider answers.
+ */
+export function findBasis(
+  findings: readonly Finding[],
+  call: NumberCall,
+  own: CallRow | undefined,
+): Basis | undefined {
+  if (call.purpose.machines === 'unlimited') return undefined
+  const { callKind } = call.call
+  const all = listRows(call.sources, own)
+  if (all === undefined) {
     if (callKind === 'manual') return undefined
     return { since: undefined, basis: 'consent', isNeeded: true }
   }
-  const all = flattenAnswers(answers.scrub).flatMap((one) => (one.ok ? [one.value] : []))
+  // Nothing rests on a record, as with almost every call of a person.
+  if (all.every(({ ebrType }) => ebrType === '')) return undefined
   const isRequired = findings.some(
     ({ restsOnRecord: rests, parts = [] }) => rests || parts.some((part) => part.restsOnRecord),
   )
@@ -121,8 +120,12 @@ function findBasis(findings: readonly Finding[], call: CallToAsk): Basis | undef
   const lifts = callKind === 'autodialed' && findings.some(({ hasPermission }) => hasPermission)
   const lifting = lifts ? all.filter(({ ebrType }) => ebrType === 'P') : []
   const rows = isNeeded ? needed : lifting
-  const [first] = rows
-  if (!first) return undefined
+  if (rows.length === 0) return undefined
+  return { ...findEarliest(rows), isNeeded }
+}
+
+/** What the rows rest on. Since the earliest day more disconnects are found. */
+function findEarliest(rows: readonly CallRow[]): Pick<Basis, 'since' | 'basis'> {
   let since: LocalDay | undefined
   let basis: Basis['basis'] = rows.some(({ ebrType }) => ebrType === 'P')
     ? 'consent'
@@ -130,26 +133,16 @@ function findBasis(findings: readonly Finding[], call: CallToAsk): Basis | undef
   for (const { contactOn, confirmedOn, ebrType } of rows) {
     const isConfirmed = confirmedOn !== undefined && confirmedOn > (contactOn ?? confirmedOn)
     const day = isConfirmed ? confirmedOn : contactOn
-    // The earliest, since then more disconnects are found.
     if (day === undefined || (since !== undefined && since <= day)) continue
     since = day
     basis = ebrType === 'P' && !isConfirmed ? 'consent' : 'last-contact'
   }
-  return { since, basis, isNeeded }
+  return { since, basis }
 }
 
 interface JudgedCall extends Basis {
   readonly number: PhoneNumber
   readonly askedAt: Instant
-}
-
-/** A status that is cached is judged once. */
-function judgeStatus(status: ReassignedStatus, call: JudgedCall): Finding {
-  const { judged } = status
-  if (judged?.basis === call.basis) return judged.finding
-  const finding = createFinding(status, call)
-  if (status.report) status.judged = { basis: call.basis, finding }
-  return finding
 }
 
 function createFinding(status: ReassignedStatus, call: JudgedCall): Finding {
@@ -164,7 +157,6 @@ function createFinding(status: ReassignedStatus, call: JudgedCall): Finding {
     asOf: Math.min(status.report?.askedAt ?? call.askedAt, call.askedAt),
     holdsUntil: isUnknown ? Number.NEGATIVE_INFINITY : holdsUntil,
     facts: result === 'not-configured' ? undefined : JSON.stringify(toFacts(status, call)),
-    text: undefined,
   }
 }
 

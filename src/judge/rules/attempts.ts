@@ -1,44 +1,28 @@
-/** Counts the attempts of a call that nothing else blocks, and finds when a blocked one may be placed. */
+/** Whether frequency limits, and what is counted for a key, permit another call. */
 import type { CallPurpose, CallRequest, Finding, Policy, Ruling } from '../../domain/decision.js'
 import type {
   AppliedException,
-  Attempt,
-  AttemptCounter,
   CallToCount,
   CountedAttempt,
-  CountedCall,
   FrequencyCount,
   FrequencyLimit,
   LimitsOfAttempt,
 } from '../../domain/mandate.js'
-import type { Instant, Timers } from '../../domain/time/clock.js'
+import type { Instant } from '../../domain/time/clock.js'
 import { formatDay, formatInstant, msPerHour } from '../../domain/time/dates.js'
 import type { Said } from '../../domain/words/words.js'
-import { getErrorMessage } from '../../errors.js'
-import { findPlaces } from '../../judge/places.js'
-import { createKeyFinding } from '../../judge/rules/key.js'
-import { isInScope } from '../../judge/scope.js'
-import { withTimeout } from '../../runtime/runtime.js'
-import type { GateRules, GateSettings, HouseLimit } from '../gate-deps.js'
-import type { CallRuling } from '../pre-check-ruling.js'
-import { prepareExceptions, sayExceptions } from './exceptions.js'
-
-export function createAttempt(
-  request: CallRequest,
-  {
-    number,
-    ...rest
-  }: Pick<Attempt, 'decisionId' | 'at' | 'purpose'> & Pick<Attempt['call'], 'number'>,
-): Attempt {
-  const { accountId, keyId = '', approvalId, subject, personId } = request
-  const { callKind, projectId, campaignId, callerId } = request
-  const call = { number, callKind, projectId, campaignId, callerId }
-  return { ...rest, keyId, accountId, call, subject, personId, approvalId }
-}
+import { prepareExceptions, sayExceptions } from '../exceptions.js'
+import type { FrequencyLaw, HouseLimit } from '../judged.js'
+import { findPlaces } from '../places.js'
+import { type ExceptionInUse, isInScope } from '../scope.js'
+import { createKeyFinding } from './key.js'
 
 interface CountingRules {
-  readonly settings: Pick<GateSettings, 'houseLimits' | 'exceptions'>
-  readonly callingRules: Pick<GateRules['callingRules'], 'frequency' | 'exceptions'>
+  readonly settings: {
+    readonly houseLimits: readonly HouseLimit[]
+    readonly exceptions: readonly ExceptionInUse[]
+  }
+  readonly law: FrequencyLaw
 }
 
 /** What counts the call; `undefined` if nothing does, or a call that is blocked for good. */
@@ -48,7 +32,9 @@ export function findLimits(
     number,
     findings,
     ruling,
-  }: Pick<CallRuling, 'number' | 'findings'> & {
+  }: {
+    readonly number: string
+    readonly findings: readonly Finding[]
     readonly ruling: Pick<Ruling, 'decision' | 'nextAllowedAt'>
   },
   {
@@ -83,7 +69,7 @@ export function findFrequency(
   { rules, now }: { readonly rules: CountingRules; readonly now: Instant },
 ): Pick<LimitsOfCall, 'frequency' | 'lifted'> {
   const { at = now } = request
-  const found = rules.callingRules.frequency.find(called, at)
+  const found = rules.law.frequency.find(called, at)
   const lifted = found.length === 0 ? noneLifted : findLifted(request, called, { found, rules, at })
   const lawful =
     lifted.length === 0
@@ -117,7 +103,7 @@ function findLifted(
   if (!findExceptions || !relationship) return noneLifted
   const applied = findExceptions('cap', relationship)
   return found.flatMap((limit) => {
-    const by = applied.find((one) => rules.callingRules.exceptions.liftsCap(one, limit.id))
+    const by = applied.find((one) => rules.law.exceptions.liftsCap(one, limit.id))
     return by ? [{ limit, by }] : []
   })
 }
@@ -145,69 +131,11 @@ export interface LimitsOfCall extends LimitsOfAttempt {
   readonly lifted: readonly LiftedLimit[]
 }
 
-interface Deadline {
-  readonly ms: number
-  readonly timers: Timers
-}
-
-/** Why attempts could not be counted in time. */
-interface UncountedAttempt {
-  readonly failure: string
-  /** Settles when it is known whether the attempt was counted all the same. */
-  readonly settled?: Promise<unknown>
-}
-
-/** Never rejects. */
-export async function takeAttempt(
-  counter: AttemptCounter,
-  { attempt, limits }: { readonly attempt: Attempt; readonly limits: LimitsOfCall },
-  { ms, timers }: Deadline,
-): Promise<CountedAttempt | UncountedAttempt> {
-  // An edge sends them to its center, which knows nothing of exceptions.
-  const { lifted: _, ...toCount } = limits
-  const taking = counter.take(attempt, toCount)
-  try {
-    return await withTimeout(taking, ms, rejectLate, { timers })
-  } catch (cause) {
-    return { failure: getErrorMessage(cause), settled: taking.catch(() => undefined) }
-  }
-}
-
-/** Never rejects; what the limits count, without counting the attempt. */
-export async function readAttempts(
-  counter: AttemptCounter,
-  attempt: Attempt,
-  limits: readonly FrequencyLimit[],
-  { ms, timers }: Deadline,
-): Promise<CountedAttempt | UncountedAttempt> {
-  try {
-    const counts = counter.readCounts(attempt, limits)
-    return { counts: await withTimeout(counts, ms, rejectLate, { timers }), isCounted: false }
-  } catch (cause) {
-    return { failure: getErrorMessage(cause) }
-  }
-}
-
-/** Says what counts, and does not count the call. */
-export function withoutCounting(attempts: AttemptCounter): AttemptCounter {
-  const readCounts = attempts.readCounts.bind(attempts)
-  return {
-    readCounts,
-    take: async (attempt, { frequency }) => {
-      return { counts: await readCounts(attempt, frequency), isCounted: false }
-    },
-    release: async () => undefined,
-  }
-}
-
-const rejectLate = () => Promise.reject(new Error('no answer in time'))
+/** What was counted, or why it is not known. */
+export type Ledger = CountedAttempt | { readonly failure: string }
 
 /** The findings of the counting: of the limits of the key, and of the frequency limits. */
-export function judgeAttempt(
-  taken: CountedAttempt | UncountedAttempt,
-  limits: LimitsOfCall,
-  at: Instant,
-): readonly Finding[] {
+export function judgeAttempt(taken: Ledger, limits: LimitsOfCall, at: Instant): readonly Finding[] {
   if ('failure' in taken) {
     const says = [{ code: 'attempts-not-counted', quote: taken.failure }] as const
     const unknown = { verdict: 'unknown', reason: 'check-unanswered', says } as const
@@ -281,13 +209,6 @@ function sayCount({ limit, attempts, opensAt }: FrequencyCount): Said {
   return { code: 'limit-count', params }
 }
 
-/** What the decision says of a key's attempts. */
-export function toCountedCall(taken: CountedAttempt | UncountedAttempt): CountedCall {
-  if ('failure' in taken) return {}
-  const { remaining, approval } = taken
-  return { remaining, approval }
-}
-
 type Judgment = Pick<Finding, 'verdict' | 'reason' | 'says' | 'opensAt' | 'facts'>
 
 function createFinding(judgment: Judgment, at: Instant): Finding {
@@ -302,13 +223,13 @@ const maxOpenings = 10
  * The first instant, from `at` on, at which every check passes; `undefined` if there is none soon. `ruleAt` is how the call
  * would be ruled at an instant.
  */
-export async function findNextAllowedAt(
+export function findNextAllowedAt(
   at: Instant,
-  ruleAt: (at: Instant) => Promise<Ruling>,
-): Promise<Instant | undefined> {
+  ruleAt: (at: Instant) => Ruling,
+): Instant | undefined {
   let next = at
   for (let opening = 0; opening < maxOpenings; opening += 1) {
-    const { decision, nextAllowedAt } = await ruleAt(next)
+    const { decision, nextAllowedAt } = ruleAt(next)
     if (decision === 'allow') return next
     if (nextAllowedAt === undefined || nextAllowedAt <= next) return undefined
     next = nextAllowedAt

@@ -1,8 +1,9 @@
 /**
  * What the calling rules were applied to in a decision, as its record keeps it, so that other rules can
  * be tried on it later. What is usual takes no space: an absent member has the value that its comment
- * names, or there was none. Written by `calling-hours/calling-hours.ts` and `scrub/scrub-evaluator.ts`.
+ * names, or there was none.
  */
+import { type ListEvidence, type ListFinding, noListEvidence } from '../domain/number-set.js'
 import type {
   CandidatePlace,
   Country,
@@ -16,7 +17,6 @@ import { msPerDay } from '../domain/time/dates.js'
 import type { ProjectHours } from '../domain/time/week-windows.js'
 import type { Said } from '../domain/words/words.js'
 import type { EbrRecord } from '../law/records/ebr-record.js'
-import { type ListEvidence, type ListFinding, noListEvidence } from './lists/list-facts.js'
 
 export interface RecordedPlace {
   readonly places: readonly CandidatePlace[]
@@ -79,6 +79,21 @@ export interface RecordedEntry {
 }
 
 export type RecordedFacts = RecordedNumber & UnusualFacts
+
+/** As JSON of {@link RecordedFacts}. */
+export function formatFacts(
+  { place, lineClass, originalClass }: Extract<NumberFacts, { readonly status: 'ok' }>,
+  unusual?: UnusualFacts,
+): string {
+  const recorded = {
+    ...toRecordedPlace(place),
+    by: place.source === 'prefix' ? undefined : place.source,
+    line: lineClass === 'wireless' ? undefined : lineClass,
+    assigned: originalClass === lineClass ? undefined : originalClass,
+    ...unusual,
+  } satisfies RecordedFacts
+  return JSON.stringify(recorded)
+}
 
 export function toRecordedPlace({ candidates, country }: Place): RecordedPlace {
   return { places: candidates, country: country === 'US' ? undefined : country }

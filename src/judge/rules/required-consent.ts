@@ -1,12 +1,10 @@
 /** Applies state consent laws beyond the federal rules: the call is blocked unless a record on file allows it. */
-import { rankEvidence, type ScrubVerdict } from '../../domain/compliance.js'
+import { type CallRow, rankEvidence } from '../../domain/compliance.js'
 import type { LiftingRecord, RequiredConsent } from '../../domain/consent/consent-records.js'
 import { type Finding, pickHigherRankedReason } from '../../domain/decision.js'
 import { formatDay } from '../../domain/time/dates.js'
 import type { Said } from '../../domain/words/words.js'
-import type { AnsweredCall } from './check.js'
-import { findConsentProblem } from './consent-evidence.js'
-import { relatedLetters } from './permission.js'
+import { type CallWithConsent, findConsentProblem, relatedLetters } from './consent-evidence.js'
 
 /**
  * Adds these laws to the finding of the permission check on this row. A block for a reason of a higher rank stays, and so
@@ -14,8 +12,8 @@ import { relatedLetters } from './permission.js'
  */
 export function requireConsent(
   finding: Finding,
-  row: ScrubVerdict,
-  call: Pick<AnsweredCall, 'callKind' | 'purpose' | 'aiConsentEvidence'>,
+  row: CallRow,
+  call: CallWithConsent,
   laws: readonly RequiredConsent[],
 ): Finding {
   const line = row.lineClass === 'wireline' ? 'landline' : 'wireless'
@@ -65,10 +63,7 @@ interface FoundRecord {
 }
 
 /** Finds what the record on file allows, if it is current and no opt-out has ended it. */
-function findLiftingRecords(
-  row: ScrubVerdict,
-  call: Pick<AnsweredCall, 'callKind' | 'purpose' | 'aiConsentEvidence'>,
-): FoundRecord {
+function findLiftingRecords(row: CallRow, call: CallWithConsent): FoundRecord {
   const { letter, ebrType, contactOn, consent } = row
   if (!relatedLetters.has(letter)) return { lifting: [], onFile: { onFile: 'none' } }
   const on = contactOn === undefined ? undefined : formatDay(contactOn)

@@ -1,14 +1,11 @@
-/**
- * The texts of a scrub row that clients parse, `CarrierInfo` and `Reason`, whose four parts are separated by semicolons (national
- * list, state list, telephone preference service, wireless mark), and what explains a verdict. Pure.
- */
-import type { EbrType, ResultLetter, ScrubVerdict } from '../../domain/compliance.js'
-import type { Country, LineClass, NumberFacts, OriginalCarrier } from '../../domain/place.js'
-import type { LocalDay } from '../../domain/time/clock.js'
-import { formatDay, toUtcDay } from '../../domain/time/dates.js'
-import type { Said } from '../../domain/words/words.js'
-import type { OptOutEffect, RelationshipFinding } from '../../law/records/relationship.js'
-import type { ListEvidence, ListFinding, StateFinding } from '../lists/list-facts.js'
+/** What explains a scrub row: its `Reason`, whose four parts are separated by semicolons, and the rules that its letter rests on. */
+import type { CallRow, EbrType, ResultLetter } from '../domain/compliance.js'
+import type { Country, NumberFacts } from '../domain/place.js'
+import type { LocalDay } from '../domain/time/clock.js'
+import { formatDay, toUtcDay } from '../domain/time/dates.js'
+import type { Said } from '../domain/words/words.js'
+import type { OptOutEffect, RelationshipFinding } from '../law/records/relationship.js'
+import type { ListFindings } from './facts.js'
 
 /** The effect of an opt-out on a record. */
 export function sayOptOutEffect(record: EbrType, { effect, optedOutAt }: OptOutEffect): Said {
@@ -51,30 +48,11 @@ export function formatReason(facts: ReasonInput): string {
   return [national, ofState, '', facts.isWireless ? 'W' : ''].join(';')
 }
 
-const carrierTypes: Readonly<Record<LineClass, string>> = {
-  wireless: 'WIRELESS',
-  wireline: 'WIRELINE',
-  voip: 'VOIP',
-  unknown: '',
-}
-
-/** `OCN;TYPE;"name:name"` of the original company; empty when it is unknown. */
-export function formatCarrier(carrier: OriginalCarrier | undefined, lineClass: LineClass): string {
-  if (!carrier) return ''
-  const name = carrier.company.replaceAll(/[";]/g, ' ').trim()
-  return `${carrier.ocn};${carrierTypes[lineClass]};"${name}:${name}"`
-}
-
 export type InServiceFacts = NumberFacts & { readonly status: 'ok' }
 
 /** The findings of lists, records and law for one number. */
-export interface Findings {
+export interface RowFindings extends ListFindings {
   readonly records: RelationshipFinding
-  readonly national: ListFinding
-  readonly state: StateFinding
-  readonly litigator: ListFinding
-  /** The ported-number lists that determine the line class, in addition to the numbering plan. */
-  readonly ported: ListEvidence
   /** A ban on sales calls to mobile numbers. */
   readonly wirelessBan: { readonly region: string; readonly citation: string } | undefined
 }
@@ -86,10 +64,10 @@ const bannedLetters: ReadonlySet<ResultLetter> = new Set(['L', 'F', 'V'])
  * since the gate checks it separately (spec, "Litigator check"). A `letter` adds the rules that it rests on.
  */
 export function explainLetter(
-  { national, state, records, wirelessBan }: Findings,
+  { national, state, records, wirelessBan }: RowFindings,
   { lineClass, originalClass }: InServiceFacts,
-  letter: ResultLetter | undefined,
-): Pick<ScrubVerdict, 'says' | 'listProblem'> {
+  letter?: ResultLetter,
+): Pick<CallRow, 'says' | 'listProblem'> {
   for (const list of [national, state]) {
     if (list.status !== 'not-covered') continue
     const { says, isStale, isUnusable } = list

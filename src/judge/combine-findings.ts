@@ -1,12 +1,49 @@
 /** One finding of several sources: each of them must permit the call. */
-import { type Finding, pickHigherRankedReason } from '../../domain/decision.js'
-import type { Said } from '../../domain/words/words.js'
+import {
+  type Answer,
+  type AnswerFailure,
+  combineFailures,
+  flattenAnswers,
+} from '../domain/compliance.js'
+import { type Finding, pickHigherRankedReason } from '../domain/decision.js'
+import type { Said } from '../domain/words/words.js'
+
+/** What our own facts say; `failure` if they are not known. */
+export interface OwnFinding {
+  readonly finding: Finding
+  readonly failure?: AnswerFailure | undefined
+}
+
+/** The finding of both; `own` or `answer` is absent if that source has nothing to say. Two failures are one that names both. */
+export function combineSources<Value>(
+  own: OwnFinding | undefined,
+  answer: Answer<Value> | undefined,
+  judge: (answer: Answer<Value>) => Finding,
+): Finding {
+  if (answer === undefined) return requireFinding(own)
+  if (!answer.ok && own?.failure) return judge(combineFailures(answer, own.failure))
+  const answers = flattenAnswers(answer).map(judge)
+  if (own === undefined) return combineParts(answers)
+  return combineParts(answer.ok ? [...answers, own.finding] : [own.finding, ...answers])
+}
+
+/** Of our own facts alone. Throws if they were not asked either. */
+export function requireFinding(own: OwnFinding | undefined): Finding {
+  if (own === undefined) throw new TypeError('no source was asked')
+  return own.finding
+}
+
+/** Each part must permit. */
+export function combineParts(parts: readonly Finding[]): Finding {
+  const [only] = parts
+  return only && parts.length === 1 ? only : { ...pickStrictestFinding(parts), parts }
+}
 
 /**
  * The deny whose reason ranks highest; otherwise an unknown, preferably one that the request itself
  * caused; otherwise a pass of all sources together.
  */
-export function pickStrictestFinding(findings: readonly Finding[]): Finding {
+function pickStrictestFinding(findings: readonly Finding[]): Finding {
   const denials = findings.filter(({ verdict }) => verdict === 'deny')
   if (denials.length > 0) {
     // The call opens when the last denial ends; not known if one of them does not say.

@@ -1,8 +1,11 @@
 /** Whether the consent that a call rests on permits it, and is shown by as much as the operator asks for. */
-import { rankEvidence, type ScrubVerdict } from '../../domain/compliance.js'
+import { type CallRow, type ResultLetter, rankEvidence } from '../../domain/compliance.js'
 import type { ReasonCode } from '../../domain/decision.js'
 import type { Said } from '../../domain/words/words.js'
-import type { AnsweredCall } from './check.js'
+import type { NumberCall } from '../number-call.js'
+
+/** What a consent is judged for. */
+export type CallWithConsent = Pick<NumberCall, 'call' | 'purpose' | 'settings'>
 
 export interface ConsentProblem {
   readonly reason: ReasonCode
@@ -11,12 +14,8 @@ export interface ConsentProblem {
 
 /** `undefined` if there is nothing to object to, or no permission on file. */
 export function findConsentProblem(
-  { consent, ebrType }: ScrubVerdict,
-  {
-    callKind,
-    purpose: { purpose },
-    aiConsentEvidence,
-  }: Pick<AnsweredCall, 'callKind' | 'purpose' | 'aiConsentEvidence'>,
+  { consent, ebrType }: CallRow,
+  { call: { callKind }, purpose: { purpose }, settings: { aiConsentEvidence } }: CallWithConsent,
 ): ConsentProblem | undefined {
   if (ebrType !== 'P') return undefined
   // Without its id, which the facts have: what is said stays when the number is erased.
@@ -32,3 +31,6 @@ export function findConsentProblem(
   const params = { evidence, needed: aiConsentEvidence }
   return { reason: 'consent-unproven', says: { code: 'consent-evidence', params } }
 }
+
+/** Letters of numbers with a relationship or consent on file that is current. */
+export const relatedLetters: ReadonlySet<ResultLetter> = new Set(['E', 'O', 'G', 'H', 'F', 'V'])

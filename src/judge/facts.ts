@@ -1,0 +1,87 @@
+/** What rules are applied to: what is stored and imported here about the number of a call, and what providers answered. */
+import type {
+  Answer,
+  AnswerFailure,
+  CallRow,
+  InternalDncStatus,
+  LegalTime,
+  LitigatorStatus,
+} from '../domain/compliance.js'
+import type { ListEvidence, ListFinding, StateFinding } from '../domain/number-set.js'
+import type { NumberFacts, Place } from '../domain/place.js'
+import type { Instant } from '../domain/time/clock.js'
+import type { ProjectHours } from '../domain/time/week-windows.js'
+import type { EbrRecord } from '../law/records/ebr-record.js'
+import type { InternalDncEntry } from '../law/records/opt-out.js'
+
+/** The `source` of findings by what is stored and imported here. */
+export const ownSource = 'embedded'
+
+export type Fact<Value> =
+  | { readonly value: Value; readonly why?: undefined }
+  /** `last`: what was known before; it may still forbid a call, but permits none. */
+  | {
+      readonly why: AnswerFailure
+      readonly value?: undefined
+      readonly last?: { readonly value: Value; readonly asOf: Instant } | undefined
+    }
+
+/** What the scope of a call says of its permission. */
+interface ScopeTerms {
+  readonly industryExemption: boolean
+  readonly voipRestricted: boolean
+}
+
+/** What the lists say about a number in service. */
+export interface ListFindings {
+  readonly national: ListFinding
+  readonly state: StateFinding
+  readonly litigator: ListFinding
+}
+
+/** What decides, with the number and its places, whether lists, consent and line type permit a call. */
+export interface PermissionFacts extends ScopeTerms {
+  /** Absent if the number is not in service. */
+  readonly lists: ListFindings | undefined
+  /** On the internal list, also one that was removed from it. */
+  readonly entry: InternalDncEntry | undefined
+  /** The relationship or consent on file. */
+  readonly record: EbrRecord | undefined
+  /** The project's own. */
+  readonly hours: readonly ProjectHours[]
+}
+
+/** Of the number of one call. What is `not-asked` says nothing, and no rule permits a call by it. */
+export interface OwnFacts {
+  /** When they were read, by the account's clock. */
+  readonly asOf: Instant
+  readonly number: NumberFacts
+  /** The lists of ported numbers, by which the class of the line is known. */
+  readonly ported: ListEvidence
+  /** As sent; absent if none was. */
+  readonly postalCode?: string | undefined
+  /** Of the postal code; `undefined` if its place is not known. */
+  readonly postal?: Place | undefined
+  /** By the lists of the account, whether or not its project exists. */
+  readonly litigator: Fact<ListFinding> | 'not-asked'
+  /** On the internal list of the project, also one that was removed from it. */
+  readonly entry: Fact<InternalDncEntry | undefined> | 'not-asked'
+  /** The project's own; none where a provider has the project. */
+  readonly hours: Fact<readonly ProjectHours[]> | 'not-asked'
+  /** `not-asked` where a provider answers for lists and consent: no record of ours permits a call then. */
+  readonly permission: Fact<PermissionFacts> | 'not-asked'
+}
+
+/** A question that our own facts answer with a denial is not asked. */
+export interface ProviderAnswers {
+  readonly litigator: Answer<LitigatorStatus> | undefined
+  readonly internalDnc: Answer<InternalDncStatus> | undefined
+  readonly legalTime: Answer<LegalTime> | undefined
+  readonly scrub: Answer<CallRow>
+}
+
+/** The sources of one call. With a provider, each of both must permit it. */
+export interface Sources {
+  readonly own: OwnFacts
+  readonly provider?: ProviderAnswers | undefined
+}

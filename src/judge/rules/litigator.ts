@@ -1,0 +1,63 @@
+/** Known TCPA litigators are not called; consent does not override this. */
+import type { LitigatorStatus } from '../../domain/compliance.js'
+import type { Finding } from '../../domain/decision.js'
+import type { ListFinding } from '../../domain/number-set.js'
+import { combineSources, type OwnFinding } from '../combine-findings.js'
+import { ownSource } from '../facts.js'
+import {
+  findOwn,
+  isBesideProvider,
+  judgeAnswer,
+  judgeFact,
+  type NumberCall,
+} from '../number-call.js'
+
+/** By an entry of the list, or none. */
+export const litigatorJudgments = {
+  listed: { verdict: 'deny', reason: 'litigator', says: [{ code: 'litigator' }] },
+  clear: { verdict: 'pass', reason: 'permitted', says: [{ code: 'no-litigator' }] },
+} as const satisfies Readonly<Record<string, Pick<Finding, 'verdict' | 'reason' | 'says'>>>
+
+export function judgeLitigator(about: NumberCall): Finding {
+  const { sources, now } = about
+  return combineSources(judgeOwnLitigator(about), sources.provider?.litigator, (answer) =>
+    judgeAnswer('litigator', answer, { now, judge: judgeStatus }),
+  )
+}
+
+function judgeStatus({ isLitigator, list }: LitigatorStatus) {
+  const { listed, clear } = litigatorJudgments
+  return { ...(isLitigator ? listed : clear), lists: list && [list] }
+}
+
+/** Where a provider answers, our own list is used only if one is imported. */
+export function judgeOwnLitigator({ sources, now }: NumberCall): OwnFinding | undefined {
+  const { own } = sources
+  const { litigator } = own
+  const isUncovered =
+    litigator !== 'not-asked' &&
+    litigator.why === undefined &&
+    litigator.value.status === 'not-covered'
+  const fact = isUncovered ? { why: toFailure(litigator.value) } : litigator
+  if (fact !== 'not-asked' && fact.why?.reason === 'list-missing' && isBesideProvider(sources)) {
+    return undefined
+  }
+  return judgeFact('litigator', fact, {
+    now,
+    judge: ({ status, lists, holdsUntil }) => {
+      const judgment = litigatorJudgments[status === 'listed' ? 'listed' : 'clear']
+      return findOwn('litigator', own, { ...judgment, lists: lists.slice(0, 1), holdsUntil })
+    },
+  })
+}
+
+/** A list that is missing or too old clears nobody. */
+function toFailure({
+  says,
+  isUnusable,
+  isStale,
+}: Extract<ListFinding, { readonly status: 'not-covered' }>) {
+  const unusable = isUnusable ? 'list-unusable' : 'list-missing'
+  const reason = isStale ? 'list-stale' : unusable
+  return { ok: false, reason, says, source: ownSource } as const
+}
