@@ -177,7 +177,8 @@ export class DecisionRecorder {
   ): MaybePromise<DecisionFinalizer> {
     const { journal, timers } = this.#deps
     const judged = this.createDecision(call, judgment, instants)
-    const decision = this.#blockWhenClockIsWrong(judged, instants.now)
+    // The call was perhaps judged before something that is stored by now.
+    const decision = this.#blockWhenClockIsWrong(judged, this.#deps.clock.now())
     if (!call.way.isRecorded) return this.#createFinalizer(call, decision)
     if (decision.decision !== 'allow') {
       journal.append(decision)

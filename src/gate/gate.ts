@@ -167,7 +167,7 @@ export class Gate {
       })
       return () => decision
     }
-    const isFull = way.isBounded && this.pendingCount >= settings.maxPending
+    const isFull = way.isRecorded && this.pendingCount >= settings.maxPending
     const blocked =
       isFull || this.#recorder.remainingMs(call, timers.monotonicMs()) <= 0
         ? rulingWithoutFindings(number, 'block', 'overloaded')
@@ -198,7 +198,7 @@ export class Gate {
     const found = await this.#whilePending(call, finding)
     if (this.#deps === deps) return await this.#judgeBy(found)
     await found.reservation?.release().catch(() => undefined)
-    return await this.#judgeCall(call)
+    return await this.#judgeCall({ ...call, purpose: undefined })
   }
 
   #answer(needs: Need, known: KnownCall): MaybePromise<KnownCall> {

@@ -2,10 +2,8 @@
 import type { GateSettings } from './gate-deps.js'
 
 export interface Way {
-  /** On record, measured, logged and remembered. */
+  /** On record, measured, logged and remembered, and refused while too many others wait. */
   readonly isRecorded: boolean
-  /** Refused while too many others wait. */
-  readonly isBounded: boolean
   /** A provider answers it after the questions of decisions, and nothing is added to the caches. */
   readonly isInBackground: boolean
   /** Whether it says what the call shows. */
@@ -25,7 +23,6 @@ const minRecheckMs = 1_000
 export const ways = {
   decision: {
     isRecorded: true,
-    isBounded: true,
     isInBackground: false,
     hasCallerId: true,
     counts: 'reserve',
@@ -34,7 +31,6 @@ export const ways = {
   /** What a decision would be. There may be any number of them at once, since their callers limit them. */
   preview: {
     isRecorded: false,
-    isBounded: false,
     isInBackground: true,
     hasCallerId: false,
     counts: 'read',
@@ -43,7 +39,6 @@ export const ways = {
   /** Whether a call that was allowed still is. */
   recheck: {
     isRecorded: false,
-    isBounded: true,
     isInBackground: false,
     hasCallerId: true,
     counts: 'not-asked',

@@ -117,9 +117,9 @@ export class OwnFactsSource implements ChangeObserver {
   #findKnown(question: Question): KnownFacts | undefined {
     const { known, all, scope } = this.#lookUp(question)
     if (known) return known
-    const { stored, facts, readAtMs } =
-      all.findLast((one) => one.scope === scope && this.#isFresh(one, question)) ?? {}
-    if (stored === undefined || facts === undefined || readAtMs === undefined) return undefined
+    const other = all.findLast((one) => one.scope === scope && this.#isFresh(one, question))
+    if (other === undefined) return undefined
+    const { stored, facts, readAtMs } = other
     const own = { stored, facts: this.#deps.reader.assemble(question, stored, facts.asOf) }
     return this.#store(question, own, readAtMs)
   }
@@ -152,7 +152,7 @@ export class OwnFactsSource implements ChangeObserver {
       const { facts } = read
       const outcome = isComplete(facts) ? 'answered' : 'unanswered'
       observer.onRead(outcome, monotonicSeconds() - startedSeconds)
-      const isKept = isCached && !isOutdated && outcome === 'answered' && !question.inBackground
+      const isKept = isCached && !isOutdated && outcome === 'answered'
       const memo = isKept ? this.#store(question, read, readAtMs)?.memo : undefined
       return { facts: this.#addLast(facts, question, isCached), memo }
     }
@@ -166,7 +166,7 @@ export class OwnFactsSource implements ChangeObserver {
     return { facts: read.facts, later: finished }
   }
 
-  /** `undefined` if newer ones are kept. */
+  /** `undefined` if newer ones are kept. Those of a question in the background are not kept. */
   #store(question: Question, read: ReadFacts, readAtMs: number): KnownFacts | undefined {
     const { facts } = read
     const { key, scope, variant, known, all } = this.#lookUp(question)
@@ -175,13 +175,13 @@ export class OwnFactsSource implements ChangeObserver {
     const { allowMs, blockMs } = this.#deps.settings
     const maxAgeMs = isForbidding(facts) ? blockMs : allowMs
     const freshUntil = Math.min(facts.asOf + maxAgeMs, findEnd(facts))
+    const added = { variant, scope, ...read, memo: new Map(), freshUntil, readAtMs }
+    if (question.inBackground) return added
     const others = all.filter((one) => one !== known)
     const kept = others.length < maxVariants ? others : others.slice(1)
     // Unlike `push` and a spread, `concat` leaves no room for 16 more.
-    const { entries } = this.#numbers.getOrAdd(key)
-    const stored = { variant, scope, ...read, memo: new Map(), freshUntil, readAtMs }
-    entries.known = kept.concat(stored)
-    return stored
+    this.#numbers.getOrAdd(key).entries.known = kept.concat(added)
+    return added
   }
 
   /** Adds what was known before, also of another postal code, to facts that could not be read. */
