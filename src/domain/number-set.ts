@@ -34,8 +34,8 @@ export interface NumberSet extends ListVersion {
 export interface ListEvidence {
   /** The versions of the lists that were checked; a list that is not loaded is not among them. */
   readonly lists: readonly ListVersion[]
-  /** When the first of the lists becomes too old and the finding expires; infinity if none does. */
-  readonly holdsUntil: Instant
+  /** When the first of the lists becomes too old and the finding expires; absent if none does. */
+  readonly holdsUntil?: Instant | undefined
 }
 
 /** The result of checking a number against one or more lists. */
@@ -61,5 +61,10 @@ export type ListFinding = ListEvidence &
 
 export type StateFinding = ListFinding & { readonly region?: string }
 
-export const noListEvidence: ListEvidence = { lists: [], holdsUntil: Number.POSITIVE_INFINITY }
+export const noListEvidence: ListEvidence = { lists: [] }
 export const noStateFinding: StateFinding = { status: 'clear', ...noListEvidence }
+
+/** When the first of the findings expires; infinity if none does. */
+export function findListsEnd(found: readonly (ListEvidence | undefined)[]): Instant {
+  return Math.min(...found.map((one) => one?.holdsUntil ?? Number.POSITIVE_INFINITY))
+}

@@ -66,7 +66,10 @@ export type Judgment = Pick<Finding, 'verdict' | 'reason' | 'says'> & Partial<Fi
 export function findOwn(
   check: CheckName,
   { asOf }: OwnFacts,
-  { holdsUntil, ...judgment }: Omit<Judgment, 'check' | 'source' | 'asOf'>,
+  {
+    holdsUntil,
+    ...judgment
+  }: Omit<Judgment, 'holdsUntil'> & { readonly holdsUntil?: Instant | undefined },
 ): Finding {
   const until = holdsUntil ?? Number.POSITIVE_INFINITY
   return { check, source: ownSource, asOf, holdsUntil: until, ...judgment }

@@ -1,6 +1,6 @@
 /** What a scrub says of a number: its letter and flags (spec, "Scrub"), from the facts about it. */
 import type { CallRow, ResultLetter } from '../domain/compliance.js'
-import type { ListFinding } from '../domain/number-set.js'
+import { findListsEnd, type ListFinding } from '../domain/number-set.js'
 import type { CandidatePlace, Place } from '../domain/place.js'
 import type { Instant, LocalDay } from '../domain/time/clock.js'
 import { toUtcDay } from '../domain/time/dates.js'
@@ -115,12 +115,7 @@ function evaluateInService(
     aiKeepsVoiceWindows !== true ||
     rules.windows.evaluate(places, at, toHoursOptions(facts.hours, true)).permitted
   const midnight = findNextMidnight(everywhere, at)
-  const listsHoldUntil = Math.min(
-    national.holdsUntil,
-    state.holdsUntil,
-    litigator.holdsUntil,
-    ported.holdsUntil,
-  )
+  const listsHoldUntil = findListsEnd([national, state, litigator, ported])
   const { says, listProblem } = explainLetter(found, number, letter)
   const { record } = facts
   // One literal: built from parts, an object takes many times as long.

@@ -89,7 +89,7 @@ function factsOf(finding: FindingDocument | undefined): RecordedFacts | undefine
 /** The lists of all parts of a scrub are those that the record names. */
 function toPermission(facts: RecordedFacts, finding: FindingDocument): PermissionFacts {
   const lists = finding.lists?.map(toListVersion) ?? []
-  const evidence = { lists, holdsUntil: facts.listsHoldUntil ?? Number.POSITIVE_INFINITY }
+  const evidence = { lists, holdsUntil: facts.listsHoldUntil }
   return {
     industryExemption: facts.industryExemption === true,
     voipRestricted: facts.voipRestricted === true,

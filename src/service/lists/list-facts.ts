@@ -18,6 +18,7 @@ import {
 import { mainAccountId } from '../../domain/caller.js'
 import type { ListVersion, NumberSet } from '../../domain/number-set.js'
 import {
+  findListsEnd,
   type ListEvidence,
   type ListFinding,
   noListEvidence,
@@ -62,8 +63,6 @@ export interface ListFactsDeps {
   /** The machine's clock: the age of a list does not depend on the instant in question. */
   readonly clock: Clock
 }
-
-const noExpiry = Number.POSITIVE_INFINITY
 
 /** Findings prepared once per list, so that a lookup allocates nothing. */
 export interface PreparedFindings {
@@ -121,9 +120,9 @@ export class ListFacts implements AccountLists {
 
   findPortedEvidence(): ListEvidence {
     const now = this.#deps.clock.now()
-    let holdsUntil = noExpiry
+    let holdsUntil: Instant | undefined
     for (const { staleAt } of this.#ported) {
-      if (now < staleAt && staleAt < holdsUntil) holdsUntil = staleAt
+      if (now < staleAt && staleAt < (holdsUntil ?? staleAt + 1)) holdsUntil = staleAt
     }
     return { lists: this.#portedVersions, holdsUntil }
   }
@@ -172,7 +171,7 @@ export class ListFacts implements AccountLists {
     const isListed = set.has(number)
     const now = this.#deps.clock.now()
     if (now >= staleAt) {
-      if (isListed && whenStale === 'still-lists') return { ...listed, holdsUntil: noExpiry }
+      if (isListed && whenStale === 'still-lists') return { ...listed, holdsUntil: undefined }
       return this.#createStaleFinding(set, clear.lists, now)
     }
     if (!isListed) return clear
@@ -210,7 +209,7 @@ export class ListFacts implements AccountLists {
       load: formatImportCommand(name),
     }
     const says = [{ code: 'list-too-old', params }] as const
-    return { status: 'not-covered', says, isStale: true, lists, holdsUntil: noExpiry }
+    return { status: 'not-covered', says, isStale: true, lists }
   }
 
   #findProblem(name: string): ListFinding | undefined {
@@ -224,7 +223,8 @@ export class ListFacts implements AccountLists {
   }
 }
 
-export function prepareFindings(list: ListVersion, holdsUntil: Instant): PreparedFindings {
+export function prepareFindings(list: ListVersion, staleAt?: Instant): PreparedFindings {
+  const holdsUntil = Number.isFinite(staleAt) ? staleAt : undefined
   const lists = Object.freeze([list])
   return {
     listed: Object.freeze({ status: 'listed', asOf: list.asOf, lists, holdsUntil }),
@@ -253,7 +253,7 @@ function createUncoveredFinding(
 ): ListFinding {
   const params = { list: name, areaCode: areaCodeOf(number), load: formatImportCommand(name) }
   const says = [{ code: 'list-not-covering', params }] as const
-  return { status: 'not-covered', says, lists, holdsUntil: noExpiry }
+  return { status: 'not-covered', says, lists }
 }
 
 /** An unusable list ranks before a listing, since a record on file may override the listing. */
@@ -265,7 +265,8 @@ const statusRank: Readonly<Record<ListFinding['status'], number>> = {
 
 function mergeStateFindings(a: StateFinding, b: StateFinding): StateFinding {
   const stricter = statusRank[b.status] > statusRank[a.status] ? b : a
-  const holdsUntil = Math.min(a.holdsUntil, b.holdsUntil)
+  const end = findListsEnd([a, b])
+  const holdsUntil = Number.isFinite(end) ? end : undefined
   return { ...stricter, lists: [...a.lists, ...b.lists], holdsUntil }
 }
 

@@ -41,7 +41,7 @@ export class SandboxLists implements AccountLists {
 
   #find(name: string, isListed: boolean): ListFinding {
     const list = { name, version: 'sandbox', asOf: this.#sandbox.listsAsOf }
-    const found = this.#findings.get(name) ?? prepareFindings(list, Number.POSITIVE_INFINITY)
+    const found = this.#findings.get(name) ?? prepareFindings(list)
     this.#findings.set(name, found)
     return isListed ? found.listed : found.clear
   }

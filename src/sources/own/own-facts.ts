@@ -1,6 +1,7 @@
 /** What is stored and imported here about the number of a call: found once for all rules, and cached while nothing changes. */
 import type { ChangeObserver } from '../../domain/change-notifier.js'
 import type { Question } from '../../domain/compliance.js'
+import { findListsEnd } from '../../domain/number-set.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Instant, Timers } from '../../domain/time/clock.js'
 import type { Fact, OwnFacts } from '../../judge/facts.js'
@@ -211,8 +212,7 @@ function isForbidding({ litigator, entry }: OwnFacts): boolean {
 function findEnd({ litigator, ported, permission }: OwnFacts): Instant {
   const lists = permission === 'not-asked' ? undefined : permission.value?.lists
   const ofLitigators = litigator === 'not-asked' ? undefined : litigator.value
-  const all = [ported, ofLitigators, lists?.national, lists?.state, lists?.litigator]
-  return Math.min(...all.map((one) => one?.holdsUntil ?? Number.POSITIVE_INFINITY))
+  return findListsEnd([ported, ofLitigators, lists?.national, lists?.state, lists?.litigator])
 }
 
 function withLast(facts: OwnFacts, last: OwnFacts): OwnFacts {
