@@ -15,16 +15,11 @@ import {
 import { maskNumber } from '../domain/phone-number.js'
 import type { ClockReading, Instant } from '../domain/time/clock.js'
 import { findRegionDays } from '../judge/places.js'
+import { findWithheld } from '../judge/release.js'
 import { createSampledLine, type LogFields } from '../observability/log.js'
 import type { DecisionVia } from '../observability/metrics.js'
 import type { GateAccount, GateDeps } from './gate-deps.js'
-import {
-  type AlsoRecord,
-  blockInstead,
-  type CallRuling,
-  findBlockReason,
-  recordNext,
-} from './pre-check-ruling.js'
+import { type AlsoRecord, blockInstead, type CallRuling, recordNext } from './pre-check-ruling.js'
 import { computeAgeMs } from './staleness.js'
 import type { Way } from './way.js'
 
@@ -177,8 +172,7 @@ export class DecisionRecorder {
   ): MaybePromise<DecisionFinalizer> {
     const { journal, timers } = this.#deps
     const judged = this.createDecision(call, judgment, instants)
-    // The call was perhaps judged before something that is stored by now.
-    const decision = this.#blockWhenClockIsWrong(judged, this.#deps.clock.now())
+    const decision = this.#withhold(call, judged) ?? judged
     if (!call.way.isRecorded) return this.#createFinalizer(call, decision)
     if (decision.decision !== 'allow') {
       journal.append(decision)
@@ -206,24 +200,41 @@ export class DecisionRecorder {
 
   #createFinalizer(call: PendingCall, decision: Decision, failed?: ReasonCode): DecisionFinalizer {
     return (isDelayed = false) => {
-      const instants = this.readInstants(call.account)
       const monotonicMs = this.#deps.timers.monotonicMs()
-      const isLate = this.remainingMs(call, monotonicMs) <= 0
-      const reason = isDelayed
-        ? 'overloaded'
-        : findBlockReason(decision, instants.accountNow, {
-            failed,
-            isLate,
-            isCurrent: this.#isCurrent(call, decision, { now: instants.now, monotonicMs }),
-          })
-      const isWithheld = decision.decision === 'allow' && reason !== undefined
-      const final = isWithheld
-        ? blockInstead(decision, reason)
-        : this.#blockWhenClockIsWrong(decision, instants.now)
-      if (final !== decision && call.way.isRecorded) this.#deps.journal.amend(final)
+      const withheld = this.#withhold(call, decision, { failed, isDelayed, monotonicMs })
+      if (withheld && call.way.isRecorded) this.#deps.journal.amend(withheld)
+      const final = withheld ?? decision
       this.#measure(call, final, monotonicMs)
       return final
     }
+  }
+
+  /** The block in the place of an allow that may not leave now; `undefined` if it may. */
+  #withhold(
+    call: PendingCall,
+    decision: Decision,
+    {
+      failed,
+      isDelayed = false,
+      monotonicMs = this.#deps.timers.monotonicMs(),
+    }: {
+      readonly failed?: ReasonCode | undefined
+      readonly isDelayed?: boolean
+      readonly monotonicMs?: number
+    } = {},
+  ): Decision | undefined {
+    if (decision.decision === 'block') return undefined
+    const { now, accountNow } = this.readInstants(call.account)
+    const withheld = findWithheld(decision, decision.request.at !== undefined, {
+      accountNow,
+      failed: isDelayed ? undefined : failed,
+      isLate: isDelayed || this.remainingMs(call, monotonicMs) <= 0,
+      currency: this.#readCurrency(call, decision, { now, monotonicMs }),
+      clockLagMs: this.#deps.watermark.getLagMs(now),
+    })
+    if (withheld === undefined) return undefined
+    const { reason, says = decision.says } = withheld
+    return { ...blockInstead(decision, reason), says }
   }
 
   /** What is left of the deadline; 0 or less when it has passed. */
@@ -235,21 +246,11 @@ export class DecisionRecorder {
    * The age counts from before the call was judged, so what was stored longer ago cannot have been missed. A
    * decision that says something is recorded as an exception.
    */
-  #isCurrent({ currentAt }: PendingCall, { says }: Decision, reading: ClockReading): boolean {
-    if (currentAt === undefined) return true
+  #readCurrency({ currentAt }: PendingCall, { says }: Decision, reading: ClockReading) {
+    if (currentAt === undefined) return undefined
     const { maxStalenessMs, whileCutOff } = this.#deps.settings
     const maxAgeMs = says === undefined ? maxStalenessMs : (whileCutOff?.maxAgeMs ?? 0)
-    return computeAgeMs(currentAt, reading) <= maxAgeMs
-  }
-
-  /** Calling hours and the age of facts cannot be judged by a clock that is known to be wrong. */
-  #blockWhenClockIsWrong(decision: Decision, now: Instant): Decision {
-    if (decision.decision !== 'allow') return decision
-    const lagMs = this.#deps.watermark.getLagMs(now)
-    if (lagMs === 0) return decision
-    const params = { seconds: Math.ceil(Math.abs(lagMs) / 1000) }
-    const reason = lagMs > 0 ? 'clock-behind' : 'clock-ahead'
-    return { ...blockInstead(decision, reason), says: [{ code: 'clock-off', params }] }
+    return { ageMs: computeAgeMs(currentAt, reading), maxAgeMs }
   }
 
   #measure(

@@ -79,6 +79,8 @@ export class Gate {
   #settings: GateSettings & JudgeSettings
   readonly #recorder: DecisionRecorder
   #pending = 0
+  /** How often the rules were replaced. */
+  #replaced = 0
 
   constructor(deps: GateDeps) {
     this.#deps = deps
@@ -92,6 +94,7 @@ export class Gate {
    * findings may be partly by the old rules and partly by the new ones.
    */
   replaceRules(rules: GateRules): void {
+    this.#replaced += 1
     this.#deps = { ...this.#deps, ...rules }
     this.#recorder.replaceDeps(this.#deps)
     this.#law = { rules: rules.callingRules, windows: rules.windows }
@@ -194,9 +197,9 @@ export class Gate {
 
   /** Of a call that waits for a fact. The rules may have been replaced meanwhile. */
   async #judgeLater(call: PendingCall, finding: Promise<KnownCall>): Promise<DecisionFinalizer> {
-    const deps = this.#deps
+    const replaced = this.#replaced
     const found = await this.#whilePending(call, finding)
-    if (this.#deps === deps) return await this.#judgeBy(found)
+    if (this.#replaced === replaced) return await this.#judgeBy(found)
     await found.reservation?.release().catch(() => undefined)
     return await this.#judgeCall({ ...call, purpose: undefined })
   }

@@ -1,7 +1,6 @@
 /** Rulings without checks: on service codes and unusual numbers, and on allows that may not leave. */
 import type { Decision, Finding, ReasonCode, Ruling } from '../domain/decision.js'
 import type { ParsedDialString } from '../domain/phone-number.js'
-import type { Instant } from '../domain/time/clock.js'
 import type { Said } from '../domain/words/words.js'
 
 /** The ruling on a dialed text, before it is recorded. */
@@ -74,20 +73,4 @@ function createRuling(decision: 'allow' | 'block', reason: ReasonCode): Ruling {
     holdsUntil: Number.POSITIVE_INFINITY,
     nextAllowedAt: undefined,
   }
-}
-
-/** Why an allow may no longer leave. */
-export function findBlockReason(
-  { request, holdsUntil }: Decision,
-  accountNow: Instant,
-  states: {
-    readonly failed: ReasonCode | undefined
-    readonly isLate: boolean
-    readonly isCurrent: boolean
-  },
-): ReasonCode | undefined {
-  if (states.failed !== undefined) return states.failed
-  if (states.isLate) return 'overloaded'
-  if (!states.isCurrent) return 'not-current'
-  return request.at === undefined && holdsUntil <= accountNow ? 'expired' : undefined
 }

@@ -35,8 +35,8 @@ it('allows up to maxStalenessMs after the last look, and blocks beyond it until 
   expect(await gate.decide(aCall())).toMatchObject({ decision: 'allow' })
   await time.advance(1)
   expect(await gate.decide(aCall())).toMatchObject({ decision: 'block', reason: 'not-current' })
-  // The record is corrected, too.
-  expect(reasons).toEqual(['permitted', 'permitted', 'not-current'])
+  // It is never on record as an allow.
+  expect(reasons).toEqual(['permitted', 'not-current'])
   expect(await renderMetrics()).toContain('reason="not-current",kind="manual",via="http"} 1')
   feed.currentAt = read()
   expect(await gate.decide(aCall())).toMatchObject({ decision: 'allow' })

@@ -217,14 +217,6 @@ function formatMember(name: keyof DecisionReply | keyof FindingReply, text?: str
   return text === undefined ? '' : `,"${name}":${quote(text)}`
 }
 
-const listTexts = new WeakMap<ListVersion, string>()
-
-/** The same few lists are part of every decision. */
-function formatList(list: ListVersion): string {
-  const known = listTexts.get(list)
-  if (known !== undefined) return known
-  const { name, version, asOf } = list
-  const text = JSON.stringify({ name, version, asOf: formatInstant(asOf) } satisfies ListDocument)
-  listTexts.set(list, text)
-  return text
+function formatList({ name, version, asOf }: ListVersion): string {
+  return JSON.stringify({ name, version, asOf: formatInstant(asOf) } satisfies ListDocument)
 }
