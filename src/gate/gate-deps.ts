@@ -1,13 +1,13 @@
 /** What the gate is made of: its settings, and the ports through which it asks, records and counts. */
 import type { AbandonmentCounts } from '../domain/call-outcome.js'
 import type { MaybePromise } from '../domain/compliance.js'
-import type { CallKind, CallPurpose, Decision, Disclosure, Policy } from '../domain/decision.js'
+import type { Decision, Policy } from '../domain/decision.js'
 import type { ReassignedSource } from '../domain/lookups.js'
 import type { AttemptCounter, CallerIdRegister, Pauses } from '../domain/mandate.js'
 import type { Clock, ClockReading, Instant, Timers } from '../domain/time/clock.js'
 import type { LawInForce } from '../judge/judge.js'
-import type { JudgeSettings, Law } from '../judge/judged.js'
-import type { RegionDay } from '../judge/places.js'
+import type { JudgeSettings } from '../judge/judged.js'
+import type { Law } from '../judge/law.js'
 import type { PurposeSettings } from '../judge/rules/purpose.js'
 import type { Logger } from '../observability/log.js'
 import type { Metrics } from '../observability/metrics.js'
@@ -56,14 +56,7 @@ export interface GateRules {
   readonly rulesVersion: string
   /** The hours that they give, with the days and emergencies that the operator has entered. */
   readonly windows: LawInForce['windows']
-  readonly callingRules: Law & {
-    /** What must be said in a call allowed at `at`, in order; `findPlaces` gives all where the called person may be. */
-    listDisclosures(
-      call: { readonly callKind: CallKind; readonly purpose?: CallPurpose | undefined },
-      at: Instant,
-      findPlaces: () => readonly RegionDay[],
-    ): readonly Disclosure[]
-  }
+  readonly callingRules: Law
 }
 
 export interface GateDeps extends GateRules {

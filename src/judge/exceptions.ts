@@ -4,18 +4,8 @@ import type { AppliedException, LiftedRule, Relationship } from '../domain/manda
 import type { Instant } from '../domain/time/clock.js'
 import { formatDay, msPerDay } from '../domain/time/dates.js'
 import type { Said } from '../domain/words/words.js'
+import type { Law } from './law.js'
 import { type ExceptionInUse, isInScope } from './scope.js'
-
-export interface ExceptionLaw {
-  /** Those in force at an instant whose conditions a relationship meets. */
-  find(
-    lifted: LiftedRule,
-    relationship: Relationship,
-    at: Instant,
-  ): readonly Omit<AppliedException, 'decidedBy' | 'relationship'>[]
-  /** Whether an exception that lifts caps lifts a frequency rule. */
-  liftsCap(exception: { readonly region: string }, ruleId: string): boolean
-}
 
 /** Finds the exceptions that a relationship meets in a call at an instant. */
 export type FindExceptions = (
@@ -31,7 +21,7 @@ export function prepareExceptions(
     law: { exceptions },
   }: {
     readonly settings: { readonly exceptions: readonly ExceptionInUse[] }
-    readonly law: { readonly exceptions: Pick<ExceptionLaw, 'find'> }
+    readonly law: Pick<Law, 'exceptions'>
   },
   at: Instant,
 ): FindExceptions | undefined {

@@ -2,51 +2,19 @@
  * What rules judge, and what a rule is: a function of the call, of what is known and of the law and settings. It reads no clock, asks nothing
  * and remembers nothing.
  */
-import type { AbandonmentCounts, AbandonmentLimit } from '../domain/call-outcome.js'
+import type { AbandonmentCounts } from '../domain/call-outcome.js'
 import type { CallPurpose, CallRequest, Finding, Policy } from '../domain/decision.js'
-import type { CallerIdRegister, CallToCount, FrequencyLimit, Pauses } from '../domain/mandate.js'
-import type { CandidatePlace, Country } from '../domain/place.js'
+import type { CallerIdRegister, Pauses } from '../domain/mandate.js'
+import type { CandidatePlace } from '../domain/place.js'
 import type { Instant } from '../domain/time/clock.js'
-import type { ExceptionLaw } from './exceptions.js'
-import type { NumberLaw, NumberSettings } from './number-call.js'
+import type { Law } from './law.js'
+import type { NumberSettings } from './number-call.js'
 import type { CallScope } from './scope.js'
 
 /** An own limit on the calls to a number. */
 export interface HouseLimit extends CallScope {
   readonly calls: number
   readonly seconds: number
-}
-
-export interface FrequencyLaw {
-  readonly frequency: {
-    /** The laws on the number of calls that count one to this number, whose person may be in any of the places. */
-    find(call: CallToCount, at: Instant): readonly FrequencyLimit[]
-  }
-  readonly exceptions: ExceptionLaw
-}
-
-/** The calling rules that rules apply. */
-export interface Law extends NumberLaw, FrequencyLaw {
-  /** By the area code; `undefined` for a number of neither country. */
-  findCountry(number: string): Country | undefined
-  readonly callerIds: {
-    /** The citation of the law by which a call to this number, whose person may be in any of the places, may show the other only with presence there. */
-    findPresenceLaw(
-      shown: string,
-      called: {
-        readonly number: string
-        readonly places: readonly { readonly region: string }[]
-      },
-      at: Instant,
-    ): string | undefined
-  }
-  readonly abandonment: {
-    /** The laws on abandoned calls that count one to this number, whose person may be in any of the places. */
-    find(
-      called: Pick<CallToCount, 'number' | 'purpose' | 'places'>,
-      at: Instant,
-    ): readonly AbandonmentLimit[]
-  }
 }
 
 /** The words that calls may give as their subject. */

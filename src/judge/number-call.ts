@@ -6,7 +6,6 @@ import type {
   ConsentEvidence,
 } from '../domain/compliance.js'
 import { isRequestError } from '../domain/compliance.js'
-import type { CallToConsent, RequiredConsent } from '../domain/consent/consent-records.js'
 import type {
   CallKind,
   CallPurpose,
@@ -19,22 +18,10 @@ import type {
 import type { PhoneNumber } from '../domain/phone-number.js'
 import type { Instant } from '../domain/time/clock.js'
 import type { OwnFinding } from './combine-findings.js'
-import type { ExceptionLaw } from './exceptions.js'
 import { type Fact, type OwnFacts, ownSource, type Sources } from './facts.js'
-import type { RowLaw, RowRules } from './row.js'
+import type { Law } from './law.js'
+import type { RowRules } from './row.js'
 import type { ExceptionInUse } from './scope.js'
-
-export interface NumberLaw extends RowLaw {
-  readonly purposes: {
-    /** The same object each time. */
-    find(purpose: CallPurpose): PurposeRules
-  }
-  readonly requiredConsents: {
-    /** Finds the state consent laws for a call to a person who may be in any of the places. */
-    find(call: CallToConsent, at: Instant): readonly RequiredConsent[]
-  }
-  readonly exceptions: ExceptionLaw
-}
 
 export interface NumberSettings {
   readonly aiConsentEvidence: ConsentEvidence
@@ -45,7 +32,7 @@ export interface NumberSettings {
 }
 
 export interface NumberCall {
-  readonly law: NumberLaw
+  readonly law: Law
   readonly windows: RowRules['windows']
   readonly settings: NumberSettings
   readonly call: CallRequest

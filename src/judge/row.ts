@@ -13,16 +13,11 @@ import type { EbrLaw } from '../law/records/ebr-expiry.js'
 import { evaluateRelationship, type RelationshipFinding } from '../law/records/relationship.js'
 import { computeCallFlags, computeLetter } from '../law/records/result-letter.js'
 import type { ListFindings, OwnFacts, PermissionFacts } from './facts.js'
+import type { Law } from './law.js'
 import { explainLetter, formatReason, type InServiceFacts, type RowFindings } from './row-words.js'
 
-/** The law that a letter follows from. */
-export interface RowLaw extends EbrLaw {
-  /** The citation of the ban on sales calls to mobile numbers on a local day, if there is one. */
-  findWirelessBan(region: string, findDay: () => LocalDay): string | undefined
-}
-
 export interface RowRules {
-  readonly law: RowLaw
+  readonly law: Pick<Law, 'findEbrRule' | 'findWirelessBan'>
   readonly windows: Pick<WindowEvaluator, 'evaluate' | 'findNextOpening'>
 }
 
@@ -192,7 +187,7 @@ function evaluateRecords(
 }
 
 function findWirelessBan(
-  law: RowLaw,
+  law: RowRules['law'],
   places: readonly CandidatePlace[],
   at: Instant,
 ): RowFindings['wirelessBan'] {

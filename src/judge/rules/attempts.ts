@@ -12,7 +12,8 @@ import type { Instant } from '../../domain/time/clock.js'
 import { formatDay, formatInstant, msPerHour } from '../../domain/time/dates.js'
 import type { Said } from '../../domain/words/words.js'
 import { prepareExceptions, sayExceptions } from '../exceptions.js'
-import type { FrequencyLaw, HouseLimit } from '../judged.js'
+import type { HouseLimit } from '../judged.js'
+import type { Law } from '../law.js'
 import { findPlaces } from '../places.js'
 import { type ExceptionInUse, isInScope } from '../scope.js'
 import { createKeyFinding } from './key.js'
@@ -22,7 +23,7 @@ interface CountingRules {
     readonly houseLimits: readonly HouseLimit[]
     readonly exceptions: readonly ExceptionInUse[]
   }
-  readonly law: FrequencyLaw
+  readonly law: Pick<Law, 'frequency' | 'exceptions'>
 }
 
 /** What counts the call; `undefined` if nothing does, or a call that is blocked for good. */

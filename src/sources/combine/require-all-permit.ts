@@ -16,7 +16,7 @@ import type { Timers } from '../../domain/time/clock.js'
 /** Defines when an answer is returned before the other source has answered. */
 export interface EarlyDenial<T> {
   /** Whether a value is a final denial, which does not wait for the other source. */
-  readonly isFinal: (value: T, of: 'first' | 'second') => boolean
+  readonly isFinal: (value: T) => boolean
   /**
    * Denials that something else may override, such as a permission record. They wait for the other
    * source, which is treated as failed at the end of the period, before the question itself times out.
@@ -30,42 +30,40 @@ export interface EarlyDenial<T> {
 }
 
 /**
- * Returns the first's answer with the second's in `otherAnswers`; `second` is ignored if `undefined`. If
+ * Returns the first's answer with the second's in `otherAnswers`. If
  * one fails, its failure is added to the other's answer; two failures become one that names both.
  * Synchronous if both answers are.
  */
 export function requireAllPermit<T>(
   first: MaybePromise<Answer<T>>,
-  second: MaybePromise<Answer<T> | undefined>,
+  second: MaybePromise<Answer<T>>,
   early: EarlyDenial<T>,
 ): MaybePromise<Answer<T>> {
   if (!(first instanceof Promise) && !(second instanceof Promise))
     return combineAnswers(first, second)
   return new Promise((resolve, reject) => {
-    const received: { first?: Answer<T>; second?: { readonly answer: Answer<T> | undefined } } = {}
+    const received: { first?: Answer<T>; second?: Answer<T> } = {}
     let cancelTimer: (() => void) | undefined
     const finish = (answer: Answer<T>) => {
       cancelTimer?.()
       resolve(answer)
     }
-    const settle = (latest: Answer<T> | undefined, of: 'first' | 'second') => {
+    const settle = (latest: Answer<T>) => {
       const { first, second } = received
-      if (first && second) finish(combineAnswers(first, second.answer))
-      else if (latest && hasAnswerWhere(latest, (value) => early.isFinal(value, of))) finish(latest)
-      else if (latest) cancelTimer = resolveAfterGracePeriod(latest, early, finish)
+      if (first && second) finish(combineAnswers(first, second))
+      else if (hasAnswerWhere(latest, early.isFinal)) finish(latest)
+      else cancelTimer = resolveAfterGracePeriod(latest, early, finish)
     }
     const fail = (cause: unknown) => {
       cancelTimer?.()
       reject(cause)
     }
-    Promise.resolve(first).then((answer) => {
-      received.first = answer
-      settle(answer, 'first')
-    }, fail)
-    Promise.resolve(second).then((answer) => {
-      received.second = { answer }
-      settle(answer, 'second')
-    }, fail)
+    const receive = (of: 'first' | 'second') => (answer: Answer<T>) => {
+      received[of] = answer
+      settle(answer)
+    }
+    Promise.resolve(first).then(receive('first'), fail)
+    Promise.resolve(second).then(receive('second'), fail)
   })
 }
 
@@ -82,8 +80,7 @@ function resolveAfterGracePeriod<T>(
   return timers.after(ms, () => finish(combineAnswers(latest, failure)))
 }
 
-function combineAnswers<T>(first: Answer<T>, second: Answer<T> | undefined): Answer<T> {
-  if (second === undefined) return first
+function combineAnswers<T>(first: Answer<T>, second: Answer<T>): Answer<T> {
   if (first.ok) return attachAnswer(first, second)
   return second.ok ? attachAnswer(second, first) : combineFailures(first, second)
 }
