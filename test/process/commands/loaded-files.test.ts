@@ -87,7 +87,7 @@ it('each thread of a server loads what it uses', async () => {
     // 3 for what day it is apart from the clock, ended sessions, and what a call would get; 2 for how many files it may open, and
     // whether a segment of the journal is gone. 4 for the one way into a record and out of it, 1 for old rows, 1 for the list of checks and
     // reasons, 1 for the versions of calling rules. 16 for the words of what is said about calls, and the replies that are made of them.
-    // 5 for rules, each in a file of its own.
+    // 16 for rules, facts and what is judged of them, each in a file of its own.
     'main.js': 565,
     'storage/sqlite-store.js': 9,
     'gate/journal/segment-writer.js': 12,
