@@ -199,7 +199,12 @@ export class Gate {
   async #judgeLater(call: PendingCall, finding: Promise<KnownCall>): Promise<DecisionFinalizer> {
     const replaced = this.#replaced
     const found = await this.#whilePending(call, finding)
-    if (this.#replaced === replaced) return await this.#judgeBy(found)
+    try {
+      if (this.#replaced === replaced) return await this.#judgeBy(found)
+    } catch (cause) {
+      found.reservation?.release().catch(() => undefined)
+      throw cause
+    }
     await found.reservation?.release().catch(() => undefined)
     return await this.#judgeCall({ ...call, purpose: undefined })
   }
@@ -326,7 +331,7 @@ export class Gate {
     const { timers } = this.#deps
     const { times, ledger } = facts
     const mayBeExcepted = this.#settings.whileCutOff !== undefined && ruling.decision === 'allow'
-    const reading = { now: times.now, monotonicMs: timers.monotonicMs() }
+    const reading = { now: this.#deps.clock.now(), monotonicMs: timers.monotonicMs() }
     const exception = mayBeExcepted ? sayException(call, reading, this.#settings) : undefined
     const counted =
       ledger === undefined || ledger === 'not-asked' ? undefined : toCountedCall(ledger)

@@ -88,7 +88,8 @@ function askProvider(
       if (!open.has(name)) continue
       answers[name] ??= { ok: false, reason: 'deadline', says, source: 'gate' }
     }
-    return answers as ProviderAnswers
+    // A copy: what comes later is not judged.
+    return { ...answers } as ProviderAnswers
   })
 }
 

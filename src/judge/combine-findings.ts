@@ -14,17 +14,35 @@ export interface OwnFinding {
   readonly failure?: AnswerFailure | undefined
 }
 
-/** The finding of both; `own` or `answer` is absent if that source has nothing to say. Two failures are one that names both. */
+/**
+ * The finding of both; `own` is absent if it has nothing to say, `answer` if no provider was asked. Two failures are one that names
+ * both. Beside a provider that was not asked, our own facts cannot permit: they forbade the call when the questions were chosen.
+ */
 export function combineSources<Value>(
   own: OwnFinding | undefined,
-  answer: Answer<Value> | undefined,
+  { answer, isBesideProvider }: ProviderAnswer<Value>,
   judge: (answer: Answer<Value>) => Finding,
 ): Finding {
-  if (answer === undefined) return requireFinding(own)
+  if (answer === undefined) {
+    const finding = requireFinding(own)
+    return isBesideProvider && finding.verdict === 'pass' ? judge(notAsked) : finding
+  }
   if (!answer.ok && own?.failure) return judge(combineFailures(answer, own.failure))
   const answers = flattenAnswers(answer).map(judge)
   if (own === undefined) return combineParts(answers)
   return combineParts(answer.ok ? [...answers, own.finding] : [own.finding, ...answers])
+}
+
+interface ProviderAnswer<Value> {
+  readonly answer: Answer<Value> | undefined
+  readonly isBesideProvider: boolean
+}
+
+const notAsked: AnswerFailure = {
+  ok: false,
+  reason: 'deadline',
+  says: [{ code: 'deadline' }],
+  source: 'gate',
 }
 
 /** Of our own facts alone. Throws if they were not asked either. */

@@ -80,15 +80,16 @@ export function judgeNumber(about: NumberCall): JudgedNumber {
   const litigator = guard('litigator', about, () => judgeLitigator(about))
   const internalList = guard('internal-dnc', about, () => judgeInternalList(about, findRow))
   const hours = guard('calling-hours', about, () => judgeCallingHours(about))
-  const laws = findLaws(about, hours)
   const permission = guard('permission', about, () =>
-    judgePermission(about, laws, (facts) => findRow() ?? deriveRow(about, facts)),
+    judgePermission(about, findLaws(about, hours), (facts) => findRow() ?? deriveRow(about, facts)),
   )
   const lifted = findLifted(about, hours, permission)
   if (lifted.length === 0)
     return { findings: [litigator, internalList, hours, permission], row: known }
   const liftedHours = guard('calling-hours', about, () => judgeLiftedHours(about, lifted))
-  const atAnyTime = isOfTime(permission) ? judgeWithoutTime(about, laws, findRow) : permission
+  const atAnyTime = isOfTime(permission)
+    ? guard('permission', about, () => judgeWithoutTime(about, findLaws(about, hours), findRow))
+    : permission
   return { findings: [litigator, internalList, liftedHours, atAnyTime], row: known }
 }
 

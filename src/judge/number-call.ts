@@ -18,7 +18,7 @@ import type {
 import type { PhoneNumber } from '../domain/phone-number.js'
 import type { Instant } from '../domain/time/clock.js'
 import type { OwnFinding } from './combine-findings.js'
-import { type Fact, type OwnFacts, ownSource, type Sources } from './facts.js'
+import { type Fact, type OwnFacts, ownSource, type ProviderAnswers, type Sources } from './facts.js'
 import type { Law } from './law.js'
 import type { RowRules } from './row.js'
 import type { ExceptionInUse } from './scope.js'
@@ -113,4 +113,12 @@ function createUnknown(
 /** Whether a provider answers for lists and consent. */
 export function isBesideProvider({ own }: Pick<Sources, 'own'>): boolean {
   return own.permission === 'not-asked'
+}
+
+/** What a provider answered to a question; absent if it was not asked. */
+export function findAnswer<Name extends keyof ProviderAnswers>(
+  sources: Sources,
+  name: Name,
+): { readonly answer: ProviderAnswers[Name] | undefined; readonly isBesideProvider: boolean } {
+  return { answer: sources.provider?.[name], isBesideProvider: isBesideProvider(sources) }
 }

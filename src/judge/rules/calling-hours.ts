@@ -12,6 +12,7 @@ import { combineSources, type OwnFinding, requireFinding } from '../combine-find
 import { sayExceptions } from '../exceptions.js'
 import { ownSource } from '../facts.js'
 import {
+  findAnswer,
   findOwn,
   isBesideProvider,
   type Judgment,
@@ -29,7 +30,8 @@ import type { InServiceFacts } from '../row-words.js'
  */
 export function judgeCallingHours(about: NumberCall): Finding {
   const { sources, now } = about
-  return combineSources(judgeOwnHours(about), sources.provider?.legalTime, (answer) =>
+  const asked = findAnswer(sources, 'legalTime')
+  return combineSources(judgeOwnHours(about), asked, (answer) =>
     judgeAnswer('calling-hours', answer, { now, judge: judgeLegalTime }),
   )
 }

@@ -19,7 +19,14 @@ import { formatDay, toUtcDay } from '../../domain/time/dates.js'
 import type { Said } from '../../domain/words/words.js'
 import { combineSources, type OwnFinding } from '../combine-findings.js'
 import type { OwnRow } from '../derive.js'
-import { findOwn, type Judgment, judgeAnswer, judgeFact, type NumberCall } from '../number-call.js'
+import {
+  findAnswer,
+  findOwn,
+  type Judgment,
+  judgeAnswer,
+  judgeFact,
+  type NumberCall,
+} from '../number-call.js'
 import type { RecordedEntry } from '../recorded-facts.js'
 import { findConsentProblem } from './consent-evidence.js'
 
@@ -32,8 +39,9 @@ export const notOnInternalList = {
 /** `findRow` gives our row; `undefined` if it is not known, and where a provider answers. */
 export function judgeInternalList(about: NumberCall, findRow: () => OwnRow | undefined): Finding {
   const { now, sources } = about
-  const { internalDnc, scrub } = sources.provider ?? {}
-  return combineSources(judgeOwnList(about, findRow), internalDnc, (answer) =>
+  const scrub = sources.provider?.scrub
+  const asked = findAnswer(sources, 'internalDnc')
+  return combineSources(judgeOwnList(about, findRow), asked, (answer) =>
     judgeAnswer('internal-dnc', answer, {
       now,
       judge: ({ onList, addedAt }) =>

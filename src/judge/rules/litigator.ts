@@ -5,6 +5,7 @@ import type { ListFinding } from '../../domain/number-set.js'
 import { combineSources, type OwnFinding } from '../combine-findings.js'
 import { ownSource } from '../facts.js'
 import {
+  findAnswer,
   findOwn,
   isBesideProvider,
   judgeAnswer,
@@ -20,7 +21,8 @@ export const litigatorJudgments = {
 
 export function judgeLitigator(about: NumberCall): Finding {
   const { sources, now } = about
-  return combineSources(judgeOwnLitigator(about), sources.provider?.litigator, (answer) =>
+  const asked = findAnswer(sources, 'litigator')
+  return combineSources(judgeOwnLitigator(about), asked, (answer) =>
     judgeAnswer('litigator', answer, { now, judge: judgeStatus }),
   )
 }

@@ -28,7 +28,8 @@ export function judgePermission(
   const { own, provider } = about.sources
   const { now } = about
   if (provider) {
-    return combineSources(undefined, provider.scrub, (answer) => {
+    const asked = { answer: provider.scrub, isBesideProvider: true }
+    return combineSources(undefined, asked, (answer) => {
       const finding = judgeAnswer('permission', answer, {
         now,
         judge: (row) => judgeRow(row, about),

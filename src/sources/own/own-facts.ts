@@ -122,7 +122,7 @@ export class OwnFactsSource implements ChangeObserver {
     if (other === undefined) return undefined
     const { stored, facts, readAtMs } = other
     const own = { stored, facts: this.#deps.reader.assemble(question, stored, facts.asOf) }
-    return this.#store(question, own, readAtMs)
+    return isComplete(own.facts) ? this.#store(question, own, readAtMs) : undefined
   }
 
   #lookUp(question: Question): Lookup {
@@ -153,7 +153,8 @@ export class OwnFactsSource implements ChangeObserver {
       const { facts } = read
       const outcome = isComplete(facts) ? 'answered' : 'unanswered'
       observer.onRead(outcome, monotonicSeconds() - startedSeconds)
-      const isKept = isCached && !isOutdated && outcome === 'answered'
+      // Of those that are not complete, what forbids is known later, and nothing else.
+      const isKept = isCached && !isOutdated && (outcome === 'answered' || isForbidding(facts))
       const memo = isKept ? this.#store(question, read, readAtMs)?.memo : undefined
       return { facts: this.#addLast(facts, question, isCached), memo }
     }
@@ -175,7 +176,8 @@ export class OwnFactsSource implements ChangeObserver {
     if (known && known.readAtMs > readAtMs) return undefined
     const { allowMs, blockMs } = this.#deps.settings
     const maxAgeMs = isForbidding(facts) ? blockMs : allowMs
-    const freshUntil = Math.min(facts.asOf + maxAgeMs, findEnd(facts))
+    const end = Math.min(facts.asOf + maxAgeMs, findEnd(facts))
+    const freshUntil = isComplete(facts) ? end : facts.asOf
     const added = { variant, scope, ...read, memo: new Map(), freshUntil, readAtMs }
     if (question.inBackground) return added
     const others = all.filter((one) => one !== known)
@@ -188,8 +190,8 @@ export class OwnFactsSource implements ChangeObserver {
   /** Adds what was known before, also of another postal code, to facts that could not be read. */
   #addLast(facts: OwnFacts, question: Question, isCached: boolean): OwnFacts {
     if (!isCached || isComplete(facts)) return facts
-    const { all, scope, known } = this.#lookUp(question)
-    const last = known ?? all.findLast((one) => one.scope === scope)
+    const { all, scope } = this.#lookUp(question)
+    const last = all.findLast((one) => one.scope === scope)
     return last === undefined ? facts : withLast(facts, last.facts)
   }
 }
@@ -202,9 +204,11 @@ function isComplete({ litigator, entry, hours, permission }: OwnFacts): boolean 
   return isKnown(litigator) && isKnown(entry) && isKnown(hours) && isKnown(permission)
 }
 
-/** Whether a list of ours has the number, whatever the call is. */
-function isForbidding({ litigator, entry }: OwnFacts): boolean {
-  const isOptedOut = entry !== 'not-asked' && entry.value?.removedAt === null
+/** Whether a list of ours has the number, and no permission on file may lift that. */
+function isForbidding({ litigator, entry, permission }: OwnFacts): boolean {
+  const record = permission === 'not-asked' ? undefined : permission.value?.record
+  const isListed = entry !== 'not-asked' && entry.value?.removedAt === null
+  const isOptedOut = isListed && record?.type !== 'P'
   return isOptedOut || (litigator !== 'not-asked' && litigator.value?.status === 'listed')
 }
 

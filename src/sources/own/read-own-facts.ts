@@ -66,6 +66,8 @@ const unread: AnswerFailure = {
 
 const pending = { why: unread }
 
+const statutory = { value: [] }
+
 /** The same facts, where those that were waited for did not come in time. */
 export function withoutLate(facts: OwnFacts, ms: number): OwnFacts {
   const says = [{ code: 'not-answered-within', params: { ms: Math.round(ms) } }] as const
@@ -76,7 +78,7 @@ export function withoutLate(facts: OwnFacts, ms: number): OwnFacts {
     ...facts,
     litigator: mark(facts.litigator),
     entry: mark(facts.entry),
-    hours: mark(facts.hours),
+    hours: facts.hours === statutory ? late : mark(facts.hours),
     permission: mark(facts.permission),
   }
 }
@@ -179,7 +181,7 @@ export class OwnFactsReader {
       lists.checkLitigator(number, scope ?? { accountId, listOwners: noListOwners }),
     )
     if (besideProvider) {
-      const hours = failure ? { why: failure } : { value: [] }
+      const hours = failure ? { why: failure } : this.#findOwnHours(account)
       return { ...located, litigator, entry, hours, permission: 'not-asked' }
     }
     const known = failure ? { why: failure } : call
@@ -192,6 +194,12 @@ export class OwnFactsReader {
         this.#toPermission(scope, question, located, stored),
       ),
     }
+  }
+
+  /** Those of the account, which are narrower than the statutory ones that hold in any case, also before they are read. */
+  #findOwnHours(account: StoredFacts['account']): OwnFacts['hours'] {
+    if (account.why === unread) return statutory
+    return this.#derive(account, (scope) => scope?.hours ?? [])
   }
 
   #toPermission(

@@ -144,4 +144,17 @@ describe('beside a provider', () => {
     expect(facts.permission).toBe('not-asked')
     expect(asked).toEqual([])
   })
+
+  it('the hours of the account narrow the statutory ones, also where the project is the provider’s', async () => {
+    const late = { start: 20 * 3_600, end: 21 * 3_600 }
+    const hours = [{ region: 'NY', monFri: late, sat: late, sun: late }]
+    const resolve: typeof stored.projects.resolve = (accountId, choice) => {
+      if (choice?.projectId !== undefined) return undefined
+      const scope = stored.projects.resolve(accountId, choice)
+      return scope instanceof Promise || scope === undefined ? scope : { ...scope, hours }
+    }
+    const { reader } = openSource({ ...stored, besideProvider: true, projects: { resolve } })
+    const facts = await readAll(reader, { ...question, projectId: 'THEIRS' })
+    expect(facts.hours).toEqual({ value: hours })
+  })
 })
