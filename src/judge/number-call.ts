@@ -120,5 +120,6 @@ export function findAnswer<Name extends keyof ProviderAnswers>(
   sources: Sources,
   name: Name,
 ): { readonly answer: ProviderAnswers[Name] | undefined; readonly isBesideProvider: boolean } {
-  return { answer: sources.provider?.[name], isBesideProvider: isBesideProvider(sources) }
+  const { provider } = sources
+  return { answer: provider?.[name], isBesideProvider: provider !== undefined }
 }
