@@ -197,7 +197,7 @@ function createMissingRightError(caller: Caller, rights: readonly Right[]): AppE
 export function requireScopeAllowed(caller: Caller, scope: ScopeChoice): void {
   const { limits } = caller
   if (limits.projects === 'any' || canUseScope(caller, scope)) return
-  const codes = truncate([...limits.projects.codes].join(', '))
+  const codes = truncate(limits.projects.codes.join(', '))
   const rule = `${nameCaller(caller)} is limited to the projects ${codes}`
   throw new AppError('forbidden', `${describeScope(scope)}: ${rule}; name one of them`)
 }
@@ -212,7 +212,7 @@ function describeScope({ projectId, campaignId }: ScopeChoice): string {
 
 function requireCallKindAllowed(caller: Caller, kind: CallKind): void {
   const { callKinds } = caller.limits
-  if (callKinds === 'any' || callKinds.has(kind)) return
-  const rule = `${nameCaller(caller)} is limited to calls of kind ${[...callKinds].join(', ')}`
+  if (callKinds === 'any' || callKinds.includes(kind)) return
+  const rule = `${nameCaller(caller)} is limited to calls of kind ${callKinds.join(', ')}`
   throw new AppError('forbidden', `kind '${kind}': ${rule}`)
 }

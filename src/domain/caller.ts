@@ -35,7 +35,7 @@ export interface KeyLimits {
   readonly rights: ReadonlySet<Right>
   readonly projects: ProjectLimit | 'any'
   /** The kinds of call that it may request decisions for. */
-  readonly callKinds: ReadonlySet<CallKind> | 'any'
+  readonly callKinds: readonly CallKind[] | 'any'
   /** The key is refused before this instant; absent when it was valid from its creation. */
   readonly notBefore?: Instant | undefined
   /** The key is refused at and after this instant; infinity when it does not expire. */
@@ -243,10 +243,10 @@ export function canUseScope(
 ): boolean {
   if (projects === 'any') return true
   const code = parseProjectCode(accountId, projectId)
-  if (campaignId.trim() === '') return projects.codes.has(code ?? accountId)
+  if (campaignId.trim() === '') return projects.codes.includes(code ?? accountId)
   const id = parseCampaignId(campaignId)
-  if (id === undefined || !projects.campaignIds.has(id)) return false
-  return code === undefined || projects.codes.has(code)
+  if (id === undefined || !projects.campaignIds.includes(id)) return false
+  return code === undefined || projects.codes.includes(code)
 }
 
 /** The request for an access token (spec, "Authentication"; RFC 6749, section 4.4). */

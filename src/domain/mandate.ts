@@ -26,9 +26,9 @@ export type CallPurpose = (typeof callPurposes)[number]
 /** The projects that a limited key may use. */
 export interface ProjectLimit {
   /** As stored; the Master Project's code is the account's id. */
-  readonly codes: ReadonlySet<string>
+  readonly codes: readonly string[]
   /** The campaigns of these projects. */
-  readonly campaignIds: ReadonlySet<number>
+  readonly campaignIds: readonly number[]
 }
 
 /** Each call, or one to a number for which the key was given no call in the last seven days. */
@@ -70,12 +70,12 @@ export interface TokenGrant extends Pick<CallLimits, 'campaigns' | 'callerIds' |
 export interface Mandate {
   /** Of the key; grows by one with each change of its limits. */
   readonly version: number
-  readonly callKinds: ReadonlySet<CallKind> | 'any'
+  readonly callKinds: readonly CallKind[] | 'any'
   readonly projects: ProjectLimit | 'any'
-  readonly campaigns: ReadonlySet<number> | 'any'
+  readonly campaigns: readonly number[] | 'any'
   /** See {@link CallLimits}. */
-  readonly callerIds: ReadonlySet<string> | 'valid' | 'any'
-  readonly regions: ReadonlySet<string> | 'any'
+  readonly callerIds: readonly string[] | 'valid' | 'any'
+  readonly regions: readonly string[] | 'any'
   /** Absent when attempts are not counted. */
   readonly attempts?: AttemptLimits | undefined
 }

@@ -55,22 +55,22 @@ async function decide(
 describe('a limit of a key', () => {
   const call = { callerId: '+1 212 555 0199', campaignId: '7' }
   const limits: readonly (readonly [string, Partial<Mandate>, Partial<CallRequest>, string])[] = [
-    ['a kind', { callKinds: new Set(['ai']) }, {}, 'key-kind'],
+    ['a kind', { callKinds: ['ai'] }, {}, 'key-kind'],
     [
       'a project',
-      { projects: { codes: new Set(['S']), campaignIds: new Set() } },
+      { projects: { codes: ['S'], campaignIds: [] } },
       {},
       'key-project',
     ],
-    ['a campaign', { campaigns: new Set([8]) }, {}, 'key-project'],
+    ['a campaign', { campaigns: [8] }, {}, 'key-project'],
     [
       'a campaign, with none',
-      { campaigns: new Set([8]) },
+      { campaigns: [8] },
       { campaignId: undefined },
       'key-project',
     ],
-    ['a campaign, with blanks', { campaigns: new Set([0]) }, { campaignId: ' ' }, 'key-project'],
-    ['a caller ID', { callerIds: new Set(['2125550198']) }, {}, 'key-caller-id'],
+    ['a campaign, with blanks', { campaigns: [0] }, { campaignId: ' ' }, 'key-project'],
+    ['a caller ID', { callerIds: ['2125550198'] }, {}, 'key-caller-id'],
     ['a caller ID, with none', { callerIds: 'valid' }, { callerId: undefined }, 'key-caller-id'],
     ['a caller ID, with text', { callerIds: 'valid' }, { callerId: 'me' }, 'key-caller-id'],
     ['a caller ID, with 911', { callerIds: 'valid' }, { callerId: '911' }, 'key-caller-id'],
@@ -83,7 +83,7 @@ describe('a limit of a key', () => {
           'key-caller-id',
         ] as const,
     ),
-    ['a region', { regions: new Set(['NJ']) }, {}, 'key-region'],
+    ['a region', { regions: ['NJ'] }, {}, 'key-region'],
   ]
   it.each(limits)('blocks what is beyond it: %s', async (_name, mandate, more, reason) => {
     const result = await decide(mandate, { ...call, ...more })
@@ -92,11 +92,11 @@ describe('a limit of a key', () => {
 
   it('lets pass what is within it', async () => {
     const mandate: Partial<Mandate> = {
-      callKinds: new Set(['manual']),
-      projects: { codes: new Set(['main']), campaignIds: new Set([7]) },
-      campaigns: new Set([7]),
-      callerIds: new Set(['2125550199']),
-      regions: new Set(['NY']),
+      callKinds: ['manual'],
+      projects: { codes: ['main'], campaignIds: [7] },
+      campaigns: [7],
+      callerIds: ['2125550199'],
+      regions: ['NY'],
     }
     expect(await decide(mandate, call)).toMatchObject({
       decision: 'allow',
@@ -105,12 +105,12 @@ describe('a limit of a key', () => {
   })
 
   it('is not told what the lists of another project say', async () => {
-    const { asked } = await decide({ campaigns: new Set([8]) }, call)
+    const { asked } = await decide({ campaigns: [8] }, call)
     expect(asked.asked).toEqual([])
   })
 
   it('to regions needs all places of the number to be in them, and blocks if none is known', async () => {
-    const regions = new Set(['NY'])
+    const regions = ['NY']
     const two = compliance(['NY', 'NJ'])
     expect(await decide({ regions }, {}, { asked: two })).toMatchObject({ reason: 'key-region' })
     const unknown = fakeCompliance()
@@ -134,14 +134,14 @@ describe('a limit of a key', () => {
       settings,
       pauses: { read: () => paused('ai', 'key:key-1') },
     })
-    const mandate = { ...nothing, callKinds: new Set(['manual'] as const) }
+    const mandate = { ...nothing, callKinds: ['manual'] as const }
     const request = aCall({ dialed: '911', keyId: 'key-1', mandate, callKind: 'ai' })
     expect(await gate.decide(request)).toMatchObject({ decision: 'allow', reason: 'service-code' })
   })
 
   it('holds for an account in shadow mode', async () => {
     const settings = { shadow: { accounts: ['main'], trunks: [] } }
-    const result = await decide({ callKinds: new Set(['ai']) }, {}, { settings })
+    const result = await decide({ callKinds: ['ai'] }, {}, { settings })
     expect(result).toMatchObject({ decision: 'block', reason: 'key-kind' })
   })
 })
@@ -215,7 +215,7 @@ describe('what must be said', () => {
 })
 
 describe('a pause', () => {
-  const ai = { callKinds: new Set(['ai'] as const) }
+  const ai = { callKinds: ['ai'] as const }
   const cases: readonly (readonly [
     string,
     string,

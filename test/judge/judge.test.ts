@@ -259,7 +259,7 @@ describe('a ruling needs', () => {
   })
 
   it('nothing for a key that may not ask: it learns nothing that was not in its request', () => {
-    const mandate = { callKinds: new Set(['manual']), version: 1 } as unknown as Mandate
+    const mandate = { callKinds: ['manual'], version: 1 } as unknown as Mandate
     const request = { ...call.request, mandate }
     const { findings, ruling } = requireRuling(
       judge(law, settings, { ...call, request }, { times }),

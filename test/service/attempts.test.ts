@@ -345,7 +345,7 @@ describe('an approval', () => {
     await expect(decide('approve', { accountId: 'other' })).rejects.toMatchObject({
       kind: 'not-found',
     })
-    const projects = { codes: new Set(['SALES']), campaignIds: new Set<number>() }
+    const projects = { codes: ['SALES'], campaignIds: [] }
     const ofProject = { limits: { ...noLimits, projects } }
     await expect(decide('approve', ofProject)).rejects.toMatchObject({ kind: 'not-found' })
     const { id } = await waiting()
@@ -375,7 +375,7 @@ describe('an approval', () => {
     for (const rows of [others, own]) {
       await db.insertInto('approvals').values(rows).execute()
     }
-    const projects = { codes: new Set(['SALES']), campaignIds: new Set<number>() }
+    const projects = { codes: ['SALES'], campaignIds: [] }
     const ofSales = { ...person, limits: { ...noLimits, projects } }
     const listed = await approvals().list(ofSales, 'waiting')
     expect(new Set(listed.map(({ id }) => id)).size).toBe(100)

@@ -193,7 +193,7 @@ describe('reading the audit table', () => {
     const trail = openTrail()
     const supervisor = caller('main', 'Supervisor')
     await expect(trail.list(supervisor, {})).rejects.toThrow('needs role Administrator')
-    const projects = { codes: new Set(['A']), campaignIds: new Set<number>() }
+    const projects = { codes: ['A'], campaignIds: [] }
     const limited = { ...caller(), limits: { ...noLimits, projects } }
     await expect(trail.list(limited, {})).rejects.toThrow('no limit to projects')
     await expect(trail.list(caller(), { cursor: '7' })).rejects.toThrow('cursor')

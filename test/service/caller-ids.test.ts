@@ -372,7 +372,7 @@ describe('the register', () => {
   it('belongs to its account, and to the projects of a key', async () => {
     await add([{}, { number: nearby, projectId: 'SPRING' }, { number: foreign, projectId: 'FALL' }])
     expect(await callerIds.list(caller('other'))).toEqual([])
-    const projects = { codes: new Set(['SPRING']), campaignIds: new Set<number>() }
+    const projects = { codes: ['SPRING'], campaignIds: [] }
     const limited = { ...caller(), limits: { ...noLimits, projects } }
     expect(await callerIds.list(limited)).toMatchObject([{ number: nearby }])
     await expect(add([{}], limited)).rejects.toMatchObject({ kind: 'forbidden' })

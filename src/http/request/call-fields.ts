@@ -108,7 +108,7 @@ export function withCallKind(
   via: 'http' | 'predial',
 ): RawFields {
   const name = via === 'http' ? 'callKind' : 'kind'
-  if (callKinds === 'any' || callKinds.size !== 1 || fields[name] !== undefined) return fields
+  if (callKinds === 'any' || callKinds.length !== 1 || fields[name] !== undefined) return fields
   const [kind] = callKinds
   return { ...fields, [name]: kind }
 }

@@ -27,9 +27,9 @@ export const keyRegionsRule: Rule<Pick<Judged, 'call' | 'places' | 'now'>> = {
     const { regions, version } = mandate
     if (regions !== 'any') {
       if (places.length === 0) return deny('key-region', { code: 'key-region-unknown' }, now)
-      const other = places.find(({ region }) => !regions.has(region))
+      const other = places.find(({ region }) => !regions.includes(region))
       if (other) {
-        const params = { region: other.region, regions: [...regions] }
+        const params = { region: other.region, regions }
         return deny('key-region', { code: 'key-region-other', params }, now)
       }
     }
@@ -47,8 +47,8 @@ export function createKeyFinding(
 }
 
 function judgeKind({ callKind }: CallRequest, { callKinds }: Mandate, now: Instant) {
-  if (callKinds === 'any' || callKinds.has(callKind)) return undefined
-  const params = { kinds: [...callKinds], kind: callKind }
+  if (callKinds === 'any' || callKinds.includes(callKind)) return undefined
+  const params = { kinds: callKinds, kind: callKind }
   return deny('key-kind', { code: 'key-kinds', params }, now)
 }
 
@@ -56,12 +56,12 @@ function judgeScope(call: CallRequest, mandate: Mandate, now: Instant): Finding 
   const { accountId, campaignId = '' } = call
   const { projects, campaigns } = mandate
   if (!canUseScope({ accountId, limits: mandate }, call)) {
-    const codes = projects === 'any' ? [] : [...projects.codes]
+    const codes = projects === 'any' ? [] : projects.codes
     return deny('key-project', { code: 'key-projects', params: { projects: codes } }, now)
   }
-  if (campaigns === 'any' || campaigns.has(Number(campaignId.trim() || Number.NaN)))
+  if (campaigns === 'any' || campaigns.includes(Number(campaignId.trim() || Number.NaN)))
     return undefined
-  const params = { campaigns: [...campaigns].map(String) }
+  const params = { campaigns: campaigns.map(String) }
   return deny('key-project', { code: 'key-campaigns', params }, now)
 }
 
@@ -73,7 +73,7 @@ function judgeCallerId({ callerId }: CallRequest, { callerIds }: Mandate, now: I
   if ('problem' in parsed) {
     return denyFor({ code: 'key-caller-id-problem', params: { problem: parsed.problem } })
   }
-  if (callerIds === 'valid' || callerIds.has(parsed.number)) return undefined
+  if (callerIds === 'valid' || callerIds.includes(parsed.number)) return undefined
   return denyFor({ code: 'key-caller-id-other' })
 }
 

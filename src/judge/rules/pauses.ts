@@ -40,7 +40,7 @@ export const pausesRule: Rule<AboutPauses> = {
 
 /** A key for AI calls alone. */
 const isAgent = ({ callKinds }: Mandate) =>
-  callKinds !== 'any' && callKinds.size === 1 && callKinds.has('ai')
+  callKinds !== 'any' && callKinds.length === 1 && callKinds.includes('ai')
 
 const toSaid = ({ pausedAt, pausedBy: by, because: quote }: Pause) => ({
   params: { at: formatInstant(pausedAt), by },

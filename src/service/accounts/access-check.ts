@@ -49,7 +49,7 @@ export class AccessCheck {
       accountId,
       role,
       rights: rights.filter((right) => limits.rights.has(right)),
-      callKinds: kinds === 'any' ? callKinds : callKinds.filter((kind) => kinds.has(kind)),
+      callKinds: kinds === 'any' ? callKinds : callKinds.filter((kind) => kinds.includes(kind)),
       now: this.#viewOf(accountId).clock.now(),
     }
   }

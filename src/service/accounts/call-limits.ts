@@ -61,11 +61,11 @@ const anyCall = ({ projects, callKinds }: KeyLimits): Mandate => {
 }
 
 function intersect<Value>(
-  before: ReadonlySet<Value> | 'any',
+  before: readonly Value[] | 'any',
   wanted: readonly Value[] | undefined,
-): ReadonlySet<Value> | 'any' {
+): readonly Value[] | 'any' {
   if (wanted === undefined) return before
-  return new Set(before === 'any' ? wanted : wanted.filter((value) => before.has(value)))
+  return before === 'any' ? wanted : wanted.filter((value) => before.includes(value))
 }
 
 function narrowCallerIds(
@@ -83,7 +83,7 @@ export function findBeyond({ limits }: Caller, grant: TokenGrant): string | unde
   const lists: readonly (readonly [
     string,
     readonly unknown[] | undefined,
-    ReadonlySet<unknown> | 'any',
+    readonly unknown[] | 'any',
   ])[] = [
     ['kinds', kinds, mandate.callKinds],
     ['campaigns', campaigns, mandate.campaigns],
@@ -96,7 +96,7 @@ export function findBeyond({ limits }: Caller, grant: TokenGrant): string | unde
   ]
   for (const [name, wanted, permitted] of lists) {
     if (permitted === 'any') continue
-    const beyond = wanted?.find((value) => !permitted.has(value))
+    const beyond = wanted?.find((value) => !permitted.includes(value))
     if (beyond !== undefined) return `${name} '${beyond}': the key may not ask for that`
   }
   return undefined

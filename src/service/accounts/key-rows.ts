@@ -173,7 +173,7 @@ export async function readCaller(db: Db, row: CallerRow): Promise<Caller> {
   const grant = readGrant(row, keyId)
   const scope: Pick<KeyLimits, 'projects' | 'callKinds'> = {
     projects: grant.projects ? await readProjectLimit(db, accountId, grant.projects) : 'any',
-    callKinds: grant.callKinds ? new Set(grant.callKinds) : 'any',
+    callKinds: grant.callKinds ?? 'any',
   }
   const limits: KeyLimits = Object.freeze({
     ...scope,
@@ -196,9 +196,9 @@ function toMandate(
   return Object.freeze({
     ...scope,
     version,
-    campaigns: campaigns ? new Set(campaigns) : 'any',
-    callerIds: callerIds === 'valid' ? callerIds : callerIds ? new Set(callerIds) : 'any',
-    regions: regions ? new Set(regions) : 'any',
+    campaigns: campaigns ?? 'any',
+    callerIds: callerIds ?? 'any',
+    regions: regions ?? 'any',
     attempts: Object.keys(attempts).length > 0 ? attempts : undefined,
   })
 }
@@ -220,7 +220,7 @@ async function readProjectLimit(
     .where('account_id', '=', accountId)
     .where('project_code', 'in', codes)
     .execute()
-  return { codes: new Set(codes), campaignIds: new Set(campaigns.map(({ id }) => id)) }
+  return { codes, campaignIds: campaigns.map(({ id }) => id) }
 }
 
 /** To be called when the row of the audit is stored: from then on no other key is made until the commit. */

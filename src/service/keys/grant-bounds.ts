@@ -8,8 +8,8 @@ import type { KeyGrant } from '../accounts/key-rows.js'
 /** What the key of a caller may do, without the limits on how many calls it is given, which are counted for it alone. */
 export function grantOf({ limits }: Caller): KeyGrant {
   const { rights: can, projects, callKinds, expiresAt, mandate } = limits
-  const listed = <Value>(values: ReadonlySet<Value> | 'any' | undefined) =>
-    values === undefined || values === 'any' ? undefined : [...values]
+  const listed = <Value>(values: readonly Value[] | 'any' | undefined) =>
+    values === 'any' ? undefined : values
   const callerIds = mandate?.callerIds
   const calls: CallLimits = {
     campaigns: listed(mandate?.campaigns),
@@ -18,7 +18,7 @@ export function grantOf({ limits }: Caller): KeyGrant {
   }
   return {
     rights: [...can],
-    projects: projects === 'any' ? undefined : [...projects.codes],
+    projects: projects === 'any' ? undefined : projects.codes,
     callKinds: listed(callKinds),
     calls,
     expiresAt: Number.isFinite(expiresAt) ? expiresAt : undefined,

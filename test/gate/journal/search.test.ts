@@ -255,14 +255,14 @@ describe('a search', () => {
     const limited = (limits: object) => ({
       caller: { ...caller, limits: { ...noLimits, ...limits } },
     })
-    const projects = { codes: new Set(['SALES']), campaignIds: new Set([12]) }
+    const projects = { codes: ['SALES'], campaignIds: [12] }
     expect(numbersOf(await find({}, limited({ projects })))).toEqual([4, 3, 2])
     const callKinds = new Set(['manual'])
     expect(numbersOf(await find({}, limited({ callKinds })))).toEqual([7, 3])
     expect(
       numbersOf(await find({ number: '2125550101' }, limited({ projects, callKinds }))),
     ).toEqual([])
-    const none = { codes: new Set(), campaignIds: new Set() }
+    const none = { codes: [], campaignIds: [] }
     expect(numbersOf(await find({}, limited({ projects: none })))).toEqual([])
     const other = { caller: { ...caller, accountId: 'other' } }
     expect(numbersOf(await find({ reference: 'lead-7' }, other))).toEqual([6])

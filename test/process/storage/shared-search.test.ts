@@ -231,8 +231,8 @@ it('only decisions that the key may see are found', async () => {
     const caller = callerOf('main', { ...noLimits, ...limits })
     return (await searchAll({}, { caller })).map(({ id }) => id)
   }
-  expect(await find({ callKinds: new Set(['manual']) })).toEqual([other.id])
-  expect(await find({ projects: { codes: new Set(['SALES']), campaignIds: new Set() } })).toEqual([
+  expect(await find({ callKinds: ['manual'] })).toEqual([other.id])
+  expect(await find({ projects: { codes: ['SALES'], campaignIds: [] } })).toEqual([
     sales.id,
   ])
 })

@@ -51,11 +51,11 @@ const countNames = Object.keys(countLabels) as readonly (keyof typeof countLabel
 function renderLimits(fields: Form, { limits }: Caller, key?: KeyBody): Html {
   const offer = <Word>(
     words: readonly Word[],
-    own: ReadonlySet<Word> | 'any',
+    own: readonly Word[] | 'any',
     held: readonly Word[] = [],
-  ) => words.filter((word) => own === 'any' || own.has(word) || held.includes(word))
+  ) => words.filter((word) => own === 'any' || own.includes(word) || held.includes(word))
   const heldKinds = key && (key.kinds ?? callKinds)
-  return html`${fields.boxes({ name: 'rights', label: 'What it may do', choices: offer(rights, limits.rights, key?.rights).map((right) => [right, rightNames[right]]) })}
+  return html`${fields.boxes({ name: 'rights', label: 'What it may do', choices: offer(rights, [...limits.rights], key?.rights).map((right) => [right, rightNames[right]]) })}
 ${fields.boxes({ name: 'kinds', label: 'Calls it may ask for', choices: offer(callKinds, limits.callKinds, heldKinds).map((kind) => [kind, kindNames[kind] ?? kind]) })}
 <h2>Limits</h2><p>What is left empty is not limited, or as for the key you are signed in with. Lists have commas between.</p>
 ${fields.field({ name: 'projects', label: 'Projects', hint: 'Only these and their campaigns' })}
@@ -98,7 +98,7 @@ function toLimits(form: FormValues, empty: null | undefined): Record<string, unk
 async function create({ api, caller, form }: PageRequest): Promise<PageAnswer> {
   const { kinds, ...limits } = toLimits(form, undefined)
   const { limits: own } = caller
-  const most = own.callKinds === 'any' ? callKinds.length : own.callKinds.size
+  const most = own.callKinds === 'any' ? callKinds.length : own.callKinds.length
   const { id, key } = await api.call(caller, createKeyEndpoint, {
     body: {
       ...{ label: form.label, role: form.role, reason: form.reason, ...limits },

@@ -294,9 +294,9 @@ function listConditions({ filter, caller }: Pick<SearchRequest, 'filter' | 'call
   const conditions = Object.entries(values).flatMap(([column, value]): readonly Condition[] =>
     value === undefined ? [] : [{ sql: `${column} = ?`, values: [value] }],
   )
-  const isOneOf = (column: string, words: Iterable<string>): Condition => ({
+  const isOneOf = (column: string, words: readonly string[]): Condition => ({
     sql: `${column} in (select value from json_each(?))`,
-    values: [JSON.stringify([...words])],
+    values: [JSON.stringify(words)],
   })
   if (callKinds !== 'any') conditions.push(isOneOf('call_kind', callKinds))
   if (projects !== 'any') {

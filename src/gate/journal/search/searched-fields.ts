@@ -15,7 +15,7 @@ export function isSearched(
     meetsTexts(fields, filter) &&
     (projectId === undefined || projectId === findProjectCode(caller.accountId, fields)) &&
     canUseScope(caller, fields) &&
-    (callKinds === 'any' || callKinds.has(fields.callKind as CallKind))
+    (callKinds === 'any' || callKinds.includes(fields.callKind as CallKind))
   )
 }
 
