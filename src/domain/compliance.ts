@@ -72,8 +72,8 @@ export interface AnswerSuccess<T> {
   readonly source: string
   /** When the answer was given, by the account's clock. */
   readonly asOf: Instant
-  /** The answer must not be used at or after this instant; infinity without a limit. */
-  readonly holdsUntil: Instant
+  /** The answer must not be used at or after this instant; absent without a limit. */
+  readonly holdsUntil?: Instant | undefined
   /**
    * Set on an answer beyond its maximum age that is used because its source does not answer: why it
    * does not.

@@ -139,11 +139,6 @@ export interface Finding {
   readonly notRenewed?: readonly Said[] | undefined
   /** The imported lists that were checked; absent when the source does not report them. */
   readonly lists?: readonly ListVersion[] | undefined
-  /**
-   * What our own rules were applied to, as JSON for the record; absent when no rule was applied, or by
-   * another service.
-   */
-  readonly facts?: string | undefined
   /** Of the check of calling hours: where the number and the postal code may be; absent if its source does not say. */
   readonly places?: readonly CandidatePlace[] | undefined
   /** Of the permission check: a permission record on file that is current allows the call. */
@@ -237,6 +232,10 @@ export interface Decision extends Ruling {
    */
   readonly number: string
   readonly findings: readonly Finding[]
+  /** What it was judged by: the `Facts` of the judge. Absent if nothing was looked up. */
+  readonly facts?: object | undefined
+  /** What is kept of these facts, their text among it. */
+  readonly memo?: { ownText?: string | undefined } | undefined
   readonly decidedAt: Instant
   /** The instant the rules were applied for: `decidedAt`, or the request's `at`. */
   readonly judgedAt: Instant

@@ -167,8 +167,8 @@ export interface ReassignedStatus {
   readonly askedAt?: Instant | undefined
   /** The day of the release of the national database that was asked; absent without a report. */
   readonly releasedOn?: LocalDay | undefined
-  /** The status must not be used at or after this instant. */
-  readonly holdsUntil: Instant
+  /** The status must not be used at or after this instant; absent if it does not end. */
+  readonly holdsUntil?: Instant | undefined
 }
 
 /** Asks all sources; at once if the status is known. Never rejects. */

@@ -327,6 +327,11 @@ export interface Pause {
 
 export type Pauses = ReadonlyMap<string, Pause>
 
+/** A pause that a call may be subject to. */
+export interface PauseInForce extends Pause {
+  readonly subject: string
+}
+
 /** A number that an account has shown to be its own, in the time in which its calls may show it. */
 export interface OwnNumber {
   readonly number: string
@@ -334,9 +339,10 @@ export interface OwnNumber {
   readonly project: string
   /** Whether the account has shown that it is where the number is. */
   readonly hasPresence: boolean
-  readonly from: Instant
-  /** Not from this instant on; infinity if it is open. */
-  readonly until: Instant
+  /** Absent if it has always been its own. */
+  readonly from?: Instant | undefined
+  /** Not from this instant on; absent if it is open. */
+  readonly until?: Instant | undefined
 }
 
 /** A do-not-originate list, and its prefix. */

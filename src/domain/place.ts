@@ -49,20 +49,17 @@ export interface PortingRecord {
   readonly on: LocalDay | undefined
 }
 
-export type NumberFacts =
-  | {
-      readonly status: 'ok'
-      readonly place: Place
-      /** Rate center or exchange area; empty when only the area code is known. */
-      readonly locality: string
-      readonly carrier: OriginalCarrier | undefined
-      /** The current class as far as it is known; decisions use this one. */
-      readonly lineClass: LineClass
-      /** The class of the original assignment to {@link carrier}, regardless of porting. */
-      readonly originalClass: LineClass
-      /** Absent when no usable list of ported numbers contains the number. */
-      readonly ported?: PortingRecord
-    }
+/** What decides about a number in service. */
+export interface NumberInService {
+  readonly status: 'ok'
+  readonly place: Place
+  /** The current class as far as it is known; decisions use this one. */
+  readonly lineClass: LineClass
+  /** The class of the original assignment, regardless of porting. */
+  readonly originalClass: LineClass
+}
+
+type NumberNotInService =
   | { readonly status: 'toll-free' }
   /** Not in the master list; `areaCodeInUse` distinguishes an unassigned exchange from an unused area code. */
   | {
@@ -70,6 +67,20 @@ export type NumberFacts =
       readonly says: readonly Said[]
       readonly areaCodeInUse: boolean
     }
+
+/** What decides about a number. */
+export type NumberOfPlan = NumberInService | NumberNotInService
+
+export type NumberFacts =
+  | (NumberInService & {
+      /** Rate center or exchange area; empty when only the area code is known. */
+      readonly locality: string
+      /** Of the original assignment. */
+      readonly carrier: OriginalCarrier | undefined
+      /** Absent when no usable list of ported numbers contains the number. */
+      readonly ported?: PortingRecord
+    })
+  | NumberNotInService
 
 /**
  * How the prefixes of a country are resolved: by an imported master list, by area code only, or not

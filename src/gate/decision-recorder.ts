@@ -13,11 +13,12 @@ import {
   type StatedPurpose,
 } from '../domain/decision.js'
 import { maskNumber } from '../domain/phone-number.js'
-import type { ClockReading, Instant } from '../domain/time/clock.js'
-import { findRegionDays } from '../judge/places.js'
+import type { ClockReading } from '../domain/time/clock.js'
+import type { Times } from '../judge/judge.js'
 import { findWithheld } from '../judge/release.js'
 import { createSampledLine, type LogFields } from '../observability/log.js'
 import type { DecisionVia } from '../observability/metrics.js'
+import { createDecision } from './create-decision.js'
 import type { GateAccount, GateDeps } from './gate-deps.js'
 import { type AlsoRecord, blockInstead, type CallRuling, recordNext } from './pre-check-ruling.js'
 import { computeAgeMs } from './staleness.js'
@@ -52,14 +53,6 @@ function toLogFields({ final, via, seconds }: MeasuredDecision): LogFields {
     traceId: request.trace?.traceId,
     ms: Math.round(seconds * 1e6) / 1e3,
   }
-}
-
-/** One reading of two clocks. */
-export interface Instants {
-  /** By the machine's clock. */
-  readonly now: Instant
-  /** By the account's. */
-  readonly accountNow: Instant
 }
 
 /** A call on its way through the gate. */
@@ -101,7 +94,7 @@ export class DecisionRecorder {
     return this.#pending
   }
 
-  readInstants({ clock: accountClock }: GateAccount): Instants {
+  readTimes({ clock: accountClock }: GateAccount): Times {
     const { clock } = this.#deps
     const now = clock.now()
     return { now, accountNow: accountClock === clock ? now : accountClock.now() }
@@ -124,41 +117,12 @@ export class DecisionRecorder {
 
   createDecision(
     { request, account, purpose }: Pick<PendingCall, 'request' | 'account' | 'purpose'>,
-    { number, ruling, findings, says, id, counted }: CallRuling,
-    { now: decidedAt, accountNow: accountTime } = this.readInstants(account),
+    ruled: CallRuling,
+    times = this.readTimes(account),
   ): Decision {
-    const { newId, settings, callingRules, rulesVersion } = this.#deps
-    const { callKind, at: judgedAt = accountTime } = request
-    const disclosures =
-      ruling.reason === 'permitted'
-        ? callingRules.listDisclosures({ callKind, purpose: purpose?.purpose }, judgedAt, () =>
-            findRegionDays(findings, judgedAt),
-          )
-        : undefined
-    const maxValidMs = ruling.decision === 'allow' ? settings.allowValidMs : settings.blockValidMs
-    return {
-      id: id ?? newId(decidedAt),
-      accountId: request.accountId,
-      request,
-      number,
-      findings,
-      decidedAt,
-      judgedAt,
-      accountTime,
-      purpose,
-      counted,
-      disclosures,
-      says,
-      rules: rulesVersion,
-      validUntil: Math.max(judgedAt, Math.min(judgedAt + maxValidMs, ruling.holdsUntil)),
-      encoded: undefined,
-      seq: undefined,
-      decision: ruling.decision,
-      reason: ruling.reason,
-      effects: ruling.effects,
-      holdsUntil: ruling.holdsUntil,
-      nextAllowedAt: ruling.nextAllowedAt,
-    }
+    const { newId, settings, callingRules: law, rulesVersion: rules } = this.#deps
+    const id = ruled.id ?? newId(times.now)
+    return createDecision({ id, request, purpose, rules }, ruled, { times, settings, law })
   }
 
   /**
@@ -168,10 +132,10 @@ export class DecisionRecorder {
   record(
     call: PendingCall,
     judgment: CallRuling,
-    instants = this.readInstants(call.account),
+    times = this.readTimes(call.account),
   ): MaybePromise<DecisionFinalizer> {
     const { journal, timers } = this.#deps
-    const judged = this.createDecision(call, judgment, instants)
+    const judged = this.createDecision(call, judgment, times)
     const decision = this.#withhold(call, judged) ?? judged
     if (!call.way.isRecorded) return this.#createFinalizer(call, decision)
     if (decision.decision !== 'allow') {
@@ -224,7 +188,7 @@ export class DecisionRecorder {
     } = {},
   ): Decision | undefined {
     if (decision.decision === 'block') return undefined
-    const { now, accountNow } = this.readInstants(call.account)
+    const { now, accountNow } = this.readTimes(call.account)
     const withheld = findWithheld(decision, decision.request.at !== undefined, {
       accountNow,
       failed: isDelayed ? undefined : failed,

@@ -5,31 +5,24 @@
 
 import { sandboxAccountId } from '../domain/caller.js'
 import { type MaybePromise, mapMaybePromise } from '../domain/compliance.js'
-import {
-  type CallRequest,
-  type Decision,
-  type DecisionFinalizer,
-  decide,
-} from '../domain/decision.js'
+import type { CallRequest, Decision, DecisionFinalizer } from '../domain/decision.js'
 import type { ReassignedStatus } from '../domain/lookups.js'
-import type { Pauses } from '../domain/mandate.js'
 import { type PhoneNumber, parseDialString } from '../domain/phone-number.js'
 import type { LocalDay } from '../domain/time/clock.js'
 import type { Said } from '../domain/words/words.js'
 import type { Sources } from '../judge/facts.js'
 import {
   type Call,
-  choosePolicy,
+  type Concluded,
   describeCall,
   type Facts,
-  type JudgedCall,
   judge,
+  judgePaused,
   type LawInForce,
   type Need,
 } from '../judge/judge.js'
 import { listOpenQuestions, type NumberMemo } from '../judge/judge-number.js'
 import type { JudgeSettings } from '../judge/judged.js'
-import { pausesRule } from '../judge/rules/pauses.js'
 import { findPurpose } from '../judge/rules/purpose.js'
 import { withTimeout } from '../runtime/runtime.js'
 import { createAttempt, readAttempts, takeAttempt, toCountedCall } from './count-attempts.js'
@@ -42,7 +35,7 @@ import {
   rulingWithoutFindings,
   type UncheckedDial,
 } from './pre-check-ruling.js'
-import { awaitStored, readStored } from './read-stored.js'
+import { readPauses, readStored } from './read-stored.js'
 import { sayException } from './staleness.js'
 import { type Way, ways } from './way.js'
 
@@ -62,8 +55,6 @@ interface KnownCall {
   /** Of an attempt that was counted, or perhaps was. */
   readonly reservation?: { release(): Promise<void> } | undefined
 }
-
-type Concluded = Extract<JudgedCall, { readonly needs?: undefined }>
 
 function toCall({ call, number }: Pick<KnownCall, 'call' | 'number'>): Call {
   return { request: call.request, number, stated: call.purpose?.purpose }
@@ -182,7 +173,7 @@ export class Gate {
       const decision = this.#recorder.recordNow(call, blocked)
       return () => decision
     }
-    const known = { call, number, facts: { times: this.#recorder.readInstants(account) } }
+    const known = { call, number, facts: { times: this.#recorder.readTimes(account) } }
     return this.#judgeBy(known)
   }
 
@@ -214,8 +205,10 @@ export class Gate {
       case 'look-ups':
         return this.#lookUp(known)
       case 'reassigned':
-        return mapMaybePromise(this.#askIfReassigned(needs.since, known), (reassigned) =>
-          withFacts(known, { reassigned }),
+        return mapMaybePromise(this.#askIfReassigned(needs.since, known), (status) =>
+          withFacts(known, {
+            reassigned: { ...status, since: needs.since, basis: needs.basis },
+          }),
         )
       case 'count':
         return this.#count(needs, known)
@@ -229,25 +222,20 @@ export class Gate {
     const isCounted = attempts !== undefined && call.way.counts !== 'not-asked'
     const ledger = isCounted ? undefined : 'not-asked'
     // Read beside the others: one after the other, a database that does not answer would be waited for twice.
-    const stored = readStored(call, this.#deps, { ms: deadlineMs, timers })
+    const { request, way } = call
+    const { now } = facts.times
+    const deadline = { ms: deadlineMs, timers }
+    const stored = readStored({ request, way, number, now }, this.#deps, deadline)
     const found = this.#findSources(known, deadlineMs)
     if (!(found instanceof Promise || stored instanceof Promise)) {
       const { sources, memo } = found
-      return {
-        call,
-        number,
-        facts: { times: facts.times, lookedUp: { sources, stored }, ledger },
-        memo,
-      }
+      const { own, provider } = sources
+      return { call, number, facts: { times: facts.times, own, provider, stored, ledger }, memo }
     }
     return Promise.all([found, stored]).then(([{ sources, memo }, read]) => {
-      const lookedUp = { sources, stored: read }
       // What took its time to be found is judged when it is known.
-      return {
-        ...known,
-        facts: { times: this.#recorder.readInstants(call.account), lookedUp, ledger },
-        memo,
-      }
+      const times = this.#recorder.readTimes(call.account)
+      return { ...known, facts: { times, ...sources, stored: read, ledger }, memo }
     })
   }
 
@@ -336,7 +324,7 @@ export class Gate {
     const counted =
       ledger === undefined || ledger === 'not-asked' ? undefined : toCountedCall(ledger)
     const says = exception && [exception]
-    const judged = { number, findings, ruling, says, id, counted }
+    const judged = { number, findings, ruling, facts, memo: known.memo, says, id, counted }
     const recording = this.#recorder.record(call, judged, times)
     if (reservation === undefined) return recording
     return mapMaybePromise(recording, (finalize) => (isDelayed) => {
@@ -398,32 +386,19 @@ export class Gate {
       const decision = this.#recorder.recordNow(call, judgment)
       return () => decision
     }
-    const { clock, pauses: inForce, timers, callingRules } = this.#deps
+    const { timers } = this.#deps
     const { number } = judgment
-    const ms = this.#shareDeadline(call)
-    const pauses = awaitStored(inForce.read(), { ms, timers })
-    const conclude = (read: Pauses | undefined) => {
-      const paused = pausesRule.judge({
-        ...{ call: call.request, number: '', law: callingRules, now: clock.now() },
-        stored: { pauses: read },
-      })
+    const deadline = { ms: this.#shareDeadline(call), timers }
+    const pauses = readPauses({ request: call.request, number: '' }, this.#deps, deadline)
+    return mapMaybePromise(pauses, (read) => {
+      const times = this.#recorder.readTimes(call.account)
+      const facts = { times, stored: { pauses: read } }
+      const paused = judgePaused(this.#law, this.#settings, call.request, facts)
       if (paused === undefined) return this.#recorder.record(call, judgment)
-      const times = this.#recorder.readInstants(call.account)
-      const policy = choosePolicy(this.#settings, call.request, undefined)
-      const ruling = decide(
-        [paused],
-        policy,
-        Math.max(times.now, call.request.at ?? times.accountNow),
-      )
-      return this.#recorder.record(call, { number, findings: [paused], ruling }, times)
-    }
-    return pauses instanceof Promise ? pauses.then(conclude) : conclude(pauses)
+      return this.#recorder.record(call, { number, facts, ...paused }, times)
+    })
   }
 }
 
 /** That of a source that was not asked, or did not answer. */
-const unreachable: ReassignedStatus = {
-  result: 'unreachable',
-  source: 'reassigned',
-  holdsUntil: Number.NEGATIVE_INFINITY,
-}
+const unreachable: ReassignedStatus = { result: 'unreachable', source: 'reassigned' }

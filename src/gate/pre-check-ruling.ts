@@ -2,12 +2,18 @@
 import type { Decision, Finding, ReasonCode, Ruling } from '../domain/decision.js'
 import type { ParsedDialString } from '../domain/phone-number.js'
 import type { Said } from '../domain/words/words.js'
+import type { Facts } from '../judge/judge.js'
+import type { NumberMemo } from '../judge/judge-number.js'
 
 /** The ruling on a dialed text, before it is recorded. */
 export interface CallRuling {
   readonly number: string
   readonly ruling: Ruling
   readonly findings: readonly Finding[]
+  /** What it was judged by; absent if nothing was looked up. */
+  readonly facts?: Facts | undefined
+  /** Of these facts. */
+  readonly memo?: NumberMemo | undefined
   readonly says?: readonly Said[] | undefined
   /** Of the decision, if an attempt was counted for it. */
   readonly id?: string | undefined

@@ -1,45 +1,99 @@
 /** What is stored about the calls of an account. */
-import { noAbandonment } from '../domain/call-outcome.js'
+import { nameCampaign } from '../domain/call-outcome.js'
 import type { MaybePromise } from '../domain/compliance.js'
-import type { CallRequest } from '../domain/decision.js'
-import { noCallerIds } from '../domain/mandate.js'
-import type { Timers } from '../domain/time/clock.js'
+import { type CallRequest, checkNames } from '../domain/decision.js'
+import type { PauseInForce, Pauses } from '../domain/mandate.js'
+import { countries } from '../domain/place.js'
+import type { Instant, Timers } from '../domain/time/clock.js'
 import type { StoredFacts } from '../judge/judged.js'
-import { findShown, needsRegister } from '../judge/rules/caller-id.js'
+import { findShown, needsRegister, selectCallerIds } from '../judge/rules/caller-id.js'
 import { withTimeout } from '../runtime/runtime.js'
 import type { GateDeps } from './gate-deps.js'
 import type { Way } from './way.js'
 
-/** At once if all of it is known; never rejects. */
-export function readStored(
-  { request, way }: { readonly request: CallRequest; readonly way: Way },
-  { pauses: inForce, callerIds, abandonment }: GateDeps,
-  ms: { readonly ms: number; readonly timers: Timers },
-): MaybePromise<StoredFacts> {
-  const { accountId, callKind } = request
-  const pauses = inForce.read()
-  const isShown = way.hasCallerId && needsRegister(request)
-  const own = isShown ? callerIds.read(accountId, findShown(request)) : noCallerIds
-  const abandoned = callKind === 'manual' ? noAbandonment : abandonment.read(accountId)
-  const isKnown = !(
-    pauses instanceof Promise ||
-    own instanceof Promise ||
-    abandoned instanceof Promise
-  )
-  if (isKnown) return { pauses, own, abandoned }
-  return Promise.all([
-    awaitStored(pauses, ms),
-    awaitStored(own, ms),
-    awaitStored(abandoned, ms),
-  ]).then(([first, second, third]) => ({ pauses: first, own: second, abandoned: third }))
+interface StoredQuestion {
+  readonly request: CallRequest
+  readonly way: Way
+  /** Ten digits. */
+  readonly number: string
+  /** By the machine's clock. */
+  readonly now: Instant
 }
 
-/** Never rejects; what is not read in `ms` is unknown, which blocks. */
-export function awaitStored<Stored extends object>(
+interface Deadline {
+  readonly ms: number
+  readonly timers: Timers
+}
+
+/** At once if all of it is known; never rejects. */
+export function readStored(
+  question: StoredQuestion,
+  deps: GateDeps,
+  deadline: Deadline,
+): MaybePromise<StoredFacts> {
+  const { request, way, number, now } = question
+  const { accountId, callKind } = request
+  const pauses = readPauses(question, deps, deadline)
+  const callerIds =
+    way.hasCallerId && needsRegister(request)
+      ? select(deps.callerIds.read(accountId, findShown(request)), deadline, (register) =>
+          selectCallerIds(register, { call: request, number, now }),
+        )
+      : undefined
+  const abandoned =
+    callKind === 'manual'
+      ? undefined
+      : select(deps.abandonment.read(accountId), deadline, (counts) =>
+          counts.get(nameCampaign(request)),
+        )
+  const isKnown = !(
+    pauses instanceof Promise ||
+    callerIds instanceof Promise ||
+    abandoned instanceof Promise
+  )
+  if (isKnown) return { pauses, callerIds, abandoned }
+  return Promise.all([pauses, callerIds, abandoned]).then(([first, second, third]) => ({
+    pauses: first,
+    callerIds: second,
+    abandoned: third,
+  }))
+}
+
+/** Those that the call may be subject to; never rejects. */
+export function readPauses(
+  { request, number }: Pick<StoredQuestion, 'request' | 'number'>,
+  { pauses }: Pick<GateDeps, 'pauses'>,
+  deadline: Deadline,
+): MaybePromise<StoredFacts['pauses']> {
+  return select(pauses.read(), deadline, (inForce) => selectPauses(inForce, request, number))
+}
+
+function selectPauses(
+  pauses: Pauses,
+  { accountId, keyId }: CallRequest,
+  number: string,
+): readonly PauseInForce[] | undefined {
+  if (pauses.size === 0) return undefined
+  const subjects = [
+    ...['ai', `ai:${accountId}`, `agents:${accountId}`, `held:${accountId}:${number}`],
+    ...(keyId === undefined ? [] : [`key:${keyId}`]),
+    ...countries.map((country) => `country:${country}:${accountId}`),
+    ...checkNames.map((check) => `check:${check}:${accountId}`),
+  ]
+  const found = subjects.flatMap((subject) => {
+    const pause = pauses.get(subject)
+    return pause ? [{ subject, ...pause }] : []
+  })
+  return found.length === 0 ? undefined : found
+}
+
+/** What is not read in time is `unread`, which blocks. */
+function select<Stored extends object, Selected>(
   stored: MaybePromise<Stored>,
-  { ms, timers }: { readonly ms: number; readonly timers: Timers },
-): MaybePromise<Stored | undefined> {
-  if (!(stored instanceof Promise)) return stored
-  const unknown = () => undefined
-  return withTimeout(stored, ms, unknown, { timers }).catch(unknown)
+  { ms, timers }: Deadline,
+  choose: (stored: Stored) => Selected,
+): MaybePromise<Selected | 'unread'> {
+  if (!(stored instanceof Promise)) return choose(stored)
+  const unread = () => 'unread' as const
+  return withTimeout(stored.then(choose), ms, unread, { timers }).catch(unread)
 }

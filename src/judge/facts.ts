@@ -8,7 +8,7 @@ import type {
   LitigatorStatus,
 } from '../domain/compliance.js'
 import type { ListEvidence, ListFinding, StateFinding } from '../domain/number-set.js'
-import type { NumberFacts, Place } from '../domain/place.js'
+import type { NumberOfPlan, Place } from '../domain/place.js'
 import type { Instant } from '../domain/time/clock.js'
 import type { ProjectHours } from '../domain/time/week-windows.js'
 import type { EbrRecord } from '../law/records/ebr-record.js'
@@ -55,7 +55,7 @@ export interface PermissionFacts extends ScopeTerms {
 export interface OwnFacts {
   /** When they were read, by the account's clock. */
   readonly asOf: Instant
-  readonly number: NumberFacts
+  readonly number: NumberOfPlan
   /** The lists of ported numbers, by which the class of the line is known. */
   readonly ported: ListEvidence
   /** As sent; absent if none was. */

@@ -46,7 +46,11 @@ export interface JudgedNumber {
 }
 
 /** What was judged of some facts by the law and settings in force, by what else it depends on. */
-export type NumberMemo = Map<string, MemoizedNumber>
+export interface NumberMemo {
+  readonly judged: Map<string, MemoizedNumber>
+  /** The facts as JSON, once that was needed. */
+  ownText?: string | undefined
+}
 
 interface MemoizedNumber {
   readonly judged: JudgedNumber
@@ -59,13 +63,13 @@ export function judgeNumberOnce(about: NumberCall, memo: NumberMemo | undefined)
   if (memo === undefined || about.sources.provider) return judgeNumber(about)
   const { call, stated = '', at } = about
   const key = `${call.callKind} ${stated}`
-  const known = memo.get(key)
+  const known = memo.judged.get(key)
   if (known && known.from <= at && at < known.until) return known.judged
   const judged = judgeNumber(about)
   // Rows of the law begin and end at full hours, somewhere.
   const nextHour = (Math.floor(at / msPerHour) + 1) * msPerHour
   const until = Math.min(nextHour, ...judged.findings.map(({ holdsUntil }) => holdsUntil))
-  if (until > at) memo.set(key, { judged, from: at, until })
+  if (until > at) memo.judged.set(key, { judged, from: at, until })
   return judged
 }
 

@@ -15,7 +15,6 @@ import {
   toShadowPolicy,
 } from '../domain/decision.js'
 import type { ReassignedStatus } from '../domain/lookups.js'
-import type { Pauses } from '../domain/mandate.js'
 import type { PhoneNumber } from '../domain/phone-number.js'
 import type { Instant, LocalDay } from '../domain/time/clock.js'
 import type { Sources } from './facts.js'
@@ -32,7 +31,8 @@ import {
   type LimitsOfCall,
 } from './rules/attempts.js'
 import { keyOfCallRule } from './rules/key.js'
-import { addReassigned, findBasis } from './rules/reassigned.js'
+import { pausesRule } from './rules/pauses.js'
+import { addReassigned, type Basis, findBasis } from './rules/reassigned.js'
 import { judgeStored } from './rules/stored.js'
 
 /** The law of a day: the calling rules, and the hours that they give with the days and emergencies that an operator has entered. */
@@ -57,30 +57,37 @@ export interface Times {
   readonly accountNow: Instant
 }
 
-/** Each later part is asked only if a ruling without it needs it. */
-export interface Facts {
+/** Plain JSON. Each later part is asked only if a ruling without it needs it. */
+export interface Facts extends Partial<Sources> {
   readonly times: Times
-  readonly lookedUp?: { readonly sources: Sources; readonly stored: StoredFacts } | undefined
-  readonly reassigned?: ReassignedStatus | undefined
+  /** Absent if there is nothing. */
+  readonly stored?: StoredFacts | undefined
+  readonly reassigned?: AskedReassigned | undefined
   /** `not-asked` for calls that are no attempts. */
   readonly ledger?: Ledger | 'not-asked' | undefined
+}
+
+/** What the sources say of the number, and of what they were asked. */
+export interface AskedReassigned extends ReassignedStatus {
+  readonly since?: LocalDay | undefined
+  readonly basis: Basis['basis']
 }
 
 /** What must be known before the ruling is final. Each kind is answered at most once. */
 export type Need =
   | { readonly is: 'look-ups' }
   /** Whether the number was reassigned since a day; without one, it is not known since when. */
-  | { readonly is: 'reassigned'; readonly since: LocalDay | undefined }
+  | ({ readonly is: 'reassigned' } & Pick<AskedReassigned, 'since' | 'basis'>)
   /** To count the call, or only to read what its limits count. */
   | { readonly is: 'count'; readonly how: 'reserve' | 'read'; readonly limits: LimitsOfCall }
 
-export type JudgedCall =
-  | { readonly needs: Need }
-  | {
-      readonly needs?: undefined
-      readonly findings: readonly Finding[]
-      readonly ruling: Ruling
-    }
+export interface Concluded {
+  readonly needs?: undefined
+  readonly findings: readonly Finding[]
+  readonly ruling: Ruling
+}
+
+export type JudgedCall = { readonly needs: Need } | Concluded
 
 /** `memo` is of these facts, this law and these settings. */
 export function judge(
@@ -91,17 +98,17 @@ export function judge(
   memo?: NumberMemo,
 ): JudgedCall {
   const { request } = call
-  const { times, lookedUp, ledger } = facts
+  const { times, own, provider, stored = {}, ledger } = facts
   const refused = request.mandate && keyOfCallRule.judge({ call: request, now: times.now })
   // Whatever else may be said about the call, this blocks it, and nothing is looked up for a key that may not ask.
-  if (refused) return conclude([refused], choosePolicy(settings, request, undefined), call, times)
-  if (lookedUp === undefined) return { needs: { is: 'look-ups' } }
-  const { sources, stored } = lookedUp
-  const about = describeCall(law, settings, call, { times, sources })
+  if (refused)
+    return conclude([refused], choosePolicy(settings, request, undefined), request, times)
+  if (own === undefined) return { needs: { is: 'look-ups' } }
+  const about = describeCall(law, settings, call, { times, sources: { own, provider } })
   const { findings: ofNumber, row } = judgeNumberOnce(about, memo)
   const basis = findBasis(ofNumber, about, row?.row)
   if (basis && facts.reassigned === undefined) {
-    return { needs: { is: 'reassigned', since: basis.since } }
+    return { needs: { is: 'reassigned', since: basis.since, basis: basis.basis } }
   }
   const checked =
     basis && facts.reassigned ? addReassigned(ofNumber, facts.reassigned, basis, about) : ofNumber
@@ -119,7 +126,7 @@ export function judge(
       now: times.now,
     },
   )
-  const ruling = rule(found, policy, call, times)
+  const ruling = rule(found, policy, request, times)
   const limits = findLimits(
     request,
     { number: call.number, findings: found, ruling },
@@ -134,7 +141,19 @@ export function judge(
     return { needs: { is: 'count', how: isAttempt ? 'reserve' : 'read', limits } }
   }
   const findings = addCounted(found, judgeAttempt(ledger, limits, times.now))
-  return { findings, ruling: findNext(findings, rule(findings, policy, call, times), openLater) }
+  return { findings, ruling: findNext(findings, rule(findings, policy, request, times), openLater) }
+}
+
+/** Of a call to an extension or abroad, of which pauses alone are judged; `undefined` if none is in force. */
+export function judgePaused(
+  { rules: law }: LawInForce,
+  settings: JudgeSettings,
+  request: CallRequest,
+  { times, stored = {} }: Facts,
+): Concluded | undefined {
+  const paused = pausesRule.judge({ call: request, number: '', law, stored, now: times.now })
+  if (paused === undefined) return undefined
+  return conclude([paused], choosePolicy(settings, request, undefined), request, times)
 }
 
 /** What the rules about the number of a call judge; `at` is another instant than that of the call. */
@@ -165,10 +184,10 @@ export function describeCall(
 function conclude(
   findings: readonly Finding[],
   policy: Policy,
-  call: Call,
+  request: CallRequest,
   times: Times,
-): JudgedCall {
-  return { findings, ruling: rule(findings, policy, call, times) }
+): Concluded {
+  return { findings, ruling: rule(findings, policy, request, times) }
 }
 
 /**
@@ -178,21 +197,23 @@ function conclude(
 function rule(
   findings: readonly Finding[],
   policy: Policy,
-  { request }: Call,
+  request: CallRequest,
   { now, accountNow }: Times,
 ): Ruling {
   return decide(findings, policy, Math.max(now, request.at ?? accountNow))
 }
 
-export function choosePolicy(
+function choosePolicy(
   { policy, shadow: { accounts, trunks } }: Pick<JudgeSettings, 'policy' | 'shadow'>,
   { accountId, trunk }: Pick<CallRequest, 'accountId' | 'trunk'>,
-  pauses: Pauses | undefined,
+  pauses: StoredFacts['pauses'],
 ): Policy {
   const isShadowed = accounts.includes(accountId) || (trunk !== undefined && trunks.includes(trunk))
   if (isShadowed) return toShadowPolicy(policy)
-  if (pauses === undefined || pauses.size === 0) return policy
-  const shadowed = checkNames.filter((check) => pauses.has(`check:${check}:${accountId}`))
+  if (pauses === undefined || pauses === 'unread') return policy
+  const shadowed = checkNames.filter((check) =>
+    pauses.some(({ subject }) => subject === `check:${check}:${accountId}`),
+  )
   return shadowed.length === 0 ? policy : toShadowPolicy(policy, shadowed)
 }
 
@@ -212,7 +233,7 @@ function findNext(
   ruling: Ruling,
   {
     about,
-    facts: { reassigned = notAsked },
+    facts,
     policy,
   }: { readonly about: NumberCall; readonly facts: Facts; readonly policy: Policy },
 ): Ruling {
@@ -221,7 +242,11 @@ function findNext(
   )
   if (!isByCount || ruling.nextAllowedAt === undefined) return ruling
   const nextAllowedAt = findNextAllowedAt(ruling.nextAllowedAt, (at) =>
-    judgeAt({ ...about, at, sources: withoutHours(about.sources) }, reassigned, policy),
+    judgeAt(
+      { ...about, at, sources: withoutHours(about.sources) },
+      facts.reassigned ?? notAsked,
+      policy,
+    ),
   )
   return { ...ruling, nextAllowedAt }
 }
@@ -250,5 +275,4 @@ function judgeAt(about: NumberCall, reassigned: ReassignedStatus, policy: Policy
 const notAsked: ReassignedStatus = {
   result: 'unreachable',
   source: 'reassigned',
-  holdsUntil: Number.NEGATIVE_INFINITY,
 }

@@ -2,9 +2,9 @@
  * What rules judge, and what a rule is: a function of the call, of what is known and of the law and settings. It reads no clock, asks nothing
  * and remembers nothing.
  */
-import type { AbandonmentCounts } from '../domain/call-outcome.js'
+import type { AbandonmentCount } from '../domain/call-outcome.js'
 import type { CallPurpose, CallRequest, Finding, Policy } from '../domain/decision.js'
-import type { CallerIdRegister, Pauses } from '../domain/mandate.js'
+import type { BarredBy, OwnNumber, PauseInForce } from '../domain/mandate.js'
 import type { CandidatePlace } from '../domain/place.js'
 import type { Instant } from '../domain/time/clock.js'
 import type { Law } from './law.js'
@@ -32,11 +32,22 @@ export interface JudgeSettings extends NumberSettings {
   readonly neighborPrefix: 'area-code' | 'exchange'
 }
 
-/** What is stored about the calls of an account. Each is `undefined` if it could not be read. */
+/** What is stored about such calls of the account; what is absent is not there, and `unread` could not be read. */
 export interface StoredFacts {
-  readonly pauses: Pauses | undefined
-  readonly own: CallerIdRegister | undefined
-  readonly abandoned: AbandonmentCounts | undefined
+  readonly pauses?: readonly PauseInForce[] | 'unread' | undefined
+  readonly callerIds?: OwnCallerIds | 'unread' | undefined
+  /** Of the calls of its campaign. */
+  readonly abandoned?: readonly AbandonmentCount[] | 'unread' | undefined
+}
+
+/** What the register of own numbers has of the number that a call shows. */
+export interface OwnCallerIds {
+  /** Whether the calls of its project may show registered numbers alone. */
+  readonly mustBeOwn: boolean
+  /** Of the project, what is registered of that number, and some that calls may show now: those of the called area code first. */
+  readonly numbers: readonly OwnNumber[]
+  /** By which nobody may show it; absent if there is none. */
+  readonly barredBy?: BarredBy | undefined
 }
 
 export interface Judged {

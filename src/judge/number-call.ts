@@ -83,7 +83,7 @@ export function judgeAnswer<Value>(
   { now, judge }: { readonly now: Instant; readonly judge: (value: Value) => Judgment },
 ): Finding {
   if (!answer.ok) return createUnknown(check, now, answer)
-  const { value, source, asOf, holdsUntil, notRenewed } = answer
+  const { value, source, asOf, holdsUntil = Number.POSITIVE_INFINITY, notRenewed } = answer
   return { check, source, asOf, holdsUntil, notRenewed, ...judge(value) }
 }
 

@@ -1,12 +1,17 @@
 /** Where the called person may be, by the finding on calling hours. */
 import type { Finding } from '../domain/decision.js'
-import type { CandidatePlace } from '../domain/place.js'
+import type { CandidatePlace, Place } from '../domain/place.js'
 import type { Instant, LocalDay } from '../domain/time/clock.js'
 import { toLocalTime } from '../domain/time/time-zones.js'
 
 export function findPlaces(findings: readonly Finding[]): readonly CandidatePlace[] {
   const { places = [], parts = [] } = findings.find(({ check }) => check === 'calling-hours') ?? {}
   return parts.length === 0 ? places : parts.flatMap((part) => part.places ?? [])
+}
+
+/** Of a number: its own places, and those of the postal code. */
+export function listPlaces(place: Place, postal: Place | undefined): readonly CandidatePlace[] {
+  return postal ? [...place.candidates, ...postal.candidates] : place.candidates
 }
 
 /** A region where the called person may be, and the local day there. */

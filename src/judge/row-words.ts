@@ -1,6 +1,6 @@
 /** What explains a scrub row: its `Reason`, whose four parts are separated by semicolons, and the rules that its letter rests on. */
 import type { CallRow, EbrType, ResultLetter } from '../domain/compliance.js'
-import type { Country, NumberFacts } from '../domain/place.js'
+import type { Country, NumberInService } from '../domain/place.js'
 import type { LocalDay } from '../domain/time/clock.js'
 import { formatDay, toUtcDay } from '../domain/time/dates.js'
 import type { Said } from '../domain/words/words.js'
@@ -48,8 +48,6 @@ export function formatReason(facts: ReasonInput): string {
   return [national, ofState, '', facts.isWireless ? 'W' : ''].join(';')
 }
 
-export type InServiceFacts = NumberFacts & { readonly status: 'ok' }
-
 /** The findings of lists, records and law for one number. */
 export interface RowFindings extends ListFindings {
   readonly records: RelationshipFinding
@@ -65,7 +63,7 @@ const bannedLetters: ReadonlySet<ResultLetter> = new Set(['L', 'F', 'V'])
  */
 export function explainLetter(
   { national, state, records, wirelessBan }: RowFindings,
-  { lineClass, originalClass }: InServiceFacts,
+  { lineClass, originalClass }: NumberInService,
   letter?: ResultLetter,
 ): Pick<CallRow, 'says' | 'listProblem'> {
   for (const list of [national, state]) {

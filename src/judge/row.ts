@@ -1,7 +1,7 @@
 /** What a scrub says of a number: its letter and flags (spec, "Scrub"), from the facts about it. */
 import type { CallRow, ResultLetter } from '../domain/compliance.js'
 import { findListsEnd, type ListFinding } from '../domain/number-set.js'
-import type { CandidatePlace, Place } from '../domain/place.js'
+import type { CandidatePlace, NumberInService, Place } from '../domain/place.js'
 import type { Instant, LocalDay } from '../domain/time/clock.js'
 import { toUtcDay } from '../domain/time/dates.js'
 import { toInstant, toLocalTime } from '../domain/time/time-zones.js'
@@ -14,7 +14,7 @@ import { evaluateRelationship, type RelationshipFinding } from '../law/records/r
 import { computeCallFlags, computeLetter } from '../law/records/result-letter.js'
 import type { ListFindings, OwnFacts, PermissionFacts } from './facts.js'
 import type { Law } from './law.js'
-import { explainLetter, formatReason, type InServiceFacts, type RowFindings } from './row-words.js'
+import { explainLetter, formatReason, type RowFindings } from './row-words.js'
 
 export interface RowRules {
   readonly law: Pick<Law, 'findEbrRule' | 'findWirelessBan'>
@@ -34,7 +34,7 @@ export interface RowCase extends Pick<OwnFacts, 'number' | 'ported' | 'postalCod
 
 /** A number in service, with the places that determine its calling hours. */
 export interface LocatedNumber {
-  readonly facts: InServiceFacts
+  readonly facts: NumberInService
   /** The place of the postal code if it is known, else that of the number (spec, "Scrub"). */
   readonly place: Place
   /** All places that it may be in: a postal code only changes the calling hours. */
@@ -70,7 +70,7 @@ export function evaluateRow(query: RowCase, rules: RowRules): RowEvaluation {
 }
 
 interface InService {
-  readonly number: InServiceFacts
+  readonly number: NumberInService
   readonly lists: ListFindings
   readonly everywhere: readonly CandidatePlace[]
 }
@@ -167,7 +167,7 @@ export function findRowOpening(
 /** A postal code with a known place replaces the places of the number. */
 function listHoursPlaces(
   { postal, postalCode }: Pick<RowCase, 'postal' | 'postalCode'>,
-  number: InServiceFacts,
+  number: NumberInService,
 ): readonly CalledPlace[] {
   return postal
     ? postal.candidates.map(({ region, zone }) => ({ region, zone, postalCode }))
@@ -201,7 +201,7 @@ function findWirelessBan(
 function buildReason(
   letter: ResultLetter,
   { national, state, litigator }: ListFindings,
-  { place, lineClass }: InServiceFacts,
+  { place, lineClass }: NumberInService,
 ): string {
   const { region } = state
   const stateOn = findListedDay(state)

@@ -326,7 +326,9 @@ async function readPreviews({ deps, caller, number, request, providers }: Page) 
   requireAsked(providers.calls, request)
   const { accountId, keyId, limits } = caller
   const { projectId, campaignId } = request
-  const kinds = callKinds.filter((kind) => limits.callKinds === 'any' || limits.callKinds.includes(kind))
+  const kinds = callKinds.filter(
+    (kind) => limits.callKinds === 'any' || limits.callKinds.includes(kind),
+  )
   const call = { accountId, keyId, projectId, campaignId, via: 'http' } as const
   const decisions = await deps.questions.previewNumber({ call, number, kinds })
   return {

@@ -109,7 +109,7 @@ export class OwnRows {
     }
     const query = { numbers: [number], projectId, campaignId }
     const records = await service.ebrRecordList.list(createOperatorCaller(accountId), query)
-    const { clock, law, hours } = viewOf(accountId)
+    const { clock, law, hours, numberingPlan } = viewOf(accountId)
     const now = clock.now()
     const { row } = evaluateRow(
       { ...facts, facts: facts.permission.value, now, at: now },
@@ -121,7 +121,7 @@ export class OwnRows {
       ...describeEntry(facts),
       ...records.map(recordText),
       ...lists.map((list) => this.#describeListing(list, number)),
-      ...planTexts(facts.number),
+      ...planTexts(numberingPlan.lookup(number)),
     ]
   }
 }

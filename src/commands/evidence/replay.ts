@@ -15,13 +15,18 @@ import { readRules } from '../../gate/journal/recovery/kept-rules.js'
 import type { DecisionDocument } from '../../gate/record/decision-document.js'
 import { systemClock } from '../../runtime/runtime.js'
 import { checkAccount } from '../account-command.js'
-import { CommandFailure, findConfigOption, formatTable, type RegisterCommand } from '../command.js'
+import { CommandFailure, findConfigOption, type RegisterCommand } from '../command.js'
 import { formatCount, formatNumber, joinLines } from '../format.js'
 import { defaultLimit, parseLimit, readRehearsed, unjudgedTexts } from '../rehearse/rehearse.js'
-import { type UnjudgedReason, unjudgedReasons } from '../rehearse/rejudger.js'
+import {
+  prepareRules,
+  type Rules,
+  type UnjudgedReason,
+  unjudgedReasons,
+} from '../rehearse/rejudge.js'
 import { endByResult, exitCodesHelp } from './end-by-result.js'
 import { forEachDecision, parsePeriod } from './recorded-calls.js'
-import { type MemberDifference, Replayer } from './replayer.js'
+import { type MemberDifference, replay } from './replay-decision.js'
 
 interface ReplayOptions {
   readonly from?: string
@@ -59,14 +64,6 @@ export interface ReplayReport {
   readonly notReplayed: Readonly<Partial<Record<NotReplayedReason, number>>>
   /** Which of the calling rules that records name cannot be read, and why. */
   readonly unreadRules: readonly string[]
-  /** Findings that were taken as recorded, by check and source. */
-  readonly given: readonly {
-    readonly check: string
-    readonly source: string
-    readonly findings: number
-  }[]
-  /** Records that were judged again with one of them. */
-  readonly withGiven: number
   /** The first ones. */
   readonly differences: readonly DifferentRecord[]
 }
@@ -104,7 +101,7 @@ export const registerReplay: RegisterCommand = (group, terminal) => {
     command,
     terminal,
     async (id: string | undefined, options: ReplayOptions, invoked: Command) => {
-      const report = await replay(invoked, id, options)
+      const report = await replayAll(invoked, id, options)
       const isNone = report.records === 0
       if (isNone && options.account !== undefined) await checkAccount(invoked, options.account)
       if (isNone && id !== undefined) throw new CommandFailure(`decision '${id}' not found`)
@@ -114,7 +111,7 @@ export const registerReplay: RegisterCommand = (group, terminal) => {
   )
 }
 
-async function replay(
+async function replayAll(
   command: Command,
   id: string | undefined,
   options: ReplayOptions,
@@ -122,14 +119,14 @@ async function replay(
   const { account, limit } = options
   const range = findRange(id, options)
   const configuration = readRehearsed(options, findConfigOption(command))
-  const replayers = new Replayers(configuration, options.rules !== undefined)
-  const counter = new ReplayCounter(replayers, limit)
+  const versionsOfRules = new RulesByVersion(configuration, options.rules !== undefined)
+  const counter = new ReplayCounter(versionsOfRules, limit)
   await forEachDecision(command, range, async (recorded) => {
     const { document } = recorded
     if (id !== undefined && document.id !== id) return
-    if (account === undefined || document.accountId === account) await counter.add(recorded)
+    if (account === undefined || document.accountId === account) counter.add(recorded)
   })
-  const { versions, unread: unreadRules } = replayers
+  const { versions, unread: unreadRules } = versionsOfRules
   const [from, to] = [formatInstant(range.since), formatInstant(range.until)]
   const counts = counter.report()
   return { result: findResult(counts), from, to, account, versions, unreadRules, ...counts }
@@ -155,11 +152,11 @@ function findRange(id: string | undefined, { from, to }: ReplayOptions): TimeRan
 }
 
 /** By the calling rules that records name, or by the given ones alone. */
-class Replayers {
+class RulesByVersion {
   readonly #configuration: Configuration
   readonly #given: string | undefined
   readonly #versions: ConfigurationVersions
-  readonly #byRules = new Map<string, Replayer | undefined>()
+  readonly #known = new Map<string, Rules | undefined>()
   readonly unread: string[] = []
 
   constructor(configuration: Configuration, areRulesGiven: boolean) {
@@ -169,23 +166,23 @@ class Replayers {
   }
 
   get versions(): ReplayReport['versions'] {
-    const rules = [...this.#byRules].flatMap(([version, replayer]) => (replayer ? [version] : []))
+    const rules = [...this.#known].flatMap(([version, known]) => (known ? [version] : []))
     return { settings: this.#versions.settings, rules }
   }
 
   /** `undefined` if they cannot be read. */
-  find({ rules }: DecisionDocument): Replayer | undefined {
+  find({ rules }: DecisionDocument): Rules | undefined {
     const version = this.#given ?? rules
-    if (!this.#byRules.has(version)) this.#byRules.set(version, this.#create(version))
-    return this.#byRules.get(version)
+    if (!this.#known.has(version)) this.#known.set(version, this.#create(version))
+    return this.#known.get(version)
   }
 
-  #create(version: string): Replayer | undefined {
+  #create(version: string): Rules | undefined {
     const { settings, rules } = this.#configuration
-    if (version === this.#versions.rules) return new Replayer({ settings, rules })
+    if (version === this.#versions.rules) return prepareRules({ settings, rules })
     try {
       const text = readRules(join(settings.dataDir, 'journal'), version)
-      return new Replayer({ settings, rules: JSON.parse(text.toString()) })
+      return prepareRules({ settings, rules: JSON.parse(text.toString()) })
     } catch (cause) {
       // A center keeps what an edge sent, whatever it is.
       const rule = 'cannot be used as calling rules'
@@ -197,27 +194,26 @@ class Replayers {
 }
 
 class ReplayCounter {
-  readonly #replayers: Replayers
+  readonly #rules: RulesByVersion
   readonly #maxListed: number
-  readonly #counts = { records: 0, same: 0, different: 0, byGate: 0, withGiven: 0 }
+  readonly #counts = { records: 0, same: 0, different: 0, byGate: 0 }
   readonly #notReplayed = new Map<NotReplayedReason, number>()
-  readonly #given = new Map<string, number>()
   readonly #differences: DifferentRecord[] = []
 
-  constructor(replayers: Replayers, maxListed: number) {
-    this.#replayers = replayers
+  constructor(rules: RulesByVersion, maxListed: number) {
+    this.#rules = rules
     this.#maxListed = maxListed
   }
 
-  async add(recorded: RecordedDecision): Promise<void> {
+  add(recorded: RecordedDecision): void {
     const counts = this.#counts
     counts.records += 1
-    const replayer = this.#replayers.find(recorded.document)
-    if (replayer === undefined) {
+    const rules = this.#rules.find(recorded.document)
+    if (rules === undefined) {
       this.#addNotReplayed('no-rules')
       return
     }
-    const found = await replayer.replay(recorded)
+    const found = replay(rules, recorded)
     if (found.kind === 'by-gate') {
       counts.byGate += 1
       return
@@ -227,11 +223,6 @@ class ReplayCounter {
       return
     }
     counts[found.kind] += 1
-    if (found.given.length > 0) counts.withGiven += 1
-    for (const { check, source } of found.given) {
-      const key = `${check}\n${source}`
-      this.#given.set(key, (this.#given.get(key) ?? 0) + 1)
-    }
     if (found.kind === 'different' && this.#differences.length < this.#maxListed) {
       const { id, decidedAt, accountId } = recorded.document
       this.#differences.push({ id, decidedAt, accountId, members: found.members })
@@ -243,23 +234,18 @@ class ReplayCounter {
   }
 
   report() {
-    const given = [...this.#given].sort().map(([key, findings]) => {
-      const [check = '', source = ''] = key.split('\n')
-      return { check, source, findings }
-    })
     const notReplayed = Object.fromEntries(this.#notReplayed)
-    return { ...this.#counts, notReplayed, given, differences: this.#differences }
+    return { ...this.#counts, notReplayed, differences: this.#differences }
   }
 }
 
 function findResult({
   records,
   different,
-  withGiven,
   notReplayed,
-}: Pick<ReplayReport, 'records' | 'different' | 'withGiven' | 'notReplayed'>): EvidenceResult {
+}: Pick<ReplayReport, 'records' | 'different' | 'notReplayed'>): EvidenceResult {
   if (different > 0) return 'FALSE'
-  const isPartial = withGiven > 0 || Object.keys(notReplayed).length > 0
+  const isPartial = Object.keys(notReplayed).length > 0
   return records === 0 || isPartial ? 'NOT PROVEN' : 'PROVEN'
 }
 
@@ -271,7 +257,7 @@ const resultTexts: Readonly<Record<EvidenceResult, string>> = {
 }
 
 function formatReport(report: ReplayReport): string {
-  const { from, to, account, versions, records, same, different, byGate, withGiven } = report
+  const { from, to, account, versions, records, same, different, byGate } = report
   const whose = account === undefined ? '' : ` of account '${account}'`
   const lines = [
     `${from} to ${to}: ${formatCount(records, 'record')} of decisions${whose}`,
@@ -286,7 +272,6 @@ function formatReport(report: ReplayReport): string {
       return count ? [`${formatNumber(count)} cannot be judged again: ${unjudgedTexts[why]}`] : []
     }),
     ...formatUnread(report),
-    ...formatGiven(report.given, withGiven),
   ]
   const text = records === 0 ? 'there is no record to judge again.' : resultTexts[report.result]
   const last = `${report.result}: ${text}`
@@ -310,16 +295,6 @@ function formatUnread({ notReplayed, unreadRules }: ReplayReport): readonly stri
   if (count === undefined) return []
   const why = 'cannot be judged again, since the calling rules that they name cannot be read'
   return [`${formatNumber(count)} ${why}:`, ...unreadRules.map((problem) => `  ${problem}`)]
-}
-
-function formatGiven(given: ReplayReport['given'], withGiven: number): readonly string[] {
-  if (withGiven === 0) return []
-  const rows = given.map(({ check, source, findings }) => [check, source, formatNumber(findings)])
-  return [
-    `in ${formatNumber(withGiven)} of them, findings were taken as recorded, and what follows from them was judged again:`,
-    '',
-    formatTable(['check', 'source', 'findings taken as recorded'], rows).trimEnd(),
-  ]
 }
 
 function formatDifferent({ id, decidedAt, accountId, members }: DifferentRecord): string {

@@ -6,7 +6,7 @@ import { formatInstant } from '../../domain/time/dates.js'
 import { readRecordedDecisions, type TimeRange } from '../../gate/journal/recorded-decisions.js'
 import type { DecisionDocument } from '../../gate/record/decision-document.js'
 import { describeFinding, describePolicy } from '../../gate/record/describe-decision.js'
-import type { Rejudger, UnjudgedReason } from './rejudger.js'
+import { type Rules, rejudge, type UnjudgedReason } from './rejudge.js'
 
 type Ruled = Pick<DecisionDocument, 'decision' | 'reason'>
 
@@ -58,9 +58,9 @@ export interface RehearsalOptions {
 }
 
 /** Reads the journal once; keeps no more of it than what is listed. */
-export function rehearse(rejudger: Rejudger, options: RehearsalOptions): RehearsalReport {
+export function rehearse(rules: Rules, options: RehearsalOptions): RehearsalReport {
   const { folder, range, account, maxListed } = options
-  const counter = new RehearsalCounter(rejudger, maxListed)
+  const counter = new RehearsalCounter(rules, maxListed)
   for (const { document, isAmendment } of readRecordedDecisions(folder, range)) {
     const { accountId, whatIf } = document
     const isMeant = account === undefined ? accountId !== sandboxAccountId : accountId === account
@@ -73,7 +73,7 @@ export function rehearse(rejudger: Rejudger, options: RehearsalOptions): Rehears
 }
 
 class RehearsalCounter {
-  readonly #rejudger: Rejudger
+  readonly #rules: Rules
   readonly #maxListed: number
   readonly #counts = {
     decisions: 0,
@@ -89,15 +89,15 @@ class RehearsalCounter {
   readonly #allowedByReason = new Map<string, number>()
   readonly #flipped = new Map<string, FlippedCall>()
 
-  constructor(rejudger: Rejudger, maxListed: number) {
-    this.#rejudger = rejudger
+  constructor(rules: Rules, maxListed: number) {
+    this.#rules = rules
     this.#maxListed = maxListed
   }
 
   /** Counts a call, or with -1 takes back what was counted for it. */
   count(document: DecisionDocument, by: 1 | -1): void {
     const counts = this.#counts
-    const found = this.#rejudger.rejudge(document)
+    const found = rejudge(this.#rules, document)
     counts.decisions += by
     if (found.kind === 'by-gate') counts.blockedByGate += by
     if (found.kind === 'unjudged') addTo(this.#notRehearsed, found.why, by)

@@ -16,7 +16,7 @@ import {
 import { formatCount, formatNumber, joinLines } from '../format.js'
 import { parseTimeRange } from '../option-values.js'
 import { type RehearsalReport, rehearse } from './rehearsal.js'
-import { Rejudger, type UnjudgedReason, unjudgedReasons } from './rejudger.js'
+import { prepareRules, type UnjudgedReason, unjudgedReasons } from './rejudge.js'
 
 interface RehearseOptions {
   readonly rules?: string
@@ -53,7 +53,7 @@ export const registerRehearse: RegisterCommand = (program, terminal) => {
       const { account } = options
       const range = parseTimeRange(options, systemClock.now())
       const configuration = readRehearsed(options, findConfigOption(command))
-      const report = rehearse(new Rejudger(configuration), {
+      const report = rehearse(prepareRules(configuration), {
         folder: join(dataDir, 'journal'),
         range,
         account,

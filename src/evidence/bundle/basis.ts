@@ -135,7 +135,15 @@ export class Basis {
     const campaign = parseCampaignId(campaignId)
     if (campaign !== undefined) account.campaigns.add(campaign)
     if (keyId !== undefined) account.keys.add(keyId)
-    for (const finding of document.findings) this.#addFinding(finding, document)
+    if (document.facts?.reassigned) this.hasReassigned = true
+    for (const finding of document.findings) this.#addLists(finding, document)
+    const at = parseInstant(document.judgedAt)
+    if (at === undefined) return
+    for (const { region, zone } of listRecordedPlaces(document)) {
+      const { day } = toLocalTime(zone, at)
+      const version = document.rules
+      this.regionDays.set(`${region} ${formatDay(day)} ${version}`, { region, day, version })
+    }
   }
 
   findAccount(accountId: string): AccountBasis {
@@ -148,9 +156,8 @@ export class Basis {
     }))
   }
 
-  #addFinding(finding: FindingDocument, document: DecisionDocument): void {
-    for (const part of finding.parts ?? []) this.#addFinding(part, document)
-    if (finding.check === 'reassigned' && finding.facts) this.hasReassigned = true
+  #addLists(finding: FindingDocument, document: DecisionDocument): void {
+    for (const part of finding.parts ?? []) this.#addLists(part, document)
     const { decidedAt } = document
     for (const { name, version, asOf } of finding.lists ?? []) {
       const list = getOrAdd(this.lists, `${name} ${version}`, () => ({
@@ -158,13 +165,6 @@ export class Basis {
         ...{ changes: [], facts: [] },
       }))
       list.lastAt = decidedAt
-    }
-    const at = parseInstant(document.judgedAt)
-    if (at === undefined) return
-    for (const { region, zone } of listRecordedPlaces([finding])) {
-      const { day } = toLocalTime(zone, at)
-      const version = document.rules
-      this.regionDays.set(`${region} ${formatDay(day)} ${version}`, { region, day, version })
     }
   }
 

@@ -76,9 +76,9 @@ function formatDecision(document: DecisionDocument): string {
 }
 
 /** On the clocks of the places where the number may be, by its record; none if the record does not say where. */
-function formatLocalTimes({ decidedAt, findings }: DecisionDocument): string {
+function formatLocalTimes({ decidedAt, facts }: DecisionDocument): string {
   const at = parseInstant(decidedAt)
-  const zones = new Set(listRecordedPlaces(findings).map(({ zone }) => zone))
+  const zones = new Set(listRecordedPlaces({ facts }).map(({ zone }) => zone))
   if (at === undefined || zones.size === 0) return ''
   const times = [...zones].map((zone) => {
     const { day, secondOfDay } = toLocalTime(zone, at)

@@ -6,6 +6,7 @@
 import { formatDay, formatInstant } from '../../domain/time/dates.js'
 import type { StoredRecord } from '../../gate/journal/segment-format.js'
 import { readRecord } from '../../gate/record/read-record.js'
+import { showFacts } from '../../gate/record/shown-facts.js'
 import {
   readAccountIds,
   readCallerIdRows,
@@ -204,10 +205,11 @@ function* listReassigned({ basis, readDecisions }: StateInput): Generator<StateL
   if (!basis.hasReassigned) return
   for (const { seq, kind, body } of readDecisions()) {
     if (kind !== 'decision' && kind !== 'amendment') continue
-    const { id, accountId, number, findings } = readRecord(kind, { seq, body })
-    for (const { check, verdict, facts } of findings) {
-      if (check !== 'reassigned' || !facts) continue
-      const row = { decisionId: id, accountId, number, verdict, ...facts }
+    const { id, accountId, number, findings, facts } = readRecord(kind, { seq, body })
+    for (const finding of findings) {
+      const shown = finding.check === 'reassigned' && showFacts(finding, facts, number)
+      if (!shown) continue
+      const row = { decisionId: id, accountId, number, verdict: finding.verdict, ...shown }
       yield { storedBy: seq, records: [seq], row }
     }
   }

@@ -3,6 +3,7 @@ import type { Answerer, NotCarriedOutReason, OutcomeState } from '../../domain/c
 import type { CallChannel, Disclosure, PolicyEffect, Verdict } from '../../domain/decision.js'
 import type { CountedCall } from '../../domain/mandate.js'
 import type { RecordedSaid } from '../../domain/words/words.js'
+import type { RecordedFacts } from './recorded-facts.js'
 
 /** The version of an imported list that a finding is based on. */
 export interface ListDocument {
@@ -33,8 +34,6 @@ export interface FindingDocument {
   readonly unmetLaws?: readonly string[] | undefined
   /** Only on the permission check: why frequency limits still apply despite the permission record. */
   readonly reassigned?: FindingDocument | undefined
-  /** What our own rules were applied to; absent when no rule was, or the rules of a provider. */
-  readonly facts?: Readonly<Record<string, unknown>> | undefined
   /** The findings of each source alone, if several were asked. */
   readonly parts?: readonly FindingDocument[] | undefined
 }
@@ -42,6 +41,8 @@ export interface FindingDocument {
 /** A finding in words. */
 export interface FindingReply extends FindingDocument {
   readonly detail: string
+  /** What our own rules were applied to; absent when no rule was, or the rules of a provider. */
+  readonly facts?: Readonly<Record<string, unknown>> | undefined
   /** Set with `notRenewed`, as is `staleReason`, which has it in words. */
   readonly stale?: true | undefined
   readonly staleReason?: string | undefined
@@ -112,6 +113,8 @@ export interface DecisionDocument {
   /** Absent if policy overrode no finding. */
   readonly policy?: readonly PolicyDocument[] | undefined
   readonly findings: readonly FindingDocument[]
+  /** Only in a stored record; absent if nothing was looked up. */
+  readonly facts?: RecordedFacts | undefined
   readonly accountId: string
   /** Id of the API key. */
   readonly keyId?: string | undefined
@@ -141,7 +144,7 @@ export interface DecisionDocument {
 }
 
 /** A decision in words. */
-export interface DecisionReply extends DecisionDocument {
+export interface DecisionReply extends Omit<DecisionDocument, 'facts'> {
   readonly message: string
   /** Of `says`. */
   readonly detail?: string | undefined

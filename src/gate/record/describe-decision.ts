@@ -11,6 +11,7 @@ import type {
   PolicyDocument,
   PolicyReply,
 } from './decision-document.js'
+import { showFacts } from './shown-facts.js'
 
 /** What is described of a finding; the rest of it differs between a record and a decision. */
 interface Described {
@@ -114,13 +115,13 @@ function formatUntil(until: string | Instant | undefined): string {
 
 /** The reply about a decision that is read from its record, with its members in the order of the first reply: both are the same text. */
 export function toReply(document: DecisionDocument): DecisionReply {
-  const { id, decision, reason, says, policy } = document
-  const findings = document.findings.map(toFindingReply)
+  const { id, decision, reason, says, policy, facts, ...more } = document
+  const findings = document.findings.map((finding) => toFindingReply(finding, document))
   return {
     ...{ id, decision, reason },
     message: describeDecision({ ...document, says, policy: policy ?? [] }),
     ...(says && { detail: describeSaid(says) }),
-    ...(document as Omit<DecisionDocument, 'policy'>),
+    ...more,
     ...(policy && { policy: policy.map((one) => toPolicyReply(one, findings)) }),
     findings,
   }
@@ -134,9 +135,10 @@ function toPolicyReply(
   return until === undefined ? { ...policy, because } : { ...policy, because, until }
 }
 
-function toFindingReply(finding: FindingDocument): FindingReply {
-  const { check, verdict, reason, says, source, ageMs, reassigned, facts, parts, ...more } = finding
+function toFindingReply(finding: FindingDocument, document: DecisionDocument): FindingReply {
+  const { check, verdict, reason, says, source, ageMs, reassigned, parts, ...more } = finding
   const { notRenewed } = more
+  const facts = parts ? undefined : showFacts(finding, document.facts, document.number)
   return {
     check,
     verdict,
@@ -147,8 +149,8 @@ function toFindingReply(finding: FindingDocument): FindingReply {
     ageMs,
     ...(notRenewed && { stale: true, staleReason: describeSaid(notRenewed) }),
     ...more,
-    ...(reassigned && { reassigned: toFindingReply(reassigned) }),
+    ...(reassigned && { reassigned: toFindingReply(reassigned, document) }),
     ...(facts && { facts }),
-    ...(parts && { parts: parts.map(toFindingReply) }),
+    ...(parts && { parts: parts.map((part) => toFindingReply(part, document)) }),
   }
 }

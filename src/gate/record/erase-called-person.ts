@@ -4,7 +4,7 @@ import type { DecisionDocument, FindingDocument } from './decision-document.js'
 
 /** What was dialed may have more digits than the number. White space at the end is no part of the JSON. */
 export function eraseCalledPerson(document: DecisionDocument, length: number): Buffer {
-  const { dial, reference, personId, postalCode, subject, says, ...more } = document
+  const { dial, reference, personId, postalCode, subject, facts, says, ...more } = document
   const kept = {
     ...more,
     findings: document.findings.map(withoutPerson),
@@ -26,7 +26,6 @@ export function eraseCalledPerson(document: DecisionDocument, length: number): B
  * day of an opt-out: the law may have kept such rows, and they contain the number.
  */
 function withoutPerson({
-  facts,
   parts,
   reassigned,
   notRenewed,

@@ -4,12 +4,13 @@
  */
 import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { CandidatePlace } from '../../domain/place.js'
+import { listPlaces } from '../../judge/places.js'
 import type { MarkedAuditRecord } from '../../storage/audit/audit-log.js'
 import type { AnyErasureNotice, RemovalNotice } from '../../transparency/removal-notices.js'
 import type { FormerOrigin } from '../journal/journal-beginning.js'
 import type { NotTakenOver } from '../journal/recovery/recover-journal.js'
 import type { RecordKind } from '../journal/segment-format.js'
-import type { DecisionDocument, FindingDocument } from './decision-document.js'
+import type { DecisionDocument } from './decision-document.js'
 
 /** What was noted about a call. */
 export interface OutcomeNote {
@@ -157,20 +158,10 @@ const textsOfDecision = ['id', 'accountId', 'number', 'dialed'] as const
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Where the called person may have been, by the facts of the findings on calling hours. */
-export function listRecordedPlaces(
-  findings: readonly FindingDocument[],
-): readonly CandidatePlace[] {
-  return findings
-    .filter(({ check }) => check === 'calling-hours')
-    .flatMap(({ facts, parts = [] }) => {
-      const { places = [], postal } = (facts ?? {}) as RecordedPlaces
-      return [...places, ...(postal?.places ?? []), ...listRecordedPlaces(parts)]
-    })
-}
-
-interface RecordedPlaces {
-  readonly places?: readonly CandidatePlace[]
-  /** Of the postal code. */
-  readonly postal?: Pick<RecordedPlaces, 'places'>
+/** Where the called person may have been. */
+export function listRecordedPlaces({
+  facts,
+}: Pick<DecisionDocument, 'facts'>): readonly CandidatePlace[] {
+  const { number, postal } = facts?.own ?? {}
+  return number?.status === 'ok' ? listPlaces(number.place, postal) : []
 }

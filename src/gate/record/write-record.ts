@@ -10,6 +10,7 @@ import {
 import type { ListVersion } from '../../domain/number-set.js'
 import { formatFinite, formatInstant, msPerDay } from '../../domain/time/dates.js'
 import { describeSaid, type Said } from '../../domain/words/words.js'
+import type { Facts } from '../../judge/judge.js'
 import type {
   DecisionReply,
   FindingReply,
@@ -19,6 +20,8 @@ import type {
 } from './decision-document.js'
 import { describeDecision, describeFinding, describeWhy, toReply } from './describe-decision.js'
 import { readRecord } from './read-record.js'
+import { narrowKey, type RecordedFacts } from './recorded-facts.js'
+import { showFacts } from './shown-facts.js'
 
 /** Of what a record holds. Changes when the rules are applied to something that earlier records do not have. */
 export const recordVersion = 1
@@ -62,8 +65,36 @@ function joinParts(decision: Decision, { head, middle, tail }: DecisionText, for
   }
   const message = form === 'reply' ? formatMessage(decision) : ''
   const policy = decision.effects.length === 0 ? '' : formatPolicy(decision, form)
-  return `${head}${message}${middle}${policy},"findings":[${findings}]${tail}`
+  const facts = form === 'record' ? formatFacts(decision) : ''
+  return `${head}${message}${middle}${policy},"findings":[${findings}]${facts}${tail}`
 }
+
+/** As {@link RecordedFacts}. Our own are the same for each call to the number while they are kept. */
+function formatFacts({ facts, memo, request, decidedAt, accountTime }: Decision): string {
+  const { own, provider, stored, reassigned, ledger } = (facts ?? {}) as Partial<Facts>
+  const key = narrowKey(request)
+  let text = ''
+  const add = (name: keyof RecordedFacts, json: string | undefined) => {
+    if (json !== undefined) text += `${text === '' ? '' : ','}"${name}":${json}`
+  }
+  if (own) {
+    const known = memo?.ownText ?? JSON.stringify(own)
+    if (memo) memo.ownText = known
+    add('own', known)
+  }
+  if (provider) add('provider', JSON.stringify(provider, withoutPrimary))
+  if (stored && Object.values(stored).some((one) => one !== undefined))
+    add('stored', JSON.stringify(stored))
+  if (reassigned) add('reassigned', JSON.stringify(reassigned))
+  if (ledger !== undefined) add('ledger', JSON.stringify(ledger))
+  if (key) add('key', JSON.stringify(key))
+  if (request.at !== undefined && accountTime !== decidedAt) add('accountNow', String(accountTime))
+  return text === '' ? '' : `,"facts":{${text}}`
+}
+
+/** Why another source was not waited for decides nothing. */
+const withoutPrimary = (name: string, value: unknown) =>
+  name === 'unavailablePrimary' ? undefined : value
 
 /** What a record and its reply have in common. Put together from its parts, a text takes a fraction of the time of an object made for JSON. */
 function formatParts(decision: Decision): DecisionText {
@@ -152,7 +183,8 @@ function formatFinding(finding: Finding, decision: Decision, form: Form): string
 }
 
 function formatAroundAge(finding: Finding, decision: Decision, form: Form): TextAroundAge {
-  const { opensAt, lists, facts, parts, holdsUntil, reassigned, notRenewed } = finding
+  const { opensAt, lists, parts, holdsUntil, reassigned, notRenewed } = finding
+  const facts = showFacts(finding, decision.facts as Facts | undefined, decision.number)
   const detail = form === 'reply' ? formatMember('detail', describeFinding(finding)) : ''
   const text = {
     beforeAge: shareText(
@@ -164,7 +196,7 @@ function formatAroundAge(finding: Finding, decision: Decision, form: Form): Text
         (opensAt === undefined ? '' : formatMember('opensAt', formatFinite(opensAt))) +
         (lists?.length ? `,"lists":[${lists.map(formatList).join()}]` : '') +
         (parts === undefined
-          ? formatBasis(finding, decision, form)
+          ? formatBasis(finding, decision, { form, facts })
           : `,"parts":[${parts.map((part) => formatFinding(part, decision, form)).join()}]`) +
         '}',
     ),
@@ -184,8 +216,12 @@ function formatNotRenewed(says: readonly Said[], form: Form): string {
 }
 
 /** Of the finding of one source. */
-function formatBasis(finding: Finding, decision: Decision, form: Form): string {
-  const { isRequestError, facts, holdsUntil, reassigned, unmetLaws } = finding
+function formatBasis(
+  finding: Finding,
+  decision: Decision,
+  { form, facts }: { readonly form: Form; readonly facts: object | undefined },
+): string {
+  const { isRequestError, holdsUntil, reassigned, unmetLaws } = finding
   const isLimited =
     facts === undefined &&
     holdsUntil < decision.judgedAt + msPerDay &&
@@ -195,7 +231,7 @@ function formatBasis(finding: Finding, decision: Decision, form: Form): string {
     (isLimited ? formatMember('holdsUntil', formatInstant(holdsUntil)) : '') +
     (unmetLaws === undefined ? '' : `,"unmetLaws":${JSON.stringify(unmetLaws)}`) +
     (reassigned === undefined ? '' : `,"reassigned":${formatFinding(reassigned, decision, form)}`) +
-    (facts === undefined ? '' : `,"facts":${facts}`)
+    (facts === undefined || form === 'record' ? '' : `,"facts":${JSON.stringify(facts)}`)
   )
 }
 

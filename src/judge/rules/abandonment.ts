@@ -1,9 +1,5 @@
 /** Whether too many of the calls of a campaign that persons answered were abandoned, as far as that was reported. */
-import {
-  type AbandonmentCount,
-  type AbandonmentLimit,
-  nameCampaign,
-} from '../../domain/call-outcome.js'
+import type { AbandonmentCount, AbandonmentLimit } from '../../domain/call-outcome.js'
 import type { Finding } from '../../domain/decision.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
@@ -25,17 +21,15 @@ type AboutAbandonment = Omit<Judged, 'settings' | 'stored' | 'law'> & {
 /** Nothing to judge if no law counts the call, or nothing was reported of calls of the campaign in the period. */
 export const abandonmentRule: Rule<AboutAbandonment> = {
   judge({ law, call, number, purpose, places, stored: { abandoned: counts }, now }) {
-    if (counts?.size === 0) return undefined
+    if (counts === undefined) return undefined
     const at = call.at ?? now
     const limits = law.abandonment.find({ number, purpose, places }, at)
     if (limits.length === 0) return undefined
-    if (counts === undefined) {
+    if (counts === 'unread') {
       const says = [{ code: 'abandoned-calls-unread' }] as const
       return createFinding({ verdict: 'unknown', reason: 'check-unanswered', says }, now)
     }
-    const current = (counts.get(nameCampaign(call)) ?? []).filter(
-      ({ from, until }) => from <= at && at < until,
-    )
+    const current = counts.filter(({ from, until }) => from <= at && at < until)
     if (current.length === 0) return undefined
     const judged = limits.flatMap((limit): JudgedCount[] => {
       const count = current.find(({ rule }) => rule === limit.id)
@@ -44,11 +38,9 @@ export const abandonmentRule: Rule<AboutAbandonment> = {
     if (judged.length === 0) return undefined
     const over = judged.filter(({ state }) => state === 'over')
     const says = (over.length > 0 ? over : judged).map(sayCount)
-    const facts = JSON.stringify({ rules: judged.map(toFacts) })
-    if (over.length === 0)
-      return createFinding({ verdict: 'pass', reason: 'permitted', says, facts }, now)
+    if (over.length === 0) return createFinding({ verdict: 'pass', reason: 'permitted', says }, now)
     const opensAt = Math.max(...over.map(({ count }) => count.until))
-    return createFinding({ verdict: 'deny', reason: 'abandonment-rate', says, facts, opensAt }, now)
+    return createFinding({ verdict: 'deny', reason: 'abandonment-rate', says, opensAt }, now)
   },
 }
 
@@ -60,14 +52,8 @@ function sayCount({ limit, count, state }: JudgedCount): Said {
   return { code: 'abandoned-calls', params: { ...params, minAnswered, warnPercent } }
 }
 
-function toFacts({ limit: { id, citation, maxPercent }, count, state }: JudgedCount) {
-  const { answered, abandoned, from, until } = count
-  const period = { from: formatInstant(from), until: formatInstant(until) }
-  return { rule: id, citation, maxPercent, answered, abandoned, ...period, state }
-}
-
 function createFinding(
-  judgment: Pick<Finding, 'verdict' | 'reason' | 'says' | 'facts' | 'opensAt'>,
+  judgment: Pick<Finding, 'verdict' | 'reason' | 'says' | 'opensAt'>,
   asOf: Instant,
 ): Finding {
   const holdsUntil = Number.POSITIVE_INFINITY

@@ -9,7 +9,7 @@ import type {
   LimitsOfAttempt,
 } from '../../domain/mandate.js'
 import type { Instant } from '../../domain/time/clock.js'
-import { formatDay, formatInstant, msPerHour } from '../../domain/time/dates.js'
+import { formatInstant } from '../../domain/time/dates.js'
 import type { Said } from '../../domain/words/words.js'
 import { prepareExceptions, sayExceptions } from '../exceptions.js'
 import type { HouseLimit } from '../judged.js'
@@ -144,10 +144,27 @@ export function judgeAttempt(taken: Ledger, limits: LimitsOfCall, at: Instant): 
     return limits.key ? [...attempts, createKeyFinding(unknown, at)] : attempts
   }
   const refused = taken.refused ? [createKeyFinding({ verdict: 'deny', ...taken.refused }, at)] : []
-  const { lifted } = limits
-  return taken.counts.length === 0 && lifted.length === 0
-    ? refused
-    : [judgeCounts(taken.counts, lifted, at), ...refused]
+  const { frequency, lifted } = limits
+  if (frequency.length === 0 && lifted.length === 0) return refused
+  return [judgeCounts(findCounts(frequency, taken.counts, at), lifted, at), ...refused]
+}
+
+/**
+ * What each limit counts. Of one that was not counted, or was not full then, it is not known when it will have room: after its period at the
+ * latest.
+ */
+function findCounts(
+  limits: readonly FrequencyLimit[],
+  counted: readonly FrequencyCount[],
+  at: Instant,
+): readonly FrequencyCount[] {
+  const left = [...counted]
+  return limits.map((limit) => {
+    const index = left.findIndex((count) => count.limit.id === limit.id)
+    const [known] = index === -1 ? [] : left.splice(index, 1)
+    const { attempts = [], opensAt = at + limit.periodMs } = known ?? {}
+    return attempts.length < limit.calls ? { limit, attempts } : { limit, attempts, opensAt }
+  })
 }
 
 function judgeCounts(
@@ -163,32 +180,9 @@ function judgeCounts(
       ...sayExceptions([by]),
     ]),
   ]
-  const facts = JSON.stringify({
-    limits: counts.map(({ limit: { id, citation, calls, periodMs, days }, attempts, opensAt }) => {
-      const period = days ? { days: days.count, in: days.zone } : { hours: periodMs / msPerHour }
-      const full = opensAt !== undefined && { opensAt: formatInstant(opensAt) }
-      return { id, citation, calls, ...period, attempts, ...full }
-    }),
-    ...(lifted.length > 0 && {
-      lifted: lifted.map(({ limit, by: { relationship, ...exception } }) => ({
-        limit: limit.id,
-        ...exception,
-        relationship: { ...relationship, contactOn: formatDay(relationship.contactOn) },
-      })),
-    }),
-  })
-  return full.length === 0
-    ? createFinding({ verdict: 'pass', reason: 'permitted', says, facts }, at)
-    : createFinding(
-        {
-          verdict: 'deny',
-          reason: 'too-many-attempts',
-          says,
-          facts,
-          opensAt: findOpening(counts),
-        },
-        at,
-      )
+  if (full.length === 0) return createFinding({ verdict: 'pass', reason: 'permitted', says }, at)
+  const denial = { verdict: 'deny', reason: 'too-many-attempts', says } as const
+  return createFinding({ ...denial, opensAt: findOpening(counts) }, at)
 }
 
 /** When all limits have room; `undefined` if they have. */
@@ -210,7 +204,7 @@ function sayCount({ limit, attempts, opensAt }: FrequencyCount): Said {
   return { code: 'limit-count', params }
 }
 
-type Judgment = Pick<Finding, 'verdict' | 'reason' | 'says' | 'opensAt' | 'facts'>
+type Judgment = Pick<Finding, 'verdict' | 'reason' | 'says' | 'opensAt'>
 
 function createFinding(judgment: Judgment, at: Instant): Finding {
   const holdsUntil = Number.POSITIVE_INFINITY

@@ -9,7 +9,7 @@ import { readCallerId } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { Said } from '../../domain/words/words.js'
-import type { Judged, Rule } from '../judged.js'
+import type { Judged, OwnCallerIds, Rule } from '../judged.js'
 
 /** Calls of a person that show nothing are not judged. */
 export function needsRegister(request: CallRequest): boolean {
@@ -33,8 +33,8 @@ export const callerIdRule: Rule = {
       const says = [{ code: 'caller-id-problem', params: { problem } }] as const
       return createDenial('caller-id-invalid', says, now)
     }
-    const { own } = stored
-    if (own === undefined) {
+    const { callerIds: own = noneRegistered } = stored
+    if (own === 'unread') {
       const says = [{ code: 'caller-ids-unread' }] as const
       return createFinding({ verdict: 'unknown', reason: 'check-unanswered', says }, now)
     }
@@ -43,24 +43,45 @@ export const callerIdRule: Rule = {
       const says = [{ code: 'caller-id-barred', params: { prefix, list } }] as const
       return createDenial('caller-id-do-not-originate', says, now)
     }
-    if (isInForce(own, findProject(call))) return judgeOwn(about, { own, shown: shown?.number })
+    if (own.mustBeOwn) return judgeOwn(about, own, shown?.number)
     // Only the law asks for presence where nothing is registered.
     const neighbor = shown && findNeighbor(shown.number, false, about)
     return neighbor?.byLaw ? createDenial('caller-id-neighbor', [neighbor.says], now) : undefined
   },
 }
 
+const noneRegistered: OwnCallerIds = { mustBeOwn: false, numbers: [] }
+
+/** Of the register, what {@link callerIdRule} judges; `undefined` if there is nothing. */
+export function selectCallerIds(
+  { numbers, projects, barredBy }: CallerIdRegister,
+  { call, number: called, now }: Pick<Judged, 'call' | 'number' | 'now'>,
+): OwnCallerIds | undefined {
+  const project = findProject(call)
+  const mustBeOwn =
+    numbers.size > 0 && (project === undefined || projects.has('') || projects.has(project))
+  if (!mustBeOwn) return barredBy && { ...noneRegistered, barredBy }
+  const isOfCall = (one: OwnNumber) => one.project === '' || one.project === project
+  const shown = findShown(call)
+  const rows = (shown === undefined ? undefined : numbers.get(shown))?.filter(isOfCall) ?? []
+  const at = call.at ?? now
+  if (rows.some((one) => isValid(one, at))) return { mustBeOwn, numbers: rows, barredBy }
+  const usable = [...numbers.values()].flat().filter((one) => isOfCall(one) && isValid(one, at))
+  const isNear = ({ number }: OwnNumber) => number.startsWith(called.slice(0, 3))
+  const near = usable.filter(isNear).slice(0, maxAdvised)
+  const far = usable.filter((one) => !isNear(one)).slice(0, maxAdvised)
+  return { mustBeOwn, numbers: [...rows, ...near, ...far], barredBy }
+}
+
+/** An account may have thousands, of which one is advised that is not a neighbor of the person called. */
+const maxAdvised = 10
+
 /** For an account and project that may use registered caller IDs only. */
-function judgeOwn(
-  about: Judged,
-  { own, shown }: { readonly own: CallerIdRegister; readonly shown: string | undefined },
-): Finding {
+function judgeOwn(about: Judged, { numbers }: OwnCallerIds, shown: string | undefined): Finding {
   const { call, number: called, now } = about
   const at = call.at ?? now
-  const project = findProject(call)
-  const isOfCall = (one: OwnNumber) => one.project === '' || one.project === project
-  const rows = shown === undefined ? undefined : own.numbers.get(shown)?.filter(isOfCall)
-  const valid = rows?.filter((one) => isValid(one, at)) ?? []
+  const rows = numbers.filter(({ number }) => number === shown)
+  const valid = rows.filter((one) => isValid(one, at))
   const [first] = valid
   if (first) {
     const hasPresence = valid.some((one) => one.hasPresence)
@@ -69,15 +90,13 @@ function judgeOwn(
     const registered = { code: 'registered-caller-id' } as const
     const says = neighbor ? [registered, neighbor.says] : [registered]
     const judgment = { verdict: 'pass', reason: 'permitted', says } as const
-    return {
-      ...createFinding(judgment, now),
-      holdsUntil: Math.max(...valid.map(({ until }) => until)),
-    }
+    return { ...createFinding(judgment, now), holdsUntil: Math.max(...valid.map(endOf)) }
   }
-  const usable = [...own.numbers.values()]
-    .flat()
-    .filter((one) => isOfCall(one) && isValid(one, at))
-    .filter((one) => findNeighbor(one.number, one.hasPresence, about)?.isBlocked !== true)
+  const usable = numbers.filter(
+    (one) =>
+      isValid(one, at) && findNeighbor(one.number, one.hasPresence, about)?.isBlocked !== true,
+  )
+  const project = findProject(call)
   return deny({ rows, isShown: shown !== undefined, project }, { called, usable, now, at })
 }
 
@@ -114,20 +133,18 @@ function findProject({ accountId, projectId = '', campaignId = '' }: CallRequest
   return named ?? (campaignId.trim() === '' ? accountId : undefined)
 }
 
-function isInForce({ numbers, projects }: CallerIdRegister, project: string | undefined): boolean {
-  if (numbers.size === 0) return false
-  return project === undefined || projects.has('') || projects.has(project)
-}
+const endOf = ({ until = Number.POSITIVE_INFINITY }: OwnNumber) => until
 
-const isValid = ({ from, until }: OwnNumber, at: Instant) => from <= at && at < until
+const isValid = (own: OwnNumber, at: Instant) =>
+  (own.from === undefined || own.from <= at) && at < endOf(own)
 
 function deny(
   {
-    rows = [],
+    rows,
     isShown,
     project,
   }: {
-    readonly rows: readonly OwnNumber[] | undefined
+    readonly rows: readonly OwnNumber[]
     readonly isShown: boolean
     readonly project: string | undefined
   },
@@ -154,15 +171,15 @@ function deny(
   const create = (reason: Finding['reason'], said: Said) =>
     createDenial(reason, [said, ...advice], now)
   if (!isShown) return create('caller-id-missing', { code: 'caller-id-missing' })
-  const [last] = rows.toSorted((a, b) => b.until - a.until)
+  const [last] = rows.toSorted((a, b) => (endOf(a) === endOf(b) ? 0 : endOf(b) - endOf(a)))
   if (!last) return create('caller-id-not-owned', { code: 'caller-id-unregistered' })
   return create('caller-id-expired', sayEnd(last, at))
 }
 
 function sayEnd({ from, until }: OwnNumber, at: Instant): Said {
-  return until <= at
+  return until !== undefined && until <= at
     ? { code: 'caller-id-ended', params: { at: formatInstant(until) } }
-    : { code: 'caller-id-starts', params: { at: formatInstant(from) } }
+    : { code: 'caller-id-starts', params: { at: formatInstant(from ?? at) } }
 }
 
 function createDenial(reason: Finding['reason'], says: readonly Said[], asOf: Instant): Finding {

@@ -3,7 +3,7 @@ import type { LegalTime, LegalTimeStatus } from '../../domain/compliance.js'
 import type { Finding, ReasonCode } from '../../domain/decision.js'
 import type { AppliedException } from '../../domain/mandate.js'
 import { isFictional } from '../../domain/phone-number.js'
-import type { CandidatePlace, Place } from '../../domain/place.js'
+import type { NumberInService } from '../../domain/place.js'
 import { isWithinYears, msPerDay, toUtcDay } from '../../domain/time/dates.js'
 import type { ProjectHours } from '../../domain/time/week-windows.js'
 import type { Said } from '../../domain/words/words.js'
@@ -20,8 +20,7 @@ import {
   judgeFact,
   type NumberCall,
 } from '../number-call.js'
-import { formatFacts, selectHours, toRecordedPlace } from '../recorded-facts.js'
-import type { InServiceFacts } from '../row-words.js'
+import { listPlaces } from '../places.js'
 
 /**
  * Where a provider answers, the statutory hours must permit too: by our numbering plan and for the kind of voice, which the
@@ -116,32 +115,19 @@ function judgeHours(
     // Shows a reader how reliable the place is.
     { code: 'place-by', params: { source } },
   ]
-  const hours = overrides.length > 0 ? selectHours(overrides, places) : undefined
-  const isUsual = postal === undefined && hours === undefined
-  const unusual = isUsual ? undefined : { postal: postal && toRecordedPlace(postal), hours }
-  const known = {
-    says,
-    places: listPlaces(number.place, postal),
-    facts: formatFacts(number, unusual),
-    holdsUntil,
-  }
+  const known = { says, places: listPlaces(number.place, postal), holdsUntil }
   return { ...judgeWindow({ permitted, restrictedDay, opensAt }), ...known }
 }
 
 /** The place of the postal code replaces that of the number, or both apply. */
 function listHoursPlaces(
   { settings, call, sources: { own } }: NumberCall,
-  { place }: InServiceFacts,
+  { place }: NumberInService,
 ): readonly CalledPlace[] {
   const { postal, postalCode } = own
   if (!postal) return place.candidates
   const places = postal.candidates.map(({ region, zone }) => ({ region, zone, postalCode }))
   return settings.strictestPlace[call.callKind] ? [...places, ...place.candidates] : places
-}
-
-/** Where the person may be. */
-function listPlaces(place: Place, postal: Place | undefined): readonly CandidatePlace[] {
-  return postal ? [...place.candidates, ...postal.candidates] : place.candidates
 }
 
 function judgeWindow({

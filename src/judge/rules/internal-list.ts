@@ -27,7 +27,6 @@ import {
   judgeFact,
   type NumberCall,
 } from '../number-call.js'
-import type { RecordedEntry } from '../recorded-facts.js'
 import { findConsentProblem } from './consent-evidence.js'
 
 export const notOnInternalList = {
@@ -62,9 +61,7 @@ export function judgeOwnList(
     now,
     judge: (entry) => {
       if (entry?.removedAt !== null) return findOwn('internal-dnc', own, notOnInternalList)
-      const { addedAt } = entry
-      const facts = JSON.stringify({ addedAt } satisfies RecordedEntry)
-      return findOwn('internal-dnc', own, { ...judgeListed(addedAt, findRow(), about), facts })
+      return findOwn('internal-dnc', own, judgeListed(entry.addedAt, findRow(), about))
     },
   })
 }
@@ -123,6 +120,8 @@ function findFreshRow(
   return {
     row: row.value,
     asOf: Math.min(entry.asOf, row.asOf),
-    holdsUntil: Math.min(entry.holdsUntil, row.holdsUntil),
+    holdsUntil: Math.min(endOf(entry), endOf(row)),
   }
 }
+
+const endOf = ({ holdsUntil = Number.POSITIVE_INFINITY }: AnswerSuccess<unknown>) => holdsUntil

@@ -14,20 +14,21 @@ export const pausesRule: Rule<AboutPauses> = {
   judge({ call, number, law, now, stored: { pauses } }): Finding | undefined {
     const deny = (reason: ReasonCode, said: Said) =>
       createKeyFinding({ verdict: 'deny', reason, says: [said] }, now)
-    if (pauses === undefined) {
+    if (pauses === undefined) return undefined
+    if (pauses === 'unread') {
       const says = [{ code: 'pauses-unread' }] as const
       return createKeyFinding({ verdict: 'unknown', reason: 'check-unanswered', says }, now)
     }
-    if (pauses.size === 0) return undefined
     const { accountId, keyId, mandate, callKind } = call
-    const ai = callKind === 'ai' ? (pauses.get('ai') ?? pauses.get(`ai:${accountId}`)) : undefined
+    const find = (subject: string) => pauses.find((one) => one.subject === subject)
+    const ai = callKind === 'ai' ? (find('ai') ?? find(`ai:${accountId}`)) : undefined
     if (ai) return deny('ai-paused', { code: 'paused', ...toSaid(ai) })
-    const key = keyId === undefined ? undefined : pauses.get(`key:${keyId}`)
+    const key = keyId === undefined ? undefined : find(`key:${keyId}`)
     if (key) return deny('key-paused', { code: 'paused', ...toSaid(key) })
-    const agents = mandate && isAgent(mandate) ? pauses.get(`agents:${accountId}`) : undefined
+    const agents = mandate && isAgent(mandate) ? find(`agents:${accountId}`) : undefined
     if (agents) return deny('key-paused', { code: 'agents-paused', ...toSaid(agents) })
     const country = law.findCountry(number)
-    const uncalled = country && pauses.get(`country:${country}:${accountId}`)
+    const uncalled = country && find(`country:${country}:${accountId}`)
     if (!uncalled) return undefined
     const { params, quote } = toSaid(uncalled)
     return deny('foreign-number', {

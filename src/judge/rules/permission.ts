@@ -23,7 +23,7 @@ import { requireConsent } from './required-consent.js'
 export function judgePermission(
   about: NumberCall,
   laws: readonly RequiredConsent[],
-  deriveRow: (facts: PermissionFacts) => Pick<OwnRow, 'row' | 'holdsUntil' | 'facts'>,
+  deriveRow: (facts: PermissionFacts) => Pick<OwnRow, 'row' | 'holdsUntil'>,
 ): Finding {
   const { own, provider } = about.sources
   const { now } = about
@@ -40,8 +40,8 @@ export function judgePermission(
   const mine = judgeFact('permission', own.permission, {
     now,
     judge: (facts) => {
-      const { row, holdsUntil, facts: recorded } = deriveRow(facts)
-      const judgment = { ...judgeRow(row, about), holdsUntil, facts: recorded }
+      const { row, holdsUntil } = deriveRow(facts)
+      const judgment = { ...judgeRow(row, about), holdsUntil }
       return requireConsent(findOwn('permission', own, judgment), row, about, laws)
     },
   })

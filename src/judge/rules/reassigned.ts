@@ -13,7 +13,7 @@ import type { CallKind, Finding } from '../../domain/decision.js'
 import type { ReassignedStatus } from '../../domain/lookups.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
-import { formatDay, formatInstant } from '../../domain/time/dates.js'
+import { formatDay } from '../../domain/time/dates.js'
 import type { Said } from '../../domain/words/words.js'
 import type { Sources } from '../facts.js'
 import type { NumberCall } from '../number-call.js'
@@ -155,8 +155,7 @@ function createFinding(status: ReassignedStatus, call: JudgedCall): Finding {
     says: sayStatus(status, call),
     source,
     asOf: Math.min(status.report?.askedAt ?? call.askedAt, call.askedAt),
-    holdsUntil: isUnknown ? Number.NEGATIVE_INFINITY : holdsUntil,
-    facts: result === 'not-configured' ? undefined : JSON.stringify(toFacts(status, call)),
+    holdsUntil: isUnknown ? Number.NEGATIVE_INFINITY : (holdsUntil ?? Number.POSITIVE_INFINITY),
   }
 }
 
@@ -192,30 +191,4 @@ function sayStatus(
     default:
       return [says ?? { code: 'reassigned-unreachable' }]
   }
-}
-
-/** What proves that the data were asked, and what they said. */
-function toFacts(status: ReassignedStatus, { number, since, basis }: JudgedCall) {
-  const { result, says, report, source, agent, askedAt, releasedOn } = status
-  const day = report?.since ?? since
-  return {
-    answer: result,
-    says,
-    number,
-    askedAbout: day === undefined ? undefined : formatDay(day),
-    because: basis,
-    safeHarbor: result === 'no' && report?.hasSafeHarbor === true,
-    national: report?.national,
-    ownData: report?.own,
-    release: releasedOn === undefined ? undefined : formatDay(releasedOn),
-    askedBy: agent,
-    source: askedAt === undefined ? undefined : source,
-    askedAt: askedAt === undefined ? undefined : formatInstant(askedAt),
-    holdsUntil: formatEnd(status),
-  }
-}
-
-/** An unknown is asked again. */
-function formatEnd({ result, holdsUntil }: ReassignedStatus): string | undefined {
-  return result in judgments && Number.isFinite(holdsUntil) ? formatInstant(holdsUntil) : undefined
 }

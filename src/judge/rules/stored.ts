@@ -10,10 +10,8 @@ import { subjectRule } from './subject.js'
 
 /** The findings about the number, after that on the limits of the key and before those on what else is stored. */
 export function judgeStored(checked: readonly Finding[], about: Judged): readonly Finding[] {
-  const { call, stored } = about
-  const isUnlimited = call.mandate === undefined && stored.pauses?.size === 0
-  const key = isUnlimited ? undefined : (pausesRule.judge(about) ?? keyRegionsRule.judge(about))
-  const hold = isUnlimited ? undefined : judgeHold(about)
+  const key = pausesRule.judge(about) ?? keyRegionsRule.judge(about)
+  const hold = judgeHold(about)
   const judged = hold ? checked.map((one) => (one.check === hold.check ? hold : one)) : checked
   let findings = key ? [key, ...judged] : judged
   for (const rule of lastRules) {
@@ -27,7 +25,9 @@ const lastRules: readonly Rule[] = [subjectRule, callerIdRule, abandonmentRule]
 
 /** Replaces the finding on the internal list, since the number may belong on the list. */
 function judgeHold({ call: { accountId }, number, stored, now }: Judged): Finding | undefined {
-  const held = stored.pauses?.get(`held:${accountId}:${number}`)
+  const { pauses } = stored
+  if (pauses === undefined || pauses === 'unread') return undefined
+  const held = pauses.find(({ subject }) => subject === `held:${accountId}:${number}`)
   if (held === undefined) return undefined
   const { pausedAt, pausedBy: platform } = held
   const params = { on: formatDay(toUtcDay(pausedAt)), platform }

@@ -240,10 +240,9 @@ function toRegister(
 ): CallerIdRegister {
   const numbers = new Map<string, OwnNumber[]>()
   for (const { number, project, valid_from: from, valid_until, ended_at, presence } of rows) {
-    const open = Number.POSITIVE_INFINITY
-    const until = Math.min(valid_until ?? open, ended_at ?? open)
-    const hasPresence = presence !== null
-    const own = { number, project, hasPresence, from: from ?? Number.NEGATIVE_INFINITY, until }
+    const ends = [valid_until, ended_at].flatMap((end) => end ?? [])
+    const until = ends.length === 0 ? undefined : Math.min(...ends)
+    const own = { number, project, hasPresence: presence !== null, from: from ?? undefined, until }
     const known = numbers.get(number)
     if (known) known.push(own)
     else numbers.set(number, [own])

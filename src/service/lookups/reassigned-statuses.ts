@@ -48,7 +48,6 @@ export interface ReassignedStatusesOptions {
 }
 
 const gateSource = 'reassigned'
-const noEnd = Number.POSITIVE_INFINITY
 
 export class ReassignedStatuses
   extends CombinedSources<ReassignedReporter>
@@ -91,11 +90,11 @@ export class ReassignedStatuses
     const key = `${about.number} ${about.since} ${about.accountId}`
     const known = this.#cache.get(key)
     const now = clock.now()
-    if (known && now < known.holdsUntil) return known
+    if (known && now < endOf(known)) return known
     const cache = this.#cache
     return this.#ask(about).then(({ status, hasFailure }) => {
       // The source that failed may say yes to the next call.
-      const keepMs = hasFailure && status.result === 'no' ? 0 : status.holdsUntil - now
+      const keepMs = hasFailure && status.result === 'no' ? 0 : endOf(status) - now
       // A changed file has a cache of its own, so that what was read before it is not kept.
       if (cache === this.#cache && keepMs > 0 && maxEntries > 0) cache.set(key, status, keepMs)
       return status
@@ -147,7 +146,7 @@ export class ReassignedStatuses
     const now = clock.now()
     const tomorrow = now + msPerDay
     const yes = answers.find(({ report }) => isReassigned(report) === true)
-    if (yes) return this.#toStatus('yes', yes, noEnd)
+    if (yes) return this.#toStatus('yes', yes)
     const out = answers.find(({ report }) => report.isDisconnected)
     if (out) return this.#toStatus('disconnected', out, tomorrow)
     const denied = answers.filter(({ report }) => isReassigned(report) === false)
@@ -174,13 +173,15 @@ export class ReassignedStatuses
   #toStatus(
     result: ReassignedStatus['result'],
     { source: { name, agent }, report }: NamedReport,
-    holdsUntil: number,
+    holdsUntil?: Instant,
   ): ReassignedStatus {
     const { askedAt } = report
     const { on: releasedOn } = this.#options.findRelease(askedAt)
     return { result, report, source: name, agent, askedAt, releasedOn, holdsUntil }
   }
 }
+
+const endOf = ({ holdsUntil = Number.POSITIVE_INFINITY }: ReassignedStatus) => holdsUntil
 
 interface DatedQuestion extends ReassignedQuestion {
   readonly since: LocalDay
@@ -203,7 +204,6 @@ export const notConfigured: ReassignedStatus = {
   result: 'not-configured',
   says: { code: 'no-source-of-reassigned' },
   source: gateSource,
-  holdsUntil: noEnd,
 }
 
 /** It has numbers of the United States alone (ATIS-0300120). */
@@ -211,18 +211,17 @@ const notCovered: ReassignedStatus = {
   result: 'not-covered',
   says: { code: 'no-data-of-canada' },
   source: gateSource,
-  holdsUntil: Number.NEGATIVE_INFINITY,
 }
 
 const notAsked: ReassignedStatus = {
   result: 'not-asked',
   says: { code: 'person-day-unknown' },
   source: gateSource,
-  holdsUntil: noEnd,
 }
 
 const unreachable: ReassignedStatus = {
   result: 'unreachable',
   source: gateSource,
-  holdsUntil: Number.NEGATIVE_INFINITY,
+  // Each call asks again.
+  holdsUntil: 0,
 }

@@ -1,13 +1,19 @@
 /** What the numbering plan, postal codes and lists say about a number, for a scrub row or a decision. */
 import type { ListEvidence } from '../../domain/number-set.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
-import type { CandidatePlace, NumberFacts, Place, PostalCodes } from '../../domain/place.js'
+import type {
+  CandidatePlace,
+  NumberFacts,
+  NumberOfPlan,
+  Place,
+  PostalCodes,
+} from '../../domain/place.js'
 import type { ListFindings } from '../../judge/facts.js'
 import type { AccountView } from '../account-view.js'
 import { findSubscriptionGap } from '../lists/list-facts.js'
 import type { ProjectScope } from '../projects/project-scope.js'
 
-export interface LocatedFacts {
+interface LocatedFacts {
   readonly number: NumberFacts
   /** Of the postal code, if its place is known. */
   readonly postal?: Place | undefined
@@ -33,7 +39,7 @@ export function locateNumber(
 /** `undefined` for a number that is not in service. */
 export function checkLists(
   number: PhoneNumber,
-  { number: facts, postal }: LocatedFacts,
+  { number: facts, postal }: { readonly number: NumberOfPlan; readonly postal?: Place | undefined },
   { scope, lists }: { readonly scope: ProjectScope } & Pick<AccountView, 'lists'>,
 ): ListFindings | undefined {
   if (facts.status !== 'ok') return undefined

@@ -8,6 +8,7 @@ import type { ResultLetter } from '../../domain/compliance.js'
 import type {
   CandidatePlace,
   LineClass,
+  NumberFacts,
   OriginalCarrier,
   PortingRecord,
 } from '../../domain/place.js'
@@ -41,6 +42,8 @@ export interface ScrubRowOptions {
   /** Of the project, whose own hours are in the window. */
   readonly scope: Pick<ProjectScope, 'hours'>
   readonly callingHours: Pick<CallingHours, 'formatCallingWindow'>
+  /** Of the numbering plan; absent for what is no number. */
+  readonly planned?: NumberFacts | undefined
 }
 
 /** Letters of rows without a calling window, since the number must not be called at any hour. */
@@ -48,12 +51,12 @@ const withoutWindow: ReadonlySet<ResultLetter> = new Set(['D', 'P', 'B', 'I', 'M
 
 export function toScrubRow(evaluation: RowEvaluation, terms: ScrubRowOptions): EvaluatedRow {
   const { row, holdsUntil, located } = evaluation
-  const { item, version, at } = terms
+  const { item, version, at, planned } = terms
   const letter = toVersionLetter(row.letter, version)
   const { reason, ebrType, allowed, lists, optOut, doNotCallToday } = row
   const { says } = located ? explainLetter(located.found, located.facts) : row
   const detail = says.length === 0 ? undefined : describeSaid(says)
-  const facts = located?.facts
+  const facts = located && planned?.status === 'ok' ? planned : undefined
   const warning = describeWarning(item, optOut && detail, located)
   const times = located ? timeFields(located, at) : noTimeFields
   const hasWindow = !withoutWindow.has(letter)

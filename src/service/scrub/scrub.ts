@@ -75,7 +75,9 @@ export class Scrub {
         record: records.get(phone),
       }
       const query = { ...located, facts, postalCode, now, at, aiKeepsVoiceWindows }
-      return toScrubRow(evaluateRow(query, rules), { item, version, at, scope, callingHours })
+      const { number: planned } = located
+      const terms = { item, version, at, scope, callingHours, planned }
+      return toScrubRow(evaluateRow(query, rules), terms)
     })
   }
 

@@ -58,6 +58,8 @@ export interface CachedAnswer<T> {
   refreshFrom: Instant
 }
 
+const endOf = ({ holdsUntil = Number.POSITIVE_INFINITY }: AnswerSuccess<unknown>) => holdsUntil
+
 interface Denial<T> {
   /** The answer of one source alone. */
   readonly answer: AnswerSuccess<T>
@@ -95,11 +97,11 @@ export class CacheEntry<T> {
   store(answer: AnswerSuccess<T>, asked: AnswerSubject & ClockReading, storedAt: Instant): void {
     const { isForbidden } = this.#rules
     let isComplete = true
-    let { holdsUntil } = answer
+    let holdsUntil = endOf(answer)
     // Almost every answer is of one source.
     for (const part of answer.otherAnswers ? flattenAnswers(answer) : [answer]) {
       if (part.ok) {
-        holdsUntil = Math.min(holdsUntil, part.holdsUntil)
+        holdsUntil = Math.min(holdsUntil, endOf(part))
         this.#storeDenial(withoutOtherSources(part), asked)
       } else isComplete = false
     }
@@ -152,7 +154,7 @@ export class CacheEntry<T> {
       this.#denials = kept
       return
     }
-    const hasEnd = answer.holdsUntil < Number.POSITIVE_INFINITY
+    const hasEnd = answer.holdsUntil !== undefined
     // As for answers, no room for more.
     this.#denials = kept.concat({ answer, scope, variant: hasEnd ? variant : undefined })
   }
@@ -163,7 +165,7 @@ export class CacheEntry<T> {
     isMeant: (answer: AnswerSuccess<T>) => boolean,
   ): AnswerSuccess<T> | undefined {
     const denial = this.#denials.find(
-      (one) => now < one.answer.holdsUntil && appliesTo(one, about) && isMeant(one.answer),
+      (one) => now < endOf(one.answer) && appliesTo(one, about) && isMeant(one.answer),
     )
     return denial?.answer
   }

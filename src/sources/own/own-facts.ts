@@ -178,7 +178,7 @@ export class OwnFactsSource implements ChangeObserver {
     const maxAgeMs = isForbidding(facts) ? blockMs : allowMs
     const end = Math.min(facts.asOf + maxAgeMs, findEnd(facts))
     const freshUntil = isComplete(facts) ? end : facts.asOf
-    const added = { variant, scope, ...read, memo: new Map(), freshUntil, readAtMs }
+    const added = { variant, scope, ...read, memo: { judged: new Map() }, freshUntil, readAtMs }
     if (question.inBackground) return added
     const others = all.filter((one) => one !== known)
     const kept = others.length < maxVariants ? others : others.slice(1)

@@ -2,7 +2,7 @@
 import type { AnswerFailure, MaybePromise, Question } from '../../domain/compliance.js'
 import { mapMaybePromise } from '../../domain/compliance.js'
 import { noListEvidence } from '../../domain/number-set.js'
-import type { NumberFacts, PostalCodes } from '../../domain/place.js'
+import type { NumberFacts, NumberOfPlan, PostalCodes } from '../../domain/place.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { AppError, getErrorMessage, invalidRequest } from '../../errors.js'
 import { type Fact, type OwnFacts, ownSource, type PermissionFacts } from '../../judge/facts.js'
@@ -17,7 +17,7 @@ import {
   projectNotFound,
   type ScopeResolver,
 } from '../../service/projects/project-scope.js'
-import { checkLists, type LocatedFacts, locateNumber } from '../../service/scrub/number-facts.js'
+import { checkLists, locateNumber } from '../../service/scrub/number-facts.js'
 
 type OwnView = Pick<AccountView, 'clock' | 'lists' | 'numberingPlan' | 'fixedFacts'>
 
@@ -165,7 +165,7 @@ export class OwnFactsReader {
     const given = postalCode?.trim() ? postalCode : undefined
     try {
       const located = locateNumber(number, postalCode, { ...view, postalCodes })
-      return { asOf, postalCode: given, ...located }
+      return { asOf, postalCode: given, ...located, number: withoutCarrier(located.number) }
     } catch (cause) {
       const failure = this.#toFailure(cause)
       return { asOf, postalCode: given, number: unknownNumber, ported: noListEvidence, failure }
@@ -205,7 +205,7 @@ export class OwnFactsReader {
   #toPermission(
     scope: ProjectScope,
     { number }: Question,
-    located: LocatedFacts,
+    located: Pick<Located, 'number' | 'postal'>,
     { entry, record }: StoredFacts,
   ): PermissionFacts | AnswerFailure {
     if (entry.why !== undefined) return entry.why
@@ -260,11 +260,18 @@ export class OwnFactsReader {
 }
 
 /** With why the number could not be located, if it could not. */
-interface Located extends Pick<OwnFacts, 'asOf' | 'postalCode'>, LocatedFacts {
+interface Located extends Pick<OwnFacts, 'asOf' | 'postalCode' | 'number' | 'postal' | 'ported'> {
   readonly failure?: AnswerFailure | undefined
 }
 
-const unknownNumber: NumberFacts = { status: 'unknown-prefix', says: [], areaCodeInUse: false }
+/** Nothing that decides depends on it, and each record has the facts. */
+function withoutCarrier(facts: NumberFacts): NumberOfPlan {
+  if (facts.status !== 'ok') return facts
+  const { status, place, lineClass, originalClass } = facts
+  return { status, place, lineClass, originalClass }
+}
+
+const unknownNumber: NumberOfPlan = { status: 'unknown-prefix', says: [], areaCodeInUse: false }
 
 function atOnce<Value>(fact: MaybePromise<Fact<Value>>): Fact<Value> {
   return fact instanceof Promise ? pending : fact

@@ -211,7 +211,8 @@ export class RightfulCompliance implements Compliance {
       value: { letter: 'B', reason: '', ebrType: '', doNotCallToday: false, allowed, says },
       source,
       asOf: this.#options.clock.now(),
-      holdsUntil: Number.NEGATIVE_INFINITY,
+      // Each call asks again.
+      holdsUntil: 0,
     }
   }
 }

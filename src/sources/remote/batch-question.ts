@@ -19,12 +19,12 @@ export const defaultMaxRowBytes = 4_096
 
 export interface ParsedRow<Value> {
   readonly value: Value
-  readonly holdsUntil: Instant
+  readonly holdsUntil?: Instant | undefined
 }
 
 /** Wraps a value for which the provider gives no expiry. */
 export function withoutExpiry<Value>(value: Value): ParsedRow<Value> {
-  return { value, holdsUntil: Number.POSITIVE_INFINITY }
+  return { value }
 }
 
 /** Why a row is unusable; human-readable, and without the number. */

@@ -157,7 +157,7 @@ async function count(
   const { id: decisionId, accountId } = document
   const at = parseInstant(document.decidedAt) ?? 0
   const purpose = findPurpose(document)
-  const called = { number: document.number, purpose, places: listRecordedPlaces(document.findings) }
+  const called = { number: document.number, purpose, places: listRecordedPlaces(document) }
   const limits: readonly AbandonmentLimit[] = getCallingRules().abandonment.find(called, at)
   const call = { decisionId, accountId, campaign: nameCampaign(document), callKind, at }
   await abandonment.count(call, report, limits)
