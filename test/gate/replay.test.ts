@@ -5,11 +5,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Configuration } from '../../src/app/configuration.js'
 import { readConfiguration } from '../../src/app/read-configuration.js'
-import { Rejudger } from '../../src/commands/rehearse/rejudger.js'
+import { prepareRules, type Rules, rejudge } from '../../src/commands/rehearse/rejudge.js'
 import { parseInstant } from '../../src/domain/time/dates.js'
 import type { DecisionDocument, FindingDocument } from '../../src/gate/record/decision-document.js'
+import { listRecordedPlaces } from '../../src/gate/record/read-record.js'
 import { writeDecision } from '../../src/gate/record/write-record.js'
-import type { RecordedFacts } from '../../src/judge/recorded-facts.js'
+import type { PermissionFacts } from '../../src/judge/facts.js'
 import { recordsIn } from '../support/journal.js'
 import { shortOrLong } from '../support/long.js'
 import {
@@ -60,10 +61,10 @@ function configure(environment: ReplayEnvironment): Configuration {
 }
 
 /** One for each phase, each with its configuration changed. */
-function createRejudgers(
+function prepareAll(
   change: (configuration: Configuration) => Configuration = (same) => same,
-): readonly Rejudger[] {
-  return calls.phases.map(({ environment }) => new Rejudger(change(configure(environment))))
+): readonly Rules[] {
+  return calls.phases.map(({ environment }) => prepareRules(change(configure(environment))))
 }
 
 describe('the recorded calls', () => {
@@ -98,9 +99,9 @@ describe('the recorded calls', () => {
 
 /** Of the calls whose decision is another one by the changed configuration. */
 function findFlips(change: (configuration: Configuration) => Configuration): readonly string[] {
-  const rejudgers = createRejudgers(change)
+  const all = prepareAll(change)
   return recorded.flatMap(({ document, phase }) => {
-    const found = rejudgers[phase]?.rejudge(document)
+    const found = rejudgeBy(all[phase], document)
     const isFlip = found?.kind === 'judged' && found.decision.decision !== document.decision
     return isFlip ? [document.id] : []
   })
@@ -119,13 +120,20 @@ function letterOf(finding: Pick<FindingDocument, 'says'> | undefined): string {
   return typeof said?.params?.letter === 'string' ? said.params.letter : ''
 }
 
-/** The permission finding as the record has it. */
+/** The permission finding as the record has it, and the facts that it rests on if the number is in service. */
 function permissionOf({ document }: Recorded): {
   readonly letter: string
-  readonly facts: RecordedFacts | undefined
+  readonly facts: PermissionFacts | undefined
 } {
   const found = document.findings.find(({ check }) => check === 'permission')
-  return { letter: letterOf(found), facts: found?.facts as RecordedFacts | undefined }
+  const permission = document.facts?.own?.permission
+  const known = permission === 'not-asked' ? undefined : permission?.value
+  return { letter: letterOf(found), facts: known?.lists && known }
+}
+
+function rejudgeBy(rules: Rules | undefined, document: DecisionDocument) {
+  if (rules === undefined) throw new Error(`no settings at ${document.decidedAt}`)
+  return rejudge(rules, document)
 }
 
 /** The second policy has the check in shadow, the last one the sandbox. */
@@ -137,7 +145,9 @@ function isAllowedByPermission({ document, phase }: Recorded): boolean {
 /** The check that is in shadow also says whether the permission overrides an opt-out, which is not in shadow. */
 function liftsOptOutInShadow({ document, phase }: Recorded): boolean {
   const entry = document.findings.find(({ check }) => check === 'internal-dnc')
-  const isLifted = entry?.verdict === 'pass' && entry.facts !== undefined
+  const own = document.facts?.own?.entry
+  const isListed = own !== undefined && own !== 'not-asked' && own.value?.removedAt === null
+  const isLifted = entry?.verdict === 'pass' && isListed
   return phase === 1 && document.decision === 'allow' && isLifted
 }
 
@@ -184,10 +194,10 @@ describe('with one rule changed', () => {
     const expected = recorded
       .filter((one) => {
         const { letter, facts } = permissionOf(one)
-        const { line = 'wireless', voipRestricted = false } = facts ?? {}
-        const isMobile = line !== 'wireline' && (line !== 'voip' || voipRestricted)
-        const places = [...(facts?.places ?? []), ...(facts?.postal?.places ?? [])]
-        const isInNewYork = places.some(({ region }) => region === 'NY')
+        const { number } = one.document.facts?.own ?? {}
+        const line = number?.status === 'ok' ? number.lineClass : 'wireless'
+        const isMobile = line !== 'wireline' && (line !== 'voip' || facts?.voipRestricted)
+        const isInNewYork = listRecordedPlaces(one.document).some(({ region }) => region === 'NY')
         const isBanned = isInNewYork && isMobile && /[WGHY]/.test(letter)
         return isBanned && (isAllowedByPermission(one) || liftsOptOutInShadow(one))
       })
@@ -207,7 +217,7 @@ describe('with one rule changed', () => {
 
   it('finds the other letter where a sale or an inquiry no longer exempts', () => {
     const none = [{ S: 0, I: 0, obligationExempts: false }]
-    const rejudgers = createRejudgers(({ rules, ...more }) => {
+    const all = prepareAll(({ rules, ...more }) => {
       const { US, CA } = rules.baselines
       const regions = Object.entries(rules.regions).map(([code, { ebr, ...region }]) => [
         code,
@@ -219,7 +229,7 @@ describe('with one rule changed', () => {
     const seen: Record<string, number> = {}
     for (const one of recorded) {
       const { letter, facts } = permissionOf(one)
-      const found = rejudgers[one.phase]?.rejudge(one.document)
+      const found = rejudgeBy(all[one.phase], one.document)
       if (found?.kind !== 'judged' || facts === undefined) continue
       const isEnded = /[SI]/.test(facts.record?.type ?? '') && facts.record?.isFixed !== true
       const expected = (isEnded && lettersWithoutSale[letter]) || letter
@@ -248,11 +258,11 @@ describe('with one rule changed', () => {
 
 describe('rejudging', () => {
   it(`gives each of ${count} records byte for byte`, () => {
-    const rejudgers = createRejudgers()
+    const all = prepareAll()
     const wrong: unknown[] = []
     let judged = 0
     for (const { body, document, phase } of recorded) {
-      const found = rejudgers[phase]?.rejudge(document)
+      const found = rejudgeBy(all[phase], document)
       if (found?.kind !== 'judged') {
         if (found?.kind !== 'by-gate') wrong.push([found, body])
         continue

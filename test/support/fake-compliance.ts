@@ -39,7 +39,6 @@ export function answered<T>(value: T, more: Partial<AnswerSuccess<T>> = {}): Ans
     value,
     source: 'fake',
     asOf: noon,
-    holdsUntil: Number.POSITIVE_INFINITY,
     ...more,
   }
 }

@@ -80,7 +80,6 @@ export const withoutReassigned: ReassignedSource = {
   find: () => ({
     result: 'not-configured',
     source: 'reassigned',
-    holdsUntil: Number.POSITIVE_INFINITY,
   }),
 }
 

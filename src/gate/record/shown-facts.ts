@@ -72,15 +72,13 @@ function showNumber(
 ): ShownFacts | undefined {
   if (number.status !== 'ok') return undefined
   const { place, lineClass, originalClass } = number
-  const regions = [...(postal?.candidates ?? []), ...place.candidates].map(({ region }) => region)
-  const ofPlaces = hours.filter(({ region }) => regions.includes(region))
   return {
     ...showPlace(place),
     by: place.source === 'prefix' ? undefined : place.source,
     line: lineClass === 'wireless' ? undefined : lineClass,
     assigned: originalClass === lineClass ? undefined : originalClass,
     postal: postal && showPlace(postal),
-    hours: ofPlaces.length > 0 ? ofPlaces : undefined,
+    hours: hours.length > 0 ? hours : undefined,
   }
 }
 

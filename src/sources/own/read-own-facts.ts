@@ -4,8 +4,10 @@ import { mapMaybePromise } from '../../domain/compliance.js'
 import { noListEvidence } from '../../domain/number-set.js'
 import type { NumberFacts, NumberOfPlan, PostalCodes } from '../../domain/place.js'
 import type { Instant } from '../../domain/time/clock.js'
+import type { ProjectHours } from '../../domain/time/week-windows.js'
 import { AppError, getErrorMessage, invalidRequest } from '../../errors.js'
 import { type Fact, type OwnFacts, ownSource, type PermissionFacts } from '../../judge/facts.js'
+import { listPlaces } from '../../judge/places.js'
 import type { EbrRecord } from '../../law/records/ebr-record.js'
 import type { InternalDncEntry } from '../../law/records/opt-out.js'
 import type { AccountView } from '../../service/account-view.js'
@@ -181,7 +183,7 @@ export class OwnFactsReader {
       lists.checkLitigator(number, scope ?? { accountId, listOwners: noListOwners }),
     )
     if (besideProvider) {
-      const hours = failure ? { why: failure } : this.#findOwnHours(account)
+      const hours = failure ? { why: failure } : this.#findOwnHours(account, located)
       return { ...located, litigator, entry, hours, permission: 'not-asked' }
     }
     const known = failure ? { why: failure } : call
@@ -189,7 +191,7 @@ export class OwnFactsReader {
       ...located,
       litigator,
       entry,
-      hours: this.#derive(known, ({ hours }) => hours),
+      hours: this.#derive(known, ({ hours }) => selectHours(hours, located)),
       permission: this.#derive(known, (scope) =>
         this.#toPermission(scope, question, located, stored),
       ),
@@ -197,9 +199,12 @@ export class OwnFactsReader {
   }
 
   /** Those of the account, which are narrower than the statutory ones that hold in any case, also before they are read. */
-  #findOwnHours(account: StoredFacts['account']): OwnFacts['hours'] {
+  #findOwnHours(
+    account: StoredFacts['account'],
+    located: Pick<Located, 'number' | 'postal'>,
+  ): OwnFacts['hours'] {
     if (account.why === unread) return statutory
-    return this.#derive(account, (scope) => scope?.hours ?? [])
+    return this.#derive(account, (scope) => selectHours(scope?.hours ?? [], located))
   }
 
   #toPermission(
@@ -210,12 +215,12 @@ export class OwnFactsReader {
   ): PermissionFacts | AnswerFailure {
     if (entry.why !== undefined) return entry.why
     if (record.why !== undefined) return record.why
-    const { industryExemption, voipRestricted, hours } = scope
+    const { industryExemption, voipRestricted } = scope
     const { lists } = this.view
     return {
       industryExemption,
       voipRestricted,
-      hours,
+      hours: selectHours(scope.hours, located),
       lists: checkLists(number, located, { scope, lists }),
       entry: entry.value,
       record: record.value,
@@ -262,6 +267,16 @@ export class OwnFactsReader {
 /** With why the number could not be located, if it could not. */
 interface Located extends Pick<OwnFacts, 'asOf' | 'postalCode' | 'number' | 'postal' | 'ported'> {
   readonly failure?: AnswerFailure | undefined
+}
+
+/** Those of the places of the number; a project may have hours for all regions. */
+function selectHours(
+  hours: readonly ProjectHours[],
+  { number, postal }: Pick<Located, 'number' | 'postal'>,
+): readonly ProjectHours[] {
+  if (hours.length === 0) return hours
+  const places = number.status === 'ok' ? listPlaces(number.place, postal) : []
+  return hours.filter((one) => places.some(({ region }) => region === one.region))
 }
 
 /** Nothing that decides depends on it, and each record has the facts. */

@@ -2,16 +2,18 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfiguration } from '../../src/app/read-configuration.js'
-import { Rejudger } from '../../src/commands/rehearse/rejudger.js'
+import {
+  prepareRules,
+  type Rules,
+  rejudge as rejudgeRecord,
+} from '../../src/commands/rehearse/rejudge.js'
 import type { Compliance } from '../../src/domain/compliance.js'
 import type { Decision } from '../../src/domain/decision.js'
-import { noListEvidence } from '../../src/domain/number-set.js'
 import { toPhoneNumber } from '../../src/domain/phone-number.js'
 import { fixedClock } from '../../src/domain/time/clock.js'
 import type { DecisionDocument, FindingDocument } from '../../src/gate/record/decision-document.js'
 import { readRecord } from '../../src/gate/record/read-record.js'
 import { encodeReply, writeDecision } from '../../src/gate/record/write-record.js'
-import { fromRecordedListing, toRecordedListing } from '../../src/judge/recorded-facts.js'
 import type { InternalDncEntry } from '../../src/law/records/opt-out.js'
 import {
   answered,
@@ -22,6 +24,7 @@ import {
   openHours,
   unanswered,
 } from '../support/fake-compliance.js'
+import { recordsIn } from '../support/journal.js'
 import { readAll } from '../support/own-facts.js'
 import { quoted } from '../support/said.js'
 import { testScrub } from '../support/scrub-parts.js'
@@ -45,10 +48,10 @@ const unknownAllowed = {
   CALLGATE_POLICY_LITIGATOR_UNTIL: '2026-12-01T00:00:00Z',
 }
 
-function createRejudger(
+function rulesOf(
   environment: Readonly<Record<string, string>> = {},
   closed: readonly string[] = [],
-): Rejudger {
+): Rules {
   const { configuration } = readConfiguration({ environment })
   if (!configuration) throw new Error('the settings are wrong')
   const { rules } = configuration
@@ -57,7 +60,7 @@ function createRejudger(
     code,
     closed.includes(code) ? { ...region, hours: none } : region,
   ])
-  return new Rejudger({
+  return prepareRules({
     ...configuration,
     rules: { ...rules, regions: Object.fromEntries(regions) },
   })
@@ -80,8 +83,8 @@ function besideProvider(entry?: InternalDncEntry): TestGateOptions {
   return { own, windows: views.real.hours.windows }
 }
 
-function rejudge(rejudger: Rejudger, decision: Decision): Decision {
-  const found = rejudger.rejudge(documentOf(decision))
+function rejudge(rules: Rules, decision: Decision): Decision {
+  const found = rejudgeRecord(rules, documentOf(decision))
   if (found.kind !== 'judged') throw new Error(JSON.stringify(found))
   return found.decision
 }
@@ -89,6 +92,15 @@ function rejudge(rejudger: Rejudger, decision: Decision): Decision {
 /** As it is read from its record. */
 const documentOf = (decision: Decision): DecisionDocument =>
   readRecord('decision', { id: decision.id, body: writeDecision(decision) })
+
+/** The record of a decision, by the reply to its request. */
+async function readRecorded(reply: unknown): Promise<DecisionDocument> {
+  const { id } = reply as { readonly id: string }
+  await running.callgate.journal.drain()
+  const record = recordsIn(running.dataDir).find(({ body }) => body.startsWith(`{"id":"${id}"`))
+  if (record === undefined) throw new Error(`${id} has no record`)
+  return readRecord('decision', record)
+}
 
 const second = 1_000
 
@@ -136,7 +148,7 @@ describe('a decision by the answers of a provider', () => {
     const provider = fakeCompliance(answers)
     for (const own of [{}, besideProvider()]) {
       const decision = await decide(provider, own)
-      const again = rejudge(createRejudger(), decision)
+      const again = rejudge(rulesOf(), decision)
       expect(writeDecision(again)).toBe(writeDecision(decision))
       expect(encodeReply(again)).toBe(encodeReply(decision))
     }
@@ -147,26 +159,26 @@ describe('a decision by the answers of a provider', () => {
     const entry = { addedAt, removedAt, optedOutAt: addedAt, optedOutSeq: 0 }
     const decision = await decide(fakeCompliance(), besideProvider(entry))
     expect(decision.reason).toBe('internal-dnc')
-    expect(writeDecision(rejudge(createRejudger(), decision))).toBe(writeDecision(decision))
+    expect(writeDecision(rejudge(rulesOf(), decision))).toBe(writeDecision(decision))
   })
 
   it('is judged by other rules of ours, which apply beside it', async () => {
     const decision = await decide(fakeCompliance(), besideProvider())
     expect(decision.decision).toBe('allow')
-    const closed = rejudge(createRejudger({}, ['NY']), decision)
+    const closed = rejudge(rulesOf({}, ['NY']), decision)
     expect(closed).toMatchObject({ decision: 'block', reason: 'outside-calling-hours' })
-    expect(rejudge(createRejudger({}, ['NJ']), decision).decision).toBe('allow')
+    expect(rejudge(rulesOf({}, ['NJ']), decision).decision).toBe('allow')
   })
 
   it('keeps what the provider found, whatever our rules are', async () => {
     const decision = await decide(fakeCompliance())
-    expect(rejudge(createRejudger({}, ['NY']), decision).decision).toBe('allow')
+    expect(rejudge(rulesOf({}, ['NY']), decision).decision).toBe('allow')
   })
 
   it('is judged by another policy on unknown, except for an error of the request', async () => {
     const verdictOf = async (reason: 'deadline' | 'bad-question') => {
       const compliance = fakeCompliance({ litigator: () => unanswered(reason) })
-      return rejudge(createRejudger(unknownAllowed), await decide(compliance)).decision
+      return rejudge(rulesOf(unknownAllowed), await decide(compliance)).decision
     }
     expect(await verdictOf('deadline')).toBe('allow')
     expect(await verdictOf('bad-question')).toBe('block')
@@ -180,10 +192,10 @@ describe('a decision by what the call is for', () => {
   const call = { number: '2055550103', callKind: 'manual', at: '2026-11-22T18:00:00Z' }
   const ask = async (fields: object = {}) => {
     const response = await running.postJson('/v1/decisions', { ...call, ...fields })
-    return (await response.json()) as DecisionDocument
+    return readRecorded(await response.json())
   }
   const judgeAgain = (document: DecisionDocument, environment = {}) => {
-    const found = createRejudger(environment).rejudge(document)
+    const found = rejudgeRecord(rulesOf(environment), document)
     if (found.kind !== 'judged') throw new Error(JSON.stringify(found))
     return found.decision
   }
@@ -216,7 +228,7 @@ it.each(['911', 'abc', '+442071838750'])(
   async (number) => {
     const call = { number, callKind: 'manual', purpose: 'telemarketing' }
     const response = await running.postJson('/v1/decisions', call)
-    const found = createRejudger().rejudge((await response.json()) as DecisionDocument)
+    const found = rejudgeRecord(rulesOf(), await readRecorded(await response.json()))
     const purpose = { purpose: 'telemarketing', setBy: 'request' }
     expect(found).toMatchObject({ kind: 'judged', decision: { purpose } })
   },
@@ -225,7 +237,7 @@ it.each(['911', 'abc', '+442071838750'])(
 it('is about the number that was dialed, whatever the record says', async () => {
   const document = documentOf(await decide(fakeCompliance()))
   const changed = { ...document, dialed: '2127365001' }
-  const found = createRejudger().rejudge(changed)
+  const found = rejudgeRecord(rulesOf(), changed)
   expect(found).toMatchObject({ kind: 'judged', decision: { number: '2127365001' } })
 })
 
@@ -234,19 +246,12 @@ it('says of entries on our lists what follows from them, whatever the record say
     number: '2125550106',
     callKind: 'manual',
   })
-  const document = (await response.json()) as DecisionDocument
+  const document = await readRecorded(await response.json())
   const changed = document.findings.map((one) => ({ ...one, says: [{ code: 'name-the-project' }] }))
-  const found = createRejudger().rejudge({ ...document, findings: changed })
+  const found = rejudgeRecord(rulesOf(), { ...document, findings: changed })
   if (found.kind !== 'judged') throw new Error(JSON.stringify(found))
   const said = documentOf(found.decision).findings.map(({ says }) => says)
   expect(said).toEqual(document.findings.map(({ says }) => says))
-})
-
-it.each([{ isStale: true }, { isUnusable: true }, {}])('keeps that a list is %j', (problem) => {
-  const says = [{ code: 'list-unreadable', params: { list: 'us-dnc' } }] as const
-  const found = { status: 'not-covered', says, ...problem, ...noListEvidence } as const
-  const recorded = JSON.parse(JSON.stringify(toRecordedListing(found, undefined)))
-  expect(fromRecordedListing(recorded)).toEqual(found)
 })
 
 const passed: FindingDocument = {
@@ -263,12 +268,12 @@ describe('a record that does not say what the rules were applied to', () => {
     [{ findings: [], dialed: '2127365000' }, 'not-checked'],
   ] as const)('%j is not guessed', async (more, why) => {
     const document = { ...documentOf(await decide(fakeCompliance())), ...more }
-    expect(createRejudger().rejudge(document)).toEqual({ kind: 'unjudged', why })
+    expect(rejudgeRecord(rulesOf(), document)).toEqual({ kind: 'unjudged', why })
   })
 
   it('a call that the gate itself blocked stays blocked', async () => {
     const document = documentOf(await decide(fakeCompliance()))
     const late = { ...document, decision: 'block', reason: 'overloaded' } as const
-    expect(createRejudger().rejudge(late)).toEqual({ kind: 'by-gate' })
+    expect(rejudgeRecord(rulesOf(), late)).toEqual({ kind: 'by-gate' })
   })
 })
