@@ -1,10 +1,9 @@
 /** Laws of the decision as a whole: whatever the facts are, over the rules as shipped. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { noAbandonment } from '../../src/domain/call-outcome.js'
 import type { AnswerFailure } from '../../src/domain/compliance.js'
 import { type CallKind, type CallPurpose, callKinds } from '../../src/domain/decision.js'
-import { type Mandate, noCallerIds } from '../../src/domain/mandate.js'
+import type { Mandate } from '../../src/domain/mandate.js'
 import type { ListFinding } from '../../src/domain/number-set.js'
 import { toPhoneNumber } from '../../src/domain/phone-number.js'
 import type { Fact, OwnFacts } from '../../src/judge/facts.js'
@@ -122,14 +121,13 @@ function toRecord({
   }
 }
 
-const stored = { pauses: new Map(), own: noCallerIds, abandoned: noAbandonment }
-
 function factsOf({ at }: Drawn, own: OwnFacts): Facts {
   return {
     times: { now: at, accountNow: at },
-    lookedUp: { sources: { own }, stored },
+    own,
     reassigned: {
       result: 'no',
+      basis: 'consent',
       source: 'reassigned',
       askedAt: at,
       holdsUntil: at + dayMs,
@@ -186,7 +184,7 @@ describe('whatever the facts are', () => {
   it('what was judged of them before is the same an instant later, an hour later and a day later', () => {
     fc.assert(
       fc.property(drawn, (one) => {
-        const memo: NumberMemo = new Map()
+        const memo: NumberMemo = { judged: new Map() }
         for (const later of [0, 1, 59 * 60_000, 3_599_999, 3_600_000, dayMs]) {
           const then = { ...one, at: one.at + later }
           const fresh = JSON.stringify(judgeDrawn(then))
@@ -252,7 +250,6 @@ describe('a ruling needs', () => {
     evidence: 'written',
   })
   const own = knownFacts({ number: areaCodePlan.lookup(number), record: permission })
-  const lookedUp = { sources: { own }, stored }
 
   it('look-ups before anything else', () => {
     expect(judge(law, settings, call, { times })).toEqual({ needs: { is: 'look-ups' } })
@@ -269,9 +266,9 @@ describe('a ruling needs', () => {
   })
 
   it('to know whether the number was reassigned, where the call rests on a record', () => {
-    const facts = { times, lookedUp, ledger: 'not-asked' } as const
+    const facts = { times, own, ledger: 'not-asked' } as const
     expect(judge(law, settings, call, facts)).toEqual({
-      needs: { is: 'reassigned', since: today },
+      needs: { is: 'reassigned', since: today, basis: 'consent' },
     })
     const manual = { ...call, request: aCall({ dialed: number, callKind: 'manual' }) }
     expect(requireRuling(judge(law, settings, manual, facts)).ruling.decision).toBe('allow')
@@ -283,8 +280,7 @@ describe('a ruling needs', () => {
     const request = aCall({ dialed: number, callKind: 'manual' })
     const need = (facts: OwnFacts, more: Partial<typeof request> = {}) => {
       const asked = { ...call, request: { ...request, ...more } }
-      const looked = { sources: { own: facts }, stored }
-      return judge(law, limited, asked, { times, lookedUp: looked }).needs
+      return judge(law, limited, asked, { times, own: facts }).needs
     }
     expect(need(own)).toMatchObject({ is: 'count', how: 'reserve' })
     expect(need(own, { at: noon })).toMatchObject({ is: 'count', how: 'read' })
