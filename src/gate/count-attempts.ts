@@ -3,7 +3,8 @@ import type { CallRequest } from '../domain/decision.js'
 import type { Attempt, AttemptCounter, CountedCall, FrequencyLimit } from '../domain/mandate.js'
 import type { Timers } from '../domain/time/clock.js'
 import { getErrorMessage } from '../errors.js'
-import type { Ledger, LimitsOfCall } from '../judge/rules/attempts.js'
+import type { Ledger } from '../judge/facts.js'
+import type { LimitsOfCall } from '../judge/rules/attempts.js'
 import { withTimeout } from '../runtime/runtime.js'
 
 export function createAttempt(

@@ -1,6 +1,6 @@
 /** A decision from its ruling: of a call that is decided now, or of a recorded one that is judged again. */
 import type { CallRequest, Decision, StatedPurpose } from '../domain/decision.js'
-import type { Times } from '../judge/judge.js'
+import type { Times } from '../judge/facts.js'
 import type { Law } from '../judge/law.js'
 import { findRegionDays } from '../judge/places.js'
 import type { GateSettings } from './gate-deps.js'

@@ -14,7 +14,7 @@ import {
 } from '../domain/decision.js'
 import { maskNumber } from '../domain/phone-number.js'
 import type { ClockReading } from '../domain/time/clock.js'
-import type { Times } from '../judge/judge.js'
+import type { Times } from '../judge/facts.js'
 import { findWithheld } from '../judge/release.js'
 import { createSampledLine, type LogFields } from '../observability/log.js'
 import type { DecisionVia } from '../observability/metrics.js'

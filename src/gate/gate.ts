@@ -10,20 +10,20 @@ import type { ReassignedStatus } from '../domain/lookups.js'
 import { type PhoneNumber, parseDialString } from '../domain/phone-number.js'
 import type { LocalDay } from '../domain/time/clock.js'
 import type { Said } from '../domain/words/words.js'
-import type { Sources } from '../judge/facts.js'
+import type { Facts } from '../judge/facts.js'
 import {
   type Call,
   type Concluded,
-  describeCall,
-  type Facts,
   judge,
   judgePaused,
   type LawInForce,
+  listOpenQuestions,
   type Need,
 } from '../judge/judge.js'
-import { listOpenQuestions, type NumberMemo } from '../judge/judge-number.js'
+import type { NumberMemo } from '../judge/judge-number.js'
 import type { JudgeSettings } from '../judge/judged.js'
 import { findPurpose } from '../judge/rules/purpose.js'
+import { createSampledLine } from '../observability/log.js'
 import { withTimeout } from '../runtime/runtime.js'
 import { createAttempt, readAttempts, takeAttempt, toCountedCall } from './count-attempts.js'
 import { DecisionRecorder, type PendingCall } from './decision-recorder.js'
@@ -43,6 +43,11 @@ import { type Way, ways } from './way.js'
 const checkDeadlineShare = 0.9
 
 type Judging = MaybePromise<DecisionFinalizer>
+
+interface FailedRule {
+  readonly check: string
+  readonly why: string | undefined
+}
 
 /** A call, and what is known of it so far. */
 interface KnownCall {
@@ -69,6 +74,7 @@ export class Gate {
   #law: LawInForce
   #settings: GateSettings & JudgeSettings
   readonly #recorder: DecisionRecorder
+  readonly #logFailedRule: (failed: FailedRule) => void
   #pending = 0
   /** How often the rules were replaced. */
   #replaced = 0
@@ -76,6 +82,13 @@ export class Gate {
   constructor(deps: GateDeps) {
     this.#deps = deps
     this.#recorder = new DecisionRecorder(deps)
+    this.#logFailedRule = createSampledLine(deps.log, {
+      level: 'error',
+      message: 'a rule could not be applied, so its check is unknown',
+      fields: (failed) => failed,
+      max: 10,
+      per: 'minute',
+    })
     this.#law = { rules: deps.callingRules, windows: deps.windows }
     this.#settings = { ...deps.settings, policy: deps.policy }
   }
@@ -259,13 +272,12 @@ export class Gate {
       inBackground: way.isInBackground,
       trace: request.trace,
     }
-    const describe = (sources: Sources) =>
-      describeCall(this.#law, this.#settings, toCall(known), { times, sources })
     return lookUp(account.sources, {
       question,
       deadlineMs,
       timers,
-      listOpen: (own) => listOpenQuestions(describe({ own })),
+      listOpen: (own) =>
+        listOpenQuestions(this.#law, this.#settings, toCall(known), { times, own }),
     })
   }
 
@@ -316,6 +328,10 @@ export class Gate {
 
   #conclude(known: KnownCall, { findings, ruling }: Concluded): Judging {
     const { call, number, facts, id, reservation } = known
+    for (const { verdict, check, says } of findings) {
+      const [said] = verdict === 'unknown' ? says : []
+      if (said?.code === 'rule-failed') this.#logFailedRule({ check, why: said.quote })
+    }
     const { timers } = this.#deps
     const { times, ledger } = facts
     const mayBeExcepted = this.#settings.whileCutOff !== undefined && ruling.decision === 'allow'

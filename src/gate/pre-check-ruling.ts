@@ -2,7 +2,7 @@
 import type { Decision, Finding, ReasonCode, Ruling } from '../domain/decision.js'
 import type { ParsedDialString } from '../domain/phone-number.js'
 import type { Said } from '../domain/words/words.js'
-import type { Facts } from '../judge/judge.js'
+import type { Facts } from '../judge/facts.js'
 import type { NumberMemo } from '../judge/judge-number.js'
 
 /** The ruling on a dialed text, before it is recorded. */

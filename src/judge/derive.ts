@@ -1,9 +1,18 @@
-/** What several rules need of our own facts: the row of a scrub. */
+/** What several rules need, and follows from the facts alone. */
+import { reasons } from '../domain/checks.js'
 import type { CallRow } from '../domain/compliance.js'
+import type { Finding } from '../domain/decision.js'
+import type { AppliedException } from '../domain/mandate.js'
+import type { CandidatePlace } from '../domain/place.js'
 import type { Instant } from '../domain/time/clock.js'
+import { prepareExceptions } from './exceptions.js'
 import type { PermissionFacts } from './facts.js'
-import type { NumberCall } from './number-call.js'
+import type { Judged } from './judged.js'
+import { guard, isBesideProvider } from './make-finding.js'
+import { findPlaces } from './places.js'
 import { evaluateRow, findRowOpening } from './row.js'
+import { judgeHours } from './rules/calling-hours.js'
+import { judgeAtAnyTime, judgePermission } from './rules/permission.js'
 
 export interface OwnRow {
   readonly row: CallRow
@@ -11,18 +20,89 @@ export interface OwnRow {
   readonly holdsUntil: Instant
 }
 
-export function deriveRow(
-  { law, windows, at, now, sources: { own } }: NumberCall,
-  facts: PermissionFacts,
-): OwnRow {
-  const { number, postal, postalCode, ported, asOf } = own
-  const query = { number, facts, ported, postalCode, postal, now, at }
-  const rules = { law, windows }
-  const { row, holdsUntil, located } = evaluateRow(query, rules)
-  const opensLater = located !== undefined && !located.isTimely
-  return {
-    row: opensLater ? { ...row, opensAt: findRowOpening(query, located, rules) } : row,
-    asOf,
-    holdsUntil,
+/** A call with its facts, from which the rest is derived. */
+export type CallWithFacts = Omit<Judged, 'derived'>
+
+/** Each is found when it is first needed. */
+export class Derived {
+  readonly #about: CallWithFacts
+  #row: { readonly is: OwnRow | undefined } | undefined
+  #hours: Finding | undefined
+  #permissionNow: Finding | undefined
+  #permission: Finding | undefined
+  #lifting: readonly AppliedException[] | undefined
+
+  constructor(about: CallWithFacts) {
+    this.#about = about
   }
+
+  /** Our row of a scrub; `undefined` if its facts are not known, and where a provider answers. */
+  get row(): OwnRow | undefined {
+    const { permission } = this.#about.sources.own
+    this.#row ??=
+      permission === 'not-asked' || permission.why !== undefined
+        ? { is: undefined }
+        : { is: this.deriveRow(permission.value) }
+    return this.#row.is
+  }
+
+  /** Also by facts that were known before. */
+  deriveRow(facts: PermissionFacts): OwnRow {
+    const { law, windows, at, times, sources } = this.#about
+    const { number, postal, postalCode, ported, asOf } = sources.own
+    const query = { number, facts, ported, postalCode, postal, now: times.accountNow, at }
+    const rules = { law, windows }
+    const { row, holdsUntil, located } = evaluateRow(query, rules)
+    const opensLater = located !== undefined && !located.isTimely
+    return {
+      row: opensLater ? { ...row, opensAt: findRowOpening(query, located, rules) } : row,
+      asOf,
+      holdsUntil,
+    }
+  }
+
+  /** The finding on calling hours, but for exceptions that lift them. */
+  get hours(): Finding {
+    this.#hours ??= guard('calling-hours', this.#about, () => judgeHours(this.#about))
+    return this.#hours
+  }
+
+  /** Where the called person may be; all of them must permit. None if the hours could not be judged. */
+  get places(): readonly CandidatePlace[] {
+    return findPlaces([this.hours])
+  }
+
+  /** Whether lists, consent and line type permit the call; while exceptions lift the hours, at any time. */
+  get permission(): Finding {
+    this.#permission ??=
+      this.lifting.length > 0 && isOfTime(this.#ofNow)
+        ? guard('permission', this.#about, () => judgeAtAnyTime(this.#about, this))
+        : this.#ofNow
+    return this.#permission
+  }
+
+  get #ofNow(): Finding {
+    this.#permissionNow ??= guard('permission', this.#about, () =>
+      judgePermission(this.#about, this),
+    )
+    return this.#permissionNow
+  }
+
+  /** The exceptions that lift the hours of a sales call. Only our own facts name the relationship that they rest on. */
+  get lifting(): readonly AppliedException[] {
+    this.#lifting ??= this.#findLifting()
+    return this.#lifting
+  }
+
+  #findLifting(): readonly AppliedException[] {
+    const { law, settings, call, purpose, at, sources } = this.#about
+    if (isBesideProvider(sources) || purpose.purpose !== 'telemarketing') return []
+    const { relationship } = this.#ofNow
+    if (relationship === undefined || !isOfTime(this.hours)) return []
+    return prepareExceptions(call, { settings, law }, at)?.('hours', relationship) ?? []
+  }
+}
+
+function isOfTime({ verdict, reason }: Finding): boolean {
+  return verdict === 'deny' && reasons[reason].kind === 'time'
 }

@@ -1,4 +1,6 @@
-/** What rules are applied to: what is stored and imported here about the number of a call, and what providers answered. */
+/** What a call is judged by, as plain JSON: what is stored and imported here about its number, what providers answered, what is counted. */
+
+import type { AbandonmentCount } from '../domain/call-outcome.js'
 import type {
   Answer,
   AnswerFailure,
@@ -7,9 +9,11 @@ import type {
   LegalTime,
   LitigatorStatus,
 } from '../domain/compliance.js'
+import type { ReassignedStatus } from '../domain/lookups.js'
+import type { BarredBy, CountedAttempt, OwnNumber, PauseInForce } from '../domain/mandate.js'
 import type { ListEvidence, ListFinding, StateFinding } from '../domain/number-set.js'
 import type { NumberOfPlan, Place } from '../domain/place.js'
-import type { Instant } from '../domain/time/clock.js'
+import type { Instant, LocalDay } from '../domain/time/clock.js'
 import type { ProjectHours } from '../domain/time/week-windows.js'
 import type { EbrRecord } from '../law/records/ebr-record.js'
 import type { InternalDncEntry } from '../law/records/opt-out.js'
@@ -84,4 +88,53 @@ export interface ProviderAnswers {
 export interface Sources {
   readonly own: OwnFacts
   readonly provider?: ProviderAnswers | undefined
+}
+
+/** One reading of two clocks. */
+export interface Times {
+  /** By the machine's clock, by which what is stored ages. */
+  readonly now: Instant
+  /** By the account's; that of the sandbox may be fixed. */
+  readonly accountNow: Instant
+}
+
+/** What is stored about such calls of the account; what is absent is not there, and `unread` could not be read. */
+export interface StoredFacts {
+  readonly pauses?: readonly PauseInForce[] | 'unread' | undefined
+  readonly callerIds?: OwnCallerIds | 'unread' | undefined
+  /** Of the calls of its campaign. */
+  readonly abandoned?: readonly AbandonmentCount[] | 'unread' | undefined
+}
+
+/** What the register of own numbers has of the number that a call shows. */
+export interface OwnCallerIds {
+  /** Whether the calls of its project may show registered numbers alone. */
+  readonly mustBeOwn: boolean
+  /** Of the project, what is registered of that number, and some that calls may show now: those of the called area code first. */
+  readonly numbers: readonly OwnNumber[]
+  /** By which nobody may show it; absent if there is none. */
+  readonly barredBy?: BarredBy | undefined
+}
+
+/** What a call rests on that may no longer be that of the person called. */
+export interface RestsOn {
+  /** The day of the record; absent if it is not known. */
+  readonly since?: LocalDay | undefined
+  readonly basis: 'consent' | 'last-contact'
+}
+
+/** What the sources say of the number, and of what they were asked. */
+export type AskedReassigned = ReassignedStatus & RestsOn
+
+/** What was counted, or why it is not known. */
+export type Ledger = CountedAttempt | { readonly failure: string }
+
+/** Each later part is asked only if a ruling without it needs it. */
+export interface Facts extends Partial<Sources> {
+  readonly times: Times
+  /** Absent if there is nothing. */
+  readonly stored?: StoredFacts | undefined
+  readonly reassigned?: AskedReassigned | undefined
+  /** `not-asked` for calls that are no attempts. */
+  readonly ledger?: Ledger | 'not-asked' | undefined
 }

@@ -2,6 +2,7 @@
  * May this call be placed? Judges from facts alone: it reads no clock, asks nothing and remembers nothing. What must be known before it can
  * say is its need; the caller answers it and asks again.
  */
+
 import { checkNames, countedChecks } from '../domain/checks.js'
 import type { AnswerFailure } from '../domain/compliance.js'
 import {
@@ -14,31 +15,31 @@ import {
   telemarketing,
   toShadowPolicy,
 } from '../domain/decision.js'
-import type { ReassignedStatus } from '../domain/lookups.js'
 import type { PhoneNumber } from '../domain/phone-number.js'
-import type { Instant, LocalDay } from '../domain/time/clock.js'
-import type { Sources } from './facts.js'
-import { judgeNumber, judgeNumberOnce, type NumberMemo } from './judge-number.js'
-import type { JudgeSettings, StoredFacts } from './judged.js'
+import type { Instant } from '../domain/time/clock.js'
+import { allRules, countedRules, firstRule, rules as rulesOfCall } from './all-rules.js'
+import type { CallWithFacts } from './derive.js'
+import type {
+  AskedReassigned,
+  Facts,
+  ProviderAnswers,
+  RestsOn,
+  Sources,
+  StoredFacts,
+} from './facts.js'
+import { findOpenQuestions, judgeNumber, type NumberMemo } from './judge-number.js'
+import type { Judged, JudgedCall, JudgeSettings, Rule } from './judged.js'
 import type { Law } from './law.js'
-import type { NumberCall } from './number-call.js'
-import { findPlaces } from './places.js'
-import {
-  findLimits,
-  findNextAllowedAt,
-  judgeAttempt,
-  type Ledger,
-  type LimitsOfCall,
-} from './rules/attempts.js'
-import { keyOfCallRule } from './rules/key.js'
+import { guard } from './make-finding.js'
+import { findLimits, findNextAllowedAt, type LimitsOfCall } from './rules/attempts.js'
 import { pausesRule } from './rules/pauses.js'
-import { addReassigned, type Basis, findBasis } from './rules/reassigned.js'
-import { judgeStored } from './rules/stored.js'
+import { permissionRule } from './rules/permission.js'
+import { findBasis, reassignedRule } from './rules/reassigned.js'
 
 /** The law of a day: the calling rules, and the hours that they give with the days and emergencies that an operator has entered. */
 export interface LawInForce {
   readonly rules: Law
-  readonly windows: NumberCall['windows']
+  readonly windows: JudgedCall['windows']
 }
 
 /** A call to a number of the North American plan. */
@@ -49,35 +50,11 @@ export interface Call {
   readonly stated: CallPurpose | undefined
 }
 
-/** One reading of two clocks. */
-export interface Times {
-  /** By the machine's clock, by which what is stored ages. */
-  readonly now: Instant
-  /** By the account's; that of the sandbox may be fixed. */
-  readonly accountNow: Instant
-}
-
-/** Plain JSON. Each later part is asked only if a ruling without it needs it. */
-export interface Facts extends Partial<Sources> {
-  readonly times: Times
-  /** Absent if there is nothing. */
-  readonly stored?: StoredFacts | undefined
-  readonly reassigned?: AskedReassigned | undefined
-  /** `not-asked` for calls that are no attempts. */
-  readonly ledger?: Ledger | 'not-asked' | undefined
-}
-
-/** What the sources say of the number, and of what they were asked. */
-export interface AskedReassigned extends ReassignedStatus {
-  readonly since?: LocalDay | undefined
-  readonly basis: Basis['basis']
-}
-
 /** What must be known before the ruling is final. Each kind is answered at most once. */
 export type Need =
   | { readonly is: 'look-ups' }
-  /** Whether the number was reassigned since a day; without one, it is not known since when. */
-  | ({ readonly is: 'reassigned' } & Pick<AskedReassigned, 'since' | 'basis'>)
+  /** Whether the number was reassigned since a day. */
+  | ({ readonly is: 'reassigned' } & RestsOn)
   /** To count the call, or only to read what its limits count. */
   | { readonly is: 'count'; readonly how: 'reserve' | 'read'; readonly limits: LimitsOfCall }
 
@@ -85,9 +62,11 @@ export interface Concluded {
   readonly needs?: undefined
   readonly findings: readonly Finding[]
   readonly ruling: Ruling
+  /** The ids of the rules that had nothing to judge. */
+  readonly notJudged: readonly string[]
 }
 
-export type JudgedCall = { readonly needs: Need } | Concluded
+export type Judgment = { readonly needs: Need } | Concluded
 
 /** `memo` is of these facts, this law and these settings. */
 export function judge(
@@ -96,77 +75,84 @@ export function judge(
   call: Call,
   facts: Facts,
   memo?: NumberMemo,
-): JudgedCall {
-  const { request } = call
-  const { times, own, provider, stored = {}, ledger } = facts
-  const refused = request.mandate && keyOfCallRule.judge({ call: request, now: times.now })
+): Judgment {
+  const asked = describe(law, settings, call, facts)
+  const refused = firstRule.judge(asked)
   // Whatever else may be said about the call, this blocks it, and nothing is looked up for a key that may not ask.
-  if (refused)
-    return conclude([refused], choosePolicy(settings, request, undefined), request, times)
+  if (refused) return concludeBy(refused, firstRule, asked)
+  const { own, provider } = facts
   if (own === undefined) return { needs: { is: 'look-ups' } }
-  const about = describeCall(law, settings, call, { times, sources: { own, provider } })
-  const { findings: ofNumber, row } = judgeNumberOnce(about, memo)
-  const basis = findBasis(ofNumber, about, row?.row)
-  if (basis && facts.reassigned === undefined) {
-    return { needs: { is: 'reassigned', since: basis.since, basis: basis.basis } }
+  const sources = { own, provider }
+  const about = withFacts({ ...asked, number: call.number }, facts, sources)
+  const { derived, findings: ofNumber } = judgeNumber(about, memo)
+  const judged: Judged = { ...about, derived }
+  const basis = facts.reassigned === undefined ? findBasis(judged) : undefined
+  if (basis) return { needs: { is: 'reassigned', since: basis.since, basis: basis.basis } }
+  const notJudged: string[] = [firstRule.id]
+  let findings: readonly Finding[] = []
+  for (const rule of rulesOfCall) {
+    const found = ofNumber.get(rule.id) ?? judgeBy(rule, judged)
+    if (found) findings = add(findings, found)
+    else notJudged.push(rule.id)
   }
-  const checked =
-    basis && facts.reassigned ? addReassigned(ofNumber, facts.reassigned, basis, about) : ofNumber
-  const policy = choosePolicy(settings, request, stored.pauses)
-  const found = judgeStored(
-    policy.reassigned.mode === 'shadow' ? checked.map((one) => one.inShadow ?? one) : checked,
-    {
-      law: law.rules,
-      settings,
-      call: request,
-      number: call.number,
-      purpose: about.purpose.purpose,
-      places: findPlaces(checked),
-      stored,
-      now: times.now,
-    },
-  )
-  const ruling = rule(found, policy, request, times)
-  const limits = findLimits(
-    request,
-    { number: call.number, findings: found, ruling },
-    { rules: { settings, law: law.rules }, policy, purpose: about.purpose.purpose, now: times.now },
-  )
-  const openLater = { about, facts, policy }
-  if (limits === undefined || ledger === 'not-asked') {
-    return { findings: found, ruling: findNext(found, ruling, openLater) }
-  }
-  if (ledger === undefined) {
-    const isAttempt = ruling.decision === 'allow' && request.at === undefined
+  const ruling = ruleOn(findings, judged)
+  const limits = findLimits(judged, findings, ruling)
+  if (limits && facts.ledger === undefined) {
+    const isAttempt = ruling.decision === 'allow' && call.request.at === undefined
     return { needs: { is: 'count', how: isAttempt ? 'reserve' : 'read', limits } }
   }
-  const findings = addCounted(found, judgeAttempt(ledger, limits, times.now))
-  return { findings, ruling: findNext(findings, rule(findings, policy, request, times), openLater) }
+  const counted: Judged = { ...judged, limits }
+  let all = findings
+  for (const rule of countedRules) {
+    const found = limits && judgeBy(rule, counted)
+    if (found) all = add(all, found)
+    else notJudged.push(rule.id)
+  }
+  const last = all === findings ? ruling : ruleOn(all, judged)
+  return { findings: all, ruling: findNext(all, last, judged), notJudged }
+}
+
+function judgeBy(rule: Rule, about: Judged): Finding | undefined {
+  // A rule that fails has something to judge.
+  let nothing = false
+  const found = guard(rule.check, about, () => {
+    const finding = rule.judge(about)
+    nothing = finding === undefined
+    return finding as Finding
+  })
+  return nothing ? undefined : found
+}
+
+/** In the place of an earlier one of the same name, such as that of a key that has reached its limit. */
+function add(findings: readonly Finding[], found: Finding): readonly Finding[] {
+  const at = findings.findIndex(({ check }) => check === found.check)
+  return at === -1 ? [...findings, found] : findings.with(at, found)
 }
 
 /** Of a call to an extension or abroad, of which pauses alone are judged; `undefined` if none is in force. */
 export function judgePaused(
-  { rules: law }: LawInForce,
+  law: LawInForce,
   settings: JudgeSettings,
   request: CallRequest,
-  { times, stored = {} }: Facts,
+  facts: Facts,
 ): Concluded | undefined {
-  const paused = pausesRule.judge({ call: request, number: '', law, stored, now: times.now })
-  if (paused === undefined) return undefined
-  return conclude([paused], choosePolicy(settings, request, undefined), request, times)
+  const asked = describe(law, settings, { request, number: '', stated: undefined }, facts)
+  const paused = pausesRule.judge({ ...asked, stored: facts.stored ?? {} })
+  return paused && concludeBy(paused, pausesRule, asked)
 }
 
-/** What the rules about the number of a call judge; `at` is another instant than that of the call. */
-export function describeCall(
+function concludeBy(finding: Finding, by: Rule, asked: JudgedCall): Concluded {
+  const policy = choosePolicy(asked.settings, asked.call, undefined)
+  const notJudged = allRules.flatMap(({ id }) => (id === by.id ? [] : [id]))
+  return { findings: [finding], ruling: ruleOn([finding], { ...asked, policy }), notJudged }
+}
+
+function describe(
   { rules: law, windows }: LawInForce,
   settings: JudgeSettings,
-  { request, number, stated }: Call,
-  {
-    times,
-    sources,
-    at = request.at ?? times.accountNow,
-  }: { readonly times: Times; readonly sources: Sources; readonly at?: Instant },
-): NumberCall {
+  { request, number, stated }: Omit<Call, 'number'> & Pick<JudgedCall, 'number'>,
+  { times }: Pick<Facts, 'times'>,
+): JudgedCall {
   return {
     law,
     windows,
@@ -175,32 +161,57 @@ export function describeCall(
     number,
     stated,
     purpose: stated ? law.purposes.find(stated) : telemarketing,
-    at,
-    now: times.accountNow,
-    sources,
+    times,
+    at: request.at ?? times.accountNow,
   }
 }
 
-function conclude(
-  findings: readonly Finding[],
-  policy: Policy,
-  request: CallRequest,
-  times: Times,
-): Concluded {
-  return { findings, ruling: rule(findings, policy, request, times) }
+function withFacts(
+  asked: JudgedCall & Pick<Call, 'number'>,
+  { stored = {}, reassigned, ledger }: Facts,
+  sources: Sources,
+): CallWithFacts {
+  const { law, windows, settings, call, number, stated, purpose, times, at } = asked
+  const policy = choosePolicy(settings, call, stored.pauses)
+  // Every field is named: a spread is slow.
+  return {
+    law,
+    windows,
+    settings,
+    policy,
+    call,
+    number,
+    stated,
+    purpose,
+    times,
+    at,
+    sources,
+    stored,
+    reassigned,
+    ledger,
+  }
+}
+
+/** See {@link findOpenQuestions}. */
+export function listOpenQuestions(
+  law: LawInForce,
+  settings: JudgeSettings,
+  call: Call,
+  facts: Facts & Pick<Sources, 'own'>,
+): ReadonlySet<keyof ProviderAnswers> {
+  const asked = describe(law, settings, call, facts)
+  return findOpenQuestions(withFacts({ ...asked, number: call.number }, facts, { own: facts.own }))
 }
 
 /**
  * By the later of the instant that is judged and now: an exception to policy that has ended at either of them does not
  * apply.
  */
-function rule(
+function ruleOn(
   findings: readonly Finding[],
-  policy: Policy,
-  request: CallRequest,
-  { now, accountNow }: Times,
+  { policy, call, times }: Pick<Judged, 'policy' | 'call' | 'times'>,
 ): Ruling {
-  return decide(findings, policy, Math.max(now, request.at ?? accountNow))
+  return decide(findings, policy, Math.max(times.now, call.at ?? times.accountNow))
 }
 
 function choosePolicy(
@@ -217,38 +228,27 @@ function choosePolicy(
   return shadowed.length === 0 ? policy : toShadowPolicy(policy, shadowed)
 }
 
-/** What is counted for a key comes first, in the place of what its limits say otherwise; the rest last. */
-function addCounted(found: readonly Finding[], counted: readonly Finding[]): readonly Finding[] {
-  const ofKey = counted.filter(({ check }) => check === 'mandate')
-  const others = ofKey.length > 0 ? found.slice(1) : found
-  return [...ofKey, ...others, ...counted.filter(({ check }) => check !== 'mandate')]
-}
-
 /**
  * When what is counted and the rules about the number must all permit the call, these judge the same facts at the instant at which the last one
  * opens.
  */
-function findNext(
-  found: readonly Finding[],
-  ruling: Ruling,
-  {
-    about,
-    facts,
-    policy,
-  }: { readonly about: NumberCall; readonly facts: Facts; readonly policy: Policy },
-): Ruling {
+function findNext(found: readonly Finding[], ruling: Ruling, about: Judged): Ruling {
   const isByCount = found.some(
     ({ check, verdict }) => verdict !== 'pass' && countedChecks.has(check),
   )
   if (!isByCount || ruling.nextAllowedAt === undefined) return ruling
-  const nextAllowedAt = findNextAllowedAt(ruling.nextAllowedAt, (at) =>
-    judgeAt(
-      { ...about, at, sources: withoutHours(about.sources) },
-      facts.reassigned ?? notAsked,
-      policy,
-    ),
-  )
+  const nextAllowedAt = findNextAllowedAt(ruling.nextAllowedAt, (at) => ruleAt(about, at))
   return { ...ruling, nextAllowedAt }
+}
+
+/** How the rules about the number alone rule at another instant, by the same facts. */
+function ruleAt(about: Judged, at: Instant): Ruling {
+  const { policy, call, reassigned = notAsked, sources } = about
+  const then = { ...about, at, reassigned, sources: withoutHours(sources) }
+  const { derived, findings } = judgeNumber(then, undefined)
+  const judged = { ...then, derived }
+  const more = [permissionRule, reassignedRule].flatMap((rule) => judgeBy(rule, judged) ?? [])
+  return decide([...findings.values(), ...more], policy, Math.max(at, call.at ?? at))
 }
 
 /** A provider does not say how its hours and its row will be later. */
@@ -264,15 +264,4 @@ const laterUnknown: AnswerFailure = {
   source: 'gate',
 }
 
-/** How the rules about the number alone rule at the instant. */
-function judgeAt(about: NumberCall, reassigned: ReassignedStatus, policy: Policy): Ruling {
-  const { findings, row } = judgeNumber(about)
-  const basis = findBasis(findings, about, row?.row)
-  const all = basis ? addReassigned(findings, reassigned, basis, about) : findings
-  return decide(all, policy, Math.max(about.at, about.call.at ?? about.at))
-}
-
-const notAsked: ReassignedStatus = {
-  result: 'unreachable',
-  source: 'reassigned',
-}
+const notAsked: AskedReassigned = { result: 'unreachable', source: 'reassigned', basis: 'consent' }

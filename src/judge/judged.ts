@@ -2,14 +2,24 @@
  * What rules judge, and what a rule is: a function of the call, of what is known and of the law and settings. It reads no clock, asks nothing
  * and remembers nothing.
  */
-import type { AbandonmentCount } from '../domain/call-outcome.js'
-import type { CallPurpose, CallRequest, Finding, Policy } from '../domain/decision.js'
-import type { BarredBy, OwnNumber, PauseInForce } from '../domain/mandate.js'
-import type { CandidatePlace } from '../domain/place.js'
+import type { ConsentEvidence } from '../domain/compliance.js'
+import type {
+  CallKind,
+  CallPurpose,
+  CallRequest,
+  Finding,
+  FindingName,
+  Policy,
+  PurposeRules,
+} from '../domain/decision.js'
+import type { PhoneNumber } from '../domain/phone-number.js'
 import type { Instant } from '../domain/time/clock.js'
+import type { Derived } from './derive.js'
+import type { Facts, Sources, StoredFacts, Times } from './facts.js'
 import type { Law } from './law.js'
-import type { NumberSettings } from './number-call.js'
-import type { CallScope } from './scope.js'
+import type { RowRules } from './row.js'
+import type { LimitsOfCall } from './rules/attempts.js'
+import type { CallScope, ExceptionInUse } from './scope.js'
 
 /** An own limit on the calls to a number. */
 export interface HouseLimit extends CallScope {
@@ -22,49 +32,54 @@ interface SubjectSettings extends CallScope {
   readonly subjects: readonly string[]
 }
 
-export interface JudgeSettings extends NumberSettings {
+export interface JudgeSettings {
   readonly policy: Policy
   /** Accounts and trunks for whose calls every check is in shadow mode. */
   readonly shadow: { readonly accounts: readonly string[]; readonly trunks: readonly string[] }
+  readonly aiConsentEvidence: ConsentEvidence
+  readonly exceptions: readonly ExceptionInUse[]
+  readonly recordedVoiceWindows: boolean
+  readonly projectMayWiden: boolean
+  readonly strictestPlace: Readonly<Record<CallKind, boolean>>
   readonly houseLimits: readonly HouseLimit[]
   readonly subjects: readonly SubjectSettings[]
   readonly neighborCallerId: 'off' | 'warn' | 'block'
   readonly neighborPrefix: 'area-code' | 'exchange'
 }
 
-/** What is stored about such calls of the account; what is absent is not there, and `unread` could not be read. */
-export interface StoredFacts {
-  readonly pauses?: readonly PauseInForce[] | 'unread' | undefined
-  readonly callerIds?: OwnCallerIds | 'unread' | undefined
-  /** Of the calls of its campaign. */
-  readonly abandoned?: readonly AbandonmentCount[] | 'unread' | undefined
-}
-
-/** What the register of own numbers has of the number that a call shows. */
-export interface OwnCallerIds {
-  /** Whether the calls of its project may show registered numbers alone. */
-  readonly mustBeOwn: boolean
-  /** Of the project, what is registered of that number, and some that calls may show now: those of the called area code first. */
-  readonly numbers: readonly OwnNumber[]
-  /** By which nobody may show it; absent if there is none. */
-  readonly barredBy?: BarredBy | undefined
-}
-
-export interface Judged {
+/** The call, the law and the settings. */
+export interface JudgedCall {
   readonly law: Law
+  readonly windows: RowRules['windows']
   readonly settings: JudgeSettings
   readonly call: CallRequest
   /** The number that is called; empty if it is none of the North American plan. */
-  readonly number: string
-  readonly purpose: CallPurpose
-  /** Where the called person may be; all of them must permit. */
-  readonly places: readonly CandidatePlace[]
-  readonly stored: StoredFacts
-  /** By the machine's clock, by which what is stored ages. */
-  readonly now: Instant
+  readonly number: PhoneNumber | ''
+  /** Absent if nobody said what the call is for. */
+  readonly stated: CallPurpose | undefined
+  readonly purpose: PurposeRules
+  readonly times: Times
+  /** The instant that is judged. */
+  readonly at: Instant
 }
 
-export interface Rule<About = Judged> {
+export interface Judged extends JudgedCall {
+  readonly number: PhoneNumber
+  readonly sources: Sources
+  readonly stored: StoredFacts
+  readonly reassigned: Facts['reassigned']
+  readonly ledger: Facts['ledger']
+  /** What counts the call; known once all else is judged. */
+  readonly limits?: LimitsOfCall | undefined
+  /** That of the settings, with what is in shadow for the call. */
+  readonly policy: Policy
+  readonly derived: Derived
+}
+
+export interface Rule {
+  readonly id: string
+  /** The published name of its finding; that of a later rule with the same name replaces it. */
+  readonly check: FindingName
   /** `undefined` if the rule has nothing to judge in this call. */
-  judge(about: About): Finding | undefined
+  judge(about: Judged): Finding | undefined
 }

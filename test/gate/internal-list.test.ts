@@ -11,12 +11,12 @@ import type {
 } from '../../src/domain/compliance.js'
 import type { Finding } from '../../src/domain/decision.js'
 import { msPerDay, toUtcDay } from '../../src/domain/time/dates.js'
+import { showFacts } from '../../src/gate/record/shown-facts.js'
 import type { OwnFacts } from '../../src/judge/facts.js'
-import { judgeNumber } from '../../src/judge/judge-number.js'
 import type { EbrRecord } from '../../src/law/records/ebr-record.js'
 import type { InternalDncEntry } from '../../src/law/records/opt-out.js'
 import { cleanRow, noon } from '../support/fake-compliance.js'
-import { aNumberCall, knownFacts } from '../support/own-facts.js'
+import { aJudged, judgeNumberRules, knownFacts } from '../support/own-facts.js'
 import { quoted } from '../support/said.js'
 import { from, judgeAnswers, silent } from './judged-answers.js'
 
@@ -171,7 +171,7 @@ describe('our own entry', () => {
   const why: AnswerFailure = { ok: false, reason: 'source-failed', says, source: 'embedded' }
   const listed = knownFacts({ entry })
   const judge = (own: OwnFacts) => {
-    const { verdict, reason, notRenewed } = findIn(judgeNumber(aNumberCall({ own })).findings)
+    const { verdict, reason, notRenewed } = findIn(judgeNumberRules(aJudged({ own })))
     return `${verdict} ${reason}${notRenewed ? ', not renewed' : ''}`
   }
 
@@ -227,8 +227,8 @@ describe('our own entry', () => {
   })
 
   it('keeps in its record since when it is listed', () => {
-    const finding = findIn(judgeNumber(aNumberCall({ own: listed })).findings)
-    expect(JSON.parse(finding.facts ?? '')).toEqual({ addedAt })
+    const finding = findIn(judgeNumberRules(aJudged({ own: listed })))
+    expect(showFacts(finding, { own: listed }, '')).toEqual({ addedAt })
   })
 
   it('forbids beside a provider that permits, and is lifted by no row of it', async () => {
@@ -236,8 +236,10 @@ describe('our own entry', () => {
     const provided = { internalDnc: from('a', { onList: false, addedAt: undefined }) }
     const scrub = from<CallRow>('a', { ...cleanRow, letter: 'O', ebrType: 'P' })
     const provider = { ...provided, litigator: undefined, legalTime: undefined, scrub }
-    const { findings } = judgeNumber(aNumberCall({ own: beside, provider }))
-    expect(findIn(findings)).toMatchObject({ verdict: 'deny', source: 'embedded' })
+    expect(findIn(judgeNumberRules(aJudged({ own: beside, provider })))).toMatchObject({
+      verdict: 'deny',
+      source: 'embedded',
+    })
   })
 })
 

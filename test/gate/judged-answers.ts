@@ -2,7 +2,7 @@
 import type { AnswerFailure, AnswerSuccess } from '../../src/domain/compliance.js'
 import type { CallKind, CheckName, Finding } from '../../src/domain/decision.js'
 import { lookUp } from '../../src/gate/look-up.js'
-import { judgeNumber, listOpenQuestions } from '../../src/judge/judge-number.js'
+import { findOpenQuestions } from '../../src/judge/judge-number.js'
 import { systemTimers } from '../../src/runtime/runtime.js'
 import {
   answered,
@@ -10,7 +10,7 @@ import {
   fakeCompliance,
   unanswered,
 } from '../support/fake-compliance.js'
-import { aNumberCall } from '../support/own-facts.js'
+import { aJudged, judgeNumberRules } from '../support/own-facts.js'
 import { aCall, nothingOwn } from '../support/test-gate.js'
 
 export async function judgeAnswers(
@@ -19,17 +19,17 @@ export async function judgeAnswers(
   callKind: CallKind = 'manual',
 ): Promise<Finding> {
   const call = aCall({ callKind })
-  const about = aNumberCall({ call, own: nothingOwn })
+  const about = aJudged({ call, own: nothingOwn })
   const { sources } = await lookUp(
     { own: { find: () => ({ facts: nothingOwn }) }, provider: fakeCompliance(answers) },
     {
       question: { accountId: call.accountId, number: about.number, callKind },
       deadlineMs: 100,
       timers: systemTimers,
-      listOpen: (own) => listOpenQuestions({ ...about, sources: { own } }),
+      listOpen: (own) => findOpenQuestions({ ...about, sources: { own } }),
     },
   )
-  const { findings } = judgeNumber({ ...about, sources })
+  const findings = judgeNumberRules(aJudged({ call, ...sources }))
   const finding = findings.find((one) => one.check === check)
   if (!finding) throw new Error('the check gave no finding')
   return finding

@@ -1,20 +1,17 @@
 /** Beside a provider, our own facts only forbid. */
 import { expect, it } from 'vitest'
-import { judgeCallingHours } from '../../src/judge/rules/calling-hours.js'
-import { judgeInternalList } from '../../src/judge/rules/internal-list.js'
-import { judgeLitigator } from '../../src/judge/rules/litigator.js'
+import { callingHoursRule } from '../../src/judge/rules/calling-hours.js'
+import { internalListRule } from '../../src/judge/rules/internal-list.js'
+import { litigatorRule } from '../../src/judge/rules/litigator.js'
 import { answered, cleanRow } from '../support/fake-compliance.js'
-import { aNumberCall, knownFacts } from '../support/own-facts.js'
+import { aJudged, knownFacts } from '../support/own-facts.js'
 
 /** As if they had forbidden the call when the questions were chosen, and permit it now that the answers are there. */
 it.each([
-  ['hours', judgeCallingHours],
-  ['litigator', judgeLitigator],
-  [
-    'internal list',
-    (about: Parameters<typeof judgeCallingHours>[0]) => judgeInternalList(about, () => undefined),
-  ],
-] as const)('a question about the %s that was not asked is unknown', (_, judge) => {
+  ['hours', callingHoursRule],
+  ['litigator', litigatorRule],
+  ['internal list', internalListRule],
+] as const)('a question about the %s that was not asked is unknown', (_, rule) => {
   const own = { ...knownFacts(), permission: 'not-asked' } as const
   const provider = {
     litigator: undefined,
@@ -22,7 +19,7 @@ it.each([
     legalTime: undefined,
     scrub: answered(cleanRow),
   }
-  const about = aNumberCall({ own, provider })
-  expect(judge(about)).toMatchObject({ verdict: 'unknown' })
-  expect(judge(aNumberCall({ own: knownFacts() }))).toMatchObject({ verdict: 'pass' })
+  const about = aJudged({ own, provider })
+  expect(rule.judge(about)).toMatchObject({ verdict: 'unknown' })
+  expect(rule.judge(aJudged({ own: knownFacts() }))).toMatchObject({ verdict: 'pass' })
 })

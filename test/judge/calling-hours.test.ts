@@ -4,13 +4,13 @@ import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-sch
 import type { AnswerFailure } from '../../src/domain/compliance.js'
 import type { Finding } from '../../src/domain/decision.js'
 import { describeSaid } from '../../src/domain/words/words.js'
-import { judgeCallingHours } from '../../src/judge/rules/calling-hours.js'
+import { callingHoursRule } from '../../src/judge/rules/calling-hours.js'
 import {
   CallingHours,
   type CallingHoursDeps,
 } from '../../src/service/calling-hours/calling-hours.js'
 import { fakeNumberingPlan, fakePostalCodes } from '../support/fake-numbering.js'
-import { aNumberCall, type KnownFacts, knownFacts } from '../support/own-facts.js'
+import { aJudged, type KnownFacts, knownFacts } from '../support/own-facts.js'
 import { instant } from '../support/test-clock.js'
 import { aCall, gateSettings } from '../support/test-gate.js'
 
@@ -40,9 +40,9 @@ function judge(asked: Asked): Finding {
   const entered = { proclaimedDays: [], emergencies: [], ...closures }
   const hours = new CallingHours({ rules, numberingPlan, postalCodes, ...entered })
   const call = aCall({ dialed, callKind, postalCode })
-  const number = numberingPlan.lookup(aNumberCall({ call }).number)
-  return judgeCallingHours(
-    aNumberCall({
+  const number = numberingPlan.lookup(aJudged({ call }).number)
+  return callingHoursRule.judge(
+    aJudged({
       call,
       windows: hours.windows,
       settings: { ...gateSettings, ...settings },
@@ -176,7 +176,7 @@ describe('a call that has no hours', () => {
     const says = [{ code: 'bad-question', quote: "projectId 'X': is unknown" }] as const
     const why: AnswerFailure = { ok: false, reason: 'bad-question', says, source: 'embedded' }
     const own = { ...knownFacts(), hours: { why } }
-    const finding = judgeCallingHours(aNumberCall({ own }))
+    const finding = callingHoursRule.judge(aJudged({ own }))
     expect(finding).toMatchObject({ verdict: 'deny', reason: 'unknown-project' })
     expect(describeSaid(finding.says)).toContain("projectId 'X': is unknown")
   })
@@ -191,7 +191,7 @@ describe('a call that has no hours', () => {
         ...{ rules, numberingPlan, postalCodes, proclaimedDays: [], emergencies: [] },
       })
       const own = { ...knownFacts(), hours: { why, last: { value, asOf: 0 } } }
-      return judgeCallingHours(aNumberCall({ own, windows: hours.windows }))
+      return callingHoursRule.judge(aJudged({ own, windows: hours.windows }))
     }
     expect(judgeLast([])).toMatchObject({ verdict: 'unknown', says })
     expect(judgeLast(closed)).toMatchObject({

@@ -6,8 +6,8 @@ import { type CallKind, type CallPurpose, callKinds } from '../../src/domain/dec
 import type { Mandate } from '../../src/domain/mandate.js'
 import type { ListFinding } from '../../src/domain/number-set.js'
 import { toPhoneNumber } from '../../src/domain/phone-number.js'
-import type { Fact, OwnFacts } from '../../src/judge/facts.js'
-import { type Facts, type JudgedCall, judge, type LawInForce } from '../../src/judge/judge.js'
+import type { Fact, Facts, OwnFacts } from '../../src/judge/facts.js'
+import { type Judgment, judge, type LawInForce } from '../../src/judge/judge.js'
 import type { NumberMemo } from '../../src/judge/judge-number.js'
 import type { JudgeSettings } from '../../src/judge/judged.js'
 import type { EbrRecord } from '../../src/law/records/ebr-record.js'
@@ -153,7 +153,7 @@ function judgeDrawn(
   return requireRuling(judge(by, settings, call, factsOf(one, own), memo))
 }
 
-function requireRuling(judged: JudgedCall) {
+function requireRuling(judged: Judgment) {
   if (judged.needs) throw new TypeError(`it needs ${judged.needs.is}`)
   return judged
 }

@@ -12,7 +12,7 @@ import { CallingRules } from '../../src/law/calling-rules.js'
 import { systemTimers } from '../../src/runtime/runtime.js'
 import { useTempFolder } from '../data/temp-folder.js'
 import { cleanRow } from '../support/fake-compliance.js'
-import { aNumberCall } from '../support/own-facts.js'
+import { aJudged } from '../support/own-facts.js'
 import { instant } from '../support/test-clock.js'
 
 const folder = useTempFolder()
@@ -98,7 +98,7 @@ test.each([
 describe('a record is a relationship', () => {
   const contactOn = day('2026-06-15')
   const judge = (row: Partial<CallRow>) =>
-    judgeRow({ ...cleanRow, letter: 'R', contactOn, ...row }, aNumberCall()).relationship
+    judgeRow({ ...cleanRow, letter: 'R', contactOn, ...row }, aJudged()).relationship
 
   test.each([
     [{ ebrType: 'S' }, { type: 'S', contactOn }],

@@ -12,10 +12,9 @@ import { toLocalTime } from '../../src/domain/time/time-zones.js'
 import { formatWeek } from '../../src/domain/time/week-windows.js'
 import { describeSaid } from '../../src/domain/words/words.js'
 import { DataFileError } from '../../src/errors.js'
-import { judgeNumber } from '../../src/judge/judge-number.js'
 import { computeRegionalExpiry } from '../../src/law/records/ebr-expiry.js'
 import type { EbrRecord } from '../../src/law/records/ebr-record.js'
-import { aNumberCall, readAll } from '../support/own-facts.js'
+import { aJudged, judgeNumberRules, readAll } from '../support/own-facts.js'
 import { hoursOver, planWith, testScrub } from '../support/scrub-parts.js'
 import { instant, testClock } from '../support/test-clock.js'
 
@@ -228,10 +227,10 @@ function detailOf(
   const { createReader } = testScrub({ clock, plan: numberingPlan, hours, records })
   const own = readAll(createReader(), { accountId: 'main', number: toPhoneNumber(number) })
   if (own instanceof Promise) throw new Error('nothing has to be waited for')
-  const { findings, row } = judgeNumber(
-    aNumberCall({ law: rules, windows: hours.windows, own, now: clock.now(), at: clock.now() }),
-  )
-  expect(findings).toHaveLength(4)
+  const now = clock.now()
+  const about = aJudged({ law: rules, windows: hours.windows, own, now, at: now })
+  expect(judgeNumberRules(about)).toHaveLength(4)
+  const { row } = about.derived
   return row && `${row.row.letter}: ${describeSaid(row.row.says)}`
 }
 

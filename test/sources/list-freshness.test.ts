@@ -4,7 +4,7 @@ import type { Question } from '../../src/domain/compliance.js'
 import { type PhoneNumber, toPhoneNumber } from '../../src/domain/phone-number.js'
 import { lookUp } from '../../src/gate/look-up.js'
 import type { OwnFacts } from '../../src/judge/facts.js'
-import { listOpenQuestions } from '../../src/judge/judge-number.js'
+import { findOpenQuestions } from '../../src/judge/judge-number.js'
 import { OwnFactsSource } from '../../src/sources/own/own-facts.js'
 import { fakeCompliance } from '../support/fake-compliance.js'
 import {
@@ -16,7 +16,7 @@ import {
   testScrub,
 } from '../support/scrub-parts.js'
 import { instant, testClock } from '../support/test-clock.js'
-import { createNumberCall, judgeSources } from './own/own-facts-fixture.js'
+import { createJudged, judgeSources } from './own/own-facts-fixture.js'
 
 const ny = '2127361000'
 const question: Question = { accountId: 'main', number: toPhoneNumber(ny) }
@@ -220,7 +220,7 @@ describe('whether somebody is a litigator', () => {
           question,
           deadlineMs: 100,
           timers: { monotonicMs: () => clock.monotonicMs(), after: () => () => undefined },
-          listOpen: (own) => listOpenQuestions(createNumberCall(question, { own })),
+          listOpen: (own) => findOpenQuestions(createJudged(question, { own })),
         },
       )
       return judgeSources(question, sources).litigator

@@ -1,18 +1,25 @@
 /** What is stored here about the number of a call, and gates and rules that ask no provider. */
 import type { MaybePromise, Question } from '../../src/domain/compliance.js'
-import { telemarketing } from '../../src/domain/decision.js'
+import { type Finding, telemarketing } from '../../src/domain/decision.js'
 import { type ListFinding, noListEvidence } from '../../src/domain/number-set.js'
 import { toPhoneNumber } from '../../src/domain/phone-number.js'
 import type { NumberFacts } from '../../src/domain/place.js'
 import { type Clock, fixedClock } from '../../src/domain/time/clock.js'
 import type { ProjectHours } from '../../src/domain/time/week-windows.js'
-import type { ListFindings, OwnFacts, PermissionFacts } from '../../src/judge/facts.js'
-import type { NumberCall } from '../../src/judge/number-call.js'
+import { type CallWithFacts, Derived } from '../../src/judge/derive.js'
+import type { ListFindings, OwnFacts, PermissionFacts, Sources } from '../../src/judge/facts.js'
+import type { Judged, JudgeSettings } from '../../src/judge/judged.js'
+import { guard } from '../../src/judge/make-finding.js'
 import type { RowRules } from '../../src/judge/row.js'
+import { callingHoursRule } from '../../src/judge/rules/calling-hours.js'
+import { internalListRule } from '../../src/judge/rules/internal-list.js'
+import { litigatorRule } from '../../src/judge/rules/litigator.js'
+import { permissionRule } from '../../src/judge/rules/permission.js'
 import type { EbrRecord } from '../../src/law/records/ebr-record.js'
 import type { InternalDncEntry } from '../../src/law/records/opt-out.js'
 import type { OwnFactsReader } from '../../src/sources/own/read-own-facts.js'
 import { fakeCompliance, noon } from './fake-compliance.js'
+import { strictPolicy } from './strict-policy.js'
 import {
   aCall,
   gateSettings,
@@ -92,27 +99,45 @@ export const alwaysOpen: RowRules['windows'] = {
   findNextOpening: (_, from) => from,
 }
 
-/** The call of a rule, at noon, over no law. */
-export function aNumberCall({
+type JudgedParts = Partial<Omit<CallWithFacts, 'sources' | 'settings' | 'times'>> & Partial<Sources>
+
+/** What a rule judges, at noon, over no law. `now` is by both clocks. */
+export function aJudged({
   own = knownFacts(),
   provider,
+  now = noon,
+  settings,
   ...more
-}: Partial<Omit<NumberCall, 'sources'>> & Partial<NumberCall['sources']> = {}): NumberCall {
-  const { call = aCall(), at = noon } = more
-  return {
+}: JudgedParts & {
+  readonly now?: number
+  readonly settings?: Partial<JudgeSettings>
+} = {}): Judged {
+  const { call = aCall() } = more
+  const about: CallWithFacts = {
     law: withoutRules,
     windows: alwaysOpen,
-    settings: gateSettings,
+    settings: { ...gateSettings, policy: strictPolicy, ...settings },
+    policy: strictPolicy,
     call,
     number: toPhoneNumber(call.dialed),
     stated: undefined,
     purpose: telemarketing,
-    at,
-    now: noon,
+    times: { now, accountNow: now },
+    at: noon,
     sources: { own, provider },
+    stored: {},
+    reassigned: undefined,
+    ledger: undefined,
     ...more,
   }
+  return { ...about, derived: new Derived(about) }
 }
+
+/** By the rules about the number. */
+export const judgeNumberRules = (about: Judged): readonly Finding[] =>
+  [litigatorRule, internalListRule, callingHoursRule, permissionRule].map((rule) =>
+    guard(rule.check, about, () => rule.judge(about)),
+  )
 
 /** The options of a gate that asks no provider. */
 export function withoutProvider(

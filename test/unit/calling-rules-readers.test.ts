@@ -17,14 +17,14 @@ import {
   type PurposeRules,
 } from '../../src/domain/decision.js'
 import { msPerDay } from '../../src/domain/time/dates.js'
-import { judgeCallingHours } from '../../src/judge/rules/calling-hours.js'
+import { callingHoursRule } from '../../src/judge/rules/calling-hours.js'
 import { findRegionZones } from '../../src/law/area-codes.js'
 import type { WindowOptions } from '../../src/law/hours/legal-window.js'
 import { OperatorClosures } from '../../src/law/hours/operator-closures.js'
 import { WindowEvaluator } from '../../src/law/hours/window-evaluator.js'
 import { useTempFolder } from '../data/temp-folder.js'
 import { shortOrLong } from '../support/long.js'
-import { alwaysOpen, aNumberCall } from '../support/own-facts.js'
+import { aJudged, alwaysOpen } from '../support/own-facts.js'
 import { SlowRulesReader } from '../support/slow-rules-reader.js'
 import { aCall } from '../support/test-gate.js'
 import { seed } from './properties-support.js'
@@ -44,7 +44,7 @@ function findOptions(callKind: CallKind, purpose: PurposeRules): WindowOptions {
     },
   }
   const stated = purpose.purpose
-  judgeCallingHours(aNumberCall({ call: aCall({ callKind }), stated, purpose, windows }))
+  callingHoursRule.judge(aJudged({ call: aCall({ callKind }), stated, purpose, windows }))
   const [options] = asked
   if (!options) throw new Error('the rule did not ask')
   return options

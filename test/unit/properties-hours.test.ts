@@ -7,9 +7,9 @@ import { type CallKind, callKinds, type Finding } from '../../src/domain/decisio
 import { toPhoneNumber } from '../../src/domain/phone-number.js'
 import type { CandidatePlace } from '../../src/domain/place.js'
 import { fixedClock } from '../../src/domain/time/clock.js'
-import { judgeCallingHours } from '../../src/judge/rules/calling-hours.js'
+import { callingHoursRule } from '../../src/judge/rules/calling-hours.js'
 import { findAreaCodePlace, listAreaCodes } from '../../src/law/area-codes.js'
-import { aNumberCall, readAll } from '../support/own-facts.js'
+import { aJudged, readAll } from '../support/own-facts.js'
 import { postalCodes, testScrub } from '../support/scrub-parts.js'
 import { aCall, gateSettings } from '../support/test-gate.js'
 import { holds } from './properties-support.js'
@@ -84,8 +84,8 @@ function judge({ dialed, at, callKind, postalCode }: Asked, isStrictest: boolean
   const own = readAll(reader, { accountId: 'main', number: toPhoneNumber(dialed), postalCode })
   if (own instanceof Promise) throw new Error('nothing has to be waited for')
   const strictestPlace = { manual: isStrictest, autodialed: isStrictest, ai: isStrictest }
-  return judgeCallingHours(
-    aNumberCall({
+  return callingHoursRule.judge(
+    aJudged({
       call: aCall({ dialed, callKind, postalCode }),
       windows: views.real.hours.windows,
       settings: { ...gateSettings, strictestPlace },

@@ -14,10 +14,10 @@ import {
 import type { DecisionDocument, FindingDocument } from '../../gate/record/decision-document.js'
 import { readFacts, readRequest } from '../../gate/record/recorded-facts.js'
 import { recordVersion } from '../../gate/record/write-record.js'
+import type { Facts } from '../../judge/facts.js'
 import {
   type Call,
   type Concluded,
-  type Facts,
   judge,
   judgePaused,
   type LawInForce,

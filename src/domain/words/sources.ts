@@ -21,4 +21,5 @@ export const sourceWords = {
   'rights-unread': 'the rights of the account cannot be read',
   'other-source-late': 'no answer in time to complement the denial of the other source',
   'not-renewed': '{by} gives no newer answer',
+  'rule-failed': 'a rule could not be applied',
 } as const

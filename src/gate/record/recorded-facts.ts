@@ -4,7 +4,7 @@ import type { Mandate } from '../../domain/mandate.js'
 import { readCallerId } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { parseInstant } from '../../domain/time/dates.js'
-import type { Facts, Times } from '../../judge/judge.js'
+import type { Facts, Times } from '../../judge/facts.js'
 import type { DecisionDocument } from './decision-document.js'
 
 export interface RecordedFacts extends Omit<Facts, 'times'> {

@@ -4,8 +4,8 @@ import type { Place } from '../../domain/place.js'
 import type { LocalDay } from '../../domain/time/clock.js'
 import { formatDay, formatInstant, msPerHour } from '../../domain/time/dates.js'
 import type { RecordedSaid } from '../../domain/words/words.js'
+import type { AskedReassigned, Facts } from '../../judge/facts.js'
 import { type Fact, type OwnFacts, ownSource, type PermissionFacts } from '../../judge/facts.js'
-import type { AskedReassigned, Facts } from '../../judge/judge.js'
 import { findListedDay } from '../../judge/row.js'
 
 type ShownFacts = Readonly<Record<string, unknown>>

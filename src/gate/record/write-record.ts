@@ -10,7 +10,7 @@ import {
 import type { ListVersion } from '../../domain/number-set.js'
 import { formatFinite, formatInstant, msPerDay } from '../../domain/time/dates.js'
 import { describeSaid, type Said } from '../../domain/words/words.js'
-import type { Facts } from '../../judge/judge.js'
+import type { Facts } from '../../judge/facts.js'
 import type {
   DecisionReply,
   FindingReply,

@@ -13,17 +13,18 @@ interface JudgedCount {
   readonly state: AbandonmentState
 }
 
-type AboutAbandonment = Omit<Judged, 'settings' | 'stored' | 'law'> & {
-  readonly law: Pick<Judged['law'], 'abandonment'>
-  readonly stored: Pick<Judged['stored'], 'abandoned'>
-}
-
 /** Nothing to judge if no law counts the call, or nothing was reported of calls of the campaign in the period. */
-export const abandonmentRule: Rule<AboutAbandonment> = {
-  judge({ law, call, number, purpose, places, stored: { abandoned: counts }, now }) {
+export const abandonmentRule = {
+  id: 'abandonment',
+  check: 'abandonment',
+  judge(about: Judged) {
+    const { law, call, number, derived, stored, times } = about
+    const { purpose } = about.purpose
+    const { abandoned: counts } = stored
+    const { now } = times
     if (counts === undefined) return undefined
     const at = call.at ?? now
-    const limits = law.abandonment.find({ number, purpose, places }, at)
+    const limits = law.abandonment.find({ number, purpose, places: derived.places }, at)
     if (limits.length === 0) return undefined
     if (counts === 'unread') {
       const says = [{ code: 'abandoned-calls-unread' }] as const
@@ -42,7 +43,7 @@ export const abandonmentRule: Rule<AboutAbandonment> = {
     const opensAt = Math.max(...over.map(({ count }) => count.until))
     return createFinding({ verdict: 'deny', reason: 'abandonment-rate', says, opensAt }, now)
   },
-}
+} as const satisfies Rule
 
 function sayCount({ limit, count, state }: JudgedCount): Said {
   const { maxPercent, warnPercent, minAnswered, citation } = limit

@@ -1,9 +1,8 @@
 /** Whether frequency limits, and what is counted for a key, permit another call. */
-import type { CallPurpose, CallRequest, Finding, Policy, Ruling } from '../../domain/decision.js'
+import type { CallRequest, Finding, Ruling } from '../../domain/decision.js'
 import type {
   AppliedException,
   CallToCount,
-  CountedAttempt,
   FrequencyCount,
   FrequencyLimit,
   LimitsOfAttempt,
@@ -12,11 +11,10 @@ import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { Said } from '../../domain/words/words.js'
 import { prepareExceptions, sayExceptions } from '../exceptions.js'
-import type { HouseLimit } from '../judged.js'
+import type { HouseLimit, Judged, Rule } from '../judged.js'
 import type { Law } from '../law.js'
-import { findPlaces } from '../places.js'
 import { type ExceptionInUse, isInScope } from '../scope.js'
-import { createKeyFinding } from './key.js'
+import { sayUncounted } from './key.js'
 
 interface CountingRules {
   readonly settings: {
@@ -28,37 +26,22 @@ interface CountingRules {
 
 /** What counts the call; `undefined` if nothing does, or a call that is blocked for good. */
 export function findLimits(
-  request: CallRequest,
-  {
-    number,
-    findings,
-    ruling,
-  }: {
-    readonly number: string
-    readonly findings: readonly Finding[]
-    readonly ruling: Pick<Ruling, 'decision' | 'nextAllowedAt'>
-  },
-  {
-    rules,
-    policy,
-    purpose,
-    now,
-  }: {
-    readonly rules: CountingRules
-    readonly policy: Policy
-    readonly purpose: CallPurpose
-    readonly now: Instant
-  },
+  about: Judged,
+  findings: readonly Finding[],
+  ruling: Pick<Ruling, 'decision' | 'nextAllowedAt'>,
 ): LimitsOfCall | undefined {
-  const { callKind, mandate, at } = request
+  const { call, number, law, settings, policy, derived } = about
+  const { callKind, mandate, at } = call
   const isAllowed = ruling.decision === 'allow'
   if (!isAllowed && ruling.nextAllowedAt === undefined) return undefined
   const key = isAllowed && at === undefined ? mandate?.attempts : undefined
   const permission = findings.find(({ check }) => check === 'permission')
   const { hasPermission = false, relationship } = permission ?? {}
-  const places = findPlaces(findings)
+  const { purpose } = about.purpose
+  const { places } = derived
   const called = { callKind, purpose, number, places, hasPermission, relationship }
-  const { frequency, lifted } = findFrequency(request, called, { rules, now })
+  const { now } = about.times
+  const { frequency, lifted } = findFrequency(call, called, { rules: { settings, law }, now })
   if (key === undefined && frequency.length === 0 && lifted.length === 0) return undefined
   return { key, frequency, lifted, isShadowed: policy.attempts.mode === 'shadow' }
 }
@@ -132,22 +115,19 @@ export interface LimitsOfCall extends LimitsOfAttempt {
   readonly lifted: readonly LiftedLimit[]
 }
 
-/** What was counted, or why it is not known. */
-export type Ledger = CountedAttempt | { readonly failure: string }
-
-/** The findings of the counting: of the limits of the key, and of the frequency limits. */
-export function judgeAttempt(taken: Ledger, limits: LimitsOfCall, at: Instant): readonly Finding[] {
-  if ('failure' in taken) {
-    const says = [{ code: 'attempts-not-counted', quote: taken.failure }] as const
-    const unknown = { verdict: 'unknown', reason: 'check-unanswered', says } as const
-    const attempts = limits.frequency.length > 0 ? [createFinding(unknown, at)] : []
-    return limits.key ? [...attempts, createKeyFinding(unknown, at)] : attempts
-  }
-  const refused = taken.refused ? [createKeyFinding({ verdict: 'deny', ...taken.refused }, at)] : []
-  const { frequency, lifted } = limits
-  if (frequency.length === 0 && lifted.length === 0) return refused
-  return [judgeCounts(findCounts(frequency, taken.counts, at), lifted, at), ...refused]
-}
+export const attemptsRule = {
+  id: 'attempts',
+  check: 'attempts',
+  judge({ ledger, limits, times: { now } }: Judged) {
+    if (ledger === undefined || ledger === 'not-asked' || limits === undefined) return undefined
+    const { frequency, lifted } = limits
+    if ('failure' in ledger) {
+      return frequency.length > 0 ? createFinding(sayUncounted(ledger.failure), now) : undefined
+    }
+    if (frequency.length === 0 && lifted.length === 0) return undefined
+    return judgeCounts(findCounts(frequency, ledger.counts, now), lifted, now)
+  },
+} as const satisfies Rule
 
 /**
  * What each limit counts. Of one that was not counted, or was not full then, it is not known when it will have room: after its period at the

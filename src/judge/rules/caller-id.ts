@@ -9,7 +9,8 @@ import { readCallerId } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { Said } from '../../domain/words/words.js'
-import type { Judged, OwnCallerIds, Rule } from '../judged.js'
+import type { OwnCallerIds } from '../facts.js'
+import type { Judged, Rule } from '../judged.js'
 
 /** Calls of a person that show nothing are not judged. */
 export function needsRegister(request: CallRequest): boolean {
@@ -23,9 +24,12 @@ export function findShown(request: CallRequest): string | undefined {
 }
 
 /** Nothing to judge if nothing is wrong with the caller ID, and the account has registered none that it could be one of. */
-export const callerIdRule: Rule = {
-  judge(about) {
-    const { call, now, stored } = about
+export const callerIdRule = {
+  id: 'caller-id',
+  check: 'caller-id',
+  judge(about: Judged) {
+    const { call, times, stored } = about
+    const { now } = times
     if (!needsRegister(call)) return undefined
     const shown = readCallerId(call.callerId)
     if (shown && 'problem' in shown) {
@@ -48,14 +52,18 @@ export const callerIdRule: Rule = {
     const neighbor = shown && findNeighbor(shown.number, false, about)
     return neighbor?.byLaw ? createDenial('caller-id-neighbor', [neighbor.says], now) : undefined
   },
-}
+} as const satisfies Rule
 
 const noneRegistered: OwnCallerIds = { mustBeOwn: false, numbers: [] }
 
 /** Of the register, what {@link callerIdRule} judges; `undefined` if there is nothing. */
 export function selectCallerIds(
   { numbers, projects, barredBy }: CallerIdRegister,
-  { call, number: called, now }: Pick<Judged, 'call' | 'number' | 'now'>,
+  {
+    call,
+    number: called,
+    now,
+  }: { readonly call: CallRequest; readonly number: string; readonly now: Instant },
 ): OwnCallerIds | undefined {
   const project = findProject(call)
   const mustBeOwn =
@@ -78,7 +86,8 @@ const maxAdvised = 10
 
 /** For an account and project that may use registered caller IDs only. */
 function judgeOwn(about: Judged, { numbers }: OwnCallerIds, shown: string | undefined): Finding {
-  const { call, number: called, now } = about
+  const { call, number: called, times } = about
+  const { now } = times
   const at = call.at ?? now
   const rows = numbers.filter(({ number }) => number === shown)
   const valid = rows.filter((one) => isValid(one, at))
@@ -110,7 +119,7 @@ interface Neighbor {
 function findNeighbor(
   shown: string,
   hasPresence: boolean,
-  { call, law, settings, number: called, places, now }: Judged,
+  { call, law, settings, number: called, derived: { places }, times: { now } }: Judged,
 ): Neighbor | undefined {
   if (hasPresence) return undefined
   const citation = law.callerIds.findPresenceLaw(shown, { number: called, places }, call.at ?? now)

@@ -9,8 +9,10 @@ import type { ProjectHours } from '../../domain/time/week-windows.js'
 import type { Said } from '../../domain/words/words.js'
 import type { CalledPlace } from '../../law/hours/operator-closures.js'
 import { combineSources, type OwnFinding, requireFinding } from '../combine-findings.js'
+import type { CallWithFacts } from '../derive.js'
 import { sayExceptions } from '../exceptions.js'
 import { ownSource } from '../facts.js'
+import type { Judged, Rule } from '../judged.js'
 import {
   findAnswer,
   findOwn,
@@ -18,8 +20,7 @@ import {
   type Judgment,
   judgeAnswer,
   judgeFact,
-  type NumberCall,
-} from '../number-call.js'
+} from '../make-finding.js'
 import { listPlaces } from '../places.js'
 
 /**
@@ -27,15 +28,25 @@ import { listPlaces } from '../places.js'
  * provider's API does not know, and without its project. For the fictional numbers 555-0100 to 555-0199, which no plan contains,
  * the provider's answer is enough, so that its test numbers can be used.
  */
-export function judgeCallingHours(about: NumberCall): Finding {
-  const { sources, now } = about
+export const callingHoursRule = {
+  id: 'calling-hours',
+  check: 'calling-hours',
+  judge(about: Judged) {
+    const { hours, lifting } = about.derived
+    return lifting.length === 0 ? hours : judgeLiftedHours(about, lifting)
+  },
+} as const satisfies Rule
+
+/** But for exceptions that lift them. */
+export function judgeHours(about: CallWithFacts): Finding {
+  const { sources, times } = about
   const asked = findAnswer(sources, 'legalTime')
   return combineSources(judgeOwnHours(about), asked, (answer) =>
-    judgeAnswer('calling-hours', answer, { now, judge: judgeLegalTime }),
+    judgeAnswer('calling-hours', answer, { now: times.accountNow, judge: judgeLegalTime }),
   )
 }
 
-export function judgeOwnHours(about: NumberCall): OwnFinding | undefined {
+export function judgeOwnHours(about: CallWithFacts): OwnFinding | undefined {
   const { sources, number } = about
   const { number: facts, hours } = sources.own
   const isPlaceless = facts.status === 'unknown-prefix' && hours !== 'not-asked' && !hours.why
@@ -44,22 +55,20 @@ export function judgeOwnHours(about: NumberCall): OwnFinding | undefined {
 }
 
 /** The finding while `exceptions` of the law are in use: the hours of the country hold in place of the region's own. */
-export function judgeLiftedHours(
-  about: NumberCall,
-  exceptions: readonly AppliedException[],
-): Finding {
+function judgeLiftedHours(about: CallWithFacts, exceptions: readonly AppliedException[]): Finding {
   const finding = requireFinding(judgeOwn(about, exceptions))
   return { ...finding, says: [...finding.says, ...sayExceptions(exceptions)] }
 }
 
 function judgeOwn(
-  about: NumberCall,
+  about: CallWithFacts,
   exceptions: readonly AppliedException[],
 ): OwnFinding | undefined {
   const { own } = about.sources
-  const { now, at, call, settings } = about
+  const { times, at, call, settings } = about
+  const now = times.accountNow
   const judge = (hours: readonly ProjectHours[]) =>
-    findOwn('calling-hours', own, judgeHours(about, hours, exceptions))
+    findOwn('calling-hours', own, judgeWindows(about, hours, exceptions))
   if (own.hours === 'not-asked') return undefined
   const { why } = own.hours
   if (why?.reason === 'bad-question') {
@@ -80,8 +89,8 @@ function judgeOwn(
   return judgeFact('calling-hours', own.hours, { now, judge })
 }
 
-function judgeHours(
-  about: NumberCall,
+function judgeWindows(
+  about: CallWithFacts,
   overrides: readonly ProjectHours[],
   exceptions: readonly AppliedException[],
 ): Judgment {
@@ -121,7 +130,7 @@ function judgeHours(
 
 /** The place of the postal code replaces that of the number, or both apply. */
 function listHoursPlaces(
-  { settings, call, sources: { own } }: NumberCall,
+  { settings, call, sources: { own } }: CallWithFacts,
   { place }: NumberInService,
 ): readonly CalledPlace[] {
   const { postal, postalCode } = own

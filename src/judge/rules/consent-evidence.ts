@@ -2,10 +2,10 @@
 import { type CallRow, type ResultLetter, rankEvidence } from '../../domain/compliance.js'
 import type { ReasonCode } from '../../domain/decision.js'
 import type { Said } from '../../domain/words/words.js'
-import type { NumberCall } from '../number-call.js'
+import type { CallWithFacts } from '../derive.js'
 
 /** What a consent is judged for. */
-export type CallWithConsent = Pick<NumberCall, 'call' | 'purpose' | 'settings'>
+export type CallWithConsent = Pick<CallWithFacts, 'call' | 'purpose' | 'settings'>
 
 export interface ConsentProblem {
   readonly reason: ReasonCode
@@ -34,3 +34,12 @@ export function findConsentProblem(
 
 /** Letters of numbers with a relationship or consent on file that is current. */
 export const relatedLetters: ReadonlySet<ResultLetter> = new Set(['E', 'O', 'G', 'H', 'F', 'V'])
+
+/** Whether a call that is not for telemarketing needs a permission record. */
+export function needsPermission(
+  row: CallRow,
+  { call: { callKind }, purpose: { machines } }: Pick<CallWithConsent, 'call' | 'purpose'>,
+): boolean {
+  if (callKind === 'manual' || machines === 'unlimited') return false
+  return callKind === 'ai' || machines === 'permission' || row.lineClass !== 'wireline'
+}

@@ -13,20 +13,13 @@ import {
   flattenAnswers,
   type InternalDncStatus,
 } from '../../domain/compliance.js'
-import type { Finding } from '../../domain/decision.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatDay, toUtcDay } from '../../domain/time/dates.js'
 import type { Said } from '../../domain/words/words.js'
 import { combineSources, type OwnFinding } from '../combine-findings.js'
-import type { OwnRow } from '../derive.js'
-import {
-  findAnswer,
-  findOwn,
-  type Judgment,
-  judgeAnswer,
-  judgeFact,
-  type NumberCall,
-} from '../number-call.js'
+import type { CallWithFacts, Derived, OwnRow } from '../derive.js'
+import type { Judged, Rule } from '../judged.js'
+import { findAnswer, findOwn, type Judgment, judgeAnswer, judgeFact } from '../make-finding.js'
 import { findConsentProblem } from './consent-evidence.js'
 
 export const notOnInternalList = {
@@ -35,33 +28,37 @@ export const notOnInternalList = {
   says: [{ code: 'not-on-internal-list' }],
 } as const satisfies Judgment
 
-/** `findRow` gives our row; `undefined` if it is not known, and where a provider answers. */
-export function judgeInternalList(about: NumberCall, findRow: () => OwnRow | undefined): Finding {
-  const { now, sources } = about
-  const scrub = sources.provider?.scrub
-  const asked = findAnswer(sources, 'internalDnc')
-  return combineSources(judgeOwnList(about, findRow), asked, (answer) =>
-    judgeAnswer('internal-dnc', answer, {
-      now,
-      judge: ({ onList, addedAt }) =>
-        onList ? judgeListed(addedAt, findFreshRow(answer, scrub), about) : notOnInternalList,
-    }),
-  )
-}
+export const internalListRule = {
+  id: 'internal-list',
+  check: 'internal-dnc',
+  judge(about: Judged) {
+    const { times, sources, derived } = about
+    const scrub = sources.provider?.scrub
+    const asked = findAnswer(sources, 'internalDnc')
+    return combineSources(judgeOwnList(about, derived), asked, (answer) =>
+      judgeAnswer('internal-dnc', answer, {
+        now: times.accountNow,
+        judge: ({ onList, addedAt }) =>
+          onList ? judgeListed(addedAt, findFreshRow(answer, scrub), about) : notOnInternalList,
+      }),
+    )
+  },
+} as const satisfies Rule
 
+/** By the row that shows whether a permission is newer. */
 export function judgeOwnList(
-  about: NumberCall,
-  findRow: () => OwnRow | undefined,
+  about: CallWithFacts,
+  derived: Partial<Pick<Derived, 'row'>>,
 ): OwnFinding | undefined {
   const {
     sources: { own },
-    now,
+    times,
   } = about
   return judgeFact('internal-dnc', own.entry, {
-    now,
+    now: times.accountNow,
     judge: (entry) => {
       if (entry?.removedAt !== null) return findOwn('internal-dnc', own, notOnInternalList)
-      return findOwn('internal-dnc', own, judgeListed(entry.addedAt, findRow(), about))
+      return findOwn('internal-dnc', own, judgeListed(entry.addedAt, derived.row, about))
     },
   })
 }
@@ -73,7 +70,7 @@ export function judgeOwnList(
 function judgeListed(
   addedAt: Instant | undefined,
   found: Pick<OwnRow, 'row' | 'asOf' | 'holdsUntil'> | undefined,
-  about: NumberCall,
+  about: CallWithFacts,
 ): Judgment {
   const listed = sayListed(addedAt)
   const { row } = found ?? {}

@@ -5,11 +5,13 @@ import type { Mandate } from '../../domain/mandate.js'
 import { readCallerId } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import type { Said } from '../../domain/words/words.js'
-import type { Judged, Rule } from '../judged.js'
+import type { Judged, JudgedCall, Rule } from '../judged.js'
 
 /** By what the call says. After a denial nothing is looked up: the answers about another project are not for this key. */
-export const keyOfCallRule: Rule<Pick<Judged, 'call' | 'now'>> = {
-  judge({ call, now }) {
+export const keyOfCallRule = {
+  id: 'key-of-call',
+  check: 'mandate',
+  judge({ call, times: { now } }: Pick<JudgedCall, 'call' | 'times'>) {
     const { mandate } = call
     if (mandate === undefined) return undefined
     return (
@@ -18,12 +20,15 @@ export const keyOfCallRule: Rule<Pick<Judged, 'call' | 'now'>> = {
       judgeCallerId(call, mandate, now)
     )
   },
-}
+} as const satisfies Rule
 
 /** Every place where the called person may be must be in one of the regions. */
-export const keyRegionsRule: Rule<Pick<Judged, 'call' | 'places' | 'now'>> = {
-  judge({ call: { mandate }, places, now }) {
+export const keyRegionsRule = {
+  id: 'key-regions',
+  check: 'mandate',
+  judge({ call: { mandate }, derived, times: { now } }: Judged) {
     if (mandate === undefined) return undefined
+    const { places } = derived
     const { regions, version } = mandate
     if (regions !== 'any') {
       if (places.length === 0) return deny('key-region', { code: 'key-region-unknown' }, now)
@@ -36,6 +41,24 @@ export const keyRegionsRule: Rule<Pick<Judged, 'call' | 'places' | 'now'>> = {
     const says = [{ code: 'within-key-limits', params: { version } }] as const
     return createKeyFinding({ verdict: 'pass', reason: 'permitted', says }, now)
   },
+} as const satisfies Rule
+
+/** As many calls as the key may make; absent unless one of its limits is reached, or nothing could be counted. */
+export const keyCountsRule = {
+  id: 'key-counts',
+  check: 'mandate',
+  judge({ ledger, limits, times: { now } }: Judged) {
+    if (ledger === undefined || ledger === 'not-asked' || limits?.key === undefined)
+      return undefined
+    if ('failure' in ledger) return createKeyFinding(sayUncounted(ledger.failure), now)
+    return ledger.refused && createKeyFinding({ verdict: 'deny', ...ledger.refused }, now)
+  },
+} as const satisfies Rule
+
+/** The judgment of what could not be counted. */
+export function sayUncounted(quote: string) {
+  const says = [{ code: 'attempts-not-counted', quote }] as const
+  return { verdict: 'unknown', reason: 'check-unanswered', says } as const
 }
 
 export function createKeyFinding(

@@ -3,15 +3,10 @@ import type { LitigatorStatus } from '../../domain/compliance.js'
 import type { Finding } from '../../domain/decision.js'
 import type { ListFinding } from '../../domain/number-set.js'
 import { combineSources, type OwnFinding } from '../combine-findings.js'
+import type { CallWithFacts } from '../derive.js'
 import { ownSource } from '../facts.js'
-import {
-  findAnswer,
-  findOwn,
-  isBesideProvider,
-  judgeAnswer,
-  judgeFact,
-  type NumberCall,
-} from '../number-call.js'
+import type { Rule } from '../judged.js'
+import { findAnswer, findOwn, isBesideProvider, judgeAnswer, judgeFact } from '../make-finding.js'
 
 /** By an entry of the list, or none. */
 export const litigatorJudgments = {
@@ -19,13 +14,17 @@ export const litigatorJudgments = {
   clear: { verdict: 'pass', reason: 'permitted', says: [{ code: 'no-litigator' }] },
 } as const satisfies Readonly<Record<string, Pick<Finding, 'verdict' | 'reason' | 'says'>>>
 
-export function judgeLitigator(about: NumberCall): Finding {
-  const { sources, now } = about
-  const asked = findAnswer(sources, 'litigator')
-  return combineSources(judgeOwnLitigator(about), asked, (answer) =>
-    judgeAnswer('litigator', answer, { now, judge: judgeStatus }),
-  )
-}
+export const litigatorRule = {
+  id: 'litigator',
+  check: 'litigator',
+  judge(about: CallWithFacts) {
+    const { sources, times } = about
+    const asked = findAnswer(sources, 'litigator')
+    return combineSources(judgeOwnLitigator(about), asked, (answer) =>
+      judgeAnswer('litigator', answer, { now: times.accountNow, judge: judgeStatus }),
+    )
+  },
+} as const satisfies Rule
 
 function judgeStatus({ isLitigator, list }: LitigatorStatus) {
   const { listed, clear } = litigatorJudgments
@@ -33,7 +32,7 @@ function judgeStatus({ isLitigator, list }: LitigatorStatus) {
 }
 
 /** Where a provider answers, our own list is used only if one is imported. */
-export function judgeOwnLitigator({ sources, now }: NumberCall): OwnFinding | undefined {
+export function judgeOwnLitigator({ sources, times }: CallWithFacts): OwnFinding | undefined {
   const { own } = sources
   const { litigator } = own
   const isUncovered =
@@ -45,7 +44,7 @@ export function judgeOwnLitigator({ sources, now }: NumberCall): OwnFinding | un
     return undefined
   }
   return judgeFact('litigator', fact, {
-    now,
+    now: times.accountNow,
     judge: ({ status, lists, holdsUntil }) => {
       const judgment = litigatorJudgments[status === 'listed' ? 'listed' : 'clear']
       return findOwn('litigator', own, { ...judgment, lists: lists.slice(0, 1), holdsUntil })

@@ -1,17 +1,17 @@
 /** Whether somebody has paused such calls. */
-import type { Finding, ReasonCode } from '../../domain/decision.js'
+import type { ReasonCode } from '../../domain/decision.js'
 import type { Mandate, Pause } from '../../domain/mandate.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { Said } from '../../domain/words/words.js'
-import type { Judged, Rule } from '../judged.js'
+import type { Judged, JudgedCall, Rule } from '../judged.js'
 import { createKeyFinding } from './key.js'
 
-type AboutPauses = Pick<Judged, 'call' | 'number' | 'law' | 'now'> & {
-  readonly stored: Pick<Judged['stored'], 'pauses'>
-}
+type AboutPauses = Pick<JudgedCall, 'call' | 'number' | 'law' | 'times'> & Pick<Judged, 'stored'>
 
-export const pausesRule: Rule<AboutPauses> = {
-  judge({ call, number, law, now, stored: { pauses } }): Finding | undefined {
+export const pausesRule = {
+  id: 'pauses',
+  check: 'mandate',
+  judge({ call, number, law, times: { now }, stored: { pauses } }: AboutPauses) {
     const deny = (reason: ReasonCode, said: Said) =>
       createKeyFinding({ verdict: 'deny', reason, says: [said] }, now)
     if (pauses === undefined) return undefined
@@ -37,7 +37,7 @@ export const pausesRule: Rule<AboutPauses> = {
       quote,
     })
   },
-}
+} as const satisfies Rule
 
 /** A key for AI calls alone. */
 const isAgent = ({ callKinds }: Mandate) =>

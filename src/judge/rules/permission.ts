@@ -3,30 +3,51 @@ import type { CallRow, ResultLetter } from '../../domain/compliance.js'
 import type { RequiredConsent } from '../../domain/consent/consent-records.js'
 import type { CallKind, Finding, ReasonCode } from '../../domain/decision.js'
 import type { Relationship } from '../../domain/mandate.js'
+import type { CandidatePlace } from '../../domain/place.js'
 import type { Said } from '../../domain/words/words.js'
 import { combineSources, requireFinding } from '../combine-findings.js'
-import type { OwnRow } from '../derive.js'
-import type { PermissionFacts } from '../facts.js'
-import { findOwn, type Judgment, judgeAnswer, judgeFact, type NumberCall } from '../number-call.js'
+import type { CallWithFacts, Derived, OwnRow } from '../derive.js'
+import type { Judged, Rule } from '../judged.js'
+import { findOwn, type Judgment, judgeAnswer, judgeFact } from '../make-finding.js'
 import {
   type CallWithConsent,
   type ConsentProblem,
   findConsentProblem,
+  needsPermission,
   relatedLetters,
 } from './consent-evidence.js'
+import { withoutPermission } from './reassigned.js'
 import { requireConsent } from './required-consent.js'
 
-/**
- * Where a provider answers, its letter combines its own lists and consent records, and ours are not asked. `laws` are the state
- * consent laws of the call.
- */
+export const permissionRule = {
+  id: 'permission',
+  check: 'permission',
+  judge: (about: Judged) => withoutPermission(about.derived.permission, about),
+} as const satisfies Rule
+
+/** As at a time of day at which calls are allowed: the row's letter and records decide alone. */
+export function judgeAtAnyTime(
+  about: CallWithFacts,
+  derived: Pick<Derived, 'places' | 'row' | 'deriveRow'>,
+): Finding {
+  const { places, row } = derived
+  const deriveRow: Derived['deriveRow'] = (facts) => withoutTime(derived.deriveRow(facts))
+  return judgePermission(about, { places, row: row && withoutTime(row), deriveRow })
+}
+
+function withoutTime(found: OwnRow): OwnRow {
+  const allowed = { manual: true, autodialed: true, ai: true }
+  return { ...found, row: { ...found.row, doNotCallToday: false, allowed, opensAt: undefined } }
+}
+
+/** Where a provider answers, its letter combines its own lists and consent records, and ours are not asked. */
 export function judgePermission(
-  about: NumberCall,
-  laws: readonly RequiredConsent[],
-  deriveRow: (facts: PermissionFacts) => Pick<OwnRow, 'row' | 'holdsUntil'>,
+  about: CallWithFacts,
+  derived: Pick<Derived, 'places' | 'row' | 'deriveRow'>,
 ): Finding {
   const { own, provider } = about.sources
-  const { now } = about
+  const now = about.times.accountNow
+  const laws = findLaws(about, derived.places)
   if (provider) {
     const asked = { answer: provider.scrub, isBesideProvider: true }
     return combineSources(undefined, asked, (answer) => {
@@ -40,12 +61,21 @@ export function judgePermission(
   const mine = judgeFact('permission', own.permission, {
     now,
     judge: (facts) => {
-      const { row, holdsUntil } = deriveRow(facts)
+      const { row, holdsUntil } = derived.row ?? derived.deriveRow(facts)
       const judgment = { ...judgeRow(row, about), holdsUntil }
       return requireConsent(findOwn('permission', own, judgment), row, about, laws)
     },
   })
   return requireFinding(mine)
+}
+
+/** The state consent laws of the call. */
+function findLaws(
+  { law, call, purpose, number, at }: CallWithFacts,
+  places: readonly CandidatePlace[],
+): readonly RequiredConsent[] {
+  const { callKind } = call
+  return law.requiredConsents.find({ callKind, purpose: purpose.purpose, number, places }, at)
 }
 
 /**
@@ -125,15 +155,6 @@ function judgeWithoutLists(
     return { verdict: 'pass', reason: 'permitted', says }
   const { reason = 'no-consent' } = problem ?? {}
   return { verdict: 'deny', reason, says: problem ? [...says, problem.says] : says }
-}
-
-/** Whether a call that is not for telemarketing needs a permission record. */
-export function needsPermission(
-  row: CallRow,
-  { call: { callKind }, purpose: { machines } }: Pick<CallWithConsent, 'call' | 'purpose'>,
-): boolean {
-  if (callKind === 'manual' || machines === 'unlimited') return false
-  return callKind === 'ai' || machines === 'permission' || row.lineClass !== 'wireline'
 }
 
 /** Letters that may permit a kind of call; for `G` and `H` a machine also needs a permission record. */

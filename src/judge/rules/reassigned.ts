@@ -15,46 +15,48 @@ import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { formatDay } from '../../domain/time/dates.js'
 import type { Said } from '../../domain/words/words.js'
-import type { Sources } from '../facts.js'
-import type { NumberCall } from '../number-call.js'
-import { relatedLetters } from './consent-evidence.js'
-import { needsPermission } from './permission.js'
+import type { CallWithFacts } from '../derive.js'
+import type { RestsOn, Sources } from '../facts.js'
+import type { Judged, Rule } from '../judged.js'
+import { needsPermission, relatedLetters } from './consent-evidence.js'
 
 /** The record that a call rests on. */
-export interface Basis {
-  readonly since: LocalDay | undefined
-  readonly basis: 'consent' | 'last-contact'
+export interface Basis extends RestsOn {
   /** Without the record, the call would be blocked; otherwise it lifts only limits on how often. */
   readonly isNeeded: boolean
 }
 
-/** Adds the finding for a call that rests on a record. One that only lifts limits does not block, but lifts none then. */
-export function addReassigned(
-  findings: readonly Finding[],
-  status: ReassignedStatus,
-  basis: Basis,
-  { number, now }: Pick<NumberCall, 'number' | 'now'>,
-): readonly Finding[] {
-  const finding = createFinding(status, { ...basis, number, askedAt: now })
-  if (basis.isNeeded || finding.verdict === 'pass') return [...findings, finding]
-  return findings.map((one) => withoutPermission(one, finding))
+/** A record that only lifts limits does not block the call, but lifts none then: see {@link withoutPermission}. */
+export const reassignedRule = {
+  id: 'reassigned',
+  check: 'reassigned',
+  judge(about: Judged) {
+    const { finding, basis } = judgeReassigned(about) ?? {}
+    return basis?.isNeeded || finding?.verdict === 'pass' ? finding : undefined
+  },
+} as const satisfies Rule
+
+/** `undefined` if the call rests on no record, or nobody was asked. */
+function judgeReassigned(about: Judged) {
+  const { number, times, reassigned } = about
+  const basis = reassigned && findBasis(about)
+  if (!basis) return undefined
+  const call = { ...basis, number, askedAt: times.accountNow }
+  return { basis, finding: createFinding(reassigned, call) }
 }
 
-/** The finding of the permission check when frequency limits still apply to its record because of `reassigned`. */
-export function withoutPermission(finding: Finding, reassigned: Finding): Finding {
-  if (!finding.hasPermission) return finding
-  const withoutIt = {
-    ...finding,
-    hasPermission: undefined,
-    relationship: undefined,
-    text: undefined,
-  }
+/** The finding of the permission check, where frequency limits apply to its record all the same. */
+export function withoutPermission(finding: Finding, about: Judged): Finding {
+  if (!finding.hasPermission || about.policy.reassigned.mode === 'shadow') return finding
+  const { basis, finding: reassigned } = judgeReassigned(about) ?? {}
+  if (!reassigned || basis?.isNeeded || reassigned.verdict === 'pass') return finding
   const says: readonly Said[] = [
     ...finding.says,
     { code: 'limits-still-apply' },
     ...reassigned.says,
   ]
-  return { ...withoutIt, says, reassigned, inShadow: finding }
+  const lifting = { hasPermission: undefined, relationship: undefined, text: undefined }
+  return { ...finding, ...lifting, says, reassigned }
 }
 
 /** Letters of numbers with a current record that permit such sales calls; `P` only for a permission. */
@@ -67,7 +69,7 @@ const restingLetters: Readonly<
   ai: { E: 'P', O: 'P', G: 'P', H: 'P' },
 }
 
-function restsOnRecord(row: CallRow, call: NumberCall): boolean {
+function restsOnRecord(row: CallRow, call: CallWithFacts): boolean {
   const { letter, ebrType } = row
   if (call.purpose.purpose === 'telemarketing') {
     const type = restingLetters[call.call.callKind][letter]
@@ -96,28 +98,27 @@ function listRows({ provider }: Sources, own: CallRow | undefined): readonly Cal
 
 /**
  * Whether it must be asked if the number was reassigned, and since when. For calls of a machine, also if it is not known whether
- * there is a record; for an emergency, never, since it rests on nothing. `own` is our row, where no provider answers.
+ * there is a record; for an emergency, never, since it rests on nothing.
  */
-export function findBasis(
-  findings: readonly Finding[],
-  call: NumberCall,
-  own: CallRow | undefined,
-): Basis | undefined {
-  if (call.purpose.machines === 'unlimited') return undefined
-  const { callKind } = call.call
-  const all = listRows(call.sources, own)
+export function findBasis(about: Judged): Basis | undefined {
+  const { call, purpose, sources, derived } = about
+  if (purpose.machines === 'unlimited') return undefined
+  const { callKind } = call
+  // A row that cannot be derived is none, and the permission is unknown.
+  const own = derived.permission.verdict === 'unknown' ? undefined : derived.row?.row
+  const all = listRows(sources, own)
   if (all === undefined) {
     if (callKind === 'manual') return undefined
     return { since: undefined, basis: 'consent', isNeeded: true }
   }
   // Nothing rests on a record, as with almost every call of a person.
   if (all.every(({ ebrType }) => ebrType === '')) return undefined
-  const isRequired = findings.some(
-    ({ restsOnRecord: rests, parts = [] }) => rests || parts.some((part) => part.restsOnRecord),
-  )
-  const needed = all.filter((row) => (isRequired ? row.ebrType !== '' : restsOnRecord(row, call)))
+  const { permission } = derived
+  const { restsOnRecord: rests, parts = [] } = permission
+  const isRequired = rests || parts.some((part) => part.restsOnRecord)
+  const needed = all.filter((row) => (isRequired ? row.ebrType !== '' : restsOnRecord(row, about)))
   const isNeeded = needed.length > 0
-  const lifts = callKind === 'autodialed' && findings.some(({ hasPermission }) => hasPermission)
+  const lifts = callKind === 'autodialed' && permission.hasPermission
   const lifting = lifts ? all.filter(({ ebrType }) => ebrType === 'P') : []
   const rows = isNeeded ? needed : lifting
   if (rows.length === 0) return undefined
@@ -125,7 +126,7 @@ export function findBasis(
 }
 
 /** What the rows rest on. Since the earliest day more disconnects are found. */
-function findEarliest(rows: readonly CallRow[]): Pick<Basis, 'since' | 'basis'> {
+function findEarliest(rows: readonly CallRow[]): RestsOn {
   let since: LocalDay | undefined
   let basis: Basis['basis'] = rows.some(({ ebrType }) => ebrType === 'P')
     ? 'consent'
@@ -140,12 +141,12 @@ function findEarliest(rows: readonly CallRow[]): Pick<Basis, 'since' | 'basis'> 
   return { since, basis }
 }
 
-interface JudgedCall extends Basis {
+interface AskedCall extends RestsOn {
   readonly number: PhoneNumber
   readonly askedAt: Instant
 }
 
-function createFinding(status: ReassignedStatus, call: JudgedCall): Finding {
+function createFinding(status: ReassignedStatus, call: AskedCall): Finding {
   const { result, source, holdsUntil } = status
   const isUnknown = !(result in judgments)
   const judgment = judgments[result] ?? { verdict: 'unknown', reason: 'check-unanswered' }
@@ -175,7 +176,7 @@ const judgments: Readonly<
 
 function sayStatus(
   { result, says, report, source: asked, releasedOn = 0 }: ReassignedStatus,
-  { since, basis }: Basis,
+  { since, basis }: RestsOn,
 ): readonly Said[] {
   const day = formatDay(report?.since ?? since ?? 0)
   const about = { since: day, basis, asked, release: formatDay(releasedOn) }

@@ -4,14 +4,12 @@ import type { Said } from '../../domain/words/words.js'
 import type { Judged, Rule } from '../judged.js'
 import { isInScope } from '../scope.js'
 
-type AboutSubject = Pick<Judged, 'call' | 'purpose' | 'now'> & {
-  readonly settings: Pick<Judged['settings'], 'subjects'>
-}
-
-export const subjectRule: Rule<AboutSubject> = {
-  judge({ call, purpose, settings: { subjects }, now: asOf }): Finding | undefined {
+export const subjectRule = {
+  id: 'subject',
+  check: 'attempts',
+  judge({ call, purpose, settings: { subjects }, times }: Judged): Finding | undefined {
     const { subject } = call
-    if (subject === undefined || purpose === 'debt-collection') return undefined
+    if (subject === undefined || purpose.purpose === 'debt-collection') return undefined
     const own = subjects.filter((scope) => isInScope(call, scope) === true)
     if (own.some((row) => row.subjects.includes(subject))) return undefined
     const known = own.flatMap((row) => row.subjects)
@@ -22,8 +20,8 @@ export const subjectRule: Rule<AboutSubject> = {
         : { code: 'subject-not-among', params: { subjects: known } }
     const holdsUntil = Number.POSITIVE_INFINITY
     return {
-      ...{ check: 'attempts', source: 'attempts', asOf, holdsUntil },
+      ...{ check: 'attempts', source: 'attempts', asOf: times.now, holdsUntil },
       ...{ verdict: 'deny', reason: 'unknown-subject', says: [said] },
     }
   },
-}
+} as const satisfies Rule

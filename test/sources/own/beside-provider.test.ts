@@ -17,7 +17,7 @@ import type { NumberingPlan } from '../../../src/domain/place.js'
 import type { Timers } from '../../../src/domain/time/clock.js'
 import { type FactSources, lookUp } from '../../../src/gate/look-up.js'
 import type { OwnFacts, Sources } from '../../../src/judge/facts.js'
-import { listOpenQuestions } from '../../../src/judge/judge-number.js'
+import { findOpenQuestions } from '../../../src/judge/judge-number.js'
 import type { Reading } from '../../../src/sources/own/read-own-facts.js'
 import {
   answered,
@@ -31,7 +31,7 @@ import { instant, testClock } from '../../support/test-clock.js'
 import { nothingOwn } from '../../support/test-gate.js'
 import { virtualTime } from '../../support/virtual-time.js'
 import {
-  createNumberCall,
+  createJudged,
   entryOf,
   type JudgedAs,
   judgeSources,
@@ -134,7 +134,7 @@ function ask(
   asked: Question = question,
   { as, timers = virtualTime() }: { readonly as?: JudgedAs; readonly timers?: Timers } = {},
 ): MaybePromise<Sources> {
-  const listOpen = (own: OwnFacts) => listOpenQuestions(createNumberCall(asked, { own }, as))
+  const listOpen = (own: OwnFacts) => findOpenQuestions(createJudged(asked, { own }, as))
   const found = lookUp(sources, { question: asked, deadlineMs, timers, listOpen })
   return mapMaybePromise(found, ({ sources: all }) => all)
 }

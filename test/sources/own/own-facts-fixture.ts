@@ -9,11 +9,11 @@ import {
 } from '../../../src/domain/decision.js'
 import type { Instant } from '../../../src/domain/time/clock.js'
 import type { Sources } from '../../../src/judge/facts.js'
-import { judgeNumber } from '../../../src/judge/judge-number.js'
-import type { NumberCall, NumberSettings } from '../../../src/judge/number-call.js'
+import type { Judged, JudgeSettings } from '../../../src/judge/judged.js'
 import type { InternalDncEntry } from '../../../src/law/records/opt-out.js'
 import { type OwnFactsDeps, OwnFactsSource } from '../../../src/sources/own/own-facts.js'
 import { OwnFactsReader, type ReaderDeps } from '../../../src/sources/own/read-own-facts.js'
+import { aJudged, judgeNumberRules } from '../../support/own-facts.js'
 import {
   areaCodePlan,
   fakeFile,
@@ -25,7 +25,6 @@ import {
   testSandbox,
   testScrub,
 } from '../../support/scrub-parts.js'
-import { gateSettings } from '../../support/test-gate.js'
 import { virtualTime } from '../../support/virtual-time.js'
 
 const { windows } = hoursOver(areaCodePlan)
@@ -33,34 +32,35 @@ const { windows } = hoursOver(areaCodePlan)
 export interface JudgedAs {
   readonly callKind?: CallKind | undefined
   readonly stated?: CallPurpose
-  readonly settings?: Partial<NumberSettings> | undefined
+  readonly settings?: Partial<JudgeSettings> | undefined
   /** When the facts were read, unless told otherwise. */
   readonly now?: Instant
 }
 
-export function createNumberCall(
+export function createJudged(
   question: Question,
   sources: Sources,
   { callKind = 'manual', stated, settings, now = sources.own.asOf }: JudgedAs = {},
-): NumberCall {
+): Judged {
   const { number, at = now, ...scope } = question
-  return {
+  return aJudged({
     law: rules,
     windows,
-    settings: { ...gateSettings, ...settings },
+    settings: settings ?? {},
     call: { ...scope, dialed: number, callKind, via: 'http' },
-    number,
     stated,
     purpose: stated ? rules.purposes.find(stated) : telemarketing,
     at,
     now,
-    sources,
-  }
+    ...sources,
+  })
 }
 
 /** The findings by their check, and our own row. */
 export function judgeSources(question: Question, sources: Sources, as?: JudgedAs) {
-  const { findings, row } = judgeNumber(createNumberCall(question, sources, as))
+  const about = createJudged(question, sources, as)
+  const findings = judgeNumberRules(about)
+  const { row } = about.derived
   const find = (check: CheckName): Finding => {
     const found = findings.find((one) => one.check === check)
     if (found === undefined) throw new TypeError(`there is no finding of ${check}`)

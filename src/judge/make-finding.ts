@@ -1,57 +1,17 @@
-/** What the rules about the number of a call judge: lists, opt-outs, consent and hours. */
-import type {
-  Answer,
-  AnswerFailure,
-  AnswerFailureReason,
-  ConsentEvidence,
-} from '../domain/compliance.js'
+/** How rules make their findings, of our own facts and of the answers of providers. */
+import type { Answer, AnswerFailure, AnswerFailureReason } from '../domain/compliance.js'
 import { isRequestError } from '../domain/compliance.js'
-import type {
-  CallKind,
-  CallPurpose,
-  CallRequest,
-  CheckName,
-  Finding,
-  PurposeRules,
-  ReasonCode,
-} from '../domain/decision.js'
-import type { PhoneNumber } from '../domain/phone-number.js'
+import type { Finding, FindingName, ReasonCode } from '../domain/decision.js'
 import type { Instant } from '../domain/time/clock.js'
 import type { OwnFinding } from './combine-findings.js'
 import { type Fact, type OwnFacts, ownSource, type ProviderAnswers, type Sources } from './facts.js'
-import type { Law } from './law.js'
-import type { RowRules } from './row.js'
-import type { ExceptionInUse } from './scope.js'
-
-export interface NumberSettings {
-  readonly aiConsentEvidence: ConsentEvidence
-  readonly exceptions: readonly ExceptionInUse[]
-  readonly recordedVoiceWindows: boolean
-  readonly projectMayWiden: boolean
-  readonly strictestPlace: Readonly<Record<CallKind, boolean>>
-}
-
-export interface NumberCall {
-  readonly law: Law
-  readonly windows: RowRules['windows']
-  readonly settings: NumberSettings
-  readonly call: CallRequest
-  readonly number: PhoneNumber
-  /** Absent if nobody said what the call is for. */
-  readonly stated: CallPurpose | undefined
-  readonly purpose: PurposeRules
-  /** The instant that is judged. */
-  readonly at: Instant
-  /** By the account's clock. */
-  readonly now: Instant
-  readonly sources: Sources
-}
+import type { JudgedCall } from './judged.js'
 
 export type Judgment = Pick<Finding, 'verdict' | 'reason' | 'says'> & Partial<Finding>
 
 /** What a rule says by our own facts. */
 export function findOwn(
-  check: CheckName,
+  check: FindingName,
   { asOf }: OwnFacts,
   {
     holdsUntil,
@@ -64,7 +24,7 @@ export function findOwn(
 
 /** What a rule says by one of our own facts. What was known before the fact could not be read again may deny, and only that. */
 export function judgeFact<Value>(
-  check: CheckName,
+  check: FindingName,
   fact: Fact<Value> | 'not-asked',
   { now, judge }: { readonly now: Instant; readonly judge: (value: Value) => Finding },
 ): OwnFinding | undefined {
@@ -78,7 +38,7 @@ export function judgeFact<Value>(
 
 /** What a rule says by an answer of a provider. */
 export function judgeAnswer<Value>(
-  check: CheckName,
+  check: FindingName,
   answer: Answer<Value>,
   { now, judge }: { readonly now: Instant; readonly judge: (value: Value) => Judgment },
 ): Finding {
@@ -94,7 +54,7 @@ const listFailureReasons: Readonly<Partial<Record<AnswerFailureReason, ReasonCod
 }
 
 function createUnknown(
-  check: CheckName,
+  check: FindingName,
   asOf: Instant,
   { reason, says, source }: AnswerFailure,
 ): Finding {
@@ -122,4 +82,19 @@ export function findAnswer<Name extends keyof ProviderAnswers>(
 ): { readonly answer: ProviderAnswers[Name] | undefined; readonly isBesideProvider: boolean } {
   const { provider } = sources
   return { answer: provider?.[name], isBesideProvider: provider !== undefined }
+}
+
+/** What a rule cannot judge is unknown, whatever fails in it. */
+export function guard(
+  check: FindingName,
+  { times }: Pick<JudgedCall, 'times'>,
+  judge: () => Finding,
+): Finding {
+  try {
+    return judge()
+  } catch (cause) {
+    const says = [{ code: 'rule-failed', quote: String(cause) }] as const
+    const failure = { ok: false, reason: 'source-failed', says, source: 'gate' } as const
+    return createUnknown(check, times.accountNow, failure)
+  }
 }

@@ -1,0 +1,22 @@
+/** Whether a platform has reported that the person wants no more calls, before somebody has decided what to store of it. */
+import { formatDay, toUtcDay } from '../../domain/time/dates.js'
+import type { Judged, Rule } from '../judged.js'
+
+/** In the place of the finding on the internal list, since the number may belong on it. */
+export const heldNumberRule = {
+  id: 'held-number',
+  check: 'internal-dnc',
+  judge({ call: { accountId }, number, stored: { pauses }, times: { now } }: Judged) {
+    if (pauses === undefined || pauses === 'unread') return undefined
+    const held = pauses.find(({ subject }) => subject === `held:${accountId}:${number}`)
+    if (held === undefined) return undefined
+    const { pausedAt, pausedBy: platform } = held
+    const params = { on: formatDay(toUtcDay(pausedAt)), platform }
+    return {
+      ...{ check: 'internal-dnc', source: 'platform-events' },
+      ...{ verdict: 'deny', reason: 'internal-dnc' },
+      ...{ says: [{ code: 'held-by-event', params }] },
+      ...{ asOf: now, holdsUntil: Number.POSITIVE_INFINITY },
+    } as const
+  },
+} as const satisfies Rule
