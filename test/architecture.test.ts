@@ -58,7 +58,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'platform-events/': ['data/files/', 'domain/', 'errors.ts'],
   'http/': ['api/', 'domain/', 'observability/', 'runtime/', 'errors.ts'],
   'gate/': ['judge/', 'law/', 'domain/', 'observability/', 'runtime/runtime.ts', 'errors.ts'],
-  'gate/record/': ['gate/journal/', 'domain/', 'storage/audit/', 'transparency/'],
+  'gate/record/': ['gate/journal/', 'judge/facts.ts', 'domain/', 'storage/audit/', 'transparency/'],
   'gate/preview.ts': ['gate/', 'api/', 'domain/', 'runtime/'],
   'gate/journal/': [
     'gate/',
@@ -93,7 +93,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'errors.ts',
   ],
   'asterisk/': ['config/', 'domain/', 'observability/', 'runtime/', 'errors.ts'],
-  'sources/': ['domain/', 'runtime/', 'errors.ts'],
+  'sources/': ['judge/permits.ts', 'domain/', 'runtime/', 'errors.ts'],
   'sources/own/': [
     'sources/cache/',
     'service/',

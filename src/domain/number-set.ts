@@ -2,6 +2,7 @@
 
 import type { PhoneNumber } from './phone-number.js'
 import type { Instant, LocalDay } from './time/clock.js'
+import { toUtcDay } from './time/dates.js'
 import type { Said } from './words/words.js'
 
 /** Identifies the content of a list that was used. */
@@ -67,4 +68,10 @@ export const noStateFinding: StateFinding = { status: 'clear', ...noListEvidence
 /** When the first of the findings expires; infinity if none does. */
 export function findListsEnd(found: readonly (ListEvidence | undefined)[]): Instant {
   return Math.min(...found.map((one) => one?.holdsUntil ?? Number.POSITIVE_INFINITY))
+}
+
+/** The day on which the number was listed; the as-of day of the list if it keeps none. */
+export function findListedDay(found: ListFinding): LocalDay | undefined {
+  if (found.status !== 'listed') return undefined
+  return found.listedOn ?? toUtcDay(found.asOf)
 }

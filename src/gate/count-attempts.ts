@@ -4,7 +4,7 @@ import type { Attempt, AttemptCounter, CountedCall, FrequencyLimit } from '../do
 import type { Timers } from '../domain/time/clock.js'
 import { getErrorMessage } from '../errors.js'
 import type { Ledger } from '../judge/facts.js'
-import type { LimitsOfCall } from '../judge/rules/attempts.js'
+import type { LimitsOfCall } from '../judge/judged.js'
 import { withTimeout } from '../runtime/runtime.js'
 
 export function createAttempt(

@@ -85,7 +85,7 @@ export class Gate {
     this.#logFailedRule = createSampledLine(deps.log, {
       level: 'error',
       message: 'a rule could not be applied, so its check is unknown',
-      fields: (failed) => failed,
+      fields: ({ check, why }) => ({ check, why }),
       max: 10,
       per: 'minute',
     })

@@ -1,30 +1,19 @@
 /** What several rules need, and follows from the facts alone. */
 import { reasons } from '../domain/checks.js'
-import type { CallRow } from '../domain/compliance.js'
 import type { Finding } from '../domain/decision.js'
 import type { AppliedException } from '../domain/mandate.js'
 import type { CandidatePlace } from '../domain/place.js'
-import type { Instant } from '../domain/time/clock.js'
 import { prepareExceptions } from './exceptions.js'
 import type { PermissionFacts } from './facts.js'
-import type { Judged } from './judged.js'
+import type { CallWithFacts, Derived, OwnRow } from './judged.js'
 import { guard, isBesideProvider } from './make-finding.js'
 import { findPlaces } from './places.js'
 import { evaluateRow, findRowOpening } from './row.js'
 import { judgeHours } from './rules/calling-hours.js'
 import { judgeAtAnyTime, judgePermission } from './rules/permission.js'
 
-export interface OwnRow {
-  readonly row: CallRow
-  readonly asOf: Instant
-  readonly holdsUntil: Instant
-}
-
-/** A call with its facts, from which the rest is derived. */
-export type CallWithFacts = Omit<Judged, 'derived'>
-
 /** Each is found when it is first needed. */
-export class Derived {
+export class DerivedFacts implements Derived {
   readonly #about: CallWithFacts
   #row: { readonly is: OwnRow | undefined } | undefined
   #hours: Finding | undefined
@@ -36,7 +25,6 @@ export class Derived {
     this.#about = about
   }
 
-  /** Our row of a scrub; `undefined` if its facts are not known, and where a provider answers. */
   get row(): OwnRow | undefined {
     const { permission } = this.#about.sources.own
     this.#row ??=
@@ -46,7 +34,6 @@ export class Derived {
     return this.#row.is
   }
 
-  /** Also by facts that were known before. */
   deriveRow(facts: PermissionFacts): OwnRow {
     const { law, windows, at, times, sources } = this.#about
     const { number, postal, postalCode, ported, asOf } = sources.own
@@ -61,18 +48,15 @@ export class Derived {
     }
   }
 
-  /** The finding on calling hours, but for exceptions that lift them. */
   get hours(): Finding {
     this.#hours ??= guard('calling-hours', this.#about, () => judgeHours(this.#about))
     return this.#hours
   }
 
-  /** Where the called person may be; all of them must permit. None if the hours could not be judged. */
   get places(): readonly CandidatePlace[] {
     return findPlaces([this.hours])
   }
 
-  /** Whether lists, consent and line type permit the call; while exceptions lift the hours, at any time. */
   get permission(): Finding {
     this.#permission ??=
       this.lifting.length > 0 && isOfTime(this.#ofNow)
@@ -88,7 +72,7 @@ export class Derived {
     return this.#permissionNow
   }
 
-  /** The exceptions that lift the hours of a sales call. Only our own facts name the relationship that they rest on. */
+  /** Only our own facts name the relationship that they rest on. */
   get lifting(): readonly AppliedException[] {
     this.#lifting ??= this.#findLifting()
     return this.#lifting

@@ -3,9 +3,9 @@ import type { Finding } from '../domain/decision.js'
 import type { Instant } from '../domain/time/clock.js'
 import { msPerHour } from '../domain/time/dates.js'
 import type { OwnFinding } from './combine-findings.js'
-import { type CallWithFacts, Derived } from './derive.js'
+import { DerivedFacts } from './derive.js'
 import type { ProviderAnswers } from './facts.js'
-import type { Judged } from './judged.js'
+import type { CallWithFacts, Derived, Judged } from './judged.js'
 import { guard } from './make-finding.js'
 import { callingHoursRule, judgeOwnHours } from './rules/calling-hours.js'
 import { internalListRule, judgeOwnList } from './rules/internal-list.js'
@@ -56,7 +56,7 @@ export function judgeNumber(about: CallWithFacts, memo: NumberMemo | undefined):
   const key = `${call.callKind} ${stated}`
   const known = kept?.get(key)
   if (known && known.from <= at && at < known.until) return known
-  const derived = new Derived(about)
+  const derived = new DerivedFacts(about)
   const judged: Judged = { ...about, derived }
   const findings = new Map(
     rulesOfNumber.map((rule) => [rule.id, guard(rule.check, about, () => rule.judge(judged))]),

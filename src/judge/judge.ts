@@ -18,7 +18,6 @@ import {
 import type { PhoneNumber } from '../domain/phone-number.js'
 import type { Instant } from '../domain/time/clock.js'
 import { allRules, countedRules, firstRule, rules as rulesOfCall } from './all-rules.js'
-import type { CallWithFacts } from './derive.js'
 import type {
   AskedReassigned,
   Facts,
@@ -28,10 +27,17 @@ import type {
   StoredFacts,
 } from './facts.js'
 import { findOpenQuestions, judgeNumber, type NumberMemo } from './judge-number.js'
-import type { Judged, JudgedCall, JudgeSettings, Rule } from './judged.js'
+import type {
+  CallWithFacts,
+  Judged,
+  JudgedCall,
+  JudgeSettings,
+  LimitsOfCall,
+  Rule,
+} from './judged.js'
 import type { Law } from './law.js'
 import { guard } from './make-finding.js'
-import { findLimits, findNextAllowedAt, type LimitsOfCall } from './rules/attempts.js'
+import { findLimits, findNextAllowedAt } from './rules/attempts.js'
 import { pausesRule } from './rules/pauses.js'
 import { permissionRule } from './rules/permission.js'
 import { findBasis, reassignedRule } from './rules/reassigned.js'

@@ -2,7 +2,7 @@
  * What rules judge, and what a rule is: a function of the call, of what is known and of the law and settings. It reads no clock, asks nothing
  * and remembers nothing.
  */
-import type { ConsentEvidence } from '../domain/compliance.js'
+import type { CallRow, ConsentEvidence } from '../domain/compliance.js'
 import type {
   CallKind,
   CallPurpose,
@@ -12,13 +12,13 @@ import type {
   Policy,
   PurposeRules,
 } from '../domain/decision.js'
+import type { AppliedException, FrequencyLimit, LimitsOfAttempt } from '../domain/mandate.js'
 import type { PhoneNumber } from '../domain/phone-number.js'
+import type { CandidatePlace } from '../domain/place.js'
 import type { Instant } from '../domain/time/clock.js'
-import type { Derived } from './derive.js'
-import type { Facts, Sources, StoredFacts, Times } from './facts.js'
+import type { Facts, PermissionFacts, Sources, StoredFacts, Times } from './facts.js'
 import type { Law } from './law.js'
 import type { RowRules } from './row.js'
-import type { LimitsOfCall } from './rules/attempts.js'
 import type { CallScope, ExceptionInUse } from './scope.js'
 
 /** An own limit on the calls to a number. */
@@ -63,6 +63,39 @@ export interface JudgedCall {
   readonly at: Instant
 }
 
+/** A frequency limit that an exception lifts. */
+export interface LiftedLimit {
+  readonly limit: FrequencyLimit
+  readonly by: AppliedException
+}
+
+/** What limits a call, and what would but for an exception; its attempt is counted in any case. */
+export interface LimitsOfCall extends LimitsOfAttempt {
+  readonly lifted: readonly LiftedLimit[]
+}
+
+export interface OwnRow {
+  readonly row: CallRow
+  readonly asOf: Instant
+  readonly holdsUntil: Instant
+}
+
+/** What several rules need, and follows from the facts alone. */
+export interface Derived {
+  /** Our row of a scrub; `undefined` if its facts are not known, and where a provider answers. */
+  readonly row: OwnRow | undefined
+  /** Also by facts that were known before. */
+  deriveRow(facts: PermissionFacts): OwnRow
+  /** The finding on calling hours, but for exceptions that lift them. */
+  readonly hours: Finding
+  /** Where the called person may be; all of them must permit. None if the hours could not be judged. */
+  readonly places: readonly CandidatePlace[]
+  /** Whether lists, consent and line type permit the call; while exceptions lift the hours, at any time. */
+  readonly permission: Finding
+  /** The exceptions that lift the hours of a sales call. */
+  readonly lifting: readonly AppliedException[]
+}
+
 export interface Judged extends JudgedCall {
   readonly number: PhoneNumber
   readonly sources: Sources
@@ -75,6 +108,9 @@ export interface Judged extends JudgedCall {
   readonly policy: Policy
   readonly derived: Derived
 }
+
+/** A call with its facts, from which the rest is derived. */
+export type CallWithFacts = Omit<Judged, 'derived'>
 
 export interface Rule {
   readonly id: string

@@ -1,9 +1,8 @@
 /** What a scrub says of a number: its letter and flags (spec, "Scrub"), from the facts about it. */
 import type { CallRow, ResultLetter } from '../domain/compliance.js'
-import { findListsEnd, type ListFinding } from '../domain/number-set.js'
+import { findListedDay, findListsEnd } from '../domain/number-set.js'
 import type { CandidatePlace, NumberInService, Place } from '../domain/place.js'
-import type { Instant, LocalDay } from '../domain/time/clock.js'
-import { toUtcDay } from '../domain/time/dates.js'
+import type { Instant } from '../domain/time/clock.js'
 import { toInstant, toLocalTime } from '../domain/time/time-zones.js'
 import type { ProjectHours } from '../domain/time/week-windows.js'
 import type { Said } from '../domain/words/words.js'
@@ -219,12 +218,6 @@ function findListedOn({ national, state, litigator }: ListFindings): CallRow['li
   if (litigator.status === 'listed') return 'litigator'
   if (national.status === 'listed') return 'national'
   return state.status === 'listed' ? 'state' : undefined
-}
-
-/** The day on which the number was listed; the as-of day of the list if it keeps none. */
-export function findListedDay(found: ListFinding): LocalDay | undefined {
-  if (found.status !== 'listed') return undefined
-  return found.listedOn ?? toUtcDay(found.asOf)
 }
 
 const tollFree: readonly Said[] = [{ code: 'toll-free' }]

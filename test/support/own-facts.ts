@@ -6,9 +6,9 @@ import { toPhoneNumber } from '../../src/domain/phone-number.js'
 import type { NumberFacts } from '../../src/domain/place.js'
 import { type Clock, fixedClock } from '../../src/domain/time/clock.js'
 import type { ProjectHours } from '../../src/domain/time/week-windows.js'
-import { type CallWithFacts, Derived } from '../../src/judge/derive.js'
+import { DerivedFacts } from '../../src/judge/derive.js'
 import type { ListFindings, OwnFacts, PermissionFacts, Sources } from '../../src/judge/facts.js'
-import type { Judged, JudgeSettings } from '../../src/judge/judged.js'
+import type { CallWithFacts, Judged, JudgeSettings } from '../../src/judge/judged.js'
 import { guard } from '../../src/judge/make-finding.js'
 import type { RowRules } from '../../src/judge/row.js'
 import { callingHoursRule } from '../../src/judge/rules/calling-hours.js'
@@ -130,7 +130,7 @@ export function aJudged({
     ledger: undefined,
     ...more,
   }
-  return { ...about, derived: new Derived(about) }
+  return { ...about, derived: new DerivedFacts(about) }
 }
 
 /** By the rules about the number. */

@@ -1,9 +1,10 @@
 /** A decision as it is stored, without a sentence, and as it is replied, in words. */
 import type { Answerer, NotCarriedOutReason, OutcomeState } from '../../domain/call-outcome.js'
 import type { CallChannel, Disclosure, PolicyEffect, Verdict } from '../../domain/decision.js'
-import type { CountedCall } from '../../domain/mandate.js'
+import type { CountedCall, Mandate } from '../../domain/mandate.js'
+import type { Instant } from '../../domain/time/clock.js'
 import type { RecordedSaid } from '../../domain/words/words.js'
-import type { RecordedFacts } from './recorded-facts.js'
+import type { Facts } from '../../judge/facts.js'
 
 /** The version of an imported list that a finding is based on. */
 export interface ListDocument {
@@ -57,6 +58,14 @@ export interface PolicyDocument {
   /** The reason set in policy, of an `unknown-allowed`. */
   readonly because?: string | undefined
   readonly until?: string | undefined
+}
+
+/** What the call was judged by, without what else the record says. */
+export interface RecordedFacts extends Omit<Facts, 'times'> {
+  /** Of the account's clock, in a what-if; absent where the machine's shows the same. */
+  readonly accountNow?: Instant | undefined
+  /** The limits of the key. */
+  readonly key?: Mandate | undefined
 }
 
 /** What happened to the call, as far as it is known. */

@@ -4,7 +4,6 @@
  */
 import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { CandidatePlace } from '../../domain/place.js'
-import { listPlaces } from '../../judge/places.js'
 import type { MarkedAuditRecord } from '../../storage/audit/audit-log.js'
 import type { AnyErasureNotice, RemovalNotice } from '../../transparency/removal-notices.js'
 import type { FormerOrigin } from '../journal/journal-beginning.js'
@@ -163,5 +162,5 @@ export function listRecordedPlaces({
   facts,
 }: Pick<DecisionDocument, 'facts'>): readonly CandidatePlace[] {
   const { number, postal } = facts?.own ?? {}
-  return number?.status === 'ok' ? listPlaces(number.place, postal) : []
+  return number?.status === 'ok' ? [...number.place.candidates, ...(postal?.candidates ?? [])] : []
 }

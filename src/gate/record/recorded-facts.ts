@@ -7,13 +7,6 @@ import { parseInstant } from '../../domain/time/dates.js'
 import type { Facts, Times } from '../../judge/facts.js'
 import type { DecisionDocument } from './decision-document.js'
 
-export interface RecordedFacts extends Omit<Facts, 'times'> {
-  /** Of the account's clock, in a what-if; absent where the machine's shows the same. */
-  readonly accountNow?: Instant | undefined
-  /** The limits of the key. */
-  readonly key?: Mandate | undefined
-}
-
 /** Of the numbers and campaigns that a key may use, those of the call are enough to judge it by. */
 export function narrowKey({ mandate, callerId, campaignId }: CallRequest): Mandate | undefined {
   if (mandate === undefined) return undefined

@@ -6,7 +6,6 @@ import { formatDay, formatInstant, msPerHour } from '../../domain/time/dates.js'
 import type { RecordedSaid } from '../../domain/words/words.js'
 import type { AskedReassigned, Facts } from '../../judge/facts.js'
 import { type Fact, type OwnFacts, ownSource, type PermissionFacts } from '../../judge/facts.js'
-import { findListedDay } from '../../judge/row.js'
 
 type ShownFacts = Readonly<Record<string, unknown>>
 
@@ -51,18 +50,18 @@ const judgedHours: ReadonlySet<string> = new Set([
   'restricted-day',
 ])
 
-function valueOf<Value>(fact: Fact<Value> | 'not-asked'): Value | undefined {
+function knownOf<Value>(fact: Fact<Value> | 'not-asked'): Value | undefined {
   if (fact === 'not-asked') return undefined
   return fact.why === undefined ? fact.value : fact.last?.value
 }
 
 function showEntry({ entry }: OwnFacts): ShownFacts | undefined {
-  const { removedAt, addedAt } = valueOf(entry) ?? {}
+  const { removedAt, addedAt } = knownOf(entry) ?? {}
   return removedAt === null ? { addedAt } : undefined
 }
 
 function showHours({ number, postal, hours }: OwnFacts): ShownFacts | undefined {
-  return showNumber(number, postal, valueOf(hours) ?? [])
+  return showNumber(number, postal, knownOf(hours) ?? [])
 }
 
 function showNumber(
@@ -88,7 +87,7 @@ const showPlace = ({ candidates: places, country }: Place) => ({
 })
 
 function showPermission({ number, postal, permission }: OwnFacts): ShownFacts | undefined {
-  const known = valueOf(permission)
+  const known = knownOf(permission)
   if (known?.lists === undefined) return undefined
   const { hours, industryExemption, voipRestricted, lists, entry, record } = known
   const { national, state, litigator } = lists
@@ -105,7 +104,7 @@ function showPermission({ number, postal, permission }: OwnFacts): ShownFacts | 
 }
 
 function showListing(
-  found: ListFinding & Pick<typeof noStateFinding, 'region'>,
+  found: ListFinding & Pick<StateFinding, 'region'>,
   listedOn: LocalDay | undefined,
 ): ShownFacts | undefined {
   const { status, region } = found

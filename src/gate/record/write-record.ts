@@ -17,10 +17,11 @@ import type {
   ListDocument,
   MandateDocument,
   PolicyDocument,
+  RecordedFacts,
 } from './decision-document.js'
 import { describeDecision, describeFinding, describeWhy, toReply } from './describe-decision.js'
 import { readRecord } from './read-record.js'
-import { narrowKey, type RecordedFacts } from './recorded-facts.js'
+import { narrowKey } from './recorded-facts.js'
 import { showFacts } from './shown-facts.js'
 
 /** Of what a record holds. Changes when the rules are applied to something that earlier records do not have. */

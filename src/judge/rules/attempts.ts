@@ -1,17 +1,11 @@
 /** Whether frequency limits, and what is counted for a key, permit another call. */
 import type { CallRequest, Finding, Ruling } from '../../domain/decision.js'
-import type {
-  AppliedException,
-  CallToCount,
-  FrequencyCount,
-  FrequencyLimit,
-  LimitsOfAttempt,
-} from '../../domain/mandate.js'
+import type { CallToCount, FrequencyCount, FrequencyLimit } from '../../domain/mandate.js'
 import type { Instant } from '../../domain/time/clock.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { Said } from '../../domain/words/words.js'
 import { prepareExceptions, sayExceptions } from '../exceptions.js'
-import type { HouseLimit, Judged, Rule } from '../judged.js'
+import type { HouseLimit, Judged, LiftedLimit, LimitsOfCall, Rule } from '../judged.js'
 import type { Law } from '../law.js'
 import { type ExceptionInUse, isInScope } from '../scope.js'
 import { sayUncounted } from './key.js'
@@ -103,16 +97,6 @@ function toFrequencyLimit({ calls, seconds }: HouseLimit): FrequencyLimit {
     purposes: undefined,
     citation: 'gate.houseLimits',
   }
-}
-
-interface LiftedLimit {
-  readonly limit: FrequencyLimit
-  readonly by: AppliedException
-}
-
-/** What limits a call, and what would but for an exception; its attempt is counted in any case. */
-export interface LimitsOfCall extends LimitsOfAttempt {
-  readonly lifted: readonly LiftedLimit[]
 }
 
 export const attemptsRule = {

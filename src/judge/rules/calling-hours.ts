@@ -9,10 +9,9 @@ import type { ProjectHours } from '../../domain/time/week-windows.js'
 import type { Said } from '../../domain/words/words.js'
 import type { CalledPlace } from '../../law/hours/operator-closures.js'
 import { combineSources, type OwnFinding, requireFinding } from '../combine-findings.js'
-import type { CallWithFacts } from '../derive.js'
 import { sayExceptions } from '../exceptions.js'
 import { ownSource } from '../facts.js'
-import type { Judged, Rule } from '../judged.js'
+import type { CallWithFacts, Judged, Rule } from '../judged.js'
 import {
   findAnswer,
   findOwn,

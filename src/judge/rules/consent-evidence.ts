@@ -2,7 +2,7 @@
 import { type CallRow, type ResultLetter, rankEvidence } from '../../domain/compliance.js'
 import type { ReasonCode } from '../../domain/decision.js'
 import type { Said } from '../../domain/words/words.js'
-import type { CallWithFacts } from '../derive.js'
+import type { CallWithFacts } from '../judged.js'
 
 /** What a consent is judged for. */
 export type CallWithConsent = Pick<CallWithFacts, 'call' | 'purpose' | 'settings'>

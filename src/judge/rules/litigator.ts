@@ -3,9 +3,8 @@ import type { LitigatorStatus } from '../../domain/compliance.js'
 import type { Finding } from '../../domain/decision.js'
 import type { ListFinding } from '../../domain/number-set.js'
 import { combineSources, type OwnFinding } from '../combine-findings.js'
-import type { CallWithFacts } from '../derive.js'
 import { ownSource } from '../facts.js'
-import type { Rule } from '../judged.js'
+import type { CallWithFacts, Rule } from '../judged.js'
 import { findAnswer, findOwn, isBesideProvider, judgeAnswer, judgeFact } from '../make-finding.js'
 
 /** By an entry of the list, or none. */

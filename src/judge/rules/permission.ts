@@ -6,8 +6,7 @@ import type { Relationship } from '../../domain/mandate.js'
 import type { CandidatePlace } from '../../domain/place.js'
 import type { Said } from '../../domain/words/words.js'
 import { combineSources, requireFinding } from '../combine-findings.js'
-import type { CallWithFacts, Derived, OwnRow } from '../derive.js'
-import type { Judged, Rule } from '../judged.js'
+import type { CallWithFacts, Derived, Judged, OwnRow, Rule } from '../judged.js'
 import { findOwn, type Judgment, judgeAnswer, judgeFact } from '../make-finding.js'
 import {
   type CallWithConsent,

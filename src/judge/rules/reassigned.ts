@@ -15,9 +15,8 @@ import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Instant, LocalDay } from '../../domain/time/clock.js'
 import { formatDay } from '../../domain/time/dates.js'
 import type { Said } from '../../domain/words/words.js'
-import type { CallWithFacts } from '../derive.js'
 import type { RestsOn, Sources } from '../facts.js'
-import type { Judged, Rule } from '../judged.js'
+import type { CallWithFacts, Judged, Rule } from '../judged.js'
 import { needsPermission, relatedLetters } from './consent-evidence.js'
 
 /** The record that a call rests on. */

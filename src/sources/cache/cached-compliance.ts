@@ -4,7 +4,6 @@ import type { ChangeObserver } from '../../domain/change-notifier.js'
 import {
   type Answer,
   type AnswerSuccess,
-  type CallRow,
   type Compliance,
   findUnanswered,
   isRequestError,
@@ -17,6 +16,7 @@ import type { CallKind } from '../../domain/decision.js'
 import type { PhoneNumber } from '../../domain/phone-number.js'
 import type { Clock, ClockReading, Timers } from '../../domain/time/clock.js'
 import type { Said } from '../../domain/words/words.js'
+import { entryPermits, hoursPermit, litigatorPermits, rowPermits } from '../../judge/permits.js'
 import { monotonicSeconds, withTimeout } from '../../runtime/runtime.js'
 import {
   type AnswerSubject,
@@ -84,7 +84,7 @@ export class CachedCompliance implements Compliance, ChangeObserver {
       name: 'scrub',
       numbers,
       ask: (question) => source.scrub(question),
-      isPermitted: isPermittedByRow,
+      isPermitted: rowPermits,
       dependsOn: 'place',
       sharesDenials: true,
     })
@@ -92,21 +92,21 @@ export class CachedCompliance implements Compliance, ChangeObserver {
       name: 'internal-dnc',
       numbers,
       ask: (question) => source.internalDnc(question),
-      isPermitted: ({ onList }) => !onList,
+      isPermitted: entryPermits,
       dependsOn: 'scope',
     })
     this.#litigator = new AnswerCache(options, {
       name: 'litigator',
       numbers,
       ask: (question) => source.litigator(question),
-      isPermitted: ({ isLitigator }) => !isLitigator,
+      isPermitted: litigatorPermits,
       dependsOn: 'scope',
     })
     this.#legalTime = new AnswerCache(options, {
       name: 'legal-time',
       numbers,
       ask: (question) => source.legalTime(question),
-      isPermitted: ({ permitted }) => permitted,
+      isPermitted: hoursPermit,
       dependsOn: 'scope',
     })
     this.scrub = this.#scrub.answer
@@ -156,14 +156,6 @@ export class CachedCompliance implements Compliance, ChangeObserver {
       cache.discardAnswersInFlight(key)
     }
   }
-}
-
-/** Decides by the flags and the day of the row. The permission check may forbid more, but never less. */
-function isPermittedByRow(row: CallRow, kind: CallKind | undefined): boolean {
-  const { allowed, doNotCallToday } = row
-  if (doNotCallToday) return false
-  if (kind !== undefined) return allowed[kind]
-  return allowed.manual || allowed.autodialed || allowed.ai
 }
 
 /** Describes the caching of one question of the port. */

@@ -16,6 +16,7 @@ import {
   type UnavailablePrimary,
 } from '../../domain/compliance.js'
 import type { Timers } from '../../domain/time/clock.js'
+import { entryPermits, hoursPermit, litigatorPermits, rowPermits } from '../../judge/permits.js'
 import { requireAllPermit } from './require-all-permit.js'
 
 export interface CombineOptions {
@@ -69,9 +70,9 @@ class CombinedCompliance implements Compliance {
 
   scrub(question: Question) {
     const { callKind } = question
-    const isDenial = callKind && ((row: CallRow) => row.doNotCallToday || !row.allowed[callKind])
+    const isDenial = callKind && ((row: CallRow) => !rowPermits(row, callKind))
     return this.#ask(question, (source) => source.scrub(question), {
-      isFinal: isDeniedForEveryKind,
+      isFinal: (row) => !rowPermits(row),
       isDenial,
     })
   }
@@ -80,19 +81,19 @@ class CombinedCompliance implements Compliance {
   internalDnc(question: Question) {
     return this.#ask(question, (source) => source.internalDnc(question), {
       isFinal: () => false,
-      isDenial: ({ onList }: InternalDncStatus) => onList,
+      isDenial: (status: InternalDncStatus) => !entryPermits(status),
     })
   }
 
   litigator(question: Question) {
     return this.#ask(question, (source) => source.litigator(question), {
-      isFinal: ({ isLitigator }) => isLitigator,
+      isFinal: (status) => !litigatorPermits(status),
     })
   }
 
   legalTime(question: Question) {
     return this.#ask(question, (source) => source.legalTime(question), {
-      isFinal: ({ permitted }) => !permitted,
+      isFinal: (legalTime) => !hoursPermit(legalTime),
     })
   }
 
@@ -158,11 +159,6 @@ class CombinedCompliance implements Compliance {
 }
 
 /** A row that permits any kind of call is not a denial, since the cache uses the row for all kinds. */
-function isDeniedForEveryKind({ allowed, doNotCallToday }: CallRow): boolean {
-  if (doNotCallToday) return true
-  return !allowed.manual && !allowed.autodialed && !allowed.ai
-}
-
 /** Returns the second's answer, marked as a replacement for the first's failure. */
 function useSecondAnswer<T>(
   first: AnswerFailure,
