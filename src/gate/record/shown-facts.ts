@@ -1,5 +1,5 @@
 /** What a finding rests on, as replies show it: from the facts of the call, which its record has. */
-import type { ListFinding, noStateFinding } from '../../domain/number-set.js'
+import { findListedDay, type ListFinding, type StateFinding } from '../../domain/number-set.js'
 import type { Place } from '../../domain/place.js'
 import type { LocalDay } from '../../domain/time/clock.js'
 import { formatDay, formatInstant, msPerHour } from '../../domain/time/dates.js'
