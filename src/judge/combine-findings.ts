@@ -52,7 +52,7 @@ export function requireFinding(own: OwnFinding | undefined): Finding {
 }
 
 /** Each part must permit. */
-export function combineParts(parts: readonly Finding[]): Finding {
+function combineParts(parts: readonly Finding[]): Finding {
   const [only] = parts
   return only && parts.length === 1 ? only : { ...pickStrictestFinding(parts), parts }
 }

@@ -27,16 +27,9 @@ import type {
   StoredFacts,
 } from './facts.js'
 import { findOpenQuestions, judgeNumber, type NumberMemo } from './judge-number.js'
-import type {
-  CallWithFacts,
-  Judged,
-  JudgedCall,
-  JudgeSettings,
-  LimitsOfCall,
-  Rule,
-} from './judged.js'
+import type { CallWithFacts, Judged, JudgeSettings, LimitsOfCall, Rule } from './judged.js'
 import type { Law } from './law.js'
-import { guard } from './make-finding.js'
+import { createFailed } from './make-finding.js'
 import { findLimits, findNextAllowedAt } from './rules/attempts.js'
 import { pausesRule } from './rules/pauses.js'
 import { permissionRule } from './rules/permission.js'
@@ -45,7 +38,7 @@ import { findBasis, reassignedRule } from './rules/reassigned.js'
 /** The law of a day: the calling rules, and the hours that they give with the days and emergencies that an operator has entered. */
 export interface LawInForce {
   readonly rules: Law
-  readonly windows: JudgedCall['windows']
+  readonly windows: Judged['windows']
 }
 
 /** A call to a number of the North American plan. */
@@ -82,121 +75,117 @@ export function judge(
   facts: Facts,
   memo?: NumberMemo,
 ): Judgment {
-  const asked = describe(law, settings, call, facts)
-  const refused = firstRule.judge(asked)
-  // Whatever else may be said about the call, this blocks it, and nothing is looked up for a key that may not ask.
-  if (refused) return concludeBy(refused, firstRule, asked)
   const { own, provider } = facts
-  if (own === undefined) return { needs: { is: 'look-ups' } }
-  const sources = { own, provider }
-  const about = withFacts({ ...asked, number: call.number }, facts, sources)
+  if (call.request.mandate) {
+    const refused = firstRule.judge({ call: call.request, times: facts.times })
+    // Whatever else may be said about the call, this blocks it, and nothing is looked up for a key that may not ask.
+    if (refused) return concludeBy(refused, firstRule, settings, call.request, facts)
+  }
+  if (own === undefined) return needsLookUps
+  const about = describe(law, settings, call, facts, { own, provider })
   const { derived, findings: ofNumber } = judgeNumber(about, memo)
-  const judged: Judged = { ...about, derived }
+  // It is nobody else's yet; a copy of an object of this size takes as long as a rule.
+  const judged: Judged = Object.assign(about, { derived })
   const basis = facts.reassigned === undefined ? findBasis(judged) : undefined
   if (basis) return { needs: { is: 'reassigned', since: basis.since, basis: basis.basis } }
+  const findings: Finding[] = []
   const notJudged: string[] = [firstRule.id]
-  let findings: readonly Finding[] = []
   for (const rule of rulesOfCall) {
-    const found = ofNumber.get(rule.id) ?? judgeBy(rule, judged)
-    if (found) findings = add(findings, found)
-    else notJudged.push(rule.id)
+    add(findings, ofNumber.get(rule.id) ?? judgeBy(rule, judged), notJudged, rule)
   }
   const ruling = ruleOn(findings, judged)
   const limits = findLimits(judged, findings, ruling)
-  if (limits && facts.ledger === undefined) {
+  if (limits === undefined) {
+    notJudged.push(...countedIds)
+    return { findings, ruling: findNext(findings, ruling, judged), notJudged }
+  }
+  if (facts.ledger === undefined) {
     const isAttempt = ruling.decision === 'allow' && call.request.at === undefined
     return { needs: { is: 'count', how: isAttempt ? 'reserve' : 'read', limits } }
   }
-  const counted: Judged = { ...judged, limits }
-  let all = findings
-  for (const rule of countedRules) {
-    const found = limits && judgeBy(rule, counted)
-    if (found) all = add(all, found)
-    else notJudged.push(rule.id)
-  }
-  const last = all === findings ? ruling : ruleOn(all, judged)
-  return { findings: all, ruling: findNext(all, last, judged), notJudged }
+  const counted = { ...judged, limits }
+  for (const rule of countedRules) add(findings, judgeBy(rule, counted), notJudged, rule)
+  return { findings, ruling: findNext(findings, ruleOn(findings, judged), judged), notJudged }
 }
 
+const needsLookUps: Judgment = { needs: { is: 'look-ups' } }
+
+const countedIds = countedRules.map(({ id }) => id)
+
 function judgeBy(rule: Rule, about: Judged): Finding | undefined {
-  // A rule that fails has something to judge.
-  let nothing = false
-  const found = guard(rule.check, about, () => {
-    const finding = rule.judge(about)
-    nothing = finding === undefined
-    return finding as Finding
-  })
-  return nothing ? undefined : found
+  try {
+    return rule.judge(about)
+  } catch (cause) {
+    return createFailed(rule.check, about, cause)
+  }
 }
 
 /** In the place of an earlier one of the same name, such as that of a key that has reached its limit. */
-function add(findings: readonly Finding[], found: Finding): readonly Finding[] {
+function add(
+  findings: Finding[],
+  found: Finding | undefined,
+  notJudged: string[],
+  { id }: Rule,
+): void {
+  if (found === undefined) {
+    notJudged.push(id)
+    return
+  }
   const at = findings.findIndex(({ check }) => check === found.check)
-  return at === -1 ? [...findings, found] : findings.with(at, found)
+  if (at === -1) findings.push(found)
+  else findings[at] = found
 }
 
 /** Of a call to an extension or abroad, of which pauses alone are judged; `undefined` if none is in force. */
 export function judgePaused(
-  law: LawInForce,
+  { rules: law }: LawInForce,
   settings: JudgeSettings,
-  request: CallRequest,
+  call: CallRequest,
   facts: Facts,
 ): Concluded | undefined {
-  const asked = describe(law, settings, { request, number: '', stated: undefined }, facts)
-  const paused = pausesRule.judge({ ...asked, stored: facts.stored ?? {} })
-  return paused && concludeBy(paused, pausesRule, asked)
+  const { times, stored = nothing } = facts
+  const paused = pausesRule.judge({ call, number: '', law, times, stored })
+  return paused && concludeBy(paused, pausesRule, settings, call, facts)
 }
 
-function concludeBy(finding: Finding, by: Rule, asked: JudgedCall): Concluded {
-  const policy = choosePolicy(asked.settings, asked.call, undefined)
+function concludeBy(
+  finding: Finding,
+  by: Rule,
+  settings: JudgeSettings,
+  call: CallRequest,
+  { times }: Facts,
+): Concluded {
+  const policy = choosePolicy(settings, call, undefined)
   const notJudged = allRules.flatMap(({ id }) => (id === by.id ? [] : [id]))
-  return { findings: [finding], ruling: ruleOn([finding], { ...asked, policy }), notJudged }
+  return { findings: [finding], ruling: ruleOn([finding], { policy, call, times }), notJudged }
 }
 
 function describe(
   { rules: law, windows }: LawInForce,
   settings: JudgeSettings,
-  { request, number, stated }: Omit<Call, 'number'> & Pick<JudgedCall, 'number'>,
-  { times }: Pick<Facts, 'times'>,
-): JudgedCall {
+  { request: call, number, stated }: Call,
+  { times, stored = nothing, reassigned, ledger }: Facts,
+  sources: Sources,
+): CallWithFacts {
   return {
     law,
     windows,
     settings,
-    call: request,
+    policy: choosePolicy(settings, call, stored.pauses),
+    call,
     number,
     stated,
     purpose: stated ? law.purposes.find(stated) : telemarketing,
     times,
-    at: request.at ?? times.accountNow,
-  }
-}
-
-function withFacts(
-  asked: JudgedCall & Pick<Call, 'number'>,
-  { stored = {}, reassigned, ledger }: Facts,
-  sources: Sources,
-): CallWithFacts {
-  const { law, windows, settings, call, number, stated, purpose, times, at } = asked
-  const policy = choosePolicy(settings, call, stored.pauses)
-  // Every field is named: a spread is slow.
-  return {
-    law,
-    windows,
-    settings,
-    policy,
-    call,
-    number,
-    stated,
-    purpose,
-    times,
-    at,
+    at: call.at ?? times.accountNow,
     sources,
     stored,
     reassigned,
     ledger,
   }
 }
+
+const nothing: StoredFacts = {}
 
 /** See {@link findOpenQuestions}. */
 export function listOpenQuestions(
@@ -205,8 +194,7 @@ export function listOpenQuestions(
   call: Call,
   facts: Facts & Pick<Sources, 'own'>,
 ): ReadonlySet<keyof ProviderAnswers> {
-  const asked = describe(law, settings, call, facts)
-  return findOpenQuestions(withFacts({ ...asked, number: call.number }, facts, { own: facts.own }))
+  return findOpenQuestions(describe(law, settings, call, facts, { own: facts.own }))
 }
 
 /**

@@ -47,22 +47,6 @@ export interface JudgeSettings {
   readonly neighborPrefix: 'area-code' | 'exchange'
 }
 
-/** The call, the law and the settings. */
-export interface JudgedCall {
-  readonly law: Law
-  readonly windows: RowRules['windows']
-  readonly settings: JudgeSettings
-  readonly call: CallRequest
-  /** The number that is called; empty if it is none of the North American plan. */
-  readonly number: PhoneNumber | ''
-  /** Absent if nobody said what the call is for. */
-  readonly stated: CallPurpose | undefined
-  readonly purpose: PurposeRules
-  readonly times: Times
-  /** The instant that is judged. */
-  readonly at: Instant
-}
-
 /** A frequency limit that an exception lifts. */
 export interface LiftedLimit {
   readonly limit: FrequencyLimit
@@ -96,16 +80,26 @@ export interface Derived {
   readonly lifting: readonly AppliedException[]
 }
 
-export interface Judged extends JudgedCall {
+export interface Judged {
+  readonly law: Law
+  readonly windows: RowRules['windows']
+  readonly settings: JudgeSettings
+  /** That of the settings, with what is in shadow for the call. */
+  readonly policy: Policy
+  readonly call: CallRequest
   readonly number: PhoneNumber
+  /** Absent if nobody said what the call is for. */
+  readonly stated: CallPurpose | undefined
+  readonly purpose: PurposeRules
+  readonly times: Times
+  /** The instant that is judged. */
+  readonly at: Instant
   readonly sources: Sources
   readonly stored: StoredFacts
   readonly reassigned: Facts['reassigned']
   readonly ledger: Facts['ledger']
   /** What counts the call; known once all else is judged. */
   readonly limits?: LimitsOfCall | undefined
-  /** That of the settings, with what is in shadow for the call. */
-  readonly policy: Policy
   readonly derived: Derived
 }
 

@@ -5,7 +5,7 @@ import type { Finding, FindingName, ReasonCode } from '../domain/decision.js'
 import type { Instant } from '../domain/time/clock.js'
 import type { OwnFinding } from './combine-findings.js'
 import { type Fact, type OwnFacts, ownSource, type ProviderAnswers, type Sources } from './facts.js'
-import type { JudgedCall } from './judged.js'
+import type { Judged } from './judged.js'
 
 export type Judgment = Pick<Finding, 'verdict' | 'reason' | 'says'> & Partial<Finding>
 
@@ -85,16 +85,24 @@ export function findAnswer<Name extends keyof ProviderAnswers>(
 }
 
 /** What a rule cannot judge is unknown, whatever fails in it. */
+export function createFailed(
+  check: FindingName,
+  { times }: Pick<Judged, 'times'>,
+  cause: unknown,
+): Finding {
+  const says = [{ code: 'rule-failed', quote: String(cause) }] as const
+  const failure = { ok: false, reason: 'source-failed', says, source: 'gate' } as const
+  return createUnknown(check, times.accountNow, failure)
+}
+
 export function guard(
   check: FindingName,
-  { times }: Pick<JudgedCall, 'times'>,
+  about: Pick<Judged, 'times'>,
   judge: () => Finding,
 ): Finding {
   try {
     return judge()
   } catch (cause) {
-    const says = [{ code: 'rule-failed', quote: String(cause) }] as const
-    const failure = { ok: false, reason: 'source-failed', says, source: 'gate' } as const
-    return createUnknown(check, times.accountNow, failure)
+    return createFailed(check, about, cause)
   }
 }

@@ -29,7 +29,7 @@ export function readFacts(document: DecisionDocument): Facts {
   return { ...facts, times: readTimes(document) }
 }
 
-export function readTimes({ facts, decidedAt, judgedAt, whatIf }: DecisionDocument): Times {
+function readTimes({ facts, decidedAt, judgedAt, whatIf }: DecisionDocument): Times {
   const now = instantOf(decidedAt)
   return { now, accountNow: whatIf ? (facts?.accountNow ?? now) : instantOf(judgedAt) }
 }

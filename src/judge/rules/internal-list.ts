@@ -21,7 +21,7 @@ import type { CallWithFacts, Derived, Judged, OwnRow, Rule } from '../judged.js'
 import { findAnswer, findOwn, type Judgment, judgeAnswer, judgeFact } from '../make-finding.js'
 import { findConsentProblem } from './consent-evidence.js'
 
-export const notOnInternalList = {
+const notOnInternalList = {
   verdict: 'pass',
   reason: 'permitted',
   says: [{ code: 'not-on-internal-list' }],

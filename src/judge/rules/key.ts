@@ -5,13 +5,13 @@ import type { Mandate } from '../../domain/mandate.js'
 import { readCallerId } from '../../domain/phone-number.js'
 import type { Instant } from '../../domain/time/clock.js'
 import type { Said } from '../../domain/words/words.js'
-import type { Judged, JudgedCall, Rule } from '../judged.js'
+import type { Judged, Rule } from '../judged.js'
 
 /** By what the call says. After a denial nothing is looked up: the answers about another project are not for this key. */
 export const keyOfCallRule = {
   id: 'key-of-call',
   check: 'mandate',
-  judge({ call, times: { now } }: Pick<JudgedCall, 'call' | 'times'>) {
+  judge({ call, times: { now } }: Pick<Judged, 'call' | 'times'>) {
     const { mandate } = call
     if (mandate === undefined) return undefined
     return (

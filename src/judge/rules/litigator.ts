@@ -8,7 +8,7 @@ import type { CallWithFacts, Rule } from '../judged.js'
 import { findAnswer, findOwn, isBesideProvider, judgeAnswer, judgeFact } from '../make-finding.js'
 
 /** By an entry of the list, or none. */
-export const litigatorJudgments = {
+const litigatorJudgments = {
   listed: { verdict: 'deny', reason: 'litigator', says: [{ code: 'litigator' }] },
   clear: { verdict: 'pass', reason: 'permitted', says: [{ code: 'no-litigator' }] },
 } as const satisfies Readonly<Record<string, Pick<Finding, 'verdict' | 'reason' | 'says'>>>

@@ -3,10 +3,11 @@ import type { ReasonCode } from '../../domain/decision.js'
 import type { Mandate, Pause } from '../../domain/mandate.js'
 import { formatInstant } from '../../domain/time/dates.js'
 import type { Said } from '../../domain/words/words.js'
-import type { Judged, JudgedCall, Rule } from '../judged.js'
+import type { Judged, Rule } from '../judged.js'
 import { createKeyFinding } from './key.js'
 
-type AboutPauses = Pick<JudgedCall, 'call' | 'number' | 'law' | 'times'> & Pick<Judged, 'stored'>
+/** `number` is empty for a call to an extension or abroad. */
+type AboutPauses = Pick<Judged, 'call' | 'law' | 'times' | 'stored'> & { readonly number: string }
 
 export const pausesRule = {
   id: 'pauses',
