@@ -17,6 +17,7 @@ export class DerivedFacts implements Derived {
   readonly #about: CallWithFacts
   #row: { readonly is: OwnRow | undefined } | undefined
   #hours: Finding | undefined
+  #places: readonly CandidatePlace[] | undefined
   #permissionNow: Finding | undefined
   #permission: Finding | undefined
   #lifting: readonly AppliedException[] | undefined
@@ -54,7 +55,8 @@ export class DerivedFacts implements Derived {
   }
 
   get places(): readonly CandidatePlace[] {
-    return findPlaces([this.hours])
+    this.#places ??= findPlaces([this.hours])
+    return this.#places
   }
 
   get permission(): Finding {

@@ -131,9 +131,12 @@ function add(
     notJudged.push(id)
     return
   }
-  const at = findings.findIndex(({ check }) => check === found.check)
-  if (at === -1) findings.push(found)
-  else findings[at] = found
+  for (const [at, { check }] of findings.entries()) {
+    if (check !== found.check) continue
+    findings[at] = found
+    return
+  }
+  findings.push(found)
 }
 
 /** Of a call to an extension or abroad, of which pauses alone are judged; `undefined` if none is in force. */

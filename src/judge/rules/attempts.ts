@@ -54,14 +54,15 @@ export function findFrequency(
       ? found
       : found.filter((limit) => lifted.every((one) => one.limit !== limit))
   const own =
-    called.purpose === 'emergency'
-      ? []
+    called.purpose === 'emergency' || rules.settings.houseLimits.length === 0
+      ? noLimits
       : rules.settings.houseLimits.filter((limit) => isInScope(request, limit) !== false)
   const frequency = own.length === 0 ? lawful : [...lawful, ...own.map(toFrequencyLimit)]
   return { frequency, lifted }
 }
 
 const noneLifted: readonly LiftedLimit[] = []
+const noLimits: readonly HouseLimit[] = []
 
 /** The limits that an exception lifts which the operator uses. */
 function findLifted(
