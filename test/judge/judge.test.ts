@@ -6,7 +6,8 @@ import { type CallKind, type CallPurpose, callKinds } from '../../src/domain/dec
 import type { Mandate } from '../../src/domain/mandate.js'
 import type { ListFinding } from '../../src/domain/number-set.js'
 import { toPhoneNumber } from '../../src/domain/phone-number.js'
-import type { Fact, Facts, OwnFacts } from '../../src/judge/facts.js'
+import { allRules } from '../../src/judge/all-rules.js'
+import type { Fact, Facts, Ledger, OwnFacts } from '../../src/judge/facts.js'
 import { type Judgment, judge, type LawInForce } from '../../src/judge/judge.js'
 import type { NumberMemo } from '../../src/judge/judge-number.js'
 import type { JudgeSettings } from '../../src/judge/judged.js'
@@ -20,7 +21,16 @@ import { aCall, gateSettings } from '../support/test-gate.js'
 
 const openLaw = (): LawInForce => ({ rules, windows: hoursOver(areaCodePlan).windows })
 const law = openLaw()
-const settings: JudgeSettings = { ...gateSettings, policy: strictPolicy }
+const settings: JudgeSettings = {
+  ...gateSettings,
+  policy: strictPolicy,
+  houseLimits: [{ calls: 1, seconds: 3_600 }],
+}
+
+const anyCall: Mandate = {
+  ...{ version: 1, callKinds: 'any', projects: 'any', campaigns: 'any' },
+  ...{ callerIds: 'any', regions: 'any' },
+}
 const runs = shortOrLong(400, 20_000)
 
 const dayMs = 86_400_000
@@ -144,14 +154,51 @@ function judgeDrawn(
     memo,
   }: { readonly own?: OwnFacts; readonly by?: LawInForce; readonly memo?: NumberMemo } = {},
 ) {
-  const { callKind, stated } = one
-  const call = {
-    request: aCall({ dialed: one.number, callKind }),
-    number: toPhoneNumber(one.number),
-    stated,
-  }
-  return requireRuling(judge(by, settings, call, factsOf(one, own), memo))
+  return requireRuling(judge(by, settings, callOf(one), factsOf(one, own), memo))
 }
+
+const callOf = ({ callKind, stated, number }: Drawn) => ({
+  request: aCall({ dialed: number, callKind }),
+  number: toPhoneNumber(number),
+  stated,
+})
+
+const pausedBy = { pausedAt: noon, pausedBy: 'Ada', because: 'a test' }
+const ownNumber = { number: '2125550100', project: '', hasPresence: true }
+const limit = {
+  ...{ id: 'house', calls: 1, periodMs: 3_600_000, per: 'person', isPerSubject: false },
+  ...{ counts: 'all', citation: 'gate.houseLimits' },
+} as const
+
+const someStored = fc.record(
+  {
+    pauses: fc.constantFrom('unread' as const, [{ subject: 'ai', ...pausedBy }]),
+    callerIds: fc.constantFrom(
+      'unread' as const,
+      { mustBeOwn: true, numbers: [ownNumber] },
+      { mustBeOwn: true, numbers: [{ ...ownNumber, number: '2125550101', until: noon - 1 }] },
+    ),
+    abandoned: fc.constantFrom(
+      'unread' as const,
+      rules.document.abandonmentRules.map(({ id }) => ({
+        ...{ rule: id, from: 0, until: 2 * noon, answered: 1_000, abandoned: 500 },
+        ...{ unanswered: 0, disconnectedEarly: 0 },
+      })),
+    ),
+  },
+  { requiredKeys: [] },
+)
+
+/** What else may be known of a call; `settings` limit how often somebody is called. */
+const drawnMore = fc.record({
+  stored: fc.oneof({ weight: 2, arbitrary: fc.constant({}) }, someStored),
+  mandate: fc.constantFrom(undefined, undefined, anyCall, { ...anyCall, regions: ['TX'] }),
+  ledger: fc.constantFrom(
+    { isCounted: true, counts: [] },
+    { isCounted: false, counts: [{ limit, attempts: ['d1'], opensAt: noon + 60_000 }] },
+    { failure: 'no database' },
+  ),
+}) as fc.Arbitrary<Pick<Facts, 'stored'> & { mandate?: Mandate; ledger: Ledger }>
 
 function requireRuling(judged: Judgment) {
   if (judged.needs) throw new TypeError(`it needs ${judged.needs.is}`)
@@ -168,14 +215,43 @@ const why: AnswerFailure = {
 const parts = ['litigator', 'entry', 'hours', 'permission'] as const
 
 describe('whatever the facts are', () => {
-  it('they mean the same after JSON, by rules that judged many others and by new ones', () => {
+  it('the call, the settings and all facts mean the same after JSON, by rules that judged many others and by new ones', () => {
     const unused = openLaw()
+    const reread = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value))
+    const seen = new Set<string>()
     fc.assert(
-      fc.property(drawn, (one) => {
-        const ruling = judgeDrawn(one)
-        const own = JSON.parse(JSON.stringify(one.own)) as OwnFacts
-        expect(JSON.stringify(judgeDrawn(one, { own }))).toBe(JSON.stringify(ruling))
-        expect(JSON.stringify(judgeDrawn(one, { by: unused }))).toBe(JSON.stringify(ruling))
+      fc.property(drawn, drawnMore, (one, { mandate, ledger, ...more }) => {
+        const { request, ...call } = callOf(one)
+        const asked = { ...call, request: { ...request, mandate, callerId: '2125550101' } }
+        const facts = { ...factsOf(one, one.own), ...more, ledger }
+        const judgment = JSON.stringify(judge(law, settings, asked, facts))
+        for (const { reason } of requireRuling(JSON.parse(judgment)).findings) seen.add(reason)
+        expect(JSON.stringify(judge(law, reread(settings), reread(asked), reread(facts)))).toBe(
+          judgment,
+        )
+        expect(JSON.stringify(judge(unused, settings, asked, facts))).toBe(judgment)
+      }),
+      { numRuns: runs, seed: 11 },
+    )
+    const expected = ['key-region', 'ai-paused', 'caller-id-expired', 'abandonment-rate']
+    for (const reason of [...expected, 'too-many-attempts']) expect(seen).toContain(reason)
+  })
+
+  it('each rule has a finding, or is among those that had nothing to judge', () => {
+    fc.assert(
+      fc.property(drawn, drawnMore, (one, { mandate, ledger, ...more }) => {
+        const { request, ...call } = callOf(one)
+        const facts = { ...factsOf(one, one.own), ...more, ledger }
+        const asked = { ...call, request: { ...request, mandate } }
+        const { findings, notJudged } = requireRuling(judge(law, settings, asked, facts))
+        const missing = allRules.filter(
+          ({ id, check }) =>
+            !notJudged.includes(id) && !findings.some((finding) => finding.check === check),
+        )
+        expect(missing).toEqual([])
+        expect(new Set(notJudged).size).toBe(notJudged.length)
+        const named = allRules.filter(({ id }) => !notJudged.includes(id))
+        expect(findings.every(({ check }) => named.some((rule) => rule.check === check))).toBe(true)
       }),
       { numRuns: runs },
     )
