@@ -2,9 +2,10 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readConfiguration } from '../../src/app/read-configuration.js'
-import { Rejudger } from '../../src/commands/rehearse/rejudger.js'
+import { prepareRules, type Rules, rejudge } from '../../src/commands/rehearse/rejudge.js'
 import type { DecisionReply } from '../../src/gate/record/decision-document.js'
 import { encodeReply } from '../../src/gate/record/write-record.js'
+import { readRecorded } from '../support/journal.js'
 import { tableRows } from '../support/markdown-table.js'
 import { openTestCallgate, type TestCallgate } from '../support/test-callgate.js'
 
@@ -13,12 +14,12 @@ const purposes = [{ account: 'sandbox', purpose: 'telemarketing', requestsMay, s
 const environment = { CALLGATE_GATE_PURPOSES: JSON.stringify(purposes) }
 
 let running: TestCallgate
-let rejudger: Rejudger
+let rules: Rules
 beforeAll(async () => {
   running = await openTestCallgate({ environment })
   const { configuration, problems } = readConfiguration({ environment })
   if (!configuration) throw new Error(problems.join())
-  rejudger = new Rejudger(configuration)
+  rules = prepareRules(configuration)
 })
 afterAll(() => running.end())
 
@@ -28,7 +29,7 @@ async function decide(body: Readonly<Record<string, unknown>>): Promise<Decision
   const text = await reply.text()
   const document = JSON.parse(text) as DecisionReply
   // Judged again from its record alone, the decision is the same.
-  const again = rejudger.rejudge(document)
+  const again = rejudge(rules, await readRecorded(running, document))
   expect(again.kind === 'judged' && encodeReply(again.decision)).toBe(text.trim())
   return document
 }

@@ -56,19 +56,9 @@ describe('a limit of a key', () => {
   const call = { callerId: '+1 212 555 0199', campaignId: '7' }
   const limits: readonly (readonly [string, Partial<Mandate>, Partial<CallRequest>, string])[] = [
     ['a kind', { callKinds: ['ai'] }, {}, 'key-kind'],
-    [
-      'a project',
-      { projects: { codes: ['S'], campaignIds: [] } },
-      {},
-      'key-project',
-    ],
+    ['a project', { projects: { codes: ['S'], campaignIds: [] } }, {}, 'key-project'],
     ['a campaign', { campaigns: [8] }, {}, 'key-project'],
-    [
-      'a campaign, with none',
-      { campaigns: [8] },
-      { campaignId: undefined },
-      'key-project',
-    ],
+    ['a campaign, with none', { campaigns: [8] }, { campaignId: undefined }, 'key-project'],
     ['a campaign, with blanks', { campaigns: [0] }, { campaignId: ' ' }, 'key-project'],
     ['a caller ID', { callerIds: ['2125550198'] }, {}, 'key-caller-id'],
     ['a caller ID, with none', { callerIds: 'valid' }, { callerId: undefined }, 'key-caller-id'],

@@ -6,6 +6,7 @@ import type { CallKind, CallPurpose, CallRequest } from '../../src/domain/decisi
 import type { ReassignedQuestion, ReassignedStatus } from '../../src/domain/lookups.js'
 import { parseDay } from '../../src/domain/time/dates.js'
 import { describeSaid, type Said } from '../../src/domain/words/words.js'
+import { replyTo } from '../../src/gate/record/write-record.js'
 import { answered, cleanRow, fakeCompliance, noon, unanswered } from '../support/fake-compliance.js'
 import { strictPolicy } from '../support/strict-policy.js'
 import { aCall, testGate, withoutRules } from '../support/test-gate.js'
@@ -238,9 +239,8 @@ it('asks about the day of a conversation in which the person confirmed the ident
       otherAnswers: other ? [answered(row(other), { source: 'second' })] : undefined,
     } as object)
     const { gate, asked } = gateOf({ scrub: { scrub: () => both } })
-    const { findings } = await gate.decide(call('ai'))
-    const { because } = JSON.parse(findings.at(-1)?.facts ?? '{}') as { because?: string }
-    return [asked[0]?.since, because]
+    const { findings } = replyTo(await gate.decide(call('ai')))
+    return [asked[0]?.since, findings.at(-1)?.facts?.because]
   }
   expect(await ask({ confirmedOn })).toEqual([confirmedOn, 'last-contact'])
   expect(await ask({ confirmedOn: consentOn })).toEqual([consentOn, 'consent'])
@@ -271,7 +271,7 @@ describe('an answer', () => {
       { code: 'safe-harbor' },
     ])
     expect(describeSaid(finding?.says ?? [])).toContain('safe harbor')
-    expect(JSON.parse(finding?.facts ?? '')).toEqual({
+    expect(replyTo(decision).findings.at(-1)?.facts).toEqual({
       answer: 'no',
       number: '2125550100',
       askedAbout: '2026-09-01',
@@ -311,7 +311,7 @@ describe('an answer', () => {
       expect(decision).toMatchObject({ decision: 'block', reason: 'check-unanswered' })
       expect(finding).toMatchObject({ check: 'reassigned', verdict: 'unknown' })
       const facts = { answer: result, says: why, safeHarbor: false }
-      expect(JSON.parse(finding?.facts ?? '')).toMatchObject(facts)
+      expect(replyTo(decision).findings.at(-1)?.facts).toMatchObject(facts)
       expect(finding?.says).toEqual([why])
     }
   })

@@ -11,7 +11,11 @@ import type { Compliance } from '../../src/domain/compliance.js'
 import type { Decision } from '../../src/domain/decision.js'
 import { toPhoneNumber } from '../../src/domain/phone-number.js'
 import { fixedClock } from '../../src/domain/time/clock.js'
-import type { DecisionDocument, FindingDocument } from '../../src/gate/record/decision-document.js'
+import type {
+  DecisionDocument,
+  DecisionReply,
+  FindingDocument,
+} from '../../src/gate/record/decision-document.js'
 import { readRecord } from '../../src/gate/record/read-record.js'
 import { encodeReply, writeDecision } from '../../src/gate/record/write-record.js'
 import type { InternalDncEntry } from '../../src/law/records/opt-out.js'
@@ -24,7 +28,7 @@ import {
   openHours,
   unanswered,
 } from '../support/fake-compliance.js'
-import { recordsIn } from '../support/journal.js'
+import { readRecorded } from '../support/journal.js'
 import { readAll } from '../support/own-facts.js'
 import { quoted } from '../support/said.js'
 import { testScrub } from '../support/scrub-parts.js'
@@ -92,15 +96,6 @@ function rejudge(rules: Rules, decision: Decision): Decision {
 /** As it is read from its record. */
 const documentOf = (decision: Decision): DecisionDocument =>
   readRecord('decision', { id: decision.id, body: writeDecision(decision) })
-
-/** The record of a decision, by the reply to its request. */
-async function readRecorded(reply: unknown): Promise<DecisionDocument> {
-  const { id } = reply as { readonly id: string }
-  await running.callgate.journal.drain()
-  const record = recordsIn(running.dataDir).find(({ body }) => body.startsWith(`{"id":"${id}"`))
-  if (record === undefined) throw new Error(`${id} has no record`)
-  return readRecord('decision', record)
-}
 
 const second = 1_000
 
@@ -192,7 +187,7 @@ describe('a decision by what the call is for', () => {
   const call = { number: '2055550103', callKind: 'manual', at: '2026-11-22T18:00:00Z' }
   const ask = async (fields: object = {}) => {
     const response = await running.postJson('/v1/decisions', { ...call, ...fields })
-    return readRecorded(await response.json())
+    return readRecorded(running, (await response.json()) as DecisionReply)
   }
   const judgeAgain = (document: DecisionDocument, environment = {}) => {
     const found = rejudgeRecord(rulesOf(environment), document)
@@ -228,7 +223,10 @@ it.each(['911', 'abc', '+442071838750'])(
   async (number) => {
     const call = { number, callKind: 'manual', purpose: 'telemarketing' }
     const response = await running.postJson('/v1/decisions', call)
-    const found = rejudgeRecord(rulesOf(), await readRecorded(await response.json()))
+    const found = rejudgeRecord(
+      rulesOf(),
+      await readRecorded(running, (await response.json()) as DecisionReply),
+    )
     const purpose = { purpose: 'telemarketing', setBy: 'request' }
     expect(found).toMatchObject({ kind: 'judged', decision: { purpose } })
   },
@@ -246,7 +244,7 @@ it('says of entries on our lists what follows from them, whatever the record say
     number: '2125550106',
     callKind: 'manual',
   })
-  const document = await readRecorded(await response.json())
+  const document = await readRecorded(running, (await response.json()) as DecisionReply)
   const changed = document.findings.map((one) => ({ ...one, says: [{ code: 'name-the-project' }] }))
   const found = rejudgeRecord(rulesOf(), { ...document, findings: changed })
   if (found.kind !== 'judged') throw new Error(JSON.stringify(found))

@@ -3,6 +3,7 @@ import { loadCallingRules } from '../../src/data/calling-rules/calling-rules-sch
 import type { AnswerReport } from '../../src/domain/call-outcome.js'
 import type { CallRequest, Decision } from '../../src/domain/decision.js'
 import type { Pauses } from '../../src/domain/mandate.js'
+import { replyTo } from '../../src/gate/record/write-record.js'
 import type { RowRules } from '../../src/judge/row.js'
 import { Abandonment } from '../../src/service/accounts/abandonment.js'
 import { useDatabase } from '../support/database.js'
@@ -328,10 +329,10 @@ describe('an autodialed call', () => {
       { params: { ...over, citation: '47 CFR 64.1200(a)(7)' } },
       { params: { ...over, citation: '16 CFR 310.4(b)(1)(iv), (b)(4)' } },
     ])
-    expect(JSON.parse(finding?.facts ?? '')).toMatchObject({
+    expect(replyTo(decision).findings.at(-1)?.facts).toMatchObject({
       rules: [
-        { rule: 'us-fcc', answered: 200, abandoned: 6, state: 'over' },
-        { rule: 'us-ftc', answered: 200, abandoned: 6, state: 'over' },
+        { rule: 'us-fcc', answered: 200, abandoned: 6 },
+        { rule: 'us-ftc', answered: 200, abandoned: 6 },
       ],
     })
     await reportMany(40, 0)

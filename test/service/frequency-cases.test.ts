@@ -13,6 +13,7 @@ import type { CallReach } from '../../src/domain/mandate.js'
 import type { LineClass } from '../../src/domain/place.js'
 import { parseDay } from '../../src/domain/time/dates.js'
 import type { Gate } from '../../src/gate/gate.js'
+import { replyTo } from '../../src/gate/record/write-record.js'
 import type { OwnFacts } from '../../src/judge/facts.js'
 import type { RowRules } from '../../src/judge/row.js'
 import { FrequencyRules } from '../../src/law/frequency-rules.js'
@@ -236,10 +237,9 @@ function describeDecision({ decision, reason, nextAllowedAt }: Decision): string
 }
 
 /** The rules by which the calls before are too many. */
-function listFullRules({ findings }: Decision): readonly string[] {
-  const { facts = '{"limits":[]}' } = findings.find(({ check }) => check === 'attempts') ?? {}
-  const { limits }: { limits: { id: string; calls: number; attempts: string[] }[] } =
-    JSON.parse(facts)
+function listFullRules(decision: Decision): readonly string[] {
+  const found = replyTo(decision).findings.find(({ check }) => check === 'attempts')
+  const limits = (found?.facts?.limits ?? []) as { id: string; calls: number; attempts: string[] }[]
   return limits.filter((one) => one.attempts.length === one.calls).map(({ id }) => id)
 }
 

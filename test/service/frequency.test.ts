@@ -4,6 +4,7 @@ import type { CallRequest, Decision } from '../../src/domain/decision.js'
 import type { Pauses } from '../../src/domain/mandate.js'
 import type { Gate } from '../../src/gate/gate.js'
 import type { GateSettings } from '../../src/gate/gate-deps.js'
+import { replyTo } from '../../src/gate/record/write-record.js'
 import type { RowRules } from '../../src/judge/row.js'
 import { Attempts } from '../../src/service/accounts/attempts.js'
 import { useDatabase } from '../support/database.js'
@@ -85,6 +86,13 @@ const outcomes = (decisions: readonly Decision[]) =>
 
 const threeInFlorida = ['2026-11-23T14:00:00Z', '2026-11-23T16:00:00Z', '2026-11-23T18:00:00Z']
 
+/** What counted the call, as its reply shows it. */
+function limitsOf(decision: Decision | undefined) {
+  if (!decision) throw new Error('there is no decision')
+  const { facts } = replyTo(decision).findings.at(-1) ?? {}
+  return (facts?.limits ?? []) as { readonly id: string; readonly attempts: readonly string[] }[]
+}
+
 describe('Florida, three calls in 24 hours', () => {
   it('refuses the fourth until 24 hours after the first, and not longer', async () => {
     const gate = openGate({ behindUtc: 5 })
@@ -109,8 +117,7 @@ describe('Florida, three calls in 24 hours', () => {
         },
       ],
     })
-    const { limits } = JSON.parse(decisions[3]?.findings.at(-1)?.facts ?? '')
-    expect(limits).toMatchObject([
+    expect(limitsOf(decisions[3])).toMatchObject([
       { id: 'fl-24h', attempts: [2, 1, 0].map((at) => decisions[at]?.id) },
     ])
   })
@@ -289,8 +296,8 @@ describe('in shadow', () => {
     const decisions = await callAt(gate, times, { dialed: florida })
     expect(decisions.map(({ decision }) => decision)).toEqual(Array(5).fill('allow'))
     expect(decisions[4]?.effects).toMatchObject([{ check: 'attempts', effect: 'shadowed' }])
-    const { limits } = JSON.parse(decisions[4]?.findings.at(-1)?.facts ?? '')
-    expect(limits[0].attempts).toEqual([3, 2, 1].map((at) => decisions[at]?.id))
+    const [limit] = limitsOf(decisions[4])
+    expect(limit?.attempts).toEqual([3, 2, 1].map((at) => decisions[at]?.id))
     expect((await openGate().decide(aCall({ dialed: florida }))).reason).toBe('too-many-attempts')
   })
 })

@@ -26,9 +26,12 @@ import {
   type TreeHead,
   writeCheckpoint,
 } from '../../src/gate/journal/tree/tree-head.js'
+import type { DecisionDocument } from '../../src/gate/record/decision-document.js'
+import { readRecord } from '../../src/gate/record/read-record.js'
 import { openCheckpoint, signCheckpoint } from '../../src/transparency/checkpoint.js'
 import { computeRoot } from '../../src/transparency/merkle-tree.js'
 import { seededKey } from './seeded-key.js'
+import type { TestCallgate } from './test-callgate.js'
 
 interface TextRecord extends Omit<JournalRecord, 'body'> {
   readonly body: string
@@ -47,6 +50,17 @@ export function recordsIn(dataDir: string): readonly TextRecord[] {
   }
   reader.close()
   return records
+}
+
+/** The record of a decision, by the reply to its request. */
+export async function readRecorded(
+  { callgate, dataDir }: Pick<TestCallgate, 'callgate' | 'dataDir'>,
+  { id }: { readonly id: string },
+): Promise<DecisionDocument> {
+  await callgate.journal.drain()
+  const record = recordsIn(dataDir).find(({ body }) => body.startsWith(`{"id":"${id}"`))
+  if (record === undefined) throw new Error(`${id} has no record`)
+  return readRecord('decision', record)
 }
 
 /** The records as the thread that writes them gets them; their numbers must be consecutive. */

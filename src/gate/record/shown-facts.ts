@@ -23,9 +23,9 @@ export function showFacts(
   facts: Omit<Facts, 'times'> | undefined,
   number: string,
 ): ShownFacts | undefined {
-  if (facts === undefined || finding.verdict === 'unknown') return undefined
-  const { own } = facts
-  const ofOwn = finding.source === ownSource ? own : undefined
+  if (facts === undefined) return undefined
+  const isJudged = finding.source === ownSource && finding.verdict !== 'unknown'
+  const ofOwn = isJudged ? facts.own : undefined
   switch (finding.check) {
     case 'internal-dnc':
       return ofOwn && showEntry(ofOwn)
@@ -114,10 +114,18 @@ function showListing(
   return { says, isStale, isUnusable, region }
 }
 
+/** These are asked about again. */
+const notKnown: ReadonlySet<AskedReassigned['result']> = new Set([
+  'no-data',
+  'not-asked',
+  'unreachable',
+])
+
 /** What proves that the data were asked, and what they said. */
 function showReassigned(asked: AskedReassigned, number: string): ShownFacts | undefined {
   const { result, says, report, source, agent, askedAt, releasedOn, holdsUntil } = asked
   if (result === 'not-configured') return undefined
+  const isKnown = !notKnown.has(result)
   const day = report?.since ?? asked.since
   return {
     answer: result,
@@ -132,7 +140,7 @@ function showReassigned(asked: AskedReassigned, number: string): ShownFacts | un
     askedBy: agent,
     source: askedAt === undefined ? undefined : source,
     askedAt: askedAt === undefined ? undefined : formatInstant(askedAt),
-    holdsUntil: holdsUntil === undefined ? undefined : formatInstant(holdsUntil),
+    holdsUntil: isKnown && holdsUntil !== undefined ? formatInstant(holdsUntil) : undefined,
   }
 }
 

@@ -91,9 +91,9 @@ it('keeps each record in its place, and what does not concern the number', async
   const d1 = journal.find('main', 'd1')
   expect(d1).toMatchObject({ decision: 'block', reason: 'internal-dnc', number: '', dialed: '' })
   expect([d1?.erased, d1?.reference, d1?.postalCode]).toEqual([true, undefined, undefined])
-  const factsOf = (id: string) =>
-    journal.find('main', id)?.findings.flatMap(({ facts }) => facts ?? [])
-  expect([factsOf('d1'), factsOf('d2')]).toEqual([[], [{ addedAt: noon }]])
+  const factsOf = (id: string) => journal.find('main', id)?.facts
+  expect(factsOf('d1')).toBeUndefined()
+  expect(factsOf('d2')?.own).toMatchObject({ entry: { value: entry } })
   expect(journal.find('main', 'd2')).toEqual(JSON.parse(before[2]?.body ?? ''))
   expect(journal.find('main', 'd3')?.number).toBe(number)
   expect(journal.find('main', 'd4')).toMatchObject({ number: '', dialed: '', erased: true })

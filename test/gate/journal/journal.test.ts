@@ -181,10 +181,8 @@ describe('the journal', () => {
     journal.append(await made('d0'))
     await journal.drain()
     const decision = await made('d1')
-    const [first, ...others] = decision.findings
-    if (!first) throw new Error('there is no finding')
-    const facts = JSON.stringify({ limits: [{ id: 'fl-24h' }] })
-    journal.append({ ...decision, findings: [{ ...first, facts }, ...others] })
+    const counts = [{ limit: { id: 'fl-24h' }, attempts: [] }]
+    journal.append({ ...decision, facts: { ledger: { isCounted: true, counts } } })
     expect(journal.find('main', 'fl-24h')).toBeUndefined()
     expect(journal.find('main', 'd1')?.id).toBe('d1')
   })

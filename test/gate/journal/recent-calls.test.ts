@@ -7,7 +7,7 @@ import { LegOutcomeTracker } from '../../../src/asterisk/watch/leg-outcomes.js'
 import { loadCallingRules } from '../../../src/data/calling-rules/calling-rules-schema.js'
 import type { AnswerReport } from '../../../src/domain/call-outcome.js'
 import { type Caller, noLimits } from '../../../src/domain/caller.js'
-import type { CallRequest, Decision, Finding } from '../../../src/domain/decision.js'
+import type { CallRequest, Decision } from '../../../src/domain/decision.js'
 import { DecisionIndex } from '../../../src/gate/journal/decision-index.js'
 import type { JournalOptions } from '../../../src/gate/journal/journal-options.js'
 import { journalRoutes } from '../../../src/gate/journal/journal-routes.js'
@@ -15,6 +15,7 @@ import type { ReportCounters } from '../../../src/gate/journal/reports/outcome-r
 import { CountedOutcomes } from '../../../src/gate/outcomes/counted-outcomes.js'
 import { silentLogger } from '../../../src/runtime/runtime.js'
 import { noon } from '../../support/fake-compliance.js'
+import { knownFacts } from '../../support/own-facts.js'
 import { quoted } from '../../support/said.js'
 import { aCall } from '../../support/test-gate.js'
 import { makeDecision, testJournal } from '../../support/test-journal.js'
@@ -40,16 +41,10 @@ async function open(more: Partial<JournalOptions> = {}) {
 
 /** An allow of a call to New York, whose number alone would be of no country. */
 async function allowed(call: Partial<CallRequest>, more: Partial<Decision> = {}) {
-  const { findings, ...decision } = await makeDecision({ id: 'd1' })
-  const facts = JSON.stringify({
-    places: [{ region: 'NY', zone: 'America/New_York' }],
-    by: 'postal-code',
-  })
-  const placed = findings.map(
-    (one): Finding => (one.check === 'calling-hours' ? { ...one, facts } : one),
-  )
+  const decision = await makeDecision({ id: 'd1' })
+  const facts = { own: knownFacts() }
   const request = aCall({ callKind: 'autodialed', campaignId: '12', ...call })
-  return { ...decision, number: '2125550100', findings: placed, request, ...more }
+  return { ...decision, number: '2125550100', facts, request, ...more }
 }
 
 const watchReads = () => vi.spyOn(DecisionIndex.prototype, 'find')

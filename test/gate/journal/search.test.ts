@@ -564,9 +564,9 @@ describe('the fields of a row', () => {
           says: quoted(hostile),
           source: 's',
           ageMs: 1,
-          facts: { accountId: 'z', via: 'x', number: 9 },
         },
       ],
+      facts: { accountId: 'z', via: 'x', number: 9 } as DecisionDocument['facts'],
     }),
   ]
 

@@ -20,6 +20,8 @@ import {
 } from '../../../src/gate/record/describe-decision.js'
 import { readRecord } from '../../../src/gate/record/read-record.js'
 import { encodeReply, replyTo, writeDecision } from '../../../src/gate/record/write-record.js'
+import type { Facts } from '../../../src/judge/facts.js'
+import { knownFacts } from '../../support/own-facts.js'
 import { anyText, holds } from '../../unit/properties-support.js'
 
 const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined })
@@ -68,7 +70,6 @@ const sourceFinding = fc.record({
   notRenewed: maybe(anySays),
   lists: maybe(fc.array(anyList, { maxLength: 3 })),
   unmetLaws: maybe(fc.array(anyText, { minLength: 1, maxLength: 2 })),
-  facts: maybe(anyText.map((text) => JSON.stringify({ text }))),
 }) satisfies fc.Arbitrary<Finding>
 
 const anyFinding: fc.Arbitrary<Finding> = fc
@@ -122,6 +123,13 @@ const anyDecision: fc.Arbitrary<Decision> = fc.record({
   says: maybe(anySays),
   validUntil: instant,
   rules: fc.stringMatching(/^[0-9a-f]{12}$/),
+  facts: maybe(
+    fc.record({
+      own: maybe(fc.constantFrom(knownFacts(), knownFacts({ postalCode: '10001' }))),
+      stored: maybe(fc.constantFrom({}, { pauses: 'unread' })),
+      ledger: maybe(fc.constantFrom('not-asked', { failure: 'no database' })),
+    }),
+  ),
 })
 
 /** The slow and obvious way: an instant as `Date` writes it. */
@@ -162,6 +170,7 @@ function expectedText(decision: Decision, form: 'record' | 'reply'): string {
             until: iso(one.until),
           })),
     findings: decision.findings.map((finding) => expectedFinding(finding, decision, isReply)),
+    facts: isReply ? undefined : expectedFacts(decision),
     accountId: decision.accountId,
     keyId: request.keyId,
     via: request.via,
@@ -177,20 +186,31 @@ function expectedText(decision: Decision, form: 'record' | 'reply'): string {
   })
 }
 
+function expectedFacts({ facts, request, accountTime, decidedAt }: Decision): object | undefined {
+  const { own, stored, ledger } = { ...facts } as Partial<Facts>
+  const isOther = request.at !== undefined && accountTime !== decidedAt
+  const expected = {
+    own,
+    stored: stored?.pauses && stored,
+    ledger,
+    accountNow: isOther ? accountTime : undefined,
+  }
+  return JSON.stringify(expected) === '{}' ? undefined : expected
+}
+
 function expectedFinding(
   finding: Finding,
   times: Pick<Decision, 'accountTime' | 'judgedAt'>,
   isReply: boolean,
 ): object {
   const { accountTime, judgedAt } = times
-  const { lists, parts, facts, reassigned, notRenewed } = finding
+  const { lists, parts, reassigned, notRenewed } = finding
   const isFar = finding.holdsUntil >= judgedAt + 86_400_000
   const basis = {
     requestError: finding.isRequestError || undefined,
-    holdsUntil: facts === undefined && !isFar ? iso(finding.holdsUntil) : undefined,
+    holdsUntil: isFar ? undefined : iso(finding.holdsUntil),
     unmetLaws: finding.unmetLaws,
     reassigned: reassigned && expectedFinding(reassigned, times, isReply),
-    facts: facts === undefined ? undefined : JSON.parse(facts),
   }
   return {
     check: finding.check,

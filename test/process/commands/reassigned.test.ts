@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { DecisionDocument } from '../../../src/gate/record/decision-document.js'
+import type { DecisionReply } from '../../../src/gate/record/decision-document.js'
 import { callgate, type Serving, serve } from '../../support/program.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'callgate-reassigned-'))
@@ -38,7 +38,7 @@ async function post(path: string, body: object): Promise<Response> {
 
 async function callByAgent() {
   const reply = await post('/v1/decisions', { number, callKind: 'ai' })
-  const decision = (await reply.json()) as DecisionDocument
+  const decision = (await reply.json()) as DecisionReply
   return { decision, finding: decision.findings.find(({ check }) => check === 'reassigned') }
 }
 
@@ -91,7 +91,7 @@ it('a number that the imported answers call reassigned is blocked, and the recor
   const stored = await fetch(`${server.url}/v1/decisions/${decision.id}`, {
     headers: { loginId: server.keys.main },
   })
-  const { findings } = (await stored.json()) as DecisionDocument
+  const { findings } = (await stored.json()) as DecisionReply
   expect(findings.find(({ check }) => check === 'reassigned')?.facts).toMatchObject({
     answer: 'yes',
     number,

@@ -232,9 +232,7 @@ it('only decisions that the key may see are found', async () => {
     return (await searchAll({}, { caller })).map(({ id }) => id)
   }
   expect(await find({ callKinds: ['manual'] })).toEqual([other.id])
-  expect(await find({ projects: { codes: ['SALES'], campaignIds: [] } })).toEqual([
-    sales.id,
-  ])
+  expect(await find({ projects: { codes: ['SALES'], campaignIds: [] } })).toEqual([sales.id])
 })
 
 it('says until when nothing is missing, and what was removed', async () => {

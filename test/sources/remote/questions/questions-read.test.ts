@@ -37,7 +37,8 @@ const readLitigator = (row: unknown) => litigatorQuestion.parseReply(replyOf([ro
 const readLegal = (row: unknown, asked: Partial<Question> = {}) =>
   legalTimeQuestion.parseReply(replyOf([row]), [{ ...question, ...asked }])[0]
 
-const holds = (until: Instant) => (Number.isFinite(until) ? formatInstant(until) : 'for ever')
+const holds = (until: Instant | undefined) =>
+  until === undefined ? 'for ever' : formatInstant(until)
 
 describe('scrub', () => {
   const closed = '2026-11-24T02:00:00Z'
@@ -115,7 +116,7 @@ describe('scrub', () => {
       const row = scrubWire(number, { ...landline, ResultCode: letter })
       const { value, holdsUntil } = understood(readScrub(row))
       expect(value.allowed).toEqual({ manual: false, autodialed: false, ai: false })
-      expect(holdsUntil).toBe(Number.POSITIVE_INFINITY)
+      expect(holdsUntil).toBeUndefined()
     }
   })
 
@@ -382,10 +383,7 @@ describe('internal list', () => {
 describe('litigator', () => {
   test.each([true, false])('IsLitigator %s', (isLitigator) => {
     const row = litigatorWire(number, { IsLitigator: isLitigator })
-    expect(readLitigator(row)).toEqual({
-      value: { isLitigator },
-      holdsUntil: Number.POSITIVE_INFINITY,
-    })
+    expect(readLitigator(row)).toEqual({ value: { isLitigator } })
   })
 
   test.each<WireRow>([
