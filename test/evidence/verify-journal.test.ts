@@ -77,7 +77,7 @@ async function writeOriginal(): Promise<void> {
     )
     .close()
   const compliance = fakeCompliance({
-    internalDnc: () => answered({ onList: true, addedAt: noon, facts: `{"addedAt":${noon}}` }),
+    internalDnc: () => answered({ onList: true, addedAt: noon }),
   })
   const { journal, append } = testJournal(original, () => noon, { maxSegmentBytes: 60_000 })
   await journal.open()
@@ -288,10 +288,7 @@ describe('a journal that somebody has changed', () => {
 
   /** Each is tried by one who computes checksums (A), and by one who computes the tree as well (B). */
   const changes: readonly (readonly [string, () => void])[] = [
-    [
-      'an edited record',
-      () => changeSegment(3, (all) => all.map((one, i) => (i === 4 ? forgeRecord(one) : one))),
-    ],
+    ['an edited record', () => changeSegment(3, forgeOne)],
     ['two records that changed places', () => changeSegment(3, (all) => swap(all, 4, 5))],
     [
       'a record that is left out, with the gap closed',
@@ -320,7 +317,7 @@ describe('a journal that somebody has changed', () => {
   }
 
   it('is found: a history that was signed anew, with its head appended to those that were kept', () => {
-    changeSegment(3, (all) => all.map((one, i) => (i === 4 ? forgeRecord(one) : one)))
+    changeSegment(3, forgeOne)
     buildTree(key)
     const forgedHead = readFileSync(checkpointPath(tree()), 'utf8')
     expect(verify([forgedHead]).result).toBe('PROVEN')
@@ -364,7 +361,7 @@ describe('a journal that somebody has changed', () => {
   it('is found: a record without its number that no notice speaks of', () => {
     changeSegment(3, (all) =>
       all.map((one, i) =>
-        i === 4
+        i === placeToEdit(all)
           ? { ...one, body: Buffer.from(one.body.toString().replace(/212555\d{4}/g, 'xxxxxxxxxx')) }
           : one,
       ),
@@ -375,9 +372,10 @@ describe('a journal that somebody has changed', () => {
   describe('does not pass for an erasure', () => {
     /** Number of the edited record. */
     const forge = (): number => {
-      changeSegment(3, (all) => all.map((one, i) => (i === 4 ? forgeRecord(one) : one)))
       const [, , , name = ''] = segments()
-      return firstSeqOf(join(folder(), name)) + 4
+      const place = placeToEdit(readSegmentOf(name).records)
+      changeSegment(3, forgeOne)
+      return firstSeqOf(join(folder(), name)) + place
     }
     const levels = () => verify([earlierHead]).findings.map(({ level, seqs }) => [level, seqs])
 
@@ -493,11 +491,7 @@ describe('a journal that somebody has changed', () => {
     }
     const compressed = () => join(folder(), segments().find((name) => name.endsWith('.gz')) ?? '')
     const forgeFirst = (path: string) =>
-      writeSegment(readSegmentOf(basename(path)), [
-        ...readSegmentOf(basename(path)).records.map((one, i) =>
-          i === 4 ? forgeRecord(one) : one,
-        ),
-      ])
+      writeSegment(readSegmentOf(basename(path)), forgeOne(readSegmentOf(basename(path)).records))
     const stranger = () => seededKey(key.name, 'signer', 9)
     const resign = (signer: SigningKey, origin = signer.name) => {
       const { size, root } = openCheckpoint(readHeadOfOriginal(), key)
@@ -635,7 +629,7 @@ describe('a journal that somebody has changed', () => {
 
   it('is not proven with an older checkpoint in the place of the newest', () => {
     writeFileSync(checkpointPath(tree()), earlierHead)
-    changeSegment(-1, (all) => all.map((one, i) => (i === 4 ? forgeRecord(one) : one)))
+    changeSegment(-1, forgeOne)
     const lateOf = ({ findings }: Verification) =>
       findings.filter(({ message }) => message.includes('not signed, though a checkpoint is'))
     expect(lateOf(verify([], noon + 61_000)).map(({ level }) => level)).toEqual(['unchecked'])
@@ -658,7 +652,7 @@ describe('a journal that somebody has changed', () => {
   it.each(['null', '7', '{"changed":[7]}', '{"changed":[["1",2]]}', '{"firstSeq":"1"}', '{'])(
     'is found: a notice that says %s',
     (body) => {
-      changeSegment(3, (all) => all.map((one, i) => (i === 4 ? forgeRecord(one) : one)))
+      changeSegment(3, forgeOne)
       changeSegment(-1, (all) => {
         const last = all.at(-1)
         if (last === undefined) throw new Error('no record')
@@ -724,6 +718,13 @@ describe('a journal that somebody has changed', () => {
 
 const readHeadOfOriginal = () =>
   readFileSync(checkpointPath(treeFolder(join(original, 'journal'))), 'utf8')
+
+/** Where a segment has a call that was blocked. */
+const placeToEdit = (all: readonly StoredRecord[]) =>
+  all.findIndex(({ body }) => /"decision":"block".*"number":"212555/.test(body.toString()))
+
+const forgeOne = (all: readonly StoredRecord[]): readonly StoredRecord[] =>
+  all.map((one, i) => (i === placeToEdit(all) ? forgeRecord(one) : one))
 
 function changeSegment(
   index: number,

@@ -184,15 +184,19 @@ it('a record that an autodialed call to a landline does not need lifts limits, o
     )
     const { decision: ruling, findings } = decision
     const permission = findings.find(({ check }) => check === 'permission')
-    return { ruling, findings: findings.length, lifts: permission?.hasPermission, permission }
+    const { reassigned: shown } =
+      replyTo(decision).findings.find(({ check }) => check === 'permission') ?? {}
+    const lifts = permission?.hasPermission
+    return { ruling, findings: findings.length, lifts, permission, shown }
   }
   expect(await decide(status())).toMatchObject({ ruling: 'allow', findings: 5, lifts: true })
   for (const one of [status({ result: 'yes' }), unknown('no-data')]) {
-    const { permission, ...rest } = await decide(one)
+    const { permission, shown, ...rest } = await decide(one)
     expect(rest).toEqual({ ruling: 'allow', findings: 4, lifts: undefined })
     expect(permission?.says.slice(0, -1)).toContainEqual({ code: 'limits-still-apply' })
     expect(permission?.says.at(-1)).toEqual(permission?.reassigned?.says[0])
-    expect(permission?.reassigned).toMatchObject({ check: 'reassigned', facts: expect.any(String) })
+    expect(permission?.reassigned).toMatchObject({ check: 'reassigned' })
+    expect(shown?.facts).toMatchObject({ askedAbout: '2026-09-01' })
   }
 })
 
@@ -347,7 +351,8 @@ describe('an answer', () => {
       },
     })
     expect(decision.decision).toBe('allow')
-    expect(finding).toMatchObject({ verdict: 'pass', says: [says], facts: undefined })
+    expect(finding).toMatchObject({ verdict: 'pass', says: [says] })
+    expect(replyTo(decision).findings.at(-1)?.facts).toBeUndefined()
   })
 
   it('is not waited for beyond the deadline', async () => {

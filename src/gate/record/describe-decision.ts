@@ -115,13 +115,14 @@ function formatUntil(until: string | Instant | undefined): string {
 
 /** The reply about a decision that is read from its record, with its members in the order of the first reply: both are the same text. */
 export function toReply(document: DecisionDocument): DecisionReply {
-  const { id, decision, reason, says, policy, facts, ...more } = document
+  const { facts, ...recorded } = document
+  const { id, decision, reason, says, policy } = recorded
   const findings = document.findings.map((finding) => toFindingReply(finding, document))
   return {
     ...{ id, decision, reason },
     message: describeDecision({ ...document, says, policy: policy ?? [] }),
     ...(says && { detail: describeSaid(says) }),
-    ...more,
+    ...(recorded as Omit<typeof recorded, 'policy'>),
     ...(policy && { policy: policy.map((one) => toPolicyReply(one, findings)) }),
     findings,
   }

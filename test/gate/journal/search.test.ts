@@ -80,7 +80,7 @@ const idAt = (at: number, n = 0) =>
 function aDecision(n: number, more: Partial<DecisionDocument> = {}): DecisionDocument {
   const at = noon + n * 1_000
   const { decision = 'allow', number = '2125550100', projectId, reference, keyId, ...others } = more
-  const { disclosures, says = quoted('a "text" of \\ people'), ...rest } = others
+  const { disclosures, says = quoted('a "text" of \\ people'), facts, ...rest } = others
   return {
     id: idAt(at, n),
     decision,
@@ -95,6 +95,7 @@ function aDecision(n: number, more: Partial<DecisionDocument> = {}): DecisionDoc
     degraded: [],
     says,
     findings: [],
+    ...(facts && { facts }),
     accountId: 'main',
     ...(keyId !== undefined && { keyId }),
     via: 'http',
@@ -257,7 +258,7 @@ describe('a search', () => {
     })
     const projects = { codes: ['SALES'], campaignIds: [12] }
     expect(numbersOf(await find({}, limited({ projects })))).toEqual([4, 3, 2])
-    const callKinds = new Set(['manual'])
+    const callKinds = ['manual']
     expect(numbersOf(await find({}, limited({ callKinds })))).toEqual([7, 3])
     expect(
       numbersOf(await find({ number: '2125550101' }, limited({ projects, callKinds }))),
