@@ -263,11 +263,14 @@ export interface Decision extends Ruling {
   seq?: number | undefined
 }
 
-/** JSON that a record and its reply have in common, around the message, and around policy and findings. */
+/** JSON that a record and its reply have in common, without braces at the ends; `number` and `person` are about the person called. */
 export interface DecisionText {
   readonly head: string
+  readonly number: string
+  /** Up to policy and findings. */
   readonly middle: string
   readonly tail: string
+  readonly person: string
 }
 
 /**

@@ -1,9 +1,13 @@
 /**
  * What the tree commits to for each record of a journal: 50 bytes that say nothing about its body.
  *
- * Version, 1 (1), kind (1), sequence number (8), written at, in ms (8), commitment (32): SHA-256 of
- * `callgate/record/v1`, a line feed, the salt of the record and its body. All integers are big-endian. Without
- * the salt, nobody can tell the body from any other, so it can be erased with its salt, and the tree stays as it is.
+ * Version, 1 (1), kind (1), sequence number (8), written at, in ms (8), commitment (32). All integers are big-endian.
+ *
+ * A body has one part or two, with a tab between them, which JSON has nowhere else: what is kept, and what an erasure takes, which is all
+ * about the person called. With the salt s of the record and s' = the first 16 bytes of SHA-256("callgate/kept/v2\n" s):
+ * K = SHA-256("callgate/kept/v2\n" s' kept), P = SHA-256("callgate/person/v2\n" s person), and the commitment is
+ * SHA-256("callgate/record/v2\n" K P). An erasure leaves `#` and P in base64 in the place of the part about the person, and s' in that of s.
+ * So what is kept is still proven by the entry, and nobody can find the person by trying: s does not follow from s'.
  */
 import * as crypto from 'node:crypto'
 
@@ -60,10 +64,73 @@ const digest =
     : (bytes: Buffer) => Buffer.from(crypto.hash('sha256', bytes, 'binary'), 'latin1')
 
 const version = 1
-const label = Buffer.from('callgate/record/v1\n')
+const keptLabel = Buffer.from('callgate/kept/v2\n')
+const personLabel = Buffer.from('callgate/person/v2\n')
+const recordLabel = Buffer.from('callgate/record/v2\n')
 
-export function commitTo(salt: Uint8Array, body: Uint8Array): Buffer {
-  return sha256(label, salt, body)
+/** The part of a body that an erasure takes, and what is kept. */
+export interface BodyParts {
+  readonly kept: Buffer
+  readonly person: Buffer
+}
+
+const tab = 9
+
+/** What an erasure leaves of the part about a person takes as many bytes; a shorter part is padded with spaces. */
+export const minPersonBytes = 44
+
+export function splitBody(body: Buffer): BodyParts {
+  const at = body.indexOf(tab)
+  if (at === -1) return { kept: body, person: Buffer.alloc(0) }
+  return { kept: body.subarray(0, at), person: body.subarray(at + 1) }
+}
+
+/** Whether an erasure has taken the part about the person. */
+export const isPersonErased = (body: Buffer): boolean => readErased(splitBody(body)) !== undefined
+
+/** The hash of the part that was erased. */
+function readErased({ person }: BodyParts): Buffer | undefined {
+  if (person[0] !== 0x23) return undefined
+  const [, hash] = /^#([A-Za-z0-9+/]{43}) *$/.exec(person.toString('latin1')) ?? []
+  return hash === undefined ? undefined : Buffer.from(hash, 'base64')
+}
+
+export function commitTo(salt: Uint8Array, body: Buffer): Buffer {
+  const parts = splitBody(body)
+  const erased = readErased(parts)
+  const keptSalt = erased ? salt : toKeptSalt(salt)
+  const person = erased ?? sha256(personLabel, salt, parts.person)
+  return sha256(recordLabel, sha256(keptLabel, keptSalt, parts.kept), person)
+}
+
+const toKeptSalt = (salt: Uint8Array): Buffer => sha256(keptLabel, salt).subarray(0, saltBytes)
+
+const erasedSaltLabel = Buffer.from('callgate/erased-salt/v1\n')
+
+/**
+ * What an erasure leaves of a record, in as many bytes; `left` is the body without the part about the person, or with another text. Its salt is
+ * computed from the old one, so that doing it again after a crash gives the same commitment; the old one cannot be computed from it.
+ */
+export function eraseFrom(
+  { salt, body }: { readonly salt: Uint8Array; readonly body: Buffer },
+  left: Buffer,
+): { readonly salt: Buffer; readonly body: Buffer } {
+  const before = splitBody(body)
+  const after = splitBody(left)
+  const isErased = after.person[0] === 0x23
+  const wasErased = readErased(before)
+  const next = Buffer.from(left)
+  if (isErased) {
+    const hash = wasErased ?? sha256(personLabel, salt, before.person)
+    const text = `#${hash.toString('base64').slice(0, 43)}`
+    const at = after.kept.length + 1
+    next.fill(' ', at)
+    next.write(text, at, 'latin1')
+  }
+  const keptSalt = isErased && !wasErased ? toKeptSalt(salt) : salt
+  const isAsKept = isErased && after.kept.equals(before.kept)
+  const newSalt = isAsKept ? keptSalt : sha256(erasedSaltLabel, keptSalt).subarray(0, saltBytes)
+  return { salt: Buffer.from(newSalt), body: next }
 }
 
 export function encodeEntry({ kind, seq, at, commitment }: LogEntry): Buffer {

@@ -11,8 +11,9 @@ import { registerRehearse } from '../../src/commands/rehearse/rehearse.js'
 import { prepareRules, type Rules } from '../../src/commands/rehearse/rejudge.js'
 import { parseInstant } from '../../src/domain/time/dates.js'
 import type { DecisionDocument, FindingDocument } from '../../src/gate/record/decision-document.js'
+import { readRecord } from '../../src/gate/record/read-record.js'
 import type { PermissionFacts } from '../../src/judge/facts.js'
-import { recordsIn } from '../support/journal.js'
+import { bodyOf, recordsIn } from '../support/journal.js'
 import { shortOrLong } from '../support/long.js'
 import { type ReplayCalls, recordReplayCalls } from '../support/replay-calls.js'
 import { runCommand } from '../support/run-command.js'
@@ -26,7 +27,7 @@ interface Recorded {
 const readDecisions = (dataDir: string): readonly Recorded[] =>
   recordsIn(dataDir)
     .filter(({ kind }) => kind === 'decision' || kind === 'amendment')
-    .map(({ body }) => ({ body, document: JSON.parse(body) as DecisionDocument }))
+    .map(({ body }) => ({ body, document: readRecord('decision', { body }) }))
 
 const codesOfOptOuts = /"(?:on-internal-list-since|opt-out-ended-record|opt-out-still-applies)"/
 
@@ -135,7 +136,7 @@ describe('random records', () => {
   /** How many of the changed records differ from what comes out. */
   const countDifferent = (changed: readonly DecisionDocument[]) =>
     changed.filter((document) => {
-      const found = replay(document, JSON.stringify(document))
+      const found = replay(document, bodyOf(document))
       if (found.kind === 'different') expect(found.members.length).toBeGreaterThan(0)
       return found.kind === 'different'
     }).length
@@ -366,7 +367,10 @@ describe('callgate evidence replay', () => {
     if (!rules || !record) throw new Error('there is no such record')
     expect(replayRecord(rules, record)).toEqual({ kind: 'same' })
     const changed = record.body.replace(ids.allowed ?? '', '').replace('[""]', '[]')
-    const found = replayRecord(rules, { document: JSON.parse(changed), body: changed })
+    const found = replayRecord(rules, {
+      document: readRecord('decision', { body: changed }),
+      body: changed,
+    })
     if (found.kind !== 'different') throw new Error(found.kind)
     expect(found.members).toContainEqual({
       member: 'findings.attempts.verdict',
@@ -388,7 +392,7 @@ describe('callgate evidence replay', () => {
     if (!record) throw new Error('nothing is recorded')
     const kindOf = (change: object) => {
       const document = { ...record.document, ...change } as DecisionDocument
-      return replayRecord(rules, { document, body: JSON.stringify(document) })
+      return replayRecord(rules, { document, body: bodyOf(document) })
     }
     expect(kindOf({})).toMatchObject({ kind: 'same' })
     const why = (reason: string) => ({ kind: 'not-replayed', why: reason })

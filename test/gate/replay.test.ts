@@ -8,7 +8,7 @@ import { readConfiguration } from '../../src/app/read-configuration.js'
 import { prepareRules, type Rules, rejudge } from '../../src/commands/rehearse/rejudge.js'
 import { parseInstant } from '../../src/domain/time/dates.js'
 import type { DecisionDocument, FindingDocument } from '../../src/gate/record/decision-document.js'
-import { listRecordedPlaces } from '../../src/gate/record/read-record.js'
+import { listRecordedPlaces, readRecord } from '../../src/gate/record/read-record.js'
 import { writeDecision } from '../../src/gate/record/write-record.js'
 import type { PermissionFacts } from '../../src/judge/facts.js'
 import { recordsIn } from '../support/journal.js'
@@ -39,7 +39,7 @@ beforeAll(async () => {
   recorded = recordsIn(calls.dataDir)
     .filter(({ kind }) => kind === 'decision')
     .map(({ body }) => {
-      const document: DecisionDocument = JSON.parse(body)
+      const document = readRecord('decision', { body })
       return { body, document, phase: phaseOf(document) }
     })
 }, 600_000)

@@ -52,6 +52,31 @@ export function recordsIn(dataDir: string): readonly TextRecord[] {
   return records
 }
 
+/** The body of a record with this content, in its two parts. */
+export function bodyOf(document: DecisionDocument): string {
+  const { number, dial, dialed, postalCode, subject, personId, reference, facts, ...kept } =
+    document
+  const quotes: string[] = []
+  const text = JSON.stringify(kept, (name, value) => {
+    if (name !== 'quote' || typeof value !== 'string') return value
+    quotes.push(value)
+    return true
+  })
+  const quoted = quotes.length > 0 && { quotes }
+  const person = {
+    number,
+    dial,
+    dialed,
+    postalCode,
+    subject,
+    personId,
+    reference,
+    ...quoted,
+    facts,
+  }
+  return `${text}\t${JSON.stringify(person).padEnd(44)}`
+}
+
 /** The record of a decision, by the reply to its request. */
 export async function readRecorded(
   { callgate, dataDir }: Pick<TestCallgate, 'callgate' | 'dataDir'>,

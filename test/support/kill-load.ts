@@ -2,11 +2,13 @@
  * Calls, opt-outs, lifts, consents, permits and outcomes for a server that is killed again and again, and a judge that compares
  * what was acknowledged with the rows of the database and the records of the journal, not with what the server says of them.
  */
+
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { JournalReader } from '../../src/gate/journal/journal-reader.js'
 import type { JournalRecord } from '../../src/gate/journal/segment-format.js'
+import { readRecord } from '../../src/gate/record/read-record.js'
 import type { Serving } from './program.js'
 
 export interface Killed {
@@ -254,7 +256,7 @@ export class KillLoad {
         this.faults.push(`record ${seq} follows ${this.#nextRecord - 1}`)
       this.#nextRecord = seq + 1
       if (kind !== 'decision' && kind !== 'amendment') continue
-      const { id, decision } = JSON.parse(body.toString()) as { id: string; decision: string }
+      const { id, decision } = readRecord(kind, { seq, body })
       if (kind === 'decision' && this.recorded.has(id)) {
         this.faults.push(`decision ${id} is there twice`)
       }

@@ -12,6 +12,7 @@ import { proveRecord } from '../../evidence/prove-record.js'
 import type { EvidenceResult } from '../../evidence/result.js'
 import { DecisionIndex } from '../../gate/journal/decision-index.js'
 import { type Checkpoint, openCheckpoint } from '../../transparency/checkpoint.js'
+import { isPersonErased } from '../../transparency/log-entry.js'
 import { openReceipt } from '../../transparency/receipt.js'
 import { verifyRecordProof } from '../../transparency/record-proof.js'
 import { NoteError, type VerifierKey } from '../../transparency/signed-note.js'
@@ -183,7 +184,8 @@ function checkProof(
     ...witnesses.filter((one) => checkpoint.signatures.some((signed) => signed.key === one)),
     ...heads.filter((kept) => hasHead(kept, checkpoint, key)),
   ].map(({ name }) => name)
-  const about = `record ${entry.seq}, written ${formatInstant(entry.at)}`
+  const erased = isPersonErased(body) ? ' (what was about the person is erased)' : ''
+  const about = `record ${entry.seq}, written ${formatInstant(entry.at)}${erased}`
   const where = `is one of the ${checkpoint.size} records signed in ${key.name}`
   const facts = { record: entry.seq, size: checkpoint.size, outside, body: body.toString() }
   if (outside.length > 0) {

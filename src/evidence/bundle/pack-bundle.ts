@@ -24,7 +24,7 @@ import { readHead } from '../../gate/journal/tree/tree-head.js'
 import { readRecord } from '../../gate/record/read-record.js'
 import { isPresent } from '../../runtime/folders.js'
 import { openCheckpoint, parseCheckpoint } from '../../transparency/checkpoint.js'
-import { commitTo, decodeEntry } from '../../transparency/log-entry.js'
+import { commitTo, decodeEntry, isPersonErased } from '../../transparency/log-entry.js'
 import { proveConsistency, proveInclusion } from '../../transparency/merkle-tree.js'
 import { hashSubtree, proveRanges, type SeqRange } from '../../transparency/range-proof.js'
 import { formatRecordProof } from '../../transparency/record-proof.js'
@@ -366,8 +366,8 @@ function* listRecords(
   const notices = new ErasureNotices()
   for (const { seq, kind, salt, body } of readRecords(journalFolder, seqs)) {
     const commitment = commitTo(salt, body)
-    const isAsSigned = decodeEntry(reader.readEntry(seq - 1))?.commitment.equals(commitment)
-    if (isAsSigned !== true) changed.push({ seq, commitment })
+    const isSigned = decodeEntry(reader.readEntry(seq - 1))?.commitment.equals(commitment)
+    if (isSigned !== true || isPersonErased(body)) changed.push({ seq, commitment })
     else if (kind === 'notice') notices.addNotice(seq, readRecord(kind, { seq, body }))
     else if (kind === 'erasure') notices.addRequest(seq, readRecord(kind, { seq, body }))
     yield Buffer.concat([Buffer.from(`${seq} ${salt.toString('hex')} `), body, Buffer.from('\n')])

@@ -14,7 +14,13 @@ import {
   type StoredRecord,
 } from '../../gate/journal/segment-format.js'
 import type { TreeReader } from '../../gate/journal/tree/tree-files.js'
-import { commitTo, decodeEntry, type LogEntry, recordKinds } from '../../transparency/log-entry.js'
+import {
+  commitTo,
+  decodeEntry,
+  isPersonErased,
+  type LogEntry,
+  recordKinds,
+} from '../../transparency/log-entry.js'
 import type { SeqRange } from '../../transparency/range-proof.js'
 import { ErasureNotices } from '../../transparency/removal-notices.js'
 import { later, RemovalCheck } from './check-removals.js'
@@ -127,7 +133,7 @@ class RecordCheck {
     }
     this.#journal.times.add(record)
     const commitment = commitTo(record.salt, record.body)
-    if (entry?.commitment.equals(commitment) !== true) {
+    if (entry?.commitment.equals(commitment) !== true || isPersonErased(record.body)) {
       this.#changed.push({ seq, place, commitment })
       return
     }

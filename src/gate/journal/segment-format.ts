@@ -7,7 +7,7 @@
  *
  * Frame, padded to 8 bytes: length of the payload (4), CRC-32 of the segment's first sequence number,
  * the length and the payload (4), payload: format (1), kind (1), sequence number (8), written at, in
- * ms (8), salt (16), body. The body is JSON in UTF-8, and its bytes are never written anew, except
+ * ms (8), salt (16), body. The body is JSON in UTF-8, in one part or two (`transparency/log-entry.ts`), and its bytes are never written anew, except
  * without an erased number (`removal/erase-records.ts`), with another salt. The salt, 128 random bits for
  * each record, lets the tree (`tree/`) commit to the body without showing it. The checksum finds
  * accidents, and with the sequence number in it, bytes of another segment.
@@ -21,7 +21,7 @@
 import { createHash, type KeyObject, randomFillSync, sign, verify } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Instant } from '../../domain/time/clock.js'
-import { recordKinds, saltBytes, sha256 } from '../../transparency/log-entry.js'
+import { eraseFrom, recordKinds, saltBytes } from '../../transparency/log-entry.js'
 
 export type RecordKind = keyof typeof recordKinds
 
@@ -111,21 +111,16 @@ export function finishFrames(frames: Buffer, checksumSeed: number): number {
   return count
 }
 
-/**
- * The frame with another body of the same length. Its salt is computed from the old one, so that doing it again after a crash
- * gives the same commitment; the old one cannot be computed from it.
- */
-export function withBody(frame: Buffer, body: Buffer, checksumSeed: number): Buffer {
+/** The frame with what an erasure leaves of its body; see {@link eraseFrom}. */
+export function withErased(frame: Buffer, left: Buffer, checksumSeed: number): Buffer {
   const copy = Buffer.from(frame)
   const place = frameAt(copy, 0)
-  const salt = copy.subarray(place.payload + saltOffset, place.payload + payloadHeadBytes)
-  sha256(erasedSaltLabel, salt).copy(salt, 0, 0, saltBytes)
+  const { salt, body } = eraseFrom(readPayload(frame, place.payload, place.end), left)
+  salt.copy(copy, place.payload + saltOffset)
   body.copy(copy, place.payload + payloadHeadBytes)
   writeChecksum(copy, place, checksumSeed)
   return copy
 }
-
-const erasedSaltLabel = Buffer.from('callgate/erased-salt/v1\n')
 
 function writeChecksum(frames: Buffer, place: FramePlace, checksumSeed: number): void {
   frames.writeUInt32BE(computeChecksum(frames, place, checksumSeed), place.offset + 4)

@@ -1,4 +1,5 @@
 /** Reads a few members of a recorded decision without parsing the whole of it, by where they are in its text. */
+import { splitBody } from '../../transparency/log-entry.js'
 import type { DecisionDocument } from './decision-document.js'
 import { readRecord } from './read-record.js'
 
@@ -21,17 +22,22 @@ export type DecisionHead = Pick<DecisionDocument, 'id' | 'accountId' | 'whatIf'>
 /** In the text of a JSON string: ASCII without escapes. */
 const plain = '[ !#-[\\]-~]'
 const headPattern = new RegExp(
-  `^\\{"id":"(${plain}+)","decision":"(allow|block)","reason":"(${plain}+)"` +
-    `,"number":"(${plain}*)"(?:,"dial":"[^"]*")?,"callKind":"(${plain}+)"`,
+  `^\\{"id":"(${plain}+)","decision":"(allow|block)","reason":"(${plain}+)","callKind":"(${plain}+)"`,
 )
 const tailPattern = new RegExp(
   `^"accountId":"(${plain}*)"(?:,"keyId":"(${plain}*)")?(?:,"mandate":.+?)?,"via":"(${plain}+)"`,
 )
 const whatIfPattern = /"whatIf":(true|false)/
+const personPattern = new RegExp(
+  `^\\{"number":"(${plain}*)"(?:,"dial":"${plain}*")?,"dialed":"${plain}*"` +
+    `${['postalCode', 'subject', 'personId'].map((name) => `(?:,"${name}":"${plain}*")?`).join('')}` +
+    `(?:,"reference":"(${plain}*)")?(?:,"(?:quotes|facts)":|\\})`,
+)
 
-/** Where the fields are in most decisions; the findings are between them. */
+/** Where the fields are in most decisions; the findings are between the first two, and the facts after the last one. */
 const usualHeadBytes = 512
 const usualTailBytes = 384
+const usualPersonBytes = 256
 
 /**
  * Parsing the whole of a decision would take longer than storing its row, and decoding it as UTF-8 three times as long as
@@ -39,24 +45,31 @@ const usualTailBytes = 384
  * mark follows a backslash, so what is found are the fields.
  */
 export function readHead(body: Buffer): DecisionHead {
-  const usualTail = Math.max(0, body.length - usualTailBytes)
+  const { kept, person } = splitBody(body)
+  const about = person.toString('latin1', 0, usualPersonBytes)
+  const first = kept.toString('latin1', 0, usualHeadBytes)
+  const last = kept.toString('latin1', Math.max(0, kept.length - usualTailBytes))
+  const all = () => kept.toString('latin1')
   return (
-    findFields(body.toString('latin1', 0, usualHeadBytes), body.toString('latin1', usualTail)) ??
-    findFields(body.toString('latin1'), body.toString('latin1')) ??
+    findFields(first, last, about) ??
+    findFields(all(), all(), person.toString('latin1')) ??
     readRecord('decision', { body })
   )
 }
 
-/** `undefined` if they are not all in the first and the last part of a text. */
-function findFields(first: string, last: string): DecisionHead | undefined {
+/** `undefined` if they are not all in the first and the last part of a text, and the first part of another. */
+function findFields(first: string, last: string, about: string): DecisionHead | undefined {
   const head = headPattern.exec(first)
   const whatIf = whatIfPattern.exec(first)?.[1]
   const start = last.lastIndexOf('"accountId":')
   const end = start < 0 ? '' : last.slice(start)
   const tail = tailPattern.exec(end)
-  if (head === null || whatIf === undefined || tail === null || !isPlain.test(end)) return undefined
-  const [, id = '', decision, reason = '', number = '', callKind = ''] = head
+  const person = personPattern.exec(about)
+  if (head === null || whatIf === undefined || tail === null || person === null) return undefined
+  if (!isPlain.test(end)) return undefined
+  const [, id = '', decision, reason = '', callKind = ''] = head
   const [, accountId = '', keyId, via = ''] = tail
+  const [, number = '', reference] = person
   return {
     id,
     accountId,
@@ -69,7 +82,7 @@ function findFields(first: string, last: string): DecisionHead | undefined {
     projectId: readText(end, 'projectId'),
     campaignId: readText(end, 'campaignId'),
     keyId,
-    reference: readText(end, 'reference'),
+    reference,
   }
 }
 

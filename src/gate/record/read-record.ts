@@ -4,12 +4,13 @@
  */
 import type { CallOutcome } from '../../domain/call-outcome.js'
 import type { CandidatePlace } from '../../domain/place.js'
+import type { RecordedSaid } from '../../domain/words/words.js'
 import type { MarkedAuditRecord } from '../../storage/audit/audit-log.js'
 import type { AnyErasureNotice, RemovalNotice } from '../../transparency/removal-notices.js'
 import type { FormerOrigin } from '../journal/journal-beginning.js'
 import type { NotTakenOver } from '../journal/recovery/recover-journal.js'
 import type { RecordKind } from '../journal/segment-format.js'
-import type { DecisionDocument } from './decision-document.js'
+import type { DecisionDocument, FindingDocument } from './decision-document.js'
 
 /** What was noted about a call. */
 export interface OutcomeNote {
@@ -93,9 +94,13 @@ export function readRecord<Kind extends RecordKind>(
       seq !== undefined ? `record ${seq}` : id === undefined ? 'the record' : `the record of ${id}`
     return new RecordError(where, kind, problem, cause)
   }
+  const isDecision = kind === 'decision' || kind === 'amendment'
   let content: unknown
+  let quotes: readonly string[] | undefined
   try {
-    content = JSON.parse(body.toString())
+    const text = body.toString()
+    if (isDecision) ({ content, quotes } = parseParts(text))
+    else content = JSON.parse(text)
   } catch (cause) {
     throw fail(cause instanceof Error ? cause.message : String(cause), cause)
   }
@@ -103,11 +108,61 @@ export function readRecord<Kind extends RecordKind>(
   if (kind === 'outcome') {
     if (typeof content.id !== 'string') throw fail('it must have an id')
     if (!isObject(content.outcome)) throw fail('it must have an outcome')
-  } else if (kind === 'decision' || kind === 'amendment') {
+  } else if (isDecision) {
     const problem = findProblemOfDecision(content)
     if (problem !== undefined) throw fail(problem)
+    content = quotes ? withQuotes(content as unknown as DecisionDocument, quotes) : content
   }
   return content as unknown as RecordContents[Kind]
+}
+
+/** What is about the person is in the second part; `#` and a hash if that was erased. `quotes` are to be put in. */
+function parseParts(text: string): {
+  readonly content: unknown
+  readonly quotes?: readonly string[] | undefined
+} {
+  const [kept = '', person] = text.split('\t')
+  const content: unknown = JSON.parse(kept)
+  if (!isObject(content)) return { content }
+  if (person === undefined) throw new SyntaxError('it must have a part about the person')
+  if (person.startsWith('#')) {
+    return { content: { ...content, number: '', dialed: '', erased: true }, quotes: [] }
+  }
+  const about: unknown = JSON.parse(person)
+  if (!isObject(about)) throw new SyntaxError('its part about the person is no JSON object')
+  const { id, decision, reason, ...rest } = content
+  const { number, dial, quotes, ...more } = about
+  const first = { id, decision, reason, number, ...(dial !== undefined && { dial }) }
+  return {
+    content: { ...first, ...rest, ...more },
+    quotes: Array.isArray(quotes) ? quotes : undefined,
+  }
+}
+
+/** In the order in which the writer lists them; members keep their places. */
+function withQuotes(document: DecisionDocument, quotes: readonly string[]): DecisionDocument {
+  const left = quotes.values()
+  const put = (says: readonly RecordedSaid[]) =>
+    says.map(({ quote, ...said }) => {
+      const text = quote === undefined ? undefined : left.next().value
+      return typeof text === 'string' ? { ...said, quote: text } : said
+    })
+  const putIn = (finding: FindingDocument): FindingDocument => {
+    const { says, notRenewed, parts, reassigned } = finding
+    return {
+      ...finding,
+      says: put(says),
+      ...(notRenewed && { notRenewed: put(notRenewed) }),
+      ...(parts && { parts: parts.map(putIn) }),
+      ...(!parts && reassigned && { reassigned: putIn(reassigned) }),
+    }
+  }
+  const { says, findings } = document
+  return {
+    ...document,
+    ...(says && { says: put(says) }),
+    findings: findings.map(putIn),
+  }
 }
 
 function findProblemOfDecision(content: Readonly<Record<string, unknown>>): string | undefined {
@@ -147,7 +202,8 @@ const isSays = (value: unknown): boolean => Array.isArray(value) && value.every(
 function isSaid(value: unknown): boolean {
   if (!isObject(value)) return false
   const { code, params = {}, quote, source } = value
-  return typeof code === 'string' && isObject(params) && [quote, source].every(isTextIfThere)
+  const isQuoted = quote === true || isTextIfThere(quote)
+  return typeof code === 'string' && isObject(params) && isQuoted && isTextIfThere(source)
 }
 
 const isTextIfThere = (value: unknown): boolean => value === undefined || typeof value === 'string'

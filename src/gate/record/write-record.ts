@@ -11,6 +11,7 @@ import type { ListVersion } from '../../domain/number-set.js'
 import { formatFinite, formatInstant, msPerDay } from '../../domain/time/dates.js'
 import { describeSaid, type Said } from '../../domain/words/words.js'
 import type { Facts } from '../../judge/facts.js'
+import { minPersonBytes } from '../../transparency/log-entry.js'
 import type {
   DecisionReply,
   FindingReply,
@@ -58,16 +59,48 @@ const callKindMembers: Readonly<Record<CallKind, string>> = {
   ai: ',"callKind":"ai"',
 }
 
-/** The members in the order of {@link DecisionDocument}; those without a value are left out. */
-function joinParts(decision: Decision, { head, middle, tail }: DecisionText, form: Form): string {
+/** The members in the order of {@link DecisionDocument}; those without a value are left out. A record has two parts (`log-entry.ts`). */
+function joinParts(decision: Decision, text: DecisionText, form: Form): string {
+  const { head, number, middle, tail, person } = text
   let findings = ''
   for (const finding of decision.findings) {
     findings += (findings === '' ? '' : ',') + formatFinding(finding, decision, form)
   }
-  const message = form === 'reply' ? formatMessage(decision) : ''
   const policy = decision.effects.length === 0 ? '' : formatPolicy(decision, form)
-  const facts = form === 'record' ? formatFacts(decision) : ''
-  return `${head}${message}${middle}${policy},"findings":[${findings}]${facts}${tail}`
+  const says = decision.says === undefined ? '' : `,"says":${formatSays(decision.says, form)}`
+  const rest = `${middle}${says}${policy},"findings":[${findings}]${tail}`
+  if (form === 'reply') return `{${head}${formatMessage(decision)}${number}${rest}${person}}`
+  const quotes = listQuotes(decision)
+  const quoted = quotes.length === 0 ? '' : `,"quotes":${JSON.stringify(quotes)}`
+  const erasable = `{${number.slice(1)}${person}${quoted}${formatFacts(decision)}}`
+  return `{${head}${rest}}\t${erasable.padEnd(minPersonBytes)}`
+}
+
+/** What others said verbatim, which may be about the person. In the part of the record that is kept, each is `true`. */
+function listQuotes({ says = [], findings }: Decision): readonly string[] {
+  const quotes: string[] = []
+  const add = (said: readonly Said[]) => {
+    for (const { quote } of said) if (quote !== undefined) quotes.push(quote)
+  }
+  add(says)
+  for (const finding of findings) addOf(finding, add)
+  return quotes
+}
+
+function addOf(finding: Finding, add: (said: readonly Said[]) => void): void {
+  const { says, notRenewed, parts, reassigned } = finding
+  add(says)
+  if (notRenewed) add(notRenewed)
+  if (parts) for (const part of parts) addOf(part, add)
+  else if (reassigned) addOf(reassigned, add)
+}
+
+function formatSays(says: readonly Said[], form: Form): string {
+  if (form === 'reply' || says.every(({ quote }) => quote === undefined))
+    return JSON.stringify(says)
+  return JSON.stringify(
+    says.map((said) => (said.quote === undefined ? said : { ...said, quote: true })),
+  )
 }
 
 /** As {@link RecordedFacts}. Our own are the same for each call to the number while they are kept. */
@@ -99,37 +132,37 @@ const withoutPrimary = (name: string, value: unknown) =>
 
 /** What a record and its reply have in common. Put together from its parts, a text takes a fraction of the time of an object made for JSON. */
 function formatParts(decision: Decision): DecisionText {
-  const { request, decidedAt, judgedAt, nextAllowedAt, says } = decision
+  const { request, decidedAt, judgedAt, nextAllowedAt } = decision
   const { channel } = request
   const number = quote(decision.number)
   return {
-    head: `{"id":"${decision.id}","decision":"${decision.decision}","reason":"${decision.reason}"`,
+    head: `"id":"${decision.id}","decision":"${decision.decision}","reason":"${decision.reason}"`,
+    number: `,"number":${number}${decision.decision === 'allow' ? `,"dial":${number}` : ''}`,
     middle:
-      `,"number":${number}` +
-      (decision.decision === 'allow' ? `,"dial":${number}` : '') +
       `${callKindMembers[request.callKind]}${formatPurpose(decision)},"decidedAt":"${formatInstant(decidedAt)}"` +
       `,"judgedAt":"${formatInstant(judgedAt)}","validUntil":"${formatInstant(decision.validUntil)}"` +
       (nextAllowedAt === undefined
         ? ''
         : formatMember('nextAllowedAt', formatFinite(nextAllowedAt)) + formatLatest(decision)) +
       formatDisclosures(decision) +
-      `,"whatIf":${request.at !== undefined},"degraded":${JSON.stringify(listDegradedChecks(decision))}` +
-      (says === undefined ? '' : `,"says":${JSON.stringify(says)}`),
+      `,"whatIf":${request.at !== undefined},"degraded":${JSON.stringify(listDegradedChecks(decision))}`,
     tail:
       `,"accountId":${quote(decision.accountId)}${formatMember('keyId', request.keyId)}` +
       formatMandate(decision) +
-      `,"via":"${request.via}","dialed":${quote(request.dialed)}` +
+      `,"via":"${request.via}"` +
       formatMember('trunk', request.trunk) +
       (channel === undefined ? '' : `,"channel":${JSON.stringify(channel)}`) +
       formatMember('projectId', request.projectId) +
       formatMember('campaignId', request.campaignId) +
-      formatMember('postalCode', request.postalCode) +
       formatMember('callerId', request.callerId) +
+      formatMember('withdraws', decision.withdraws) +
+      `,"rules":"${decision.rules}","recordVersion":${recordVersion}`,
+    person:
+      `,"dialed":${quote(request.dialed)}` +
+      formatMember('postalCode', request.postalCode) +
       formatMember('subject', request.subject) +
       formatMember('personId', request.personId) +
-      formatMember('reference', request.reference) +
-      formatMember('withdraws', decision.withdraws) +
-      `,"rules":"${decision.rules}","recordVersion":${recordVersion}}`,
+      formatMember('reference', request.reference),
   }
 }
 
@@ -190,7 +223,7 @@ function formatAroundAge(finding: Finding, decision: Decision, form: Form): Text
   const text = {
     beforeAge: shareText(
       `{"check":"${finding.check}","verdict":"${finding.verdict}","reason":"${finding.reason}"` +
-        `${detail},"says":${JSON.stringify(finding.says)},"source":${quote(finding.source)},"ageMs":`,
+        `${detail},"says":${formatSays(finding.says, form)},"source":${quote(finding.source)},"ageMs":`,
     ),
     afterAge: shareText(
       (notRenewed === undefined ? '' : formatNotRenewed(notRenewed, form)) +
@@ -211,7 +244,7 @@ function formatAroundAge(finding: Finding, decision: Decision, form: Form): Text
 }
 
 function formatNotRenewed(says: readonly Said[], form: Form): string {
-  const member = `,"notRenewed":${JSON.stringify(says)}`
+  const member = `,"notRenewed":${formatSays(says, form)}`
   if (form === 'record') return member
   return `,"stale":true,"staleReason":${quote(describeSaid(says))}${member}`
 }

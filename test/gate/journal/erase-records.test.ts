@@ -19,6 +19,7 @@ import {
   type NumberErasure,
 } from '../../../src/gate/journal/removal/erase-records.js'
 import { eraseFromSegment } from '../../../src/gate/journal/removal/erase-segment.js'
+import { readRecord } from '../../../src/gate/record/read-record.js'
 import { fakeCompliance, noon } from '../../support/fake-compliance.js'
 import { listFiles, recordsIn } from '../../support/journal.js'
 import { quoted } from '../../support/said.js'
@@ -94,7 +95,9 @@ it('keeps each record in its place, and what does not concern the number', async
   const factsOf = (id: string) => journal.find('main', id)?.facts
   expect(factsOf('d1')).toBeUndefined()
   expect(factsOf('d2')?.own).toMatchObject({ entry: { value: entry } })
-  expect(journal.find('main', 'd2')).toEqual(JSON.parse(before[2]?.body ?? ''))
+  expect(journal.find('main', 'd2')).toEqual(
+    readRecord('decision', { body: before[2]?.body ?? '' }),
+  )
   expect(journal.find('main', 'd3')?.number).toBe(number)
   expect(journal.find('main', 'd4')).toMatchObject({ number: '', dialed: '', erased: true })
   expect(journal.find('main', 'd5')).toMatchObject({

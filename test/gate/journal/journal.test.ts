@@ -22,6 +22,7 @@ import type { SegmentEvent } from '../../../src/gate/journal/index-writer.js'
 import { Journal } from '../../../src/gate/journal/journal.js'
 import type { JournalOptions } from '../../../src/gate/journal/journal-options.js'
 import { toReply } from '../../../src/gate/record/describe-decision.js'
+import { readRecord } from '../../../src/gate/record/read-record.js'
 import { replyTo, writeDecision } from '../../../src/gate/record/write-record.js'
 import { listDatabaseFiles } from '../../../src/storage/open-files.js'
 import { answered, fakeCompliance, noon, unanswered } from '../../support/fake-compliance.js'
@@ -128,7 +129,7 @@ describe('the journal', () => {
     expect(recordsIn(dataDir)[1]?.body).toBe(writeDecision(decision))
     await journal.close()
     const found = (await open()).find('main', 'd1')
-    expect(found).toEqual(JSON.parse(writeDecision(decision)))
+    expect(found).toEqual(readRecord('decision', { body: writeDecision(decision) }))
     expect(found && toReply(found)).toEqual(replyTo(decision))
     expect(found?.findings).toHaveLength(4)
   })
@@ -434,7 +435,8 @@ describe('a segment that is complete', () => {
     await again.drain()
     for (const { kind, body } of records) {
       if (kind !== 'decision') continue
-      expect(JSON.stringify(again.find('main', JSON.parse(body).id))).toBe(body)
+      const document = readRecord('decision', { body })
+      expect(again.find('main', document.id)).toEqual(document)
     }
     expect([...(again.index?.decisionsSince('main', 0) ?? [])]).toHaveLength(1_000)
     expect(recordsIn(dataDir).slice(0, 1_001)).toEqual(records)
@@ -689,7 +691,8 @@ describe('opening a journal', () => {
     const journal = await open()
     await journal.drain()
     for (const id of ['d1', 'd2', 'd3']) {
-      expect(journal.find('main', id)).toEqual(JSON.parse(writeDecision(await made(id))))
+      const body = writeDecision(await made(id))
+      expect(journal.find('main', id)).toEqual(readRecord('decision', { body }))
     }
     await journal.close()
     const again = await open()

@@ -11,6 +11,7 @@ import { listSegments } from '../../../src/gate/journal/journal-reader.js'
 import { checkFolder } from '../../../src/gate/journal/recovery/check-folder.js'
 import type { JournalRecord } from '../../../src/gate/journal/segment-format.js'
 import { SegmentWriter } from '../../../src/gate/journal/segment-writer.js'
+import { readRecord } from '../../../src/gate/record/read-record.js'
 import { fileFault } from '../../support/failing-files.js'
 import { frameRunOf, listFiles, recordsIn } from '../../support/journal.js'
 import { makeDecision, testJournal } from '../../support/test-journal.js'
@@ -161,7 +162,7 @@ it('erases a number wherever it ended before', { timeout: 120_000 }, async () =>
     () => runServer(100, ['e1']),
     () => {
       const ids = recordsIn(dataDir).flatMap(({ kind, body }) =>
-        kind === 'decision' ? [JSON.parse(body)] : [],
+        kind === 'decision' ? [readRecord('decision', { body })] : [],
       )
       expect(ids.map(({ id }) => id)).toEqual(days.map(idOf))
       expect(ids.filter(({ erased }) => erased === true)).toHaveLength(days.length)

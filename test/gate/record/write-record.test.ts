@@ -21,6 +21,7 @@ import {
 import { readRecord } from '../../../src/gate/record/read-record.js'
 import { encodeReply, replyTo, writeDecision } from '../../../src/gate/record/write-record.js'
 import type { Facts } from '../../../src/judge/facts.js'
+import { bodyOf } from '../../support/journal.js'
 import { knownFacts } from '../../support/own-facts.js'
 import { anyText, holds } from '../../unit/properties-support.js'
 
@@ -143,7 +144,7 @@ function expectedText(decision: Decision, form: 'record' | 'reply'): string {
   const { request, effects, says } = decision
   const { message, degraded } = replyTo(decision)
   const isReply = form === 'reply'
-  return JSON.stringify({
+  const document = {
     id: decision.id,
     decision: decision.decision,
     reason: decision.reason,
@@ -170,20 +171,22 @@ function expectedText(decision: Decision, form: 'record' | 'reply'): string {
             until: iso(one.until),
           })),
     findings: decision.findings.map((finding) => expectedFinding(finding, decision, isReply)),
-    facts: isReply ? undefined : expectedFacts(decision),
     accountId: decision.accountId,
     keyId: request.keyId,
     via: request.via,
-    dialed: request.dialed,
     channel: request.channel,
     projectId: request.projectId,
     campaignId: request.campaignId,
-    postalCode: request.postalCode,
     callerId: request.callerId,
-    reference: request.reference,
     rules: decision.rules,
     recordVersion: 1,
-  })
+    dialed: request.dialed,
+    postalCode: request.postalCode,
+    reference: request.reference,
+    facts: isReply ? undefined : expectedFacts(decision),
+  }
+  const text = JSON.stringify(document)
+  return isReply ? text : bodyOf(JSON.parse(text))
 }
 
 function expectedFacts({ facts, request, accountTime, decidedAt }: Decision): object | undefined {

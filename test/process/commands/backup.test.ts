@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { killChildren } from '../../../scripts/children.mjs'
 import type { BackupManifest } from '../../../src/commands/backup/manifest.js'
 import type { DecisionDocument } from '../../../src/gate/record/decision-document.js'
+import { readRecord } from '../../../src/gate/record/read-record.js'
 import { damageByte, recordsIn } from '../../support/journal.js'
 import { shortOrLong } from '../../support/long.js'
 import { callgate, type FirstKeys, type Serving, serve } from '../../support/program.js'
@@ -100,7 +101,7 @@ function readDecisions(dataDir: string) {
   const decisions = new Map<string, { readonly document: DecisionDocument; readonly seq: number }>()
   for (const { kind, seq, body } of recordsIn(dataDir)) {
     if (kind !== 'decision') continue
-    const document = JSON.parse(body) as DecisionDocument
+    const document = readRecord('decision', { body })
     decisions.set(document.id, { document, seq })
   }
   return decisions

@@ -13,6 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { readRecord } from '../../../src/gate/record/read-record.js'
 import { recordsIn } from '../../support/journal.js'
 import { callgate, type Serving, serve } from '../../support/program.js'
 
@@ -66,7 +67,8 @@ describe('a data folder that has lost its database', () => {
     expect(await first.end('SIGTERM')).toBe(0)
     const kept = recordsIn(dataDir).filter(({ kind }) => kind === 'amendment')
     expect(kept).toHaveLength(3)
-    for (const { body } of kept) expect(JSON.parse(body).reason).toBe('not-recorded')
+    for (const { body } of kept)
+      expect(readRecord('decision', { body }).reason).toBe('not-recorded')
 
     for (const args of [['serve'], ['keys', 'list'], ['check', '212-555-0100', '--kind', 'ai']]) {
       const { code, err, out } = await callgate(args, environment)

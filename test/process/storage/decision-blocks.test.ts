@@ -7,11 +7,14 @@ import { mayMeet } from '../../../src/gate/journal/projection/block-terms.js'
 import { DecisionStore } from '../../../src/gate/journal/projection/decision-store.js'
 import { eraseStoredRows } from '../../../src/gate/journal/projection/erase-rows.js'
 import type { JournalRecord, RecordKind } from '../../../src/gate/journal/segment-format.js'
+import type { DecisionDocument } from '../../../src/gate/record/decision-document.js'
+import { readRecord } from '../../../src/gate/record/read-record.js'
 import { nodeRuntime } from '../../../src/runtime/runtime.js'
 import { openDatabase } from '../../../src/storage/engine.js'
 import { migrateSchema } from '../../../src/storage/migrate.js'
 import type { OpenDatabase } from '../../../src/storage/open-database.js'
 import { until } from '../../e2e/asterisk/lab/until.js'
+import { bodyOf as twoParts } from '../../support/journal.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
 
 let server: PostgresServer
@@ -42,7 +45,8 @@ const newId = (at = noon) => nodeRuntime.newDecisionId(at)
 let seq = 0
 const record = (kind: RecordKind, body: object): JournalRecord => {
   seq += 1
-  return { seq, kind, at: noon, body: Buffer.from(JSON.stringify(body)) }
+  const text = 'findings' in body ? twoParts(body as DecisionDocument) : JSON.stringify(body)
+  return { seq, kind, at: noon, body: Buffer.from(text) }
 }
 const bodyOf = (id: string, more: object = {}) => ({
   id,
@@ -76,7 +80,9 @@ it('a block has decisions of ten seconds, of a quarter of a megabyte, and at mos
   const entry = (madeAt: number, size = 10) => {
     const id = newId(madeAt)
     seq += 1
-    const body = Buffer.from(JSON.stringify(bodyOf(id, { message: 'x'.repeat(size) })))
+    const body = Buffer.from(
+      twoParts(bodyOf(id, { message: 'x'.repeat(size) }) as unknown as DecisionDocument),
+    )
     return { seq, id, madeAt, body, amends: false }
   }
   const split = (entries: ReturnType<typeof entry>[]) =>
@@ -176,7 +182,7 @@ it('a journal restored from an older copy keeps what was stored of it, and goes 
   expect((await store.claim('one', old.seq, lost.seq)).nextSeq).toBe(lost.seq)
   await store.store({ origin: 'one', records: [other] })
   for (const { body } of [old, lost, other]) {
-    const { id } = JSON.parse(body.toString())
+    const { id } = readRecord('decision', { body })
     expect(await store.find('main', id)).toMatchObject({ id })
   }
 })

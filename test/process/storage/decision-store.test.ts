@@ -17,11 +17,14 @@ import { eraseStoredRows } from '../../../src/gate/journal/projection/erase-rows
 import { claimJournal } from '../../../src/gate/journal/projection/journal-projection.js'
 import { readRange } from '../../../src/gate/journal/projection/read-range.js'
 import type { JournalRecord, RecordKind } from '../../../src/gate/journal/segment-format.js'
+import type { DecisionDocument } from '../../../src/gate/record/decision-document.js'
+import { readRecord } from '../../../src/gate/record/read-record.js'
 import { nodeRuntime } from '../../../src/runtime/runtime.js'
 import { Erasures } from '../../../src/service/erasure/erasure.js'
 import { openDatabase } from '../../../src/storage/engine.js'
 import { migrateSchema } from '../../../src/storage/migrate.js'
 import type { OpenDatabase } from '../../../src/storage/open-database.js'
+import { bodyOf } from '../../support/journal.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
 import { readStoredDecisions } from '../../support/stored-decisions.js'
 
@@ -58,7 +61,8 @@ const newId = (text: string) => nodeRuntime.newDecisionId(at(text))
 let seq = 0
 const record = (kind: RecordKind, body: object): JournalRecord => {
   seq += 1
-  return { seq, kind, at: 0, body: Buffer.from(JSON.stringify(body)) }
+  const text = 'findings' in body ? bodyOf(body as DecisionDocument) : JSON.stringify(body)
+  return { seq, kind, at: 0, body: Buffer.from(text) }
 }
 const judged = { whatIf: false, number: '', dialed: '', findings: [], accountId: 'main' }
 const decision = (id: string, reason = 'permitted') =>
@@ -132,7 +136,7 @@ describe('in blocks', () => {
       const found: string[] = []
       for await (const { body, outcome } of readRange(storage.db, time)) {
         expect(outcome).toEqual({ state: 'dialled', dialledAt: 1 })
-        found.push(JSON.parse(body).id)
+        found.push(readRecord('decision', { body }).id)
       }
       return found
     }
@@ -194,7 +198,7 @@ describe('in blocks', () => {
     const odd = decision(id, 'São Paulo “quoted” \\ "{}" NULL 📞 \u0000\n')
     await storeAll('one', [odd])
     expect(await readStored()).toMatchObject([{ id, body: odd.body.toString() }])
-    expect(await store.find('main', id)).toEqual(JSON.parse(odd.body.toString()))
+    expect(await store.find('main', id)).toEqual(readRecord('decision', odd))
   })
 
   it('records with a gap before them, or of a journal that is not claimed, are refused', async () => {
@@ -422,7 +426,9 @@ describe('in blocks', () => {
     for (const number of [1, 2, 3]) {
       const id = newId('2026-11-10T12:00:00Z')
       const body = { id, whatIf: false, number: '', dialed: '', findings: [], accountId: 'main' }
-      await send([{ seq: number, kind: 'decision', at: 1, body: JSON.stringify(body) }])
+      await send([
+        { seq: number, kind: 'decision', at: 1, body: bodyOf(body as object as DecisionDocument) },
+      ])
     }
     expect(await readStored()).toHaveLength(3)
     expect(read.filter((text) => text.includes('pg_advisory_xact_lock'))).toHaveLength(1)

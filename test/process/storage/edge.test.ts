@@ -494,8 +494,9 @@ it('stores no decision of another account, and nothing in the journal of a serve
     status: 200,
     text: expect.stringContaining('"nextSeq":1'),
   })
+  const twoParts = (kept: unknown) => `${JSON.stringify(kept)}\t{}`
   const decision = { id: 'd', accountId: 'sandbox', number: '', dialed: '', findings: [] }
-  const record = { seq: 1, kind: 'decision', at: 1, body: JSON.stringify(decision) }
+  const record = { seq: 1, kind: 'decision', at: 1, body: twoParts(decision) }
   expect(await post([record])).toMatchObject({ status: 403 })
   expect(await post([{ ...record, body: '{' }])).toMatchObject({ status: 400 })
   const id = '0mwx1pqpn212a8fbc7589c139bbbc'
@@ -514,14 +515,14 @@ it('stores no decision of another account, and nothing in the journal of a serve
     ['outcome', { id }],
     ['outcome', { id, outcome: 5 }],
   ] as const) {
-    expect(await post([{ ...record, kind, body: JSON.stringify(body) }])).toMatchObject({
+    expect(await post([{ ...record, kind, body: twoParts(body) }])).toMatchObject({
       status: 400,
       text: expect.stringContaining('records[0].body'),
     })
   }
   // Of a journal that nobody has asked about, or not the next one.
   const whole = { id, accountId, number: '2125550100', dialed: '2125550100', findings: [] }
-  const next = { ...record, body: JSON.stringify(whole) }
+  const next = { ...record, body: twoParts(whole) }
   const unclaimed = { origin: '0'.repeat(64), firstSeq: 1, records: [next] }
   const refused = await send(first.serving, '/v1/edge/decisions', unclaimed, stranger)
   expect([refused.status, await refused.text()]).toEqual([

@@ -12,6 +12,7 @@ import Sqlite from 'better-sqlite3'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { verifyJournal } from '../../../src/evidence/verify/verify-journal.js'
 import { DecisionIndex } from '../../../src/gate/journal/decision-index.js'
+import { readRecord } from '../../../src/gate/record/read-record.js'
 import { until } from '../../e2e/asterisk/lab/until.js'
 import { KillLoad, killSettings } from '../../support/kill-load.js'
 import { shortOrLong } from '../../support/long.js'
@@ -90,7 +91,7 @@ async function judgeAtTheEnd(load: KillLoad, kills: number): Promise<void> {
     records += 1
     expect(seq).toBe(records)
     if (kind !== 'decision' && kind !== 'amendment') continue
-    const document = JSON.parse(body.toString())
+    const document = readRecord(kind, { seq, body })
     if (load.recorded.get(document.id) !== seq) continue
     if (!isDeepStrictEqual(index.find(document.id)?.document, document)) differing.push(document.id)
   }

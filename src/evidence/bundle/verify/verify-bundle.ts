@@ -13,6 +13,7 @@ import {
   commitTo,
   decodeEntry,
   entryBytes,
+  isPersonErased,
   type LogEntry,
   recordKinds,
   saltBytes,
@@ -267,7 +268,7 @@ class BundleCheck {
         this.#checkRules(seq, readRecord('decision', { seq, body }).rules)
       }
       const commitment = commitTo(salt, body)
-      if (entry.commitment.equals(commitment)) {
+      if (entry.commitment.equals(commitment) && !isPersonErased(body)) {
         proven.add(seq)
         this.#readProven(entry, body, notices)
       } else changed.push({ seq, commitment })
@@ -348,7 +349,8 @@ class BundleCheck {
       this.run(name, () => {
         const { entry, checkpoint } = verifyRecordProof(this.bytes(name).toString(), key)
         if (!checkpoint.root.equals(root)) throw new Error('it leads to another checkpoint')
-        if (name !== `proofs/${entry.seq}.tlog-proof` || !proven.has(entry.seq)) {
+        const isShown = proven.has(entry.seq) || this.erased.some(({ seq }) => seq === entry.seq)
+        if (name !== `proofs/${entry.seq}.tlog-proof` || !isShown) {
           throw new Error(`it proves record ${entry.seq}`)
         }
       })

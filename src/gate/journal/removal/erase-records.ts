@@ -1,5 +1,5 @@
 /** What an erasure leaves of a record: the same bytes without the number, and without what leads to its person. */
-import { eraseCalledPerson } from '../../record/erase-called-person.js'
+import { splitBody } from '../../../transparency/log-entry.js'
 import { readRecord } from '../../record/read-record.js'
 import type { JournalRecord } from '../segment-format.js'
 
@@ -59,7 +59,7 @@ export class NumberEraser {
     }
     this.#erased.add(document.id)
     const isDialed = document.number === number || this.mayHaveNumber(Buffer.from(document.dialed))
-    return this.eraseText(isDialed ? eraseCalledPerson(document, body.length) : body)
+    return this.eraseText(isDialed ? withoutPerson(body) : body)
   }
 
   /** As {@link NumberEraser.eraseDecision}, for a record of any kind. */
@@ -74,6 +74,15 @@ export class NumberEraser {
     if (isOfOther) return undefined
     return this.eraseText(body)
   }
+}
+
+/** In as many bytes: white space at the end is no part of JSON. */
+function withoutPerson(body: Buffer): Buffer {
+  const left = Buffer.alloc(body.length, ' ')
+  const { kept } = splitBody(body)
+  kept.copy(left)
+  left.write('\t#', kept.length)
+  return left
 }
 
 /** As it is dialed or written, in UTF-8 read as Latin-1; not within a longer number or an id. */

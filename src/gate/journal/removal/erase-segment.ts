@@ -12,7 +12,7 @@ import {
   decodeFrame,
   headerBytes,
   type StoredRecord,
-  withBody,
+  withErased,
 } from '../segment-format.js'
 import type { NumberEraser } from './erase-records.js'
 
@@ -161,7 +161,7 @@ class ChunkErasing {
   #eraseFrame(frame: Buffer, record: StoredRecord): Buffer | undefined {
     const body = this.#eraser.eraseRecord(record)
     if (body === undefined || body.equals(record.body)) return undefined
-    return withBody(frame, body, this.#checksumSeed)
+    return withErased(frame, body, this.#checksumSeed)
   }
 
   #visit(record: StoredRecord, offset: number, erased: Buffer | undefined): void {

@@ -9,7 +9,7 @@ import type {
   DecisionReply,
 } from '../../../../src/gate/record/decision-document.js'
 import { toReply } from '../../../../src/gate/record/describe-decision.js'
-import type { OutcomeNote } from '../../../../src/gate/record/read-record.js'
+import { readRecord } from '../../../../src/gate/record/read-record.js'
 import { withOutcome } from '../../../../src/gate/record/with-outcome.js'
 import { fetchMetrics } from '../../../support/fresh-metrics.js'
 import { recordsIn } from '../../../support/journal.js'
@@ -195,12 +195,11 @@ function decisionsIn(dataDir: string): readonly DecisionReply[] {
   const documents = new Map<string, DecisionDocument>()
   const outcomes = new Map<string, Partial<CallOutcome>>()
   for (const { kind, body } of recordsIn(dataDir)) {
-    const content: unknown = JSON.parse(body)
     if (kind === 'decision' || kind === 'amendment') {
-      const document = content as DecisionDocument
+      const document = readRecord(kind, { body })
       documents.set(document.id, document)
     } else if (kind === 'outcome') {
-      const { id, outcome } = content as OutcomeNote
+      const { id, outcome } = readRecord(kind, { body })
       outcomes.set(id, mergeOutcome(outcomes.get(id) ?? {}, outcome))
     }
   }
