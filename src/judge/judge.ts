@@ -120,23 +120,19 @@ function judgeBy(rule: Rule, about: Judged): Finding | undefined {
   }
 }
 
-/** In the place of an earlier one of the same name, such as that of a key that has reached its limit. */
 function add(
   findings: Finding[],
   found: Finding | undefined,
   notJudged: string[],
-  { id }: Rule,
+  { id, replaces }: Rule,
 ): void {
   if (found === undefined) {
     notJudged.push(id)
     return
   }
-  for (const [at, { check }] of findings.entries()) {
-    if (check !== found.check) continue
-    findings[at] = found
-    return
-  }
-  findings.push(found)
+  const at = replaces ? findings.findIndex(({ check }) => check === found.check) : -1
+  if (at === -1) findings.push(found)
+  else findings[at] = found
 }
 
 /** Of a call to an extension or abroad, of which pauses alone are judged; `undefined` if none is in force. */

@@ -108,8 +108,10 @@ export type CallWithFacts = Omit<Judged, 'derived'>
 
 export interface Rule {
   readonly id: string
-  /** The published name of its finding; that of a later rule with the same name replaces it. */
+  /** The published name of its finding. */
   readonly check: FindingName
+  /** Its finding stands in the place of an earlier one of the same name. */
+  readonly replaces?: true
   /** `undefined` if the rule has nothing to judge in this call. */
   judge(about: Judged): Finding | undefined
 }

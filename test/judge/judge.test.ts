@@ -315,6 +315,22 @@ describe('whatever the facts are', () => {
   })
 })
 
+it('an unknown subject is said, also where it is in shadow and the call is counted', () => {
+  const number = toPhoneNumber('2127361000')
+  const policy = { ...strictPolicy, attempts: { mode: 'shadow' } } as const
+  const facts = {
+    times: { now: noon, accountNow: noon },
+    own: knownFacts({ number: areaCodePlan.lookup(number) }),
+    ledger: { isCounted: true, counts: [] },
+  } as const
+  const request = aCall({ dialed: number, callKind: 'manual', subject: 'solar' })
+  const call = { request, number, stated: undefined }
+  const { findings, ruling } = requireRuling(judge(law, { ...settings, policy }, call, facts))
+  const ofAttempts = findings.filter(({ check }) => check === 'attempts')
+  expect(ofAttempts.map(({ reason }) => reason)).toEqual(['unknown-subject', 'permitted'])
+  expect(ruling.effects).toMatchObject([{ check: 'attempts', effect: 'shadowed' }])
+})
+
 describe('a ruling needs', () => {
   const number = toPhoneNumber('2127361000')
   const call = { request: aCall({ dialed: number, callKind: 'ai' }), number, stated: undefined }

@@ -6,6 +6,7 @@ import type { Judged, Rule } from '../judged.js'
 export const heldNumberRule = {
   id: 'held-number',
   check: 'internal-dnc',
+  replaces: true,
   judge({ call: { accountId }, number, stored: { pauses }, times: { now } }: Judged) {
     if (pauses === undefined || pauses === 'unread') return undefined
     const held = pauses.find(({ subject }) => subject === `held:${accountId}:${number}`)

@@ -47,6 +47,7 @@ export const keyRegionsRule = {
 export const keyCountsRule = {
   id: 'key-counts',
   check: 'mandate',
+  replaces: true,
   judge({ ledger, limits, times: { now } }: Judged) {
     if (ledger === undefined || ledger === 'not-asked' || limits?.key === undefined)
       return undefined

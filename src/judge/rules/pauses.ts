@@ -12,6 +12,7 @@ type AboutPauses = Pick<Judged, 'call' | 'law' | 'times' | 'stored'> & { readonl
 export const pausesRule = {
   id: 'pauses',
   check: 'mandate',
+  replaces: true,
   judge({ call, number, law, times: { now }, stored: { pauses } }: AboutPauses) {
     const deny = (reason: ReasonCode, said: Said) =>
       createKeyFinding({ verdict: 'deny', reason, says: [said] }, now)
