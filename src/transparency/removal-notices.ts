@@ -3,7 +3,7 @@
  * are changed or removed, so whoever finds a record that differs from its entry finds the notice too, or a forgery.
  */
 
-/** The body of a notice about an erasure: its id, and what the tree would commit to for each record from then on, in base64. */
+/** The body of a notice about an erasure: its id, and what the tree would commit to for each record from then on, in base64; the same as before if only the part about the person is taken. */
 export interface ErasureNotice {
   readonly erasure: string
   readonly changed: readonly (readonly [seq: number, commitment: string])[]

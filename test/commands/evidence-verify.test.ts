@@ -111,7 +111,7 @@ it('says of which records it does not know what they say', async () => {
   const older = readFileSync(checkpointPath(treeFolder(folder())), 'utf8')
   const kept = keepHead()
   const proven = await verify('--key', ownKey(), '--head', kept)
-  expect(proven.out).toContain('; of 1 record only that a number was erased from them.')
+  expect(proven.out).toContain('; of 1 record only what an erasure has left.')
   const { journal: later } = testJournal(dataDir, Date.now)
   await later.open()
   await later.close()

@@ -79,9 +79,8 @@ const salt = (i: number) => Buffer.alloc(16, i + 1)
 const body = (i: number) => {
   const isBlock = i === 2 || i === 5
   const [decision, reason] = isBlock ? ['block', 'internal-dnc'] : ['allow', 'all-passed']
-  return Buffer.from(
-    `{"id":"d-${i}","decision":"${decision}","reason":"${reason}","number":"212555010${i}"}`,
-  )
+  const kept = `{"id":"d-${i}","decision":"${decision}","reason":"${reason}"}`
+  return Buffer.from(`${kept}\t{"number":"212555010${i}"}`)
 }
 const entry = (i: number) =>
   encodeEntry({
@@ -96,18 +95,18 @@ const logKey = seededKey('gate.example.com/journal', 'signer', 1)
 const witnessKey = seededKey('witness.example.com/w1', 'cosigner', 2)
 
 const proofFile = `c2sp.org/tlog-proof@v1
-extra BAQEBAQEBAQEBAQEBAQEBHsiaWQiOiJkLTMiLCJkZWNpc2lvbiI6ImFsbG93IiwicmVhc29uIjoiYWxsLXBhc3NlZCIsIm51bWJlciI6IjIxMjU1NTAxMDMifQ==
+extra BAQEBAQEBAQEBAQEBAQEBHsiaWQiOiJkLTMiLCJkZWNpc2lvbiI6ImFsbG93IiwicmVhc29uIjoiYWxsLXBhc3NlZCJ9CXsibnVtYmVyIjoiMjEyNTU1MDEwMyJ9
 index 3
-iSXS5j/XNqZzqKtgNUjF9QtN5hoxfkxh9Qr5eFv6mSg=
-HsJho9/m8IrCbd1Qty2jDjm0WVqkEiqRiIHJkKQm6sg=
-cROfflNRfq4ouusAzsv+uh8PoEgVzEZhfXDMFtRoEyw=
+kvd3LvBOV1xhPzxFwcLaMQNfrIKWff99GS3wm4jjd58=
+mhLqZo/aGM0j4+olgpSoKUzh6r+zloNR9DSVfi86+pQ=
+bGzK0mkKyFOP6W7jLEJQmFg8bzVSHIsoz1Oo01hJRAg=
 
 gate.example.com/journal
 7
-IEBBqoXQTdJo54WKDb+MJ1JunCisPDWWS7kMcLsi+sk=
+VCm+n6rrmwhlTbiH7UP/TluiUFbZdfp6oqvMJj8piaU=
 
-— gate.example.com/journal CdTBFD7SRJ7I740pDuDRV/PMbfMYI5fgDg+QXdyfSYTxl2MqLrI2ac6No+FjXv7r0r5yMYIrkQeZe5mJF4gOFkaKGgg=
-— witness.example.com/w1 dF+16AAAAABrAy3c1Ovqu/40GFsZ6zKaGee6Gc2nTnEdR8TpgzxW/W36JzqFwp08U7DZlEmaPvVtyVE5d0fPz7Vvnlt8EjejDMGMBw==
+— gate.example.com/journal CdTBFD5VBLNCB0H/tdOyu00tqJa0yD1hyp7drZd6tJOzG4LnqGnMWXOCxj6C16WsRyKNf+GYTEfkuPGCZZZQD3s/jAE=
+— witness.example.com/w1 dF+16AAAAABrAy3c6dO3F14vTrXMzbiS/IMs9tO6xna07HZBEfnbd+KeQTLjPil6JFEKGw4D57hLL+vQCAM0bKrAAjdmSeaoEerqAg==
 `
 
 describe('the tree', () => {
@@ -130,32 +129,32 @@ describe('the tree', () => {
 
   it('has the computed roots and proofs of seven records', () => {
     expect(hex(commitTo(salt(3), body(3)))).toBe(
-      '732fa0904500e9d0f6d6a9795aef1f3561fc883d9561257511922e26f3f8ecb6',
+      '3104d1ee4392b0ce40d971cfd09ee90858903e449a2aa239a4da11b2aad69d4e',
     )
     expect(hex(entry(3))).toBe(
-      '01010000000000000003000001a2046a44b8732fa0904500e9d0f6d6a9795aef1f3561fc883d9561257511922e26f3f8ecb6',
+      '01010000000000000003000001a2046a44b83104d1ee4392b0ce40d971cfd09ee90858903e449a2aa239a4da11b2aad69d4e',
     )
     expect(hex(hashLeaf(entry(3)))).toBe(
-      '35100738c42bf5d73afcf02b397d2aea9535ceae40801708d97f8701625cde9e',
+      '996668a699ed33875d38b48da802c42f9c33b5dae6b73db43dd2a5515286f53c',
     )
     const node = nodesOf(entries)
     expect([3, 4, 7].map((size) => hex(computeRoot(size, node)))).toEqual([
-      '57a230ff9e89a13234e8e47b475f807614f3a8f6cad2cab79b2732f3f1fd59a0',
-      '8ec606ca37b5464fc735e350d370a4a701b8f2d301ba97109066e405de77fff3',
-      '204041aa85d04dd268e7858a0dbf8c27526e9c28ac3c35964bb90c70bb22fac9',
+      '1411835113d1d8fc6178d723ec9795079c88b504fcb658d90b8e5d76c2ef314b',
+      '65b220934b8b6112df12cd35972854bf841a3b8c3004e1acfd250845c7f36da9',
+      '5429be9faaeb9b08654db887ed43ff4e5ba25056d975fa7aa2abcc263f2989a5',
     ])
     expect(proveInclusion(3, 7, node).map(hex)).toEqual([
-      '8925d2e63fd736a673a8ab603548c5f50b4de61a317e4c61f50af9785bfa9928',
-      '1ec261a3dfe6f08ac26ddd50b72da30e39b4595aa4122a918881c990a426eac8',
-      '71139f7e53517eae28baeb00cecbfeba1f0fa04815cc46617d70cc16d468132c',
+      '92f7772ef04e575c613f3c45c1c2da31035fac82967dff7d192df09b88e3779f',
+      '9a12ea668fda18cd23e3ea258294a8294ce1eabfb3968351f434957e2f3afa94',
+      '6c6ccad2690ac8538fe96ee32c425098583c6f35521c8b28cf53a8d358494408',
     ])
     expect(proveConsistency(3, 7, node).map((hash) => hex(hash).slice(0, 8))).toEqual([
-      '8925d2e6',
-      '35100738',
-      '1ec261a3',
-      '71139f7e',
+      '92f7772e',
+      '996668a6',
+      '9a12ea66',
+      '6c6ccad2',
     ])
-    expect(proveConsistency(4, 7, node).map((hash) => hex(hash).slice(0, 8))).toEqual(['71139f7e'])
+    expect(proveConsistency(4, 7, node).map((hash) => hex(hash).slice(0, 8))).toEqual(['6c6ccad2'])
   })
 
   it('gives the proofs of the definition, and accepts them, for every pair of sizes up to 40', () => {
@@ -243,8 +242,13 @@ describe('an entry', () => {
   it('commits to a record of any length, whatever was hashed before', () => {
     for (const length of [0, 8_156, 8_157, 8_158, 100_000, 3, 1_000_000, 0]) {
       const [salt, body] = [Buffer.alloc(16, length % 251), Buffer.alloc(length, 'record')]
-      const expected = createHash('sha256').update('callgate/record/v1\n').update(salt).update(body)
-      expect(hex(commitTo(salt, body)), String(length)).toBe(expected.digest('hex'))
+      const hash = (...all: readonly (string | Buffer)[]) =>
+        all.reduce((sum, one) => sum.update(one), createHash('sha256')).digest()
+      const keptSalt = hash('callgate/kept/v2\n', salt).subarray(0, 16)
+      const kept = hash('callgate/kept/v2\n', keptSalt, body)
+      const person = hash('callgate/person/v2\n', salt)
+      const expected = hash('callgate/record/v2\n', kept, person)
+      expect(hex(commitTo(salt, body)), String(length)).toBe(hex(expected))
     }
   })
 })
@@ -290,12 +294,12 @@ describe('notes', () => {
     ['another size', (note) => note.replace('\n7\n', '\n8\n')],
     ['another origin', (note) => note.replaceAll('gate.example', 'gaze.example')],
     ['only a signature of an unknown key', (note) => note.replace(/^— gate.*\n/m, '')],
-    ['a wrong signature of a known key', (note) => note.replace('CdTBFD7S', 'CdTBFD7T')],
+    ['a wrong signature of a known key', (note) => note.replace('CdTBFD5V', 'CdTBFD5W')],
     [
       'a wrong cosignature',
       (note) => note.replace('AAAAAGsD', 'AAAAAGsE').replace('dF+16AAAAABrAy', 'dF+16AAAAABrAz'),
     ],
-    ['no base64', (note) => note.replace('GggTT', '!').replace('KGgg=', 'KGg!=')],
+    ['no base64', (note) => note.replace('s/jAE=', 's/jA!=')],
     ['no signature at all', (note) => note.slice(0, note.indexOf('\n\n') + 2)],
     ['a plus sign in a name', (note) => note.replace('— witness.', '— wit+ness.')],
     ['a control character', (note) => note.replace('journal\n7', 'journal\u0001\n7')],
@@ -333,7 +337,7 @@ describe('a proof file', () => {
     ['another header', proofFile.replace('@v1', '@v2')],
     ['extra data that is no base64', proofFile.replace('extra BAQ', 'extra !AQ')],
     ['an index with a leading zero', proofFile.replace('index 3', 'index 03')],
-    ['a short hash', proofFile.replace('iSXS5j/XNqZz', 'iSXS5j/X')],
+    ['a short hash', proofFile.replace('kvd3LvBOV1xh', 'kvd3LvBO')],
     ['no checkpoint', proofFile.slice(0, proofFile.indexOf('\n\n') + 1)],
   ])('is refused with %s', (_, file) => {
     expect(() => parseProofFile(file)).toThrow(NoteError)

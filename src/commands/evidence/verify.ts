@@ -139,9 +139,7 @@ function describeRest({ counts: { erased, unsigned }, head, outside }: Verificat
   const after = (head?.size ?? 0) - (outside?.size ?? 0)
   const rest = [
     after > 0 ? `${formatCount(after, 'later record')} only by its key` : undefined,
-    erased > 0
-      ? `of ${formatCount(erased, 'record')} only that a number was erased from them`
-      : undefined,
+    erased > 0 ? `of ${formatCount(erased, 'record')} only what an erasure has left` : undefined,
     unsigned > 0 ? `the last ${formatNumber(unsigned)} are not signed yet` : undefined,
   ].filter((part) => part !== undefined)
   return rest.length === 0 ? '' : `; ${rest.join('; ')}`

@@ -48,7 +48,7 @@ does not say who did it. Ask for the bundle again.
 
 WHAT IT DOES NOT SHOW
 That a call was placed or not placed, that no call was placed without asking, and that the other records of the log are
-not about the question. What is left of a record from which a number was erased is as the program wrote it then. A change of several numbers at once is recorded without the numbers: a row that was stored by one
+not about the question. A record from which a number was erased has the part that is kept; where digits of it became x, it is as the program wrote it then. A change of several numbers at once is recorded without the numbers: a row that was stored by one
 names it. A record about a row says who changed what and when, and has not every word of the row: of the wording of a consent
 it has the SHA-256, which verify.mjs checks, and what a person said is as the database says today. Who changed settings and
 rules is not recorded, only when they were in use. manifest.json, the files of state/ and the pages for people are not

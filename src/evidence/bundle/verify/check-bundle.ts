@@ -44,8 +44,10 @@ export function describeBundle(found: BundleVerification): readonly string[] {
     ...found.failures.map((failure) => `FALSE: ${failure}`),
     ...found.unchecked.map((one) => `NOT PROVEN: ${one}`),
     ...found.timestamps.map(describeStamp),
-    ...found.erased.map(({ seq, notice }) => {
-      const rest = 'that the rest of it said the same before is not proven'
+    ...found.erased.map(({ seq, notice, isKept }) => {
+      const rest = isKept
+        ? 'the rest of it is as it was signed'
+        : 'that the rest of it said the same before is not proven'
       return `record ${seq}: a number was erased from it, as record ${notice} says; ${rest}`
     }),
     `${found.origin ?? 'unknown log'}: ${found.records} records, ${found.cosigners} cosigners`,

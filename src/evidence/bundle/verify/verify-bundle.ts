@@ -56,6 +56,14 @@ interface BundleStamp extends CheckedStamp {
   readonly size: number
 }
 
+interface ErasedRecord {
+  readonly seq: number
+  /** The record that is the notice of it. */
+  readonly notice: number
+  /** The part that is kept is as it was signed. */
+  readonly isKept: boolean
+}
+
 export interface BundleVerification {
   readonly result: EvidenceResult
   readonly failures: readonly string[]
@@ -71,8 +79,8 @@ export interface BundleVerification {
   readonly size: number
   /** From elsewhere: a witness that has signed the checkpoint, or the file with a head that it goes on from. */
   readonly outside: { readonly name: string; readonly size: number } | undefined
-  /** Records without an erased number, each with the record that is the notice of it. */
-  readonly erased: readonly { readonly seq: number; readonly notice: number }[]
+  /** Records without an erased number. */
+  readonly erased: readonly ErasedRecord[]
   readonly cosigners: number
   /** Rows of `state/`, and how many of them a signed record says to have been stored. */
   readonly state: { readonly rows: number; readonly stored: number }
@@ -94,7 +102,7 @@ class BundleCheck {
   readonly #files: Files
   readonly failures: string[] = []
   readonly unchecked: string[] = []
-  readonly erased: { seq: number; notice: number }[] = []
+  readonly erased: ErasedRecord[] = []
   origin: string | undefined
   records = 0
   cosigners = 0
@@ -254,7 +262,7 @@ class BundleCheck {
 
   checkRecords(entryOf: (seq: number) => Buffer | undefined): ReadonlySet<number> {
     const notices = new ErasureNotices()
-    const changed: { seq: number; commitment: Buffer }[] = []
+    const changed: { seq: number; commitment: Buffer; isKept: boolean }[] = []
     const proven = new Set<number>()
     let before = 0
     for (const { seq, salt, body } of readRecords(this.file('records.txt'))) {
@@ -268,16 +276,17 @@ class BundleCheck {
         this.#checkRules(seq, readRecord('decision', { seq, body }).rules)
       }
       const commitment = commitTo(salt, body)
-      if (entry.commitment.equals(commitment) && !isPersonErased(body)) {
+      const isKept = entry.commitment.equals(commitment)
+      if (isKept && !isPersonErased(body)) {
         proven.add(seq)
         this.#readProven(entry, body, notices)
-      } else changed.push({ seq, commitment })
+      } else changed.push({ seq, commitment, isKept })
     }
-    for (const { seq, commitment } of changed) {
+    for (const { seq, commitment, isKept } of changed) {
       const notice = notices.find(seq, commitment)
       if (notice === undefined)
         this.failures.push(`record ${seq}: it is not the one that was signed`)
-      else this.erased.push({ seq, notice })
+      else this.erased.push({ seq, notice, isKept })
     }
     return proven
   }

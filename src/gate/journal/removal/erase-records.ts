@@ -1,4 +1,4 @@
-/** What an erasure leaves of a record: the same bytes without the number, and without what leads to its person. */
+/** What an erasure leaves of a record: as many bytes without the number, and without the part about its person. */
 import { splitBody } from '../../../transparency/log-entry.js'
 import { readRecord } from '../../record/read-record.js'
 import type { JournalRecord } from '../segment-format.js'
