@@ -345,9 +345,7 @@ describe('architecture', () => {
       'journal/search/search-cursor.ts',
       'journal/search/stream-route.ts',
     ]
-    const own = ['erase-called-person.ts', 'read-head.ts', 'write-note.ts', 'write-record.ts'].map(
-      (name) => `record/${name}`,
-    )
+    const own = ['read-head.ts', 'write-note.ts', 'write-record.ts'].map((name) => `record/${name}`)
     expect(found).toEqual([...others, ...own])
   })
 
