@@ -20,7 +20,7 @@ import { createSampledLine, type LogFields } from '../observability/log.js'
 import type { DecisionVia } from '../observability/metrics.js'
 import { createDecision } from './create-decision.js'
 import type { GateAccount, GateDeps } from './gate-deps.js'
-import { type AlsoRecord, blockInstead, type CallRuling, recordNext } from './pre-check-ruling.js'
+import { blockInstead, type CallRuling, recordNext, type WithAllow } from './pre-check-ruling.js'
 import { computeAgeMs } from './staleness.js'
 import type { Way } from './way.js'
 
@@ -65,7 +65,7 @@ export interface PendingCall {
   readonly arrivedAtMs: number
   /** What was stored until then is in what the call was judged by. */
   readonly currentAt: ClockReading | undefined
-  readonly alsoRecord?: AlsoRecord | undefined
+  readonly withAllow?: WithAllow | undefined
 }
 
 export class DecisionRecorder {
@@ -154,7 +154,7 @@ export class DecisionRecorder {
         resolve(this.#createFinalizer(call, decision, reason))
       }
       this.#pending += 1
-      journal.append(decision, call.alsoRecord ? recordNext(call.alsoRecord, decision, end) : end)
+      journal.append(decision, call.withAllow ? recordNext(call.withAllow, decision, end) : end)
       // What is not recorded has ended by now.
       if (!isWaiting) return
       const remainingMs = Math.max(0, this.remainingMs(call, timers.monotonicMs()))

@@ -30,10 +30,10 @@ import { DecisionRecorder, type PendingCall } from './decision-recorder.js'
 import type { GateAccount, GateDeps, GateRules, GateSettings } from './gate-deps.js'
 import { type FoundSources, lookUp } from './look-up.js'
 import {
-  type AlsoRecord,
   ruleBeforeChecks,
   rulingWithoutFindings,
   type UncheckedDial,
+  type WithAllow,
 } from './pre-check-ruling.js'
 import { readPauses, readStored } from './read-stored.js'
 import { sayException } from './staleness.js'
@@ -137,9 +137,16 @@ export class Gate {
   judge(
     request: CallRequest,
     arrivedAtMs = this.#deps.timers.monotonicMs(),
-    alsoRecord?: AlsoRecord,
+    withAllow?: WithAllow,
   ): Judging {
-    return this.#judgeCall(this.#begin(request, ways.decision, { arrivedAtMs, alsoRecord }))
+    const begun = this.#begin(request, ways.decision, { arrivedAtMs, withAllow })
+    const judging = this.#judgeCall(begun)
+    if (withAllow === undefined) return judging
+    return mapMaybePromise(judging, (finalize) => (isDelayed) => {
+      const final = finalize(isDelayed)
+      withAllow.left(final)
+      return final
+    })
   }
 
   #begin(
@@ -147,11 +154,11 @@ export class Gate {
     way: Way,
     {
       arrivedAtMs = this.#deps.timers.monotonicMs(),
-      alsoRecord,
-    }: { readonly arrivedAtMs?: number; readonly alsoRecord?: AlsoRecord | undefined } = {},
+      withAllow,
+    }: { readonly arrivedAtMs?: number; readonly withAllow?: WithAllow | undefined } = {},
   ): PendingCall {
     const account = this.#accountOf(request)
-    return { request, way, account, arrivedAtMs, currentAt: this.#deps.feed?.currentAt, alsoRecord }
+    return { request, way, account, arrivedAtMs, currentAt: this.#deps.feed?.currentAt, withAllow }
   }
 
   #judgeCall(begun: PendingCall): Judging {

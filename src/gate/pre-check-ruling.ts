@@ -20,21 +20,26 @@ export interface CallRuling {
   readonly counted?: Decision['counted']
 }
 
-/**
- * Stores something else with an allow that has been recorded, by the same deadline. Resolves to why the call must be
- * blocked instead; a rejection blocks as well.
- */
-export type AlsoRecord = (allow: Decision) => Promise<ReasonCode | undefined>
+/** What is stored with an allow, such as a permit, and is told what became of it. */
+export interface WithAllow {
+  /**
+   * After its record and by the same deadline. Resolves to why the call must be blocked instead; a rejection blocks as
+   * well.
+   */
+  record(allow: Decision): Promise<ReasonCode | undefined>
+  /** Called once, with what leaves. */
+  left(final: Decision): void
+}
 
 /** For the journal: records what goes with the allow after it. */
 export function recordNext(
-  alsoRecord: AlsoRecord,
+  withAllow: WithAllow,
   allow: Decision,
   end: (failure?: unknown, blockReason?: ReasonCode) => void,
 ): (failure?: unknown) => void {
   return (failure) => {
     if (failure !== undefined) return end(failure)
-    alsoRecord(allow).then((blockReason) => end(undefined, blockReason), end)
+    withAllow.record(allow).then((blockReason) => end(undefined, blockReason), end)
   }
 }
 

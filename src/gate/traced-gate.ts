@@ -5,7 +5,7 @@ import type { Said } from '../domain/words/words.js'
 import type { Tracing } from '../observability/tracing.js'
 import { Gate } from './gate.js'
 import type { GateDeps } from './gate-deps.js'
-import type { AlsoRecord } from './pre-check-ruling.js'
+import type { WithAllow } from './pre-check-ruling.js'
 
 export class TracedGate extends Gate {
   readonly #tracing: Tracing
@@ -20,10 +20,10 @@ export class TracedGate extends Gate {
   override judge(
     request: CallRequest,
     arrivedAtMs = this.#timers.monotonicMs(),
-    alsoRecord?: AlsoRecord,
+    withAllow?: WithAllow,
   ): MaybePromise<DecisionFinalizer> {
     const span = this.#tracing.startDecision(request.trace, arrivedAtMs)
-    const judged = super.judge({ ...request, trace: span.context }, arrivedAtMs, alsoRecord)
+    const judged = super.judge({ ...request, trace: span.context }, arrivedAtMs, withAllow)
     return mapMaybePromise(judged, (finalize) => (isDelayed) => {
       const decision = finalize(isDelayed)
       span.end(decision)

@@ -25,7 +25,6 @@ import {
   type Decision,
   type DecisionFinalizer,
   listDegradedChecks,
-  undecidedReasons,
 } from '../domain/decision.js'
 import type { Clock } from '../domain/time/clock.js'
 import { parseTraceparent } from '../domain/trace/trace-context.js'
@@ -60,7 +59,7 @@ export interface DecisionRoutesOptions
     judge(
       call: CallRequest,
       arrivedAtMs: number,
-      alsoRecord?: PendingPermit['record'],
+      withAllow?: Pick<PendingPermit, 'record' | 'left'>,
     ): MaybePromise<DecisionFinalizer>
     /** Allows a call to a service code of which no record can be kept. */
     allowUnrecorded(call: CallRequest): Decision
@@ -68,7 +67,7 @@ export interface DecisionRoutesOptions
   readonly permits: {
     prepare(caller: Caller, call: DecisionRequest, choice: PermitChoice): Promise<PendingPermit>
   }
-  readonly repeats: RepeatedRequests
+  readonly repeats: { of(caller: Caller, request: IdempotentRequest): RepeatedCall }
   readonly shut: { readonly problem: string | undefined }
   /** The decision as the HTTP caller reads it, in JSON. */
   readonly encode: (decision: Decision) => string
@@ -78,16 +77,18 @@ export interface DecisionRoutesOptions
   readonly recentCalls: { noteError(accountId: string | undefined): void }
 }
 
-/** A decision that was made before, as its record has it. */
-interface EarlierDecision {
+/** What a line of a decision says. */
+interface DecidedLine {
   readonly id: string
   readonly decision: 'allow' | 'block'
   readonly reason: string
   readonly number: string
+}
+
+/** A decision that was made before, as its record has it. */
+interface EarlierDecision extends DecidedLine {
   readonly dialed: string
   readonly degraded: readonly string[]
-  /** All of it, in JSON. */
-  readonly json: string
 }
 
 interface IdempotentRequest {
@@ -97,13 +98,10 @@ interface IdempotentRequest {
   readonly asked: CallRequest
 }
 
-/** Requests that are sent again have the decision of the first one. */
-interface RepeatedRequests {
-  /** The decision of an earlier request, or the block that withdraws it; without one, this one's is to be {@link finish}ed. */
-  begin(caller: Caller, request: IdempotentRequest): Promise<EarlierDecision | undefined>
-  finish(caller: Caller, request: IdempotentRequest, decisionId: string): Promise<void>
-  /** The request is decided anew when it is sent again. */
-  forget(caller: Caller, request: IdempotentRequest): Promise<void>
+/** A request that is sent again has the decision of the first one. */
+interface RepeatedCall extends Pick<PendingPermit, 'record' | 'left'> {
+  /** The decision of an earlier request, or the block that withdraws it. */
+  begin(): Promise<EarlierDecision | undefined>
 }
 
 /** Those answered here. */
@@ -295,38 +293,27 @@ async function answerAnyRequest(received: AnyRequest): Promise<void> {
     return await answerOnce(received, caller, { sent, repeat })
   }
   const permit = fields.permit && (await options.permits.prepare(caller, fields, fields.permit))
-  const judged = await options.gate.judge(toCallRequest(caller, sent), arrivedAtMs, permit?.record)
+  const judged = await options.gate.judge(toCallRequest(caller, sent), arrivedAtMs, permit)
   answer(response, judged, { call, fields, permit })
 }
 
-/** An allow is remembered before it leaves; a block that is not is decided again. */
 async function answerOnce(
   { response, call, arrivedAtMs }: AnyRequest,
   caller: Caller,
   { sent: { fields }, repeat }: { readonly sent: SentCall; readonly repeat: IdempotentRequest },
 ): Promise<void> {
   const { gate, repeats } = call.options
-  const earlier = await repeats.begin(caller, repeat)
+  const repeated = repeats.of(caller, repeat)
+  const earlier = await repeated.begin()
   const headers = journalHeaders(call.options.journal)
   if (earlier && call.via === 'predial') {
     const reply = createLineReply(earlier, earlier, fields.keepSentNumber)
     return sendReply(response, { ...reply, headers })
   }
-  if (earlier) return sendReply(response, { text: earlier.json, contentType: jsonType, headers })
-  let isRemembered = false
-  const judged = await gate.judge(repeat.asked, arrivedAtMs, async ({ id }) => {
-    await repeats.finish(caller, repeat, id)
-    isRemembered = true
-    return undefined
-  })
-  const { decision, reason, id } = answer(response, judged, { call, fields })
-  if (decision === 'allow') return
-  // An allow that became a block, or no decision: the next request may be decided.
-  const isDecided = !isRemembered && !undecidedReasons.has(reason)
-  const remembering = isDecided
-    ? repeats.finish(caller, repeat, id)
-    : repeats.forget(caller, repeat)
-  await remembering.catch(() => undefined)
+  if (earlier) {
+    return sendReply(response, { text: JSON.stringify(earlier), contentType: jsonType, headers })
+  }
+  answer(response, await gate.judge(repeat.asked, arrivedAtMs, repeated), { call, fields })
 }
 
 function answer(
@@ -340,12 +327,11 @@ function answer(
     readonly fields: DecisionRequest
     readonly permit?: PendingPermit | undefined
   },
-): Decision {
+): void {
   // An earlier answer on the same connection is not finished, so this one cannot leave yet.
   const isQueued = response.socket === null && !response.destroyed
   const decision = finalize(isQueued)
-  sendReply(response, createReply(decision, call, fields, permit?.finish(decision)))
-  return decision
+  sendReply(response, createReply(decision, call, fields, permit?.json))
 }
 
 function createReply(
@@ -366,7 +352,7 @@ function createReply(
 }
 
 function createLineReply(
-  { decision, reason, id, number }: Pick<EarlierDecision, 'decision' | 'reason' | 'id' | 'number'>,
+  { decision, reason, id, number }: DecidedLine,
   { dialed, degraded }: Pick<EarlierDecision, 'dialed' | 'degraded'>,
   keepSentNumber = false,
 ): TextReply {

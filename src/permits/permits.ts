@@ -138,8 +138,9 @@ export class Permits {
   }
 
   #createPending(caller: Caller, call: DecisionRequest, target: PermitTarget): PendingPermit {
-    let isFinished = false
+    let hasLeft = false
     let issued: { readonly row: PermitRow; readonly json: string } | undefined
+    let json = ''
     return {
       record: async (allow) => {
         const made = this.#create(caller, call, { allow, target })
@@ -147,18 +148,18 @@ export class Permits {
         await this.#store(made.row)
         issued = made
         // The decision is a block then, since its deadline has passed.
-        if (isFinished) this.#withdraw(made.row)
+        if (hasLeft) this.#withdraw(made.row)
         return undefined
       },
-      finish: (final) => {
-        isFinished = true
-        if (issued === undefined) return ''
-        if (final.decision !== 'allow') {
-          this.#withdraw(issued.row)
-          return ''
-        }
+      left: ({ decision }) => {
+        hasLeft = true
+        if (issued === undefined) return
+        if (decision === 'block') return this.#withdraw(issued.row)
         this.#note('issued', issued.row)
-        return issued.json
+        json = issued.json
+      },
+      get json() {
+        return json
       },
     }
   }

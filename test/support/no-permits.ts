@@ -8,7 +8,9 @@ export const noRecentCalls = { noteError: () => undefined }
 
 /** For routes of decisions that remember none. */
 export const noRepeats = {
-  begin: async () => undefined,
-  finish: async () => undefined,
-  forget: async () => undefined,
+  of: () => ({
+    begin: async () => undefined,
+    record: async () => undefined,
+    left: () => undefined,
+  }),
 }

@@ -92,8 +92,10 @@ export const permitEndpoint = defineEndpoint({
 export interface PendingPermit {
   /** Stores the permit for an allow. Resolves to why there can be none; then the call must be blocked. */
   record(allow: Decision): Promise<ReasonCode | undefined>
-  /** The JSON of the permit that may leave with the allow; empty if there is none, as for emergency calls. */
-  finish(final: Decision): string
+  /** Makes a permit void whose allow does not leave. */
+  left(final: Decision): void
+  /** That may leave with the allow, as JSON; empty if there is none, as for emergency calls. */
+  readonly json: string
 }
 
 /** What an edge knows of the call that it wants to place. */

@@ -24,25 +24,17 @@ import { findOidc, findProxyUrl } from '../../config/console.js'
 import { readFirstLine } from '../../config/secret-file.js'
 import { version } from '../../config/version.js'
 import type { ConsoleOptions } from '../../console/console.js'
-import { undecidedReasons } from '../../domain/decision.js'
-import type { Instant } from '../../domain/time/clock.js'
-import { parseInstant } from '../../domain/time/dates.js'
 import { Center } from '../../edge/center.js'
 import { createEdgeDecisionsRoute } from '../../edge/edge-decisions-route.js'
 import { edgeRoutes } from '../../edge/edge-routes.js'
 import { AppError } from '../../errors.js'
 import { findDecision, journalRoutes } from '../../gate/journal/journal-routes.js'
 import { createPreviewRoute } from '../../gate/preview.js'
-import type { DecisionDocument, DecisionReply } from '../../gate/record/decision-document.js'
-import { toReply } from '../../gate/record/describe-decision.js'
-import { encodeReply, replyTo } from '../../gate/record/write-record.js'
+import { encodeReply } from '../../gate/record/write-record.js'
+import { RepeatedCalls } from '../../gate/repeated-calls.js'
 import { computeAgeMs } from '../../gate/staleness.js'
 import { createApiDocsPages } from '../../http/api-docs.js'
-import {
-  createDecisionRoutes,
-  type DecisionRoutesOptions,
-  decisionEndpoints,
-} from '../../http/decision-routes.js'
+import { createDecisionRoutes, decisionEndpoints } from '../../http/decision-routes.js'
 import { type ReadinessCheck, WatchedCheck } from '../../http/health.js'
 import { LiveStreams } from '../../http/limits/live-streams.js'
 import { RateLimits } from '../../http/limits/rate-limits.js'
@@ -135,7 +127,7 @@ export async function openHttpServer(
       ...shared,
       gate,
       permits: callgate.permits,
-      repeats: createRepeatedRequests(callgate),
+      repeats: createRepeatedCalls(callgate),
       shut: callgate.shut,
       encode: encodeReply,
       journal: callgate.journal,
@@ -269,48 +261,13 @@ function createConsoleHandler(
   }
 }
 
-function createRepeatedRequests(callgate: Callgate): DecisionRoutesOptions['repeats'] {
+function createRepeatedCalls(callgate: Callgate): RepeatedCalls {
   const { storage, runtime, journal, sharedDecisions, gate } = callgate
+  const { clock, log } = runtime
   const requests = new RepeatedRequests(storage, runtime)
-  const toAnswer = (reply: DecisionReply) => ({ ...reply, json: JSON.stringify(reply) })
-  return {
-    begin: async (caller, request) => {
-      const id = await requests.begin(caller, request)
-      if (id === undefined) return undefined
-      const { accountId } = caller
-      const found = await findDecision(journal, sharedDecisions, { accountId, id })
-      const name = `Idempotency-Key '${request.idempotencyKey}': its decision ${id}`
-      if (found === undefined) throw new AppError('conflict', `${name} is not found`)
-      // Without its number, nobody could dial it or recognize it.
-      if (found.erased) throw new AppError('conflict', `${name} was erased; use a new key`)
-      const { outcome: _, ...answered } = found
-      if (isOver(found, runtime.clock.now())) {
-        throw new AppError('conflict', `${name} no longer allows the call; use a new key`)
-      }
-      if (found.decision === 'block') return toAnswer(toReply(answered))
-      // What it was judged by may have changed since.
-      const now = (await gate.recheck(request.asked))()
-      if (now.decision === 'allow') return toAnswer(toReply(answered))
-      const isDecided = !undecidedReasons.has(now.reason)
-      const block = isDecided ? { ...now, withdraws: id, encoded: undefined } : now
-      journal.append(block)
-      if (isDecided) await requests.replace(caller, request, { earlier: id, decisionId: block.id })
-      const { reason } = block
-      runtime.log.warn('a repeated request is no longer allowed', { id, by: block.id, reason })
-      return toAnswer(replyTo(block))
-    },
-    finish: requests.finish.bind(requests),
-    forget: requests.forget.bind(requests),
-  }
-}
-
-/** Whether an allow may no longer be acted on: its time has passed, or the call was reported. */
-function isOver({ decision, outcome, ...times }: DecisionDocument, now: Instant): boolean {
-  if (decision === 'block') return false
-  const [decidedAt, judgedAt, validUntil] = [times.decidedAt, times.judgedAt, times.validUntil].map(
-    (text) => parseInstant(text) ?? 0,
-  ) as [Instant, Instant, Instant]
-  return outcome !== undefined || now >= decidedAt + validUntil - judgedAt
+  const find = (accountId: string, id: string) =>
+    findDecision(journal, sharedDecisions, { accountId, id })
+  return new RepeatedCalls({ requests, gate, find, journal, clock, log })
 }
 
 function requireOpen({ shut: { problem } }: Callgate): void {
