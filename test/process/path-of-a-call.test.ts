@@ -22,11 +22,11 @@ interface PathCount {
  * own, which answers people too, and what the finding of one source rests on has one to write it. A cold decision also collects the facts of its record, and makes what a warm one finds made. Both ask whether calls are
  * paused, what must be said in them, and whether a law limits how often the person is called, what the call shows, whether too many calls were abandoned, and whether a law of a state asks for a consent, and count what calls get; what such a limit or a key counts
  * runs through more. What is said is put into words in the reply alone: 1 file and 2 functions of a warm one, 4 and 17 of a cold one, whose codes are
- * made as well. Rules on what is stored have a file and a function each.
+ * made as well. Each rule has a file and a function, and is asked for each call. A record has its facts, and what others said verbatim, in a part of its own.
  */
 const bounds = {
-  warm: { files: 44, functions: 130, calls: 212 },
-  cold: { files: 76, functions: 290, calls: 624 },
+  warm: { files: 49, functions: 151, calls: 253 },
+  cold: { files: 80, functions: 324, calls: 708 },
 }
 
 it('a decision runs through few files and functions', async () => {

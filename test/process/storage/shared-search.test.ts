@@ -13,6 +13,7 @@ import { nodeRuntime } from '../../../src/runtime/runtime.js'
 import { openDatabase } from '../../../src/storage/engine.js'
 import { migrateSchema } from '../../../src/storage/migrate.js'
 import type { OpenDatabase } from '../../../src/storage/open-database.js'
+import { bodyOf as twoParts } from '../../support/journal.js'
 import { type PostgresServer, startPostgres } from '../../support/postgres-server.js'
 import { seededRandom } from '../../support/remote-gate.js'
 
@@ -52,7 +53,8 @@ const seqs = new Map<string, number>()
 function record(origin: string, kind: RecordKind, body: object): JournalRecord {
   const seq = (seqs.get(origin) ?? 0) + 1
   seqs.set(origin, seq)
-  return { seq, kind, at: start, body: Buffer.from(JSON.stringify(body)) }
+  const text = 'findings' in body ? twoParts(body as DecisionDocument) : JSON.stringify(body)
+  return { seq, kind, at: start, body: Buffer.from(text) }
 }
 
 type Body = Omit<DecisionDocument, 'outcome'>
