@@ -43,10 +43,16 @@ it('is not stored with a block, and told of it', async () => {
   expect(watched.events).toEqual(['left block check-unanswered'])
 })
 
+const refuses: WithAllow['record'] = async () => 'permit-too-short'
+
+const fails: WithAllow['record'] = async () => {
+  throw new Error('no disk')
+}
+
 it.each([
-  ['says why the call must be blocked', async () => 'permit-too-short' as const, 'permit-too-short'],
-  ['cannot be stored', () => Promise.reject(new Error('no disk')), 'not-recorded'],
-] as const)('that %s blocks the call', async (_, record, reason) => {
+  ['says why the call must be blocked', refuses, 'permit-too-short'],
+  ['cannot be stored', fails, 'not-recorded'],
+])('that %s blocks the call', async (_, record, reason) => {
   const watched = watch(record)
   expect(await judge(watched)).toMatchObject({ decision: 'block', reason })
   expect(watched.events).toEqual(['record allow', `left block ${reason}`])

@@ -88,7 +88,7 @@ it('each thread of a server loads what it uses', async () => {
     // whether a segment of the journal is gone. 4 for the one way into a record and out of it, 1 for old rows, 1 for the list of checks and
     // reasons, 1 for the versions of calling rules. 16 for the words of what is said about calls, and the replies that are made of them.
     // 16 for rules, facts and what is judged of them, each in a file of its own. 2 for the facts that a record has and a reply shows.
-    'main.js': 567,
+    'main.js': 568,
     'storage/sqlite-store.js': 9,
     'gate/journal/segment-writer.js': 12,
     // 6 to compare what is signed with its seal, and what is erased or removed with the signed tree, and to have the notices of that
