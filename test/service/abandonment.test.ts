@@ -339,6 +339,18 @@ describe('an autodialed call', () => {
     expect((await decide()).decision).toBe('allow')
   })
 
+  it('is judged of a call of AI, too', async () => {
+    await reportMany(100, 100)
+    expect(findRate(await decide({ callKind: 'ai' }))?.reason).toBe('abandonment-rate')
+  })
+
+  it('is judged of a call at another time by the period of that time', async () => {
+    await reportMany(100, 100)
+    const [last, first] = ['2026-12-01T16:59:59Z', '2026-12-01T17:00:00Z'].map(Date.parse)
+    expect(findRate(await decide({ at: last }))?.reason).toBe('abandonment-rate')
+    expect(findRate(await decide({ at: first }))).toBeUndefined()
+  })
+
   it('is judged by its own campaign, however that is named', async () => {
     await reportMany(100, 100, { campaign: 'campaign:7' })
     for (const call of [{ campaignId: '7' }, { campaignId: ' 007 ', projectId: 'X' }]) {
