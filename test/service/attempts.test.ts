@@ -422,6 +422,18 @@ describe('an approval', () => {
     expect(events).toEqual(['approval.requested https://hooks.example/approvals'])
   })
 
+  it('is not used by a call that its token has no room for', async () => {
+    await take(limits, start)
+    const { id: approvalId } = await decide('approve')
+    const inAll = { token: 't1', limit: 1, expiresAt: start + hour }
+    await take({ inAll }, start, { to: '2125550101' })
+    const usedUp = await take({ ...limits, inAll }, start + 1, { approvalId })
+    expect(usedUp.refused).toMatchObject({ says: [{ code: 'token-used-up' }] })
+    expect(await take(limits, start + 2, { approvalId })).toMatchObject({
+      approval: { id: approvalId, approvedBy: 'ann' },
+    })
+  })
+
   it('costs no attempt while it waits', async () => {
     const both = { ...limits, attemptsPerHour: 1 }
     await take(both, start)

@@ -254,6 +254,8 @@ async function takeOfKey(
     : undefined
   if (approved?.refused) return approved
   if (!(await takeOfToken(db, limits))) {
+    // The approval is for a call that leaves.
+    if (approved) await releaseAttempt(db, attempt)
     return { refused: { reason: 'key-attempts', says: [{ code: 'token-used-up' }] } }
   }
   const { attemptsPerHour, attemptsPerDay } = limits
