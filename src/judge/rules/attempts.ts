@@ -106,10 +106,8 @@ export const attemptsRule = {
   judge({ ledger, limits, times: { now } }: Judged) {
     if (ledger === undefined || ledger === 'not-asked' || limits === undefined) return undefined
     const { frequency, lifted } = limits
-    if ('failure' in ledger) {
-      return frequency.length > 0 ? createFinding(sayUncounted(ledger.failure), now) : undefined
-    }
     if (frequency.length === 0 && lifted.length === 0) return undefined
+    if ('failure' in ledger) return createFinding(sayUncounted(ledger.failure), now)
     return judgeCounts(findCounts(frequency, ledger.counts, now), lifted, now)
   },
 } as const satisfies Rule
