@@ -362,6 +362,22 @@ describe('a use', () => {
     expect((await use(value)).status).toBe(409)
   })
 
+  it('is refused when its caller ID is no longer one of the account', async () => {
+    const projectId = 'SPRING'
+    await app.postJson('/v1.5/projects', { ProjectCode: projectId, ProjectName: 'Spring' })
+    const own = { projectId, owner: 'Acme Inc.', proof: 'invoice 7' }
+    const callerIds = [callerId, '2125550198'].map((number) => ({ ...own, number }))
+    expect((await app.postJson('/v1/caller-ids', { callerIds })).status).toBe(200)
+    const { id, value } = await getPermit({ projectId })
+    const ended = await app.postJson('/v1/caller-ids/end', { number: callerId, projectId })
+    expect(ended.status).toBe(200)
+    expect(await use(value)).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining('caller-id-expired') },
+    })
+    expect(await stateOf(id)).toBe('void')
+  })
+
   it('is refused when the key that asked for it is revoked or has expired', async () => {
     for (const end of ['revoke', 'expire']) {
       const expiresAt = app.clock.at + 20_000

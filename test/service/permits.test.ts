@@ -1,5 +1,7 @@
 /** What several servers do with one permit, and with the first key of an edge, at the same moment. */
+import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Decision } from '../../src/domain/decision.js'
 import { PermitKeys } from '../../src/permits/permit-keys.js'
 import {
   claimPermit,
@@ -8,10 +10,13 @@ import {
   movePermit,
   readPermit,
 } from '../../src/permits/permit-rows.js'
+import { Permits } from '../../src/permits/permits.js'
+import { silentLogger } from '../../src/runtime/runtime.js'
 import { openDatabase } from '../../src/storage/engine.js'
 import type { OpenDatabase } from '../../src/storage/open-database.js'
 import type { PermitRow } from '../../src/storage/tables.js'
 import { useDatabase } from '../support/database.js'
+import { caller, n } from '../support/service-subjects.js'
 import { engineOf } from '../support/test-engine.js'
 
 const database = useDatabase()
@@ -152,4 +157,33 @@ test('permits and their keys change nothing that other servers have cached', asy
   const timers = { monotonicMs: () => 0 }
   await new PermitKeys({ storage: elsewhere, clock, timers }).rotate('edge-b', { atOnce: true })
   expect(await changes()).toEqual(before)
+})
+
+test('a permit that is used is lost if the call may not leave by then', async () => {
+  await insertPermit(database.db, rowOf('p'))
+  const allowed = { decision: 'allow', reason: 'permitted' } as Decision
+  const finals = [allowed, { decision: 'block', reason: 'not-current' } as Decision]
+  const asker = caller('main')
+  const permits = new Permits({
+    settings: { edges: { 'edge-a': { freshness: 60, asks: true, accounts: ['main'] } } },
+    storage: database.storage,
+    keys: new PermitKeys({
+      storage: database.storage,
+      clock: { now: () => now },
+      timers: { monotonicMs: () => 0 },
+    }),
+    clock: { now: () => now },
+    expiryClock: { now: () => now },
+    recheck: () => () => finals.shift() ?? allowed,
+    findKey: async () => asker,
+    attempts: { release: async () => undefined },
+    randomBytes,
+    countEvent: () => undefined,
+    log: silentLogger,
+  })
+  const use = () =>
+    permits.useById(asker, { id: 'p', number: n('2125550106'), callerId: n('2125550199') })
+  await expect(use()).rejects.toMatchObject({ kind: 'not-available' })
+  expect(await permits.read(asker, { id: 'p' })).toMatchObject({ state: 'used' })
+  await expect(use()).rejects.toMatchObject({ kind: 'conflict' })
 })
