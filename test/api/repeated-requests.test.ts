@@ -167,6 +167,8 @@ it('is decided anew a minute after a server that ended while it decided', async 
   await db.updateTable('repeated_requests').set({ decision_id: null }).execute()
   expect((await send('order-7')).status).toBe(409)
   await laterBy(60_001)
+  const other = await send('order-7', { body: { ...call, reference: 'x' } })
+  expect([other.status, other.text]).toEqual([409, expect.stringContaining('another request')])
   const { status, text } = await send('order-7')
   expect(status).toBe(200)
   expect((await send('order-7')).text).toBe(text)
