@@ -164,6 +164,21 @@ describe('a read that fails', () => {
     expect(internalDnc).toMatchObject({ verdict: 'deny', notRenewed: isAway })
   })
 
+  it('knows what was known of its own project, and of no other', async () => {
+    const projects = fakeProjects({ P1: {} })
+    const { own, stored, time } = openSource({ entries: optedOut, projects })
+    const ofOther = { ...question, projectId: 'P1' }
+    await find(own)
+    const { findEntry } = stored
+    stored.findEntry = away
+    expect((await find(own, ofOther)).entry).not.toHaveProperty('last')
+    stored.findEntry = findEntry
+    await find(own, ofOther)
+    await time.advance(allowMs)
+    stored.findEntry = away
+    expect((await judge(own)).internalDnc.verdict).toBe('deny')
+  })
+
   it('knows an opt-out that another call read meanwhile', async () => {
     const { own, stored } = openSource()
     const { wait, fail } = held<InternalDncEntry | undefined>()

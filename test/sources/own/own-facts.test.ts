@@ -92,6 +92,15 @@ describe('cached facts', () => {
     expect(find(own).postal).toBeUndefined()
   })
 
+  it('are as old with another postal code as when they were read', async () => {
+    const { own, time } = openSource()
+    find(own)
+    await time.advance(allowMs - 1)
+    expect(find(own, { ...question, postalCode: '10001' }).asOf).toBe(noon)
+    await time.advance(1)
+    expect(find(own, { ...question, postalCode: '10001' }).asOf).toBe(noon + allowMs)
+  })
+
   it('are dropped when their number changes, for every project, and only then', () => {
     const { own, read } = openSource({ projects: fakeProjects({ P1: {} }) })
     const both = [question, { ...question, projectId: 'P1' }]
