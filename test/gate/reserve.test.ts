@@ -6,9 +6,9 @@ import type { AttemptCounter, AttemptLimits, Mandate } from '../../src/domain/ma
 import { Attempts } from '../../src/service/accounts/attempts.js'
 import { useDatabase } from '../support/database.js'
 import { shortOrLong } from '../support/long.js'
-import { alwaysOpen, knownFacts, landlineNowhere, ownGate } from '../support/own-facts.js'
+import { knownFacts, landlineNowhere, ownGate } from '../support/own-facts.js'
 import { strictPolicy } from '../support/strict-policy.js'
-import { aCall, gateSettings, withoutRules } from '../support/test-gate.js'
+import { aCall } from '../support/test-gate.js'
 
 const database = useDatabase()
 const webhooks = { add: async () => '', wake: () => undefined }
@@ -22,14 +22,14 @@ interface Limits {
 }
 
 /** A server, of those that share the database. */
-function openGate({ house, isShadowed }: Limits, attempts: AttemptCounter, deadlineMs = 60_000) {
+function openGate({ house, isShadowed }: Limits, attempts: AttemptCounter) {
   const mode = isShadowed ? 'shadow' : 'enforce'
   return ownGate(() => knownFacts({ number: landlineNowhere }), {
     attempts,
     newId: () => `d${++ids}`,
     policy: { ...strictPolicy, attempts: { mode } },
     settings: {
-      deadlineMs,
+      deadlineMs: 60_000,
       houseLimits: house === undefined ? [] : [{ calls: house, seconds: 3_600 }],
     },
   }).gate
@@ -100,47 +100,4 @@ it('holds for calls of two servers at once', async () => {
     { numRuns: shortOrLong(60, 2_000), seed: 5 },
   )
   for (const count of Object.values(seen)) expect(count).toBeGreaterThan(5)
-})
-
-/** Counts at once, and says so when told to. */
-function slowCounter() {
-  let finish = () => {}
-  const late = new Promise<void>((resolve) => {
-    finish = resolve
-  })
-  const attempts = counter()
-  const slow: AttemptCounter = {
-    take: async (...wanted) => {
-      const taken = await attempts.take(...wanted)
-      await late
-      return taken
-    },
-    readCounts: (...wanted) => attempts.readCounts(...wanted),
-    release: (attempt) => attempts.release(attempt),
-  }
-  return { slow, finish: () => finish() }
-}
-
-it('holds for a call whose attempt is counted too late: it is blocked, and its attempt taken back', async () => {
-  const { slow, finish } = slowCounter()
-  const gate = openGate({ house: 3, key: undefined, isShadowed: false }, slow, 200)
-  const decision = await gate.decide(callBy(undefined, '2125550100'))
-  expect(decision).toMatchObject({ decision: 'block', reason: 'check-unanswered' })
-  await expect.poll(listCounted).toEqual([decision.id])
-  finish()
-  await expect.poll(listCounted).toEqual([])
-})
-
-it('holds for a call that is judged by other rules after its attempt was counted', async () => {
-  const { slow, finish } = slowCounter()
-  const gate = openGate({ house: 3, key: undefined, isShadowed: false }, slow)
-  const deciding = gate.decide(callBy(undefined, '2125550100'))
-  await expect.poll(async () => (await listCounted()).length).toBe(1)
-  gate.replaceRules({
-    ...{ policy: strictPolicy, settings: gateSettings, rulesVersion: 'ba9876543210' },
-    ...{ callingRules: withoutRules, windows: alwaysOpen },
-  })
-  finish()
-  expect(await deciding).toMatchObject({ decision: 'allow', rules: 'ba9876543210' })
-  expect(await listCounted()).toEqual([])
 })
