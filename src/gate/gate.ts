@@ -216,7 +216,11 @@ export class Gate {
       found.reservation?.release().catch(() => undefined)
       throw cause
     }
-    await found.reservation?.release().catch(() => undefined)
+    const releasing = found.reservation?.release().catch(() => undefined)
+    if (releasing) {
+      const { timers } = this.#deps
+      await withTimeout(releasing, this.#shareDeadline(call), () => undefined, { timers })
+    }
     return await this.#judgeCall({ ...call, purpose: undefined })
   }
 

@@ -199,6 +199,20 @@ describe.each(limits)('many calls at once under %s', (name, limited) => {
   })
 })
 
+it('a call is answered in time when rules are replaced and its counting never ends', async () => {
+  const limited: Limited = { policy: strictPolicy, calls: 1 }
+  const { gate, time, rules } = openGate(limited, {
+    take: () => new Promise(() => undefined),
+    readCounts: async () => [],
+    release: async () => undefined,
+  })
+  const judging = gate.judge(newCall(limited))
+  gate.replaceRules(rules)
+  await time.advance(deadlineMs)
+  const finalize = await judging
+  expect(finalize()).toMatchObject({ decision: 'block', rules: 'next' })
+})
+
 it('a call to a customer, whom no limit protects, is blocked if it cannot be counted', async () => {
   const candidates = [{ region: 'OR', zone: 'America/Los_Angeles' }]
   const inOregon = { ...landlineNowhere, place: { ...landlineNowhere.place, candidates } }
