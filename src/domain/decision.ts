@@ -232,9 +232,9 @@ export interface Decision extends Ruling {
    */
   readonly number: string
   readonly findings: readonly Finding[]
-  /** What it was judged by: the `Facts` of the judge. Absent if nothing was looked up. */
+  /** The `Facts` that the rules judged. Absent if nothing was looked up. */
   readonly facts?: object | undefined
-  /** What is kept of these facts, their text among it. */
+  /** What the cache keeps with these facts, such as their JSON text. */
   readonly memo?: { ownText?: string | undefined } | undefined
   readonly decidedAt: Instant
   /** The instant the rules were applied for: `decidedAt`, or the request's `at`. */
@@ -263,11 +263,11 @@ export interface Decision extends Ruling {
   seq?: number | undefined
 }
 
-/** JSON that a record and its reply have in common, without braces at the ends; `number` and `person` are about the person called. */
+/** JSON shared by a record and its reply, without the outer braces. `number` and `person` are about the person called. */
 export interface DecisionText {
   readonly head: string
   readonly number: string
-  /** Up to policy and findings. */
+  /** Everything before policy and findings. */
   readonly middle: string
   readonly tail: string
   readonly person: string

@@ -327,7 +327,7 @@ export interface Pause {
 
 export type Pauses = ReadonlyMap<string, Pause>
 
-/** A pause that a call may be subject to. */
+/** A pause that can apply to a call. */
 export interface PauseInForce extends Pause {
   readonly subject: string
 }
@@ -339,9 +339,9 @@ export interface OwnNumber {
   readonly project: string
   /** Whether the account has shown that it is where the number is. */
   readonly hasPresence: boolean
-  /** Absent if it has always been its own. */
+  /** Start of the registration; absent if it has none. */
   readonly from?: Instant | undefined
-  /** Not from this instant on; absent if it is open. */
+  /** End of the registration, exclusive; absent if it has none. */
   readonly until?: Instant | undefined
 }
 

@@ -70,7 +70,7 @@ export function findListsEnd(found: readonly (ListEvidence | undefined)[]): Inst
   return Math.min(...found.map((one) => one?.holdsUntil ?? Number.POSITIVE_INFINITY))
 }
 
-/** The day on which the number was listed; the as-of day of the list if it keeps none. */
+/** The day on which the number was listed, or the list's as-of day if the list has no days. */
 export function findListedDay(found: ListFinding): LocalDay | undefined {
   if (found.status !== 'listed') return undefined
   return found.listedOn ?? toUtcDay(found.asOf)

@@ -49,11 +49,11 @@ export interface PortingRecord {
   readonly on: LocalDay | undefined
 }
 
-/** What decides about a number in service. */
+/** What the rules use of a number in service. */
 export interface NumberInService {
   readonly status: 'ok'
   readonly place: Place
-  /** The current class as far as it is known; decisions use this one. */
+  /** The current class, as far as known. Decisions use this one. */
   readonly lineClass: LineClass
   /** The class of the original assignment, regardless of porting. */
   readonly originalClass: LineClass
@@ -68,14 +68,14 @@ type NumberNotInService =
       readonly areaCodeInUse: boolean
     }
 
-/** What decides about a number. */
+/** What the rules use of a number. */
 export type NumberOfPlan = NumberInService | NumberNotInService
 
 export type NumberFacts =
   | (NumberInService & {
       /** Rate center or exchange area; empty when only the area code is known. */
       readonly locality: string
-      /** Of the original assignment. */
+      /** The carrier of the original assignment. */
       readonly carrier: OriginalCarrier | undefined
       /** Absent when no usable list of ported numbers contains the number. */
       readonly ported?: PortingRecord

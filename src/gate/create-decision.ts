@@ -1,4 +1,4 @@
-/** A decision from its ruling: of a call that is decided now, or of a recorded one that is judged again. */
+/** Builds a decision from its ruling, for live and for replayed calls. */
 import type { CallRequest, Decision, StatedPurpose } from '../domain/decision.js'
 import type { Times } from '../judge/facts.js'
 import type { Law } from '../judge/law.js'
@@ -34,7 +34,7 @@ export function createDecision(
         )
       : undefined
   const maxValidMs = ruling.decision === 'allow' ? settings.allowValidMs : settings.blockValidMs
-  // One literal: built from parts, an object of this size takes many times as long.
+  // One literal: building an object of this size from parts is many times slower.
   return {
     id,
     accountId: request.accountId,

@@ -10,9 +10,9 @@ export interface CallRuling {
   readonly number: string
   readonly ruling: Ruling
   readonly findings: readonly Finding[]
-  /** What it was judged by; absent if nothing was looked up. */
+  /** The facts that the rules judged; absent if nothing was looked up. */
   readonly facts?: Facts | undefined
-  /** Of these facts. */
+  /** The cached results for these facts. */
   readonly memo?: NumberMemo | undefined
   readonly says?: readonly Said[] | undefined
   /** Of the decision, if an attempt was counted for it. */
@@ -20,18 +20,17 @@ export interface CallRuling {
   readonly counted?: Decision['counted']
 }
 
-/** What is stored with an allow, such as a permit, and is told what became of it. */
+/** Something stored together with an allow, such as a permit. */
 export interface WithAllow {
   /**
-   * After its record and by the same deadline. Resolves to why the call must be blocked instead; a rejection blocks as
-   * well.
+   * Runs after the allow is recorded, within the same deadline. Resolves to a reason if the call must be blocked; a rejection blocks it too.
    */
   record(allow: Decision): Promise<ReasonCode | undefined>
-  /** Called once, with what leaves. */
+  /** Called once, with the decision that is returned. */
   left(final: Decision): void
 }
 
-/** For the journal: records what goes with the allow after it. */
+/** Wraps the journal's callback: runs {@link WithAllow.record} after the allow is recorded. */
 export function recordNext(
   withAllow: WithAllow,
   allow: Decision,

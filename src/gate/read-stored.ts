@@ -16,7 +16,7 @@ interface StoredQuestion {
   readonly way: Way
   /** Ten digits. */
   readonly number: string
-  /** By the machine's clock. */
+  /** Machine clock. */
   readonly now: Instant
 }
 
@@ -59,7 +59,7 @@ export function readStored(
   }))
 }
 
-/** Those that the call may be subject to; never rejects. */
+/** The pauses that can apply to the call; never rejects. */
 export function readPauses(
   { request, number }: Pick<StoredQuestion, 'request' | 'number'>,
   { pauses }: Pick<GateDeps, 'pauses'>,
@@ -87,7 +87,7 @@ function selectPauses(
   return found.length === 0 ? undefined : found
 }
 
-/** What is not read in time is `unread`, which blocks. */
+/** `unread`, which blocks the call, if the read fails or is late. */
 function select<Stored extends object, Selected>(
   stored: MaybePromise<Stored>,
   { ms, timers }: Deadline,

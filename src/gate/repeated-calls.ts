@@ -1,6 +1,6 @@
 /**
- * A request that is sent again has the decision of the first one, unless its call must no longer be placed. What was decided is stored
- * with the key of the request before an allow leaves.
+ * A repeated request (same Idempotency-Key) gets the first decision, unless the call is no longer allowed. The decision is stored under that key
+ * before an allow is returned.
  */
 import type { Caller } from '../domain/caller.js'
 import type { MaybePromise } from '../domain/compliance.js'
@@ -22,22 +22,22 @@ import { replyTo } from './record/write-record.js'
 
 interface RepeatableCall {
   readonly idempotencyKey: string
-  /** All that the request asks. */
+  /** The whole content of the request. */
   readonly content: string
   readonly asked: CallRequest
 }
 
-/** Which decision a request has, by its key. */
+/** Stores which decision belongs to which key. */
 interface RequestStore {
   begin(caller: Caller, request: RepeatableCall): Promise<string | undefined>
-  /** Rejects unless it is remembered. */
+  /** Rejects if it cannot be stored. */
   finish(caller: Caller, request: RepeatableCall, decisionId: string): Promise<void>
   replace(
     caller: Caller,
     request: RepeatableCall,
     ids: { readonly earlier: string; readonly decisionId: string },
   ): Promise<void>
-  /** The request is decided anew when it is sent again. */
+  /** After this, the same request is decided anew. */
   forget(caller: Caller, request: RepeatableCall): Promise<void>
 }
 
@@ -52,8 +52,8 @@ export interface RepeatedCallsDeps {
 
 export interface RepeatedCall extends WithAllow {
   /**
-   * The decision of an earlier request, or the block that withdraws it; without one, this one's is to be made. Throws `conflict` if that is over,
-   * or was erased, or is being made.
+   * The earlier decision, or the block that withdraws it; `undefined` if this is the first request. Throws `conflict` if the earlier decision
+   * expired, was erased, or is still pending.
    */
   begin(): Promise<DecisionReply | undefined>
 }
@@ -77,7 +77,7 @@ export class RepeatedCalls {
       },
       left: ({ decision, reason, id }) => {
         if (decision === 'allow') return
-        // An allow that became a block, or no decision: the next request may be decided.
+        // The allow became a block, or there was no decision: the next request is decided anew.
         const isDecided = !isRemembered && !undecidedReasons.has(reason)
         const remembering = isDecided
           ? requests.finish(caller, call, id)
@@ -94,14 +94,14 @@ export class RepeatedCalls {
     const found = await find(caller.accountId, id)
     const name = `Idempotency-Key '${call.idempotencyKey}': its decision ${id}`
     if (found === undefined) throw new AppError('conflict', `${name} is not found`)
-    // Without its number, nobody could dial it or recognize it.
+    // Without the number, the caller could not act on the decision.
     if (found.erased) throw new AppError('conflict', `${name} was erased; use a new key`)
     if (isOver(found, clock.now())) {
       throw new AppError('conflict', `${name} no longer allows the call; use a new key`)
     }
     const { outcome: _, ...answered } = found
     if (found.decision === 'block') return toReply(answered)
-    // What it was judged by may have changed since.
+    // The facts may have changed since.
     const now = (await gate.recheck(call.asked))()
     if (now.decision === 'allow') return toReply(answered)
     return await this.#withdraw(caller, call, { id, now })
@@ -123,7 +123,7 @@ export class RepeatedCalls {
   }
 }
 
-/** Whether an allow may no longer be acted on: its time has passed, or the call was reported. */
+/** Whether an allow has expired, or its call was already reported. */
 function isOver({ decision, outcome, ...times }: DecisionDocument, now: Instant): boolean {
   if (decision === 'block') return false
   const [decidedAt, judgedAt, validUntil] = [times.decidedAt, times.judgedAt, times.validUntil].map(

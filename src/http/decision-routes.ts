@@ -77,7 +77,7 @@ export interface DecisionRoutesOptions
   readonly recentCalls: { noteError(accountId: string | undefined): void }
 }
 
-/** What a line of a decision says. */
+/** One line of a decision, for the log. */
 interface DecidedLine {
   readonly id: string
   readonly decision: 'allow' | 'block'
@@ -85,7 +85,7 @@ interface DecidedLine {
   readonly number: string
 }
 
-/** A decision that was made before, as its record has it. */
+/** An earlier decision, from its record. */
 interface EarlierDecision extends DecidedLine {
   readonly dialed: string
   readonly degraded: readonly string[]
@@ -98,9 +98,9 @@ interface IdempotentRequest {
   readonly asked: CallRequest
 }
 
-/** A request that is sent again has the decision of the first one. */
+/** Answers repeated requests with their first decision. */
 interface RepeatedCall extends Pick<PendingPermit, 'record' | 'left'> {
-  /** The decision of an earlier request, or the block that withdraws it. */
+  /** The earlier decision, or the block that withdraws it. */
   begin(): Promise<EarlierDecision | undefined>
 }
 

@@ -1,4 +1,4 @@
-/** The rules of a call, in the order of their findings. One that has its own file needs a line here, and nothing else. */
+/** All rules, in the order of their findings. A new rule needs its file and a line here. */
 import type { Rule } from './judged.js'
 import { abandonmentRule } from './rules/abandonment.js'
 import { attemptsRule } from './rules/attempts.js'
@@ -13,10 +13,10 @@ import { permissionRule } from './rules/permission.js'
 import { reassignedRule } from './rules/reassigned.js'
 import { subjectRule } from './rules/subject.js'
 
-/** By what the call says. After a denial nothing is looked up, and no other rule is applied. */
+/** Judges the request alone. If it denies, nothing is looked up and no other rule runs. */
 export const firstRule = keyOfCallRule
 
-/** By what is looked up. */
+/** Rules over facts that are looked up. */
 export const rules: readonly Rule[] = [
   keyRegionsRule,
   pausesRule,
@@ -31,7 +31,7 @@ export const rules: readonly Rule[] = [
   abandonmentRule,
 ]
 
-/** By what is counted, once all else is judged. */
+/** Rules over counts, applied after all others. */
 export const countedRules: readonly Rule[] = [attemptsRule, keyCountsRule]
 
 export const allRules: readonly Rule[] = [firstRule, ...rules, ...countedRules]

@@ -1,4 +1,4 @@
-/** What several rules need, and follows from the facts alone. */
+/** Values that several rules need, computed from the facts. */
 import { reasons } from '../domain/checks.js'
 import type { Finding } from '../domain/decision.js'
 import type { AppliedException } from '../domain/mandate.js'
@@ -12,7 +12,7 @@ import { evaluateRow, findRowOpening } from './row.js'
 import { judgeHours } from './rules/calling-hours.js'
 import { judgeAtAnyTime, judgePermission } from './rules/permission.js'
 
-/** Each is found when it is first needed. */
+/** Computes each value on first use. */
 export class DerivedFacts implements Derived {
   readonly #about: CallWithFacts
   #row: { readonly is: OwnRow | undefined } | undefined
@@ -74,7 +74,7 @@ export class DerivedFacts implements Derived {
     return this.#permissionNow
   }
 
-  /** Only our own facts name the relationship that they rest on. */
+  /** Empty beside a provider: only our own facts name the relationship. */
   get lifting(): readonly AppliedException[] {
     this.#lifting ??= this.#findLifting()
     return this.#lifting

@@ -1,4 +1,4 @@
-/** What a call is judged by, as plain JSON: what is stored and imported here about its number, what providers answered, what is counted. */
+/** The facts of a call, as plain JSON: our own data about its number, the providers' answers, and counts. */
 
 import type { AbandonmentCount } from '../domain/call-outcome.js'
 import type {
@@ -55,7 +55,7 @@ export interface PermissionFacts extends ScopeTerms {
   readonly hours: readonly ProjectHours[]
 }
 
-/** Of the number of one call. What is `not-asked` says nothing, and no rule permits a call by it. */
+/** Our own facts about one number. No rule permits a call because of a fact that was `not-asked`. */
 export interface OwnFacts {
   /** When they were read, by the account's clock. */
   readonly asOf: Instant
@@ -92,49 +92,49 @@ export interface Sources {
 
 /** One reading of two clocks. */
 export interface Times {
-  /** By the machine's clock, by which what is stored ages. */
+  /** Machine clock, which measures the age of stored data. */
   readonly now: Instant
-  /** By the account's; that of the sandbox may be fixed. */
+  /** Account clock; the sandbox can have a fixed one. */
   readonly accountNow: Instant
 }
 
-/** What is stored about such calls of the account; what is absent is not there, and `unread` could not be read. */
+/** Stored data about the account that applies to the call. Absent: there is none. `unread`: it could not be read. */
 export interface StoredFacts {
   readonly pauses?: readonly PauseInForce[] | 'unread' | undefined
   readonly callerIds?: OwnCallerIds | 'unread' | undefined
-  /** Of the calls of its campaign. */
+  /** Counts for the call's campaign. */
   readonly abandoned?: readonly AbandonmentCount[] | 'unread' | undefined
 }
 
-/** What the register of own numbers has of the number that a call shows. */
+/** The part of the caller ID register that a call needs. */
 export interface OwnCallerIds {
-  /** Whether the calls of its project may show registered numbers alone. */
+  /** Whether the project only permits registered caller IDs. */
   readonly mustBeOwn: boolean
-  /** Of the project, what is registered of that number, and some that calls may show now: those of the called area code first. */
+  /** The registrations of the call's caller ID, and a few usable ones, those with the called area code first. */
   readonly numbers: readonly OwnNumber[]
-  /** By which nobody may show it; absent if there is none. */
+  /** The list that bars everyone from using the caller ID; absent if there is none. */
   readonly barredBy?: BarredBy | undefined
 }
 
-/** What a call rests on that may no longer be that of the person called. */
+/** The record that permits a call. If the number was reassigned since, it belongs to someone else. */
 export interface RestsOn {
   /** The day of the record; absent if it is not known. */
   readonly since?: LocalDay | undefined
   readonly basis: 'consent' | 'last-contact'
 }
 
-/** What the sources say of the number, and of what they were asked. */
+/** The sources' answer, and what they were asked. */
 export type AskedReassigned = ReassignedStatus & RestsOn
 
-/** What was counted, or why it is not known. */
+/** The counts, or why they are not known. */
 export type Ledger = CountedAttempt | { readonly failure: string }
 
-/** Each later part is asked only if a ruling without it needs it. */
+/** Later parts are only looked up if the ruling needs them. */
 export interface Facts extends Partial<Sources> {
   readonly times: Times
   /** Absent if there is nothing. */
   readonly stored?: StoredFacts | undefined
   readonly reassigned?: AskedReassigned | undefined
-  /** `not-asked` for calls that are no attempts. */
+  /** `not-asked` if the call is not an attempt. */
   readonly ledger?: Ledger | 'not-asked' | undefined
 }

@@ -1,4 +1,4 @@
-/** The rules about the number of a call: what was judged by them is kept while the facts are, and what they leave open is asked. */
+/** The rules about the called number. Their findings are cached with the facts, and their open questions go to the provider. */
 import type { Finding } from '../domain/decision.js'
 import type { Instant } from '../domain/time/clock.js'
 import { msPerHour } from '../domain/time/dates.js'
@@ -31,25 +31,25 @@ function isOpen(judge: () => OwnFinding | undefined): boolean {
   }
 }
 
-/** The findings of these depend on the number, the kind of the call and its purpose alone. */
+/** Their findings only depend on the number, the kind of call and its purpose. */
 const rulesOfNumber = [litigatorRule, internalListRule, callingHoursRule] as const
 
-/** What was judged of some facts by the law and settings in force, by what else it depends on. */
+/** Findings for one set of facts under the law and settings in force, by kind and purpose of the call. */
 export interface NumberMemo {
   readonly judged: Map<string, JudgedNumber>
-  /** The facts as JSON, once that was needed. */
+  /** The facts as JSON, after first use. */
   ownText?: string | undefined
 }
 
 interface JudgedNumber {
   readonly derived: Derived
-  /** By the ids of their rules. */
+  /** By rule id. */
   readonly findings: ReadonlyMap<string, Finding>
   readonly from: Instant
   readonly until: Instant
 }
 
-/** From `memo` while what it has still holds. */
+/** Taken from `memo` while that is still valid. */
 export function judgeNumber(about: CallWithFacts, memo: NumberMemo | undefined): JudgedNumber {
   const { call, stated = '', at, sources } = about
   const kept = sources.provider ? undefined : memo?.judged

@@ -49,7 +49,7 @@ export interface Call {
   readonly stated: CallPurpose | undefined
 }
 
-/** What must be known before the ruling is final. Each kind is answered at most once. */
+/** What the judge must know before the ruling is final. Each kind is answered at most once. */
 export type Need =
   | { readonly is: 'look-ups' }
   /** Whether the number was reassigned since a day. */
@@ -67,7 +67,7 @@ export interface Concluded {
 
 export type Judgment = { readonly needs: Need } | Concluded
 
-/** `memo` is of these facts, this law and these settings. */
+/** `memo` must belong to these facts, this law and these settings. */
 export function judge(
   law: LawInForce,
   settings: JudgeSettings,
@@ -78,13 +78,13 @@ export function judge(
   const { own, provider } = facts
   if (call.request.mandate) {
     const refused = firstRule.judge({ call: call.request, times: facts.times })
-    // Whatever else may be said about the call, this blocks it, and nothing is looked up for a key that may not ask.
+    // Nothing is looked up for a key that is not allowed to make this call.
     if (refused) return concludeBy(refused, firstRule, settings, call.request, facts)
   }
   if (own === undefined) return needsLookUps
   const about = describe(law, settings, call, facts, { own, provider })
   const { derived, findings: ofNumber } = judgeNumber(about, memo)
-  // It is nobody else's yet; a copy of an object of this size takes as long as a rule.
+  // Safe to change: nobody else has it yet. Copying an object of this size takes as long as a rule.
   const judged: Judged = Object.assign(about, { derived })
   const basis = facts.reassigned === undefined ? findBasis(judged) : undefined
   if (basis) return { needs: { is: 'reassigned', since: basis.since, basis: basis.basis } }
@@ -135,7 +135,7 @@ function add(
   else findings[at] = found
 }
 
-/** Of a call to an extension or abroad, of which pauses alone are judged; `undefined` if none is in force. */
+/** Only pauses apply to calls to extensions and foreign numbers; `undefined` if none is in force. */
 export function judgePaused(
   { rules: law }: LawInForce,
   settings: JudgeSettings,
@@ -222,8 +222,8 @@ function choosePolicy(
 }
 
 /**
- * When what is counted and the rules about the number must all permit the call, these judge the same facts at the instant at which the last one
- * opens.
+ * If counts and the number's rules must both permit the call, applies these rules to the same facts at the instant when the last count has
+ * room.
  */
 function findNext(found: readonly Finding[], ruling: Ruling, about: Judged): Ruling {
   const isByCount = found.some(
@@ -234,7 +234,7 @@ function findNext(found: readonly Finding[], ruling: Ruling, about: Judged): Rul
   return { ...ruling, nextAllowedAt }
 }
 
-/** How the rules about the number alone rule at another instant, by the same facts. */
+/** The ruling of the number's rules at another instant, from the same facts. */
 function ruleAt(about: Judged, at: Instant): Ruling {
   const { policy, call, reassigned = notAsked, sources } = about
   const then = { ...about, at, reassigned, sources: withoutHours(sources) }
@@ -244,7 +244,7 @@ function ruleAt(about: Judged, at: Instant): Ruling {
   return decide([...findings.values(), ...more], policy, Math.max(at, call.at ?? at))
 }
 
-/** A provider does not say how its hours and its row will be later. */
+/** A provider does not say what its hours and its row will be later. */
 function withoutHours({ own, provider }: Sources): Sources {
   if (provider === undefined) return { own }
   return { own, provider: { ...provider, legalTime: laterUnknown, scrub: laterUnknown } }

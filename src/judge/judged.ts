@@ -1,6 +1,5 @@
 /**
- * What rules judge, and what a rule is: a function of the call, of what is known and of the law and settings. It reads no clock, asks nothing
- * and remembers nothing.
+ * The input of a rule, and the rule itself: a pure function of the call, the facts, the law and the settings.
  */
 import type { CallRow, ConsentEvidence } from '../domain/compliance.js'
 import type {
@@ -47,13 +46,13 @@ export interface JudgeSettings {
   readonly neighborPrefix: 'area-code' | 'exchange'
 }
 
-/** A frequency limit that an exception lifts. */
+/** A frequency limit that an exception waives. */
 export interface LiftedLimit {
   readonly limit: FrequencyLimit
   readonly by: AppliedException
 }
 
-/** What limits a call, and what would but for an exception; its attempt is counted in any case. */
+/** The limits that apply to a call, and those that an exception waives. The attempt is counted either way. */
 export interface LimitsOfCall extends LimitsOfAttempt {
   readonly lifted: readonly LiftedLimit[]
 }
@@ -64,19 +63,19 @@ export interface OwnRow {
   readonly holdsUntil: Instant
 }
 
-/** What several rules need, and follows from the facts alone. */
+/** Values that several rules need, computed from the facts. */
 export interface Derived {
-  /** Our row of a scrub; `undefined` if its facts are not known, and where a provider answers. */
+  /** Our scrub row; `undefined` if its facts are not known or a provider answers. */
   readonly row: OwnRow | undefined
-  /** Also by facts that were known before. */
+  /** Also accepts facts that were known earlier. */
   deriveRow(facts: PermissionFacts): OwnRow
-  /** The finding on calling hours, but for exceptions that lift them. */
+  /** The finding on calling hours before exceptions. */
   readonly hours: Finding
   /** Where the called person may be; all of them must permit. None if the hours could not be judged. */
   readonly places: readonly CandidatePlace[]
-  /** Whether lists, consent and line type permit the call; while exceptions lift the hours, at any time. */
+  /** Whether lists, consent and line type permit the call. Ignores the time of day if an exception waives the hours. */
   readonly permission: Finding
-  /** The exceptions that lift the hours of a sales call. */
+  /** The exceptions that waive the hours of a sales call. */
   readonly lifting: readonly AppliedException[]
 }
 
@@ -84,11 +83,11 @@ export interface Judged {
   readonly law: Law
   readonly windows: RowRules['windows']
   readonly settings: JudgeSettings
-  /** That of the settings, with what is in shadow for the call. */
+  /** The policy of the settings, with the checks that are in shadow mode for this call. */
   readonly policy: Policy
   readonly call: CallRequest
   readonly number: PhoneNumber
-  /** Absent if nobody said what the call is for. */
+  /** The stated purpose; absent if none was stated. */
   readonly stated: CallPurpose | undefined
   readonly purpose: PurposeRules
   readonly times: Times
@@ -98,19 +97,19 @@ export interface Judged {
   readonly stored: StoredFacts
   readonly reassigned: Facts['reassigned']
   readonly ledger: Facts['ledger']
-  /** What counts the call; known once all else is judged. */
+  /** The limits that count the call; set after all other rules. */
   readonly limits?: LimitsOfCall | undefined
   readonly derived: Derived
 }
 
-/** A call with its facts, from which the rest is derived. */
+/** A call with its facts, without derived values. */
 export type CallWithFacts = Omit<Judged, 'derived'>
 
 export interface Rule {
   readonly id: string
   /** The published name of its finding. */
   readonly check: FindingName
-  /** Its finding stands in the place of an earlier one of the same name. */
+  /** Its finding replaces an earlier one of the same name. */
   readonly replaces?: true
   /** `undefined` if the rule has nothing to judge in this call. */
   judge(about: Judged): Finding | undefined

@@ -1,4 +1,4 @@
-/** How rules make their findings, of our own facts and of the answers of providers. */
+/** Helpers that build findings from our own facts and from providers' answers. */
 import type { Answer, AnswerFailure, AnswerFailureReason } from '../domain/compliance.js'
 import { isRequestError } from '../domain/compliance.js'
 import type { Finding, FindingName, ReasonCode } from '../domain/decision.js'
@@ -84,7 +84,7 @@ export function findAnswer<Name extends keyof ProviderAnswers>(
   return { answer: provider?.[name], isBesideProvider: provider !== undefined }
 }
 
-/** What a rule cannot judge is unknown, whatever fails in it. */
+/** Turns any exception in a rule into an unknown finding. */
 export function createFailed(
   check: FindingName,
   { times }: Pick<Judged, 'times'>,

@@ -1,4 +1,4 @@
-/** Whether an answer of a provider permits a call by itself. The rules may forbid more than these, but never less. */
+/** Whether a provider's answer permits a call. The rules can forbid more than these predicates, never less. */
 import type {
   CallRow,
   InternalDncStatus,
@@ -7,7 +7,7 @@ import type {
 } from '../domain/compliance.js'
 import type { CallKind } from '../domain/decision.js'
 
-/** By its flags and its day. Without a kind of call: whether it permits any. */
+/** Uses the row's flags and day. Without a kind: whether it permits any kind of call. */
 export function rowPermits({ allowed, doNotCallToday }: CallRow, kind?: CallKind): boolean {
   if (doNotCallToday) return false
   if (kind !== undefined) return allowed[kind]

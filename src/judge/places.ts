@@ -9,7 +9,7 @@ export function findPlaces(findings: readonly Finding[]): readonly CandidatePlac
   return parts.length === 0 ? places : parts.flatMap((part) => part.places ?? [])
 }
 
-/** Of a number: its own places, and those of the postal code. */
+/** The places of a number and of its postal code. */
 export function listPlaces(place: Place, postal: Place | undefined): readonly CandidatePlace[] {
   return postal ? [...place.candidates, ...postal.candidates] : place.candidates
 }

@@ -3,11 +3,11 @@
  *
  * Version, 1 (1), kind (1), sequence number (8), written at, in ms (8), commitment (32). All integers are big-endian.
  *
- * A body has one part or two, with a tab between them, which JSON has nowhere else: what is kept, and what an erasure takes, which is all
- * about the person called. With the salt s of the record and s' = the first 16 bytes of SHA-256("callgate/kept/v2\n" s):
+ * A body has one part or two, separated by a tab, which JSON never contains. The first is kept. The second has everything about the person called,
+ * and an erasure removes it. With the salt s of the record and s' = the first 16 bytes of SHA-256("callgate/kept/v2\n" s):
  * K = SHA-256("callgate/kept/v2\n" s' kept), P = SHA-256("callgate/person/v2\n" s person), and the commitment is
- * SHA-256("callgate/record/v2\n" K P). An erasure leaves `#` and P in base64 in the place of the part about the person, and s' in that of s.
- * So what is kept is still proven by the entry, and nobody can find the person by trying: s does not follow from s'.
+ * SHA-256("callgate/record/v2\n" K P). An erasure replaces the second part by `#` and P in base64, and s by s'.
+ * The entry still proves the kept part. Nobody can find the person by trying numbers, since s cannot be computed from s'.
  */
 import * as crypto from 'node:crypto'
 
@@ -68,7 +68,7 @@ const keptLabel = Buffer.from('callgate/kept/v2\n')
 const personLabel = Buffer.from('callgate/person/v2\n')
 const recordLabel = Buffer.from('callgate/record/v2\n')
 
-/** The part of a body that an erasure takes, and what is kept. */
+/** The part that an erasure removes, and the part that is kept. */
 export interface BodyParts {
   readonly kept: Buffer
   readonly person: Buffer
@@ -76,7 +76,7 @@ export interface BodyParts {
 
 const tab = 9
 
-/** What an erasure leaves of the part about a person takes as many bytes; a shorter part is padded with spaces. */
+/** Length of an erased second part. The writer pads shorter ones with spaces, since an erasure keeps the length. */
 export const minPersonBytes = 44
 
 export function splitBody(body: Buffer): BodyParts {
@@ -85,7 +85,7 @@ export function splitBody(body: Buffer): BodyParts {
   return { kept: body.subarray(0, at), person: body.subarray(at + 1) }
 }
 
-/** Whether an erasure has taken the part about the person. */
+/** Whether an erasure has removed the part about the person. */
 export const isPersonErased = (body: Buffer): boolean => readErased(splitBody(body)) !== undefined
 
 /** The hash of the part that was erased. */
@@ -108,8 +108,8 @@ const toKeptSalt = (salt: Uint8Array): Buffer => sha256(keptLabel, salt).subarra
 const erasedSaltLabel = Buffer.from('callgate/erased-salt/v1\n')
 
 /**
- * What an erasure leaves of a record, in as many bytes; `left` is the body without the part about the person, or with another text. Its salt is
- * computed from the old one, so that doing it again after a crash gives the same commitment; the old one cannot be computed from it.
+ * Erases a record without changing its length. `left` is the body with its second part removed or its text changed. The new salt is computed
+ * from the old one, so a repeat after a crash gives the same commitment. The old salt cannot be computed from the new one.
  */
 export function eraseFrom(
   { salt, body }: { readonly salt: Uint8Array; readonly body: Buffer },

@@ -3,7 +3,7 @@
  * are changed or removed, so whoever finds a record that differs from its entry finds the notice too, or a forgery.
  */
 
-/** The body of a notice about an erasure: its id, and what the tree would commit to for each record from then on, in base64; the same as before if only the part about the person is taken. */
+/** The body of an erasure notice: its id, and the new commitment of each record in base64. The commitment is unchanged if only the part about the person was removed. */
 export interface ErasureNotice {
   readonly erasure: string
   readonly changed: readonly (readonly [seq: number, commitment: string])[]

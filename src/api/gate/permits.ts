@@ -92,9 +92,9 @@ export const permitEndpoint = defineEndpoint({
 export interface PendingPermit {
   /** Stores the permit for an allow. Resolves to why there can be none; then the call must be blocked. */
   record(allow: Decision): Promise<ReasonCode | undefined>
-  /** Makes a permit void whose allow does not leave. */
+  /** Voids the permit if the final decision is a block. */
   left(final: Decision): void
-  /** That may leave with the allow, as JSON; empty if there is none, as for emergency calls. */
+  /** The permit to return with the allow, as JSON. Empty if there is none, as for emergency calls. */
   readonly json: string
 }
 

@@ -1,6 +1,6 @@
 /**
- * Judges a recorded decision again, from the facts in its record, and compares every byte with it. Why the gate itself blocked an allow is taken
- * as recorded.
+ * Replays a recorded decision from the facts in its record and compares every byte. If the gate itself blocked an allow, that reason is taken
+ * from the record.
  */
 import type { ReasonCode } from '../../domain/checks.js'
 import type { Decision } from '../../domain/decision.js'
@@ -17,7 +17,7 @@ import {
   type UnjudgedReason,
 } from '../rehearse/rejudge.js'
 
-/** A member of a record, such as `findings.permission.detail`; absent values are `undefined`. */
+/** A member of a record, such as `findings.permission.reason`; absent values are `undefined`. */
 export interface MemberDifference {
   readonly member: string
   readonly recorded: unknown
@@ -25,9 +25,9 @@ export interface MemberDifference {
 }
 
 /**
- * - `same`, `different`: it was judged again, from its facts;
- * - `by-gate`: blocked by the gate itself before any check, so no rule was applied;
- * - `not-replayed`: it does not have what the rules were applied to.
+ * - `same`, `different`: it was replayed from its facts;
+ * - `by-gate`: the gate itself blocked the call before any check, so no rule was applied;
+ * - `not-replayed`: the record lacks facts that the rules need.
  */
 export type Replay =
   | { readonly kind: 'same' }
@@ -52,9 +52,9 @@ export function replay(
   }
 }
 
-/** An allow that the gate did not let leave, or only by an exception of an edge. */
+/** Applies what the gate did after the rules: it blocked the allow, or an edge returned it under an exception. */
 function withWhatTheGateDid(decision: Decision, document: DecisionDocument): Decision {
-  // Of this program, or the replay differs.
+  // A code that this version does not have shows up as a difference.
   const says = document.says as Decision['says']
   const reason = document.reason as ReasonCode
   if (decision.decision !== 'allow') return decision
@@ -74,7 +74,7 @@ function listDifferences(
   const inside = [...new Set([...before.keys(), ...after.keys()])].flatMap((name) =>
     listDifferences(before.get(name), after.get(name), path === '' ? name : `${path}.${name}`),
   )
-  // The same members in another order.
+  // Only the order of the members differs.
   return inside.length > 0 ? inside : [{ member: path, recorded, replayed }]
 }
 

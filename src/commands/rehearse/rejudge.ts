@@ -1,4 +1,4 @@
-/** Judges recorded calls again by some rules and settings, from the facts in their records. */
+/** Re-evaluates recorded calls under given rules and settings, from the facts in their records. */
 import type { Configuration } from '../../app/configuration.js'
 import { checks, reasonCodes, reasons } from '../../domain/checks.js'
 import type { Decision } from '../../domain/decision.js'
@@ -41,14 +41,14 @@ export type UnjudgedReason = (typeof unjudgedReasons)[number]
 /**
  * - `judged`: the decision by these rules;
  * - `by-gate`: the gate blocked the call whatever the rules say, for example because it was overloaded;
- * - `unjudged`: the record does not say what the rules would be applied to.
+ * - `unjudged`: the record lacks facts that the rules need.
  */
 export type Rejudgment =
   | { readonly kind: 'judged'; readonly decision: Decision }
   | { readonly kind: 'by-gate' }
   | { readonly kind: 'unjudged'; readonly why: UnjudgedReason }
 
-/** With these, the gate blocks by its own state, before or after the checks. */
+/** Reasons for which the gate blocks because of its own state, before or after the checks. */
 export const gateReasons: ReadonlySet<string> = new Set(
   reasonCodes.filter((code) => reasons[code].by.includes('gate')),
 )
@@ -79,7 +79,7 @@ export function rejudge(rules: Rules, document: DecisionDocument): Rejudgment {
   return gateReasons.has(document.reason) ? { kind: 'by-gate' } : rejudgeAny(rules, document)
 }
 
-/** Also of a call that the gate itself blocked after the checks: what they had decided. */
+/** Also covers calls that the gate blocked after the checks: returns what the checks decided. */
 export function rejudgeAny(
   rules: Rules,
   document: DecisionDocument,
@@ -115,7 +115,7 @@ export function rejudgeAny(
   return conclude({ number, facts, counted, ...judged })
 }
 
-/** `undefined` if nothing was looked up. What else was not asked then is taken for a source that is not there, or for no calls. */
+/** `undefined` if nothing was looked up. A source that was not asked then is treated as absent, and a count as zero. */
 function judgeAll(rules: Rules, call: Call, facts: Facts): Concluded | undefined {
   const judged = judge(rules.law, rules.settings, call, facts)
   if (judged.needs === undefined) return judged
@@ -141,13 +141,13 @@ function findUnjudgedReason({
   findings,
   recordVersion: version,
 }: DecisionDocument): UnjudgedReason | undefined {
-  // The mark of an erasure does not fit into each record, and only numbers are checked.
+  // Not every record has room for the erasure mark, and only calls to numbers have checks.
   if (erased || (number === '' && findings.length > 0)) return 'erased'
   const isKnown = version === recordVersion && findings.every(isKnownFinding)
   return isKnown ? undefined : 'newer-record'
 }
 
-/** Of a check and with a reason that this version has. */
+/** Whether this version has both the check and the reason. */
 function isKnownFinding({ check, reason, parts = [] }: FindingDocument): boolean {
   const isNamed = check === 'mandate' || Object.hasOwn(checks, check)
   return isNamed && Object.hasOwn(reasons, reason) && parts.every(isKnownFinding)

@@ -111,7 +111,7 @@ export function finishFrames(frames: Buffer, checksumSeed: number): number {
   return count
 }
 
-/** The frame with what an erasure leaves of its body; see {@link eraseFrom}. */
+/** The frame with its erased body; see {@link eraseFrom}. */
 export function withErased(frame: Buffer, left: Buffer, checksumSeed: number): Buffer {
   const copy = Buffer.from(frame)
   const place = frameAt(copy, 0)

@@ -42,7 +42,7 @@ export interface FindingDocument {
 /** A finding in words. */
 export interface FindingReply extends FindingDocument {
   readonly detail: string
-  /** What our own rules were applied to; absent when no rule was, or the rules of a provider. */
+  /** The facts that our own rule judged; absent if no rule was applied, or a provider's. */
   readonly facts?: Readonly<Record<string, unknown>> | undefined
   /** Set with `notRenewed`, as is `staleReason`, which has it in words. */
   readonly stale?: true | undefined
@@ -60,9 +60,9 @@ export interface PolicyDocument {
   readonly until?: string | undefined
 }
 
-/** What the call was judged by, without what else the record says. */
+/** The facts of the call, without what the record has elsewhere. */
 export interface RecordedFacts extends Omit<Facts, 'times'> {
-  /** Of the account's clock, in a what-if; absent where the machine's shows the same. */
+  /** The account's clock, in a what-if; absent if equal to the machine's. */
   readonly accountNow?: Instant | undefined
   /** The limits of the key. */
   readonly key?: Mandate | undefined

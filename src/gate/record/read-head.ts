@@ -34,7 +34,7 @@ const personPattern = new RegExp(
     `(?:,"reference":"(${plain}*)")?(?:,"(?:quotes|facts)":|\\})`,
 )
 
-/** Where the fields are in most decisions; the findings are between the first two, and the facts after the last one. */
+/** Where the fields are in most records: the findings lie between the first two, the facts after the last one. */
 const usualHeadBytes = 512
 const usualTailBytes = 384
 const usualPersonBytes = 256

@@ -116,7 +116,7 @@ export function readRecord<Kind extends RecordKind>(
   return content as unknown as RecordContents[Kind]
 }
 
-/** What is about the person is in the second part; `#` and a hash if that was erased. `quotes` are to be put in. */
+/** The second part is about the person, or `#` and a hash if it was erased. `quotes` belong into the findings. */
 function parseParts(text: string): {
   readonly content: unknown
   readonly quotes?: readonly string[] | undefined
@@ -139,7 +139,7 @@ function parseParts(text: string): {
   }
 }
 
-/** In the order in which the writer lists them; members keep their places. */
+/** Restores the quotes in the order in which the writer listed them. */
 function withQuotes(document: DecisionDocument, quotes: readonly string[]): DecisionDocument {
   const left = quotes.values()
   const put = (says: readonly RecordedSaid[]) =>
@@ -213,7 +213,7 @@ const textsOfDecision = ['id', 'accountId', 'number', 'dialed'] as const
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Where the called person may have been. */
+/** Places where the called person may have been. */
 export function listRecordedPlaces({
   facts,
 }: Pick<DecisionDocument, 'facts'>): readonly CandidatePlace[] {

@@ -1,4 +1,4 @@
-/** What a call was judged by, as its record has it: the facts as they are, without what else the record says. */
+/** Reads the request and the facts of a call back from its record. */
 import type { CallKind, CallPurpose, CallRequest } from '../../domain/decision.js'
 import type { Mandate } from '../../domain/mandate.js'
 import { readCallerId } from '../../domain/phone-number.js'
@@ -7,7 +7,7 @@ import { parseInstant } from '../../domain/time/dates.js'
 import type { Facts, Times } from '../../judge/facts.js'
 import type { DecisionDocument } from './decision-document.js'
 
-/** Of the numbers and campaigns that a key may use, those of the call are enough to judge it by. */
+/** Keeps only the caller ID and campaign of this call; a key can list thousands. */
 export function narrowKey({ mandate, callerId, campaignId }: CallRequest): Mandate | undefined {
   if (mandate === undefined) return undefined
   const { projects, callerIds } = mandate
@@ -58,9 +58,9 @@ export function readRequest(document: DecisionDocument): CallRequest {
   }
 }
 
-/** Throws a `TypeError` for what is not an instant, which no record has. */
+/** Throws a `TypeError` if the text is not an instant. */
 export function instantOf(text: string): Instant {
-  // A what-if may be for a year of five digits.
+  // A what-if can have a five-digit year.
   const at = parseInstant(text) ?? Date.parse(text)
   if (Number.isNaN(at)) throw new TypeError(`'${text}' in a record is not an instant`)
   return at

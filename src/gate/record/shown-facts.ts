@@ -1,11 +1,17 @@
-/** What a finding rests on, as replies show it: from the facts of the call, which its record has. */
+/** Builds `findings[].facts` of a reply from the facts of the call. */
 import { findListedDay, type ListFinding, type StateFinding } from '../../domain/number-set.js'
 import type { Place } from '../../domain/place.js'
 import type { LocalDay } from '../../domain/time/clock.js'
 import { formatDay, formatInstant, msPerHour } from '../../domain/time/dates.js'
 import type { RecordedSaid } from '../../domain/words/words.js'
-import type { AskedReassigned, Facts } from '../../judge/facts.js'
-import { type Fact, type OwnFacts, ownSource, type PermissionFacts } from '../../judge/facts.js'
+import {
+  type AskedReassigned,
+  type Fact,
+  type Facts,
+  type OwnFacts,
+  ownSource,
+  type PermissionFacts,
+} from '../../judge/facts.js'
 
 type ShownFacts = Readonly<Record<string, unknown>>
 
@@ -17,7 +23,7 @@ interface Shown {
   readonly says: readonly RecordedSaid[]
 }
 
-/** `undefined` for what rests on nothing that was looked up here, or on the answer of a provider. */
+/** `undefined` if the finding used no facts of our own, as with a provider's answer. */
 export function showFacts(
   finding: Shown,
   facts: Omit<Facts, 'times'> | undefined,
@@ -114,14 +120,14 @@ function showListing(
   return { says, isStale, isUnusable, region }
 }
 
-/** These are asked about again. */
+/** Results that the next call asks for again. */
 const notKnown: ReadonlySet<AskedReassigned['result']> = new Set([
   'no-data',
   'not-asked',
   'unreachable',
 ])
 
-/** What proves that the data were asked, and what they said. */
+/** Proves which data were queried, and their answer. */
 function showReassigned(asked: AskedReassigned, number: string): ShownFacts | undefined {
   const { result, says, report, source, agent, askedAt, releasedOn, holdsUntil } = asked
   if (result === 'not-configured') return undefined
@@ -155,7 +161,7 @@ function showCounts({ ledger }: Pick<Facts, 'ledger'>): ShownFacts | undefined {
   return { limits }
 }
 
-/** Of the laws that the finding names, by the beginning of their periods. */
+/** The counts of the periods that the finding names. */
 function showAbandoned({ stored }: Pick<Facts, 'stored'>, { says }: Shown): ShownFacts | undefined {
   const { abandoned } = stored ?? {}
   if (abandoned === undefined || abandoned === 'unread') return undefined

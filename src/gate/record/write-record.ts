@@ -59,7 +59,7 @@ const callKindMembers: Readonly<Record<CallKind, string>> = {
   ai: ',"callKind":"ai"',
 }
 
-/** The members in the order of {@link DecisionDocument}; those without a value are left out. A record has two parts (`log-entry.ts`). */
+/** Writes the members in the order of {@link DecisionDocument} and omits absent ones. A record has two parts (`log-entry.ts`). */
 function joinParts(decision: Decision, text: DecisionText, form: Form): string {
   const { head, number, middle, tail, person } = text
   let findings = ''
@@ -76,7 +76,7 @@ function joinParts(decision: Decision, text: DecisionText, form: Form): string {
   return `{${head}${rest}}\t${erasable.padEnd(minPersonBytes)}`
 }
 
-/** What others said verbatim, which may be about the person. In the part of the record that is kept, each is `true`. */
+/** Verbatim text from others, which may be about the person. The kept part of the record has `true` instead. */
 function listQuotes({ says = [], findings }: Decision): readonly string[] {
   const quotes: string[] = []
   const add = (said: readonly Said[]) => {
@@ -103,7 +103,7 @@ function formatSays(says: readonly Said[], form: Form): string {
   )
 }
 
-/** As {@link RecordedFacts}. Our own are the same for each call to the number while they are kept. */
+/** The JSON of {@link RecordedFacts}. Cached facts of our own have the same text for every call to the number. */
 function formatFacts({ facts, memo, request, decidedAt, accountTime }: Decision): string {
   const { own, provider, stored, reassigned, ledger } = (facts ?? {}) as Partial<Facts>
   const key = narrowKey(request)
@@ -126,7 +126,7 @@ function formatFacts({ facts, memo, request, decidedAt, accountTime }: Decision)
   return text === '' ? '' : `,"facts":{${text}}`
 }
 
-/** Why another source was not waited for decides nothing. */
+/** The reason for not waiting for another source affects no decision, so it is left out. */
 const withoutPrimary = (name: string, value: unknown) =>
   name === 'unavailablePrimary' ? undefined : value
 

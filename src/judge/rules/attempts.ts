@@ -1,4 +1,4 @@
-/** Whether frequency limits, and what is counted for a key, permit another call. */
+/** Whether frequency limits permit another call. */
 import type { CallRequest, Finding, Ruling } from '../../domain/decision.js'
 import type { CallToCount, FrequencyCount, FrequencyLimit } from '../../domain/mandate.js'
 import type { Instant } from '../../domain/time/clock.js'
@@ -18,7 +18,7 @@ interface CountingRules {
   readonly law: Pick<Law, 'frequency' | 'exceptions'>
 }
 
-/** What counts the call; `undefined` if nothing does, or a call that is blocked for good. */
+/** The limits that count the call; `undefined` if there are none, or the call is blocked for good. */
 export function findLimits(
   about: Judged,
   findings: readonly Finding[],
@@ -64,7 +64,7 @@ export function findFrequency(
 const noneLifted: readonly LiftedLimit[] = []
 const noLimits: readonly HouseLimit[] = []
 
-/** The limits that an exception lifts which the operator uses. */
+/** The limits waived by an exception that the operator has enabled. */
 function findLifted(
   request: CallRequest,
   { relationship }: Pick<Finding, 'relationship'>,
@@ -113,8 +113,7 @@ export const attemptsRule = {
 } as const satisfies Rule
 
 /**
- * What each limit counts. Of one that was not counted, or was not full then, it is not known when it will have room: after its period at the
- * latest.
+ * The count of each limit. If a full limit has no known opening, it opens after its period at the latest.
  */
 function findCounts(
   limits: readonly FrequencyLimit[],

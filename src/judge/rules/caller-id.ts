@@ -56,7 +56,7 @@ export const callerIdRule = {
 
 const noneRegistered: OwnCallerIds = { mustBeOwn: false, numbers: [] }
 
-/** Of the register, what {@link callerIdRule} judges; `undefined` if there is nothing. */
+/** Selects what {@link callerIdRule} needs from the register; `undefined` if there is nothing. */
 export function selectCallerIds(
   { numbers, projects, barredBy }: CallerIdRegister,
   {
@@ -81,7 +81,7 @@ export function selectCallerIds(
   return { mustBeOwn, numbers: [...rows, ...near, ...far], barredBy }
 }
 
-/** An account may have thousands, of which one is advised that is not a neighbor of the person called. */
+/** An account can have thousands; a message suggests one that does not share the called number's prefix. */
 const maxAdvised = 10
 
 /** For an account and project that may use registered caller IDs only. */

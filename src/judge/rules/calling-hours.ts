@@ -36,7 +36,7 @@ export const callingHoursRule = {
   },
 } as const satisfies Rule
 
-/** But for exceptions that lift them. */
+/** Before exceptions that waive the hours. */
 export function judgeHours(about: CallWithFacts): Finding {
   const { sources, times } = about
   const asked = findAnswer(sources, 'legalTime')

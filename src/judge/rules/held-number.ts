@@ -1,8 +1,8 @@
-/** Whether a platform has reported that the person wants no more calls, before somebody has decided what to store of it. */
+/** Whether a platform reported an opt-out that nobody has reviewed yet. */
 import { formatDay, toUtcDay } from '../../domain/time/dates.js'
 import type { Judged, Rule } from '../judged.js'
 
-/** In the place of the finding on the internal list, since the number may belong on it. */
+/** Replaces the internal-list finding, since the number may belong on that list. */
 export const heldNumberRule = {
   id: 'held-number',
   check: 'internal-dnc',

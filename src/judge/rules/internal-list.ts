@@ -44,7 +44,7 @@ export const internalListRule = {
   },
 } as const satisfies Rule
 
-/** By the row that shows whether a permission is newer. */
+/** `row` shows whether a permission is newer. */
 export function judgeOwnList(
   about: CallWithFacts,
   derived: Partial<Pick<Derived, 'row'>>,

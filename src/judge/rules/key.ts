@@ -43,7 +43,7 @@ export const keyRegionsRule = {
   },
 } as const satisfies Rule
 
-/** As many calls as the key may make; absent unless one of its limits is reached, or nothing could be counted. */
+/** The key's call limits. No finding unless one is reached, or the counting failed. */
 export const keyCountsRule = {
   id: 'key-counts',
   check: 'mandate',
@@ -56,7 +56,7 @@ export const keyCountsRule = {
   },
 } as const satisfies Rule
 
-/** The judgment of what could not be counted. */
+/** The judgment when counting failed. */
 export function sayUncounted(quote: string) {
   const says = [{ code: 'attempts-not-counted', quote }] as const
   return { verdict: 'unknown', reason: 'check-unanswered', says } as const

@@ -24,7 +24,7 @@ export const permissionRule = {
   judge: (about: Judged) => withoutPermission(about.derived.permission, about),
 } as const satisfies Rule
 
-/** As at a time of day at which calls are allowed: the row's letter and records decide alone. */
+/** Ignores the time of day: only the row's letter and records decide. */
 export function judgeAtAnyTime(
   about: CallWithFacts,
   derived: Pick<Derived, 'places' | 'row' | 'deriveRow'>,
@@ -39,7 +39,7 @@ function withoutTime(found: OwnRow): OwnRow {
   return { ...found, row: { ...found.row, doNotCallToday: false, allowed, opensAt: undefined } }
 }
 
-/** Where a provider answers, its letter combines its own lists and consent records, and ours are not asked. */
+/** A provider's letter combines its own lists and consent records, so ours are not asked. */
 export function judgePermission(
   about: CallWithFacts,
   derived: Pick<Derived, 'places' | 'row' | 'deriveRow'>,
@@ -68,7 +68,7 @@ export function judgePermission(
   return requireFinding(mine)
 }
 
-/** The state consent laws of the call. */
+/** State consent laws that apply to the call. */
 function findLaws(
   { law, call, purpose, number, at }: CallWithFacts,
   places: readonly CandidatePlace[],

@@ -25,7 +25,7 @@ export interface Basis extends RestsOn {
   readonly isNeeded: boolean
 }
 
-/** A record that only lifts limits does not block the call, but lifts none then: see {@link withoutPermission}. */
+/** If the record only raises frequency limits, the call is not blocked, but the record no longer counts: see {@link withoutPermission}. */
 export const reassignedRule = {
   id: 'reassigned',
   check: 'reassigned',
@@ -35,7 +35,7 @@ export const reassignedRule = {
   },
 } as const satisfies Rule
 
-/** `undefined` if the call rests on no record, or nobody was asked. */
+/** `undefined` if no record permits the call, or nobody was asked. */
 function judgeReassigned(about: Judged) {
   const { number, times, reassigned } = about
   const basis = reassigned && findBasis(about)
@@ -44,7 +44,7 @@ function judgeReassigned(about: Judged) {
   return { basis, finding: createFinding(reassigned, call) }
 }
 
-/** The finding of the permission check, where frequency limits apply to its record all the same. */
+/** The permission finding if the number was reassigned: its record is ignored, so frequency limits apply. */
 export function withoutPermission(finding: Finding, about: Judged): Finding {
   if (!finding.hasPermission || about.policy.reassigned.mode === 'shadow') return finding
   const { basis, finding: reassigned } = judgeReassigned(about) ?? {}
@@ -103,7 +103,7 @@ export function findBasis(about: Judged): Basis | undefined {
   const { call, purpose, sources, derived } = about
   if (purpose.machines === 'unlimited') return undefined
   const { callKind } = call
-  // A row that cannot be derived is none, and the permission is unknown.
+  // If the row cannot be derived, the permission is unknown.
   const own = derived.permission.verdict === 'unknown' ? undefined : derived.row?.row
   const all = listRows(sources, own)
   if (all === undefined) {

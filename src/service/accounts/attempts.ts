@@ -254,7 +254,7 @@ async function takeOfKey(
     : undefined
   if (approved?.refused) return approved
   if (!(await takeOfToken(db, limits))) {
-    // The approval is for a call that leaves.
+    // An approval must only be used by a call that is placed.
     if (approved) await releaseAttempt(db, attempt)
     return { refused: { reason: 'key-attempts', says: [{ code: 'token-used-up' }] } }
   }

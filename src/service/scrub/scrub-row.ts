@@ -42,7 +42,7 @@ export interface ScrubRowOptions {
   /** Of the project, whose own hours are in the window. */
   readonly scope: Pick<ProjectScope, 'hours'>
   readonly callingHours: Pick<CallingHours, 'formatCallingWindow'>
-  /** Of the numbering plan; absent for what is no number. */
+  /** From the numbering plan; absent for invalid numbers. */
   readonly planned?: NumberFacts | undefined
 }
 

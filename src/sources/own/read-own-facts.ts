@@ -269,7 +269,7 @@ interface Located extends Pick<OwnFacts, 'asOf' | 'postalCode' | 'number' | 'pos
   readonly failure?: AnswerFailure | undefined
 }
 
-/** Those of the places of the number; a project may have hours for all regions. */
+/** The project's hours for the places of the number; a project can have hours for all regions. */
 function selectHours(
   hours: readonly ProjectHours[],
   { number, postal }: Pick<Located, 'number' | 'postal'>,
@@ -279,7 +279,7 @@ function selectHours(
   return hours.filter((one) => places.some(({ region }) => region === one.region))
 }
 
-/** Nothing that decides depends on it, and each record has the facts. */
+/** No rule uses the carrier, and every record stores the facts. */
 function withoutCarrier(facts: NumberFacts): NumberOfPlan {
   if (facts.status !== 'ok') return facts
   const { status, place, lineClass, originalClass } = facts

@@ -58,9 +58,9 @@ interface BundleStamp extends CheckedStamp {
 
 interface ErasedRecord {
   readonly seq: number
-  /** The record that is the notice of it. */
+  /** Sequence number of the notice. */
   readonly notice: number
-  /** The part that is kept is as it was signed. */
+  /** The kept part is as it was signed. */
   readonly isKept: boolean
 }
 
@@ -79,7 +79,7 @@ export interface BundleVerification {
   readonly size: number
   /** From elsewhere: a witness that has signed the checkpoint, or the file with a head that it goes on from. */
   readonly outside: { readonly name: string; readonly size: number } | undefined
-  /** Records without an erased number. */
+  /** Records from which a number was erased. */
   readonly erased: readonly ErasedRecord[]
   readonly cosigners: number
   /** Rows of `state/`, and how many of them a signed record says to have been stored. */

@@ -1,4 +1,4 @@
-/** What an erasure leaves of a record: as many bytes without the number, and without the part about its person. */
+/** Erases the number and the part about the person from a record, without changing its length. */
 import { splitBody } from '../../../transparency/log-entry.js'
 import { readRecord } from '../../record/read-record.js'
 import type { JournalRecord } from '../segment-format.js'
@@ -76,7 +76,7 @@ export class NumberEraser {
   }
 }
 
-/** In as many bytes: white space at the end is no part of JSON. */
+/** Keeps the length: trailing white space is not part of the JSON. */
 function withoutPerson(body: Buffer): Buffer {
   const left = Buffer.alloc(body.length, ' ')
   const { kept } = splitBody(body)
