@@ -12,6 +12,7 @@ import { answered, fakeCompliance, noon, openHours } from '../support/fake-compl
 import { withoutProvider } from '../support/own-facts.js'
 import { strictPolicy } from '../support/strict-policy.js'
 import { aCall, type TestGateOptions, testGate, withoutRules } from '../support/test-gate.js'
+import { virtualTime } from '../support/virtual-time.js'
 
 const nothing: Mandate = {
   version: 3,
@@ -376,8 +377,11 @@ describe('the attempts of a key', () => {
           count = resolve
         }),
     )
-    const settings = { deadlineMs: 20 }
-    const result = await decide({ attempts }, {}, { attempts: late, settings })
+    const time = virtualTime()
+    const options = { timers: time, settings: { deadlineMs: 20 } }
+    const deciding = decide({ attempts }, {}, { attempts: late, ...options })
+    await time.advance(20)
+    const result = await deciding
     expect(result).toMatchObject({ decision: 'block', reason: 'check-unanswered' })
     expect(late.events).toHaveLength(1)
     count({ remaining: {} })
@@ -396,12 +400,14 @@ describe('the attempts of a key', () => {
     } as const
     const find = () => [{ ...limit, counts: 'all', citation: 'x' } as const]
     const passing = testGate(compliance(), {
+      ...options,
       attempts: slow,
-      settings: { deadlineMs: 200 },
       policy: { ...strictPolicy, attempts: { mode: 'enforce', allowUnknown } },
       callingRules: { ...withoutRules, frequency: { find } },
     })
-    expect((await passing.gate.decide(aCall())).decision).toBe('allow')
+    const passed = passing.gate.decide(aCall())
+    await time.advance(19)
+    expect((await passed).decision).toBe('allow')
     countLate({})
     await new Promise(setImmediate)
     expect(slow.events).toEqual(['take id1'])
