@@ -9,7 +9,7 @@ export interface Thread<Request, Reply> {
   ask(request: Request): Promise<Reply>
   /** Ends after the requests so far. */
   close(): Promise<void>
-  /** Ends at once; requests that are being carried out reject. */
+  /** Ends at once; pending and later requests reject. */
   terminate(): Promise<void>
 }
 
@@ -49,17 +49,22 @@ function startInline<Options, Request, Reply>(
   options: Options,
 ): Thread<Request, Reply> {
   let worker: ReturnType<typeof work.create> | undefined
+  let isTerminated = false
   const close = async () => {
     await worker?.close()
     worker = undefined
   }
   return {
     async ask(request) {
+      if (isTerminated) throw createEndedError()
       worker ??= work.create(options)
       return worker.handle(request)
     },
     close,
-    terminate: close,
+    terminate() {
+      isTerminated = true
+      return close()
+    },
   }
 }
 
@@ -75,6 +80,7 @@ class WorkerThread<Options, Request, Reply> implements Thread<Request, Reply> {
   /** In their order, which is that of the answers. */
   readonly #pending: PendingRequest<Reply>[] = []
   #worker: Worker | undefined
+  #isTerminated = false
 
   constructor(module: string, options: Options, resourceLimits: ResourceLimits | undefined) {
     this.#module = module
@@ -83,6 +89,7 @@ class WorkerThread<Options, Request, Reply> implements Thread<Request, Reply> {
   }
 
   ask(request: Request): Promise<Reply> {
+    if (this.#isTerminated) return Promise.reject(createEndedError())
     return new Promise((resolve, reject) => {
       this.#pending.push({ resolve, reject })
       this.#worker ??= this.#start()
@@ -100,6 +107,7 @@ class WorkerThread<Options, Request, Reply> implements Thread<Request, Reply> {
   }
 
   async terminate(): Promise<void> {
+    this.#isTerminated = true
     await this.#worker?.terminate()
   }
 
@@ -110,7 +118,7 @@ class WorkerThread<Options, Request, Reply> implements Thread<Request, Reply> {
       workerData: data,
       ...(resourceLimits && { resourceLimits }),
     })
-    let failure = new Error('the thread has ended')
+    let failure = createEndedError()
     worker.on('message', (answer: Answer<Reply>) => {
       const pending = this.#pending.shift()
       if (answer.ok) pending?.resolve(answer.reply)
@@ -126,6 +134,8 @@ class WorkerThread<Options, Request, Reply> implements Thread<Request, Reply> {
     return worker
   }
 }
+
+const createEndedError = () => new Error('the thread has ended')
 
 const closeRequest = 'close'
 

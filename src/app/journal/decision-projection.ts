@@ -86,6 +86,8 @@ export function createDecisionProjection(
     const now = timers.monotonicMs()
     if (nextSeq > durableSeq && now < seenAtMs + presenceMs) return pauseMs
     thread ??= await start()
+    // Closed meanwhile: a request would start the thread, and nobody would end it.
+    if (isClosing) return pauseMs
     const notStoredSeq = nextSeq === 0 ? openedSeq : undefined
     const progress = await thread.ask({ lastSeq: durableSeq, notStoredSeq })
     nextSeq = progress.nextSeq

@@ -298,6 +298,13 @@ it('goes on copying where it was killed', async () => {
   await serving.end('SIGTERM')
 })
 
+it('ends when it is stopped just after its start', async () => {
+  const other = { ...edgeSettings, CALLGATE_DATA_DIR: join(cluster.folder, 'stopped') }
+  for (let stops = 0; stops < 3; stops += 1) {
+    expect(await (await serve(other)).end('SIGTERM')).toBe(0)
+  }
+})
+
 it('does not take an opt-out back that the center has taken off its list meanwhile', async () => {
   for (let turn = 0; turn < 3; turn += 1) {
     expect(await pdnc(edge, '8455550100')).toBe(200)
